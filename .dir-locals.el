@@ -1,0 +1,5 @@
+((nil . ((fill-column . 80)
+         (sentence-end-double-space . t)))
+ (prog-mode . ((indent-tabs-mode . nil)))
+ (makefile-mode . ((indent-tabs-mode . t)))
+ (sh-mode . ((sh-basic-offset . 2))))

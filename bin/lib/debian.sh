@@ -1,0 +1,126 @@
+# Sourced by bin/setup: Debian packages unpacked into .deps/, beside what the
+# system has installed and without touching it.  Needs no root.
+# shellcheck shell=bash
+
+debian_codename() {
+  # shellcheck source=/dev/null
+  (. /etc/os-release 2>/dev/null && [[ ${ID:-} == debian ]] && echo "${VERSION_CODENAME:?}")
+}
+
+# The next two print the machine's own source of its Debian release, turned to
+# SUITE.  Mirror, options and keyring stay: no mirror is known by name here.
+debian_one_line_source() { # FILE SUITE
+  awk -v release="$(debian_codename)" -v suite="$2" '
+    match($0, /^deb[ \t]+(\[[^]]*\][ \t]+)?[^ \t]+[ \t]+/) {
+      source = substr($0, 1, RLENGTH)
+      split(substr($0, RLENGTH + 1), rest)
+      if (rest[1] == release && rest[2] == "main") print source suite " main"
+    }' "$1"
+}
+
+debian_deb822_source() { # FILE SUITE
+  awk -v release="$(debian_codename)" -v suite="$2" '
+    BEGIN { RS = ""; FS = "\n" }
+    {
+      split("", value)
+      kept = field = ""
+      for (i = 1; i <= NF; i++) {
+        if ($i ~ /^#/) continue
+        text = $i
+        if ($i ~ /^[^ \t]/) {
+          field = tolower($i); sub(/:.*/, "", field)
+          sub(/^[^:]*:/, "", text)
+        }
+        value[field] = value[field] " " text " "
+        if (field !~ /^(types|suites|components|enabled)$/) kept = kept $i "\n"
+      }
+      if (value["types"] ~ / deb / && value["components"] ~ / main / &&
+          index(value["suites"], " " release " ") && value["enabled"] !~ /no/)
+        print "Types: deb\nSuites: " suite "\nComponents: main\n" kept
+    }' "$1"
+}
+
+# Makes an apt of our own that sees SUITE only, so that nothing of another
+# release can leak into the system, and prints its configuration's name.
+debian_apt() { # SUITE
+  local suite=$1 home=$deps/apt/$1 list='' parts='' file
+  if [[ ! -e $home/apt.conf ]]; then
+    mkdir -p "$home/sources" "$home/lists/partial" "$home/cache/archives/partial"
+    eval "$(apt-config shell list Dir::Etc::sourcelist/f parts Dir::Etc::sourceparts/d)"
+    for file in "$list" "$parts"*; do
+      if [[ ! -r $file ]]; then continue; fi
+      case $file in
+        *.list) debian_one_line_source "$file" "$suite" >>"$home/sources/machine.list" ;;
+        *.sources) debian_deb822_source "$file" "$suite" >>"$home/sources/machine.sources" ;;
+      esac
+    done
+
+    # A suite's index may be past its date when its mirror is a frozen one; it
+    # is signed all the same.
+    cat >"$home/apt.conf" <<CONF
+Dir::Etc::sourcelist "/dev/null";
+Dir::Etc::sourceparts "$home/sources";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::State::lists "$home/lists";
+Dir::Cache "$home/cache";
+Acquire::Check-Valid-Until "false";
+Acquire::Languages "none";
+Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
+APT::Sandbox::User "root";
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+CONF
+    # Another vendor's source may carry the release's name and lack SUITE, so a
+    # failure tells nothing yet: the download that follows decides.
+    apt-get -qq -c "$home/apt.conf" update >&2 || true
+  fi
+  echo "$home/apt.conf"
+}
+
+# Unpacks packages of SUITE into a new DIRECTORY; the package files stay in its
+# debs/ for the caller to read and remove.
+debian_unpack() { # SUITE DIRECTORY PACKAGE[=VERSION]...
+  local suite=$1 directory=$2 conf deb
+  shift 2
+  conf=$(debian_apt "$suite") || return
+  rm -rf "$directory"
+  mkdir -p "$directory/debs"
+  (cd "$directory/debs" && apt-get -qq -c "$conf" download "$@" >&2) || return
+  for deb in "$directory"/debs/*.deb; do
+    dpkg -x "$deb" "$directory" || return
+  done
+}
+
+# Puts Emacs VERSION of SUITE into DIRECTORY, to be started by its `emacs'.
+# Unpacked, since Debian's packages of two Emacsen exclude each other.
+debian_emacs() { # VERSION SUITE FLAVOUR(nox|lucid) DIRECTORY
+  local version=$1 suite=$2 flavour=$3 directory=$4 part=$4.part
+  if [[ ! -x $directory/emacs ]]; then
+    say "fetching Emacs $version ($flavour) from $suite into ${directory#"$root"/}"
+    debian_unpack "$suite" "$part" \
+      "emacs-$flavour=1:$version*" "emacs-common=1:$version*" "emacs-bin-common=1:$version*" || return
+    dpkg-deb --field "$part"/debs/emacs-"$flavour"_*.deb Depends |
+      tr ',' '\n' | awk '$1 !~ /^emacs/ { print $1 }' >"$part/libraries"
+    rm -r "$part/debs"
+    # Under this name the binary finds its own dump, even when a test starts it
+    # without the script below; else it would take the installed Emacs's dump.
+    mv "$part"/usr/libexec/emacs/*/*/emacs*.pdmp "$part/usr/bin/emacs-$flavour.pdmp"
+    cat >"$part/emacs" <<SCRIPT
+#!/bin/sh
+here=\$(cd "\$(dirname "\$0")" && pwd)
+share=\$here/usr/share/emacs/$version
+export EMACSLOADPATH="\$share/lisp" EMACSDATA="\$share/etc" EMACSDOC="\$share/etc"
+export EMACSPATH="\$(echo "\$here"/usr/libexec/emacs/$version/*)"
+exec "\$here/usr/bin/emacs-$flavour" --dump-file="\$here/usr/bin/emacs-$flavour.pdmp" "\$@"
+SCRIPT
+    chmod +x "$part/emacs"
+    rm -rf "$directory"
+    mv "$part" "$directory"
+  fi
+  if ! "$directory/emacs" --version >/dev/null 2>&1; then
+    # shellcheck disable=SC2046
+    install_packages $(<"$directory/libraries") || return
+  fi
+  "$directory/emacs" --version >/dev/null
+}

@@ -1,0 +1,14 @@
+# Sourced by the scripts in bin/: where things are and how to say what happens.
+# shellcheck shell=bash
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+deps=$root/.deps
+
+# Shells inside older Emacsen set EMACS=t, which names no program.
+emacs=${EMACS:-emacs}
+if [[ $emacs == t ]]; then emacs=emacs; fi
+
+have() { command -v "$1" >/dev/null 2>&1; }
+in_ci() { [[ -n ${CI:-} && $CI != false ]]; }
+say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
+die() { say "$@"; exit 1; }
