@@ -1,0 +1,152 @@
+;;; todo-write-mode-line.el --- The plan in the mode line  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A global minor mode that shows the plan written last in the mode line, as
+;; in [2/4 Converting callbacks…]:
+;;
+;;     (todo-write-mode-line-mode 1)
+;;
+;; mouse-1 opens the plan, hovering shows its tasks.  The text is made when
+;; the plan changes; redisplay only reads a variable.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-row)
+
+(declare-function todo-write-show "todo-write-view" (&optional thread select))
+(autoload 'todo-write-show "todo-write-view" nil t)
+
+(defcustom todo-write-mode-line-width 32
+  "Columns that the plan takes in the mode line at most."
+  :type 'natnum
+  :group 'todo-write)
+
+(defcustom todo-write-mode-line-help-lines 20
+  "Tasks that hovering over the plan in the mode line shows at most."
+  :type 'natnum
+  :group 'todo-write)
+
+(defface todo-write-mode-line '((t :inherit mode-line-emphasis))
+  "Face of the plan in the mode line."
+  :group 'todo-write-faces)
+
+(defvar todo-write-mode-line-string nil
+  "What the mode line shows: a string, or nil for nothing.
+A mode line shows the value of a variable as it is, so a % in a task
+stands for itself.")
+;; Without this mark the mode line would drop the mouse and help properties.
+(put 'todo-write-mode-line-string 'risky-local-variable t)
+
+(defvar todo-write-mode-line--thread nil
+  "Key of the thread that the mode line shows.")
+
+(defconst todo-write-mode-line--entry
+  '(todo-write-mode-line-mode ("" todo-write-mode-line-string))
+  "What the mode adds to `mode-line-misc-info'.")
+
+(defvar todo-write-mode-line-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map [mode-line mouse-1] #'todo-write-mode-line-show)
+    map)
+  "Keymap of the plan in the mode line.")
+
+;;;###autoload
+(define-minor-mode todo-write-mode-line-mode
+  "Show the plan written last in the mode line."
+  :global t
+  :group 'todo-write
+  (setq-default mode-line-misc-info
+                (append (remove todo-write-mode-line--entry
+                                (default-value 'mode-line-misc-info))
+                        (and todo-write-mode-line-mode
+                             (list todo-write-mode-line--entry))))
+  (if todo-write-mode-line-mode
+      (progn
+        (add-hook 'todo-write-change-functions #'todo-write-mode-line--update)
+        (add-hook 'todo-write-state-functions #'todo-write-mode-line--update)
+        (todo-write-mode-line--update (todo-write-current-thread)))
+    (remove-hook 'todo-write-change-functions #'todo-write-mode-line--update)
+    (remove-hook 'todo-write-state-functions #'todo-write-mode-line--update)
+    (setq todo-write-mode-line-string nil
+          todo-write-mode-line--thread nil)
+    (force-mode-line-update t)))
+
+(defun todo-write-mode-line--update (thread &rest _)
+  "Show THREAD, which has just changed."
+  (setq todo-write-mode-line--thread thread
+        todo-write-mode-line-string
+        (and thread (todo-write-mode-line--string (todo-write-summary thread))))
+  (force-mode-line-update t))
+
+(defun todo-write-mode-line--string (summary)
+  "Return the text for SUMMARY with its mouse properties, or nil for no tasks."
+  (unless (eq (plist-get summary :state) 'empty)
+    (concat (propertize (concat "["
+                                (todo-write-row-truncate
+                                 (todo-write-mode-line--text summary)
+                                 (max 4 (- todo-write-mode-line-width 2)))
+                                "]")
+                        'face 'todo-write-mode-line
+                        'mouse-face 'mode-line-highlight
+                        'help-echo #'todo-write-mode-line--help
+                        'local-map todo-write-mode-line-map)
+            " ")))
+
+(defun todo-write-mode-line--text (summary)
+  "Return the words for SUMMARY: count, state and current task."
+  (let* ((state (plist-get summary :state))
+         (current (plist-get summary :current))
+         (shape (pcase state
+                  ('done (todo-write-row-shape 'completed))
+                  ('paused (todo-write-row-shape 'paused)))))
+    (string-join
+     (delq nil (list (format "%d/%d" (plist-get summary :completed)
+                             (plist-get summary :total))
+                     shape
+                     (and current (todo-write-row-text current 'in_progress))))
+     " ")))
+
+(defun todo-write-mode-line--help (&rest _)
+  "Return the tasks of the plan, a line each.
+Made only when the mouse rests on the plan."
+  (let* ((thread todo-write-mode-line--thread)
+         (summary (todo-write-summary thread))
+         (paused (eq (plist-get summary :state) 'paused))
+         (items (todo-write-items thread))
+         (shown (todo-write-mode-line--excerpt items)))
+    (propertize
+     (concat (todo-write-row-plain (or (plist-get summary :title) "Plan")) "\n"
+             (mapconcat (lambda (item)
+                          (todo-write-row-line item (todo-write-row-kind item paused) nil 72))
+                        shown "\n")
+             (when (> (length items) (length shown))
+               (format "\n   %d more" (- (length items) (length shown))))
+             "\nmouse-1: show the plan")
+     'help-echo-inhibit-substitution t)))
+
+(defun todo-write-mode-line--excerpt (items)
+  "Return as many ITEMS as the help shows, from the last completed on."
+  (let* ((count (min todo-write-mode-line-help-lines (length items)))
+         (open (or (cl-position-if-not (lambda (item)
+                                         (equal (plist-get item :status) "completed"))
+                                       items)
+                   0))
+         (start (max 0 (min (1- open) (- (length items) count)))))
+    (cl-subseq items start (+ start count))))
+
+(defun todo-write-mode-line-show (event)
+  "Show the plan on whose mode line text EVENT clicked."
+  (interactive "e")
+  (with-selected-window (posn-window (event-start event))
+    (todo-write-show todo-write-mode-line--thread)))
+
+(provide 'todo-write-mode-line)
+;;; todo-write-mode-line.el ends here
