@@ -95,16 +95,20 @@ debian_unpack() { # SUITE DIRECTORY PACKAGE[=VERSION]...
 # Puts Emacs VERSION of SUITE into DIRECTORY, to be started by its `emacs'.
 # Unpacked, since Debian's packages of two Emacsen exclude each other.
 debian_emacs() { # VERSION SUITE FLAVOUR(nox|lucid) DIRECTORY
-  local version=$1 suite=$2 flavour=$3 directory=$4 part=$4.part
+  local version=$1 suite=$2 flavour=$3 directory=$4 part=$4.part package packages=()
   if [[ ! -x $directory/emacs ]]; then
     say "fetching Emacs $version ($flavour) from $suite into ${directory#"$root"/}"
-    debian_unpack "$suite" "$part" \
-      "emacs-$flavour=1:$version*" "emacs-common=1:$version*" "emacs-bin-common=1:$version*" || return
+    # Away from its home, 28.2 needs the sources too: it warns of a missing one
+    # by a library whose source is missing, and so on until it crashes.
+    for package in "emacs-$flavour" emacs-common emacs-bin-common emacs-el; do
+      packages+=("$package=1:$version*")
+    done
+    debian_unpack "$suite" "$part" "${packages[@]}" || return
     dpkg-deb --field "$part"/debs/emacs-"$flavour"_*.deb Depends |
       tr ',' '\n' | awk '$1 !~ /^emacs/ { print $1 }' >"$part/libraries"
     rm -r "$part/debs"
-    # Under this name the binary finds its own dump, even when a test starts it
-    # without the script below; else it would take the installed Emacs's dump.
+    # Under this name the binary finds its dump by itself; 28.2 would take
+    # --dump-file for an unknown option.
     mv "$part"/usr/libexec/emacs/*/*/emacs*.pdmp "$part/usr/bin/emacs-$flavour.pdmp"
     cat >"$part/emacs" <<SCRIPT
 #!/bin/sh
@@ -112,7 +116,7 @@ here=\$(cd "\$(dirname "\$0")" && pwd)
 share=\$here/usr/share/emacs/$version
 export EMACSLOADPATH="\$share/lisp" EMACSDATA="\$share/etc" EMACSDOC="\$share/etc"
 export EMACSPATH="\$(echo "\$here"/usr/libexec/emacs/$version/*)"
-exec "\$here/usr/bin/emacs-$flavour" --dump-file="\$here/usr/bin/emacs-$flavour.pdmp" "\$@"
+exec "\$here/usr/bin/emacs-$flavour" "\$@"
 SCRIPT
     chmod +x "$part/emacs"
     rm -rf "$directory"
