@@ -1,0 +1,347 @@
+;;; efrit-do-builtin.el --- The tools that come with efrit-do -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What an agent can do out of the box: keep its plan (`todo_write'), say
+;; that it is done (`session_complete'), evaluate Lisp, run a shell command,
+;; make a buffer, read a file.  `(require 'efrit-do)' loads this.
+;;
+;; The text of a call comes from a model.  It is data everywhere here but in
+;; `eval_sexp' and `shell_exec', whose purpose is to run it: these two ask.
+
+;;; Code:
+
+(require 'efrit-do-tools)
+(require 'project)
+
+(defcustom efrit-do-read-limit (* 2 1024 1024)
+  "Largest file that `read_file' opens, in bytes."
+  :type 'natnum
+  :group 'efrit-do)
+
+(define-error 'efrit-do-time-limit "The time limit was reached"
+  'todo-write-error)
+
+(defvar efrit-do-origin nil
+  "Buffer in which `eval_sexp' evaluates, or nil for the current one.
+A session binds it to the buffer where the command was given.")
+
+;;; todo_write, session_complete
+
+(defun efrit-do-project-root ()
+  "Return the root of the current project, or the current directory."
+  (let ((project (project-current)))
+    (expand-file-name (if project (project-root project) default-directory))))
+
+(defun efrit-do--schema-plist (schema)
+  "Return SCHEMA, an alist as `json-serialize' takes it, as nested plists."
+  (cond ((vectorp schema) (vconcat (mapcar #'efrit-do--schema-plist schema)))
+        ((and (consp schema) (consp (car schema)))
+         (mapcan (lambda (pair)
+                   (list (efrit-do--keyword (car pair))
+                         (efrit-do--schema-plist (cdr pair))))
+                 schema))
+        (t schema)))
+
+(defun efrit-do--todo-schema (key)
+  "Return the value of KEY, a symbol, in the definition of `todo_write'."
+  (let ((schema (todo-write-tool-schema)))
+    (cdr (or (assq key schema) (assoc (symbol-name key) schema)))))
+
+(defun efrit-do--todo-arguments ()
+  "Return the argument specifications of `todo_write'."
+  (let ((properties (plist-get (efrit-do--schema-plist
+                                (efrit-do--todo-schema 'input_schema))
+                               :properties)))
+    (cl-loop for (key spec) on properties by #'cddr
+             collect (append (list :name (substring (symbol-name key) 1))
+                             spec))))
+
+(defun efrit-do--todo-write (input)
+  "Write INPUT to the list of `efrit-do-thread'."
+  (let ((outcome (todo-write (or efrit-do-thread
+                                 (concat (efrit-do-project-root) "#efrit-do"))
+                             input "efrit-do")))
+    (list :content (plist-get outcome :result)
+          :is-error (not (plist-get outcome :ok)))))
+
+(defun efrit-do--session-complete (message)
+  "End the session with MESSAGE after the other tools of this turn."
+  (list :content "The session ends here." :is-error nil
+        :complete (substring-no-properties message)))
+
+;;; eval_sexp
+
+(defun efrit-do--read-one (text)
+  "Return the one expression in TEXT.
+Signals `todo-write-input-error' if it is incomplete or not the only one."
+  (pcase-let ((`(,form . ,end)
+               (condition-case problem
+                   (read-from-string text)
+                 (end-of-file
+                  (signal 'todo-write-input-error
+                          (list "The expression is not complete")))
+                 (invalid-read-syntax
+                  (signal 'todo-write-input-error
+                          (list (format "The expression does not read: %s"
+                                        (error-message-string problem))))))))
+    (unless (string-match-p "\\`\\(?:[ \t\n\r\f]\\|;.*$\\)*\\'"
+                            (substring text end))
+      (signal 'todo-write-input-error
+              (list "More text follows the expression; wrap several in progn")))
+    form))
+
+(defun efrit-do--watchdog (seconds)
+  "Start a process that interrupts this Emacs after SECONDS; return it or nil.
+Lisp timers do not run while Lisp is busy, but Emacs quits whatever it does on
+the signal that `debug-on-event' names."
+  (when (and (eq debug-on-event 'sigusr2) (not (eq system-type 'windows-nt)))
+    (make-process :name "efrit-do-watchdog" :noquery t :connection-type 'pipe
+                  :command (list "/bin/sh" "-c"
+                                 (format "sleep %s; kill -USR2 %d"
+                                         (+ seconds 0.2) (emacs-pid))))))
+
+(defun efrit-do--no-debugger (kind &rest values)
+  "Take the place of the debugger: go on.
+With KIND `exit', the first of VALUES is what the call returns."
+  (and (eq kind 'exit) (car values)))
+
+(defun efrit-do--with-time-limit (seconds function)
+  "Return the value of FUNCTION, stopped after SECONDS.
+Signals `efrit-do-time-limit' then.  A quit of the user passes through."
+  (let* ((default-directory temporary-file-directory)
+         (watchdog (efrit-do--watchdog seconds))
+         (end (+ (float-time) seconds))
+         ;; The signal also asks for the debugger, at the quit and at the
+         ;; next call, which is `float-time' below at the latest.
+         (debug-on-quit nil)
+         (debugger #'efrit-do--no-debugger)
+         (late (lambda ()
+                 (signal 'efrit-do-time-limit
+                         (list (format "stopped after %s seconds" seconds))))))
+    (unwind-protect
+        (condition-case nil
+            (let ((inhibit-quit nil))
+              (with-timeout (seconds (funcall late))
+                (funcall function)))
+          (quit (if (>= (float-time) end)
+                    (funcall late)
+                  (signal 'quit nil))))
+      (when (process-live-p watchdog)
+        (delete-process watchdog)))))
+
+(defun efrit-do--eval (form)
+  "Evaluate FORM where the command was given; return what it gave as text."
+  (let ((directory default-directory))
+    (with-temp-buffer
+      (let* ((standard-output (current-buffer))
+             (print-circle t)
+             (value (efrit-do--with-time-limit
+                     efrit-do-time-limit
+                     (lambda ()
+                       (with-current-buffer
+                           (if (buffer-live-p efrit-do-origin) efrit-do-origin
+                             (current-buffer))
+                         (let ((default-directory directory))
+                           (eval form t))))))
+             (printed (buffer-string)))
+        (concat (prin1-to-string value)
+                (unless (string-empty-p printed)
+                  (concat "\nPrinted:\n" printed)))))))
+
+(defun efrit-do--eval-sexp (expr)
+  "Evaluate the one expression in EXPR."
+  (efrit-do--eval (efrit-do--read-one expr)))
+
+;;; shell_exec
+
+(defun efrit-do--keep-ends (process text)
+  "Insert TEXT, output of PROCESS, keeping the ends of what came so far.
+So a command that never stops writing cannot fill the memory."
+  (when (buffer-live-p (process-buffer process))
+    (with-current-buffer (process-buffer process)
+      (goto-char (point-max))
+      (insert text)
+      (let ((half (max 1 (/ efrit-do-output-limit 2))))
+        (when (> (buffer-size) (* 8 half))
+          (let ((from (+ (point-min) half))
+                (to (- (point-max) half)))
+            (process-put process 'cut
+                         (+ (or (process-get process 'cut) 0) (- to from)))
+            (delete-region from to)))))))
+
+(defun efrit-do--shell-output (process)
+  "Return what PROCESS wrote, its middle left out if it was long."
+  (with-current-buffer (process-buffer process)
+    (efrit-do-clip (buffer-string) (process-get process 'cut))))
+
+(defun efrit-do--with-note (output note)
+  "Return OUTPUT with NOTE on a line of its own below."
+  (concat output
+          (unless (or (string-empty-p output) (string-suffix-p "\n" output))
+            "\n")
+          note))
+
+(defun efrit-do--shell-exec (command)
+  "Run the shell COMMAND in the session's directory and return its output."
+  (with-temp-buffer
+    (let* ((process-environment (append '("TERM=dumb" "PAGER=cat" "GIT_PAGER=cat")
+                                        process-environment))
+           (process (make-process
+                     :name "efrit-do-shell" :buffer (current-buffer)
+                     :command (list shell-file-name shell-command-switch command)
+                     :connection-type 'pipe :noquery t :file-handler t
+                     :filter #'efrit-do--keep-ends :sentinel #'ignore))
+           (end (+ (float-time) efrit-do-time-limit)))
+      (unwind-protect
+          (let ((inhibit-quit nil))
+            (process-send-eof process)
+            (while (and (or (process-live-p process)
+                            (accept-process-output process 0))
+                        (< (float-time) end))
+              (accept-process-output process 0.1))
+            (efrit-do--shell-outcome process))
+        (when (process-live-p process)
+          (delete-process process))))))
+
+(defun efrit-do--shell-outcome (process)
+  "Return the outcome of PROCESS as it stands: ended, or out of time."
+  (let ((output (efrit-do--shell-output process))
+        (code (process-exit-status process)))
+    (cond ((process-live-p process)
+           (list :content (efrit-do--with-note
+                           output (format "[stopped after %s seconds]"
+                                          efrit-do-time-limit))
+                 :is-error t))
+          ((and (eq (process-status process) 'exit) (zerop code))
+           (list :content (if (string-empty-p output) "(no output)" output)
+                 :is-error nil))
+          (t (list :content (efrit-do--with-note
+                             output
+                             (format "[%s %d]"
+                                     (if (eq (process-status process) 'signal)
+                                         "killed by signal" "exit code")
+                                     code))
+                   :is-error t)))))
+
+;;; buffer_create, read_file
+
+(defun efrit-do--mode (name)
+  "Return the major mode called NAME, if it is one made for showing text.
+NAME comes from a model, and calling a mode runs code: only modes for text and
+programs, and those in which Emacs visits files, are taken."
+  (let ((mode (and name (intern-soft name))))
+    (when (and mode (commandp mode)
+               (or (memq mode '(text-mode fundamental-mode))
+                   (provided-mode-derived-p mode 'text-mode)
+                   (provided-mode-derived-p mode 'prog-mode)
+                   (rassq mode auto-mode-alist)))
+      mode)))
+
+(defun efrit-do--buffer-create (name content &optional mode)
+  "Make a buffer called NAME with CONTENT in major MODE and show it.
+A buffer that is there already is left alone: the new one gets a number."
+  (let ((buffer (generate-new-buffer name))
+        (directory default-directory))
+    (with-current-buffer buffer
+      (setq default-directory directory)
+      (when content
+        (insert (substring-no-properties content)))
+      (goto-char (point-min))
+      (let ((enable-local-variables nil)
+            (function (efrit-do--mode mode)))
+        (when function (funcall function))))
+    (unless noninteractive
+      (display-buffer buffer))
+    (format "Made buffer %s (%d characters)%s" (buffer-name buffer)
+            (buffer-size buffer)
+            (if (or (not mode) (efrit-do--mode mode)) ""
+              (format "; there is no mode `%s' for it" mode)))))
+
+(defun efrit-do--check-readable (file)
+  "Signal `todo-write-error' with the reason if FILE cannot be read as text."
+  (let ((problem
+         (cond ((file-directory-p file) "is a directory")
+               ((not (file-exists-p file)) "does not exist")
+               ((not (file-regular-p file)) "is not a regular file")
+               ((not (file-readable-p file)) "may not be read")
+               ((> (file-attribute-size (file-attributes file))
+                   efrit-do-read-limit)
+                (format "has %d bytes, and %d is the limit; read a part of \
+it another way"
+                        (file-attribute-size (file-attributes file))
+                        efrit-do-read-limit)))))
+    (when problem
+      (signal 'todo-write-error (list (format "%s %s" file problem))))))
+
+(defun efrit-do--read-file (path &optional first last)
+  "Return the text of the file PATH, or its lines FIRST to LAST."
+  (let ((file (expand-file-name path)))
+    (efrit-do--check-readable file)
+    (with-temp-buffer
+      (let ((format-alist nil)
+            (after-insert-file-functions nil))
+        (insert-file-contents file))
+      (goto-char (point-min))
+      (when (search-forward "\0" (min (point-max) 8192) t)
+        (signal 'todo-write-error (list (format "%s is a binary file" file))))
+      (goto-char (point-min))
+      (forward-line (1- (max 1 (or first 1))))
+      (let ((start (point)))
+        (if last
+            (forward-line (max 0 (- (1+ last) (max 1 (or first 1)))))
+          (goto-char (point-max)))
+        (if (= start (point)) "(no text there)"
+          (buffer-substring-no-properties start (point)))))))
+
+;;; The registry's first entries
+
+(efrit-do-register-tool
+ :name "todo_write" :raw t
+ :description "Show the user your plan: pass the complete task list each time."
+ :args #'efrit-do--todo-arguments :function #'efrit-do--todo-write)
+
+(efrit-do-register-tool
+ :name "session_complete"
+ :description "End the session when everything asked for is done."
+ :args '((:name "message" :type "string"
+          :description "What was done, for the user."))
+ :function #'efrit-do--session-complete)
+
+(efrit-do-register-tool
+ :name "eval_sexp" :confirm t
+ :description "Evaluate one Emacs Lisp expression and return its value."
+ :args '((:name "expr" :type "string" :description "The expression."))
+ :function #'efrit-do--eval-sexp)
+
+(efrit-do-register-tool
+ :name "shell_exec" :confirm t
+ :description "Run a shell command in the project and return its output."
+ :args '((:name "command" :type "string" :description "The command."))
+ :function #'efrit-do--shell-exec)
+
+(efrit-do-register-tool
+ :name "buffer_create"
+ :description "Make a new buffer and show it to the user."
+ :args '((:name "name" :type "string" :description "Its name.")
+         (:name "content" :type "string" :description "Its text.")
+         (:name "mode" :type "string" :optional t
+          :description "A major mode, such as org-mode."))
+ :function #'efrit-do--buffer-create)
+
+(efrit-do-register-tool
+ :name "read_file"
+ :description "Return the text of a file, or some of its lines."
+ :args '((:name "path" :type "string"
+          :description "The file, relative to the project.")
+         (:name "first_line" :type "integer" :optional t
+          :description "First line to return, from 1.")
+         (:name "last_line" :type "integer" :optional t
+          :description "Last line to return."))
+ :function #'efrit-do--read-file)
+
+(provide 'efrit-do-builtin)
+;;; efrit-do-builtin.el ends here

@@ -1,0 +1,251 @@
+;;; efrit-do-replay.el --- A scripted agent -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The backend `replay' plays an agent from a file, so that everything runs
+;; without a key and without a network:
+;;
+;;   (efrit-do-run "Refactor the login function"
+;;                 :backend 'replay :script "demo/refactor-login.json" :speed 0)
+;;
+;; A script is a JSON object:
+;;
+;;   {"title":   "Refactor the login function",    shown above the list
+;;    "command": "Refactor login.js, please",      what the user would type
+;;    "speed":   1,                 2 plays twice as fast, 0 without pauses
+;;    "loop":    false,             true starts over after the last turn
+;;    "turns": [                    one per request to the model
+;;      [{"thinking": "Three places call it …"},
+;;       {"pause": 1.5},                           in seconds, at speed 1
+;;       {"text": "Here is my plan."},
+;;       {"tool": "todo_write", "input": {"todos": […]}},
+;;       {"error": "overloaded"}]]}                the request fails here
+;;
+;; Thinking and text arrive word by word.  As with a real model, the tools of
+;; a turn run when its text is complete, and the next turn begins when all of
+;; them have answered.  The input of a tool is any JSON value; a string is
+;; handed on as the text that the model wrote.  The session ends with
+;; `session_complete' or after the last turn.
+
+;;; Code:
+
+(require 'efrit-do-session)
+
+(defcustom efrit-do-replay-script nil
+  "File with the script that the backend `replay' plays.
+Nil plays the demo that comes with the package, whatever the command."
+  :type '(choice (const :tag "The demo" nil) file)
+  :group 'efrit-do)
+
+(defcustom efrit-do-replay-word-pause 0.04
+  "Seconds between two words of thinking or text, at speed 1."
+  :type 'number
+  :group 'efrit-do)
+
+(define-error 'efrit-do-script-error "The script cannot be played"
+  'todo-write-error)
+
+(cl-defstruct (efrit-do-replay (:constructor efrit-do-replay--make)
+                               (:copier nil))
+  "A script being played."
+  (title nil) (command nil)
+  (speed 1 :documentation "Factor; 0 leaves out all pauses.")
+  (loop nil) (turns nil :documentation "Vector of lists of events (KIND . VALUE).")
+  (next 0 :documentation "Index of the next turn.")
+  (events nil :documentation "Events of this turn that are to come.")
+  (tools nil :documentation "Tool events of this turn, last first.")
+  (open 0 :documentation "Calls of this turn not yet answered.")
+  (timer nil))
+
+;;; Reading
+
+(defun efrit-do-replay--error (format &rest args)
+  "Signal `efrit-do-script-error' with FORMAT and ARGS."
+  (signal 'efrit-do-script-error (list (apply #'format format args))))
+
+(defun efrit-do-replay--event (event where)
+  "Return EVENT, a JSON object found at WHERE, as a cons (KIND . VALUE)."
+  (unless (hash-table-p event)
+    (efrit-do-replay--error "%s is not an object" where))
+  (let* ((keys (hash-table-keys event))
+         (kinds (seq-difference keys '("input")))
+         (kind (car kinds))
+         (value (gethash kind event)))
+    (unless (and (= (length kinds) 1)
+                 (member kind '("thinking" "text" "pause" "tool" "error"))
+                 (or (equal kind "tool") (not (member "input" keys))))
+      (efrit-do-replay--error
+       "%s has the keys %s; it takes one of thinking, text, pause, error, or \
+tool with input" where (string-join keys ", ")))
+    (unless (if (equal kind "pause") (numberp value) (stringp value))
+      (efrit-do-replay--error "%s: the value of %s is not a %s" where kind
+                              (if (equal kind "pause") "number" "string")))
+    (cons (intern kind)
+          (if (equal kind "tool") (cons value (gethash "input" event)) value))))
+
+(defun efrit-do-replay--turns (turns)
+  "Return a vector of lists of events, read from TURNS, a JSON value."
+  (unless (vectorp turns)
+    (efrit-do-replay--error "The `turns' are no array"))
+  (vconcat
+   (seq-map-indexed
+    (lambda (turn i)
+      (unless (vectorp turn)
+        (efrit-do-replay--error "Turn %d is not an array" (1+ i)))
+      (seq-map-indexed
+       (lambda (event j)
+         (efrit-do-replay--event
+          event (format "Turn %d, event %d" (1+ i) (1+ j))))
+       turn))
+    turns)))
+
+(defun efrit-do-replay-read (script)
+  "Return SCRIPT, a file name or a decoded JSON object, ready to be played.
+Signals `efrit-do-script-error' with the place of what is wrong."
+  (let ((object
+         (if (not (stringp script))
+             script
+           (unless (file-readable-p script)
+             (efrit-do-replay--error "There is no script %s" script))
+           (with-temp-buffer
+             (insert-file-contents script)
+             (condition-case problem
+                 (json-parse-buffer)
+               (error (efrit-do-replay--error
+                       "%s is not JSON: %s" script
+                       (error-message-string problem))))))))
+    (unless (hash-table-p object)
+      (efrit-do-replay--error "The script is not a JSON object"))
+    (let ((speed (gethash "speed" object 1)))
+      (unless (and (numberp speed) (>= speed 0))
+        (efrit-do-replay--error "`speed' is not a number from 0 on"))
+      (efrit-do-replay--make
+       :title (gethash "title" object) :command (gethash "command" object)
+       :speed speed :loop (eq t (gethash "loop" object))
+       :turns (efrit-do-replay--turns (gethash "turns" object))))))
+
+(defun efrit-do-replay-demo ()
+  "Return the file name of the demo that comes with the package."
+  (let ((file (expand-file-name
+               "../demo/refactor-login.json"
+               (file-name-directory (locate-library "efrit-do-replay")))))
+    (unless (file-readable-p file)
+      (efrit-do-replay--error "There is no script to play: set \
+`efrit-do-replay-script', or `efrit-do-backend' to use a model"))
+    file))
+
+;;; Playing
+
+(cl-defmethod efrit-do-backend-title ((_backend (eql 'replay)) session)
+  "Return the title in the script of SESSION."
+  (efrit-do-replay-title (efrit-do-replay--script session)))
+
+(cl-defmethod efrit-do-backend-start ((_backend (eql 'replay)) session)
+  "Play the script of SESSION."
+  (efrit-do-replay--script session)
+  (efrit-do-replay--schedule session 0))
+
+(cl-defmethod efrit-do-backend-continue ((_backend (eql 'replay)) session)
+  "Play on in SESSION after the event that was the last."
+  (efrit-do-replay--schedule session 0))
+
+(cl-defmethod efrit-do-backend-abort ((_backend (eql 'replay)) session)
+  "Stop playing in SESSION."
+  (let ((script (efrit-do-session-state session)))
+    (when (and script (efrit-do-replay-timer script))
+      (cancel-timer (efrit-do-replay-timer script)))))
+
+(defun efrit-do-replay--script (session)
+  "Return the script of SESSION, read when it is first needed."
+  (or (efrit-do-session-state session)
+      (let* ((options (efrit-do-session-options session))
+             (given (or (plist-get options :script) efrit-do-replay-script
+                        (efrit-do-replay-demo)))
+             (script (if (efrit-do-replay-p given) given
+                       (efrit-do-replay-read given))))
+        (when (plist-get options :speed)
+          (setf (efrit-do-replay-speed script) (plist-get options :speed)))
+        (setf (efrit-do-session-state session) script))))
+
+(defun efrit-do-replay--schedule (session seconds)
+  "Play on in SESSION after SECONDS."
+  (setf (efrit-do-replay-timer (efrit-do-session-state session))
+        (run-at-time seconds nil #'efrit-do-replay--play session)))
+
+(defun efrit-do-replay--play (session)
+  "Play events of SESSION until there is something to wait for."
+  (let ((script (efrit-do-session-state session)) (wait nil))
+    (condition-case problem
+        (while (and (not wait) (efrit-do-session-running-p session))
+          (setq wait (if (efrit-do-replay-events script)
+                         (efrit-do-replay--play-event session script)
+                       (efrit-do-replay--next session script))))
+      (error (efrit-do-session-fail session (efrit-do-error-text problem))))
+    (when (and (numberp wait) (efrit-do-session-running-p session))
+      (efrit-do-replay--schedule session wait))))
+
+(defun efrit-do-replay--seconds (script seconds)
+  "Return SECONDS at the speed of SCRIPT, or nil for none."
+  (let ((speed (efrit-do-replay-speed script)))
+    (and (> speed 0) (> seconds 0) (/ seconds (float speed)))))
+
+(defun efrit-do-replay--play-event (session script)
+  "Play the next event of SCRIPT in SESSION; return the seconds to wait, or nil."
+  (pcase (pop (efrit-do-replay-events script))
+    (`(begin) (unless (efrit-do-session-request session) 'ended))
+    (`(pause . ,seconds) (efrit-do-replay--seconds script seconds))
+    (`(error . ,text) (efrit-do-session-fail session text) 'ended)
+    (`(tool . ,call) (push call (efrit-do-replay-tools script)) nil)
+    (`(,kind . ,text)
+     (let ((end (string-match "[^[:space:]][[:space:]]+[^[:space:]]" text)))
+       (when end
+         (setq end (1- (match-end 0)))
+         (push (cons kind (substring text end)) (efrit-do-replay-events script)))
+       (efrit-do-session-token session (substring text 0 end)
+                               (eq kind 'thinking))
+       (efrit-do-replay--seconds script efrit-do-replay-word-pause)))))
+
+(defun efrit-do-replay--next (session script)
+  "Do what comes after the last event of a turn of SCRIPT in SESSION.
+Return non-nil if there is something to wait for."
+  (cond ((> (efrit-do-replay-open script) 0) 'answers)
+        ((efrit-do-replay-tools script)
+         (efrit-do-session-answered session)
+         (efrit-do-replay--call session script)
+         'answers)
+        ((efrit-do-replay--begin script) nil)
+        (t (efrit-do-session-answered session)
+           (if (efrit-do-session-message session)
+               (efrit-do-session-request session)
+             (efrit-do-session-finish session))
+           'ended)))
+
+(defun efrit-do-replay--begin (script)
+  "Take the next turn of SCRIPT; return nil if there is none."
+  (let* ((turns (efrit-do-replay-turns script))
+         (index (efrit-do-replay-next script)))
+    (when (and (efrit-do-replay-loop script) (= index (length turns)))
+      (setq index 0))
+    (when (< index (length turns))
+      (setf (efrit-do-replay-next script) (1+ index)
+            (efrit-do-replay-events script)
+            (cons '(begin) (copy-sequence (aref turns index))))
+      t)))
+
+(defun efrit-do-replay--call (session script)
+  "Call the tools of this turn of SCRIPT in SESSION."
+  (let ((calls (nreverse (efrit-do-replay-tools script))))
+    (setf (efrit-do-replay-tools script) nil
+          (efrit-do-replay-open script) (length calls))
+    (pcase-dolist (`(,name . ,input) calls)
+      (efrit-do-session-call
+       session name input
+       (lambda (_outcome)
+         (when (zerop (cl-decf (efrit-do-replay-open script)))
+           (efrit-do-replay--schedule session 0)))))))
+
+(provide 'efrit-do-replay)
+;;; efrit-do-replay.el ends here

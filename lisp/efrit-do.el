@@ -1,0 +1,170 @@
+;;; efrit-do.el --- Give an agent a command and watch its plan -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `M-x efrit-do' asks for a command, lets an agent work on it and shows what
+;; it does in *efrit-do* and its plan in *efrit-todos*.  Out of the box the
+;; agent is a script that needs no key (efrit-do-replay.el).  For a real one,
+;; with gptel set up:
+;;
+;;   (setq efrit-do-backend 'gptel)
+;;
+;; Stop it with `efrit-do-cancel' or, while a tool runs, C-g; go on with
+;; `efrit-do-continue'.  From Lisp, or by emacsclient:
+;;
+;;   (efrit-do-run "Rename foo to bar in this project")
+;;   => (:status done :result "…" :tool-results (…) …)
+
+;;; Code:
+
+(require 'efrit-do-tools)
+(require 'efrit-do-session)
+
+(declare-function efrit-do-view-show "efrit-do-view")
+
+(defcustom efrit-do-backend 'replay
+  "Where the agent's words come from.
+`replay' plays the script `efrit-do-replay-script'; `gptel' asks the model
+that gptel is set up for."
+  :type '(choice (const :tag "A script" replay)
+                 (const :tag "A model, by gptel" gptel)
+                 (symbol :tag "Another backend"))
+  :group 'efrit-do)
+
+(defcustom efrit-do-system-prompt
+  "You work inside the user's Emacs, with tools.  Do what is asked, nothing more.
+Plan with todo_write when the work takes three or more steps, or when several
+things are asked: send the whole list each time, keep one task in_progress, and
+mark it completed as soon as it is done, not later.
+Do not plan a single action, such as opening a file or answering a question:
+just do it.
+When all is done, call session_complete and say what you did and found."
+  "What the model is told before the user's command."
+  :type 'string
+  :group 'efrit-do)
+
+(defvar efrit-do-history nil
+  "Commands given to `efrit-do'.")
+
+;;;###autoload (autoload 'efrit-do-execute-tool "efrit-do")
+;;;###autoload (autoload 'efrit-do-tool-names "efrit-do")
+;;;###autoload (autoload 'efrit-do-register-tool "efrit-do")
+
+(defun efrit-do--begin (command options)
+  "Begin a session for COMMAND with OPTIONS, see `efrit-do-run'."
+  (let ((backend (or (plist-get options :backend) efrit-do-backend)))
+    (require (intern (format "efrit-do-%s" backend)) nil t)
+    (efrit-do-session-begin command backend options)))
+
+;;;###autoload
+(defun efrit-do (command)
+  "Let an agent work on COMMAND and show it at work.
+Return the session at once; it goes on while you work."
+  (interactive (list (read-string "Do: " nil 'efrit-do-history)))
+  (require 'efrit-do-view)
+  (let ((session (efrit-do--begin command nil)))
+    (efrit-do-view-show session)
+    (efrit-do-session-start session)))
+
+;;;###autoload
+(defun efrit-do-run (command &rest options)
+  "Let an agent work on COMMAND, wait for it, and return what came of it.
+That is a plist:
+`:status'        `done', `stopped' (by the circuit breaker), `cancelled' or
+                 `failed';
+`:result'        all of it as text, the agent's answer and each tool's output;
+`:tool-results'  a list of plists `:id' `:name' `:input' `:content' `:is-error';
+`:message'       what the agent said when it called `session_complete', or nil;
+`:reason'        why the session ended unless it is done, a string;
+`:thread'        the key of its list.
+
+OPTIONS are keywords and values: `:backend' (default `efrit-do-backend'),
+`:thread' (key of the list), `:directory', `:timeout' (seconds after which the
+session ends as failed), and for the backend `replay' `:script' and `:speed'.
+A quit cancels the session.  Signals `todo-write-error' if it cannot begin."
+  (let* ((session (efrit-do-session-start (efrit-do--begin command options)))
+         (timeout (plist-get options :timeout))
+         (end (and timeout (+ (float-time) timeout))))
+    (condition-case nil
+        (while (efrit-do-session-running-p session)
+          (accept-process-output nil 0.005)
+          (when (and end (> (float-time) end))
+            (efrit-do-session-fail
+             session (format "not done within %s seconds" timeout))))
+      (quit (when (efrit-do-session-running-p session)
+              (efrit-do-cancel session))))
+    (efrit-do-session-outcome session)))
+
+;;; Interrupting
+
+(defvar-local efrit-do-buffer-session nil
+  "The session shown in this buffer.")
+
+(defun efrit-do--session-with (predicate)
+  "Return this buffer's session, or the newest one, that fits PREDICATE."
+  (or (and efrit-do-buffer-session
+           (funcall predicate efrit-do-buffer-session)
+           efrit-do-buffer-session)
+      (seq-find predicate efrit-do-sessions)))
+
+;;;###autoload
+(defun efrit-do-cancel (&optional session)
+  "Stop SESSION: the one of this buffer, or the newest that is running.
+The request is aborted, no tool runs any more, the list is paused;
+`efrit-do-continue' goes on.  Signals `user-error' if there is none."
+  (interactive)
+  (let ((session (or session
+                     (efrit-do--session-with #'efrit-do-session-running-p))))
+    (unless session
+      (user-error "No agent is running"))
+    (efrit-do-session--end session 'cancelled "cancelled by the user")
+    (when (called-interactively-p 'interactive)
+      (message "Stopped.  `efrit-do-continue' goes on"))))
+
+(defun efrit-do--resumable-p (session)
+  "Return non-nil if SESSION can go on."
+  (memq (efrit-do-session-status session) '(cancelled stopped failed)))
+
+;;;###autoload
+(defun efrit-do-continue (&optional session)
+  "Let SESSION go on: the one of this buffer, or the newest that was stopped.
+The circuit breaker counts from zero again.  Return the session.  Signals
+`user-error' if there is none."
+  (interactive)
+  (let ((session (or session (efrit-do--session-with #'efrit-do--resumable-p))))
+    (unless (and session (efrit-do--resumable-p session))
+      (user-error "No stopped session to continue"))
+    (when (efrit-do-session-busy session)
+      (user-error "A tool of this session is still running"))
+    (let ((why (efrit-do-session-reason session))
+          (thread (efrit-do-session-thread session)))
+      (setf (efrit-do-session-status session) 'running
+            (efrit-do-session-reason session) nil
+            (efrit-do-session-breaker session) (efrit-do-breaker-create))
+      (cl-incf (efrit-do-session-trace session))
+      (when (eq (todo-write-state thread) 'paused)
+        (todo-write-resume thread))
+      (efrit-do-session-record session "AGENT_RESUMED" why)
+      (efrit-do-session--go-on session why))
+    session))
+
+(defun efrit-do-session--go-on (session why)
+  "Set SESSION going again, which was stopped because of WHY.
+A model waits for the result of each of its calls: it is told of those that
+did not run."
+  (let ((calls (efrit-do-session-calls session)))
+    (setf (efrit-do-session-calls session) nil)
+    (if calls
+        (dolist (call calls)
+          (funcall (nth 2 call)
+                   (or (nth 3 call)
+                       (list :content (format "Not run: %s.  The user has now \
+let the session go on." why)
+                             :is-error t))))
+      (efrit-do-backend-continue (efrit-do-session-backend session) session))))
+
+(provide 'efrit-do)
+;;; efrit-do.el ends here
