@@ -81,6 +81,7 @@
     (added ?+ "+")
     (modified ?~ "~")
     (moved ?↕ "^")
+    (minus ?− "-")
     (arrow ?→ "->")
     (full ?━ "#")
     (rest ?─ "-")
@@ -99,7 +100,7 @@ Asking a graphical display is far slower than printing a row.")
 (defun todo-write-row-shape (kind)
   "Return the string that stands for KIND, which the terminal can display.
 KIND is completed, in_progress, pending, paused, removed, added,
-modified, moved, arrow, full, rest, ellipsis or dot."
+modified, moved, minus, arrow, full, rest, ellipsis or dot."
   (let ((key (cons (frame-terminal) kind)))
     (or (gethash key todo-write-row--displayable)
         (pcase-let ((`(,char ,ascii) (alist-get kind todo-write-row--shapes)))

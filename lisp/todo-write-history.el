@@ -1,0 +1,286 @@
+;;; todo-write-history.el --- Step through the revisions of a plan  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `H' in the buffer that `todo-write-show' shows, or
+;; `M-x todo-write-history', shows one revision of the plan: who made it and
+;; when, the list as it was, and what changed.  The first column marks changes
+;; by shape:
+;;
+;;     + added   ~ other text   → other status   ↕ moved   − removed
+;;
+;; `p' and `n' step to older and newer revisions, `q' goes back.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-row)
+(require 'todo-write-view)
+
+(defface todo-write-added '((t :inherit success))
+  "Face of the mark of added tasks."
+  :group 'todo-write-faces)
+
+(defface todo-write-modified '((t :inherit warning))
+  "Face of the mark of tasks whose text changed."
+  :group 'todo-write-faces)
+
+(defface todo-write-moved '((t :inherit font-lock-function-name-face))
+  "Face of the mark of tasks that moved or changed their status."
+  :group 'todo-write-faces)
+
+(defface todo-write-previous-text '((t :inherit shadow :slant italic))
+  "Face of the text that a task had before."
+  :group 'todo-write-faces)
+
+(defvar-local todo-write-history--revision nil
+  "Number of the revision shown.")
+
+(defvar todo-write-history-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "p" #'todo-write-history-older)
+    (define-key map "[" #'todo-write-history-older)
+    (define-key map "n" #'todo-write-history-newer)
+    (define-key map "]" #'todo-write-history-newer)
+    (define-key map "<" #'todo-write-history-oldest)
+    (define-key map ">" #'todo-write-history-newest)
+    map)
+  "Keymap of `todo-write-history-mode'.")
+
+(define-derived-mode todo-write-history-mode special-mode "Plan history"
+  "Major mode of the buffer that shows one revision of a plan.
+
+\\{todo-write-history-mode-map}"
+  :interactive nil
+  (setq truncate-lines t
+        bidi-paragraph-direction 'left-to-right
+        show-trailing-whitespace nil)
+  (setq-local revert-buffer-function #'todo-write-history--redraw)
+  (buffer-disable-undo)
+  (add-hook 'window-size-change-functions #'todo-write-history--fit nil t))
+
+;;;###autoload
+(defun todo-write-history (&optional thread)
+  "Show the newest revision of THREAD and what it changed.
+THREAD is a key, by default the one of this buffer or, if it has none,
+the one written last.  Other revisions are a key away.  Return the
+buffer."
+  (interactive)
+  (let* ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)
+                     (user-error "There is no plan yet")))
+         (newest (car (last (todo-write-revisions thread))))
+         (buffer (get-buffer-create
+                  (format "%s history" todo-write-view-buffer-name))))
+    (unless newest
+      (user-error "This plan has no history yet"))
+    (pop-to-buffer buffer '((display-buffer-reuse-window display-buffer-same-window)))
+    (unless (derived-mode-p 'todo-write-history-mode)
+      (todo-write-history-mode))
+    (setq todo-write-view-thread thread)
+    (todo-write-history--show (plist-get newest :revision))
+    buffer))
+
+;;; Stepping
+
+(defun todo-write-history-older (&optional count)
+  "Show the revision before; with COUNT, that many back."
+  (interactive "p" todo-write-history-mode)
+  (todo-write-history--step (- (or count 1))))
+
+(defun todo-write-history-newer (&optional count)
+  "Show the next revision; with COUNT, that many on."
+  (interactive "p" todo-write-history-mode)
+  (todo-write-history--step (or count 1)))
+
+(defun todo-write-history-oldest ()
+  "Show the first revision."
+  (interactive nil todo-write-history-mode)
+  (todo-write-history--show
+   (plist-get (car (todo-write-revisions todo-write-view-thread)) :revision)))
+
+(defun todo-write-history-newest ()
+  "Show the last revision."
+  (interactive nil todo-write-history-mode)
+  (todo-write-history--show
+   (plist-get (car (last (todo-write-revisions todo-write-view-thread))) :revision)))
+
+(defun todo-write-history--step (count)
+  "Show the revision that is COUNT after the one shown."
+  (let* ((revisions (todo-write-revisions todo-write-view-thread))
+         (index (+ count (todo-write-history--index revisions))))
+    (cond ((< index 0) (user-error "This is the first revision"))
+          ((>= index (length revisions)) (user-error "This is the newest revision"))
+          (t (todo-write-history--show (plist-get (nth index revisions) :revision))))))
+
+(defun todo-write-history--index (revisions)
+  "Return the index in REVISIONS of the revision shown."
+  (or (cl-position todo-write-history--revision revisions
+                   :key (lambda (revision) (plist-get revision :revision)))
+      (1- (length revisions))))
+
+;;; Drawing
+
+(defun todo-write-history--show (revision)
+  "Show REVISION, a number, with point at what it changed first."
+  (setq todo-write-history--revision revision)
+  (todo-write-history--draw)
+  (goto-char (or (text-property-any (point-min) (point-max) 'todo-write-changed t)
+                 (point-min)))
+  (dolist (window (get-buffer-window-list nil nil t))
+    (set-window-start window (point-min) t)
+    (set-window-point window (point))))
+
+(defun todo-write-history--fit (&rest _)
+  "Draw anew if the width of the windows has changed."
+  (unless (eql todo-write-view--width (todo-write-view--fitting-width))
+    (todo-write-history--redraw)))
+
+(defun todo-write-history--redraw (&rest _)
+  "Draw the revision anew; keep point's line."
+  (let ((line (line-number-at-pos)))
+    (todo-write-history--draw)
+    (goto-char (point-min))
+    (forward-line (1- line))))
+
+(defun todo-write-history--draw ()
+  "Draw the revision shown."
+  (setq todo-write-view--width (todo-write-view--fitting-width))
+  (let* ((thread todo-write-view-thread)
+         (revisions (todo-write-revisions thread))
+         (index (todo-write-history--index revisions))
+         (revision (nth index revisions))
+         (number (plist-get revision :revision))
+         (items (todo-write-items thread number))
+         (changes (plist-get (if (= index 0)
+                                 (todo-write-diff nil items)
+                               (todo-write-changes-between
+                                thread (plist-get (nth (1- index) revisions) :revision)
+                                number))
+                             :changes))
+         (inhibit-read-only t))
+    (setq todo-write-history--revision number)
+    (erase-buffer)
+    (insert (todo-write-history--header revision (length revisions) items) "\n")
+    (when (= 0 (length items))
+      (insert (propertize "   The list is empty.\n" 'face 'todo-write-detail)))
+    (todo-write-history--insert-rows items changes)))
+
+(defun todo-write-history--header (revision count items)
+  "Return the lines about REVISION, one of COUNT, whose list is ITEMS."
+  (let* ((summary (todo-write-summary todo-write-view-thread))
+         (completed (cl-count "completed" items
+                              :key (lambda (item) (plist-get item :status))
+                              :test #'equal))
+         (width todo-write-view--width)
+         (bar (min 20 (/ width 4)))
+         (dot (format " %s " (todo-write-row-shape 'dot))))
+    (concat
+     (todo-write-row-fit
+      (concat " " (propertize (todo-write-row-plain (or (plist-get summary :title) "Plan"))
+                              'face 'todo-write-title))
+      (propertize (format "revision %d of %d" (plist-get revision :revision) count)
+                  'face 'todo-write-count)
+      width)
+     "\n"
+     (todo-write-row-fit
+      (concat " " (propertize (string-join (todo-write-history--origin revision) dot)
+                              'face 'todo-write-time))
+      (concat (format "%d/%d" completed (length items))
+              (when (>= bar 8)
+                (concat "  " (todo-write-row-bar completed (length items) bar))))
+      width)
+     "\n")))
+
+(defun todo-write-history--origin (revision)
+  "Return who made REVISION, how and when, as a list of strings."
+  (let ((time (/ (plist-get revision :timestamp) 1000))
+        (source (plist-get revision :source)))
+    (delq nil
+          (list (if (equal (plist-get revision :author) "user") "you" "agent")
+                (plist-get revision :operation)
+                (and source (todo-write-row-plain source))
+                (format-time-string
+                 (if (time-less-p (time-since time) 43200) "%T" "%F %R") time)))))
+
+(defun todo-write-history--insert-rows (items changes)
+  "Insert a row for each of ITEMS and each removal in CHANGES."
+  (let ((by-id (make-hash-table :test #'equal)))
+    (seq-doseq (change changes)
+      (push change (gethash (plist-get change :itemId) by-id)))
+    (seq-doseq (item items)
+      (let ((changes (nreverse (gethash (plist-get item :id) by-id))))
+        (todo-write-history--insert-row item (todo-write-row-kind item) changes)))
+    (seq-doseq (change changes)
+      (when (equal (plist-get change :type) "removed")
+        (todo-write-history--insert-row (plist-get change :previousItem) 'removed
+                                        (list change))))))
+
+(defun todo-write-history--insert-row (item kind changes)
+  "Insert the row of ITEM of KIND, which CHANGES made what it is."
+  (let* ((previous (seq-some (lambda (change) (plist-get change :previousItem)) changes))
+         (text (todo-write-row-plain (plist-get item :content)))
+         (was (and previous (todo-write-row-plain (plist-get previous :content))))
+         (start (point)))
+    (insert (todo-write-row-fit
+             (concat " " (todo-write-history--mark changes) " "
+                     (propertize (todo-write-row-shape (todo-write-row-kind item))
+                                 'face (todo-write-row-shape-face kind))
+                     " "
+                     (propertize text 'face (todo-write-row-face kind)))
+             (todo-write-history--notes item kind changes)
+             todo-write-view--width)
+            "\n")
+    (when (and was (not (equal was text)))
+      (insert (todo-write-row-truncate
+               (concat "     " (propertize (concat "was: " was)
+                                           'face 'todo-write-previous-text))
+               todo-write-view--width)
+              "\n"))
+    (add-text-properties start (point) `(help-echo ,text help-echo-inhibit-substitution t))
+    (when changes
+      (put-text-property start (point) 'todo-write-changed t))))
+
+(defun todo-write-history--mark (changes)
+  "Return the mark for the first of CHANGES, a space for none."
+  (pcase (plist-get (car changes) :type)
+    ("added" (propertize (todo-write-row-shape 'added) 'face 'todo-write-added))
+    ("modified" (propertize (todo-write-row-shape 'modified) 'face 'todo-write-modified))
+    ("status_changed" (propertize (todo-write-row-shape 'arrow) 'face 'todo-write-moved))
+    ("reordered" (propertize (todo-write-row-shape 'moved) 'face 'todo-write-moved))
+    ("removed" (propertize (todo-write-row-shape 'minus) 'face 'todo-write-removed-shape))
+    (_ " ")))
+
+(defun todo-write-history--notes (item kind changes)
+  "Return what CHANGES did to ITEM, now of KIND, as words for the right side."
+  (let* ((previous (seq-some (lambda (change) (plist-get change :previousItem)) changes))
+         (before (and previous (not (eq kind 'removed)) (todo-write-row-kind previous)))
+         (moved (seq-find (lambda (change) (equal (plist-get change :type) "reordered"))
+                          changes)))
+    (string-join
+     (delq nil
+           (list (when moved
+                   (propertize (format "%s from %d" (todo-write-row-shape 'moved)
+                                       (1+ (plist-get moved :previousPosition)))
+                               'face 'todo-write-moved))
+                 (when (and before (not (equal (plist-get previous :priority)
+                                               (plist-get item :priority))))
+                   (propertize (format "priority %s" (or (plist-get item :priority) "none"))
+                               'face 'todo-write-time))
+                 (when (and before (not (eq before kind)))
+                   (concat (propertize (todo-write-row-shape before)
+                                       'face (todo-write-row-shape-face before))
+                           (propertize (format " %s " (todo-write-row-shape 'arrow))
+                                       'face 'todo-write-time)
+                           (propertize (todo-write-row-shape kind)
+                                       'face (todo-write-row-shape-face kind))))))
+     "  ")))
+
+(provide 'todo-write-history)
+;;; todo-write-history.el ends here
