@@ -210,7 +210,8 @@ buffer."
                  (if (time-less-p (time-since time) 43200) "%T" "%F %R") time)))))
 
 (defun todo-write-history--insert-rows (items changes)
-  "Insert a row for each of ITEMS and each removal in CHANGES."
+  "Insert a row for each of ITEMS and each that was removed.
+CHANGES is a vector of change plists."
   (let ((by-id (make-hash-table :test #'equal)))
     (seq-doseq (change changes)
       (push change (gethash (plist-get change :itemId) by-id)))
@@ -223,7 +224,8 @@ buffer."
                                         (list change))))))
 
 (defun todo-write-history--insert-row (item kind changes)
-  "Insert the row of ITEM of KIND, which CHANGES made what it is."
+  "Insert the row of ITEM of KIND.
+CHANGES are the change plists that made it what it is."
   (let* ((previous (seq-some (lambda (change) (plist-get change :previousItem)) changes))
          (text (todo-write-row-plain (plist-get item :content)))
          (was (and previous (todo-write-row-plain (plist-get previous :content))))
@@ -248,7 +250,8 @@ buffer."
       (put-text-property start (point) 'todo-write-changed t))))
 
 (defun todo-write-history--mark (changes)
-  "Return the mark for the first of CHANGES, a space for none."
+  "Return the mark of a row: a shape, or a space for no change.
+The first of CHANGES, a list of change plists, decides."
   (pcase (plist-get (car changes) :type)
     ("added" (propertize (todo-write-row-shape 'added) 'face 'todo-write-added))
     ("modified" (propertize (todo-write-row-shape 'modified) 'face 'todo-write-modified))
@@ -258,7 +261,8 @@ buffer."
     (_ " ")))
 
 (defun todo-write-history--notes (item kind changes)
-  "Return what CHANGES did to ITEM, now of KIND, as words for the right side."
+  "Return the words at the right of ITEM, now of KIND.
+They tell what CHANGES, a list of change plists, did to it."
   (let* ((previous (seq-some (lambda (change) (plist-get change :previousItem)) changes))
          (before (and previous (not (eq kind 'removed)) (todo-write-row-kind previous)))
          (moved (seq-find (lambda (change) (equal (plist-get change :type) "reordered"))

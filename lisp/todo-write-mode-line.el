@@ -133,7 +133,7 @@ Made only when the mouse rests on the plan."
      'help-echo-inhibit-substitution t)))
 
 (defun todo-write-mode-line--excerpt (items)
-  "Return as many ITEMS as the help shows, from the last completed on."
+  "Return as many ITEMS as fit the help, from the last completed on."
   (let* ((count (min todo-write-mode-line-help-lines (length items)))
          (open (or (cl-position-if-not (lambda (item)
                                          (equal (plist-get item :status) "completed"))

@@ -154,7 +154,7 @@ characters and the like; U+202E reads \\u202e."
     (substring-no-properties string)))
 
 (defun todo-write-row-text (item kind)
-  "Return the text that a row of KIND shows for ITEM.
+  "Return the text for ITEM in a row of KIND.
 The task in progress shows what is being done, not what is to do."
   (let ((active (plist-get item :activeForm)))
     (todo-write-row-plain (if (and active (memq kind '(in_progress paused)))

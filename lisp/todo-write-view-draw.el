@@ -197,7 +197,7 @@ Last first: that is the order in which the buffer finds them at once."
                   nil))))
 
 (defun todo-write-view--last-removed ()
-  "Return the `removed' changes of the revision shown."
+  "Return a `removed' change for each task the last revision dropped."
   (let ((revision (plist-get todo-write-view--summary :revision)))
     (when (> revision 1)
       (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
@@ -247,9 +247,9 @@ All rows before it must be in their places already."
       (ewoc-delete todo-write-view--ewoc node))))
 
 (defun todo-write-view--enter-ghosts (removed)
-  "Enter a row for each unfinished task of REMOVED, a sequence of changes.
-Each stands where it stood in the list before; tasks that were completed
-leave no ghost."
+  "Enter a row for each unfinished task of REMOVED.
+That is a sequence of `removed' changes.  Each ghost stands where its
+task stood in the list before; completed tasks leave no ghost."
   (let ((node (ewoc-nth todo-write-view--ewoc 0))
         (index 0)
         (gone 0))
@@ -269,7 +269,7 @@ leave no ghost."
 ;;; Following the store
 
 (defmacro todo-write-view--with-thread (thread &rest body)
-  "Run BODY in the live buffer if there is one and it shows THREAD.
+  "Run BODY in the live buffer if it is there for THREAD.
 A buffer that has shown nothing so far shows THREAD from now on."
   (declare (indent 1) (debug t))
   `(when-let* ((buffer (get-buffer todo-write-view-buffer-name)))
@@ -280,7 +280,7 @@ A buffer that has shown nothing so far shows THREAD from now on."
          ,@body))))
 
 (defun todo-write-view--on-change (thread outcome)
-  "Redraw what OUTCOME of THREAD changed, if the live buffer shows THREAD."
+  "Redraw what OUTCOME of THREAD changed, if the live buffer is for it."
   (todo-write-view--with-thread thread
     (let ((drawn (or (plist-get todo-write-view--summary :revision) 0))
           (current (plist-get (todo-write-summary thread) :revision)))
@@ -291,7 +291,7 @@ A buffer that has shown nothing so far shows THREAD from now on."
             ((/= drawn current) (todo-write-view--draw))))))
 
 (defun todo-write-view--on-state (thread _state)
-  "Redraw what a pause or resumption of THREAD shows differently."
+  "Redraw what a pause of THREAD, or its end, concerns."
   (todo-write-view--with-thread thread
     (setq todo-write-view--summary (todo-write-summary thread))
     (todo-write-view--keeping-places
@@ -300,7 +300,8 @@ A buffer that has shown nothing so far shows THREAD from now on."
     (todo-write-view--tick-on)))
 
 (defun todo-write-view--update (changes)
-  "Redraw the rows that CHANGES, a vector of change plists, name."
+  "Redraw the rows that are out of date.
+CHANGES is a vector of change plists."
   (let ((paused (todo-write-view--paused-p)))
     (setq todo-write-view--summary (todo-write-summary todo-write-view-thread))
     (if (> (* 3 (length changes)) (max 200 (plist-get todo-write-view--summary :total)))
@@ -316,9 +317,9 @@ A buffer that has shown nothing so far shows THREAD from now on."
       (todo-write-view--tick-on))))
 
 (defun todo-write-view--apply (changes)
-  "Change rows and their order as CHANGES say.
-Rows that move are all taken out before any row is put in, so that each
-finds its predecessor in place."
+  "Bring the rows and their order up to date.
+CHANGES is a vector of change plists.  Rows that move are all taken out
+before any row is put in, so that each finds its predecessor in place."
   (let ((moving (make-hash-table :test #'equal))
         removed)
     (seq-doseq (change changes)
@@ -360,7 +361,8 @@ Leave out those for whose node the function EXCEPT returns non-nil."
   (todo-write-view--note-count))
 
 (defun todo-write-view--flash (changes)
-  "Highlight the rows that CHANGES name for a moment."
+  "Highlight the rows that were just redrawn, for a moment.
+CHANGES is a vector of change plists."
   (when (> todo-write-flash-seconds 0)
     (let ((overlays
            (cl-loop for change across changes
@@ -382,7 +384,7 @@ Leave out those for whose node the function EXCEPT returns non-nil."
 ;;; Time and width
 
 (defun todo-write-view--ticking-p ()
-  "Return non-nil if somebody sees a time that runs."
+  "Return non-nil while somebody can see a running time."
   (and (> (hash-table-count todo-write-view--running) 0)
        (not (todo-write-view--paused-p))
        (get-buffer-window nil 0)))
@@ -402,7 +404,7 @@ Leave out those for whose node the function EXCEPT returns non-nil."
     (setq todo-write-view--timer nil)))
 
 (defun todo-write-view--tick (buffer)
-  "Redraw the rows of BUFFER whose time runs; stop if nobody sees them."
+  "Redraw the running rows of BUFFER; stop if nobody can see them."
   (if (not (buffer-live-p buffer))
       (todo-write-view--tick-off)
     (with-current-buffer buffer
