@@ -1,0 +1,602 @@
+;;; todo-write.el --- The todo_write tool of coding agents  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; Author: The todo-write authors
+;; Version: 0.1.0
+;; Package-Requires: ((emacs "28.1"))
+;; Keywords: tools, convenience
+;; URL: https://github.com/todo-write/todo-write
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;; This program is free software; you can redistribute it and/or modify
+;; it under the terms of the GNU General Public License as published by
+;; the Free Software Foundation, either version 3 of the License, or
+;; (at your option) any later version.
+
+;; This program is distributed in the hope that it will be useful,
+;; but WITHOUT ANY WARRANTY; without even the implied warranty of
+;; MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the
+;; GNU General Public License for more details.
+
+;; You should have received a copy of the GNU General Public License
+;; along with this program.  If not, see <https://www.gnu.org/licenses/>.
+
+;;; Commentary:
+
+;; Coding agents plan with one tool, `todo_write': on every call they
+;; pass their whole task list.  This library is that tool's store.  It
+;; validates each call, recognises which task is which, says what
+;; changed, keeps every list, and merges what you edit in between.  The
+;; work is done by a module in Rust, `todo-write-dyn'; this file is the
+;; Lisp API over it, the options and the hooks.
+;;
+;; To see a plan:              M-x todo-write-show
+;; To see it in the mode line: M-x todo-write-mode-line-mode
+;; To let agents write one:    see efrit-do.el and the hosts in the manual
+
+;;; Code:
+
+(require 'project)
+(eval-when-compile (require 'cl-lib))
+
+;;; Options
+
+(defgroup todo-write nil
+  "The task lists of coding agents."
+  :group 'tools
+  :prefix "todo-write-"
+  :link '(url-link "https://github.com/todo-write/todo-write"))
+
+(defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
+  "Folder of the journals, or nil to keep lists in memory only.
+Each thread has a file of its own there, readable by you alone."
+  :type '(choice directory (const :tag "Memory only" nil)))
+
+(defcustom todo-write-durability 'process
+  "When a change counts as saved.
+`process': handed to the system, which survives a crash of Emacs.
+`disk': on the disk, which survives a power cut and takes longer."
+  :type '(choice (const process) (const disk)))
+
+(defcustom todo-write-max-items 1000
+  "Most tasks a list may have; longer ones are refused."
+  :type 'natnum)
+
+(defcustom todo-write-max-length 2000
+  "Most characters a task's text may have; longer ones are refused."
+  :type 'natnum)
+
+(defcustom todo-write-strict nil
+  "Non-nil refuses what would otherwise be repaired with a notice."
+  :type 'boolean)
+
+(defcustom todo-write-several-in-progress nil
+  "What to do with a list that has more than one task in progress.
+nil accepts it with a notice, `allow' silently, `refuse' not at all."
+  :type '(choice (const :tag "Accept with a notice" nil)
+                 (const :tag "Accept silently" allow)
+                 (const :tag "Refuse" refuse)))
+
+(defcustom todo-write-keep-completed nil
+  "Non-nil keeps completed tasks completed, whatever the agent sends."
+  :type 'boolean)
+
+(defcustom todo-write-history-limit 1000
+  "Observations of a thread kept in memory; the journal keeps all."
+  :type 'natnum)
+
+(defcustom todo-write-journal-days 90
+  "Days after which the journal of a thread is deleted, or nil for never."
+  :type '(choice natnum (const :tag "Never" nil)))
+
+(defcustom todo-write-journal-count 500
+  "Journals kept at most, the newest ones, or nil for any number."
+  :type '(choice natnum (const :tag "Any number" nil)))
+
+(defvar todo-write-change-functions nil
+  "Abnormal hook, run after each accepted write or edit that changed a list.
+Each function is called with THREAD and OUTCOME; see `todo-write'.
+A function that signals is reported and stops no other.")
+
+(defvar todo-write-state-functions nil
+  "Abnormal hook, run after a thread was paused or resumed.
+Each function is called with THREAD and its new state, a symbol; see
+`todo-write-state'.")
+
+;;; Errors
+
+(define-error 'todo-write-error "Todo-write")
+(define-error 'todo-write-input-error "Todo-write, wrong argument" 'todo-write-error)
+(define-error 'todo-write-journal-error "Todo-write, journal" 'todo-write-error)
+(define-error 'todo-write-panic "Todo-write, bug" 'todo-write-error)
+
+;;; The module
+
+(defconst todo-write-version "0.1.0"
+  "Version of this package.  The module must have the same.")
+
+(defvar todo-write-dyn--version)
+
+(defun todo-write--load-module ()
+  "Load the module, or signal `todo-write-error' saying what to do."
+  (unless (featurep 'todo-write-dyn)
+    (unless (and (fboundp 'module-load) (bound-and-true-p module-file-suffix))
+      (signal 'todo-write-error '("this Emacs is built without module support")))
+    (condition-case err
+        (require 'todo-write-dyn)
+      (error
+       (signal 'todo-write-error
+               (list (format "cannot load the module todo-write-dyn (%s); \
+run `make build' in the todo-write folder"
+                             (error-message-string err)))))))
+  (let ((version (bound-and-true-p todo-write-dyn--version)))
+    (unless (equal version todo-write-version)
+      (signal 'todo-write-error
+              (list (format "the module is version %s, the Lisp files are %s; \
+run `make build' in the todo-write folder and restart Emacs"
+                            (or version "unknown") todo-write-version))))))
+
+(todo-write--load-module)
+
+(declare-function todo-write-dyn--about "ext:todo-write-dyn")
+(declare-function todo-write-dyn--apply-changes "ext:todo-write-dyn")
+(declare-function todo-write-dyn--changes-between "ext:todo-write-dyn")
+(declare-function todo-write-dyn--configure "ext:todo-write-dyn")
+(declare-function todo-write-dyn--current "ext:todo-write-dyn")
+(declare-function todo-write-dyn--diff "ext:todo-write-dyn")
+(declare-function todo-write-dyn--edit "ext:todo-write-dyn")
+(declare-function todo-write-dyn--forget "ext:todo-write-dyn")
+(declare-function todo-write-dyn--item "ext:todo-write-dyn")
+(declare-function todo-write-dyn--items "ext:todo-write-dyn")
+(declare-function todo-write-dyn--kept "ext:todo-write-dyn")
+(declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
+(declare-function todo-write-dyn--loaded-p "ext:todo-write-dyn")
+(declare-function todo-write-dyn--observations "ext:todo-write-dyn")
+(declare-function todo-write-dyn--observe "ext:todo-write-dyn")
+(declare-function todo-write-dyn--open "ext:todo-write-dyn")
+(declare-function todo-write-dyn--pause "ext:todo-write-dyn")
+(declare-function todo-write-dyn--previous-id "ext:todo-write-dyn")
+(declare-function todo-write-dyn--prune "ext:todo-write-dyn")
+(declare-function todo-write-dyn--revisions "ext:todo-write-dyn")
+(declare-function todo-write-dyn--state "ext:todo-write-dyn")
+(declare-function todo-write-dyn--summary "ext:todo-write-dyn")
+(declare-function todo-write-dyn--take-observations "ext:todo-write-dyn")
+(declare-function todo-write-dyn--times "ext:todo-write-dyn")
+(declare-function todo-write-dyn--to-json "ext:todo-write-dyn")
+(declare-function todo-write-dyn--undo "ext:todo-write-dyn")
+(declare-function todo-write-dyn--warnings "ext:todo-write-dyn")
+(declare-function todo-write-dyn--write "ext:todo-write-dyn")
+
+(defun todo-write--hash-table-fields (table)
+  "Return the pairs of TABLE as an alist; the module reads objects by it."
+  (let (fields)
+    (maphash (lambda (key value) (push (cons key value) fields)) table)
+    (nreverse fields)))
+
+(defvar todo-write--configured nil
+  "The values of the options that the module goes by now.")
+
+(defun todo-write--configure ()
+  "Tell the module the options, if they changed since the last call."
+  (let ((options (list todo-write-directory todo-write-durability
+                       todo-write-history-limit todo-write-max-items
+                       todo-write-max-length todo-write-strict
+                       todo-write-several-in-progress
+                       todo-write-keep-completed)))
+    (unless (equal options todo-write--configured)
+      (apply #'todo-write-dyn--configure
+             (and todo-write-directory (expand-file-name todo-write-directory))
+             (cdr options))
+      (let ((first (not todo-write--configured)))
+        (setq todo-write--configured options)
+        (when first (todo-write-prune))))))
+
+(defun todo-write--open (thread)
+  "Make the module ready for THREAD: loaded, restored or new."
+  (todo-write--configure)
+  (unless (todo-write-dyn--loaded-p thread)
+    (todo-write-dyn--open thread (list :project (todo-write--project)))
+    (dolist (warning (todo-write-dyn--warnings))
+      (display-warning 'todo-write warning))))
+
+(defun todo-write--project ()
+  "Return the root of the project at hand, or the folder at hand."
+  (let ((project (project-current)))
+    (expand-file-name
+     (if project (car (project-roots project)) default-directory))))
+
+;;; Writing and editing
+
+(defun todo-write (thread input &optional source)
+  "Take INPUT, an agent's whole list, as the list of THREAD.
+THREAD is a string, the key of the agent's conversation.  INPUT is what
+the agent sent for the tool `todo_write': JSON text, or a hash table,
+plist or alist with the key \"todos\".  SOURCE names the host.
+
+The value is an outcome, a plist:
+  :ok        t if accepted, nil if refused
+  :revision  number of the newest revision
+  :result    text for the model, one or a few lines
+  :changes   what changed, as from `todo-write-diff', or nil
+  :notices   list of strings: what was repaired
+  :errors    list of plists :path :received :expected, if refused
+  :forced    ids that `todo-write-keep-completed' kept completed
+
+A refused write changes nothing and is no error.  Signal
+`todo-write-input-error' if THREAD is no string, and `todo-write-panic'
+for a bug in the module."
+  (todo-write--open thread)
+  (todo-write--tell thread (todo-write-dyn--write thread input source)))
+
+(defun todo-write-edit (thread operation &rest args)
+  "Make one change to the list of THREAD for the user.
+OPERATION and ARGS are one of (positions count from 0):
+  `add' CONTENT &optional POSITION
+  `rename' ID CONTENT
+  `status' ID STATUS
+  `move' ID POSITION
+  `delete' ID
+The change is merged with the agent's next write, which is told of it.
+The value is an outcome; see `todo-write'.  Signal
+`todo-write-input-error' for a wrong argument, and for an ID that the
+list does not have."
+  (todo-write--open thread)
+  (todo-write--tell thread (todo-write-dyn--edit thread operation args)))
+
+(defun todo-write-undo (thread)
+  "Take back the last change of THREAD's list, whoever made it.
+Called again, it goes back further.  What it brings back is a new
+revision, and counts as an edit by the user.  The value is an outcome;
+see `todo-write'.  Signal `todo-write-error' if there is nothing left
+to undo."
+  (todo-write--open thread)
+  (todo-write--tell thread (todo-write-dyn--undo thread)))
+
+(defun todo-write--tell (thread outcome)
+  "Tell hooks and subscribers of THREAD what came of a call; return OUTCOME."
+  (todo-write--deliver thread)
+  (when (plist-get outcome :changes)
+    (todo-write--run-hook 'todo-write-change-functions thread outcome))
+  outcome)
+
+(defun todo-write--run-hook (hook &rest args)
+  "Call the functions on HOOK with ARGS, each whatever the others do."
+  (run-hook-wrapped
+   hook
+   (lambda (function)
+     (condition-case-unless-debug err
+         (apply function args)
+       (error
+        (display-warning
+         'todo-write
+         (format-message "`%s' on `%s' failed: %s"
+                         function hook (error-message-string err)))))
+     nil)))
+
+(defun todo-write-pause (thread &optional reason)
+  "Pause THREAD for REASON, a string; return its state.
+Its item in progress shows as paused, and its time stops.  The agent's
+next write resumes it."
+  (todo-write--set-paused thread (or reason "paused")))
+
+(defun todo-write-resume (thread)
+  "Resume THREAD; return its state."
+  (todo-write--set-paused thread nil))
+
+(defun todo-write--set-paused (thread reason)
+  "Pause THREAD for REASON, or resume it if that is nil."
+  (todo-write--configure)
+  (let* ((before (todo-write-dyn--state thread))
+         (state (todo-write-dyn--pause thread reason)))
+    (unless (eq before state)
+      (todo-write--run-hook 'todo-write-state-functions thread state))
+    state))
+
+;;; Looking
+
+(defun todo-write-items (thread &optional revision)
+  "Return the list of THREAD as a vector of plists.
+Each has :id :content :status :activeForm :priority, all strings, the
+last one or nil.  With REVISION, a number, the list at that revision;
+signal `todo-write-input-error' if there is no such revision.  A thread
+that is not known has an empty list."
+  (todo-write--configure)
+  (todo-write-dyn--items thread revision))
+
+(defun todo-write-item (thread id)
+  "Return the item ID of THREAD as in `todo-write-items', or nil."
+  (todo-write--configure)
+  (todo-write-dyn--item thread id))
+
+(defun todo-write-previous-id (thread id)
+  "Return the id of the item just before item ID of THREAD, or nil."
+  (todo-write--configure)
+  (todo-write-dyn--previous-id thread id))
+
+(defun todo-write-times (thread id)
+  "Return the times of item ID of THREAD as a plist, or nil.
+  :created :started :completed  milliseconds since the epoch, or nil
+  :spent      milliseconds in progress until now
+  :running    t while it is in progress and THREAD is not paused
+  :intervals  list of (FROM . TO), milliseconds, the finished stretches"
+  (todo-write--configure)
+  (todo-write-dyn--times thread id))
+
+(defun todo-write-state (thread)
+  "Return the state of THREAD, a symbol.
+`active' if something is open, `done' if all is completed, `paused' if
+it was interrupted, `empty' if there is no list."
+  (todo-write--configure)
+  (todo-write-dyn--state thread))
+
+(defun todo-write-summary (thread)
+  "Return what can be said of THREAD without its list, as a plist.
+  :state      as from `todo-write-state'
+  :total :completed  numbers of items
+  :current    the item in progress, as in `todo-write-items', or nil
+  :title      what the agent works on, a string or nil
+  :revision   number of the newest revision
+  :reason     why it is paused, a string or nil"
+  (todo-write--configure)
+  (todo-write-dyn--summary thread))
+
+(defun todo-write-current-thread ()
+  "Return the key of the thread written last, or nil."
+  (todo-write--configure)
+  (todo-write-dyn--current))
+
+(defun todo-write-threads ()
+  "Return the keys of all threads, those kept from earlier sessions too.
+The newest come first."
+  (todo-write--configure)
+  (let ((kept (mapcar (lambda (kept) (plist-get kept :key))
+                      (todo-write-dyn--kept))))
+    (append (cl-remove-if (lambda (key) (member key kept))
+                          (sort (todo-write-dyn--loaded) #'string<))
+            kept)))
+
+(defun todo-write-about (thread)
+  "Return what the host said of THREAD when it began, as a plist.
+:project is the root of the project it was begun in."
+  (todo-write--configure)
+  (todo-write-dyn--about thread))
+
+(defun todo-write-revisions (thread)
+  "Return the revisions of THREAD, oldest first, as a list of plists.
+  :revision   its number, from 1
+  :timestamp  milliseconds since the epoch
+  :author     \"agent\" or \"user\"
+  :source     name of the host, or nil
+  :operation  \"write\", \"add\", \"rename\", \"status\", \"move\",
+              \"delete\" or \"undo\"
+  :restores   after undo, the revision whose list this one has"
+  (todo-write--configure)
+  (todo-write-dyn--revisions thread))
+
+(defun todo-write-changes-between (thread a b)
+  "Return what changed in THREAD from revision A to revision B.
+However many revisions lie between, it is one set of changes, as from
+`todo-write-diff'.  Revision 0 is the empty list.  Signal
+`todo-write-input-error' if there is no such revision."
+  (todo-write--configure)
+  (todo-write-dyn--changes-between thread a b))
+
+;;; Lists as data
+
+(defun todo-write-diff (previous current)
+  "Return what changed from the list PREVIOUS to the list CURRENT.
+Both are vectors or lists of items, or nil for an empty list.  Items
+are plists, alists or hash tables.  They may have any fields, which are
+compared deeply; timestamps are left out.  Where every item of both
+lists has an id, the ids tell which is which; otherwise the texts do.
+
+The value is a plist:
+  :timestamp  milliseconds since the epoch
+  :changes    vector of all changes, in the order of CURRENT, removals last
+  :added :modified :removed :statusChanged :reordered
+              vectors of the changes of that type
+A change is a plist: :type (\"added\", \"modified\", \"removed\",
+\"status_changed\" or \"reordered\"), :itemId, :timestamp, and where they
+apply :item, :previousItem, :fields (names of the fields that differ),
+:position and :previousPosition (from 0).
+
+Signal `todo-write-input-error' for what is no list of items, and for an
+id that comes twice in a list."
+  (todo-write-dyn--diff previous current))
+
+(defun todo-write-apply-changes (list changes)
+  "Return LIST after CHANGES, as a vector of plists.
+CHANGES is what `todo-write-diff' returned for LIST and another list,
+and the value is that other list."
+  (todo-write-dyn--apply-changes list changes))
+
+(defun todo-write-to-json (value)
+  "Return VALUE as JSON text in the wire form, with camelCase keys.
+VALUE is an outcome, a changes plist, an observation or a stream event."
+  (todo-write-dyn--to-json value))
+
+(defun todo-write-tool-schema ()
+  "Return the definition of the tool `todo_write' for a model.
+It is an alist with name, description and input_schema that
+`json-serialize' takes."
+  (let ((text (lambda (description)
+                `((type . "string") (description . ,description)))))
+    `((name . "todo_write")
+      (description . "Show the user your task list. Pass the whole list \
+every time. Use it for work of three or more steps; not for a single action. \
+Keep one task in_progress, and mark tasks completed as you finish them.")
+      (input_schema
+       . ((type . "object")
+          (properties
+           . ((todos
+               . ((type . "array")
+                  (items
+                   . ((type . "object")
+                      (properties
+                       . ((content . ,(funcall text "The task: Run the tests"))
+                          (status
+                           . ((type . "string")
+                              (enum . ["pending" "in_progress" "completed"])))
+                          (activeForm
+                           . ,(funcall text "While it runs: Running the tests"))))
+                      (required . ["content" "status" "activeForm"])))))))
+          (required . ["todos"]))))))
+
+;;; Keeping and forgetting
+
+(defun todo-write-forget (thread)
+  "Forget THREAD: its list, its history and its journal."
+  (interactive (list (todo-write-read-thread "Forget thread: ")))
+  (todo-write--configure)
+  (todo-write-dyn--forget thread))
+
+(defun todo-write-prune ()
+  "Delete old journals; return how many.
+`todo-write-journal-days' and `todo-write-journal-count' say which.
+This is done once when the package is first used in a session."
+  (interactive)
+  (todo-write--configure)
+  (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
+
+(defun todo-write-restore (&optional thread)
+  "Load THREAD from its journal, and return its key, or nil if there is none.
+Without THREAD, load the newest one of the current project."
+  (interactive)
+  (todo-write--configure)
+  (let ((key (or thread (todo-write--newest-of-project))))
+    (when (and key (member key (todo-write-threads)))
+      (todo-write--open key)
+      (when (called-interactively-p 'interactive)
+        (message "Restored %s" key))
+      key)))
+
+(defun todo-write--newest-of-project ()
+  "Return the key of the newest kept thread of the current project, or nil."
+  (let ((project (todo-write--project)))
+    (plist-get (cl-find-if (lambda (kept)
+                             (equal project
+                                    (plist-get (plist-get kept :about) :project)))
+                           (todo-write-dyn--kept))
+               :key)))
+
+(defun todo-write-read-thread (prompt)
+  "Read the key of a thread with completion, asking with PROMPT."
+  (let ((threads (todo-write-threads)))
+    (unless threads
+      (user-error "There is no thread yet; an agent begins one with todo_write"))
+    (completing-read prompt threads nil t nil nil
+                     (or (todo-write-current-thread) (car threads)))))
+
+;;; Observations
+
+(defvar todo-write--subscribers nil
+  "List of subscribers, each a vector [FUNCTION FILTER FAILURES].")
+
+(defconst todo-write--most-failures 3
+  "A subscriber that fails so many times in a row is removed.")
+
+(defun todo-write-subscribe (function &rest filter)
+  "Call FUNCTION with each event that FILTER lets through; return a handle.
+An event is an observation or a stream event, a plist.  FILTER is a
+plist; what it does not name lets everything through:
+  :kind        `observation' or `stream'
+  :thread      key of a thread
+  :type        such as \"PLAN_UPDATE\" or \"TOKEN\"
+  :phase       `planning', `execution' or `synthesis'
+  :token-type  such as \"EXECUTION_LLM_THINKING\"
+  :step        id of an item
+A FUNCTION that signals is reported; it is removed after three failures
+in a row, and never stops the others.  Signal `todo-write-input-error'
+for an unknown key."
+  (unless (functionp function)
+    (signal 'todo-write-input-error
+            (list (format "subscriber: received %S, expected a function" function))))
+  (cl-loop for (key) on filter by #'cddr
+           unless (memq key '(:kind :thread :type :phase :token-type :step))
+           do (signal 'todo-write-input-error
+                      (list (format "filter: unknown key %S" key))))
+  (let ((subscriber (vector function filter 0)))
+    (setq todo-write--subscribers
+          (append todo-write--subscribers (list subscriber)))
+    subscriber))
+
+(defun todo-write-unsubscribe (handle)
+  "End the subscription HANDLE, which `todo-write-subscribe' returned."
+  (setq todo-write--subscribers (delq handle todo-write--subscribers)))
+
+(defun todo-write--admits-p (filter kind event)
+  "Return non-nil if FILTER lets through EVENT, which is of KIND."
+  (let ((metadata (plist-get event :metadata)))
+    (cl-flet ((same (key value)
+                (or (not (plist-get filter key))
+                    (equal (format "%s" (plist-get filter key))
+                           (format "%s" value)))))
+      (and (same :kind kind)
+           (same :thread (plist-get event :threadId))
+           (same :type (plist-get event :type))
+           (same :phase (or (plist-get event :phase) (plist-get metadata :phase)))
+           (same :token-type (or (plist-get event :tokenType)
+                                 (plist-get metadata :tokenType)))
+           (same :step (or (plist-get event :stepId)
+                           (plist-get event :parentId)))))))
+
+(defun todo-write--emit (kind event)
+  "Give EVENT, which is of KIND, to the subscribers that want it."
+  (dolist (subscriber todo-write--subscribers)
+    (when (todo-write--admits-p (aref subscriber 1) kind event)
+      (condition-case-unless-debug err
+          (progn (funcall (aref subscriber 0) event)
+                 (aset subscriber 2 0))
+        (error (todo-write--count-failure subscriber err))))))
+
+(defun todo-write--count-failure (subscriber err)
+  "Count that SUBSCRIBER signalled ERR; say so once, remove it in the end."
+  (let ((failures (aset subscriber 2 (1+ (aref subscriber 2)))))
+    (when (= failures 1)
+      (display-warning 'todo-write
+                       (format-message "Subscriber %S failed: %s"
+                                       (aref subscriber 0)
+                                       (error-message-string err))))
+    (when (>= failures todo-write--most-failures)
+      (todo-write-unsubscribe subscriber)
+      (display-warning 'todo-write
+                       (format-message "Subscriber %S is removed after %d failures"
+                                       (aref subscriber 0) failures)))))
+
+(defun todo-write--deliver (thread)
+  "Give the new observations of THREAD to the subscribers."
+  (when todo-write--subscribers
+    (seq-doseq (observation (todo-write-dyn--take-observations thread))
+      (todo-write--emit 'observation observation))))
+
+(defun todo-write-observe (thread type content &rest metadata)
+  "Record that something happened in THREAD, and return the observation.
+TYPE is a string such as \"INTENT\" or \"TOOL_CALL\"; the manual lists
+them.  CONTENT is a string, or any plist or vector of JSON values.
+METADATA is a plist; :title, :trace-id, :parent-id (an item id) and
+:phase have places of their own in the observation, the rest is kept as
+metadata.  The phase and the item in progress follow from the list
+where they are not given.
+
+The value is a plist :id :type :threadId :traceId :parentId :timestamp
+:title :content :metadata.  Signal `todo-write-input-error' for an
+unknown TYPE or phase."
+  (todo-write--open thread)
+  (prog1 (todo-write-dyn--observe thread type content metadata)
+    (todo-write--deliver thread)))
+
+(defun todo-write-observations (thread &rest filter)
+  "Return recorded observations of THREAD as a vector, newest last.
+FILTER is a plist with keys as in `todo-write-subscribe', of which
+:kind and :thread mean nothing here, and :limit, the most to return.
+Memory holds the newest `todo-write-history-limit' of a thread."
+  (todo-write--configure)
+  (let (wanted)
+    (cl-loop for (key value) on filter by #'cddr
+             unless (memq key '(:kind :thread))
+             do (setq wanted (plist-put wanted key value)))
+    (todo-write-dyn--observations thread wanted)))
+
+(provide 'todo-write)
+;;; todo-write.el ends here

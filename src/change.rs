@@ -1,0 +1,273 @@
+//! What differs between two lists: the diff, its inverse, and folding.
+//!
+//! Everything here works by id, on any entries that have one; [`crate::identity`] gives ids where
+//! there are none.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::item::Item;
+
+/// The name of a field, as on the wire.
+pub type Field = Cow<'static, str>;
+
+/// What the diff needs to know of an entry.
+pub trait Entry: Clone {
+    /// Unique within a list.
+    fn id(&self) -> &str;
+    /// The names of the fields that differ, timestamps left out.
+    fn differing_fields(&self, other: &Self) -> Vec<Field>;
+    /// Whether the two are known to be one object, which settles that nothing differs.
+    fn is_same_object(&self, _other: &Self) -> bool {
+        false
+    }
+}
+
+impl Entry for Arc<Item> {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn differing_fields(&self, other: &Self) -> Vec<Field> {
+        [
+            ("content", self.content != other.content),
+            ("status", self.status != other.status),
+            ("activeForm", self.active_form != other.active_form),
+            ("priority", self.priority != other.priority),
+        ]
+        .into_iter()
+        .filter(|(_, differs)| *differs)
+        .map(|(name, _)| Cow::Borrowed(name))
+        .collect()
+    }
+
+    fn is_same_object(&self, other: &Self) -> bool {
+        Arc::ptr_eq(self, other)
+    }
+}
+
+/// The kinds of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// The item is new.
+    Added,
+    /// Same item; a field other than the status differs.
+    Modified,
+    /// Same item; only the status differs.
+    StatusChanged,
+    /// Same item, moved against the others.
+    Reordered,
+    /// The item is gone.
+    Removed,
+}
+
+impl Kind {
+    /// The wire form.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Added => "added",
+            Kind::Modified => "modified",
+            Kind::StatusChanged => "status_changed",
+            Kind::Reordered => "reordered",
+            Kind::Removed => "removed",
+        }
+    }
+}
+
+/// One difference between two lists. Which fields are there follows from the kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Change<T> {
+    /// The kind.
+    #[serde(rename = "type")]
+    pub kind: Kind,
+    /// The item it is about.
+    pub item_id: String,
+    /// After the change: added, modified, status changed.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub item: Option<T>,
+    /// Before the change: modified, status changed, removed.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub previous_item: Option<T>,
+    /// Modified: the names of the fields that differ.
+    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
+    pub fields: Vec<Field>,
+    /// 0-based, in the new list: all but removed.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub position: Option<usize>,
+    /// 0-based, in the old list: removed, reordered.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub previous_position: Option<usize>,
+}
+
+impl<T> Change<T> {
+    fn new(kind: Kind, item_id: &str) -> Change<T> {
+        Change {
+            kind,
+            item_id: item_id.to_owned(),
+            item: None,
+            previous_item: None,
+            fields: Vec::new(),
+            position: None,
+            previous_position: None,
+        }
+    }
+}
+
+fn none<T>() -> Option<T> {
+    None
+}
+
+/// The changes that lead from `previous` to `current`, in the order of `current`, removals last.
+///
+/// Ids must be unique within each list. The moves are the fewest possible: what keeps its order
+/// is a longest increasing subsequence. Linear in both lists, but for a logarithm in the number
+/// of items that moved.
+pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
+    let old_of = positions(previous, current);
+    let moved = moved(&old_of);
+    let mut changes = Vec::new();
+    let mut kept = vec![false; previous.len()];
+    for (position, (item, old)) in current.iter().zip(&old_of).enumerate() {
+        let Some(old) = *old else {
+            changes.push(Change {
+                item: Some(item.clone()),
+                position: Some(position),
+                ..Change::new(Kind::Added, item.id())
+            });
+            continue;
+        };
+        kept[old] = true;
+        changes.extend(compare(&previous[old], item, position));
+        if moved.as_ref().is_some_and(|moved| moved[position]) {
+            changes.push(Change {
+                position: Some(position),
+                previous_position: Some(old),
+                ..Change::new(Kind::Reordered, item.id())
+            });
+        }
+    }
+    changes.extend(previous.iter().enumerate().filter(|(old, _)| !kept[*old]).map(|(old, item)| Change {
+        previous_item: Some(item.clone()),
+        previous_position: Some(old),
+        ..Change::new(Kind::Removed, item.id())
+    }));
+    changes
+}
+
+fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Change<T>> {
+    if previous.is_same_object(current) {
+        return None;
+    }
+    let fields = previous.differing_fields(current);
+    let kind = match fields.as_slice() {
+        [] => return None,
+        [only] if only == "status" => Kind::StatusChanged,
+        _ => Kind::Modified,
+    };
+    Some(Change {
+        item: Some(current.clone()),
+        previous_item: Some(previous.clone()),
+        position: Some(position),
+        fields: if kind == Kind::Modified { fields } else { Vec::new() },
+        ..Change::new(kind, current.id())
+    })
+}
+
+/// For each current entry its position in `previous`. What stands where it stood needs no table.
+fn positions<T: Entry>(previous: &[T], current: &[T]) -> Vec<Option<usize>> {
+    let same = |(a, b): &(&T, &T)| a.is_same_object(b) || a.id() == b.id();
+    let start = previous.iter().zip(current).take_while(same).count();
+    let end = previous[start..].iter().rev().zip(current[start..].iter().rev()).take_while(same).count();
+    let (old_middle, new_middle) = (start..previous.len() - end, start..current.len() - end);
+    let mut old_of: Vec<Option<usize>> = (0..start).map(Some).collect();
+    if !new_middle.is_empty() {
+        let table: HashMap<&str, usize> = old_middle.map(|old| (previous[old].id(), old)).collect();
+        old_of.extend(current[new_middle].iter().map(|item| table.get(item.id()).copied()));
+    }
+    old_of.extend((previous.len() - end..previous.len()).map(Some));
+    old_of
+}
+
+/// Which current entries moved against the others, or `None` when none did.
+fn moved(old_of: &[Option<usize>]) -> Option<Vec<bool>> {
+    if old_of.iter().flatten().is_sorted() {
+        return None;
+    }
+    // Patience: `tails[k]` is the place of the smallest last element of an increasing
+    // subsequence of length k + 1; `before` chains each element to the one it follows.
+    let mut tails: Vec<(usize, usize)> = Vec::new();
+    let mut before: Vec<Option<usize>> = vec![None; old_of.len()];
+    for (place, old) in old_of.iter().enumerate().filter_map(|(place, old)| old.map(|old| (place, old))) {
+        let length = tails.partition_point(|(tail, _)| *tail < old);
+        before[place] = length.checked_sub(1).map(|last| tails[last].1);
+        match tails.get_mut(length) {
+            Some(tail) => *tail = (old, place),
+            None => tails.push((old, place)),
+        }
+    }
+    let mut moved: Vec<bool> = old_of.iter().map(Option::is_some).collect();
+    let mut place = tails.last().map(|(_, place)| *place);
+    while let Some(stays) = place {
+        moved[stays] = false;
+        place = before[stays];
+    }
+    Some(moved)
+}
+
+/// The list after `changes`, which must come from a [`diff`] with `list` as its first argument.
+///
+/// Lenient about anything else, so that a journal with a damaged record still opens: what is not
+/// there cannot be removed or moved, and what should be there and is not comes at its place, or
+/// at the end.
+pub fn apply<T: Entry>(list: &[T], changes: &[Change<T>]) -> Vec<T> {
+    let mut newest: HashMap<&str, &T> = HashMap::new();
+    let mut leaving: HashMap<&str, Option<usize>> = HashMap::new();
+    for change in changes {
+        match change.kind {
+            Kind::Removed => drop(leaving.insert(&change.item_id, None)),
+            Kind::Reordered => drop(leaving.insert(&change.item_id, change.position)),
+            Kind::Added | Kind::Modified | Kind::StatusChanged => {
+                newest.extend(change.item.as_ref().map(|item| (change.item_id.as_str(), item)));
+            }
+        }
+    }
+    let mut placed: Vec<(usize, &T)> = Vec::new();
+    let mut staying: Vec<&T> = Vec::with_capacity(list.len());
+    for item in list {
+        let item = newest.remove(item.id()).unwrap_or(item);
+        match leaving.get(item.id()) {
+            None => staying.push(item),
+            Some(position) => placed.extend(position.map(|position| (position, item))),
+        }
+    }
+    placed.extend(changes.iter().filter(|change| change.kind != Kind::Reordered).filter_map(|change| {
+        let item = newest.get(change.item_id.as_str())?;
+        let position = leaving.get(change.item_id.as_str()).copied().flatten().or(change.position);
+        Some((position.unwrap_or(usize::MAX), *item))
+    }));
+    placed.sort_by_key(|(position, _)| *position);
+    let mut staying = staying.into_iter();
+    let mut result: Vec<T> = Vec::with_capacity(list.len() + placed.len());
+    for (position, item) in placed {
+        let missing = position.saturating_sub(result.len());
+        result.extend(staying.by_ref().take(missing).cloned());
+        result.push(item.clone());
+    }
+    result.extend(staying.cloned());
+    result
+}
+
+/// Folds a chain of changes, the first of which starts at `list`, into one set: what differs
+/// between the two ends, whatever happened in between.
+pub fn fold<T: Entry>(list: &[T], chain: &[Vec<Change<T>>]) -> Vec<Change<T>> {
+    let mut end = list.to_vec();
+    for changes in chain {
+        end = apply(&end, changes);
+    }
+    diff(list, &end)
+}

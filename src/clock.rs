@@ -1,0 +1,97 @@
+//! When each item was created, started and completed, and how long it was in progress.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::{Change, Kind};
+use crate::item::{Item, Status};
+
+/// Milliseconds since the Unix epoch.
+pub type Millis = u64;
+
+/// The times of one item.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Times {
+    /// When it entered the list.
+    pub created: Millis,
+    /// When it first was in progress.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started: Option<Millis>,
+    /// When it was last completed; none while it is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completed: Option<Millis>,
+    /// Every stretch in progress, from and to.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub intervals: Vec<(Millis, Millis)>,
+    /// Since when it is in progress, unless the thread is paused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running_since: Option<Millis>,
+}
+
+impl Times {
+    /// Milliseconds in progress, up to `now`.
+    pub fn spent(&self, now: Millis) -> Millis {
+        let past: Millis = self.intervals.iter().map(|(from, to)| to.saturating_sub(*from)).sum();
+        past + self.running_since.map_or(0, |since| now.saturating_sub(since))
+    }
+
+    fn start(&mut self, now: Millis) {
+        self.started.get_or_insert(now);
+        self.running_since.get_or_insert(now);
+    }
+
+    fn stop(&mut self, now: Millis) {
+        if let Some(since) = self.running_since.take() {
+            self.intervals.push((since, now.max(since)));
+        }
+    }
+}
+
+/// The times of a thread's items, by id; those of items that are gone too, since undo brings
+/// items back.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Clock(HashMap<String, Times>);
+
+impl Clock {
+    /// The times of one item.
+    pub fn get(&self, id: &str) -> Option<&Times> {
+        self.0.get(id)
+    }
+
+    /// Follows a revision made at `now`.
+    pub fn follow(&mut self, changes: &[Change<Arc<Item>>], now: Millis) {
+        for change in changes {
+            if change.kind == Kind::Reordered {
+                continue;
+            }
+            let status = change.item.as_ref().map(|item| item.status);
+            let times = self
+                .0
+                .entry(change.item_id.clone())
+                .or_insert_with(|| Times { created: now, ..Times::default() });
+            match status {
+                Some(Status::InProgress) => times.start(now),
+                _ => times.stop(now),
+            }
+            match status {
+                Some(Status::Completed) => drop(times.completed.get_or_insert(now)),
+                _ => times.completed = None,
+            }
+        }
+    }
+
+    /// Stops every running stretch, as when the host stopped.
+    pub fn pause(&mut self, now: Millis) {
+        self.0.values_mut().for_each(|times| times.stop(now));
+    }
+
+    /// Starts the items in progress again.
+    pub fn resume(&mut self, list: &[Arc<Item>], now: Millis) {
+        for item in list.iter().filter(|item| item.status == Status::InProgress) {
+            self.0.entry(item.id.clone()).or_default().start(now);
+        }
+    }
+}

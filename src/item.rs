@@ -1,0 +1,143 @@
+//! What a list is made of: items, and drafts that are not items yet.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The three states an item can be in; nothing else is ever stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Not started.
+    Pending,
+    /// Being worked on.
+    InProgress,
+    /// Done.
+    Completed,
+}
+
+impl Status {
+    /// The wire form, which is also what Lisp sees.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::InProgress => "in_progress",
+            Status::Completed => "completed",
+        }
+    }
+
+    /// Reads the exact wire form; synonyms are the business of [`crate::input`].
+    pub fn parse(text: &str) -> Option<Status> {
+        match text {
+            "pending" => Some(Status::Pending),
+            "in_progress" => Some(Status::InProgress),
+            "completed" => Some(Status::Completed),
+            _ => None,
+        }
+    }
+
+    /// Pending or in progress.
+    pub fn is_open(self) -> bool {
+        self != Status::Completed
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How much an item matters, where the agent says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Priority {
+    /// `high`
+    High,
+    /// `medium`
+    Medium,
+    /// `low`
+    Low,
+}
+
+impl Priority {
+    /// The wire form.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Priority::High => "high",
+            Priority::Medium => "medium",
+            Priority::Low => "low",
+        }
+    }
+
+    /// Reads the wire form in any case.
+    pub fn parse(text: &str) -> Option<Priority> {
+        [Priority::High, Priority::Medium, Priority::Low]
+            .into_iter()
+            .find(|p| p.as_str().eq_ignore_ascii_case(text.trim()))
+    }
+}
+
+/// One task of a thread's list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Item {
+    /// Given by the store (`t1`, `t2`, …), stable while the item lives, never reused.
+    pub id: String,
+    /// The task in the imperative, on one line.
+    pub content: String,
+    /// Where it stands.
+    pub status: Status,
+    /// The task while it runs ("Running the tests").
+    pub active_form: String,
+    /// Absent unless the agent sent one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// The id the agent itself uses for the item: a hint for [`crate::identity`], no part of
+    /// what an item says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// The list of one revision. Items are shared between revisions, so keeping an old list costs
+/// only what differs.
+pub type List = Vec<Arc<Item>>;
+
+/// One entry of an accepted write, before [`crate::identity`] says which item it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Draft {
+    /// As in [`Item::content`]: one line, not blank.
+    pub content: String,
+    /// As in [`Item::status`].
+    pub status: Status,
+    /// As in [`Item::active_form`]: one line, not blank.
+    pub active_form: String,
+    /// As in [`Item::priority`].
+    pub priority: Option<Priority>,
+    /// As in [`Item::hint`].
+    pub hint: Option<String>,
+}
+
+impl Draft {
+    /// The item that this draft is, under the id the store gives it.
+    pub fn into_item(self, id: String) -> Item {
+        Item {
+            id,
+            content: self.content,
+            status: self.status,
+            active_form: self.active_form,
+            priority: self.priority,
+            hint: self.hint,
+        }
+    }
+
+    /// Whether the item says and means the same as the draft, so that it can stand as it is.
+    pub fn equals(&self, item: &Item) -> bool {
+        self.status == item.status
+            && self.priority == item.priority
+            && self.content == item.content
+            && self.active_form == item.active_form
+            && self.hint == item.hint
+    }
+}

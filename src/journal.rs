@@ -1,0 +1,355 @@
+//! The file behind a thread: append-only, one JSON record a line, each with a checksum.
+//!
+//! Only bytes and records here; what a record means is the business of [`crate::thread`]. A
+//! record is complete on disk, or it is not there: a line counts only if it ends in a line feed
+//! and its checksum is right.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use std::sync::Arc;
+
+use crate::change::Change;
+use crate::clock::{Clock, Millis};
+use crate::item::{Item, List};
+use crate::observation::Type;
+use crate::revision::Stamp;
+use crate::text::fnv1a;
+
+/// When a record counts as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Durability {
+    /// Handed to the system: survives a crash of Emacs.
+    #[default]
+    Process,
+    /// On the disk: survives a power cut.
+    Disk,
+}
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[allow(missing_docs)] // Each field is that of the same name in `thread`, `revision`, `observation`.
+pub enum Record {
+    /// First line: whose journal this is.
+    Thread { format: u32, thread: String, timestamp: Millis, about: Map<String, Value> },
+    /// A revision, by what changed.
+    Revision { number: u64, stamp: Stamp, changes: Vec<Change<Arc<Item>>>, next_id: u64, known: u64 },
+    /// Everything that earlier lines say, so that they need not be right.
+    Full {
+        number: u64,
+        timestamp: Millis,
+        list: List,
+        /// What the agent knows, where it differs from `list`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<List>,
+        next_id: u64,
+        known: u64,
+        clock: Clock,
+        observations: u64,
+    },
+    /// The agent was told everything up to this revision.
+    Known { number: u64 },
+    /// Paused with a reason, or resumed.
+    State { timestamp: Millis, paused: Option<String> },
+    /// An observation that does not follow from a revision.
+    Observation {
+        number: u64,
+        #[serde(rename = "type")]
+        kind: Type,
+        timestamp: Millis,
+        title: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trace_id: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_id: Option<String>,
+        content: Value,
+        metadata: Map<String, Value>,
+    },
+}
+
+/// The version of the file format.
+pub const FORMAT: u32 = 1;
+
+/// A journal that is open, and locked against other processes.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+    durability: Durability,
+    /// Bytes of whole records; what lies behind is the rest of a failed write.
+    good: u64,
+    /// Records that could not be written yet.
+    pending: Vec<u8>,
+    /// Bytes written since the last full record.
+    since_full: u64,
+    /// Bytes of the last full record.
+    full: u64,
+}
+
+/// What opening a journal found.
+#[derive(Debug)]
+pub struct Opened {
+    /// The journal, ready for more.
+    pub journal: Journal,
+    /// Its records, oldest first.
+    pub records: Vec<Record>,
+    /// What was dropped or set aside, a line each, for the user.
+    pub warnings: Vec<String>,
+}
+
+/// The journals that belong to a thread: the first, and those of further Emacs processes.
+pub fn files_of(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
+    let folder = folder.to_owned();
+    let stem = file_stem(thread);
+    (1..=99)
+        .map(move |n| folder.join(if n == 1 { format!("{stem}.jsonl") } else { format!("{stem}+{n}.jsonl") }))
+}
+
+/// A name for people, then a hash that tells keys apart: no key ever becomes a path.
+fn file_stem(thread: &str) -> String {
+    let mut name: String = thread
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+        .collect();
+    name = name.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
+    let tail: String = name.chars().skip(name.chars().count().saturating_sub(40)).collect();
+    let hash = fnv1a(thread.as_bytes());
+    if tail.is_empty() { format!("{hash:016x}") } else { format!("{}-{hash:016x}", tail.trim_matches('-')) }
+}
+
+/// Opens a thread's journal, or begins it.
+///
+/// Of several files (another Emacs had the thread open at the same time once) the newest that no
+/// process holds is taken; where all are held, this process gets one of its own.
+pub fn open(
+    folder: &Path,
+    thread: &str,
+    about: &Map<String, Value>,
+    now: Millis,
+    durability: Durability,
+) -> io::Result<Opened> {
+    create_folder(folder)?;
+    let (existing, free): (Vec<PathBuf>, Option<PathBuf>) = {
+        let mut free = None;
+        let existing = files_of(folder, thread).take_while(|path| {
+            let there = path.exists();
+            if !there {
+                free = Some(path.clone());
+            }
+            there
+        });
+        (existing.collect(), free)
+    };
+    let mut by_age: Vec<&PathBuf> = existing.iter().collect();
+    by_age.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).and_then(|data| data.modified()).ok()));
+    let mut warnings = Vec::new();
+    for path in by_age {
+        match lock(path, durability) {
+            Ok(journal) => return journal.read(warnings),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => warnings.push(format!(
+                "another Emacs has the journal {} open; this one writes its own",
+                path.display()
+            )),
+            Err(error) => return Err(error),
+        }
+    }
+    let path = free.ok_or_else(|| io::Error::other("99 processes hold this thread's journals"))?;
+    let mut journal = lock(&path, durability)?;
+    let record =
+        Record::Thread { format: FORMAT, thread: thread.to_owned(), timestamp: now, about: about.clone() };
+    journal.append(&record)?;
+    Ok(Opened { journal, records: vec![record], warnings })
+}
+
+/// Whether a thread has a journal in this folder.
+pub fn exists(folder: &Path, thread: &str) -> bool {
+    files_of(folder, thread).next().is_some_and(|path| path.exists())
+}
+
+fn create_folder(folder: &Path) -> io::Result<()> {
+    if folder.is_dir() {
+        return Ok(());
+    }
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+fn lock(path: &Path, durability: Durability) -> io::Result<Journal> {
+    let mut options = OpenOptions::new();
+    options.read(true).append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path)?;
+    match file.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+        Err(TryLockError::Error(error)) => return Err(error),
+    }
+    Ok(Journal {
+        file,
+        path: path.to_owned(),
+        durability,
+        good: 0,
+        pending: Vec::new(),
+        since_full: 0,
+        full: 0,
+    })
+}
+
+impl Journal {
+    /// Where the file is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether records wait for a disk that takes them.
+    pub fn is_behind(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Whether the records since the last full one outweigh it, so that another is due: the cost
+    /// of full records stays in proportion to what is written anyway.
+    pub fn wants_full(&self) -> bool {
+        self.since_full > self.full.max(16 * 1024)
+    }
+
+    /// Adds a record, and with it all that could not be written before.
+    ///
+    /// # Errors
+    /// What the system said. The record is kept, and written with the next one.
+    pub fn append(&mut self, record: &Record) -> io::Result<()> {
+        let line = encode(record)?;
+        if matches!(record, Record::Full { .. }) {
+            self.full = line.len() as u64;
+            self.since_full = 0;
+        } else {
+            self.since_full += line.len() as u64;
+        }
+        self.pending.extend_from_slice(&line);
+        self.flush()
+    }
+
+    /// Tries again to write what waits.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn flush(&mut self) -> io::Result<()> {
+        let result = self.file.write_all(&self.pending).and_then(|()| match self.durability {
+            Durability::Process => Ok(()),
+            Durability::Disk => self.file.sync_data(),
+        });
+        match result {
+            Ok(()) => {
+                self.good += self.pending.len() as u64;
+                self.pending.clear();
+                Ok(())
+            }
+            Err(error) => {
+                // Half a record must not stay: the next one would be lost with it.
+                let _ = self.file.set_len(self.good);
+                Err(error)
+            }
+        }
+    }
+
+    fn read(mut self, mut warnings: Vec<String>) -> io::Result<Opened> {
+        let mut bytes = Vec::new();
+        self.file.seek(SeekFrom::Start(0))?;
+        self.file.read_to_end(&mut bytes)?;
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        if end < bytes.len() {
+            warnings.push(format!(
+                "{}: the last record was cut off ({} bytes) and is dropped",
+                self.path.display(),
+                bytes.len() - end
+            ));
+            self.file.set_len(end as u64)?;
+        }
+        let mut records = Vec::new();
+        let mut bad: Vec<&[u8]> = Vec::new();
+        for line in bytes[..end].split_inclusive(|byte| *byte == b'\n') {
+            match decode(line) {
+                Some(record) => {
+                    self.count(&record, line.len() as u64);
+                    records.push(record);
+                }
+                None => bad.push(line),
+            }
+        }
+        self.good = end as u64;
+        if !bad.is_empty() {
+            warnings.push(self.set_aside(&bad)?);
+            self.rewrite(&records)?;
+        }
+        Ok(Opened { journal: self, records, warnings })
+    }
+
+    fn count(&mut self, record: &Record, length: u64) {
+        if matches!(record, Record::Full { .. }) {
+            (self.full, self.since_full) = (length, 0);
+        } else {
+            self.since_full += length;
+        }
+    }
+
+    /// Copies damaged records beside the journal; what they say may still be of use to a person.
+    fn set_aside(&self, bad: &[&[u8]]) -> io::Result<String> {
+        let path = self.path.with_extension("bad");
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path)?;
+        bad.iter().try_for_each(|line| file.write_all(line))?;
+        Ok(format!(
+            "{}: {} damaged record{} set aside in {}; all else is kept",
+            self.path.display(),
+            bad.len(),
+            if bad.len() == 1 { "" } else { "s" },
+            path.display()
+        ))
+    }
+
+    /// The journal without its damaged records, swapped in whole: at no moment is there less.
+    fn rewrite(&mut self, records: &[Record]) -> io::Result<()> {
+        let path = self.path.with_extension("new");
+        let _ = fs::remove_file(&path);
+        let mut new = lock(&path, self.durability)?;
+        for record in records {
+            new.pending.extend_from_slice(&encode(record)?);
+        }
+        new.flush()?;
+        fs::rename(&path, &self.path)?;
+        (self.file, self.good) = (new.file, new.good);
+        Ok(())
+    }
+}
+
+/// The record as JSON with its checksum as the last key, `sum`, taken over all before it.
+fn encode(record: &Record) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)?;
+    let sum = fnv1a(&line);
+    line.pop();
+    writeln!(line, "{SUM}{sum:016x}\"}}")?;
+    Ok(line)
+}
+
+/// Reads a line with its line feed; none where it is damaged.
+pub fn decode(line: &[u8]) -> Option<Record> {
+    let line = line.strip_suffix(b"\"}\n")?;
+    let (json, sum) = line.split_at_checked(line.len().checked_sub(SUM.len() + 16)?)?;
+    let sum = std::str::from_utf8(sum.strip_prefix(SUM.as_bytes())?).ok()?;
+    let mut json = json.to_vec();
+    json.push(b'}');
+    (u64::from_str_radix(sum, 16).ok()? == fnv1a(&json)).then(|| serde_json::from_slice(&json).ok())?
+}
+
+const SUM: &str = ",\"sum\":\"";

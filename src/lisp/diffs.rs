@@ -1,0 +1,54 @@
+//! Lisp functions on data alone: diff, apply, wire JSON.
+
+use emacs::{Env, Result, Value, defun};
+use serde_json::Value as Json;
+
+use super::{border, now, read, write};
+use crate::loose;
+use crate::raw::Raw;
+
+/// See `todo-write-diff'.
+#[defun]
+fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let (previous, current) = (read::raw_with_symbols(previous)?, read::raw_with_symbols(current)?);
+        write::changes(env, &loose::compare(&previous, &current)?, now())
+    })
+}
+
+/// See `todo-write-apply-changes'.
+#[defun]
+fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let (list, changes) = (read::raw_with_symbols(list)?, read::raw_with_symbols(changes)?);
+        let result = loose::change(&list, &changes)?;
+        write::vector_of(env, &result, |entry| write::Subject::to_lisp(entry, env))
+    })
+}
+
+/// See `todo-write-to-json'.
+#[defun]
+fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<String> {
+    border(env, || Ok(wire(&read::raw_with_symbols(value)?).to_string()))
+}
+
+/// Lisp's nil is false, an empty list, or nothing; which one, the key tells.
+fn wire(raw: &Raw<'_>) -> Json {
+    match raw {
+        Raw::Object(fields) => {
+            let fields = fields.iter().filter_map(|(key, value)| {
+                let value = match (value, key.as_ref()) {
+                    (Raw::Null, "ok" | "thinking") => Json::Bool(false),
+                    (Raw::Null, "notices" | "errors" | "forced") => Json::Array(Vec::new()),
+                    (Raw::Null, "metadata") => Json::Object(serde_json::Map::new()),
+                    (Raw::Null, _) => return None,
+                    (value, _) => wire(value),
+                };
+                Some((key.to_string(), value))
+            });
+            Json::Object(fields.collect())
+        }
+        Raw::List(values) => Json::Array(values.iter().map(wire).collect()),
+        other => other.to_json(),
+    }
+}

@@ -1,0 +1,157 @@
+//! The border to Emacs: the only place that knows Lisp.
+//!
+//! Three rules hold here. The store is never borrowed while Lisp runs: arguments are read
+//! before, results are made after, since any crossing may run Lisp that calls back. A panic ends
+//! at [`border`]. What a caller got wrong becomes an error of the `todo-write-error` family;
+//! what Lisp itself signalled or threw, a quit included, passes through.
+
+mod diffs;
+mod observations;
+mod read;
+mod threads;
+mod write;
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use emacs::{Env, FromLisp, Result, Value, defun};
+use once_cell::sync::Lazy;
+
+use crate::clock::Millis;
+use crate::error::Error;
+use crate::input::{Options, SeveralInProgress};
+use crate::journal::Durability;
+use crate::store::{Keeping, Store};
+use read::{Text, WholeNumber};
+
+emacs::plugin_is_GPL_compatible!();
+
+#[emacs::module(name = "todo-write-dyn", separator = "--", mod_in_name = false)]
+fn init(env: &Env) -> Result<()> {
+    // The default hook prints to standard error, which in a terminal is the user's screen.
+    std::panic::set_hook(Box::new(|info| {
+        let place =
+            info.location().map_or_else(String::new, |place| format!("{}:{}", place.file(), place.line()));
+        PANIC_PLACE.with_borrow_mut(|last| *last = place);
+    }));
+    env.call("set", (env.intern("todo-write-dyn--version")?, env!("CARGO_PKG_VERSION")))?;
+    Ok(())
+}
+
+thread_local! {
+    static PANIC_PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// What the user's options say, and the stores they name.
+#[derive(Default)]
+struct World {
+    stores: HashMap<Option<PathBuf>, Store>,
+    keeping: Keeping,
+    input: Options,
+    keep_completed: bool,
+}
+
+impl World {
+    fn store(&mut self) -> &mut Store {
+        let keeping = &self.keeping;
+        self.stores.entry(keeping.folder.clone()).or_insert_with(|| Store::new(keeping.clone()))
+    }
+}
+
+static WORLD: Lazy<Mutex<World>> = Lazy::new(Mutex::default);
+
+/// Works on the stores. `work` must not call Lisp.
+fn with_world<T>(work: impl FnOnce(&mut World) -> T) -> T {
+    // A panic leaves a thread as it was before the call (see `crate::thread`), so poison says
+    // nothing.
+    work(&mut WORLD.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn now() -> Millis {
+    SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// Runs the body of a Lisp function: panics and errors become Lisp errors.
+fn border<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
+    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+        let place = PANIC_PLACE.with_borrow_mut(std::mem::take);
+        Err(Error::Panic(format!("{} at {place}", panic_words(panic.as_ref()))).into())
+    });
+    result.or_else(|error| match error.downcast_ref::<Error>() {
+        Some(known) => signal(env, known),
+        None => Err(error),
+    })
+}
+
+fn panic_words(panic: &(dyn Any + Send)) -> &str {
+    let words = panic.downcast_ref::<&str>().copied();
+    words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
+}
+
+fn signal<T>(env: &Env, error: &Error) -> Result<T> {
+    let symbol = match error {
+        Error::Journal { .. } => "todo-write-journal-error",
+        Error::Panic(_) => "todo-write-panic",
+        Error::NothingToUndo { .. } => "todo-write-error",
+        Error::Argument { .. }
+        | Error::NoItem { .. }
+        | Error::NoRevision { .. }
+        | Error::DuplicateId { .. } => "todo-write-input-error",
+    };
+    env.signal(env.intern(symbol)?, (error.to_string(),))
+}
+
+/// Set what the following calls go by.
+///
+/// FOLDER is the journal folder, or nil for none; DURABILITY a symbol, `process' or `disk';
+/// HISTORY-LIMIT, MAX-ITEMS and MAX-LENGTH are whole numbers; STRICT and KEEP-COMPLETED are
+/// flags; SEVERAL is nil (accept with a notice), `allow' or `refuse'.
+#[defun]
+#[allow(clippy::too_many_arguments)] // One for each user option.
+fn configure<'e>(
+    env: &'e Env,
+    folder: Value<'e>,
+    durability: Value<'e>,
+    history_limit: Value<'e>,
+    max_items: Value<'e>,
+    max_length: Value<'e>,
+    strict: Value<'e>,
+    several: Value<'e>,
+    keep_completed: Value<'e>,
+) -> Result<()> {
+    border(env, || {
+        let keeping = Keeping {
+            folder: Option::<Text>::from_lisp(folder)?.map(|text| PathBuf::from(text.0)),
+            durability: if durability == env.intern("disk")? {
+                Durability::Disk
+            } else {
+                Durability::Process
+            },
+            history_limit: WholeNumber::read("todo-write-history-limit", history_limit)?,
+        };
+        let input = Options {
+            max_items: WholeNumber::read("todo-write-max-items", max_items)?,
+            max_length: WholeNumber::read("todo-write-max-length", max_length)?,
+            strict: strict.is_not_nil(),
+            several_in_progress: if several == env.intern("allow")? {
+                SeveralInProgress::Allow
+            } else if several == env.intern("refuse")? {
+                SeveralInProgress::Refuse
+            } else {
+                SeveralInProgress::Notice
+            },
+        };
+        let keep_completed = keep_completed.is_not_nil();
+        with_world(|world| {
+            (world.keeping, world.input, world.keep_completed) = (keeping, input, keep_completed);
+            let keeping = world.keeping.clone();
+            world.store().set_keeping(keeping);
+        });
+        Ok(())
+    })
+}

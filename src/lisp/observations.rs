@@ -1,0 +1,140 @@
+//! Lisp functions on observations.
+
+use std::sync::Arc;
+
+use emacs::{Env, IntoLisp, Result, Value, defun};
+use serde_json::{Map, Value as Json};
+
+use super::read::{self, WholeNumber, keyword_arguments, wrong};
+use super::write::{self, PlanOf};
+use super::{border, now, with_world};
+use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
+use crate::thread::Thread;
+
+/// See `todo-write-observe'; METADATA is a plist.
+#[defun]
+fn observe<'e>(
+    env: &'e Env,
+    thread: Value<'e>,
+    kind: Value<'e>,
+    content: Value<'e>,
+    metadata: Value<'e>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let kind = read_type(kind)?;
+        let content = read::raw_with_symbols(content)?.to_json();
+        let details = details(metadata)?;
+        let observation = with_world(|world| {
+            world.store().open(&key, Map::new(), now()).observe(kind, content, details, now())
+        });
+        write::observation(env, &key, &observation, None)
+    })
+}
+
+fn read_type(value: Value<'_>) -> Result<Type> {
+    let name = read::name("type", value)?;
+    let kind = name.as_deref().and_then(Type::parse);
+    kind.ok_or_else(|| {
+        wrong("type", value, "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all")
+    })
+}
+
+pub(super) fn phase(value: Value<'_>) -> Result<Option<Phase>> {
+    match read::name("phase", value)? {
+        None => Ok(None),
+        Some(name) => {
+            let phase = Phase::parse(&name);
+            phase.map(Some).ok_or_else(|| wrong("phase", value, "planning, execution or synthesis"))
+        }
+    }
+}
+
+/// Sorts a metadata plist: `:title`, `:trace-id`, `:parent-id` and `:phase` have places of their
+/// own, all else stays metadata.
+fn details(metadata: Value<'_>) -> Result<Details> {
+    let expected = "a plist of keywords and values";
+    let fields = match read::raw_with_symbols(metadata)? {
+        crate::raw::Raw::Null => Map::new(),
+        raw => match raw.to_json() {
+            Json::Object(fields) => fields,
+            _ => return Err(wrong("metadata", metadata, expected)),
+        },
+    };
+    let mut details = Details::default();
+    for (key, value) in fields {
+        let text = value.as_str().map(str::to_owned);
+        match key.as_str() {
+            "title" => details.title = text,
+            "trace-id" | "traceId" => details.trace_id = text,
+            "parent-id" | "parentId" => details.parent_id = text,
+            "phase" => {
+                details.phase = text.as_deref().and_then(Phase::parse);
+                if details.phase.is_none() && !value.is_null() {
+                    return Err(wrong("phase", metadata, "planning, execution or synthesis"));
+                }
+            }
+            _ => drop(details.metadata.insert(key, value)),
+        }
+    }
+    Ok(details)
+}
+
+/// See `todo-write-observations'; FILTER is a plist.
+#[defun]
+fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let mut chosen = Filter::default();
+        for (name, value) in
+            keyword_arguments(env, "filter", filter, &["type", "phase", "token-type", "step", "limit"])?
+        {
+            match name.as_str() {
+                "type" => chosen.kind = if value.is_not_nil() { Some(read_type(value)?) } else { None },
+                "phase" => chosen.phase = phase(value)?,
+                "token-type" => chosen.token_type = read::name("token-type", value)?,
+                "step" => chosen.step = read::name("step", value)?,
+                _ => chosen.limit = WholeNumber::read_optional("limit", value)?,
+            }
+        }
+        let found = with_world(|world| {
+            let thread = world.store().get(&key, now())?;
+            Some(with_plans(thread, thread.observations().select(&chosen)))
+        });
+        to_lisp(env, &key, found.unwrap_or_default())
+    })
+}
+
+/// The observations of THREAD that were not taken yet, oldest first, and takes them.
+#[defun]
+fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let found = with_world(|world| {
+            let thread = world.store().get(&key, now())?;
+            let new = thread.observations_mut().take_new();
+            Some(with_plans(thread, new))
+        });
+        to_lisp(env, &key, found.unwrap_or_default())
+    })
+}
+
+type Found = Vec<(Arc<Observation>, Option<PlanOf>)>;
+
+/// Adds to each PLAN_UPDATE what it is about.
+fn with_plans(thread: &Thread, observations: Vec<Arc<Observation>>) -> Found {
+    let plan = |observation: &Observation| match observation.content {
+        Content::Revision(number) => {
+            let changes = thread.revisions().get(number)?.changes.clone();
+            Some((thread.revisions().list(number)?, changes))
+        }
+        _ => None,
+    };
+    observations.into_iter().map(|observation| (observation.clone(), plan(&observation))).collect()
+}
+
+fn to_lisp<'e>(env: &'e Env, thread: &str, found: Found) -> Result<Value<'e>> {
+    write::vector_of(env, &found, |(observation, plan)| {
+        write::observation(env, thread, observation, plan.as_ref())?.into_lisp(env)
+    })
+}

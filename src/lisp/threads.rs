@@ -1,0 +1,373 @@
+//! Lisp functions on threads: write, edit, look.
+
+use std::time::Duration;
+
+use emacs::{Env, IntoLisp, Result, Value, defun};
+use serde_json::{Map, Value as Json};
+
+use super::read::{self, Text, WholeNumber, elements, wrong};
+use super::{border, now, with_world, write};
+use crate::change::diff;
+use crate::input::{self, Plan, Problem};
+use crate::item::Status;
+use crate::raw::Raw;
+use crate::store::Store;
+use crate::text::{is_blank, one_line};
+use crate::thread::{Edit, Outcome, State, Thread};
+
+emacs::use_symbols! {
+    string
+    k_key => ":key" k_about => ":about" k_modified => ":modified"
+    k_state => ":state" k_total => ":total" k_completed => ":completed" k_current => ":current"
+    k_title => ":title" k_revision => ":revision" k_reason => ":reason"
+    k_created => ":created" k_started => ":started" k_spent => ":spent" k_running => ":running"
+    k_intervals => ":intervals"
+}
+
+/// Works on a thread that is written to.
+fn with_open<T>(key: &str, work: impl FnOnce(&mut Thread) -> T) -> T {
+    with_world(|world| work(world.store().open(key, Map::new(), now())))
+}
+
+/// Looks at a thread; an unknown one reads as an empty one.
+fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
+    with_world(|world| match world.store().get(key, now()) {
+        Some(thread) => work(thread),
+        None => work(&Thread::new(key, Map::new(), None, 1)),
+    })
+}
+
+/// Whether THREAD is loaded, so that nothing need be said about it.
+#[defun]
+fn loaded_p<'e>(env: &'e Env, thread: Value<'e>) -> Result<bool> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        Ok(with_world(|world| world.store().loaded().any(|thread| thread.key() == key)))
+    })
+}
+
+/// Load or begin THREAD, which is about the plist ABOUT if it is new.
+#[defun]
+fn open<'e>(env: &'e Env, thread: Value<'e>, about: Value<'e>) -> Result<()> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let about = match read::raw(about)?.to_json() {
+            Json::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        with_world(|world| {
+            world.store().open(&key, about, now());
+        });
+        Ok(())
+    })
+}
+
+/// See `todo-write'.
+#[defun]
+fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let source = read::name("source", source)?;
+        let options = with_world(|world| world.input);
+        let plan = read_input(input, &options)?;
+        let outcome = with_world(|world| {
+            let keep_completed = world.keep_completed;
+            let store = world.store();
+            let thread = store.open(&key, Map::new(), now());
+            let outcome = answer(thread, plan, source, keep_completed);
+            if outcome.ok {
+                store.set_current(&key);
+            }
+            outcome
+        });
+        write::outcome(env, &outcome)
+    })
+}
+
+fn read_input(input: Value<'_>, options: &input::Options) -> Result<std::result::Result<Plan, Vec<Problem>>> {
+    let raw = read::raw(input)?;
+    Ok(match &raw {
+        Raw::Text(text) => input::read_text(text, options),
+        raw => input::read(raw, options),
+    })
+}
+
+fn answer(
+    thread: &mut Thread,
+    plan: std::result::Result<Plan, Vec<Problem>>,
+    source: Option<String>,
+    keep_completed: bool,
+) -> Outcome {
+    match plan {
+        Ok(plan) => thread.write(plan, source, keep_completed, now()),
+        Err(problems) => thread.refuse(problems, now()),
+    }
+}
+
+/// See `todo-write-edit'; ARGUMENTS is the list of the operation's arguments.
+#[defun]
+fn edit<'e>(
+    env: &'e Env,
+    thread: Value<'e>,
+    operation: Value<'e>,
+    arguments: Value<'e>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let edit = read_edit(operation, &elements("arguments", arguments)?)?;
+        write::outcome(env, &with_open(&key, |thread| thread.edit(edit, now()))?)
+    })
+}
+
+fn read_edit(operation: Value<'_>, arguments: &[Value<'_>]) -> Result<Edit> {
+    let id = |value: &Value<'_>| Text::read("id", *value).map(|text| text.0);
+    match (read::name("operation", operation)?.as_deref(), arguments) {
+        (Some("add"), [text]) => Ok(Edit::Add { content: content(*text)?, position: None }),
+        (Some("add"), [text, place]) => Ok(Edit::Add {
+            content: content(*text)?,
+            position: WholeNumber::read_optional("position", *place)?,
+        }),
+        (Some("rename"), [item, text]) => Ok(Edit::Rename { id: id(item)?, content: content(*text)? }),
+        (Some("status"), [item, to]) => Ok(Edit::Status { id: id(item)?, status: status(*to)? }),
+        (Some("move"), [item, place]) => {
+            Ok(Edit::Move { id: id(item)?, position: WholeNumber::read("position", *place)? })
+        }
+        (Some("delete"), [item]) => Ok(Edit::Delete { id: id(item)? }),
+        _ => Err(wrong(
+            "operation",
+            operation,
+            "add CONTENT [POSITION], rename ID CONTENT, status ID STATUS, move ID POSITION, or delete ID",
+        )),
+    }
+}
+
+fn content(value: Value<'_>) -> Result<String> {
+    let text = Text::read("content", value)?.0;
+    let (line, _) = one_line(&text);
+    let limit = with_world(|world| world.input.max_length);
+    if is_blank(&line) {
+        return Err(wrong("content", value, "text that is not blank"));
+    }
+    if line.chars().count() > limit {
+        return Err(wrong("content", value, &format!("at most {limit} characters")));
+    }
+    Ok(line.into_owned())
+}
+
+fn status(value: Value<'_>) -> Result<Status> {
+    let name = read::name("status", value)?;
+    let status = name.as_deref().and_then(Status::parse);
+    status.ok_or_else(|| wrong("status", value, "pending, in_progress or completed"))
+}
+
+/// See `todo-write-undo'.
+#[defun]
+fn undo<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        write::outcome(env, &with_open(&key, |thread| thread.undo(now()))?)
+    })
+}
+
+/// Pause THREAD for REASON, or resume it when REASON is nil; return its state.
+#[defun]
+fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let reason = if reason.is_not_nil() { Some(Text::read("reason", reason)?.0) } else { None };
+        let state = with_world(|world| {
+            let store = world.store();
+            // Pausing what is not there would begin a thread and its journal.
+            store.get(&key, now()).map_or(State::Empty, |thread| {
+                thread.set_paused(reason, now());
+                thread.state()
+            })
+        });
+        write::symbol(env, state.as_str())
+    })
+}
+
+/// See `todo-write-state'.
+#[defun]
+fn state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || write::symbol(env, with_thread(&read::thread(thread)?, Thread::state).as_str()))
+}
+
+/// See `todo-write-items'.
+#[defun]
+fn items<'e>(env: &'e Env, thread: Value<'e>, revision: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let revision: Option<u64> = WholeNumber::read_optional("revision", revision)?;
+        let list = with_thread(&key, |thread| match revision {
+            Some(revision) => thread.list_at(revision),
+            None => Ok(thread.list().clone()),
+        })?;
+        write::vector_of(env, &list, |item| write::item(env, item))
+    })
+}
+
+/// See `todo-write-item'.
+#[defun]
+fn item<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
+        let item = with_thread(&key, |thread| thread.list().iter().find(|item| item.id == id).cloned());
+        item.map(|item| write::item(env, &item)).transpose()?.into_lisp(env)
+    })
+}
+
+/// See `todo-write-previous-id'.
+#[defun]
+fn previous_id<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<String>> {
+    border(env, || {
+        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
+        Ok(with_thread(&key, |thread| {
+            let place = thread.list().iter().position(|item| item.id == id)?;
+            Some(thread.list().get(place.checked_sub(1)?)?.id.clone())
+        }))
+    })
+}
+
+/// See `todo-write-times'.
+#[defun]
+fn times<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
+        let Some(times) = with_thread(&key, |thread| thread.times(&id).cloned()) else {
+            return ().into_lisp(env);
+        };
+        let intervals =
+            write::list_of(env, &times.intervals, |(from, to)| env.cons(*from as i64, *to as i64))?;
+        write::Plist::new(env)
+            .set(k_created, times.created as i64)?
+            .set(k_started, times.started.map(|at| at as i64))?
+            .set(k_completed, times.completed.map(|at| at as i64))?
+            .set(k_spent, times.spent(now()) as i64)?
+            .set(k_running, times.running_since.is_some())?
+            .set(k_intervals, intervals)?
+            .finish()
+    })
+}
+
+/// See `todo-write-summary'.
+#[defun]
+fn summary<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let (state, total, completed, current, title, revision, reason) = with_thread(&key, |thread| {
+            let list = thread.list();
+            let completed = list.iter().filter(|item| !item.status.is_open()).count();
+            (
+                thread.state(),
+                list.len(),
+                completed,
+                thread.current().cloned(),
+                thread.title().map(str::to_owned),
+                thread.revisions().last(),
+                thread.pause_reason().map(str::to_owned),
+            )
+        });
+        write::Plist::new(env)
+            .set(k_state, write::symbol(env, state.as_str())?)?
+            .set(k_total, total as i64)?
+            .set(k_completed, completed as i64)?
+            .set(k_current, current.map(|item| write::item(env, &item)).transpose()?)?
+            .set(k_title, title)?
+            .set(k_revision, revision as i64)?
+            .set(k_reason, reason)?
+            .finish()
+    })
+}
+
+/// See `todo-write-revisions'.
+#[defun]
+fn revisions<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let revisions: Vec<_> = with_thread(&key, |thread| thread.revisions().iter().cloned().collect());
+        write::list_of(env, &revisions, |revision| write::revision(env, revision))
+    })
+}
+
+/// See `todo-write-changes-between'.
+#[defun]
+fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let (a, b) = (WholeNumber::read("revision", a)?, WholeNumber::read("revision", b)?);
+        let (from, to) = with_thread(&key, |thread| {
+            Ok::<_, crate::error::Error>((thread.list_at(a)?, thread.list_at(b)?))
+        })?;
+        write::changes(env, &diff(&from, &to), now())
+    })
+}
+
+/// Keys of the loaded threads, in no order.
+#[defun]
+fn loaded<'e>(env: &'e Env) -> Result<Value<'e>> {
+    border(env, || {
+        let keys: Vec<String> =
+            with_world(|world| world.store().loaded().map(|thread| thread.key().to_owned()).collect());
+        write::list_of(env, &keys, |key| key.into_lisp(env))
+    })
+}
+
+/// The threads that have a journal, newest first: plists `:key :about :modified'.
+#[defun]
+fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
+    border(env, || {
+        let kept = with_world(|world| world.store().kept());
+        write::list_of(env, &kept, |kept| {
+            write::Plist::new(env)
+                .set(k_key, &kept.key)?
+                .set(k_about, write::json(env, &Json::Object(kept.about.clone()))?)?
+                .set(k_modified, kept.modified as i64)?
+                .finish()
+        })
+    })
+}
+
+/// What the host said of THREAD when it began, as a plist.
+#[defun]
+fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let about = with_thread(&read::thread(thread)?, |thread| thread.about().clone());
+        write::json(env, &Json::Object(about))
+    })
+}
+
+/// The key of the thread written last, or nil.
+#[defun]
+fn current<'e>(env: &'e Env) -> Result<Option<String>> {
+    border(env, || Ok(with_world(|world| world.store().current().map(str::to_owned))))
+}
+
+/// See `todo-write-forget'.
+#[defun]
+fn forget<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        Ok(with_world(|world| world.store().forget(&key))?)
+    })
+}
+
+/// Delete journals older than DAYS, and the oldest beyond COUNT; nil is no limit.
+#[defun]
+fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<i64> {
+    border(env, || {
+        let days: Option<u32> = WholeNumber::read_optional("days", days)?;
+        let count: Option<usize> = WholeNumber::read_optional("count", count)?;
+        let age = days.map(|days| Duration::from_secs(u64::from(days) * 86_400));
+        Ok(with_world(|world| world.store().prune(age, count))? as i64)
+    })
+}
+
+/// What the user should hear of the journals, as a list of strings; each is given once.
+#[defun]
+fn warnings<'e>(env: &'e Env) -> Result<Value<'e>> {
+    border(env, || {
+        let warnings = with_world(|world| Store::take_warnings(world.store()));
+        write::list_of(env, &warnings, |warning| warning.into_lisp(env))
+    })
+}

@@ -1,0 +1,260 @@
+//! From Rust data to Lisp objects: plists with keyword keys, vectors, strings.
+
+use std::sync::Arc;
+
+use emacs::{Env, IntoLisp, Result, Value};
+use serde_json::{Map, Value as Json};
+
+use crate::change::{Change, Kind};
+use crate::clock::Millis;
+use crate::item::Item;
+use crate::loose::Loose;
+use crate::observation::{Content, Observation};
+use crate::revision::{Author, Revision};
+use crate::thread::Outcome;
+
+emacs::use_functions! { list vector intern }
+
+emacs::use_symbols! {
+    nil t
+    k_null => ":null" k_false => ":false"
+    k_ok => ":ok" k_revision => ":revision" k_result => ":result" k_changes => ":changes"
+    k_notices => ":notices" k_errors => ":errors" k_forced => ":forced"
+    k_path => ":path" k_received => ":received" k_expected => ":expected"
+    k_timestamp => ":timestamp" k_added => ":added" k_modified => ":modified" k_removed => ":removed"
+    k_status_changed => ":statusChanged" k_reordered => ":reordered"
+    k_type => ":type" k_item_id => ":itemId" k_item => ":item" k_previous_item => ":previousItem"
+    k_fields => ":fields" k_position => ":position" k_previous_position => ":previousPosition"
+    k_id => ":id" k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
+    k_priority => ":priority" k_previous_status => ":previousStatus"
+    k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
+    k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
+    k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
+}
+
+/// A plist under construction.
+pub struct Plist<'e> {
+    env: &'e Env,
+    values: Vec<Value<'e>>,
+}
+
+impl<'e> Plist<'e> {
+    /// An empty one.
+    pub fn new(env: &'e Env) -> Plist<'e> {
+        Plist { env, values: Vec::with_capacity(12) }
+    }
+
+    /// Adds a key.
+    pub fn set(mut self, key: &'e emacs::OnceGlobalRef, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
+        self.values.push(key.bind(self.env));
+        self.values.push(value.into_lisp(self.env)?);
+        Ok(self)
+    }
+
+    /// Adds a key, unless there is nothing to say.
+    pub fn set_some(
+        self,
+        key: &'e emacs::OnceGlobalRef,
+        value: Option<impl IntoLisp<'e>>,
+    ) -> Result<Plist<'e>> {
+        match value {
+            Some(value) => self.set(key, value),
+            None => Ok(self),
+        }
+    }
+
+    /// The list.
+    pub fn finish(self) -> Result<Value<'e>> {
+        self.env.call(list, &self.values)
+    }
+}
+
+/// A Lisp vector of converted things.
+pub fn vector_of<'e, T>(
+    env: &'e Env,
+    things: impl IntoIterator<Item = T>,
+    convert: impl Fn(T) -> Result<Value<'e>>,
+) -> Result<Value<'e>> {
+    let values = things.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
+    env.call(vector, &values)
+}
+
+/// A Lisp list of converted things.
+pub fn list_of<'e, T>(
+    env: &'e Env,
+    things: impl IntoIterator<Item = T>,
+    convert: impl Fn(T) -> Result<Value<'e>>,
+) -> Result<Value<'e>> {
+    let values = things.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
+    env.call(list, &values)
+}
+
+/// A symbol.
+pub fn symbol<'e>(env: &'e Env, name: &str) -> Result<Value<'e>> {
+    // Not `Env::intern`: that one cannot take a name with a NUL.
+    env.call(intern, (name,))
+}
+
+/// `(:id :content :status :activeForm :priority)`; priority is nil where there is none.
+pub fn item<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
+    Plist::new(env)
+        .set(k_id, &item.id)?
+        .set(k_content, &item.content)?
+        .set(k_status, item.status.as_str())?
+        .set(k_active_form, &item.active_form)?
+        .set(k_priority, item.priority.map(|priority| priority.as_str()))?
+        .finish()
+}
+
+/// What a change can be about.
+pub trait Subject {
+    /// Its Lisp form.
+    fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>>;
+}
+
+impl Subject for Arc<Item> {
+    fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
+        item(env, self)
+    }
+}
+
+impl Subject for Loose {
+    fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
+        object(env, self.fields())
+    }
+}
+
+fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, timestamp: Millis) -> Result<Value<'e>> {
+    let subject = |subject: &Option<T>| subject.as_ref().map(|subject| subject.to_lisp(env)).transpose();
+    let fields = vector_of(env, &change.fields, |field| field.as_ref().into_lisp(env))?;
+    Plist::new(env)
+        .set(k_type, change.kind.as_str())?
+        .set(k_item_id, &change.item_id)?
+        .set(k_timestamp, timestamp as i64)?
+        .set_some(k_item, subject(&change.item)?)?
+        .set_some(k_previous_item, subject(&change.previous_item)?)?
+        .set_some(k_fields, (change.kind == Kind::Modified).then_some(fields))?
+        .set_some(k_position, change.position.map(|position| position as i64))?
+        .set_some(k_previous_position, change.previous_position.map(|position| position as i64))?
+        .finish()
+}
+
+/// The changes plist: `changes` is the truth, the accessors hold the same objects.
+pub fn changes<'e, T: Subject>(env: &'e Env, all: &[Change<T>], timestamp: Millis) -> Result<Value<'e>> {
+    let values = all.iter().map(|one| change(env, one, timestamp)).collect::<Result<Vec<_>>>()?;
+    let only = |kind: Kind| {
+        let chosen: Vec<Value<'_>> =
+            all.iter().zip(&values).filter(|(one, _)| one.kind == kind).map(|(_, value)| *value).collect();
+        env.call(vector, &chosen)
+    };
+    Plist::new(env)
+        .set(k_timestamp, timestamp as i64)?
+        .set(k_changes, env.call(vector, &values)?)?
+        .set(k_added, only(Kind::Added)?)?
+        .set(k_modified, only(Kind::Modified)?)?
+        .set(k_removed, only(Kind::Removed)?)?
+        .set(k_status_changed, only(Kind::StatusChanged)?)?
+        .set(k_reordered, only(Kind::Reordered)?)?
+        .finish()
+}
+
+/// The outcome plist.
+pub fn outcome<'e>(env: &'e Env, outcome: &Outcome) -> Result<Value<'e>> {
+    let changed = if outcome.changes.is_empty() {
+        None
+    } else {
+        Some(changes(env, &outcome.changes, outcome.timestamp)?)
+    };
+    let errors = list_of(env, &outcome.errors, |problem| {
+        Plist::new(env)
+            .set(k_path, &problem.path)?
+            .set(k_received, &problem.received)?
+            .set(k_expected, &problem.expected)?
+            .finish()
+    })?;
+    Plist::new(env)
+        .set(k_ok, outcome.ok)?
+        .set(k_revision, outcome.revision as i64)?
+        .set(k_result, &outcome.result)?
+        .set(k_changes, changed)?
+        .set(k_notices, list_of(env, &outcome.notices, |notice| notice.into_lisp(env))?)?
+        .set(k_errors, errors)?
+        .set(k_forced, list_of(env, &outcome.forced, |id| id.into_lisp(env))?)?
+        .finish()
+}
+
+/// `(:revision :timestamp :author :source :operation :restores)`.
+pub fn revision<'e>(env: &'e Env, revision: &Revision) -> Result<Value<'e>> {
+    let stamp = &revision.stamp;
+    Plist::new(env)
+        .set(k_revision, revision.number as i64)?
+        .set(k_timestamp, stamp.timestamp as i64)?
+        .set(k_author, if stamp.author == Author::Agent { "agent" } else { "user" })?
+        .set(k_source, stamp.source.as_deref())?
+        .set(k_operation, &stamp.operation)?
+        .set_some(k_restores, stamp.restores.map(|number| number as i64))?
+        .finish()
+}
+
+/// The list and the changes of a revision, which a PLAN_UPDATE carries.
+pub type PlanOf = (Vec<Arc<Item>>, Vec<Change<Arc<Item>>>);
+
+/// The observation plist. `plan` must be there for a [`Content::Revision`].
+pub fn observation<'e>(
+    env: &'e Env,
+    thread: &str,
+    observation: &Observation,
+    plan: Option<&PlanOf>,
+) -> Result<Value<'e>> {
+    let content = match (&observation.content, plan) {
+        (Content::Json(content), _) => json(env, content)?,
+        (Content::Status { item: subject, previous }, _) => Plist::new(env)
+            .set(k_item, item(env, subject)?)?
+            .set(k_status, subject.status.as_str())?
+            .set(k_previous_status, previous.map(|status| status.as_str()))?
+            .finish()?,
+        (Content::Revision(number), Some((todo_list, changed))) => Plist::new(env)
+            .set(k_revision, *number as i64)?
+            .set(k_todo_list, vector_of(env, todo_list, |subject| item(env, subject))?)?
+            .set(k_changes, changes(env, changed, observation.timestamp)?)?
+            .finish()?,
+        (Content::Revision(_), None) => nil.bind(env),
+    };
+    Plist::new(env)
+        .set(k_id, format!("o{}", observation.number))?
+        .set(k_type, observation.kind.as_str())?
+        .set(k_thread_id, thread)?
+        .set_some(k_trace_id, observation.trace_id.as_deref())?
+        .set_some(k_parent_id, observation.parent_id.as_deref())?
+        .set(k_timestamp, observation.timestamp as i64)?
+        .set(k_title, &observation.title)?
+        .set(k_content, content)?
+        .set(k_metadata, object(env, &observation.metadata)?)?
+        .finish()
+}
+
+/// Any JSON value, as Emacs' own parser gives it with plists for objects.
+pub fn json<'e>(env: &'e Env, value: &Json) -> Result<Value<'e>> {
+    match value {
+        Json::Null => Ok(k_null.bind(env)),
+        Json::Bool(true) => Ok(t.bind(env)),
+        Json::Bool(false) => Ok(k_false.bind(env)),
+        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(number), _) => number.into_lisp(env),
+            (None, Some(number)) => number.into_lisp(env),
+            (None, None) => Ok(k_null.bind(env)),
+        },
+        Json::String(text) => text.into_lisp(env),
+        Json::Array(values) => vector_of(env, values, |value| json(env, value)),
+        Json::Object(fields) => object(env, fields),
+    }
+}
+
+fn object<'e>(env: &'e Env, fields: &Map<String, Json>) -> Result<Value<'e>> {
+    let mut values = Vec::with_capacity(fields.len() * 2);
+    for (key, value) in fields {
+        values.push(symbol(env, &format!(":{key}"))?);
+        values.push(json(env, value)?);
+    }
+    env.call(list, &values)
+}

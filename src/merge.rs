@@ -1,0 +1,150 @@
+//! Three-way merge of the user's edits with the agent's next write, item by item and field by
+//! field. Base is what the agent knew, ours the user's list, theirs the write.
+//!
+//! What the agent left alone stays as the user made it. Where both changed the same field the
+//! user's stands, and the conflict is reported. Three laws: without user edits the write stands
+//! as sent, without agent changes the user's list stands, and merging twice changes nothing.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::item::{Item, List};
+
+/// A change of the agent's that the user's stood against.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// Both changed the same fields of this item; the user's values stand.
+    Field(Arc<Item>),
+    /// The agent changed an item that the user had deleted; it stays deleted.
+    Deleted(Arc<Item>),
+    /// The agent dropped an item that the user had changed; it stays.
+    Dropped(Arc<Item>),
+}
+
+/// A merged list and what the agent should hear about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// The list.
+    pub list: List,
+    /// In list order.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// Merges by id: the ids of `theirs` come from [`crate::identity`], against `base` and the items
+/// that the user added.
+pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Merged {
+    let (in_base, in_ours, in_theirs) = (by_id(base), by_id(ours), by_id(theirs));
+    let mut conflicts = Vec::new();
+    let mut survivors: HashMap<&str, Arc<Item>> = HashMap::new();
+    for item in theirs {
+        let id = item.id.as_str();
+        let survivor = match (in_base.get(id), in_ours.get(id)) {
+            (None, None) => Arc::clone(item),
+            // The agent took up an item that the user added: the user had his say, the rest is
+            // the agent's.
+            (None, Some(_)) => Arc::clone(item),
+            (Some(base), Some(ours)) => fields(base, ours, item, &mut conflicts),
+            (Some(base), None) => {
+                if !says_the_same(base, item) {
+                    conflicts.push(Conflict::Deleted(Arc::clone(base)));
+                }
+                continue;
+            }
+        };
+        survivors.insert(id, survivor);
+    }
+    for item in ours.iter().filter(|item| !in_theirs.contains_key(item.id.as_str())) {
+        match in_base.get(item.id.as_str()) {
+            Some(base) if says_the_same(base, item) => continue,
+            Some(_) => conflicts.push(Conflict::Dropped(Arc::clone(item))),
+            None => {}
+        }
+        survivors.insert(&item.id, Arc::clone(item));
+    }
+    Merged { list: order(base, ours, theirs, &survivors), conflicts }
+}
+
+fn by_id(list: &[Arc<Item>]) -> HashMap<&str, &Arc<Item>> {
+    list.iter().map(|item| (item.id.as_str(), item)).collect()
+}
+
+fn says_the_same(a: &Item, b: &Item) -> bool {
+    a.content == b.content
+        && a.status == b.status
+        && a.active_form == b.active_form
+        && a.priority == b.priority
+}
+
+fn fields(
+    base: &Arc<Item>,
+    ours: &Arc<Item>,
+    theirs: &Arc<Item>,
+    conflicts: &mut Vec<Conflict>,
+) -> Arc<Item> {
+    if says_the_same(base, ours) {
+        return Arc::clone(theirs);
+    }
+    let mut clash = false;
+    let content = field(&base.content, &ours.content, &theirs.content, &mut clash);
+    let status = field(&base.status, &ours.status, &theirs.status, &mut clash);
+    let priority = field(&base.priority, &ours.priority, &theirs.priority, &mut clash);
+    // A rename by the user settles the active form with it.
+    let active_form = if base.content == ours.content {
+        field(&base.active_form, &ours.active_form, &theirs.active_form, &mut clash)
+    } else {
+        ours.active_form.clone()
+    };
+    let hint = theirs.hint.clone().or_else(|| ours.hint.clone());
+    let merged = Arc::new(Item { id: theirs.id.clone(), content, status, active_form, priority, hint });
+    if clash {
+        conflicts.push(Conflict::Field(Arc::clone(&merged)));
+    }
+    merged
+}
+
+fn field<T: PartialEq + Clone>(base: &T, ours: &T, theirs: &T, clash: &mut bool) -> T {
+    if ours == base {
+        return theirs.clone();
+    }
+    *clash |= theirs != base && theirs != ours;
+    ours.clone()
+}
+
+/// The user's order where the user moved something, the agent's otherwise. What only the other
+/// side has follows the item it follows there.
+fn order(
+    base: &[Arc<Item>],
+    ours: &[Arc<Item>],
+    theirs: &[Arc<Item>],
+    survivors: &HashMap<&str, Arc<Item>>,
+) -> List {
+    let (leading, following) = if moved(base, ours, survivors) { (ours, theirs) } else { (theirs, ours) };
+    let leads: HashSet<&str> = ids(leading, survivors).collect();
+    let mut first: Vec<&str> = Vec::new();
+    let mut after: HashMap<&str, Vec<&str>> = HashMap::new();
+    let mut anchor: Option<&str> = None;
+    for id in ids(following, survivors) {
+        if leads.contains(id) {
+            anchor = Some(id);
+        } else {
+            anchor.map_or(&mut first, |anchor| after.entry(anchor).or_default()).push(id);
+        }
+    }
+    let leading = ids(leading, survivors)
+        .flat_map(|id| std::iter::once(id).chain(after.get(id).into_iter().flatten().copied()));
+    first.iter().copied().chain(leading).filter_map(|id| survivors.get(id).cloned()).collect()
+}
+
+fn ids<'a>(
+    list: &'a [Arc<Item>],
+    survivors: &'a HashMap<&str, Arc<Item>>,
+) -> impl Iterator<Item = &'a str> + 'a {
+    list.iter().map(|item| item.id.as_str()).filter(|id| survivors.contains_key(id))
+}
+
+/// Whether what `base` and `ours` have in common, and survives, stands in another order.
+fn moved(base: &[Arc<Item>], ours: &[Arc<Item>], survivors: &HashMap<&str, Arc<Item>>) -> bool {
+    let (in_base, in_ours) = (by_id(base), by_id(ours));
+    let common = |id: &&str| in_base.contains_key(id) && in_ours.contains_key(id);
+    !ids(base, survivors).filter(common).eq(ids(ours, survivors).filter(common))
+}

@@ -1,0 +1,246 @@
+//! What happened in a thread, as recorded events, and the phase of the work.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::clock::Millis;
+use crate::item::{Item, Status};
+
+/// The types of observation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[allow(missing_docs)] // The names are the documentation; the manual tells what each carries.
+pub enum Type {
+    Intent,
+    Title,
+    Plan,
+    PlanUpdate,
+    ItemStatusChange,
+    Thoughts,
+    ToolCall,
+    ToolExecution,
+    Synthesis,
+    Error,
+    FinalResponse,
+    StateUpdate,
+    AgentSuspended,
+    AgentResumed,
+    LlmStreamStart,
+    LlmStreamMetadata,
+    LlmStreamEnd,
+    LlmStreamError,
+}
+
+/// Every type, in the order of the manual.
+pub const TYPES: [(Type, &str); 18] = [
+    (Type::Intent, "INTENT"),
+    (Type::Title, "TITLE"),
+    (Type::Plan, "PLAN"),
+    (Type::PlanUpdate, "PLAN_UPDATE"),
+    (Type::ItemStatusChange, "ITEM_STATUS_CHANGE"),
+    (Type::Thoughts, "THOUGHTS"),
+    (Type::ToolCall, "TOOL_CALL"),
+    (Type::ToolExecution, "TOOL_EXECUTION"),
+    (Type::Synthesis, "SYNTHESIS"),
+    (Type::Error, "ERROR"),
+    (Type::FinalResponse, "FINAL_RESPONSE"),
+    (Type::StateUpdate, "STATE_UPDATE"),
+    (Type::AgentSuspended, "AGENT_SUSPENDED"),
+    (Type::AgentResumed, "AGENT_RESUMED"),
+    (Type::LlmStreamStart, "LLM_STREAM_START"),
+    (Type::LlmStreamMetadata, "LLM_STREAM_METADATA"),
+    (Type::LlmStreamEnd, "LLM_STREAM_END"),
+    (Type::LlmStreamError, "LLM_STREAM_ERROR"),
+];
+
+impl Type {
+    /// The wire form.
+    pub fn as_str(self) -> &'static str {
+        TYPES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
+    }
+
+    /// Reads the wire form.
+    pub fn parse(name: &str) -> Option<Type> {
+        TYPES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+    }
+}
+
+/// Where the work stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// There is no list yet.
+    Planning,
+    /// An item is open.
+    Execution,
+    /// All is done; what is left is to say so.
+    Synthesis,
+}
+
+impl Phase {
+    /// The phase that follows from a list.
+    pub fn of(list: &[Arc<Item>]) -> Phase {
+        if list.is_empty() {
+            Phase::Planning
+        } else if list.iter().any(|item| item.status.is_open()) {
+            Phase::Execution
+        } else {
+            Phase::Synthesis
+        }
+    }
+
+    /// The wire form.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Phase::Planning => "planning",
+            Phase::Execution => "execution",
+            Phase::Synthesis => "synthesis",
+        }
+    }
+
+    /// Reads the wire form.
+    pub fn parse(name: &str) -> Option<Phase> {
+        [Phase::Planning, Phase::Execution, Phase::Synthesis].into_iter().find(|phase| phase.as_str() == name)
+    }
+}
+
+/// What an observation carries.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Content {
+    /// Anything the host said.
+    Json(Value),
+    /// PLAN_UPDATE: the list and changes of this revision, made out only when they are read.
+    Revision(u64),
+    /// ITEM_STATUS_CHANGE.
+    Status {
+        /// The item after the change.
+        item: Arc<Item>,
+        /// Its status before; none where the item is new.
+        previous: Option<Status>,
+    },
+}
+
+/// What a host says of an observation or a stream event, beyond type and content.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Details {
+    /// One line; made from the type where there is none.
+    pub title: Option<String>,
+    /// The request or execution cycle it belongs to.
+    pub trace_id: Option<String>,
+    /// An item id.
+    pub parent_id: Option<String>,
+    /// Where it differs from what follows from the list.
+    pub phase: Option<Phase>,
+    /// Anything else.
+    pub metadata: Map<String, Value>,
+}
+
+/// One recorded event of a thread.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// Counts from 1 in each thread.
+    pub number: u64,
+    /// What it is.
+    pub kind: Type,
+    /// When it was recorded.
+    pub timestamp: Millis,
+    /// One line for people.
+    pub title: String,
+    /// See [`Details::trace_id`].
+    pub trace_id: Option<String>,
+    /// The item in progress, in execution.
+    pub parent_id: Option<String>,
+    /// What it carries.
+    pub content: Content,
+    /// `phase`, and in execution `stepId` and `stepDescription`; then what the host added.
+    pub metadata: Map<String, Value>,
+}
+
+impl Observation {
+    /// A string out of the metadata.
+    pub fn metadata_str(&self, key: &str) -> Option<&str> {
+        self.metadata.get(key).and_then(Value::as_str)
+    }
+}
+
+/// What to let through; what is not set lets everything through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Only this type.
+    pub kind: Option<Type>,
+    /// Only this phase.
+    pub phase: Option<Phase>,
+    /// Only this token type.
+    pub token_type: Option<String>,
+    /// Only this item.
+    pub step: Option<String>,
+    /// Only the newest so many.
+    pub limit: Option<usize>,
+}
+
+impl Filter {
+    fn admits(&self, observation: &Observation) -> bool {
+        let phase = self.phase.map(Phase::as_str);
+        self.kind.is_none_or(|kind| kind == observation.kind)
+            && phase.is_none_or(|phase| observation.metadata_str("phase") == Some(phase))
+            && self
+                .token_type
+                .as_deref()
+                .is_none_or(|token| observation.metadata_str("tokenType") == Some(token))
+            && self.step.as_deref().is_none_or(|step| observation.parent_id.as_deref() == Some(step))
+    }
+}
+
+/// The newest observations of a thread. Memory is bounded, the journal is not.
+#[derive(Clone, Debug, Default)]
+pub struct Observations {
+    kept: VecDeque<Arc<Observation>>,
+    last: u64,
+    delivered: u64,
+}
+
+impl Observations {
+    /// The number that the next one gets.
+    pub fn next_number(&self) -> u64 {
+        self.last + 1
+    }
+
+    /// Goes on with this number, where earlier ones are unknown.
+    pub fn skip_to(&mut self, next: u64) {
+        self.last = self.last.max(next.saturating_sub(1));
+    }
+
+    /// Adds one, and lets the oldest go when there are more than `limit`.
+    pub fn push(&mut self, observation: Observation, limit: usize) {
+        self.last = self.last.max(observation.number);
+        self.kept.push_back(Arc::new(observation));
+        while self.kept.len() > limit.max(1) {
+            self.kept.pop_front();
+        }
+    }
+
+    /// Those that the filter admits, newest last.
+    pub fn select(&self, filter: &Filter) -> Vec<Arc<Observation>> {
+        let mut chosen: Vec<_> = self
+            .kept
+            .iter()
+            .rev()
+            .filter(|observation| filter.admits(observation))
+            .take(filter.limit.unwrap_or(usize::MAX))
+            .cloned()
+            .collect();
+        chosen.reverse();
+        chosen
+    }
+
+    /// Those that nobody has taken yet: each is delivered once, in order, whoever asks.
+    pub fn take_new(&mut self) -> Vec<Arc<Observation>> {
+        let new =
+            self.kept.iter().filter(|observation| observation.number > self.delivered).cloned().collect();
+        self.delivered = self.last;
+        new
+    }
+}

@@ -1,0 +1,143 @@
+//! The text that goes back to the model: short, plain, and only what it can act on.
+
+use std::sync::Arc;
+
+use crate::change::{Change, Kind};
+use crate::input::Problem;
+use crate::item::{Item, Status};
+use crate::merge::Conflict;
+use crate::text::excerpt;
+
+/// Names, problems and edits listed before the rest is only counted.
+const LISTED: usize = 10;
+
+/// What an accepted write is answered with.
+#[derive(Debug, Default)]
+pub struct Accepted<'a> {
+    /// The list as it is now.
+    pub list: &'a [Arc<Item>],
+    /// What the write changed.
+    pub changes: &'a [Change<Arc<Item>>],
+    /// What was repaired.
+    pub notices: &'a [String],
+    /// The user's edits since the agent's last view.
+    pub edits: &'a [Change<Arc<Item>>],
+    /// Where the user's edits stood against the write.
+    pub conflicts: &'a [Conflict],
+}
+
+impl Accepted<'_> {
+    /// Counts and the current task; then, only where they exist, notices, unfinished items that
+    /// vanished, and the user's edits.
+    pub fn text(&self) -> String {
+        let mut lines = vec![summary(self.list)];
+        lines.extend(self.notices.iter().map(|notice| format!("Note: {notice}.")));
+        let vanished: Vec<String> = self.vanished().map(|item| quoted(&item.content)).collect();
+        if !vanished.is_empty() {
+            let them = if vanished.len() == 1 { "it" } else { "them" };
+            lines.push(format!(
+                "Dropped while unfinished: {}. To bring {them} back, send {them} again.",
+                listed(&vanished)
+            ));
+        }
+        lines.extend(bounded(self.edits.iter().filter_map(edit).collect()));
+        lines.extend(bounded(self.conflicts.iter().map(conflict).collect()));
+        lines.join("\n")
+    }
+
+    fn vanished(&self) -> impl Iterator<Item = &Arc<Item>> {
+        self.changes
+            .iter()
+            .filter(|change| change.kind == Kind::Removed)
+            .filter_map(|change| change.previous_item.as_ref())
+            .filter(|item| item.status.is_open())
+    }
+}
+
+/// What a refused write is answered with: every problem, the first ten in full.
+pub fn refused(problems: &[Problem]) -> String {
+    let mut lines = vec!["Refused; the task list is unchanged.".to_owned()];
+    lines.extend(
+        problems
+            .iter()
+            .take(LISTED)
+            .map(|p| format!("{}: received {}; expected {}.", p.path, p.received, p.expected)),
+    );
+    if problems.len() > LISTED {
+        lines.push(format!("And {} more problems.", problems.len() - LISTED));
+    }
+    lines.join("\n")
+}
+
+/// `2/4 tasks completed. Current: Converting callbacks.`
+pub fn summary(list: &[Arc<Item>]) -> String {
+    if list.is_empty() {
+        return "The task list is empty.".into();
+    }
+    let done = list.iter().filter(|item| !item.status.is_open()).count();
+    let tasks = if list.len() == 1 { "task" } else { "tasks" };
+    let current = list.iter().find(|item| item.status == Status::InProgress);
+    let current =
+        current.map_or(String::new(), |item| format!(" Current: {}.", excerpt(&item.active_form, 80)));
+    format!("{done}/{} {tasks} completed.{current}", list.len())
+}
+
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", excerpt(text, 80))
+}
+
+fn listed(names: &[String]) -> String {
+    let more = names.len().saturating_sub(LISTED);
+    let shown = names[..names.len() - more].join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+fn bounded(mut lines: Vec<String>) -> Vec<String> {
+    let more = lines.len().saturating_sub(LISTED);
+    if more > 0 {
+        lines.truncate(LISTED);
+        lines.push(format!("And {more} more."));
+    }
+    lines
+}
+
+/// One edit of the user's, as the model is told it.
+fn edit(change: &Change<Arc<Item>>) -> Option<String> {
+    let (item, previous) = (change.item.as_ref(), change.previous_item.as_ref());
+    let line = match (change.kind, item, previous) {
+        (Kind::Added, Some(item), _) => format!("added {} ({})", quoted(&item.content), item.status),
+        (Kind::Modified, Some(item), Some(previous)) if item.content != previous.content => {
+            format!(
+                "renamed {} to {}{}",
+                quoted(&previous.content),
+                quoted(&item.content),
+                and_status(item, previous)
+            )
+        }
+        (Kind::StatusChanged | Kind::Modified, Some(item), _) => {
+            format!("set {} to {}", quoted(&item.content), item.status)
+        }
+        (Kind::Removed, _, Some(previous)) => format!("deleted {}", quoted(&previous.content)),
+        (Kind::Reordered, ..) => {
+            format!("moved task {} to place {}", change.previous_position? + 1, change.position? + 1)
+        }
+        _ => return None,
+    };
+    Some(format!("The user {line}."))
+}
+
+fn and_status(item: &Item, previous: &Item) -> String {
+    if item.status == previous.status { String::new() } else { format!(" and set it to {}", item.status) }
+}
+
+fn conflict(conflict: &Conflict) -> String {
+    match conflict {
+        Conflict::Field(item) => {
+            format!("You and the user both changed {}; the user's version stands.", quoted(&item.content))
+        }
+        Conflict::Deleted(item) => format!("{} stays deleted, as the user wants.", quoted(&item.content)),
+        Conflict::Dropped(item) => {
+            format!("{} stays in the list: the user changed it.", quoted(&item.content))
+        }
+    }
+}

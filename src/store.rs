@@ -1,0 +1,207 @@
+//! All threads of one journal folder.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Map, Value};
+
+use crate::clock::Millis;
+use crate::error::Error;
+use crate::journal::{self, Durability, Record};
+use crate::thread::Thread;
+
+/// How threads are kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Keeping {
+    /// The journal folder; without one, threads live in memory only.
+    pub folder: Option<PathBuf>,
+    /// When a record counts as written.
+    pub durability: Durability,
+    /// Observations kept in memory for each thread.
+    pub history_limit: usize,
+}
+
+/// The threads, and what the user should hear of their journals.
+#[derive(Debug, Default)]
+pub struct Store {
+    keeping: Keeping,
+    threads: HashMap<String, Thread>,
+    current: Option<String>,
+    warnings: Vec<String>,
+    /// Set once the user was told that the folder cannot be used.
+    warned: bool,
+}
+
+/// A thread that has a journal, loaded or not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The key.
+    pub key: String,
+    /// As in [`Thread::about`].
+    pub about: Map<String, Value>,
+    /// When its journal was last written.
+    pub modified: Millis,
+}
+
+impl Store {
+    /// An empty store; journals are read when their thread is asked for.
+    pub fn new(keeping: Keeping) -> Store {
+        Store { keeping, ..Store::default() }
+    }
+
+    /// Changes everything but the folder.
+    pub fn set_keeping(&mut self, keeping: Keeping) {
+        self.keeping = keeping;
+    }
+
+    /// The thread written last.
+    pub fn current(&self) -> Option<&str> {
+        self.current.as_deref()
+    }
+
+    /// Marks the thread written last.
+    pub fn set_current(&mut self, key: &str) {
+        if self.current.as_deref() != Some(key) {
+            self.current = Some(key.to_owned());
+        }
+    }
+
+    /// What the user should hear, once.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// A thread to write to: loaded, restored from its journal, or new, about what the host says.
+    pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
+        if self.threads.get(key).is_none_or(|thread| !thread.has_journal() && self.keeping.folder.is_some()) {
+            self.load(key, about, now);
+        }
+        self.threads.entry(key.to_owned()).or_default()
+    }
+
+    /// A thread to read: loaded or restored; none where there is neither list nor journal.
+    pub fn get(&mut self, key: &str, now: Millis) -> Option<&mut Thread> {
+        let folder = self.keeping.folder.as_deref();
+        if !self.threads.contains_key(key) && folder.is_some_and(|folder| journal::exists(folder, key)) {
+            self.load(key, Map::new(), now);
+        }
+        self.threads.get_mut(key)
+    }
+
+    fn load(&mut self, key: &str, about: Map<String, Value>, now: Millis) {
+        let limit = self.keeping.history_limit;
+        let mut in_memory = self.threads.remove(key);
+        let opened = self
+            .keeping
+            .folder
+            .as_deref()
+            .map(|folder| (folder, journal::open(folder, key, &about, now, self.keeping.durability)));
+        let thread = match (opened, &mut in_memory) {
+            (Some((_, Ok(opened))), Some(thread)) => {
+                self.warnings.extend(opened.warnings);
+                self.warnings.extend(thread.attach(opened.journal, now));
+                in_memory
+            }
+            (Some((_, Ok(opened))), None) => {
+                self.warnings.extend(opened.warnings);
+                Some(Thread::restore(key, opened.records, opened.journal, limit))
+            }
+            (Some((folder, Err(source))), _) => {
+                if !std::mem::replace(&mut self.warned, true) {
+                    let error = Error::Journal { file: folder.display().to_string(), source };
+                    self.warnings.push(format!("{error}; lists live in memory only until this is mended"));
+                }
+                in_memory
+            }
+            (None, _) => in_memory,
+        };
+        let thread = thread.unwrap_or_else(|| Thread::new(key, about, None, limit));
+        self.threads.insert(key.to_owned(), thread);
+    }
+
+    /// Keys of the threads in memory.
+    pub fn loaded(&self) -> impl Iterator<Item = &Thread> {
+        self.threads.values()
+    }
+
+    /// The threads that have a journal in the folder, the newest first.
+    pub fn kept(&self) -> Vec<Kept> {
+        let mut kept: Vec<Kept> = self.files().into_iter().filter_map(|path| describe(&path)).collect();
+        kept.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.key.cmp(&b.key)));
+        kept.dedup_by(|a, b| a.key == b.key);
+        kept
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = self.keeping.folder.as_deref().map(fs::read_dir);
+        let Some(Ok(entries)) = entries else { return Vec::new() };
+        entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+            .collect()
+    }
+
+    /// Forgets a thread: its list, its history and its journal.
+    ///
+    /// # Errors
+    /// [`Error::Journal`] when a file cannot be deleted.
+    pub fn forget(&mut self, key: &str) -> Result<(), Error> {
+        self.threads.remove(key);
+        if self.current.as_deref() == Some(key) {
+            self.current = None;
+        }
+        let Some(folder) = self.keeping.folder.as_deref() else { return Ok(()) };
+        journal::files_of(folder, key).take_while(|path| path.exists()).try_for_each(|path| delete(&path))
+    }
+
+    /// Deletes journals of threads that are not loaded: those older than `age`, and the oldest
+    /// beyond `count`. Returns how many went.
+    ///
+    /// # Errors
+    /// [`Error::Journal`] when a file cannot be deleted.
+    pub fn prune(&mut self, age: Option<Duration>, count: Option<usize>) -> Result<usize, Error> {
+        let mut files: Vec<(SystemTime, PathBuf)> = self
+            .files()
+            .into_iter()
+            .filter(|path| describe(path).is_none_or(|kept| !self.threads.contains_key(&kept.key)))
+            .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
+            .collect();
+        files.sort_by_key(|(modified, _)| std::cmp::Reverse(*modified));
+        let now = SystemTime::now();
+        let mut gone = 0;
+        for (place, (modified, path)) in files.iter().enumerate() {
+            let old = age.is_some_and(|age| now.duration_since(*modified).is_ok_and(|past| past > age));
+            if (old || count.is_some_and(|count| place >= count)) && !is_held(path) {
+                delete(path)?;
+                gone += 1;
+            }
+        }
+        Ok(gone)
+    }
+}
+
+/// Whether a process has the journal open.
+fn is_held(path: &Path) -> bool {
+    fs::File::open(path).is_ok_and(|file| file.try_lock().is_err())
+}
+
+fn delete(path: &Path) -> Result<(), Error> {
+    fs::remove_file(path).map_err(|source| Error::Journal { file: path.display().to_string(), source })
+}
+
+/// Reads only the first line of a journal.
+fn describe(path: &Path) -> Option<Kept> {
+    let file = fs::File::open(path).ok()?;
+    let modified = file.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let mut line = Vec::new();
+    BufReader::new(file).read_until(b'\n', &mut line).ok()?;
+    match journal::decode(&line)? {
+        Record::Thread { thread, about, .. } => {
+            Some(Kept { key: thread, about, modified: u64::try_from(modified.as_millis()).ok()? })
+        }
+        _ => None,
+    }
+}
