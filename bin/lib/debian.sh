@@ -1,6 +1,7 @@
 # Sourced by bin/setup: Debian packages unpacked into .deps/, beside what the
 # system has installed and without touching it.  Needs no root.
 # shellcheck shell=bash
+# shellcheck source-path=SCRIPTDIR source=env.sh disable=SC2154
 
 debian_codename() {
   # shellcheck source=/dev/null
@@ -95,14 +96,14 @@ debian_unpack() { # SUITE DIRECTORY PACKAGE[=VERSION]...
 # Puts Emacs VERSION of SUITE into DIRECTORY, to be started by its `emacs'.
 # Unpacked, since Debian's packages of two Emacsen exclude each other.
 debian_emacs() { # VERSION SUITE FLAVOUR(nox|lucid) DIRECTORY
-  local version=$1 suite=$2 flavour=$3 directory=$4 part=$4.part package packages=()
+  local version=$1 suite=$2 flavour=$3 directory=$4 part=$4.part packages
   if [[ ! -x $directory/emacs ]]; then
     say "fetching Emacs $version ($flavour) from $suite into ${directory#"$root"/}"
+    packages=("emacs-$flavour" emacs-common emacs-bin-common)
     # Away from its home, 28.2 needs the sources too: it warns of a missing one
     # by a library whose source is missing, and so on until it crashes.
-    for package in "emacs-$flavour" emacs-common emacs-bin-common emacs-el; do
-      packages+=("$package=1:$version*")
-    done
+    if [[ $version == 28.* ]]; then packages+=(emacs-el); fi
+    packages=("${packages[@]/%/=1:$version*}")
     debian_unpack "$suite" "$part" "${packages[@]}" || return
     dpkg-deb --field "$part"/debs/emacs-"$flavour"_*.deb Depends |
       tr ',' '\n' | awk '$1 !~ /^emacs/ { print $1 }' >"$part/libraries"

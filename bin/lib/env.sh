@@ -1,5 +1,5 @@
 # Sourced by the scripts in bin/: where things are and how to say what happens.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 deps=$root/.deps
@@ -12,3 +12,4 @@ have() { command -v "$1" >/dev/null 2>&1; }
 in_ci() { [[ -n ${CI:-} && $CI != false ]]; }
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() { say "$@"; exit 1; }
+emacs_version() { "$1" --version | sed -n '1s/^GNU Emacs //p'; } # EMACS

@@ -1,0 +1,97 @@
+# `make' alone lists the targets.
+
+EMACS ?= emacs
+# Shells inside older Emacsen set EMACS=t, which names no program.
+ifeq ($(EMACS),t)
+override EMACS := emacs
+endif
+export EMACS
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+ifeq ($(OS),Windows_NT)
+LIBRARY := todo_write.dll
+MODULE := lisp/todo-write-dyn.dll
+else ifeq ($(shell uname),Darwin)
+LIBRARY := libtodo_write.dylib
+MODULE := lisp/todo-write-dyn.dylib
+else
+LIBRARY := libtodo_write.so
+MODULE := lisp/todo-write-dyn.so
+endif
+
+AUTOLOADS := lisp/todo-write-autoloads.el
+LISP := $(filter-out $(AUTOLOADS),$(wildcard lisp/*.el))
+
+PREFIX ?=
+SITELISP ?= $(if $(PREFIX),$(PREFIX)/share/emacs/site-lisp/todo-write,$(HOME)/.emacs.d/site-lisp/todo-write)
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+.PHONY: build
+build: module $(AUTOLOADS) ## build the module and byte-compile the Lisp
+
+.PHONY: setup
+setup:
+	@bin/setup run
+
+# An Emacs may have the module loaded: it is replaced, not overwritten.
+.PHONY: module
+module: setup
+	@cargo build --release --quiet
+	@cmp -s $(TARGET)/release/$(LIBRARY) $(MODULE) || \
+	  { cp $(TARGET)/release/$(LIBRARY) $(MODULE).new && mv $(MODULE).new $(MODULE); }
+
+# Written last, so that it stands for the compiled files too: these are made
+# anew all together, since any of them may use a macro of another.
+$(AUTOLOADS): $(LISP) | module
+	@rm -f lisp/*.elc $@
+	@$(EMACS) -Q --batch -L lisp -f batch-byte-compile $(LISP)
+	@$(EMACS) -Q --batch -l package --eval '(setq inhibit-message t)' \
+	  --eval '(package-generate-autoloads "todo-write" (expand-file-name "lisp"))'
+	@touch $@
+
+.PHONY: demo
+demo: build ## watch a scripted agent at work; SCRIPT=file, SESSION=file
+	@SCRIPT='$(SCRIPT)' SESSION='$(SESSION)' bin/demo
+
+.PHONY: test
+test: setup-test build ## run all checks; VERBOSE=1 shows their output
+	@bin/test
+
+.PHONY: test-rust
+test-rust: build ## run the Rust tests
+	@bin/test rust
+
+.PHONY: test-lisp
+test-lisp: setup-test build ## run the Lisp tests; MATCH=regexp of names
+	@bin/test lisp
+
+.PHONY: lint
+lint: setup-test build ## run rustfmt, clippy, byte-compilation, checkdoc, package-lint
+	@bin/test lint
+
+.PHONY: setup-test
+setup-test:
+	@bin/setup test
+
+.PHONY: screenshot
+screenshot: build ## take the README's pictures
+	@bin/setup screenshot
+	@bin/screenshot
+
+.PHONY: install
+install: build ## copy the package to PREFIX, or to ~/.emacs.d/site-lisp
+	@mkdir -p '$(DESTDIR)$(SITELISP)'
+	@cp $(LISP) $(LISP:.el=.elc) $(AUTOLOADS) '$(DESTDIR)$(SITELISP)'
+	@cp $(MODULE) '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE)).new'
+	@mv '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE)).new' '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE))'
+	@echo 'Installed.  Add this to your init file:'
+	@echo
+	@echo '  (load "$(SITELISP)/todo-write-autoloads" nil t)'
+
+.PHONY: clean
+clean: ## remove what build made, but not what was downloaded (.deps)
+	cargo clean --quiet
+	rm -rf lisp/*.elc $(MODULE) $(AUTOLOADS) .deps/build .deps/logs

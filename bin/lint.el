@@ -1,0 +1,48 @@
+;;; lint.el --- Check the package's Lisp in batch  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Each command checks the files left on the command line, prints what it
+;; finds as FILE:LINE: TEXT, and leaves Emacs with status 1 if that is anything:
+;;
+;;     emacs -Q --batch -l bin/lint.el -f lint-checkdoc lisp/*.el
+;;     emacs -Q --batch -L PACKAGE-LINT -L COMPAT -l bin/lint.el -f lint-package lisp/*.el
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'checkdoc)
+
+(defvar package-lint-main-file)
+(defvar package-lint--allowed-prefix-mappings)
+(declare-function package-lint-batch-and-exit "package-lint")
+
+(defun lint-checkdoc ()
+  "Check the style of docstrings and comments."
+  (let ((findings 0))
+    (cl-letf (((symbol-function 'warn)
+               (lambda (text &rest _)
+                 (cl-incf findings)
+                 (message "%s" (string-trim text)))))
+      (mapc #'checkdoc-file command-line-args-left))
+    (kill-emacs (min findings 1))))
+
+(defun lint-package ()
+  "Check what package archives ask of a package.
+Its main file is todo-write.el, beside the files to check."
+  (require 'package-lint)
+  (setq package-lint-main-file
+        (expand-file-name "todo-write.el" (file-name-directory (car command-line-args-left)))
+        ;; Packages of the user's are no concern of ours.
+        package-user-dir (make-temp-file "lint-" t)
+        package-directory-list nil)
+  ;; The package brings a second command with a prefix of its own.
+  (push '("todo-write" . ("efrit-do")) package-lint--allowed-prefix-mappings)
+  (unwind-protect
+      (package-lint-batch-and-exit)
+    (delete-directory package-user-dir t)))
+
+;;; lint.el ends here
