@@ -10,19 +10,75 @@
 ;;     emacs -Q --batch -l test/run.el [FILE...]
 ;;
 ;; The Lisp under test is the one on the load path (`-L DIR'), or else lisp/.
-;; The variable MATCH of the environment is a regexp on the names of tests.
-;; Tests find the repository by the variable TODO_WRITE_ROOT.
+;; Tests find the repository by the environment variable TODO_WRITE_ROOT.
+;; MATCH in the environment is a regexp on the names of the tests to run, and
+;; VERBOSE=1 names the tests that pass, too.
 ;;
 ;; The last line is "ERT: N passed, N failed, N skipped".
 
 ;;; Code:
 
+(require 'backtrace)
 (require 'cl-lib)
 (require 'ert)
+(require 'pp)
+(require 'subr-x)
 
 (defconst run-root
   (expand-file-name ".." (file-name-directory load-file-name))
   "The repository.")
+
+(defconst run-home (make-temp-file "todo-write-test-" t)
+  "Stands in for the user's own Emacs directory.")
+
+(defun run-condition (condition)
+  "Return CONDITION, as a test signalled it, as text for a person."
+  (let ((print-escape-newlines t)
+        (print-length 60)
+        (print-level 12))
+    (string-trim-right
+     (truncate-string-to-width (pp-to-string condition) 4000 nil nil t))))
+
+(defun run-frames (result)
+  "Return the part of RESULT's backtrace that lies within the test."
+  (let* ((backtrace-line-length 160)
+         (text (backtrace-to-string (ert-test-result-with-condition-backtrace result))))
+    (string-trim-right
+     (substring text 0 (string-match "^ *ert--run-test-internal" text)))))
+
+(defun run-report-failure (test result)
+  "Print that TEST failed with RESULT, and why."
+  (message "\nFAILED %s" (ert-test-name test))
+  (pcase-dolist (`(,prefix . ,info) (reverse (ert-test-result-with-condition-infos result)))
+    (message "%s%s" prefix info))
+  (let ((condition (ert-test-result-with-condition-condition result)))
+    (message "%s" (run-condition condition))
+    (unless (eq (car condition) 'ert-test-failed)
+      (message "%s" (run-frames result)))))
+
+(defun run-report-skip (test result)
+  "Print that TEST was skipped with RESULT, and why."
+  (let ((reason (cadr (ert-test-result-with-condition-condition result))))
+    (message "skipped %s: %s" (ert-test-name test)
+             (if (stringp reason) reason (format "%S" reason)))))
+
+(defun run-report (event &rest arguments)
+  "Print what ERT tells by EVENT and ARGUMENTS."
+  (pcase (cons event arguments)
+    (`(test-ended ,_ ,test ,result)
+     (cond
+      ((ert-test-skipped-p result) (run-report-skip test result))
+      ((not (ert-test-result-expected-p test result))
+       (if (ert-test-result-with-condition-p result)
+           (run-report-failure test result)
+         (message "\nFAILED %s: %S" (ert-test-name test) (type-of result))))
+      ((getenv "VERBOSE") (message "passed  %s" (ert-test-name test)))))
+    (`(run-ended ,stats ,aborted)
+     (let* ((skipped (ert-stats-skipped stats))
+            (passed (ert-stats-completed-expected stats))
+            (failed (- (ert-stats-total stats) passed skipped)))
+       (message "\nERT: %d passed, %d failed, %d skipped" passed failed skipped)
+       (kill-emacs (if (and (zerop failed) (not aborted)) 0 1))))))
 
 ;; A native compiler that starts behind the tests' backs makes them slow, and
 ;; with trampolines a mocked primitive costs seconds.
@@ -33,49 +89,23 @@
   (when (boundp variable)
     (set variable nil)))
 
-(defvar run-home (make-temp-file "todo-write-test-" t)
-  "Stands in for the user's own Emacs directory.")
-
-(defun run-stats-line (stats)
-  "Return the closing line for STATS."
-  (let ((skipped (ert-stats-skipped stats))
-        (passed (ert-stats-completed-expected stats)))
-    (format "ERT: %d passed, %d failed, %d skipped"
-            passed (- (ert-stats-total stats) passed skipped) skipped)))
-
-(defun run-report-skipped ()
-  "Print each skipped test with the reason that it gave."
-  (dolist (test (ert-select-tests t t))
-    (let ((result (ert-test-most-recent-result test)))
-      (when (and result (ert-test-skipped-p result))
-        (message "skipped %s: %s" (ert-test-name test)
-                 (let ((reason (ert-test-result-with-condition-condition result)))
-                   (if (stringp (cadr reason)) (cadr reason) (format "%S" (cdr reason)))))))))
-
-(defun run-tests (files)
-  "Load FILES, run their tests, and leave Emacs."
-  (dolist (file files)
-    (load (expand-file-name file) nil t))
-  (let* ((match (getenv "MATCH"))
-         (stats (ert-run-tests-batch (if (member match '(nil "")) t match))))
-    (run-report-skipped)
-    (message "%s" (run-stats-line stats))
-    (kill-emacs (if (zerop (ert-stats-completed-unexpected stats)) 0 1))))
-
 (add-hook 'kill-emacs-hook (lambda () (delete-directory run-home t)))
 (setenv "TODO_WRITE_ROOT" run-root)
 (set-language-environment "UTF-8")
-(setq user-emacs-directory (file-name-as-directory run-home)
-      ert-quiet t
-      ert-batch-backtrace-right-margin 160)
+(setq user-emacs-directory (file-name-as-directory run-home))
 (add-to-list 'load-path (expand-file-name "test" run-root))
 (unless (locate-library "todo-write")
   (add-to-list 'load-path (expand-file-name "lisp" run-root))
   ;; What was compiled there may be older than what is being worked on.
   (setq load-prefer-newer t))
 
-(run-tests (or (prog1 command-line-args-left
-                 (setq command-line-args-left nil))
-               (directory-files (expand-file-name "test" run-root) t "-tests\\.el\\'")))
+(dolist (file (or (prog1 command-line-args-left
+                    (setq command-line-args-left nil))
+                  (directory-files (expand-file-name "test" run-root) t "-tests\\.el\\'")))
+  (load (expand-file-name file) nil t))
+
+(ert-run-tests (let ((match (getenv "MATCH")))
+                 (if (member match '(nil "")) t match))
+               #'run-report)
 
 ;;; run.el ends here
