@@ -69,6 +69,9 @@
 (defvar-local todo-write-view--width nil
   "Columns the rows were last drawn for.")
 
+(defvar todo-write-view--buffers nil
+  "The buffers in `todo-write-view-mode'.")
+
 (defvar todo-write-view--timer nil
   "Timer that keeps the times of running tasks going, or nil.")
 
@@ -185,7 +188,7 @@ A row that is gone leaves its place to the one that followed it."
         (todo-write-view--enter (todo-write-view--row (plist-get item :id) item)))
       (todo-write-view--enter-ghosts (todo-write-view--last-removed))))
   (todo-write-view--note-count)
-  (todo-write-view--tick-on))
+  (todo-write-view--set-timer))
 
 (defun todo-write-view--release-markers ()
   "Let go of the markers of all rows, which slow down every insertion.
@@ -268,20 +271,19 @@ task stood in the list before; completed tasks leave no ghost."
 
 ;;; Following the store
 
-(defmacro todo-write-view--with-thread (thread &rest body)
-  "Run BODY in the live buffer if it is there for THREAD.
+(defmacro todo-write-view--in-buffers-of (thread &rest body)
+  "Run BODY in each buffer that is there for THREAD.
 A buffer that has shown nothing so far shows THREAD from now on."
   (declare (indent 1) (debug t))
-  `(when-let* ((buffer (get-buffer todo-write-view-buffer-name)))
+  `(dolist (buffer todo-write-view--buffers)
      (with-current-buffer buffer
-       (when (and (derived-mode-p 'todo-write-view-mode)
-                  (equal (or todo-write-view-thread (setq todo-write-view-thread ,thread))
-                         ,thread))
+       (when (equal (or todo-write-view-thread (setq todo-write-view-thread ,thread))
+                    ,thread)
          ,@body))))
 
 (defun todo-write-view--on-change (thread outcome)
-  "Redraw what OUTCOME of THREAD changed, if the live buffer is for it."
-  (todo-write-view--with-thread thread
+  "Redraw what OUTCOME of THREAD changed, if a buffer is for it."
+  (todo-write-view--in-buffers-of thread
     (let ((drawn (or (plist-get todo-write-view--summary :revision) 0))
           (current (plist-get (todo-write-summary thread) :revision)))
       (cond ((and (= (plist-get outcome :revision) current (1+ drawn))
@@ -292,12 +294,12 @@ A buffer that has shown nothing so far shows THREAD from now on."
 
 (defun todo-write-view--on-state (thread _state)
   "Redraw what a pause of THREAD, or its end, concerns."
-  (todo-write-view--with-thread thread
+  (todo-write-view--in-buffers-of thread
     (setq todo-write-view--summary (todo-write-summary thread))
     (todo-write-view--keeping-places
       (todo-write-view--redraw-running)
       (todo-write-view--redraw-header))
-    (todo-write-view--tick-on)))
+    (todo-write-view--set-timer)))
 
 (defun todo-write-view--update (changes)
   "Redraw the rows that are out of date.
@@ -314,7 +316,7 @@ CHANGES is a vector of change plists."
           (todo-write-view--redraw-running))
         (todo-write-view--redraw-header))
       (todo-write-view--flash changes)
-      (todo-write-view--tick-on))))
+      (todo-write-view--set-timer))))
 
 (defun todo-write-view--apply (changes)
   "Bring the rows and their order up to date.
@@ -389,29 +391,25 @@ CHANGES is a vector of change plists."
        (not (todo-write-view--paused-p))
        (get-buffer-window nil 0)))
 
-(defun todo-write-view--tick-on ()
-  "Keep the times going as long as they are seen to run."
-  (cond ((not (todo-write-view--ticking-p))
-         (todo-write-view--tick-off))
-        ((null todo-write-view--timer)
-         (setq todo-write-view--timer
-               (run-at-time 1 1 #'todo-write-view--tick (current-buffer))))))
+(defun todo-write-view--set-timer ()
+  "Keep the times going as long as somebody can see one run."
+  (if (seq-some (lambda (buffer)
+                  (with-current-buffer buffer (todo-write-view--ticking-p)))
+                todo-write-view--buffers)
+      (unless todo-write-view--timer
+        (setq todo-write-view--timer (run-at-time 1 1 #'todo-write-view--tick)))
+    (when todo-write-view--timer
+      (cancel-timer todo-write-view--timer)
+      (setq todo-write-view--timer nil))))
 
-(defun todo-write-view--tick-off ()
-  "Stop the timer of the times."
-  (when todo-write-view--timer
-    (cancel-timer todo-write-view--timer)
-    (setq todo-write-view--timer nil)))
-
-(defun todo-write-view--tick (buffer)
-  "Redraw the running rows of BUFFER; stop if nobody can see them."
-  (if (not (buffer-live-p buffer))
-      (todo-write-view--tick-off)
+(defun todo-write-view--tick ()
+  "Redraw the rows whose time somebody can see run."
+  (dolist (buffer todo-write-view--buffers)
     (with-current-buffer buffer
-      (if (todo-write-view--ticking-p)
-          (todo-write-view--keeping-places
-            (todo-write-view--redraw-running #'todo-write-view--flashing-p))
-        (todo-write-view--tick-off)))))
+      (when (todo-write-view--ticking-p)
+        (todo-write-view--keeping-places
+          (todo-write-view--redraw-running #'todo-write-view--flashing-p)))))
+  (todo-write-view--set-timer))
 
 (defun todo-write-view--fitting-width ()
   "Return the columns that fit every window showing the current buffer."
@@ -425,8 +423,7 @@ CHANGES is a vector of change plists."
   "Draw anew if the width has changed, and keep the times going.
 Called when a window begins to show the buffer or changes its size."
   (if (eql todo-write-view--width (todo-write-view--fitting-width))
-      (unless todo-write-view--timer
-        (todo-write-view--tick-on))
+      (todo-write-view--set-timer)
     (todo-write-view--draw)))
 
 (provide 'todo-write-view-draw)

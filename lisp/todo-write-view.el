@@ -17,6 +17,8 @@
 
 ;;; Code:
 
+(require 'cl-lib)
+(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-view-draw)
 
@@ -82,6 +84,7 @@ and \\=✗ dropped before it was completed.
         todo-write-view--open (make-hash-table :test #'equal))
   (setq-local revert-buffer-function #'todo-write-view-refresh)
   (buffer-disable-undo)
+  (cl-pushnew (current-buffer) todo-write-view--buffers)
   (add-hook 'todo-write-change-functions #'todo-write-view--on-change)
   (add-hook 'todo-write-state-functions #'todo-write-view--on-state)
   (add-hook 'window-size-change-functions #'todo-write-view--fit nil t)
@@ -89,10 +92,12 @@ and \\=✗ dropped before it was completed.
   (add-hook 'change-major-mode-hook #'todo-write-view--stop nil t))
 
 (defun todo-write-view--stop ()
-  "Stop following the store."
-  (remove-hook 'todo-write-change-functions #'todo-write-view--on-change)
-  (remove-hook 'todo-write-state-functions #'todo-write-view--on-state)
-  (todo-write-view--tick-off))
+  "Stop following the store with the current buffer."
+  (setq todo-write-view--buffers (delq (current-buffer) todo-write-view--buffers))
+  (unless todo-write-view--buffers
+    (remove-hook 'todo-write-change-functions #'todo-write-view--on-change)
+    (remove-hook 'todo-write-state-functions #'todo-write-view--on-state))
+  (todo-write-view--set-timer))
 
 ;;; Showing
 
@@ -105,7 +110,8 @@ argument, read it in the minibuffer.
 
 SELECT non-nil, as in interactive use, selects the window; otherwise the
 selected window stays selected."
-  (interactive (list (and current-prefix-arg (todo-write-view--read-thread)) t))
+  (interactive (list (and current-prefix-arg (todo-write-read-thread "Show the plan of: "))
+                     t))
   (let* ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)))
          (buffer (get-buffer-create todo-write-view-buffer-name))
          ;; Shown first, so that it is drawn once, for its window's width.
@@ -138,15 +144,7 @@ selected window stays selected."
 
 (defun todo-write-view--default-thread ()
   "Return the key of the thread written last, or nil."
-  (or (todo-write-current-thread) (car (last (todo-write-threads)))))
-
-(defun todo-write-view--read-thread ()
-  "Read the key of a thread in the minibuffer."
-  (let ((threads (or (todo-write-threads) (user-error "There is no plan yet")))
-        (default (todo-write-view--default-thread)))
-    (completing-read (if default (format "Show plan of (default %s): " default)
-                       "Show plan of: ")
-                     threads nil t nil nil default)))
+  (or (todo-write-current-thread) (car (todo-write-threads))))
 
 (defun todo-write-view-refresh (&rest _)
   "Draw the buffer anew."

@@ -1,0 +1,441 @@
+;;; todo-write-view-tests.el --- Tests of the live buffer  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What a user sees in the buffer of `todo-write-show', by its text, its
+;; properties, and the places of point and windows.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-test-helper)
+(require 'todo-write-view)
+
+(defun todo-write-view-tests--write (&rest entries)
+  "Write ENTRIES, as for `todo-write-test-todos', to the thread \"a\"."
+  (should (plist-get (todo-write "a" (apply #'todo-write-test-todos entries)) :ok)))
+
+(defun todo-write-view-tests--id (content)
+  "Return the id of the item of thread \"a\" with CONTENT."
+  (plist-get (seq-find (lambda (item) (equal (plist-get item :content) content))
+                       (todo-write-items "a"))
+             :id))
+
+(defmacro todo-write-view-tests--with-buffer (&rest body)
+  "Run BODY in a live buffer of the thread \"a\", alone in the frame."
+  (declare (indent 0) (debug t))
+  `(let ((todo-write-flash-seconds 0)
+         (coding (terminal-coding-system)))
+     (todo-write-with-store
+       (unwind-protect
+           (save-window-excursion
+             (set-terminal-coding-system 'utf-8)
+             (todo-write-row-forget-shapes)
+             (switch-to-buffer (todo-write-show "a"))
+             (delete-other-windows)
+             ,@body)
+         (set-terminal-coding-system coding)
+         (todo-write-row-forget-shapes)
+         (mapc #'kill-buffer todo-write-view--buffers)))))
+
+(defun todo-write-view-tests--rows ()
+  "Return the rows of the current buffer without times, as a list of strings."
+  (mapcar (lambda (line) (replace-regexp-in-string " +[0-9:]+\\'" "" line))
+          (cdr (split-string (buffer-substring-no-properties (point-min) (point-max))
+                             "\n" t))))
+
+(defun todo-write-view-tests--line (position)
+  "Return the line at POSITION."
+  (save-excursion
+    (goto-char position)
+    (buffer-substring-no-properties (line-beginning-position) (line-end-position))))
+
+(defun todo-write-view-tests--header ()
+  "Return the header of the current buffer."
+  (todo-write-view-tests--line (point-min)))
+
+;;; What rows look like
+
+(ert-deftest todo-write-view-shows-each-status-by-its-shape ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write
+     '("Read the code" "completed")
+     '("Change the code" "in_progress" "Changing the code")
+     "Test the code")
+    (should (equal (todo-write-view-tests--rows)
+                   '(" ✓ Read the code" " ● Changing the code" "   ○ Test the code")))))
+
+(ert-deftest todo-write-view-header-has-title-count-and-bar ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-observe "a" "TITLE" "Tidy up")
+    (todo-write-view-tests--write '("One" "completed") "Two")
+    (should (string-match-p "\\` Tidy up +1/2  ━+─+\\'" (todo-write-view-tests--header)))))
+
+(ert-deftest todo-write-view-without-a-title-says-plan ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One")
+    (should (string-match-p "\\` Plan +0/1  ─+\\'" (todo-write-view-tests--header)))))
+
+(ert-deftest todo-write-view-says-when-all-is-done ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write '("One" "completed"))
+    (should (string-match-p "✓ done 1/1" (todo-write-view-tests--header)))))
+
+(ert-deftest todo-write-view-shows-a-pause-by-shape-and-why ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write
+     '("Wait" "in_progress" "Waiting"))
+    (todo-write-pause "a" "interrupted")
+    (should (equal (todo-write-view-tests--rows) '(" ‖ Waiting")))
+    (should (string-match-p "interrupted.*‖ paused 0/1" (todo-write-view-tests--header)))
+    (todo-write-resume "a")
+    (should (equal (todo-write-view-tests--rows) '(" ● Waiting")))
+    (should-not (string-match-p "paused" (todo-write-view-tests--header)))))
+
+(ert-deftest todo-write-view-says-in-words-that-there-is-no-plan ()
+  (todo-write-view-tests--with-buffer
+    (should (string-match-p "No plan yet" (buffer-string)))
+    (todo-write-view-tests--write "One")
+    (should-not (string-match-p "No plan yet" (buffer-string)))
+    (todo-write-view-tests--write)
+    (should (string-match-p "The list is empty" (buffer-string)))))
+
+(ert-deftest todo-write-view-uses-ascii-where-shapes-cannot-be-displayed ()
+  (todo-write-view-tests--with-buffer
+    (cl-letf (((symbol-function 'char-displayable-p) #'ignore))
+      (todo-write-view-refresh)
+      (todo-write-view-tests--write
+       '("One" "completed")
+       '("Two" "in_progress")
+       (make-string 200 ?a))
+      (should-not (string-match-p "[^[:ascii:]]" (buffer-string))))))
+
+(ert-deftest todo-write-view-shows-unseen-characters-as-escapes ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "turn \u202e around" "no\u200bwidth")
+    (should (equal (todo-write-view-tests--rows)
+                   '("   ○ turn \\u202e around" "   ○ no\\u200bwidth")))))
+
+(ert-deftest todo-write-row-plain-escapes-what-cannot-be-seen ()
+  (pcase-dolist (`(,given ,shown)
+                 '(("plain 日本語 é" "plain 日本語 é")
+                   ("100 % \\[undo] \\1" "100 % \\[undo] \\1")
+                   ("a\u0000b\tc\u007f\u0085" "a\\u0000b\\u0009c\\u007f\\u0085")
+                   ("\u2066x\u2069" "\\u2066x\\u2069")
+                   ("\ufeff\u2028" "\\ufeff\\u2028")
+                   ("\U000e0041" "\\U000e0041")))
+    (should (equal (todo-write-row-plain given) shown)))
+  (should-not (text-properties-at 0 (todo-write-row-plain (propertize "a" 'display "b")))))
+
+(ert-deftest todo-write-view-ignores-properties-of-agent-text ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write
+     (propertize "One" 'display "Two" 'invisible t))
+    (should-not (text-property-any (point-min) (point-max) 'display "Two"))
+    (should-not (text-property-any (point-min) (point-max) 'invisible t))))
+
+(ert-deftest todo-write-view-cuts-long-and-wide-rows-to-the-window ()
+  (todo-write-view-tests--with-buffer
+    (let ((wide (apply #'concat (make-list 60 "長い")))
+          (todo-write-view-max-width 40))
+      (todo-write-view-tests--write
+       (list wide "in_progress" wide) (make-string 90 ?x))
+      (todo-write-view-refresh)
+      (goto-char (point-min))
+      (while (not (eobp))
+        (should (<= (string-width (buffer-substring (point) (line-end-position))) 40))
+        (forward-line))
+      (should (string-match-p "…" (nth 0 (todo-write-view-tests--rows))))
+      (goto-char (point-min))
+      (forward-line 1)
+      (should (equal (get-text-property (point) 'help-echo) wide)))))
+
+(ert-deftest todo-write-view-times-end-in-one-column ()
+  (should (equal (mapcar #'todo-write-row-time '(0 999 42000 70000 3599999 3600000 36061000))
+                 '("0:00" "0:00" "0:42" "1:10" "59:59" "1:00:00" "10:01:01")))
+  (dolist (text '("short" "日本語の仕事" "a rather long text that is cut in the end"))
+    (let ((line (todo-write-row-fit text "1:10" 30)))
+      (should (= (string-width line) 30))
+      (should (string-suffix-p "1:10" line)))))
+
+(ert-deftest todo-write-view-fits-rows-anew-when-the-width-changes ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write (make-string 70 ?x))
+    (should-not (string-match-p "…" (buffer-string)))
+    (let ((tick (buffer-chars-modified-tick)))
+      (run-hook-with-args 'window-size-change-functions (selected-window))
+      (should (= tick (buffer-chars-modified-tick))))
+    (split-window-right)
+    (run-hook-with-args 'window-size-change-functions (selected-window))
+    (should (string-match-p "…" (buffer-string)))))
+
+;;; What is redrawn
+
+(ert-deftest todo-write-view-redraws-only-the-rows-that-changed ()
+  (todo-write-view-tests--with-buffer
+    (apply #'todo-write-view-tests--write (mapcar #'number-to-string (number-sequence 1 100)))
+    (let* ((drawn nil)
+           (line (symbol-function 'todo-write-row-line)))
+      (cl-letf (((symbol-function 'todo-write-row-line)
+                 (lambda (item &rest rest)
+                   (push (plist-get item :content) drawn)
+                   (apply line item rest))))
+        (todo-write-edit "a" 'status (todo-write-view-tests--id "50") "completed")
+        (should (equal drawn '("50")))
+        (setq drawn nil)
+        (todo-write-edit "a" 'add "new" 10)
+        (should (equal drawn '("new")))
+        (setq drawn nil)
+        (todo-write-edit "a" 'move (todo-write-view-tests--id "90") 0)
+        (should (equal drawn '("90")))))))
+
+(defun todo-write-view-tests--random-list (contents)
+  "Return a random list of items of some of CONTENTS, some of them new."
+  (let* ((some (seq-filter (lambda (_) (> (random 5) 0)) contents))
+         (new (cl-loop repeat (random 3) collect (format "Task number %d" (random 100000))))
+         (all (append some new)))
+    (mapcar (lambda (content)
+              (list content (nth (random 3) '("pending" "in_progress" "completed"))))
+            (if (= 0 (random 3)) (sort all (lambda (_ _) (= 0 (random 2)))) all))))
+
+(defun todo-write-view-tests--random-step ()
+  "Do something to the thread \"a\" that has nothing to do with the view."
+  (let* ((items (todo-write-items "a"))
+         (contents (mapcar (lambda (item) (plist-get item :content)) items))
+         (id (and (> (length items) 0)
+                  (plist-get (aref items (random (length items))) :id))))
+    (pcase (random 10)
+      ((or 0 1 2) (apply #'todo-write-view-tests--write
+                         (todo-write-view-tests--random-list contents)))
+      (3 (todo-write-edit "a" 'add (format "Own %d" (random 100000))
+                          (random (1+ (length items)))))
+      (4 (ignore-error todo-write-error (todo-write-undo "a")))
+      (5 (todo-write-pause "a"))
+      (6 (todo-write-resume "a"))
+      ((guard (null id)))
+      (7 (todo-write-edit "a" 'delete id))
+      (8 (todo-write-edit "a" 'move id (random (length items))))
+      (9 (todo-write-edit "a" 'rename id (format "Renamed %d" (random 100000)))))))
+
+(ert-deftest todo-write-view-always-equals-a-fresh-drawing ()
+  (random "todo-write")
+  (todo-write-view-tests--with-buffer
+    (dotimes (step 300)
+      (todo-write-view-tests--random-step)
+      (let ((fresh (let ((todo-write-view-buffer-name "*fresh plan*"))
+                     (save-window-excursion
+                       (with-current-buffer (todo-write-show "a")
+                         (prog1 (todo-write-view-tests--rows)
+                           (kill-buffer)))))))
+        (should (equal (cons step (todo-write-view-tests--rows)) (cons step fresh)))))))
+
+(ert-deftest todo-write-view-leaves-other-threads-alone ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One")
+    (let ((tick (buffer-modified-tick)))
+      (todo-write "b" (todo-write-test-todos "Other"))
+      (should (= tick (buffer-modified-tick)))
+      (should (equal (todo-write-view-tests--rows) '("   ○ One"))))))
+
+(ert-deftest todo-write-view-without-a-thread-shows-the-first-that-is-written ()
+  (todo-write-with-store
+    (unwind-protect
+        (with-current-buffer (todo-write-show)
+          (should-not todo-write-view-thread)
+          (todo-write-view-tests--write "One")
+          (should (equal todo-write-view-thread "a"))
+          (should (string-match-p "One" (buffer-string))))
+      (mapc #'kill-buffer todo-write-view--buffers))))
+
+(ert-deftest todo-write-view-strikes-dropped-tasks-until-the-next-revision ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write
+     '("Done" "completed") "Keep" "Drop" "Last")
+    (todo-write-view-tests--write "Keep" "Last")
+    (should (equal (todo-write-view-tests--rows) '("   ○ Keep" " ✗ Drop" "   ○ Last")))
+    (goto-char (point-min))
+    (search-forward "Drop")
+    (should (eq (get-text-property (1- (point)) 'face) 'todo-write-removed))
+    (todo-write-view-tests--write '("Keep" "completed") "Last")
+    (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" "   ○ Last")))))
+
+(ert-deftest todo-write-view-brings-a-dropped-task-back-by-undo ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "Keep" "Drop" "Last")
+    (todo-write-view-tests--write "Keep" "Last")
+    (todo-write-undo "a")
+    (should (equal (todo-write-view-tests--rows)
+                   '("   ○ Keep" "   ○ Drop" "   ○ Last")))))
+
+(ert-deftest todo-write-view-highlights-changed-rows-for-a-moment ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One" "Two")
+    (let ((todo-write-flash-seconds 0.1))
+      (todo-write-edit "a" 'status (todo-write-view-tests--id "Two") "completed")
+      (let ((overlays (overlays-in (point-min) (point-max))))
+        (should (= 1 (length overlays)))
+        (should (eq (overlay-get (car overlays) 'face) 'todo-write-flash))
+        (should (string-match-p "Two" (buffer-substring (overlay-start (car overlays))
+                                                        (overlay-end (car overlays))))))
+      (todo-write-test-wait
+       (lambda () (null (overlays-in (point-min) (point-max))))))))
+
+;;; Places
+
+(ert-deftest todo-write-view-keeps-point-and-scroll-with-their-tasks ()
+  (todo-write-view-tests--with-buffer
+    (let ((contents (mapcar (lambda (n) (format "Task %d" n)) (number-sequence 1 60)))
+          (other (split-window-below)))
+      (set-window-buffer other (current-buffer))
+      (apply #'todo-write-view-tests--write contents)
+      (let ((place (lambda (content)
+                     (save-excursion (goto-char (point-min))
+                                     (search-forward (concat content "\n"))
+                                     (match-beginning 0)))))
+        (goto-char (funcall place "Task 20"))
+        (set-window-point other (funcall place "Task 45"))
+        (set-window-start other (save-excursion (goto-char (funcall place "Task 40"))
+                                                (line-beginning-position)))
+        (apply #'todo-write-view-tests--write
+               (append '("New 1" "New 2") (seq-subseq contents 0 19)
+                       (list '("Task 20" "completed"))
+                       (seq-subseq contents 20 39)
+                       '("New before the top")
+                       (seq-subseq contents 39)))
+        (should (equal (todo-write-view-tests--line (point)) " ✓ Task 20"))
+        (should (= (window-point other) (funcall place "Task 45")))
+        (should (equal (todo-write-view-tests--line (window-start other))
+                       "   ○ Task 40"))))))
+
+(ert-deftest todo-write-view-shows-what-is-added-at-the-top ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One" "Two")
+    (set-window-start (selected-window) (point-min))
+    (todo-write-view-tests--write "Zero" "One" "Two")
+    (should (= (window-start) (point-min)))))
+
+(ert-deftest todo-write-view-keeps-the-mark-when-times-go-on ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write '("One" "in_progress") "Two")
+    (goto-char (point-min))
+    (search-forward "One")
+    (push-mark (point) t t)
+    (search-forward "Two")
+    (let ((marked (mark)))
+      (todo-write-view--tick)
+      (should (= marked (mark))))))
+
+(ert-deftest todo-write-view-never-selects-a-window ()
+  (todo-write-view-tests--with-buffer
+    (let ((window (split-window-below))
+          (scratch (get-buffer-create "*scratch*")))
+      (select-window window)
+      (switch-to-buffer scratch)
+      (todo-write-show "a")
+      (todo-write-view-tests--write "One")
+      (todo-write-pause "a")
+      (should (eq (selected-window) window))
+      (should (eq (window-buffer) scratch)))))
+
+(ert-deftest todo-write-show-as-a-command-selects-the-window ()
+  (todo-write-view-tests--with-buffer
+    (let ((buffer (current-buffer)))
+      (switch-to-buffer "*scratch*")
+      (call-interactively #'todo-write-show)
+      (should (eq (window-buffer (selected-window)) buffer)))))
+
+;;; Times
+
+(ert-deftest todo-write-view-lets-the-time-of-the-running-row-go-on ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write '("Run" "in_progress") "Wait")
+    (should (string-match-p "Doing: Run +0:00$" (buffer-string)))
+    (todo-write-test-wait
+     (lambda () (string-match-p "Doing: Run +0:0[1-9]$" (buffer-string))))))
+
+(ert-deftest todo-write-view-has-a-timer-only-while-a-visible-task-runs ()
+  (todo-write-view-tests--with-buffer
+    (should-not todo-write-view--timer)
+    (todo-write-view-tests--write '("Run" "in_progress"))
+    (should todo-write-view--timer)
+    (todo-write-pause "a")
+    (should-not todo-write-view--timer)
+    (todo-write-resume "a")
+    (should todo-write-view--timer)
+    (let ((buffer (current-buffer)))
+      (switch-to-buffer "*scratch*")
+      (todo-write-view--tick)
+      (should-not todo-write-view--timer)
+      (switch-to-buffer buffer)
+      (run-hook-with-args 'window-size-change-functions (selected-window))
+      (should todo-write-view--timer))
+    (todo-write-view-tests--write '("Run" "completed"))
+    (should-not todo-write-view--timer)))
+
+(ert-deftest todo-write-view-leaves-nothing-behind-when-killed ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write '("Run" "in_progress"))
+    (kill-buffer)
+    (should-not todo-write-view--timer)
+    (should-not (memq #'todo-write-view--on-change todo-write-change-functions))
+    (should-not (memq #'todo-write-view--on-state todo-write-state-functions))))
+
+;;; Keys
+
+(defun todo-write-view-tests--press (keys)
+  "Run the command that KEYS, as for `kbd', are bound to."
+  (call-interactively (key-binding (kbd keys))))
+
+(ert-deftest todo-write-view-n-and-p-move-between-tasks ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One" "Two")
+    (goto-char (point-min))
+    (todo-write-view-tests--press "n")
+    (should (looking-at-p "○ One"))
+    (todo-write-view-tests--press "n")
+    (should (looking-at-p "○ Two"))
+    (should-error (todo-write-view-tests--press "n") :type 'user-error)
+    (should (looking-at-p "○ Two"))
+    (todo-write-view-tests--press "p")
+    (should (looking-at-p "○ One"))
+    (should-error (todo-write-view-tests--press "p") :type 'user-error)))
+
+(ert-deftest todo-write-view-ret-opens-and-closes-a-row-and-updates-keep-it-open ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write
+     '("Write the text" "in_progress" "Writing") "Two")
+    (todo-write-view-goto (todo-write-view-tests--id "Write the text"))
+    (todo-write-view-tests--press "RET")
+    (should (string-match-p "^     Write the text\n" (buffer-string)))
+    (should (string-match-p "Added [0-9:]+, begun" (buffer-string)))
+    (should (looking-at-p "● Writing"))
+    (todo-write-view-tests--write
+     "Zero" "Two" '("Write the text" "completed" "Writing"))
+    (should (string-match-p "^ ✓ Write the text.*\n     Write the text\n" (buffer-string)))
+    (todo-write-view-tests--press "TAB")
+    (should-not (string-match-p "Added" (buffer-string)))))
+
+(ert-deftest todo-write-view-details-are-open-to-extension ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One")
+    (let ((todo-write-detail-functions
+           (list (lambda (thread item)
+                   (list (format "%s in %s" (plist-get item :content) thread))))))
+      (todo-write-view-goto (todo-write-view-tests--id "One"))
+      (todo-write-view-tests--press "RET")
+      (should (string-match-p "^     One in a\n" (buffer-string))))))
+
+(ert-deftest todo-write-view-is-read-only-and-keeps-no-undo ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One")
+    (should buffer-read-only)
+    (should (eq buffer-undo-list t))
+    (should-error (insert "x") :type 'buffer-read-only)))
+
+(provide 'todo-write-view-tests)
+;;; todo-write-view-tests.el ends here
