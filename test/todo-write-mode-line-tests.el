@@ -1,0 +1,148 @@
+;;; todo-write-mode-line-tests.el --- Tests of the mode line  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What `todo-write-mode-line-mode' puts into the mode line, and that it takes
+;; all of it away again.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-test-helper)
+(require 'todo-write-mode-line)
+(require 'todo-write-view)
+
+(defmacro todo-write-mode-line-tests--with (&rest body)
+  "Run BODY with the mode on and an empty store."
+  (declare (indent 0) (debug t))
+  `(todo-write-with-store
+     (let ((coding (terminal-coding-system)))
+       (unwind-protect
+           (progn
+             (set-terminal-coding-system 'utf-8)
+             (todo-write-row-forget-shapes)
+             (todo-write-mode-line-mode 1)
+             ,@body)
+         (todo-write-mode-line-mode -1)
+         (set-terminal-coding-system coding)
+         (todo-write-row-forget-shapes)))))
+
+(defun todo-write-mode-line-tests--text ()
+  "Return what the mode line shows, without the space after it."
+  (and todo-write-mode-line-string
+       (string-trim-right (substring-no-properties todo-write-mode-line-string))))
+
+(ert-deftest todo-write-mode-line-shows-count-and-current-task ()
+  (todo-write-mode-line-tests--with
+    (should-not todo-write-mode-line-string)
+    (todo-write "a" (todo-write-test-todos
+                     '("Read" "completed") '("Convert" "in_progress" "Converting") "Test"))
+    (should (equal (todo-write-mode-line-tests--text) "[1/3 Converting]"))))
+
+(ert-deftest todo-write-mode-line-shows-the-thread-written-last ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos "One"))
+    (todo-write "b" (todo-write-test-todos "Two" "Three"))
+    (should (equal (todo-write-mode-line-tests--text) "[0/2]"))))
+
+(ert-deftest todo-write-mode-line-shows-a-plan-that-was-there-before ()
+  (todo-write-with-store
+    (todo-write "a" (todo-write-test-todos "One"))
+    (unwind-protect
+        (progn (todo-write-mode-line-mode 1)
+               (should (equal (todo-write-mode-line-tests--text) "[0/1]")))
+      (todo-write-mode-line-mode -1))))
+
+(ert-deftest todo-write-mode-line-tells-done-paused-and-empty-apart ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos '("One" "in_progress" "Going")))
+    (todo-write-pause "a" "stopped")
+    (should (equal (todo-write-mode-line-tests--text) "[0/1 ‖ Going]"))
+    (todo-write-resume "a")
+    (should (equal (todo-write-mode-line-tests--text) "[0/1 Going]"))
+    (todo-write "a" (todo-write-test-todos '("One" "completed")))
+    (should (equal (todo-write-mode-line-tests--text) "[1/1 ✓]"))
+    (todo-write "a" (todo-write-test-todos))
+    (should-not todo-write-mode-line-string)))
+
+(ert-deftest todo-write-mode-line-is-cut-by-columns ()
+  (todo-write-mode-line-tests--with
+    (let ((todo-write-mode-line-width 20))
+      (dolist (text (list (make-string 50 ?x) (make-string 50 ?長)))
+        (todo-write "a" (todo-write-test-todos (list text "in_progress" text)))
+        (should (<= (string-width (todo-write-mode-line-tests--text)) 20))
+        (should (string-suffix-p "…]" (todo-write-mode-line-tests--text)))))))
+
+(ert-deftest todo-write-mode-line-shows-agent-text-as-it-is ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos
+                     (list "x" "in_progress"
+                           (propertize "5 %b \u202e" 'display "other" 'face 'error))))
+    ;; A string that is a variable's value is shown verbatim: % needs no %%.
+    (should (equal (todo-write-mode-line-tests--text) "[0/1 5 %b \\u202e]"))
+    (should-not (text-property-not-all 0 (length todo-write-mode-line-string)
+                                       'display nil todo-write-mode-line-string))
+    (should (eq (get-text-property 5 'face todo-write-mode-line-string)
+                'todo-write-mode-line))))
+
+(ert-deftest todo-write-mode-line-is-made-once-a-change ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos "One"))
+    (should (equal (cadr (assq 'todo-write-mode-line-mode mode-line-misc-info))
+                   '("" todo-write-mode-line-string)))
+    (should (get 'todo-write-mode-line-string 'risky-local-variable))
+    (let ((string todo-write-mode-line-string))
+      (format-mode-line mode-line-format)
+      (should (eq string todo-write-mode-line-string)))))
+
+(ert-deftest todo-write-mode-line-help-shows-the-list ()
+  (todo-write-mode-line-tests--with
+    (todo-write-observe "a" "TITLE" "Login")
+    (todo-write "a" (todo-write-test-todos '("One" "completed") '("Two" "in_progress") "Three"))
+    (let* ((function (get-text-property 0 'help-echo todo-write-mode-line-string))
+           (help (funcall function nil nil nil)))
+      (should (string-prefix-p "Login\n ✓ One\n ● Doing: Two\n   ○ Three\n" help))
+      (should (get-text-property 0 'help-echo-inhibit-substitution help)))))
+
+(ert-deftest todo-write-mode-line-help-of-a-long-list-is-about-its-open-tasks ()
+  (todo-write-mode-line-tests--with
+    (let ((todo-write-mode-line-help-lines 3))
+      (todo-write "a" (apply #'todo-write-test-todos
+                             (append (mapcar (lambda (n) (list (format "Done %d" n) "completed"))
+                                             (number-sequence 1 20))
+                                     (mapcar (lambda (n) (format "Open %d" n))
+                                             (number-sequence 1 20)))))
+      (should (string-match-p "\\`Plan\n ✓ Done 20\n   ○ Open 1\n   ○ Open 2\n +37 more\n"
+                              (todo-write-mode-line--help))))))
+
+(ert-deftest todo-write-mode-line-mouse-1-shows-the-plan ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos "One"))
+    (let ((command (lookup-key (get-text-property 0 'local-map todo-write-mode-line-string)
+                               [mode-line mouse-1])))
+      (save-window-excursion
+        (unwind-protect
+            (progn
+              (funcall command `(mouse-1 (,(selected-window) mode-line (0 . 0) 0)))
+              (should (get-buffer-window todo-write-view-buffer-name))
+              (with-current-buffer todo-write-view-buffer-name
+                (should (equal todo-write-view-thread "a"))))
+          (mapc #'kill-buffer todo-write-view--buffers))))))
+
+(ert-deftest todo-write-mode-line-off-leaves-nothing-behind ()
+  (let ((before (copy-tree (default-value 'mode-line-misc-info))))
+    (todo-write-mode-line-tests--with
+      (todo-write-mode-line-mode 1)
+      (should (= (length (default-value 'mode-line-misc-info)) (1+ (length before)))))
+    (should (equal (default-value 'mode-line-misc-info) before))
+    (should-not todo-write-mode-line-string)
+    (should-not (memq #'todo-write-mode-line--update todo-write-change-functions))
+    (should-not (memq #'todo-write-mode-line--update todo-write-state-functions))))
+
+(provide 'todo-write-mode-line-tests)
+;;; todo-write-mode-line-tests.el ends here
