@@ -137,10 +137,12 @@ buffer."
     (set-window-start window (point-min) t)
     (set-window-point window (point))))
 
-(defun todo-write-history--fit (&rest _)
-  "Draw anew if the width of the windows has changed."
-  (unless (eql todo-write-view--width (todo-write-view--fitting-width))
-    (todo-write-history--redraw)))
+(defun todo-write-history--fit (window)
+  "Draw the buffer of WINDOW anew if it does not fit.
+Called when a window changes its size, with any buffer current."
+  (with-current-buffer (window-buffer window)
+    (unless (eql todo-write-view--width (todo-write-view--fitting-width))
+      (todo-write-history--redraw))))
 
 (defun todo-write-history--redraw (&rest _)
   "Draw the revision anew; keep point's line."

@@ -419,12 +419,14 @@ CHANGES is a vector of change plists."
                            (mapcar #'window-body-width windows))))
       (or todo-write-view--width (min 80 todo-write-view-max-width)))))
 
-(defun todo-write-view--fit (&rest _)
-  "Draw anew if the width has changed, and keep the times going.
-Called when a window begins to show the buffer or changes its size."
-  (if (eql todo-write-view--width (todo-write-view--fitting-width))
-      (todo-write-view--set-timer)
-    (todo-write-view--draw)))
+(defun todo-write-view--fit (window)
+  "Draw the buffer of WINDOW anew if it does not fit, and keep times going.
+Called when a window begins to show the buffer or changes its size, with
+any buffer current."
+  (with-current-buffer (window-buffer window)
+    (if (eql todo-write-view--width (todo-write-view--fitting-width))
+        (todo-write-view--set-timer)
+      (todo-write-view--draw))))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here

@@ -117,12 +117,13 @@ selected window stays selected."
          ;; Shown first, so that it is drawn once, for its window's width.
          (window (display-buffer buffer)))
     (with-current-buffer buffer
-      (if (and (derived-mode-p 'todo-write-view-mode)
-               (equal thread todo-write-view-thread))
-          (todo-write-view--fit)
-        (unless (derived-mode-p 'todo-write-view-mode)
-          (todo-write-view-mode))
-        (todo-write-view--show-thread thread)))
+      (cond ((not (derived-mode-p 'todo-write-view-mode))
+             (todo-write-view-mode)
+             (todo-write-view--show-thread thread))
+            ((not (equal thread todo-write-view-thread))
+             (todo-write-view--show-thread thread))
+            (window
+             (todo-write-view--fit window))))
     (when (and select window)
       (select-window window))
     buffer))
@@ -165,7 +166,8 @@ selected window stays selected."
   (todo-write-view--move (- (or count 1))))
 
 (defun todo-write-view--move (count)
-  "Move point COUNT rows on, to the shape of the row."
+  "Move point COUNT rows on, to the start of the row.
+There is a blank there, so that the cursor hides no shape."
   (let ((here (point)))
     (dotimes (_ (abs count))
       (let ((next (todo-write-view--neighbour (> count 0))))
@@ -173,8 +175,7 @@ selected window stays selected."
           (goto-char here)
           (user-error (if (> count 0) "No further task" "No task before this one")))
         (goto-char next)
-        (setq here next)))
-    (back-to-indentation)))
+        (setq here next)))))
 
 (defun todo-write-view--neighbour (forward)
   "Return the start of the next row if FORWARD, else of the one before, or nil."
@@ -211,8 +212,7 @@ Signal a `user-error' where there is none, or only a dropped one."
 (defun todo-write-view-goto (id)
   "Move point to the row of the task ID, if there is one."
   (when-let* ((node (gethash id todo-write-view--nodes)))
-    (goto-char (ewoc-location node))
-    (back-to-indentation)))
+    (goto-char (ewoc-location node))))
 
 (defun todo-write-view-toggle-detail ()
   "Open or close the details of the row at point.
