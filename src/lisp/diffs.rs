@@ -29,7 +29,10 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
 /// See `todo-write-to-json'.
 #[defun]
 fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<String> {
-    border(env, || Ok(wire(&read::raw_with_symbols(value)?).to_string()))
+    border(env, || match read::raw_with_symbols(value)? {
+        raw @ (Raw::Object(_) | Raw::List(_)) => Ok(wire(&raw).to_string()),
+        _ => Err(read::wrong("value", value, "an outcome, changes, an observation or a stream event")),
+    })
 }
 
 /// Lisp's nil is false, an empty list, or nothing; which one, the key tells.
