@@ -5,11 +5,12 @@
 
 ;;; Commentary:
 
-;; A store of its own for each test, waiting without sleeping, and the
-;; place of the real data.
+;; A store of its own for each test, waiting without sleeping, other Emacs
+;; processes on the same store, and the place of the real data.
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'ert)
 (require 'todo-write)
 
@@ -49,6 +50,75 @@ Fail after SECONDS, 10 by default."
         (ert-fail (format "Still waiting after %s seconds" (or seconds 10))))
       (accept-process-output nil 0.02))
     value))
+
+;;; What a call comes to
+
+(defun todo-write-test-write (thread &rest entries)
+  "Write ENTRIES, as for `todo-write-test-todos', to THREAD; return the outcome.
+Fail if they are refused."
+  (let ((outcome (todo-write thread (apply #'todo-write-test-todos entries))))
+    (unless (plist-get outcome :ok)
+      (ert-fail (plist-get outcome :result)))
+    outcome))
+
+(defun todo-write-test-id (thread content)
+  "Return the id of THREAD's item with CONTENT, or nil."
+  (plist-get (seq-find (lambda (item) (equal (plist-get item :content) content))
+                       (todo-write-items thread))
+             :id))
+
+(defun todo-write-test-rows (thread &optional revision)
+  "Return THREAD's list at REVISION as a list of (CONTENT STATUS ACTIVE-FORM)."
+  (mapcar (lambda (item)
+            (list (plist-get item :content) (plist-get item :status)
+                  (plist-get item :activeForm)))
+          (todo-write-items thread revision)))
+
+(defun todo-write-test-types (changes)
+  "Return the types in CHANGES, a changes plist, as a list in order."
+  (mapcar (lambda (change) (plist-get change :type))
+          (plist-get changes :changes)))
+
+(defmacro todo-write-test-warnings (&rest body)
+  "Evaluate BODY and return the warnings that it displays, as strings.
+Errors that BODY handles do not enter the debugger."
+  (declare (indent 0) (debug t))
+  `(let ((debug-on-error nil) (warnings nil))
+     (cl-letf (((symbol-function 'display-warning)
+                (lambda (_type message &rest _) (push message warnings))))
+       ,@body)
+     (nreverse warnings)))
+
+;;; Other Emacs processes
+
+(defun todo-write-test-emacs (&rest forms)
+  "Return the command, a list, of an Emacs that evaluates FORMS in batch.
+It has the same module and the same journals as this one, with the
+journal folder of `todo-write-directory' at the time of the call."
+  (let ((print-length nil) (print-level nil))
+    `(,(expand-file-name invocation-name invocation-directory) "-Q" "--batch"
+      ,@(and (member "--module-assertions" command-line-args)
+             '("--module-assertions"))
+      "--eval" "(setq native-comp-jit-compilation nil)"
+      "-L" ,(file-name-directory (locate-library "todo-write"))
+      "-l" "todo-write"
+      "--eval" ,(prin1-to-string
+                 `(progn (setq todo-write-directory ,todo-write-directory
+                               todo-write-durability ',todo-write-durability)
+                         ,@forms)))))
+
+(defun todo-write-test-child (&rest forms)
+  "Evaluate FORMS in another Emacs; return the value that the last one prints.
+It must print one Lisp object, with `prin1'.  What it says on standard
+error is no part of that."
+  (with-temp-buffer
+    (let* ((command (apply #'todo-write-test-emacs forms))
+           (status (apply #'call-process (car command) nil '(t nil) nil
+                          (cdr command))))
+      (unless (eq status 0)
+        (ert-fail (format "Emacs ended with %s: %s" status (buffer-string))))
+      (goto-char (point-min))
+      (read (current-buffer)))))
 
 (defun todo-write-test-shared (file)
   "Return the path of FILE in the shared data, or skip the test without it."
