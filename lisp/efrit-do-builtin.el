@@ -238,7 +238,13 @@ programs, and those in which Emacs visits files, are taken."
                (or (memq mode '(text-mode fundamental-mode))
                    (provided-mode-derived-p mode 'text-mode)
                    (provided-mode-derived-p mode 'prog-mode)
-                   (rassq mode auto-mode-alist)))
+                   ;; An entry may be an alias, as javascript-mode is.
+                   (seq-some (lambda (entry)
+                               (memq mode (list (cdr entry)
+                                                (ignore-errors
+                                                  (symbol-function
+                                                   (cdr entry))))))
+                             auto-mode-alist)))
       mode)))
 
 (defun efrit-do--buffer-create (name content &optional mode)

@@ -87,7 +87,7 @@ tool with input" where (string-join keys ", ")))
           (if (equal kind "tool") (cons value (gethash "input" event)) value))))
 
 (defun efrit-do-replay--turns (turns)
-  "Return a vector of lists of events, read from TURNS, a JSON value."
+  "Return a vector of lists of events from `turns', which is TURNS."
   (unless (vectorp turns)
     (efrit-do-replay--error "The `turns' are no array"))
   (vconcat

@@ -102,7 +102,7 @@ the backend goes on from there.")
   "Record CONTENT as an observation of TYPE in the thread of SESSION.
 METADATA are keywords and values."
   (apply #'todo-write-observe (efrit-do-session-thread session) type content
-         :traceId (efrit-do-session-trace-id session)
+         :trace-id (efrit-do-session-trace-id session)
          :sessionId (efrit-do-session-id session)
          metadata))
 
@@ -181,10 +181,7 @@ ends before."
 
 (defun efrit-do-session-fail (session text)
   "End SESSION, which cannot go on for the reason TEXT."
-  (when (efrit-do-session-running-p session)
-    (efrit-do-session--stream session "ERROR" text)
-    (efrit-do-session-record session "LLM_STREAM_ERROR" text)
-    (efrit-do-session--end session 'failed text)))
+  (efrit-do-session--end session 'failed text))
 
 ;;; Tools, one after the other
 
@@ -315,19 +312,30 @@ sent after this.  A list with open tasks is paused."
   (when (efrit-do-session-running-p session)
     (setf (efrit-do-session-status session) status
           (efrit-do-session-reason session) reason)
-    (efrit-do-backend-abort (efrit-do-session-backend session) session)
-    (efrit-do-session--stream session "END" nil)
-    (let ((thread (efrit-do-session-thread session)))
-      (when (eq (todo-write-state thread) 'active)
-        (todo-write-pause thread (or reason "the agent ended its turn"))))
+    ;; It has ended, whatever goes wrong from here on.
+    (with-demoted-errors "Ending a session: %S"
+      (efrit-do-backend-abort (efrit-do-session-backend session) session))
+    (with-demoted-errors "Ending a session: %S"
+      (efrit-do-session--record-end session status reason))
+    (with-demoted-errors "Ending a session: %S"
+      (run-hook-with-args 'efrit-do-end-functions session))
+    nil))
+
+(defun efrit-do-session--record-end (session status reason)
+  "Record that SESSION ended with STATUS for REASON, and pause its list."
+  (let ((thread (efrit-do-session-thread session))
+        (failed (eq status 'failed)))
+    (efrit-do-session--stream session (if failed "ERROR" "END") reason)
+    (when failed
+      (efrit-do-session-record session "LLM_STREAM_ERROR" reason))
+    (when (eq (todo-write-state thread) 'active)
+      (todo-write-pause thread (or reason "the agent ended its turn")))
     (if (eq status 'done)
         (efrit-do-session--record-answer session)
       (when (memq status '(failed stopped))
         (efrit-do-session-record session "ERROR" reason))
       (efrit-do-session-record session "AGENT_SUSPENDED" reason
-                               :status (symbol-name status)))
-    (run-hook-with-args 'efrit-do-end-functions session)
-    nil))
+                               :status (symbol-name status)))))
 
 (defun efrit-do-session--record-answer (session)
   "Record what SESSION ended with."
