@@ -156,6 +156,7 @@ impl Reader<'_> {
                 Some(todos) => {
                     self.unknown_keys(
                         "input",
+                        "todos and nothing else",
                         fields.iter().map(|(k, _)| k.as_ref()).filter(|k| *k != "todos"),
                     );
                     self.todos(todos)
@@ -251,7 +252,8 @@ impl Reader<'_> {
         let status = self.status(index, entry.status);
         let active_form = self.active_form(index, &entry, content.as_deref());
         let priority = self.priority(index, entry.priority);
-        self.unknown_keys(&format!("todos[{index}]"), entry.unknown.iter().copied());
+        let known = "content, status, activeForm";
+        self.unknown_keys(&format!("todos[{index}]"), known, entry.unknown.iter().copied());
         Some(Draft {
             content: content?,
             status: status?,
@@ -385,12 +387,12 @@ impl Reader<'_> {
         known
     }
 
-    fn unknown_keys<'k>(&mut self, path: &str, keys: impl Iterator<Item = &'k str>) {
+    fn unknown_keys<'k>(&mut self, path: &str, known: &str, keys: impl Iterator<Item = &'k str>) {
         for key in keys {
             let key = excerpt(key, 30);
             self.repair(
                 format!("{UNKNOWN_KEY}{key}"),
-                problem(format!("{path}.{key}"), "an unknown key", "content, status, activeForm"),
+                problem(format!("{path}.{key}"), "an unknown key", known),
             );
         }
     }
@@ -455,6 +457,9 @@ impl<'r, 'a> Entry<'r, 'a> {
                 "priority" => entry.priority = Some(value),
                 other => entry.unknown.push(other),
             }
+        }
+        if entry.active_form.is_some() && entry.active_form_alias.is_some() {
+            entry.unknown.push("active_form");
         }
         if entry.content.is_none() {
             entry.alias = ALIASES.iter().find_map(|alias| {

@@ -106,9 +106,30 @@ impl From<serde_json::Error> for NotJson {
         let expected = match words.strip_prefix("EOF while parsing ") {
             Some("a value") | None if error.is_eof() => "a value, but the text ends here".into(),
             Some(what) => format!("the rest of {what}, but the text ends here"),
-            None => words,
+            None => expected(&words).into(),
         };
-        NotJson { line: error.line(), column: error.column(), expected }
+        // The parser counts what it has read: nothing yet, at the beginning of a line.
+        NotJson { line: error.line(), column: error.column().max(1), expected }
+    }
+}
+
+/// What the parser's complaint means for whoever wrote the text.
+fn expected(words: &str) -> &str {
+    match words {
+        "expected value" => "a value",
+        "expected ident" => "true, false or null",
+        "key must be a string" => "a key in double quotes",
+        "trailing comma" => "no comma before the closing bracket",
+        "trailing characters" => "nothing more behind the value",
+        "invalid number" => "a number",
+        "number out of range" => "a number in the range of a double",
+        "invalid escape" => "an escape that JSON has",
+        "lone leading surrogate in hex escape" | "unexpected end of hex escape" => {
+            "both halves of a surrogate pair"
+        }
+        "recursion limit exceeded" => "fewer levels of nesting",
+        words if words.starts_with("control character") => "a control character written as an escape",
+        words => words.strip_prefix("expected ").unwrap_or(words),
     }
 }
 

@@ -64,7 +64,8 @@ pub fn refused(problems: &[Problem]) -> String {
             .map(|p| format!("{}: received {}; expected {}.", p.path, p.received, p.expected)),
     );
     if problems.len() > LISTED {
-        lines.push(format!("And {} more problems.", problems.len() - LISTED));
+        let more = problems.len() - LISTED;
+        lines.push(format!("And {more} more problem{}.", if more == 1 { "" } else { "s" }));
     }
     lines.join("\n")
 }
