@@ -1,0 +1,216 @@
+//! What is read, what is repaired, what is refused: every row of the table, as an agent sends it.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use todo_write::input::{Options, Plan, Problem, read_text};
+use todo_write::item::{Draft, Priority, Status};
+
+type Reading = Result<Plan, Vec<Problem>>;
+
+fn lenient(json: &str) -> Reading {
+    read_text(json, &Options::default())
+}
+
+fn strict(json: &str) -> Reading {
+    read_text(json, &Options { strict: true, ..Options::default() })
+}
+
+fn todos(entries: &str) -> String {
+    format!("{{\"todos\": [{entries}]}}")
+}
+
+fn draft(content: &str, status: Status, active_form: &str) -> Draft {
+    Draft { content: content.into(), status, active_form: active_form.into(), priority: None, hint: None }
+}
+
+fn problem_of(reading: Reading) -> Problem {
+    let mut problems = reading.unwrap_err();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    problems.remove(0)
+}
+
+#[test]
+fn the_shape_of_the_schema_is_accepted_silently_in_both_modes() {
+    let json = todos(
+        r#"{"content": "Read code", "status": "completed", "activeForm": "Reading code"},
+           {"content": "Fix it", "status": "in_progress", "activeForm": "Fixing it"},
+           {"content": "Test it", "status": "pending", "activeForm": "Testing it"}"#,
+    );
+    let expected = Plan {
+        drafts: vec![
+            draft("Read code", Status::Completed, "Reading code"),
+            draft("Fix it", Status::InProgress, "Fixing it"),
+            draft("Test it", Status::Pending, "Testing it"),
+        ],
+        notices: Vec::new(),
+    };
+    assert_eq!(lenient(&json), Ok(expected.clone()));
+    assert_eq!(strict(&json), Ok(expected));
+}
+
+#[test]
+fn what_may_stand_beside_the_three_fields_is_accepted_silently_in_both_modes() {
+    let with =
+        |extra: &str| todos(&format!(r#"{{"content":"A","status":"pending","activeForm":"B"{extra}}}"#));
+    let plain = draft("A", Status::Pending, "B");
+    let cases = [
+        (r#","priority":"high""#, Draft { priority: Some(Priority::High), ..plain.clone() }),
+        (r#","priority":"MEDIUM""#, Draft { priority: Some(Priority::Medium), ..plain.clone() }),
+        (r#","priority":"low""#, Draft { priority: Some(Priority::Low), ..plain.clone() }),
+        (r#","priority":null"#, plain.clone()),
+        (r#","id":"parser""#, Draft { hint: Some("parser".into()), ..plain.clone() }),
+        (r#","id":7"#, Draft { hint: Some("7".into()), ..plain.clone() }),
+        (r#","id":null"#, plain.clone()),
+        (r#","id":" ""#, plain),
+    ];
+    for (extra, expected) in cases {
+        for reading in [lenient(&with(extra)), strict(&with(extra))] {
+            assert_eq!(reading, Ok(Plan { drafts: vec![expected.clone()], notices: Vec::new() }), "{extra}");
+        }
+    }
+}
+
+/// What arrives, what the notice says, where a strict reading refuses it. Each is one repair away
+/// from the same task.
+#[rustfmt::skip]
+const REPAIRED: [(&str, &str, &str); 33] = [
+    (r#"{"todos":"[{\"content\":\"A\",\"status\":\"pending\",\"activeForm\":\"B\"}]"}"#, "string holding the array", "todos"),
+    (r#"{"todos":" [{\"content\":\"A\",\"status\":\"pending\",\"activeForm\":\"B\"}]\n "}"#, "string holding the array", "todos"),
+    (r#"{"todos":"[{\"content\":\"A\",\"status\":\"pending\",\"activeForm\":\"B\"}]</todos>"}"#, r#"(and "</todos>" behind it was ignored)"#, "todos"),
+    (r#"[{"content":"A","status":"pending","activeForm":"B"}]"#, "bare array", "input"),
+    (r#"{"todos":[{"content":"A","status":"pending","active_form":"B"}]}"#, "\"active_form\" was read as \"activeForm\"", "todos[0].active_form"),
+    (r#"{"todos":[{"description":"A","status":"pending","activeForm":"B"}]}"#, "\"description\" was read as \"content\"", "todos[0].description"),
+    (r#"{"todos":[{"title":"A","status":"pending","activeForm":"B"}]}"#, "\"title\" was read as \"content\"", "todos[0].title"),
+    (r#"{"todos":[{"step":"A","status":"pending","activeForm":"B"}]}"#, "\"step\" was read as \"content\"", "todos[0].step"),
+    (r#"{"todos":[{"content":"A","status":"Pending","activeForm":"B"}]}"#, "status \"Pending\" was read as \"pending\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":" pending","activeForm":"B"}]}"#, "was read as \"pending\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"todo","activeForm":"B"}]}"#, "status \"todo\" was read as \"pending\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"TODO","activeForm":"B"}]}"#, "status \"TODO\" was read as \"pending\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"not_started","activeForm":"B"}]}"#, "was read as \"pending\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"Not Started","activeForm":"B"}]}"#, "was read as \"pending\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"open","activeForm":"B"}]}"#, "was read as \"pending\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"done","activeForm":"B"}]}"#, "status \"done\" was read as \"completed\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"complete","activeForm":"B"}]}"#, "was read as \"completed\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"FINISHED","activeForm":"B"}]}"#, "was read as \"completed\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"in-progress","activeForm":"B"}]}"#, "was read as \"in_progress\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"inProgress","activeForm":"B"}]}"#, "was read as \"in_progress\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"In Progress","activeForm":"B"}]}"#, "was read as \"in_progress\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"doing","activeForm":"B"}]}"#, "was read as \"in_progress\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"Active","activeForm":"B"}]}"#, "was read as \"in_progress\"", "todos[0].status"),
+    (r#"{"todos":[{"content":"A","status":"pending"}]}"#, "\"activeForm\" was missing", "todos[0].activeForm"),
+    (r#"{"todos":[{"content":"A","status":"pending","activeForm":null}]}"#, "\"activeForm\" was missing", "todos[0].activeForm"),
+    (r#"{"todos":[{"content":"A","status":"pending","activeForm":" \n\u200b"}]}"#, "\"activeForm\" was missing", "todos[0].activeForm"),
+    (r#"{"todos":[{"content":"A\u0007","status":"pending","activeForm":"B"}]}"#, "control characters were dropped from \"content\"", "todos[0].content"),
+    (r#"{"todos":[{"content":"A","status":"pending","activeForm":"\u0000B"}]}"#, "control characters were dropped from \"activeForm\"", "todos[0].activeForm"),
+    (r#"{"todos":[{"content":"A","status":"pending","activeForm":"B","priority":"urgent"}]}"#, "priority \"urgent\" was dropped", "todos[0].priority"),
+    (r#"{"todos":[{"content":"A","status":"pending","activeForm":"B","priority":1}]}"#, "priority the number 1 was dropped", "todos[0].priority"),
+    (r#"{"todos":[{"content":"A","status":"pending","activeForm":"B","tags":[]}]}"#, "unknown keys ignored: tags", "todos[0].tags"),
+    (r#"{"todos":[{"content":"A","status":"pending","activeForm":"B","active_form":"C"}]}"#, "unknown keys ignored: active_form", "todos[0].active_form"),
+    (r#"{"todos":[{"content":"A","status":"pending","activeForm":"B"}],"merge":true}"#, "unknown keys ignored: merge", "input.merge"),
+];
+
+#[test]
+fn each_repair_gives_the_task_and_one_notice() {
+    for (json, notice, _) in REPAIRED {
+        let plan = lenient(json).unwrap_or_else(|problems| panic!("{json}: {problems:?}"));
+        let [task] = plan.drafts.as_slice() else { panic!("{json}: {plan:?}") };
+        let form = if notice.contains("missing") { "A" } else { "B" };
+        assert_eq!((task.content.as_str(), task.active_form.as_str()), ("A", form), "{json}");
+        let status = ["completed", "in_progress"].into_iter().find(|s| notice.ends_with(&format!("{s}\"")));
+        assert_eq!(task.status.as_str(), status.unwrap_or("pending"), "{json}");
+        assert_eq!((task.priority, &task.hint), (None, &None), "{json}");
+        assert_eq!(plan.notices.len(), 1, "{json}: {:?}", plan.notices);
+        assert!(plan.notices[0].contains(notice), "{json}: {:?}", plan.notices);
+    }
+}
+
+#[test]
+fn each_repair_is_a_refusal_in_strict_mode_and_says_where() {
+    for (json, _, path) in REPAIRED {
+        assert_eq!(problem_of(strict(json)).path, path, "{json}");
+    }
+}
+
+/// What arrives, where the problem is, what the refusal says came, what it says is allowed.
+#[rustfmt::skip]
+const REFUSED: [(&str, &str, &str, &str); 37] = [
+    (r#"{"todos":[{"content":"A","status":"blocked","activeForm":"B"}]}"#, "todos[0].status", "\"blocked\"", "pending, in_progress, completed"),
+    (r#"{"todos":[{"content":"A","status":"cancelled","activeForm":"B"}]}"#, "todos[0].status", "\"cancelled\"", "pending, in_progress, completed"),
+    (r#"{"todos":[{"content":"A","status":"failed","activeForm":"B"}]}"#, "todos[0].status", "\"failed\"", "pending, in_progress, completed"),
+    (r#"{"todos":[{"content":"A","status":"high","activeForm":"B"}]}"#, "todos[0].status", "\"high\"", "pending, in_progress, completed"),
+    (r#"{"todos":[{"content":"A","status":"","activeForm":"B"}]}"#, "todos[0].status", "\"\"", "pending, in_progress, completed"),
+    (r#"{"todos":[{"content":"A","status":null,"activeForm":"B"}]}"#, "todos[0].status", "null", "pending, in_progress, completed"),
+    (r#"{"todos":[{"content":"A","status":1,"activeForm":"B"}]}"#, "todos[0].status", "the number 1", "pending, in_progress, completed"),
+    (r#"{"todos":[{"content":"A","status":true,"activeForm":"B"}]}"#, "todos[0].status", "true", "pending, in_progress, completed"),
+    (r#"{"todos":[{"content":"A","status":["pending"],"activeForm":"B"}]}"#, "todos[0].status", "an array of 1", "pending, in_progress, completed"),
+    (r#"{"todos":[{"content":"A","activeForm":"B"}]}"#, "todos[0].status", "nothing", "pending, in_progress, completed"),
+    (r#"{"todos":[{"status":"pending","activeForm":"B"}]}"#, "todos[0].content", "nothing", "the task as text"),
+    (r#"{"todos":[{"content":null,"status":"pending","activeForm":"B"}]}"#, "todos[0].content", "null", "the task as text"),
+    (r#"{"todos":[{"content":"","status":"pending","activeForm":"B"}]}"#, "todos[0].content", "blank text", "the task as text"),
+    (r#"{"todos":[{"content":" \t\n","status":"pending","activeForm":"B"}]}"#, "todos[0].content", "blank text", "the task as text"),
+    (r#"{"todos":[{"content":"\u0000\u200b","status":"pending","activeForm":"B"}]}"#, "todos[0].content", "blank text", "the task as text"),
+    (r#"{"todos":[{"content":12,"status":"pending","activeForm":"B"}]}"#, "todos[0].content", "the number 12", "the task as text"),
+    (r#"{"todos":[{"content":["A"],"status":"pending","activeForm":"B"}]}"#, "todos[0].content", "an array of 1", "the task as text"),
+    (r#"{"todos":[{"content":{"text":"A"},"status":"pending","activeForm":"B"}]}"#, "todos[0].content", "an object with text", "the task as text"),
+    (r#"{"todos":[{"content":"A","status":"pending","activeForm":false}]}"#, "todos[0].activeForm", "false", "present continuous"),
+    (r#"{"todos":["Read code"]}"#, "todos[0]", "\"Read code\"", "an object with content, status, activeForm"),
+    (r#"{"todos":[null]}"#, "todos[0]", "null", "an object with content, status, activeForm"),
+    (r#"{"todos":[[]]}"#, "todos[0]", "an empty array", "an object with content, status, activeForm"),
+    (r#"{}"#, "todos", "nothing (the input is an empty object)", "an array of tasks"),
+    (r#"{"command":"ls -l"}"#, "todos", "nothing (the input is an object with command)", "an array of tasks"),
+    (r#"{"todos":null}"#, "todos", "null", "an array of tasks"),
+    (r#"{"todos":{}}"#, "todos", "an empty object", "an array of tasks"),
+    (r#"{"todos":3}"#, "todos", "the number 3", "an array of tasks"),
+    (r#"{"todos":false}"#, "todos", "false", "an array of tasks"),
+    (r#"{"todos":""}"#, "todos", "a string that is not JSON at line 1, column", "an array of tasks"),
+    (r#"{"todos":"first read, then fix"}"#, "todos", "a string that is not JSON at line 1, column", "an array of tasks"),
+    (r#"{"todos":"{\"content\":\"A\"}"}"#, "todos", "a string holding an object with content", "an array of tasks"),
+    (r#"null"#, "input", "null", "{\"todos\": ["),
+    (r#""todos""#, "input", "\"todos\"", "{\"todos\": ["),
+    (r#"17"#, "input", "the number 17", "{\"todos\": ["),
+    (r#""#, "input", "not JSON at line 1, column 1", "a value, but the text ends here"),
+    (r#"{"todos":[{"id":"api","content":"A","status":"pending","activeForm":"B"},{"id":"api","content":"C","status":"pending","activeForm":"D"}]}"#, "todos[1].id", "\"api\", which todos[0] has too", "an id of its own, or none"),
+    (r#"{"todos":[{"id":90210,"content":"A","status":"pending","activeForm":"B"},{"id":"90210","content":"C","status":"pending","activeForm":"D"}]}"#, "todos[1].id", "\"90210\", which todos[0] has too", "an id of its own, or none"),
+];
+
+#[test]
+fn each_input_that_cannot_be_read_is_refused_with_place_and_reason() {
+    for (json, path, received, expected) in REFUSED {
+        for reading in [lenient(json), strict(json)] {
+            let problem = problem_of(reading);
+            assert_eq!(problem.path, path, "{json}");
+            assert!(problem.received.contains(received), "{json}: {problem:?}");
+            assert!(problem.expected.contains(expected), "{json}: {problem:?}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_array_is_an_empty_plan_and_no_problem() {
+    for json in [r#"{"todos":[]}"#, r#"{"todos": [ ] }"#] {
+        assert_eq!(strict(json), Ok(Plan::default()), "{json}");
+    }
+    assert_eq!(lenient(r#"{"todos":"[]"}"#).unwrap().drafts, []);
+}
+
+#[test]
+fn text_that_is_not_json_is_refused_with_line_column_and_what_was_expected_there() {
+    let cases = [
+        ("{\"todos\": [", "line 1, column 11", "the rest of a list, but the text ends here"),
+        ("{\"todos\": [\n  {\"content\": \"A\",,", "line 2, column 19", "a key in double quotes"),
+        ("{'todos': []}", "line 1, column 2", "a key in double quotes"),
+        ("{\"todos\": nope}", "line 1, column 12", "true, false or null"),
+        ("{\"todos\": []} thanks", "line 1, column 15", "nothing more behind the value"),
+        ("{\"todos\" []}", "line 1, column 10", "`:`"),
+        ("{\"todos\": [1 2]}", "line 1, column 14", "`,` or `]`"),
+        ("{\"todos\": [1,]}", "line 1, column 14", "no comma before"),
+        ("{\"todos\": [\"a\nb\"]}", "line 2, column 1", "written as an escape"),
+        ("{\"todos\": [\"\\x\"]}", "line 1, column 14", "an escape that JSON has"),
+    ];
+    for (json, place, expected) in cases {
+        let problem = problem_of(lenient(json));
+        assert_eq!(problem.path, "input", "{json}");
+        assert!(problem.received.ends_with(place), "{json}: {problem:?}");
+        assert!(problem.expected.contains(expected), "{json}: {problem:?}");
+        assert!(!problem.expected.contains("expected"), "{json}: {problem:?}");
+    }
+}

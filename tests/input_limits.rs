@@ -1,0 +1,350 @@
+//! Input in bulk: all problems at once, bounded refusals, notices that count, sizes and nesting
+//! that no honest agent sends.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::borrow::Cow;
+
+use proptest::prelude::*;
+use todo_write::input::{Options, Plan, Problem, SeveralInProgress, read, read_text};
+use todo_write::item::Status;
+use todo_write::raw::Raw;
+use todo_write::report;
+use todo_write::text::one_line;
+
+type Reading = Result<Plan, Vec<Problem>>;
+
+fn lenient(json: &str) -> Reading {
+    read_text(json, &Options::default())
+}
+
+fn todos(entries: &[String]) -> String {
+    format!("{{\"todos\": [{}]}}", entries.join(","))
+}
+
+fn entry(content: &str, status: &str) -> String {
+    serde_json::json!({"content": content, "status": status, "activeForm": content}).to_string()
+}
+
+fn paths(reading: Reading) -> Vec<String> {
+    reading.unwrap_err().into_iter().map(|problem| problem.path).collect()
+}
+
+#[test]
+fn a_refusal_names_every_problem_of_the_call_at_its_place() {
+    let json = todos(&[
+        entry("Fine", "pending"),
+        r#"{"content": 1, "status": "blocked", "activeForm": []}"#.into(),
+        "\"just text\"".into(),
+        r#"{"id": "x-ray", "content": "A", "status": "done"}"#.into(),
+        r#"{"id": "x-ray", "content": "", "activeForm": "B"}"#.into(),
+    ]);
+    assert_eq!(
+        paths(lenient(&json)),
+        [
+            "todos[1].content",
+            "todos[1].status",
+            "todos[1].activeForm",
+            "todos[2]",
+            "todos[4].content",
+            "todos[4].status",
+            "todos[4].id"
+        ]
+    );
+}
+
+#[test]
+fn a_strict_refusal_names_the_repairs_beside_the_problems() {
+    let json = todos(&[r#"{"content": "A", "status": "done"}"#.into(), entry("B", "blocked")]);
+    let options = Options { strict: true, ..Options::default() };
+    let mut paths = paths(read_text(&json, &options));
+    paths.sort();
+    assert_eq!(paths, ["todos[0].activeForm", "todos[0].status", "todos[1].status"]);
+}
+
+#[test]
+fn the_text_of_a_refusal_lists_ten_problems_and_counts_the_rest() {
+    for (count, shown, tail) in [
+        (1, 1, None),
+        (10, 10, None),
+        (11, 10, Some("And 1 more problem.")),
+        (700, 10, Some("And 690 more problems.")),
+    ] {
+        let entries: Vec<String> = (0..count).map(|n| entry(&format!("Task {n}"), "someday")).collect();
+        let text = report::refused(&lenient(&todos(&entries)).unwrap_err());
+        let named = text.lines().filter(|line| line.starts_with("todos[")).count();
+        assert_eq!(named, shown, "{text}");
+        assert_eq!(text.lines().last().filter(|line| line.starts_with("And ")), tail, "{text}");
+        assert!(text.starts_with("Refused; the task list is unchanged."), "{text}");
+    }
+}
+
+#[test]
+fn the_text_of_a_refusal_speaks_plain_words() {
+    let json = todos(&[r#"{"content": 1.5, "status": {"a": null}, "activeForm": [[]]}"#.into(), "7".into()]);
+    let text = report::refused(&lenient(&json).unwrap_err());
+    for jargon in ["Raw", "Some(", "None", "Text(", "List(", "Object(", "::", "Cow", "usize", "struct"] {
+        assert!(!text.contains(jargon), "{jargon} in {text}");
+    }
+}
+
+#[test]
+fn the_same_notice_comes_once_with_the_number_of_tasks() {
+    let bare: Vec<String> =
+        (0..5).map(|n| format!(r#"{{"content": "Task {n}", "status": "pending"}}"#)).collect();
+    let plan = lenient(&todos(&bare)).unwrap();
+    assert_eq!(plan.notices, ["\"activeForm\" was missing; \"content\" stands in (5 tasks)"]);
+}
+
+#[test]
+fn unknown_keys_come_in_one_notice_that_names_each_once() {
+    let odd: Vec<String> = (0..30)
+        .map(|n| {
+            format!(
+                r#"{{"content": "T{n}", "status": "pending", "activeForm": "T", "owner": 1, "k{}": 2}}"#,
+                n % 3
+            )
+        })
+        .collect();
+    let plan = lenient(&todos(&odd)).unwrap();
+    assert_eq!(plan.notices, ["unknown keys ignored: owner, k0, k1, k2"]);
+}
+
+#[test]
+fn hundreds_of_unknown_keys_stay_one_bounded_notice() {
+    let keys: Vec<String> = (0..500).map(|n| format!("\"key{n}\": {n}")).collect();
+    let json = format!(
+        r#"{{"todos": [{{"content": "A", "status": "pending", "activeForm": "B", {}}}]}}"#,
+        keys.join(",")
+    );
+    let plan = lenient(&json).unwrap();
+    assert_eq!(plan.notices.len(), 1);
+    assert!(plan.notices[0].chars().count() < 120, "{:?}", plan.notices);
+}
+
+#[test]
+fn more_than_one_task_in_progress_is_what_the_option_says() {
+    let json = todos(&[entry("A", "in_progress"), entry("B", "in_progress"), entry("C", "in_progress")]);
+    let with = |several_in_progress| read_text(&json, &Options { several_in_progress, ..Options::default() });
+    assert_eq!(with(SeveralInProgress::Notice).unwrap().notices, ["3 tasks in progress; usually one is"]);
+    assert_eq!(with(SeveralInProgress::Allow).unwrap().notices, [""; 0]);
+    assert_eq!(paths(with(SeveralInProgress::Refuse)), ["todos"]);
+}
+
+#[test]
+fn no_task_or_one_task_in_progress_is_not_worth_a_word() {
+    for status in ["pending", "in_progress"] {
+        let json = todos(&[entry("A", status), entry("B", "pending")]);
+        let options = Options { several_in_progress: SeveralInProgress::Refuse, ..Options::default() };
+        assert_eq!(read_text(&json, &options).unwrap().notices, [""; 0], "{status}");
+    }
+}
+
+#[test]
+fn the_same_content_twice_is_two_tasks() {
+    let plan = lenient(&todos(&[entry("Run tests", "completed"), entry("Run tests", "pending")])).unwrap();
+    let read: Vec<_> = plan.drafts.iter().map(|draft| (draft.content.as_str(), draft.status)).collect();
+    assert_eq!(read, [("Run tests", Status::Completed), ("Run tests", Status::Pending)]);
+    assert_eq!(plan.notices, [""; 0]);
+}
+
+#[test]
+fn only_ids_that_mean_something_must_be_unique() {
+    let twice = |id: &str| {
+        let task = |text: &str| {
+            format!(r#"{{"id": {id}, "content": "{text}", "status": "pending", "activeForm": "X"}}"#)
+        };
+        lenient(&todos(&[task("A"), task("B")]))
+    };
+    for positional in ["1", "\"1\"", "\"todo-1\"", "\"#2\"", "\"task_14\"", "null", "\"\""] {
+        assert_eq!(twice(positional).unwrap().notices, [""; 0], "{positional}");
+    }
+    for meaningful in ["\"parser\"", "\"a1b2-c3d4\"", "\"3f2504e04f89\"", "1700000000"] {
+        assert_eq!(paths(twice(meaningful)), ["todos[1].id"], "{meaningful}");
+    }
+}
+
+#[test]
+fn white_space_is_put_right_without_a_word() {
+    let cases = [
+        ("  Read code  ", "Read code"),
+        ("Read\ncode", "Read code"),
+        ("Read\r\n\tcode", "Read code"),
+        ("Read\u{2028}code", "Read code"),
+        ("読む\n直す", "読む 直す"),
+    ];
+    for (content, line) in cases {
+        let plan = lenient(&todos(&[entry(content, "pending")])).unwrap();
+        assert_eq!((plan.drafts[0].content.as_str(), plan.drafts[0].active_form.as_str()), (line, line));
+        assert_eq!(plan.notices, [""; 0], "{content:?}");
+    }
+}
+
+#[test]
+fn the_most_tasks_allowed_are_accepted_and_one_more_is_refused() {
+    let many = |count| (0..count).map(|n| entry(&format!("Task {n}"), "pending")).collect::<Vec<_>>();
+    assert_eq!(lenient(&todos(&many(1_000))).unwrap().drafts.len(), 1_000);
+    let problems = lenient(&todos(&many(1_001))).unwrap_err();
+    assert_eq!(problems.len(), 1);
+    assert_eq!((problems[0].path.as_str(), problems[0].received.as_str()), ("todos", "1001 tasks"));
+    let options = Options { max_items: 2, ..Options::default() };
+    assert!(read_text(&todos(&many(2)), &options).is_ok());
+    assert_eq!(paths(read_text(&todos(&many(3)), &options)), ["todos"]);
+}
+
+#[test]
+fn the_longest_text_allowed_is_counted_in_characters() {
+    let text = |length| "語".repeat(length);
+    assert!(lenient(&todos(&[entry(&text(2_000), "pending")])).is_ok());
+    assert_eq!(
+        paths(lenient(&todos(&[entry(&text(2_001), "pending")]))),
+        ["todos[0].content", "todos[0].activeForm"]
+    );
+    // What normalising takes away does not count.
+    assert!(lenient(&todos(&[entry(&format!("{}{}", " ".repeat(5_000), text(2_000)), "pending")])).is_ok());
+}
+
+#[test]
+fn ten_megabytes_anywhere_are_a_bounded_refusal() {
+    let huge = "x".repeat(10_000_000);
+    let inputs = [
+        huge.clone(),
+        format!("\"{huge}\""),
+        format!("{{\"todos\": \"{huge}\"}}"),
+        format!("{{\"{huge}\": []}}"),
+        todos(&[entry(&huge, "pending")]),
+        todos(&[entry("A", &huge)]),
+        todos(&[format!("\"{huge}\"")]),
+        todos(&[format!(
+            r#"{{"content": "A", "status": "blocked", "activeForm": "B", "{huge}": "{huge}"}}"#
+        )]),
+        todos(&vec!["{}".to_owned(); 300_000]),
+    ];
+    for (place, input) in inputs.iter().enumerate() {
+        let text = report::refused(&lenient(input).unwrap_err());
+        assert!(text.len() < 1_000, "input {place}: {} bytes", text.len());
+    }
+}
+
+#[test]
+fn ten_megabytes_of_stray_text_behind_the_array_are_a_bounded_notice() {
+    let json = format!("{{\"todos\": \"[]{}\"}}", "x".repeat(10_000_000));
+    let notices = lenient(&json).unwrap().notices;
+    assert_eq!(notices.len(), 1);
+    assert!(notices[0].len() < 200);
+}
+
+#[test]
+fn ten_thousand_levels_of_nesting_are_refused() {
+    let nest = |open: &str, close: &str| format!("{}1{}", open.repeat(10_000), close.repeat(10_000));
+    let arrays = nest("[", "]");
+    for (json, path) in [
+        (arrays.clone(), "input"),
+        (nest("{\"todos\":", "}"), "input"),
+        (format!("{{\"todos\": {arrays}}}"), "input"),
+        (format!("{{\"todos\": \"{arrays}\"}}"), "todos"),
+        ("[".repeat(10_000), "input"),
+    ] {
+        let problems = lenient(&json).unwrap_err();
+        assert_eq!((problems.len(), problems[0].path.as_str()), (1, path));
+        assert!(problems[0].expected.contains("levels of nesting"), "{problems:?}");
+    }
+}
+
+#[test]
+fn ten_thousand_levels_that_a_host_decoded_are_refused() {
+    let nested = (0..10_000).fold(Raw::Null, |inner, _| Raw::List(vec![inner]));
+    let input = Raw::Object(vec![(Cow::Borrowed("todos"), nested)]);
+    assert_eq!(paths(read(&input, &Options::default())), ["todos[0]"]);
+}
+
+#[test]
+fn half_a_surrogate_pair_is_refused_with_its_place() {
+    for half in ["\\ud83d", "\\ud83d!", "\\ude00", "\\ud83d\\u0041", "\\ud83d\\ud83d"] {
+        let json =
+            format!(r#"{{"todos": [{{"content": "A {half}", "status": "pending", "activeForm": "B"}}]}}"#);
+        let problems = lenient(&json).unwrap_err();
+        assert_eq!((problems.len(), problems[0].path.as_str()), (1, "input"), "{half}");
+        assert!(problems[0].received.contains("line 1, column "), "{half}: {problems:?}");
+    }
+    let whole = r#"{"todos": [{"content": "A \ud83d\ude00", "status": "pending", "activeForm": "B"}]}"#;
+    assert_eq!(lenient(whole).unwrap().drafts[0].content, "A 😀");
+}
+
+#[test]
+fn a_nul_is_dropped_with_a_notice_and_never_kept() {
+    let plan =
+        lenient(r#"{"todos": [{"content": "A\u0000B", "status": "pending", "activeForm": "C"}]}"#).unwrap();
+    assert_eq!(plan.drafts[0].content, "AB");
+    assert_eq!(plan.notices, ["control characters were dropped from \"content\""]);
+    assert_eq!(paths(lenient("{\"todos\": [{\"content\": \"A\0B\"}]}")), ["input"]);
+}
+
+fn any_json() -> impl Strategy<Value = serde_json::Value> {
+    let word = prop::sample::select(vec![
+        "todos",
+        "content",
+        "status",
+        "activeForm",
+        "active_form",
+        "id",
+        "priority",
+        "description",
+        "pending",
+        "done",
+        "in_progress",
+        "completed",
+        "high",
+        "[]",
+        "",
+        " ",
+        "\0",
+        "A",
+        "[{\"content\":\"A\"}]",
+    ]);
+    let leaf = prop_oneof![
+        Just(serde_json::Value::Null),
+        any::<bool>().prop_map(Into::into),
+        any::<i64>().prop_map(Into::into),
+        any::<f64>().prop_map(|n| serde_json::json!(n)),
+        word.clone().prop_map(Into::into),
+        any::<String>().prop_map(Into::into),
+    ];
+    leaf.prop_recursive(4, 64, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
+            prop::collection::vec((word.clone(), inner), 0..6).prop_map(|fields| {
+                serde_json::Value::Object(fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_json_is_either_a_plan_of_sound_tasks_or_problems(json in any_json(), wrapped in any::<bool>()) {
+        let json = if wrapped { serde_json::json!({"todos": [json]}) } else { json };
+        match lenient(&json.to_string()) {
+            Ok(plan) => for draft in plan.drafts {
+                prop_assert_eq!(one_line(&draft.content), (Cow::Borrowed(draft.content.as_str()), false));
+                prop_assert!(!draft.content.is_empty() && !draft.active_form.is_empty());
+            },
+            Err(problems) => prop_assert!(!problems.is_empty()),
+        }
+    }
+
+    #[test]
+    fn any_text_is_either_a_plan_or_problems(text in any::<String>()) {
+        prop_assert!(lenient(&text).map_or_else(|problems| !problems.is_empty(), |_| true));
+    }
+
+    #[test]
+    fn a_strict_reading_accepts_exactly_what_needs_no_notice(json in any_json(), content in "[A-C ]{0,3}") {
+        let task = serde_json::json!({"content": content, "status": "pending", "activeForm": "X"});
+        let json = serde_json::json!({"todos": [task, json]}).to_string();
+        let options = Options { strict: true, ..Options::default() };
+        let silent = lenient(&json).is_ok_and(|plan| plan.notices.is_empty());
+        prop_assert_eq!(read_text(&json, &options).is_ok(), silent);
+    }
+}
