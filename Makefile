@@ -25,6 +25,9 @@ LISP := $(filter-out $(AUTOLOADS),$(wildcard lisp/*.el))
 PREFIX ?=
 SITELISP ?= $(if $(PREFIX),$(PREFIX)/share/emacs/site-lisp/todo-write,$(HOME)/.emacs.d/site-lisp/todo-write)
 
+# Two installations by one package manager would lock each other out.
+.NOTPARALLEL:
+
 .PHONY: help
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -39,7 +42,7 @@ setup:
 # An Emacs may have the module loaded: it is replaced, not overwritten.
 .PHONY: module
 module: setup
-	@cargo build --release --quiet
+	@cargo build --release $(if $(wildcard $(TARGET)/release/$(LIBRARY)),--quiet)
 	@cmp -s $(TARGET)/release/$(LIBRARY) $(MODULE) || \
 	  { cp $(TARGET)/release/$(LIBRARY) $(MODULE).new && mv $(MODULE).new $(MODULE); }
 
@@ -54,7 +57,7 @@ $(AUTOLOADS): $(LISP) | module
 
 .PHONY: demo
 demo: build ## watch a scripted agent at work; SCRIPT=file, SESSION=file
-	@SCRIPT='$(SCRIPT)' SESSION='$(SESSION)' bin/demo
+	@bin/demo
 
 .PHONY: test
 test: setup-test build ## run all checks; VERBOSE=1 shows their output

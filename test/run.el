@@ -63,7 +63,7 @@
              (if (stringp reason) reason (format "%S" reason)))))
 
 (defun run-report (event &rest arguments)
-  "Print what ERT tells by EVENT and ARGUMENTS."
+  "Print EVENT of a run of tests, with its ARGUMENTS."
   (pcase (cons event arguments)
     (`(test-ended ,_ ,test ,result)
      (cond
