@@ -217,10 +217,10 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// A completed item that comes back open under another text is a new task.
+    /// A completed item that comes back unfinished under another text is a new task.
     fn is_restart(&self, old: usize, new: usize) -> bool {
         self.previous[old].status == Some(Status::Completed)
-            && self.current[new].status == Some(Status::Pending)
+            && self.current[new].status.is_some_and(Status::is_open)
     }
 
     /// Similar text, best pairs first.
