@@ -184,11 +184,17 @@ A row that is gone leaves its place to the one that followed it."
                                              (todo-write-view--header)
                                              (todo-write-view--footer) t))
     (when todo-write-view-thread
-      (seq-doseq (item (todo-write-items todo-write-view-thread))
-        (todo-write-view--enter (todo-write-view--row (plist-get item :id) item)))
-      (todo-write-view--enter-ghosts (todo-write-view--last-removed))))
+      (todo-write-view--enter-all)))
   (todo-write-view--note-count)
   (todo-write-view--set-timer))
+
+(defun todo-write-view--enter-all ()
+  "Enter a row for each item of the thread, and the ghosts."
+  ;; Thousands of rows would otherwise set off a collection every few rows.
+  (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
+    (seq-doseq (item (todo-write-items todo-write-view-thread))
+      (todo-write-view--enter (todo-write-view--row (plist-get item :id) item)))
+    (todo-write-view--enter-ghosts (todo-write-view--last-removed))))
 
 (defun todo-write-view--release-markers ()
   "Let go of the markers of all rows, which slow down every insertion.
@@ -358,9 +364,14 @@ Leave out those for whose node the function EXCEPT returns non-nil."
         (ewoc-invalidate todo-write-view--ewoc node)))))
 
 (defun todo-write-view--redraw-header ()
-  "Redraw what stands above and below the rows."
-  (ewoc-set-hf todo-write-view--ewoc (todo-write-view--header) (todo-write-view--footer))
-  (todo-write-view--note-count))
+  "Redraw what stands above and below the rows, if it has changed.
+Where faces differ, so do words."
+  (let ((old (ewoc-get-hf todo-write-view--ewoc))
+        (header (todo-write-view--header))
+        (footer (todo-write-view--footer)))
+    (unless (and (equal (car old) header) (equal (cdr old) footer))
+      (ewoc-set-hf todo-write-view--ewoc header footer)
+      (todo-write-view--note-count))))
 
 (defun todo-write-view--flash (changes)
   "Highlight the rows that were just redrawn, for a moment.
