@@ -32,5 +32,6 @@ pub mod report;
 pub mod revision;
 pub mod similarity;
 pub mod store;
+pub mod stream;
 pub mod text;
 pub mod thread;

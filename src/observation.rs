@@ -132,8 +132,9 @@ pub struct Details {
     pub trace_id: Option<String>,
     /// An item id.
     pub parent_id: Option<String>,
-    /// Where it differs from what follows from the list.
-    pub phase: Option<Phase>,
+    /// What the host states, which may be that there is no phase; the list tells where it
+    /// states nothing.
+    pub phase: Option<Option<Phase>>,
     /// Anything else.
     pub metadata: Map<String, Value>,
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::change::{Change, Kind, apply, diff};
+use crate::change::{Change, apply, diff};
 use crate::clock::{Clock, Millis, Times};
 use crate::error::Error;
 use crate::identity::{Seen, recognise};
@@ -17,9 +17,10 @@ use crate::input::{Plan, Problem};
 use crate::item::{Draft, Item, List, Status};
 use crate::journal::{Journal, Record};
 use crate::merge::{Merged, merge};
-use crate::observation::{Content, Details, Observation, Observations, Phase, Type};
+use crate::observation::{Observation, Observations, Type};
 use crate::report::{self, Accepted};
 use crate::revision::{Author, Revisions, Stamp};
+use crate::stream::Stream;
 
 /// What came of a write or an edit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -67,34 +68,6 @@ impl State {
     }
 }
 
-/// One change by the user; positions are 0-based.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Fields as in `Item`.
-pub enum Edit {
-    /// A new pending item, at the end unless told otherwise.
-    Add { content: String, position: Option<usize> },
-    /// Other words for an item; its activeForm follows.
-    Rename { id: String, content: String },
-    /// Another status.
-    Status { id: String, status: Status },
-    /// Another place.
-    Move { id: String, position: usize },
-    /// The item goes.
-    Delete { id: String },
-}
-
-impl Edit {
-    fn name(&self) -> &'static str {
-        match self {
-            Edit::Add { .. } => "add",
-            Edit::Rename { .. } => "rename",
-            Edit::Status { .. } => "status",
-            Edit::Move { .. } => "move",
-            Edit::Delete { .. } => "delete",
-        }
-    }
-}
-
 /// A thread and its history.
 #[derive(Debug, Default)]
 pub struct Thread {
@@ -111,6 +84,7 @@ pub struct Thread {
     paused: Option<String>,
     title: Option<String>,
     observations: Observations,
+    stream: Stream,
     history_limit: usize,
     journal: Option<Journal>,
     /// Set once the user was told that the journal cannot be written.
@@ -262,73 +236,6 @@ impl Thread {
         }
     }
 
-    /// Makes one change for the user.
-    ///
-    /// # Errors
-    /// [`Error::NoItem`].
-    pub fn edit(&mut self, edit: Edit, now: Millis) -> Result<Outcome, Error> {
-        let mut list = self.list().clone();
-        let mut next_id = self.next_id;
-        let operation = edit.name().to_owned();
-        match edit {
-            Edit::Add { content, position } => {
-                let draft = Draft {
-                    active_form: content.clone(),
-                    content,
-                    status: Status::Pending,
-                    priority: None,
-                    hint: None,
-                };
-                let place = position.unwrap_or(list.len()).min(list.len());
-                list.insert(place, Arc::new(draft.into_item(format!("t{next_id}"))));
-                next_id += 1;
-            }
-            Edit::Rename { id, content } => {
-                let item = self.item_mut(&mut list, &id)?;
-                // Without this, writing the same words again would count as an edit.
-                if item.content != content {
-                    item.active_form = content.clone();
-                    item.content = content;
-                }
-            }
-            Edit::Status { id, status } => self.item_mut(&mut list, &id)?.status = status,
-            Edit::Move { id, position } => {
-                let item = list.remove(self.place(&id)?);
-                list.insert(position.min(list.len()), item);
-            }
-            Edit::Delete { id } => drop(list.remove(self.place(&id)?)),
-        }
-        let stamp = Stamp { timestamp: now, author: Author::User, source: None, operation, restores: None };
-        Ok(self.answer_user(Proposal { list, stamp, next_id, known_to_agent: false }))
-    }
-
-    /// Brings back the list before the last change that is not undone yet.
-    ///
-    /// # Errors
-    /// [`Error::NothingToUndo`].
-    pub fn undo(&mut self, now: Millis) -> Result<Outcome, Error> {
-        let nothing = || Error::NothingToUndo { thread: self.key.clone() };
-        let (target, list) = (0..self.at)
-            .rev()
-            .map_while(|number| Some((number, self.revisions.list(number)?)))
-            .find(|(_, list)| list != self.list())
-            .ok_or_else(nothing)?;
-        let stamp = Stamp {
-            timestamp: now,
-            author: Author::User,
-            source: None,
-            operation: "undo".into(),
-            restores: Some(target),
-        };
-        Ok(self.answer_user(Proposal { list, stamp, next_id: self.next_id, known_to_agent: false }))
-    }
-
-    fn answer_user(&mut self, proposal: Proposal) -> Outcome {
-        let mut outcome = self.propose(proposal);
-        outcome.result = report::summary(self.list());
-        outcome
-    }
-
     /// Pauses with a reason, or resumes with none; says what went wrong with the journal.
     pub fn set_paused(&mut self, reason: Option<String>, now: Millis) -> Option<String> {
         if self.paused.is_some() == reason.is_some() {
@@ -345,59 +252,6 @@ impl Thread {
             None => self.clock.resume(self.revisions.current(), now),
         }
         self.paused = reason;
-    }
-
-    /// Records an event, and returns it.
-    pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
-        let observation = self.observation(kind, Content::Json(content.clone()), details, now);
-        let record = Record::Observation {
-            number: observation.number,
-            kind,
-            timestamp: now,
-            title: observation.title.clone(),
-            trace_id: observation.trace_id.clone(),
-            parent_id: observation.parent_id.clone(),
-            content,
-            metadata: observation.metadata.clone(),
-        };
-        // An event that cannot be saved is still an event: it waits with the records.
-        let _ = self.record(&record);
-        self.keep(observation.clone());
-        Arc::new(observation)
-    }
-
-    fn keep(&mut self, observation: Observation) {
-        if let (Type::Title, Content::Json(Value::String(title))) = (observation.kind, &observation.content) {
-            self.title = Some(title.clone());
-        }
-        self.observations.push(observation, self.history_limit);
-    }
-
-    /// An observation with the context that follows from the list.
-    fn observation(&self, kind: Type, content: Content, details: Details, now: Millis) -> Observation {
-        let phase = details.phase.unwrap_or_else(|| Phase::of(self.list()));
-        let mut metadata = Map::new();
-        metadata.insert("phase".into(), phase.as_str().into());
-        let step = match &details.parent_id {
-            Some(id) => self.list().iter().find(|item| item.id == *id),
-            None if phase == Phase::Execution => self.current(),
-            None => None,
-        };
-        if let Some(item) = step.filter(|_| phase == Phase::Execution) {
-            metadata.insert("stepId".into(), item.id.clone().into());
-            metadata.insert("stepDescription".into(), item.content.clone().into());
-        }
-        metadata.extend(details.metadata);
-        Observation {
-            number: self.observations.next_number(),
-            kind,
-            timestamp: now,
-            title: details.title.unwrap_or_else(|| kind.as_str().to_lowercase().replace('_', " ")),
-            trace_id: details.trace_id,
-            parent_id: details.parent_id.or_else(|| step.map(|item| item.id.clone())),
-            content,
-            metadata,
-        }
     }
 
     /// The item in progress, the first of several.
@@ -427,16 +281,6 @@ impl Thread {
         }
         let items: Vec<Option<Arc<Item>>> = items.into_iter().map(|item| item.cloned()).collect();
         drafts.into_iter().zip(items).map(|(draft, item)| settle(draft, item, next_id)).collect()
-    }
-
-    fn place(&self, id: &str) -> Result<usize, Error> {
-        let missing = || Error::NoItem { thread: self.key.clone(), id: id.to_owned() };
-        self.list().iter().position(|item| item.id == id).ok_or_else(missing)
-    }
-
-    fn item_mut<'l>(&self, list: &'l mut List, id: &str) -> Result<&'l mut Item, Error> {
-        let place = self.place(id)?;
-        Ok(Arc::make_mut(&mut list[place]))
     }
 
     /// Journals and commits a proposal; where nothing differs, no revision is made.
@@ -481,24 +325,7 @@ impl Thread {
             self.clock.pause(now);
         }
         self.revisions.push(list, changes.clone(), stamp);
-        let update = self.observation(Type::PlanUpdate, Content::Revision(number), Details::default(), now);
-        self.keep(update);
-        for change in changes {
-            self.observe_status(change, now);
-        }
-    }
-
-    fn observe_status(&mut self, change: Change<Arc<Item>>, now: Millis) {
-        let (Some(item), previous) = (change.item, change.previous_item.map(|item| item.status)) else {
-            return;
-        };
-        if change.kind == Kind::Added || previous == Some(item.status) {
-            return;
-        }
-        let details = Details { parent_id: Some(item.id.clone()), ..Details::default() };
-        let observation =
-            self.observation(Type::ItemStatusChange, Content::Status { item, previous }, details, now);
-        self.keep(observation);
+        self.observe_revision(number, changes, now);
     }
 
     /// Takes a journal that could not be had before, and writes down everything.
@@ -585,4 +412,10 @@ fn without_previous(change: Change<Arc<Item>>) -> Change<Arc<Item>> {
     Change { previous_item: None, previous_position: None, ..change }
 }
 
+mod edit;
+mod observing;
 mod replay;
+mod streaming;
+
+pub use edit::Edit;
+pub use streaming::Event;

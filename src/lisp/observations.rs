@@ -69,7 +69,7 @@ fn details(metadata: Value<'_>) -> Result<Details> {
             "trace-id" | "traceId" => details.trace_id = text,
             "parent-id" | "parentId" => details.parent_id = text,
             "phase" => {
-                details.phase = text.as_deref().and_then(Phase::parse);
+                details.phase = text.as_deref().and_then(Phase::parse).map(Some);
                 if details.phase.is_none() && !value.is_null() {
                     return Err(wrong("phase", metadata, "planning, execution or synthesis"));
                 }

@@ -1,6 +1,7 @@
 //! From Lisp objects to Rust data. Nothing in here trusts its argument.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 
 use emacs::{Env, ErrorKind, FromLisp, ModuleError, Result, Value};
 use serde_json::Number;
@@ -26,26 +27,38 @@ emacs::use_symbols! {
 /// Deeper than this nothing is read: it can only be under a key that no one looks at.
 const MAX_DEPTH: usize = 32;
 
+/// More values than this no list has. An object that holds itself twice has 2³² within the depth.
+const MAX_VALUES: usize = 2_000_000;
+
 /// Reads any Lisp object as what a JSON parser of Emacs would have made it from.
 ///
 /// Objects are hash tables, plists and alists with string, symbol or keyword keys; of a key that
 /// comes twice the first counts, as `plist-get` and `assoc' have it. Arrays are vectors and
 /// lists.
 pub fn raw(value: Value<'_>) -> Result<Raw<'static>> {
-    Reader { symbols_are_text: false }.read(value, 0)
+    Reader::new(false).read(value, 0)
 }
 
 /// The same, but symbols that are no JSON constants are read as their names.
 pub fn raw_with_symbols(value: Value<'_>) -> Result<Raw<'static>> {
-    Reader { symbols_are_text: true }.read(value, 0)
+    Reader::new(true).read(value, 0)
 }
 
 struct Reader {
     symbols_are_text: bool,
+    values_left: Cell<usize>,
 }
 
 impl Reader {
+    fn new(symbols_are_text: bool) -> Reader {
+        Reader { symbols_are_text, values_left: Cell::new(MAX_VALUES) }
+    }
+
     fn read(&self, value: Value<'_>, depth: usize) -> Result<Raw<'static>> {
+        let Some(left) = self.values_left.get().checked_sub(1) else {
+            return Ok(unreadable("an object too large, or one that holds itself"));
+        };
+        self.values_left.set(left);
         if depth > MAX_DEPTH {
             return Ok(unreadable("nesting deeper than 32 levels"));
         }

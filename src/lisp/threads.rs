@@ -339,7 +339,7 @@ fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 
 /// The key of the thread written last, or nil.
 #[defun]
-fn current<'e>(env: &'e Env) -> Result<Option<String>> {
+fn current(env: &Env) -> Result<Option<String>> {
     border(env, || Ok(with_world(|world| world.store().current().map(str::to_owned))))
 }
 

@@ -1,6 +1,7 @@
 //! A thread from the records of its journal.
 
 use super::*;
+use crate::observation::Content;
 
 /// More revisions missing than this are not filled in one by one.
 const GAP: u64 = 1_000;

@@ -1,0 +1,90 @@
+//! Lisp functions on streams.
+
+use emacs::{Env, IntoLisp, Result, Value, defun};
+use serde_json::Map;
+
+use super::read::{self, wrong};
+use super::write::{self, Plist};
+use super::{border, now, with_world};
+use crate::observation::Phase;
+use crate::stream::{Context, Kind, token_context as context_of};
+use crate::thread::Event;
+
+emacs::use_symbols! {
+    k_token_type => ":tokenType" k_phase => ":phase" k_step_id => ":stepId"
+    k_step_description => ":stepDescription" k_thread_id => ":threadId"
+    k_trace_id => ":traceId" k_session_id => ":sessionId" k_token_type_argument => ":token-type"
+}
+
+/// See `todo-write-token-context'.
+#[defun]
+fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let call_context = read::name("call context", call_context)?;
+        let (phase, token_type) = context_of(call_context.as_deref(), thinking.is_not_nil());
+        Plist::new(env)
+            .set(k_phase, phase.map(|phase| write::symbol(env, phase.as_str())).transpose()?)?
+            .set(k_token_type_argument, token_type)?
+            .finish()
+    })
+}
+
+/// Take a stream event of THREAD in.
+///
+/// The value is the time in milliseconds; where the context of the event is another than that
+/// of the event before, or with ANEW, a cons of the time and the context, a plist.
+#[defun]
+#[allow(clippy::too_many_arguments)] // What a stream event has.
+fn stream<'e>(
+    env: &'e Env,
+    thread: Value<'e>,
+    kind: Value<'e>,
+    data: Value<'e>,
+    thinking: Value<'e>,
+    call_context: Value<'e>,
+    trace_id: Value<'e>,
+    session_id: Value<'e>,
+    anew: Value<'e>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let name = read::name("type", kind)?;
+        let Some(kind) = name.as_deref().and_then(Kind::parse) else {
+            return Err(wrong("type", kind, "TOKEN, METADATA, ERROR or END"));
+        };
+        let data = match kind {
+            Kind::Token => Some(read::Text::read("data", data)?.0),
+            _ => None,
+        };
+        let call_context = read::name("call-context", call_context)?;
+        let (trace_id, session_id) =
+            (read::name("trace-id", trace_id)?, read::name("session-id", session_id)?);
+        let event = Event {
+            kind,
+            data: data.as_deref().unwrap_or_default(),
+            thinking: thinking.is_not_nil(),
+            call_context: call_context.as_deref(),
+            trace_id: trace_id.as_deref(),
+            session_id: session_id.as_deref(),
+        };
+        let (anew, time) = (anew.is_not_nil(), now());
+        let context =
+            with_world(|world| world.store().open(&key, Map::new(), time).stream(event, anew, time));
+        match context {
+            None => (time as i64).into_lisp(env),
+            Some(context) => env.cons(time as i64, to_lisp(env, &context)?),
+        }
+    })
+}
+
+fn to_lisp<'e>(env: &'e Env, context: &Context) -> Result<Value<'e>> {
+    Plist::new(env)
+        .set_some(k_token_type, context.token_type)?
+        .set_some(k_phase, context.phase.map(Phase::as_str))?
+        .set_some(k_step_id, context.step_id.as_deref())?
+        .set_some(k_step_description, context.step_description.as_deref())?
+        .set(k_thread_id, &context.thread_id)?
+        .set_some(k_trace_id, context.trace_id.as_deref())?
+        .set_some(k_session_id, context.session_id.as_deref())?
+        .finish()
+}

@@ -1,0 +1,110 @@
+//! The user's edits of a thread's list.
+
+use super::*;
+
+/// One change by the user; positions are 0-based.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs)] // Fields as in `Item`.
+pub enum Edit {
+    /// A new pending item, at the end unless told otherwise.
+    Add { content: String, position: Option<usize> },
+    /// Other words for an item; its activeForm follows.
+    Rename { id: String, content: String },
+    /// Another status.
+    Status { id: String, status: Status },
+    /// Another place.
+    Move { id: String, position: usize },
+    /// The item goes.
+    Delete { id: String },
+}
+
+impl Edit {
+    fn name(&self) -> &'static str {
+        match self {
+            Edit::Add { .. } => "add",
+            Edit::Rename { .. } => "rename",
+            Edit::Status { .. } => "status",
+            Edit::Move { .. } => "move",
+            Edit::Delete { .. } => "delete",
+        }
+    }
+}
+
+impl Thread {
+    /// Makes one change for the user.
+    ///
+    /// # Errors
+    /// [`Error::NoItem`].
+    pub fn edit(&mut self, edit: Edit, now: Millis) -> Result<Outcome, Error> {
+        let mut list = self.list().clone();
+        let mut next_id = self.next_id;
+        let operation = edit.name().to_owned();
+        match edit {
+            Edit::Add { content, position } => {
+                let draft = Draft {
+                    active_form: content.clone(),
+                    content,
+                    status: Status::Pending,
+                    priority: None,
+                    hint: None,
+                };
+                let place = position.unwrap_or(list.len()).min(list.len());
+                list.insert(place, Arc::new(draft.into_item(format!("t{next_id}"))));
+                next_id += 1;
+            }
+            Edit::Rename { id, content } => {
+                let item = self.item_mut(&mut list, &id)?;
+                // Without this, writing the same words again would count as an edit.
+                if item.content != content {
+                    item.active_form = content.clone();
+                    item.content = content;
+                }
+            }
+            Edit::Status { id, status } => self.item_mut(&mut list, &id)?.status = status,
+            Edit::Move { id, position } => {
+                let item = list.remove(self.place(&id)?);
+                list.insert(position.min(list.len()), item);
+            }
+            Edit::Delete { id } => drop(list.remove(self.place(&id)?)),
+        }
+        let stamp = Stamp { timestamp: now, author: Author::User, source: None, operation, restores: None };
+        Ok(self.answer_user(Proposal { list, stamp, next_id, known_to_agent: false }))
+    }
+
+    /// Brings back the list before the last change that is not undone yet.
+    ///
+    /// # Errors
+    /// [`Error::NothingToUndo`].
+    pub fn undo(&mut self, now: Millis) -> Result<Outcome, Error> {
+        let nothing = || Error::NothingToUndo { thread: self.key.clone() };
+        let (target, list) = (0..self.at)
+            .rev()
+            .map_while(|number| Some((number, self.revisions.list(number)?)))
+            .find(|(_, list)| list != self.list())
+            .ok_or_else(nothing)?;
+        let stamp = Stamp {
+            timestamp: now,
+            author: Author::User,
+            source: None,
+            operation: "undo".into(),
+            restores: Some(target),
+        };
+        Ok(self.answer_user(Proposal { list, stamp, next_id: self.next_id, known_to_agent: false }))
+    }
+
+    fn answer_user(&mut self, proposal: Proposal) -> Outcome {
+        let mut outcome = self.propose(proposal);
+        outcome.result = report::summary(self.list());
+        outcome
+    }
+
+    fn place(&self, id: &str) -> Result<usize, Error> {
+        let missing = || Error::NoItem { thread: self.key.clone(), id: id.to_owned() };
+        self.list().iter().position(|item| item.id == id).ok_or_else(missing)
+    }
+
+    fn item_mut<'l>(&self, list: &'l mut List, id: &str) -> Result<&'l mut Item, Error> {
+        let place = self.place(id)?;
+        Ok(Arc::make_mut(&mut list[place]))
+    }
+}

@@ -1,0 +1,82 @@
+//! What a thread records of itself and of its host.
+
+use super::*;
+use crate::change::Kind;
+use crate::observation::{Content, Details, Phase};
+
+impl Thread {
+    /// Records an event, and returns it.
+    pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
+        let observation = self.observation(kind, Content::Json(content.clone()), details, now);
+        let record = Record::Observation {
+            number: observation.number,
+            kind,
+            timestamp: now,
+            title: observation.title.clone(),
+            trace_id: observation.trace_id.clone(),
+            parent_id: observation.parent_id.clone(),
+            content,
+            metadata: observation.metadata.clone(),
+        };
+        // An event that cannot be saved is still an event: it waits with the records.
+        let _ = self.record(&record);
+        self.keep(observation.clone());
+        Arc::new(observation)
+    }
+
+    pub(super) fn keep(&mut self, observation: Observation) {
+        if let (Type::Title, Content::Json(Value::String(title))) = (observation.kind, &observation.content) {
+            self.title = Some(title.clone());
+        }
+        self.observations.push(observation, self.history_limit);
+    }
+
+    /// An observation with the context that follows from the list.
+    fn observation(&self, kind: Type, content: Content, details: Details, now: Millis) -> Observation {
+        let phase = details.phase.unwrap_or_else(|| Some(Phase::of(self.list())));
+        let mut metadata = Map::new();
+        metadata.extend(phase.map(|phase| ("phase".to_owned(), phase.as_str().into())));
+        let step = match &details.parent_id {
+            Some(id) => self.list().iter().find(|item| item.id == *id),
+            None if phase == Some(Phase::Execution) => self.current(),
+            None => None,
+        };
+        if let Some(item) = step.filter(|_| phase == Some(Phase::Execution)) {
+            metadata.insert("stepId".into(), item.id.clone().into());
+            metadata.insert("stepDescription".into(), item.content.clone().into());
+        }
+        metadata.extend(details.metadata);
+        Observation {
+            number: self.observations.next_number(),
+            kind,
+            timestamp: now,
+            title: details.title.unwrap_or_else(|| kind.as_str().to_lowercase().replace('_', " ")),
+            trace_id: details.trace_id,
+            parent_id: details.parent_id.or_else(|| step.map(|item| item.id.clone())),
+            content,
+            metadata,
+        }
+    }
+
+    /// Records what follows from a revision that was just made.
+    pub(super) fn observe_revision(&mut self, number: u64, changes: Vec<Change<Arc<Item>>>, now: Millis) {
+        let update = self.observation(Type::PlanUpdate, Content::Revision(number), Details::default(), now);
+        self.keep(update);
+        for change in changes {
+            self.observe_status(change, now);
+        }
+    }
+
+    fn observe_status(&mut self, change: Change<Arc<Item>>, now: Millis) {
+        let (Some(item), previous) = (change.item, change.previous_item.map(|item| item.status)) else {
+            return;
+        };
+        if change.kind == Kind::Added || previous == Some(item.status) {
+            return;
+        }
+        let details = Details { parent_id: Some(item.id.clone()), ..Details::default() };
+        let observation =
+            self.observation(Type::ItemStatusChange, Content::Status { item, previous }, details, now);
+        self.keep(observation);
+    }
+}
