@@ -72,9 +72,9 @@ fn is_timestamp(key: &str) -> bool {
 pub fn compare(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Vec<Change<Loose>>, Error> {
     let (previous, current) = (read("previous", previous)?, read("current", current)?);
     let by_id = has_ids(&previous) && has_ids(&current);
-    let previous = keyed(previous, "previous")?;
+    let previous = keyed(previous);
     if by_id {
-        return Ok(diff(&previous, &keyed(current, "current")?));
+        return Ok(diff(&previous, &keyed(current)));
     }
     let old: Vec<Seen<'_>> = previous.iter().map(|entry| seen(&entry.fields)).collect();
     let new: Vec<Seen<'_>> = current.iter().map(seen).collect();
@@ -97,7 +97,7 @@ pub fn compare(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Vec<Change<Loose
 /// # Errors
 /// [`Error::Argument`] for what is no list or no changes, [`Error::DuplicateId`].
 pub fn change(list: &Raw<'_>, changes: &Raw<'_>) -> Result<Vec<Loose>, Error> {
-    let list = keyed(read("list", list)?, "list")?;
+    let list = keyed(read("list", list)?);
     let changes = changes.get("changes").unwrap_or(changes);
     let changes: Vec<Change<Map<String, Value>>> = match changes {
         Raw::Null => Vec::new(),
@@ -121,6 +121,7 @@ pub fn change(list: &Raw<'_>, changes: &Raw<'_>) -> Result<Vec<Loose>, Error> {
     Ok(apply(&list, &changes))
 }
 
+/// The fields of each entry; no id comes twice, whether all entries have one or only some.
 fn read(what: &'static str, raw: &Raw<'_>) -> Result<Vec<Map<String, Value>>, Error> {
     let Raw::List(entries) = raw else {
         return match raw {
@@ -128,13 +129,18 @@ fn read(what: &'static str, raw: &Raw<'_>) -> Result<Vec<Map<String, Value>>, Er
             other => Err(wrong(what, other, "a list of items".into())),
         };
     };
-    entries
+    let list: Vec<Map<String, Value>> = entries
         .iter()
         .map(|entry| match (entry, entry.to_json()) {
             (Raw::Object(_), Value::Object(fields)) => Ok(fields),
             _ => Err(wrong(what, entry, "items that are objects".into())),
         })
-        .collect()
+        .collect::<Result<_, _>>()?;
+    let mut seen = HashSet::new();
+    match list.iter().filter_map(id).find(|id| !seen.insert(id.clone())) {
+        Some(id) => Err(Error::DuplicateId { which: what, id: id.into_owned() }),
+        None => Ok(list),
+    }
 }
 
 fn wrong(what: &'static str, raw: &Raw<'_>, expected: String) -> Error {
@@ -154,18 +160,14 @@ fn has_ids(list: &[Map<String, Value>]) -> bool {
 }
 
 /// Entries under their ids, or under `t1`, `t2`, … where not all have one.
-fn keyed(list: Vec<Map<String, Value>>, which: &'static str) -> Result<Vec<Loose>, Error> {
+fn keyed(list: Vec<Map<String, Value>>) -> Vec<Loose> {
     let by_id = has_ids(&list);
-    let mut seen = HashSet::new();
     list.into_iter()
         .enumerate()
         .map(|(place, fields)| {
             let key =
                 id(&fields).filter(|_| by_id).map_or_else(|| format!("t{}", place + 1), Cow::into_owned);
-            if !seen.insert(key.clone()) {
-                return Err(Error::DuplicateId { which, id: key });
-            }
-            Ok(Loose { key, fields: Arc::new(fields) })
+            Loose { key, fields: Arc::new(fields) }
         })
         .collect()
 }
