@@ -1,0 +1,218 @@
+//! What differs between two lists: kinds, fields, positions, the fewest moves, the wire form.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{Completed, InProgress, Pending, item};
+use serde_json::json;
+use todo_write::change::{Change, Kind, apply, diff, fold};
+use todo_write::item::{Item, Priority};
+
+type Changes = Vec<Change<Arc<Item>>>;
+
+/// A list with one pending item for each letter, under the letter as its id.
+fn letters(letters: &str) -> Vec<Arc<Item>> {
+    letters.chars().map(|c| item(&c.to_string(), &format!("Task {c}"), Pending)).collect()
+}
+
+fn with(item: &Arc<Item>, change: impl FnOnce(&mut Item)) -> Arc<Item> {
+    let mut changed = item.as_ref().clone();
+    change(&mut changed);
+    Arc::new(changed)
+}
+
+/// `kind id position<-previous`, as far as they are there.
+fn summary(changes: &Changes) -> Vec<String> {
+    let place = |position: Option<usize>| position.map_or(String::new(), |position| position.to_string());
+    changes
+        .iter()
+        .map(|c| {
+            let (to, from) = (place(c.position), place(c.previous_position));
+            format!("{} {} {to}<-{from}", c.kind.as_str(), c.item_id)
+        })
+        .collect()
+}
+
+#[test]
+fn positions_and_order_are_those_of_the_new_list_with_removals_last() {
+    let cases: [(&str, &str, &[&str]); 11] = [
+        ("", "", &[]),
+        ("abc", "abc", &[]),
+        ("", "ab", &["added a 0<-", "added b 1<-"]),
+        ("ab", "", &["removed a <-0", "removed b <-1"]),
+        ("ab", "cd", &["added c 0<-", "added d 1<-", "removed a <-0", "removed b <-1"]),
+        ("abc", "ac", &["removed b <-1"]),
+        ("ac", "abc", &["added b 1<-"]),
+        ("abc", "bca", &["reordered a 2<-0"]),
+        ("abc", "cab", &["reordered c 0<-2"]),
+        ("abcd", "dxab", &["reordered d 0<-3", "added x 1<-", "removed c <-2"]),
+        ("abcde", "xyabcde", &["added x 0<-", "added y 1<-"]),
+    ];
+    for (previous, current, expected) in cases {
+        let changes = diff(&letters(previous), &letters(current));
+        assert_eq!(summary(&changes), expected, "{previous} → {current}");
+    }
+}
+
+#[test]
+fn the_kind_follows_from_the_fields_that_differ() {
+    let old = item("t1", "Read", Pending);
+    type Make = fn(&mut Item);
+    let cases: [(Make, Option<Kind>, &[&str]); 9] = [
+        (|_| (), None, &[]),
+        (|i| i.hint = Some("x".into()), None, &[]),
+        (|i| i.status = Completed, Some(Kind::StatusChanged), &[]),
+        (|i| i.content = "Write".into(), Some(Kind::Modified), &["content"]),
+        (|i| i.active_form = "Writing".into(), Some(Kind::Modified), &["activeForm"]),
+        (|i| i.priority = Some(Priority::Low), Some(Kind::Modified), &["priority"]),
+        (
+            |i| (i.status, i.content) = (InProgress, "Write".into()),
+            Some(Kind::Modified),
+            &["content", "status"],
+        ),
+        (
+            |i| (i.status, i.priority) = (InProgress, Some(Priority::High)),
+            Some(Kind::Modified),
+            &["status", "priority"],
+        ),
+        (
+            |i| (i.content, i.active_form) = ("Write".into(), "Writing".into()),
+            Some(Kind::Modified),
+            &["content", "activeForm"],
+        ),
+    ];
+    for (place, (make, kind, fields)) in cases.into_iter().enumerate() {
+        let new = with(&old, make);
+        let changes = diff(std::slice::from_ref(&old), std::slice::from_ref(&new));
+        assert_eq!(changes.first().map(|change| change.kind), kind, "case {place}");
+        assert!(changes.len() <= 1, "case {place}");
+        for change in changes {
+            assert_eq!(change.fields, fields, "case {place}");
+            assert_eq!((change.item.as_ref(), change.previous_item.as_ref()), (Some(&new), Some(&old)));
+        }
+    }
+}
+
+#[test]
+fn a_move_stands_beside_the_other_change_of_the_same_item() {
+    let old = letters("abcd");
+    let mut new = letters("dabc");
+    new[0] = with(&new[0], |item| item.status = Completed);
+    assert_eq!(summary(&diff(&old, &new)), ["status_changed d 0<-", "reordered d 0<-3"]);
+    new[0] = with(&new[0], |item| item.content = "Other".into());
+    assert_eq!(summary(&diff(&old, &new)), ["modified d 0<-", "reordered d 0<-3"]);
+}
+
+#[test]
+fn insertions_and_removals_alone_move_nothing() {
+    let changes = diff(&letters("abcdefgh"), &letters("xbcyzfhw"));
+    assert!(changes.iter().all(|change| change.kind != Kind::Reordered), "{:?}", summary(&changes));
+}
+
+/// Length of a longest increasing subsequence, by trying every subset.
+fn longest_increasing(sequence: &[usize]) -> usize {
+    (0..1u32 << sequence.len())
+        .filter_map(|set| {
+            let chosen: Vec<usize> =
+                (0..sequence.len()).filter(|n| set & (1 << n) != 0).map(|n| sequence[n]).collect();
+            chosen.is_sorted().then_some(chosen.len())
+        })
+        .max()
+        .unwrap_or(0)
+}
+
+fn permutations(items: &[char]) -> Vec<String> {
+    if items.is_empty() {
+        return vec![String::new()];
+    }
+    let mut all = Vec::new();
+    for (place, first) in items.iter().enumerate() {
+        let rest: Vec<char> =
+            items.iter().enumerate().filter(|(n, _)| *n != place).map(|(_, c)| *c).collect();
+        all.extend(permutations(&rest).into_iter().map(|tail| format!("{first}{tail}")));
+    }
+    all
+}
+
+#[test]
+fn moves_are_the_fewest_for_every_order_of_a_small_list() {
+    // `y` and `z` are gone, `u` and `v` new: positions shift, which must not count as moves.
+    let old = "ayabcdefz".replacen('a', "", 1);
+    let old = letters(&old);
+    let place = |c: char| old.iter().position(|item| item.id == c.to_string());
+    for order in permutations(&['a', 'b', 'c', 'd', 'e', 'u']) {
+        let changes = diff(&old, &letters(&format!("v{order}")));
+        let moves = changes.iter().filter(|change| change.kind == Kind::Reordered).count();
+        let kept: Vec<usize> = order.chars().filter_map(place).collect();
+        assert_eq!(moves, kept.len() - longest_increasing(&kept), "{order}");
+    }
+}
+
+#[test]
+fn each_kind_has_the_wire_form_with_its_own_keys_and_no_others() {
+    let old = vec![
+        item("t1", "Status", Pending),
+        item("t2", "Text", Pending),
+        item("t3", "Gone", Completed),
+        item("t4", "Back", Pending),
+        item("t5", "First", Pending),
+    ];
+    let first = |item: &mut Item| item.priority = Some(Priority::High);
+    let new = vec![
+        item("t5", "First", Pending),
+        with(&old[0], |item| item.status = InProgress),
+        with(&old[1], |item| item.content = "Words".into()),
+        old[3].clone(),
+        with(&item("t6", "New", Pending), first),
+    ];
+    let entry = |content: &str, id: &str, status: &str, form: &str| json!({"id": id, "content": content, "status": status, "activeForm": form});
+    let mut added = entry("New", "t6", "pending", "On: New");
+    added["priority"] = json!("high");
+    assert_eq!(
+        serde_json::to_value(diff(&old, &new)).unwrap(),
+        json!([
+            {"type": "reordered", "itemId": "t5", "position": 0, "previousPosition": 4},
+            {
+                "type": "status_changed", "itemId": "t1", "position": 1,
+                "item": entry("Status", "t1", "in_progress", "On: Status"),
+                "previousItem": entry("Status", "t1", "pending", "On: Status"),
+            },
+            {
+                "type": "modified", "itemId": "t2", "position": 2, "fields": ["content"],
+                "item": entry("Words", "t2", "pending", "On: Text"),
+                "previousItem": entry("Text", "t2", "pending", "On: Text"),
+            },
+            {"type": "added", "itemId": "t6", "position": 4, "item": added},
+            {
+                "type": "removed", "itemId": "t3", "previousPosition": 2,
+                "previousItem": entry("Gone", "t3", "completed", "On: Gone"),
+            },
+        ])
+    );
+}
+
+#[test]
+fn the_wire_form_reads_back_as_the_same_changes() {
+    let changes = diff(&letters("abcdef"), &letters("fxcab"));
+    let text = serde_json::to_string(&changes).unwrap();
+    assert_eq!(serde_json::from_str::<Changes>(&text).unwrap(), changes);
+}
+
+#[test]
+fn folding_forgets_what_came_and_went() {
+    let lists = ["ab", "abx", "xab", "ba", "ab"].map(letters);
+    let chain: Vec<Changes> = lists.windows(2).map(|pair| diff(&pair[0], &pair[1])).collect();
+    assert!(chain.iter().all(|changes| !changes.is_empty()));
+    assert_eq!(fold(&lists[0], &chain), []);
+}
+
+#[test]
+fn changes_that_do_not_fit_the_list_lose_no_item_that_they_carry() {
+    let changes = diff(&letters("abcd"), &letters("daxb"));
+    // The moved and the removed item are gone already; the new one still comes.
+    assert_eq!(common::ids(&apply(&letters("ab"), &changes)), ["a", "b", "x"]);
+    let renamed = diff(&letters("a"), &[item("a", "Other", Pending)]);
+    assert_eq!(common::contents(&apply(&[], &renamed)), ["Other"]);
+}

@@ -1,0 +1,81 @@
+//! Items, drafts, threads and folders for the tests.
+// No test uses all of it.
+#![allow(dead_code, unused_imports, clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use todo_write::input::Plan;
+use todo_write::item::{Draft, Item, Status};
+use todo_write::thread::{Outcome, Thread};
+
+pub use todo_write::item::Status::{Completed, InProgress, Pending};
+
+/// An item whose activeForm follows from its content.
+pub fn item(id: &str, content: &str, status: Status) -> Arc<Item> {
+    Arc::new(draft(content, status).into_item(id.to_owned()))
+}
+
+pub fn draft(content: &str, status: Status) -> Draft {
+    Draft {
+        content: content.into(),
+        status,
+        active_form: format!("On: {content}"),
+        priority: None,
+        hint: None,
+    }
+}
+
+pub fn plan(tasks: &[(&str, Status)]) -> Plan {
+    let drafts = tasks.iter().map(|(content, status)| draft(content, *status)).collect();
+    Plan { drafts, notices: Vec::new() }
+}
+
+pub fn thread() -> Thread {
+    Thread::new("a thread", serde_json::Map::new(), None, 10_000)
+}
+
+pub fn write(thread: &mut Thread, tasks: &[(&str, Status)], now: u64) -> Outcome {
+    let outcome = thread.write(plan(tasks), None, false, now);
+    assert!(outcome.ok, "{outcome:?}");
+    outcome
+}
+
+pub fn contents(list: &[Arc<Item>]) -> Vec<&str> {
+    list.iter().map(|item| item.content.as_str()).collect()
+}
+
+pub fn ids(list: &[Arc<Item>]) -> Vec<&str> {
+    list.iter().map(|item| item.id.as_str()).collect()
+}
+
+/// What the tests of this machine must not skip under CI.
+pub fn skip(why: &str) {
+    assert!(std::env::var("CI").as_deref() != Ok("true"), "skipped under CI: {why}");
+    eprintln!("skipped: {why}");
+}
+
+/// A folder of a test's own, gone with the value.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A path where nothing is yet.
+    pub fn new() -> Folder {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Folder(path)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}

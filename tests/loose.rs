@@ -1,0 +1,337 @@
+//! The pure diff of any two lists, with the edge cases and tests of the change tracking design.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod common;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use todo_write::change::{Change, Entry, Kind};
+use todo_write::error::Error;
+use todo_write::loose::{Loose, change, compare};
+use todo_write::raw::Raw;
+
+fn compared(previous: &Value, current: &Value) -> Result<Vec<Change<Loose>>, Error> {
+    let (previous, current) = (previous.to_string(), current.to_string());
+    compare(&Raw::parse(&previous).unwrap(), &Raw::parse(&current).unwrap())
+}
+
+fn diff(previous: &Value, current: &Value) -> Vec<Change<Loose>> {
+    compared(previous, current).unwrap()
+}
+
+fn wire(changes: &[Change<Loose>]) -> Value {
+    let object = |entry: &Option<Loose>| entry.as_ref().map(|entry| entry.fields().clone());
+    let plain: Vec<Change<serde_json::Map<String, Value>>> = changes
+        .iter()
+        .map(|c| Change {
+            kind: c.kind,
+            item_id: c.item_id.clone(),
+            item: object(&c.item),
+            previous_item: object(&c.previous_item),
+            fields: c.fields.clone(),
+            position: c.position,
+            previous_position: c.previous_position,
+        })
+        .collect();
+    serde_json::to_value(plain).unwrap()
+}
+
+fn applied(list: &Value, changes: &Value) -> Result<Value, Error> {
+    let (list, changes) = (list.to_string(), changes.to_string());
+    let list = change(&Raw::parse(&list).unwrap(), &Raw::parse(&changes).unwrap())?;
+    Ok(list.iter().map(|entry| Value::Object(entry.fields().clone())).collect())
+}
+
+fn kinds(changes: &[Change<Loose>]) -> Vec<(&str, &str)> {
+    changes.iter().map(|c| (c.kind.as_str(), c.item_id.as_str())).collect()
+}
+
+fn task(id: &str, description: &str) -> Value {
+    json!({"id": id, "description": description, "status": "pending"})
+}
+
+#[test]
+fn each_edge_case_of_the_design_comes_out_as_settled() {
+    let one = || task("1", "Task 1");
+    let two = || task("2", "Task 2");
+    let with = |mut task: Value, key: &str, value: Value| {
+        task[key] = value;
+        task
+    };
+    let started = with(one(), "status", json!("in_progress"));
+    let depends = with(two(), "dependencies", json!(["1"]));
+    let stamped = with(with(one(), "updatedTimestamp", json!(2)), "createdTimestamp", json!(1));
+    let cases: [(&str, Value, Value, &[(&str, &str)]); 12] = [
+        ("no previous state", Value::Null, json!([one(), two()]), &[("added", "1"), ("added", "2")]),
+        ("empty previous state", json!([]), json!([one()]), &[("added", "1")]),
+        ("no current state", json!([one(), two()]), Value::Null, &[("removed", "1"), ("removed", "2")]),
+        ("empty current state", json!([one()]), json!([]), &[("removed", "1")]),
+        ("no state at all", Value::Null, Value::Null, &[]),
+        ("status only", json!([one()]), json!([started]), &[("status_changed", "1")]),
+        (
+            "same id, other content",
+            json!([one()]),
+            json!([task("1", "Task 1 Updated")]),
+            &[("modified", "1")],
+        ),
+        (
+            "a moved item",
+            json!([one(), two(), task("3", "C")]),
+            json!([two(), task("3", "C"), one()]),
+            &[("reordered", "1")],
+        ),
+        ("a dependency on a removed item", json!([one(), depends]), json!([depends]), &[("removed", "1")]),
+        ("timestamps only", json!([one()]), json!([stamped]), &[]),
+        (
+            "mixed changes",
+            json!([one(), two(), task("3", "Task 3")]),
+            json!([one(), task("2", "Task 2 Updated"), task("4", "Task 4")]),
+            &[("modified", "2"), ("added", "4"), ("removed", "3")],
+        ),
+        (
+            "an id used again for another task",
+            json!([one()]),
+            json!([task("1", "Wash up")]),
+            &[("modified", "1")],
+        ),
+    ];
+    for (name, previous, current, expected) in cases {
+        assert_eq!(kinds(&diff(&previous, &current)), expected, "{name}");
+    }
+}
+
+#[test]
+fn an_id_that_went_and_came_back_was_removed_and_then_added() {
+    let (full, empty) = (json!([task("1", "Task 1")]), json!([]));
+    assert_eq!(kinds(&diff(&full, &empty)), [("removed", "1")]);
+    assert_eq!(kinds(&diff(&empty, &full)), [("added", "1")]);
+}
+
+#[test]
+fn a_modification_carries_both_states_and_its_field() {
+    let changes = diff(&json!([task("1", "Task 1")]), &json!([task("1", "Task 1 Updated")]));
+    assert_eq!(
+        wire(&changes),
+        json!([{
+            "type": "modified", "itemId": "1", "position": 0, "fields": ["description"],
+            "item": task("1", "Task 1 Updated"), "previousItem": task("1", "Task 1"),
+        }])
+    );
+}
+
+#[test]
+fn one_task_of_a_thousand_and_a_new_one_are_two_changes() {
+    let previous: Vec<Value> = (0..1_000).map(|n| task(&format!("id-{n}"), &format!("Task {n}"))).collect();
+    let mut current = previous.clone();
+    current[500]["description"] = json!("Modified task");
+    current.push(task("id-1000", "New task"));
+    assert_eq!(
+        kinds(&diff(&json!(previous), &json!(current))),
+        [("modified", "id-500"), ("added", "id-1000")]
+    );
+}
+
+#[test]
+fn ids_are_the_identity_whatever_they_look_like() {
+    for (a, b) in [("1", "2"), ("todo-1", "todo-2"), ("", " "), ("日本", "😀")] {
+        let changes = diff(&json!([task(a, "Same"), task(b, "Same")]), &json!([task(b, "Same")]));
+        assert_eq!(kinds(&changes), [("removed", a)]);
+    }
+    let numbers = diff(&json!([{"id": 1, "content": "A"}]), &json!([{"id": 2, "content": "A"}]));
+    assert_eq!(kinds(&numbers), [("added", "2"), ("removed", "1")]);
+}
+
+#[test]
+fn without_ids_the_texts_decide() {
+    let cases = [
+        (json!([{"content": "Read the code"}]), json!([{"content": "Read the code"}]), vec![]),
+        (json!([{"content": "Read the code"}]), json!([{"content": "Buy milk"}]), vec!["added", "removed"]),
+        (
+            json!([{"content": "Read the code", "status": "pending"}]),
+            json!([{"content": "Read the code", "status": "completed"}]),
+            vec!["status_changed"],
+        ),
+        (
+            json!([{"content": "A task"}, {"content": "A task"}]),
+            json!([{"content": "A task"}]),
+            vec!["removed"],
+        ),
+        (
+            json!([{"description": "Parse input"}, {"description": "Draw rows"}, {"description": "Ship it"}]),
+            json!([{"description": "Ship it"}, {"description": "Parse input"}, {"description": "Draw rows"}]),
+            vec!["reordered"],
+        ),
+        // One item without an id is enough.
+        (
+            json!([task("1", "Read the code")]),
+            json!([{"description": "Read the code", "status": "pending"}]),
+            vec![],
+        ),
+    ];
+    for (previous, current, expected) in cases {
+        let changes = diff(&previous, &current);
+        let kinds: Vec<&str> = changes.iter().map(|change| change.kind.as_str()).collect();
+        assert_eq!(kinds, expected, "{previous} → {current}");
+    }
+}
+
+#[test]
+fn a_new_item_without_an_id_never_gets_the_key_of_an_old_one() {
+    let previous = json!([task("t2", "Read the code"), task("t3", "Ship it")]);
+    let current =
+        json!([{"description": "Buy milk"}, {"description": "Read the code"}, {"description": "Sing"}]);
+    let changes = diff(&previous, &current);
+    let added: Vec<&str> =
+        changes.iter().filter(|c| c.kind == Kind::Added).map(|c| c.item_id.as_str()).collect();
+    assert_eq!(added.len(), 2);
+    assert!(added[0] != added[1] && !added.contains(&"t2") && !added.contains(&"t3"), "{added:?}");
+}
+
+#[test]
+fn an_id_that_comes_twice_is_refused_before_anything_is_computed() {
+    let (sound, no_ids) = (json!([task("1", "A")]), json!([{"content": "A"}]));
+    let twice = json!([task("x", "A"), task("y", "B"), task("x", "C")]);
+    let number = json!([{"id": 7}, {"id": "7"}]);
+    let partly = json!([task("x", "A"), {"content": "B"}, task("x", "C")]);
+    for (list, id) in [(&twice, "x"), (&number, "7"), (&partly, "x")] {
+        for other in [&sound, &no_ids, &Value::Null, &json!([])] {
+            for (result, place) in [(compared(list, other), "previous"), (compared(other, list), "current")] {
+                match result {
+                    Err(Error::DuplicateId { which, id: twice }) => {
+                        assert_eq!((which, twice.as_str()), (place, id))
+                    }
+                    other => panic!("{list}: {other:?}"),
+                }
+            }
+        }
+        assert!(matches!(applied(list, &json!([])), Err(Error::DuplicateId { .. })), "{list}");
+    }
+}
+
+#[test]
+fn what_is_no_list_of_objects_is_an_error_that_names_the_argument() {
+    let sound = json!([task("1", "A")]);
+    for wrong in [json!({}), json!("list"), json!(3), json!(true), json!([1]), json!([null]), json!([[]])] {
+        for (result, place) in [(compared(&wrong, &sound), "previous"), (compared(&sound, &wrong), "current")]
+        {
+            assert!(
+                matches!(&result, Err(Error::Argument { what, .. }) if *what == place),
+                "{wrong}: {result:?}"
+            );
+        }
+        assert!(matches!(applied(&wrong, &json!([])), Err(Error::Argument { .. })), "{wrong}");
+    }
+    for wrong in [
+        json!([{"type": "exploded", "itemId": "1"}]),
+        json!([{"type": "added"}]),
+        json!("changes"),
+        json!([1]),
+    ] {
+        assert!(matches!(applied(&sound, &wrong), Err(Error::Argument { what: "changes", .. })), "{wrong}");
+    }
+}
+
+#[test]
+fn further_fields_are_compared_deeply_and_named() {
+    let with = |extra: Value| {
+        let mut task = task("1", "A");
+        task.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        json!([task])
+    };
+    let cases: [(Value, Value, &[&str]); 9] = [
+        (json!({"dependencies": ["2"]}), json!({"dependencies": ["2"]}), &[]),
+        (json!({"dependencies": ["2"]}), json!({"dependencies": ["2", "3"]}), &["dependencies"]),
+        (json!({"dependencies": ["2", "3"]}), json!({"dependencies": ["3", "2"]}), &["dependencies"]),
+        (json!({"result": {"a": {"b": [1]}}}), json!({"result": {"a": {"b": [2]}}}), &["result"]),
+        (json!({"result": {"a": 1, "b": 2}}), json!({"result": {"b": 2, "a": 1}}), &[]),
+        (json!({}), json!({"toolCalls": []}), &["toolCalls"]),
+        (json!({"thoughts": "x"}), json!({}), &["thoughts"]),
+        (json!({"thoughts": null}), json!({}), &[]),
+        (json!({"z": 1, "priority": "low"}), json!({"z": 2, "priority": "high"}), &["priority", "z"]),
+    ];
+    for (old, new, expected) in cases {
+        let changes = diff(&with(old.clone()), &with(new.clone()));
+        let mut fields: Vec<&str> = changes.iter().flat_map(|c| c.fields.iter().map(AsRef::as_ref)).collect();
+        fields.sort_unstable();
+        assert_eq!(fields, expected, "{old} → {new}");
+        assert!(changes.iter().all(|change| change.kind == Kind::Modified), "{old} → {new}");
+    }
+}
+
+#[test]
+fn timestamps_are_left_out_beside_other_changes_too() {
+    for key in
+        ["createdTimestamp", "updatedTimestamp", "timestamp", "createdAt", "updatedAt", "updated_timestamp"]
+    {
+        let (mut old, mut new) = (task("1", "A"), task("1", "B"));
+        (old[key], new[key]) = (json!(1), json!(2));
+        assert_eq!(diff(&json!([old]), &json!([new]))[0].fields, ["description"], "{key}");
+        new["description"] = json!("A");
+        new["status"] = json!("completed");
+        assert_eq!(kinds(&diff(&json!([old]), &json!([new]))), [("status_changed", "1")], "{key}");
+    }
+}
+
+#[test]
+fn changes_are_taken_as_an_array_or_under_their_key_or_not_at_all() {
+    let (previous, current) = (json!([task("1", "A"), task("2", "B")]), json!([task("2", "C")]));
+    let changes = wire(&diff(&previous, &current));
+    let whole = json!({"timestamp": 1, "changes": changes, "added": []});
+    assert_eq!(applied(&previous, &changes).unwrap(), current);
+    assert_eq!(applied(&previous, &whole).unwrap(), current);
+    assert_eq!(applied(&previous, &Value::Null).unwrap(), previous);
+}
+
+/// Entries that share few texts, statuses and further fields.
+fn entries(ids: bool) -> impl Strategy<Value = Value> {
+    let entry = (0..40u8, 0..6u8, 0..3usize, prop::option::of(0..3u8));
+    prop::collection::vec(entry, 0..40).prop_map(move |entries| {
+        let mut seen = std::collections::HashSet::new();
+        entries
+            .into_iter()
+            .filter(|(id, ..)| !ids || seen.insert(*id))
+            .map(|(id, text, status, extra)| {
+                let status = ["pending", "in_progress", "completed"][status];
+                let mut entry = json!({"content": format!("Do the work {text}"), "status": status});
+                if ids {
+                    entry["id"] = json!(id.to_string());
+                }
+                if let Some(extra) = extra {
+                    entry["result"] = json!({"deep": [extra]});
+                }
+                entry
+            })
+            .collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn changes_by_id_lead_from_one_list_to_the_other(a in entries(true), b in entries(true)) {
+        prop_assert_eq!(applied(&a, &wire(&diff(&a, &b))).unwrap(), b);
+    }
+
+    #[test]
+    fn changes_without_ids_lead_from_one_list_to_the_other(a in entries(false), b in entries(false)) {
+        prop_assert_eq!(applied(&a, &wire(&diff(&a, &b))).unwrap(), b);
+    }
+
+    #[test]
+    fn a_list_does_not_differ_from_itself(a in entries(true), b in entries(false)) {
+        prop_assert_eq!(wire(&diff(&a, &a)), json!([]));
+        prop_assert_eq!(wire(&diff(&b, &b)), json!([]));
+    }
+
+    #[test]
+    fn keys_stay_unique_with_ids_on_one_side_only(a in entries(true), b in entries(false)) {
+        let changes = diff(&a, &b);
+        let mut added: Vec<&str> =
+            changes.iter().filter(|c| c.kind == Kind::Added).filter_map(|c| Some(c.item.as_ref()?.id())).collect();
+        let count = added.len();
+        added.sort_unstable();
+        added.dedup();
+        prop_assert_eq!(added.len(), count);
+    }
+}
