@@ -64,7 +64,7 @@ test: setup-test build ## run all checks; VERBOSE=1 shows their output
 	@bin/test
 
 .PHONY: test-rust
-test-rust: build ## run the Rust tests
+test-rust: setup ## run the Rust tests
 	@bin/test rust
 
 .PHONY: test-lisp
