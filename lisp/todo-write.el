@@ -37,112 +37,13 @@
 
 ;;; Code:
 
-(require 'project)
-(eval-when-compile (require 'cl-lib))
-
-;;; Options
-
-(defgroup todo-write nil
-  "The task lists of coding agents."
-  :group 'tools
-  :prefix "todo-write-"
-  :link '(url-link "https://github.com/todo-write/todo-write"))
-
-(defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
-  "Folder of the journals, or nil to keep lists in memory only.
-Each thread has a file of its own there, readable by you alone."
-  :type '(choice directory (const :tag "Memory only" nil)))
-
-(defcustom todo-write-durability 'process
-  "When a change counts as saved.
-`process': handed to the system, which survives a crash of Emacs.
-`disk': on the disk, which survives a power cut and takes longer."
-  :type '(choice (const process) (const disk)))
-
-(defcustom todo-write-max-items 1000
-  "Most tasks a list may have; longer ones are refused."
-  :type 'natnum)
-
-(defcustom todo-write-max-length 2000
-  "Most characters a task's text may have; longer ones are refused."
-  :type 'natnum)
-
-(defcustom todo-write-strict nil
-  "Non-nil refuses what would otherwise be repaired with a notice."
-  :type 'boolean)
-
-(defcustom todo-write-several-in-progress nil
-  "What to do with a list that has more than one task in progress.
-nil accepts it with a notice, `allow' silently, `refuse' not at all."
-  :type '(choice (const :tag "Accept with a notice" nil)
-                 (const :tag "Accept silently" allow)
-                 (const :tag "Refuse" refuse)))
-
-(defcustom todo-write-keep-completed nil
-  "Non-nil keeps completed tasks completed, whatever the agent sends."
-  :type 'boolean)
-
-(defcustom todo-write-history-limit 1000
-  "Observations of a thread kept in memory; the journal keeps all."
-  :type 'natnum)
-
-(defcustom todo-write-journal-days 90
-  "Days after which the journal of a thread is deleted, or nil for never."
-  :type '(choice natnum (const :tag "Never" nil)))
-
-(defcustom todo-write-journal-count 500
-  "Journals kept at most, the newest ones, or nil for any number."
-  :type '(choice natnum (const :tag "Any number" nil)))
-
-(defvar todo-write-change-functions nil
-  "Abnormal hook, run after each accepted write or edit that changed a list.
-Each function is called with THREAD and OUTCOME; see `todo-write'.
-A function that signals is reported and stops no other.")
-
-(defvar todo-write-state-functions nil
-  "Abnormal hook, run after a thread was paused or resumed.
-Each function is called with THREAD and its new state, a symbol; see
-`todo-write-state'.")
-
-;;; Errors
-
-(define-error 'todo-write-error "Todo-write")
-(define-error 'todo-write-input-error "Todo-write, wrong argument" 'todo-write-error)
-(define-error 'todo-write-journal-error "Todo-write, journal" 'todo-write-error)
-(define-error 'todo-write-panic "Todo-write, bug" 'todo-write-error)
-
-;;; The module
-
-(defconst todo-write-version "0.1.0"
-  "Version of this package.  The module must have the same.")
-
-(defvar todo-write-dyn--version)
-
-(defun todo-write--load-module ()
-  "Load the module, or signal `todo-write-error' saying what to do."
-  (unless (featurep 'todo-write-dyn)
-    (unless (and (fboundp 'module-load) (bound-and-true-p module-file-suffix))
-      (signal 'todo-write-error '("this Emacs is built without module support")))
-    (condition-case err
-        (require 'todo-write-dyn)
-      (error
-       (signal 'todo-write-error
-               (list (format "cannot load the module todo-write-dyn (%s); \
-run `make build' in the todo-write folder"
-                             (error-message-string err)))))))
-  (let ((version (bound-and-true-p todo-write-dyn--version)))
-    (unless (equal version todo-write-version)
-      (signal 'todo-write-error
-              (list (format "the module is version %s, the Lisp files are %s; \
-run `make build' in the todo-write folder and restart Emacs"
-                            (or version "unknown") todo-write-version))))))
-
-(todo-write--load-module)
+(require 'cl-lib)
+(require 'todo-write-core)
+(require 'todo-write-events)
 
 (declare-function todo-write-dyn--about "ext:todo-write-dyn")
 (declare-function todo-write-dyn--apply-changes "ext:todo-write-dyn")
 (declare-function todo-write-dyn--changes-between "ext:todo-write-dyn")
-(declare-function todo-write-dyn--configure "ext:todo-write-dyn")
 (declare-function todo-write-dyn--current "ext:todo-write-dyn")
 (declare-function todo-write-dyn--diff "ext:todo-write-dyn")
 (declare-function todo-write-dyn--edit "ext:todo-write-dyn")
@@ -152,59 +53,16 @@ run `make build' in the todo-write folder and restart Emacs"
 (declare-function todo-write-dyn--kept "ext:todo-write-dyn")
 (declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
 (declare-function todo-write-dyn--loaded-p "ext:todo-write-dyn")
-(declare-function todo-write-dyn--observations "ext:todo-write-dyn")
-(declare-function todo-write-dyn--observe "ext:todo-write-dyn")
-(declare-function todo-write-dyn--open "ext:todo-write-dyn")
 (declare-function todo-write-dyn--pause "ext:todo-write-dyn")
 (declare-function todo-write-dyn--previous-id "ext:todo-write-dyn")
 (declare-function todo-write-dyn--prune "ext:todo-write-dyn")
 (declare-function todo-write-dyn--revisions "ext:todo-write-dyn")
 (declare-function todo-write-dyn--state "ext:todo-write-dyn")
 (declare-function todo-write-dyn--summary "ext:todo-write-dyn")
-(declare-function todo-write-dyn--take-observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--times "ext:todo-write-dyn")
 (declare-function todo-write-dyn--to-json "ext:todo-write-dyn")
 (declare-function todo-write-dyn--undo "ext:todo-write-dyn")
-(declare-function todo-write-dyn--warnings "ext:todo-write-dyn")
 (declare-function todo-write-dyn--write "ext:todo-write-dyn")
-
-(defun todo-write--hash-table-fields (table)
-  "Return the pairs of TABLE as an alist; the module reads objects by it."
-  (let (fields)
-    (maphash (lambda (key value) (push (cons key value) fields)) table)
-    (nreverse fields)))
-
-(defvar todo-write--configured nil
-  "The values of the options that the module goes by now.")
-
-(defun todo-write--configure ()
-  "Tell the module the options, if they changed since the last call."
-  (let ((options (list todo-write-directory todo-write-durability
-                       todo-write-history-limit todo-write-max-items
-                       todo-write-max-length todo-write-strict
-                       todo-write-several-in-progress
-                       todo-write-keep-completed)))
-    (unless (equal options todo-write--configured)
-      (apply #'todo-write-dyn--configure
-             (and todo-write-directory (expand-file-name todo-write-directory))
-             (cdr options))
-      (let ((first (not todo-write--configured)))
-        (setq todo-write--configured options)
-        (when first (todo-write-prune))))))
-
-(defun todo-write--open (thread)
-  "Make the module ready for THREAD: loaded, restored or new."
-  (todo-write--configure)
-  (unless (todo-write-dyn--loaded-p thread)
-    (todo-write-dyn--open thread (list :project (todo-write--project)))
-    (dolist (warning (todo-write-dyn--warnings))
-      (display-warning 'todo-write warning))))
-
-(defun todo-write--project ()
-  "Return the root of the project at hand, or the folder at hand."
-  (let ((project (project-current)))
-    (expand-file-name
-     (if project (car (project-roots project)) default-directory))))
 
 ;;; Writing and editing
 
@@ -488,116 +346,6 @@ Without THREAD, load the newest one of the current project."
       (user-error "There is no thread yet; an agent begins one with todo_write"))
     (completing-read prompt threads nil t nil nil
                      (or (todo-write-current-thread) (car threads)))))
-
-;;; Observations
-
-(defvar todo-write--subscribers nil
-  "List of subscribers, each a vector [FUNCTION FILTER FAILURES].")
-
-(defconst todo-write--most-failures 3
-  "A subscriber that fails so many times in a row is removed.")
-
-(defun todo-write-subscribe (function &rest filter)
-  "Call FUNCTION with each event that FILTER lets through; return a handle.
-An event is an observation or a stream event, a plist.  FILTER is a
-plist; what it does not name lets everything through:
-  :kind        `observation' or `stream'
-  :thread      key of a thread
-  :type        such as \"PLAN_UPDATE\" or \"TOKEN\"
-  :phase       `planning', `execution' or `synthesis'
-  :token-type  such as \"EXECUTION_LLM_THINKING\"
-  :step        id of an item
-A FUNCTION that signals is reported; it is removed after three failures
-in a row, and never stops the others.  Signal `todo-write-input-error'
-for an unknown key."
-  (unless (functionp function)
-    (signal 'todo-write-input-error
-            (list (format "subscriber: received %S, expected a function" function))))
-  (cl-loop for (key) on filter by #'cddr
-           unless (memq key '(:kind :thread :type :phase :token-type :step))
-           do (signal 'todo-write-input-error
-                      (list (format "filter: unknown key %S" key))))
-  (let ((subscriber (vector function filter 0)))
-    (setq todo-write--subscribers
-          (append todo-write--subscribers (list subscriber)))
-    subscriber))
-
-(defun todo-write-unsubscribe (handle)
-  "End the subscription HANDLE, which `todo-write-subscribe' returned."
-  (setq todo-write--subscribers (delq handle todo-write--subscribers)))
-
-(defun todo-write--admits-p (filter kind event)
-  "Return non-nil if FILTER lets through EVENT, which is of KIND."
-  (let ((metadata (plist-get event :metadata)))
-    (cl-flet ((same (key value)
-                (or (not (plist-get filter key))
-                    (equal (format "%s" (plist-get filter key))
-                           (format "%s" value)))))
-      (and (same :kind kind)
-           (same :thread (plist-get event :threadId))
-           (same :type (plist-get event :type))
-           (same :phase (or (plist-get event :phase) (plist-get metadata :phase)))
-           (same :token-type (or (plist-get event :tokenType)
-                                 (plist-get metadata :tokenType)))
-           (same :step (or (plist-get event :stepId)
-                           (plist-get event :parentId)))))))
-
-(defun todo-write--emit (kind event)
-  "Give EVENT, which is of KIND, to the subscribers that want it."
-  (dolist (subscriber todo-write--subscribers)
-    (when (todo-write--admits-p (aref subscriber 1) kind event)
-      (condition-case-unless-debug err
-          (progn (funcall (aref subscriber 0) event)
-                 (aset subscriber 2 0))
-        (error (todo-write--count-failure subscriber err))))))
-
-(defun todo-write--count-failure (subscriber err)
-  "Count that SUBSCRIBER signalled ERR; say so once, remove it in the end."
-  (let ((failures (aset subscriber 2 (1+ (aref subscriber 2)))))
-    (when (= failures 1)
-      (display-warning 'todo-write
-                       (format-message "Subscriber %S failed: %s"
-                                       (aref subscriber 0)
-                                       (error-message-string err))))
-    (when (>= failures todo-write--most-failures)
-      (todo-write-unsubscribe subscriber)
-      (display-warning 'todo-write
-                       (format-message "Subscriber %S is removed after %d failures"
-                                       (aref subscriber 0) failures)))))
-
-(defun todo-write--deliver (thread)
-  "Give the new observations of THREAD to the subscribers."
-  (when todo-write--subscribers
-    (seq-doseq (observation (todo-write-dyn--take-observations thread))
-      (todo-write--emit 'observation observation))))
-
-(defun todo-write-observe (thread type content &rest metadata)
-  "Record that something happened in THREAD, and return the observation.
-TYPE is a string such as \"INTENT\" or \"TOOL_CALL\"; the manual lists
-them.  CONTENT is a string, or any plist or vector of JSON values.
-METADATA is a plist; :title, :trace-id, :parent-id (an item id) and
-:phase have places of their own in the observation, the rest is kept as
-metadata.  The phase and the item in progress follow from the list
-where they are not given.
-
-The value is a plist :id :type :threadId :traceId :parentId :timestamp
-:title :content :metadata.  Signal `todo-write-input-error' for an
-unknown TYPE or phase."
-  (todo-write--open thread)
-  (prog1 (todo-write-dyn--observe thread type content metadata)
-    (todo-write--deliver thread)))
-
-(defun todo-write-observations (thread &rest filter)
-  "Return recorded observations of THREAD as a vector, newest last.
-FILTER is a plist with keys as in `todo-write-subscribe', of which
-:kind and :thread mean nothing here, and :limit, the most to return.
-Memory holds the newest `todo-write-history-limit' of a thread."
-  (todo-write--configure)
-  (let (wanted)
-    (cl-loop for (key value) on filter by #'cddr
-             unless (memq key '(:kind :thread))
-             do (setq wanted (plist-put wanted key value)))
-    (todo-write-dyn--observations thread wanted)))
 
 (provide 'todo-write)
 ;;; todo-write.el ends here

@@ -122,7 +122,12 @@ impl Store {
         self.threads.insert(key.to_owned(), thread);
     }
 
-    /// Keys of the threads in memory.
+    /// Whether a thread is in memory.
+    pub fn is_loaded(&self, key: &str) -> bool {
+        self.threads.contains_key(key)
+    }
+
+    /// The threads in memory.
     pub fn loaded(&self) -> impl Iterator<Item = &Thread> {
         self.threads.values()
     }

@@ -42,7 +42,7 @@ fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
 fn loaded_p<'e>(env: &'e Env, thread: Value<'e>) -> Result<bool> {
     border(env, || {
         let key = read::thread(thread)?;
-        Ok(with_world(|world| world.store().loaded().any(|thread| thread.key() == key)))
+        Ok(with_world(|world| world.store().is_loaded(&key)))
     })
 }
 

@@ -1,0 +1,162 @@
+;;; todo-write-core.el --- Options and module of todo-write  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The user options, the errors, and the module in Rust that does the
+;; work: loading it, and telling it the options.  Nothing here is to be
+;; called by users; see todo-write.el.
+
+;;; Code:
+
+(require 'project)
+
+;;; Options
+
+(defgroup todo-write nil
+  "The task lists of coding agents."
+  :group 'tools
+  :prefix "todo-write-"
+  :link '(url-link "https://github.com/todo-write/todo-write"))
+
+(defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
+  "Folder of the journals, or nil to keep lists in memory only.
+Each thread has a file of its own there, readable by you alone."
+  :type '(choice directory (const :tag "Memory only" nil)))
+
+(defcustom todo-write-durability 'process
+  "When a change counts as saved.
+`process': handed to the system, which survives a crash of Emacs.
+`disk': on the disk, which survives a power cut and takes longer."
+  :type '(choice (const process) (const disk)))
+
+(defcustom todo-write-max-items 1000
+  "Most tasks a list may have; longer ones are refused."
+  :type 'natnum)
+
+(defcustom todo-write-max-length 2000
+  "Most characters a task's text may have; longer ones are refused."
+  :type 'natnum)
+
+(defcustom todo-write-strict nil
+  "Non-nil refuses what would otherwise be repaired with a notice."
+  :type 'boolean)
+
+(defcustom todo-write-several-in-progress nil
+  "What to do with a list that has more than one task in progress.
+nil accepts it with a notice, `allow' silently, `refuse' not at all."
+  :type '(choice (const :tag "Accept with a notice" nil)
+                 (const :tag "Accept silently" allow)
+                 (const :tag "Refuse" refuse)))
+
+(defcustom todo-write-keep-completed nil
+  "Non-nil keeps completed tasks completed, whatever the agent sends."
+  :type 'boolean)
+
+(defcustom todo-write-history-limit 1000
+  "Observations of a thread kept in memory; the journal keeps all."
+  :type 'natnum)
+
+(defcustom todo-write-journal-days 90
+  "Days after which the journal of a thread is deleted, or nil for never."
+  :type '(choice natnum (const :tag "Never" nil)))
+
+(defcustom todo-write-journal-count 500
+  "Journals kept at most, the newest ones, or nil for any number."
+  :type '(choice natnum (const :tag "Any number" nil)))
+
+(defvar todo-write-change-functions nil
+  "Abnormal hook, run after each accepted write or edit that changed a list.
+Each function is called with THREAD and OUTCOME; see `todo-write'.
+A function that signals is reported and stops no other.")
+
+(defvar todo-write-state-functions nil
+  "Abnormal hook, run after a thread was paused or resumed.
+Each function is called with THREAD and its new state, a symbol; see
+`todo-write-state'.")
+
+;;; Errors
+
+(define-error 'todo-write-error "Todo-write")
+(define-error 'todo-write-input-error "Todo-write, wrong argument" 'todo-write-error)
+(define-error 'todo-write-journal-error "Todo-write, journal" 'todo-write-error)
+(define-error 'todo-write-panic "Todo-write, bug" 'todo-write-error)
+
+;;; The module
+
+(defconst todo-write-version "0.1.0"
+  "Version of this package.  The module must have the same.")
+
+(defvar todo-write-dyn--version)
+
+(defun todo-write--load-module ()
+  "Load the module, or signal `todo-write-error' saying what to do."
+  (unless (featurep 'todo-write-dyn)
+    (unless (and (fboundp 'module-load) (bound-and-true-p module-file-suffix))
+      (signal 'todo-write-error '("this Emacs is built without module support")))
+    (condition-case err
+        (require 'todo-write-dyn)
+      (error
+       (signal 'todo-write-error
+               (list (format "cannot load the module todo-write-dyn (%s); \
+run `make build' in the todo-write folder"
+                             (error-message-string err)))))))
+  (let ((version (bound-and-true-p todo-write-dyn--version)))
+    (unless (equal version todo-write-version)
+      (signal 'todo-write-error
+              (list (format "the module is version %s, the Lisp files are %s; \
+run `make build' in the todo-write folder and restart Emacs"
+                            (or version "unknown") todo-write-version))))))
+
+(todo-write--load-module)
+
+(declare-function todo-write-dyn--configure "ext:todo-write-dyn")
+(declare-function todo-write-dyn--loaded-p "ext:todo-write-dyn")
+(declare-function todo-write-dyn--open "ext:todo-write-dyn")
+(declare-function todo-write-dyn--prune "ext:todo-write-dyn")
+(declare-function todo-write-dyn--warnings "ext:todo-write-dyn")
+
+(defun todo-write--hash-table-fields (table)
+  "Return the pairs of TABLE as an alist; the module reads objects by it."
+  (let (fields)
+    (maphash (lambda (key value) (push (cons key value) fields)) table)
+    (nreverse fields)))
+
+(defvar todo-write--configured nil
+  "The values of the options that the module goes by now.")
+
+(defun todo-write--configure ()
+  "Tell the module the options, if they changed since the last call."
+  (let ((options (list todo-write-directory todo-write-durability
+                       todo-write-history-limit todo-write-max-items
+                       todo-write-max-length todo-write-strict
+                       todo-write-several-in-progress
+                       todo-write-keep-completed)))
+    (unless (equal options todo-write--configured)
+      (apply #'todo-write-dyn--configure
+             (and todo-write-directory (expand-file-name todo-write-directory))
+             (cdr options))
+      (unless todo-write--configured
+        ;; Once in a session, and before any journal is read.
+        (todo-write-dyn--prune todo-write-journal-days
+                               todo-write-journal-count))
+      (setq todo-write--configured options))))
+
+(defun todo-write--open (thread)
+  "Make the module ready for THREAD: loaded, restored or new."
+  (todo-write--configure)
+  (unless (todo-write-dyn--loaded-p thread)
+    (todo-write-dyn--open thread (list :project (todo-write--project)))
+    (dolist (warning (todo-write-dyn--warnings))
+      (display-warning 'todo-write warning))))
+
+(defun todo-write--project ()
+  "Return the root of the project at hand, or the folder at hand."
+  (let ((project (project-current)))
+    (expand-file-name
+     (if project (project-root project) default-directory))))
+
+(provide 'todo-write-core)
+;;; todo-write-core.el ends here

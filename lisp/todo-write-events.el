@@ -1,0 +1,205 @@
+;;; todo-write-events.el --- Observations and streams of agents  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What happens in a thread, as events: observations, which are recorded,
+;; and stream events, which are only passed on.  Subscribe to either with
+;; `todo-write-subscribe'; look back with `todo-write-observations'.
+
+;;; Code:
+
+(require 'todo-write-core)
+(require 'cl-lib)
+
+(declare-function todo-write-dyn--observations "ext:todo-write-dyn")
+(declare-function todo-write-dyn--observe "ext:todo-write-dyn")
+(declare-function todo-write-dyn--stream "ext:todo-write-dyn")
+(declare-function todo-write-dyn--take-observations "ext:todo-write-dyn")
+(declare-function todo-write-dyn--token-context "ext:todo-write-dyn")
+
+;;; Observations
+
+(cl-defstruct (todo-write--subscriber (:constructor todo-write--make-subscriber))
+  "One who hears events.
+KIND is `observation', `stream' or nil for both; FILTER an alist of event
+keys and the strings they must have; FAILURES how often FUNCTION signalled
+in a row."
+  function kind filter (failures 0))
+
+(defvar todo-write--subscribers nil
+  "List of `todo-write--subscriber' structures.")
+
+(defconst todo-write--most-failures 3
+  "A subscriber that fails so many times in a row is removed.")
+
+(defun todo-write-subscribe (function &rest filter)
+  "Call FUNCTION with each event that FILTER lets through; return a handle.
+An event is an observation or a stream event, a plist; see
+`todo-write-observe' and `todo-write-stream'.  FILTER is a plist; what
+it does not name lets everything through:
+  :kind        `observation' or `stream'
+  :thread      key of a thread
+  :type        such as \"PLAN_UPDATE\" or \"TOKEN\"
+  :phase       `planning', `execution' or `synthesis'
+  :token-type  such as \"EXECUTION_LLM_THINKING\"
+  :step        id of an item
+Values are strings or symbols.  A FUNCTION that signals is reported; it
+is removed after three failures in a row, and never stops the others.
+Signal `todo-write-input-error' if FUNCTION is none, and for an unknown
+key."
+  (unless (functionp function)
+    (signal 'todo-write-input-error
+            (list (format "subscriber: received %S, expected a function" function))))
+  (let ((subscriber (todo-write--make-subscriber
+                     :function function :kind (plist-get filter :kind)
+                     :filter (todo-write--compile-filter filter))))
+    (setq todo-write--subscribers
+          (append todo-write--subscribers (list subscriber)))
+    subscriber))
+
+(defun todo-write-unsubscribe (handle)
+  "End the subscription HANDLE, which `todo-write-subscribe' returned."
+  (setq todo-write--subscribers (remq handle todo-write--subscribers)))
+
+(defun todo-write--compile-filter (filter)
+  "Return FILTER, a plist, as an alist of keys and strings, without :kind."
+  (cl-loop for (key value) on filter by #'cddr
+           unless (memq key '(:kind :thread :type :phase :token-type :step))
+           do (signal 'todo-write-input-error
+                      (list (format "filter: unknown key %S" key)))
+           when (and value (not (eq key :kind)))
+           collect (cons key (format "%s" value))))
+
+(defun todo-write--event-value (event key)
+  "Return what EVENT has for the filter KEY."
+  (let ((metadata (plist-get event :metadata)))
+    (pcase key
+      (:thread (plist-get event :threadId))
+      (:type (plist-get event :type))
+      (:phase (or (plist-get event :phase) (plist-get metadata :phase)))
+      (:token-type (or (plist-get event :tokenType)
+                       (plist-get metadata :tokenType)))
+      (:step (or (plist-get event :stepId) (plist-get event :parentId))))))
+
+(defun todo-write--admits-p (subscriber kind event)
+  "Return non-nil if SUBSCRIBER wants EVENT, which is of KIND."
+  (and (memq (todo-write--subscriber-kind subscriber) (list nil kind))
+       (cl-loop for (key . value) in (todo-write--subscriber-filter subscriber)
+                always (equal value (todo-write--event-value event key)))))
+
+(defun todo-write--emit (kind event)
+  "Give EVENT, which is of KIND, to the subscribers that want it."
+  (dolist (subscriber todo-write--subscribers)
+    ;; An earlier one may have ended the subscription of a later one.
+    (when (and (memq subscriber todo-write--subscribers)
+               (todo-write--admits-p subscriber kind event))
+      (condition-case-unless-debug err
+          (progn (funcall (todo-write--subscriber-function subscriber) event)
+                 (setf (todo-write--subscriber-failures subscriber) 0))
+        (error (todo-write--count-failure subscriber err))))))
+
+(defun todo-write--count-failure (subscriber err)
+  "Count that SUBSCRIBER signalled ERR; say so once, remove it in the end."
+  (let ((failures (cl-incf (todo-write--subscriber-failures subscriber)))
+        (function (todo-write--subscriber-function subscriber)))
+    (when (= failures 1)
+      (display-warning 'todo-write
+                       (format-message "Subscriber %S failed: %s"
+                                       function (error-message-string err))))
+    (when (>= failures todo-write--most-failures)
+      (todo-write-unsubscribe subscriber)
+      (display-warning 'todo-write
+                       (format-message "Subscriber %S is removed after %d failures"
+                                       function failures)))))
+
+(defun todo-write--deliver (thread)
+  "Give the new observations of THREAD to the subscribers."
+  (when todo-write--subscribers
+    (seq-doseq (observation (todo-write-dyn--take-observations thread))
+      (todo-write--emit 'observation observation))))
+
+(defun todo-write-observe (thread type content &rest metadata)
+  "Record that something happened in THREAD, and return the observation.
+TYPE is a string such as \"INTENT\" or \"TOOL_CALL\"; the manual lists
+them.  CONTENT is a string, or any plist or vector of JSON values.
+METADATA is a plist; :title, :trace-id, :parent-id (an item id) and
+:phase have places of their own in the observation, the rest is kept as
+metadata.  The phase and the item in progress follow from the list
+where they are not given.
+
+The value is a plist :id :type :threadId :traceId :parentId :timestamp
+:title :content :metadata.  Signal `todo-write-input-error' for an
+unknown TYPE or phase."
+  (todo-write--open thread)
+  (prog1 (todo-write-dyn--observe thread type content metadata)
+    (todo-write--deliver thread)))
+
+(defun todo-write-observations (thread &rest filter)
+  "Return recorded observations of THREAD as a vector, newest last.
+FILTER is a plist with keys as in `todo-write-subscribe', of which
+:kind and :thread mean nothing here, and :limit, the most to return.
+Memory holds the newest `todo-write-history-limit' of a thread."
+  (todo-write--configure)
+  (let (wanted)
+    (cl-loop for (key value) on filter by #'cddr
+             unless (memq key '(:kind :thread))
+             do (setq wanted (plist-put wanted key value)))
+    (todo-write-dyn--observations thread wanted)))
+
+;;; Streams
+
+(defun todo-write-token-context (call-context thinking)
+  "Return the phase and the type of tokens in CALL-CONTEXT, as a plist.
+CALL-CONTEXT is \"PLANNING_THOUGHTS\", \"EXECUTION_THOUGHTS\" or
+\"SYNTHESIS_THOUGHTS\"; anything else, nil and the older names
+included, has no phase.  THINKING tells thoughts from response.
+
+  :phase       `planning', `execution', `synthesis' or nil
+  :token-type  such as \"PLANNING_LLM_THINKING\", or \"LLM_THINKING\""
+  (todo-write-dyn--token-context call-context thinking))
+
+(defvar todo-write--stream-contexts (make-hash-table :test #'equal)
+  "What the last stream event of each thread had besides type, data and time.
+It is the end of the event's plist.")
+
+(defun todo-write-stream (thread &rest event)
+  "Pass on EVENT of a stream of THREAD; return it completed.
+EVENT is a plist:
+  :type          \"TOKEN\", \"METADATA\", \"ERROR\" or \"END\"
+  :data          the text of a token; any data of the others
+  :thinking      non-nil for thoughts
+  :call-context  see `todo-write-token-context'; without it the phase
+                 follows from the list
+  :trace-id, :session-id  strings, if the host has them
+The value is what subscribers get, a plist :type :data :timestamp (in
+milliseconds) :tokenType :phase :stepId :stepDescription (in execution)
+:threadId :traceId :sessionId, all strings but the time and the data.
+
+Thoughts are joined: where they end, one THOUGHTS observation is
+recorded.  Signal `todo-write-input-error' for an unknown type, and for
+a token that is no string."
+  (let* ((type (plist-get event :type))
+         (data (plist-get event :data))
+         (context (gethash thread todo-write--stream-contexts))
+         (time (progn
+                 ;; With a context, the thread was open at the last token.
+                 (if context (todo-write--configure) (todo-write--open thread))
+                 (todo-write-dyn--stream
+                  thread type data (plist-get event :thinking)
+                  (plist-get event :call-context) (plist-get event :trace-id)
+                  (plist-get event :session-id) (not context)))))
+    (when (consp time)
+      (setq context (puthash thread (cdr time) todo-write--stream-contexts)
+            time (car time))
+      ;; A block of thoughts can only have ended where the context changed,
+      ;; or where the stream did.
+      (todo-write--deliver thread))
+    (let ((event (cl-list* :type type :data data :timestamp time context)))
+      (todo-write--emit 'stream event)
+      event)))
+
+(provide 'todo-write-events)
+;;; todo-write-events.el ends here
