@@ -153,7 +153,7 @@ It has any buffer current then, which must come to no harm."
 
 (ert-deftest todo-write-view-cuts-long-and-wide-rows-to-the-window ()
   (todo-write-view-tests--with-buffer
-    (let ((wide (apply #'concat (make-list 60 "長い")))
+    (let ((wide (apply #'concat (make-list 15 "長い")))
           (todo-write-view-max-width 40))
       (todo-write-view-tests--write
        (list wide "in_progress" wide) (make-string 90 ?x))
@@ -318,11 +318,23 @@ It has any buffer current then, which must come to no harm."
                        (list '("Task 20" "completed"))
                        (seq-subseq contents 20 39)
                        '("New before the top")
-                       (seq-subseq contents 39)))
+                       (seq-subseq contents 39 44)
+                       '(("Task 45" "completed"))
+                       (seq-subseq contents 45)))
         (should (equal (todo-write-view-tests--line (point)) " ✓ Task 20"))
-        (should (= (window-point other) (funcall place "Task 45")))
+        (should (equal (todo-write-view-tests--line (window-point other)) " ✓ Task 45"))
         (should (equal (todo-write-view-tests--line (window-start other))
                        "   ○ Task 40"))))))
+
+(ert-deftest todo-write-view-keeps-point-with-a-task-that-moves-unseen ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One" "Two" "Three")
+    (search-forward "Thr")
+    (with-current-buffer (prog1 (current-buffer) (switch-to-buffer "*scratch*"))
+      (should-not (get-buffer-window))
+      (todo-write-view-tests--write "Three" "One" "Two")
+      (should (looking-at-p "ee$"))
+      (should (= 2 (line-number-at-pos))))))
 
 (ert-deftest todo-write-view-shows-what-is-added-at-the-top ()
   (todo-write-view-tests--with-buffer
