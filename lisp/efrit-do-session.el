@@ -179,6 +179,29 @@ ends before."
   "End SESSION: its model has nothing left to do."
   (efrit-do-session--end session 'done nil))
 
+(defun efrit-do-session-refused (session name input text)
+  "Take that the backend answered a call of NAME with INPUT by the error TEXT.
+The call counts as one that ran in SESSION."
+  (when (efrit-do-session-running-p session)
+    (let* ((breaker (efrit-do-session-breaker session))
+           (outcome (list :content (format "%s" text) :is-error t))
+           (trip (efrit-do-breaker-call breaker name input)))
+      (unless trip
+        (push (list :id nil :name name :input input
+                    :content (format "%s" text) :is-error t)
+              (efrit-do-session-results session))
+        (setq trip (efrit-do-breaker-outcome breaker name outcome)))
+      (when trip
+        (efrit-do-session--end session 'stopped trip)))))
+
+(defun efrit-do-session-retry (session cause seconds)
+  "Record that a request of SESSION failed by CAUSE; SECONDS until the next try."
+  (efrit-do-session--stream session "ERROR" cause)
+  (efrit-do-session-record session "LLM_STREAM_ERROR" cause
+                           :retryAfter seconds)
+  ;; What the model said in half an answer, it says again.
+  (setf (efrit-do-session-text session) nil))
+
 (defun efrit-do-session-fail (session text)
   "End SESSION, which cannot go on for the reason TEXT."
   (efrit-do-session--end session 'failed text))
