@@ -323,6 +323,7 @@ It has any buffer current then, which must come to no harm."
                        (seq-subseq contents 45)))
         (should (equal (todo-write-view-tests--line (point)) " ✓ Task 20"))
         (should (equal (todo-write-view-tests--line (window-point other)) " ✓ Task 45"))
+        (should (= 5 (save-excursion (goto-char (window-point other)) (current-column))))
         (should (equal (todo-write-view-tests--line (window-start other))
                        "   ○ Task 40"))))))
 
