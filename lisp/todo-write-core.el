@@ -144,11 +144,14 @@ run `make build' in the todo-write folder and restart Emacs"
                                todo-write-journal-count))
       (setq todo-write--configured options))))
 
-(defun todo-write--open (thread)
-  "Make the module ready for THREAD: loaded, restored or new."
+(defun todo-write--open (thread &optional about)
+  "Make the module ready for THREAD: loaded, restored, or new.
+A new one is about the plist ABOUT; see `todo-write-begin'."
   (todo-write--configure)
   (unless (todo-write-dyn--loaded-p thread)
-    (todo-write-dyn--open thread (list :project (todo-write--project)))
+    (todo-write-dyn--open
+     thread (append about (unless (plist-member about :project)
+                            (list :project (todo-write--project)))))
     (dolist (warning (todo-write-dyn--warnings))
       (display-warning 'todo-write warning))))
 

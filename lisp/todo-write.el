@@ -44,6 +44,7 @@
 (declare-function todo-write-dyn--about "ext:todo-write-dyn")
 (declare-function todo-write-dyn--apply-changes "ext:todo-write-dyn")
 (declare-function todo-write-dyn--changes-between "ext:todo-write-dyn")
+(declare-function todo-write-dyn--children "ext:todo-write-dyn")
 (declare-function todo-write-dyn--current "ext:todo-write-dyn")
 (declare-function todo-write-dyn--diff "ext:todo-write-dyn")
 (declare-function todo-write-dyn--edit "ext:todo-write-dyn")
@@ -86,6 +87,20 @@ A refused write changes nothing and is no error.  Signal
 for a bug in the module."
   (todo-write--open thread)
   (todo-write--tell thread (todo-write-dyn--write thread input source)))
+
+(cl-defun todo-write-begin (thread &key project parent parent-item)
+  "Begin THREAD, or load it, and return its key.
+This is only needed where more is to be said of it than a first write
+says: PROJECT, the root of its project if that is not the one at hand;
+PARENT, the key of the thread whose agent sent a subagent out, and
+PARENT-ITEM, the id of the item it works on.  A subagent's list is shown
+under that item."
+  (todo-write--open thread
+                    (append (and project
+                                 (list :project (expand-file-name project)))
+                            (and parent (list :parent parent))
+                            (and parent-item (list :parentItem parent-item))))
+  thread)
 
 (defun todo-write-edit (thread operation &rest args)
   "Make one change to the list of THREAD for the user.
@@ -214,9 +229,17 @@ The newest come first."
                           (sort (todo-write-dyn--loaded) #'string<))
             kept)))
 
+(defun todo-write-children (thread)
+  "Return the threads of subagents that work for THREAD.
+The value is a list of (KEY . ITEM-ID), where ITEM-ID may be nil; see
+`todo-write-begin'."
+  (todo-write--configure)
+  (todo-write-dyn--children thread))
+
 (defun todo-write-about (thread)
   "Return what the host said of THREAD when it began, as a plist.
-:project is the root of the project it was begun in."
+:project is the root of its project; :parent and :parentItem are there
+for the thread of a subagent."
   (todo-write--configure)
   (todo-write-dyn--about thread))
 

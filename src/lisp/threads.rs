@@ -328,6 +328,16 @@ fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
     })
 }
 
+/// See `todo-write-children'.
+#[defun]
+fn children<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let children = with_world(|world| world.store().children(&key));
+        write::list_of(env, &children, |(key, item)| env.cons(key, item.as_deref()))
+    })
+}
+
 /// What the host said of THREAD when it began, as a plist.
 #[defun]
 fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
