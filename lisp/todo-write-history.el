@@ -172,7 +172,8 @@ Called when a window changes its size, with any buffer current."
     (insert (todo-write-history--header revision (length revisions) items) "\n")
     (when (= 0 (length items))
       (insert (propertize "   The list is empty.\n" 'face 'todo-write-detail)))
-    (todo-write-history--insert-rows items changes)))
+    (todo-write-history--insert-rows items changes)
+    (set-buffer-modified-p nil)))
 
 (defun todo-write-history--header (revision count items)
   "Return the lines about REVISION, one of COUNT, whose list is ITEMS."

@@ -150,6 +150,7 @@ A row that is gone leaves its place to the one that followed it."
                           (get-buffer-window-list nil nil t)))
          (inhibit-read-only t))
     (funcall function)
+    (restore-buffer-modified-p nil)
     (goto-char (todo-write-view--position point))
     (when mark
       (set-marker (mark-marker) (todo-write-view--position mark)))
@@ -291,12 +292,14 @@ A buffer that has shown nothing so far shows THREAD from now on."
   "Redraw what OUTCOME of THREAD changed, if a buffer is for it."
   (todo-write-view--in-buffers-of thread
     (let ((drawn (or (plist-get todo-write-view--summary :revision) 0))
+          (told (plist-get outcome :revision))
           (current (plist-get (todo-write-summary thread) :revision)))
-      (cond ((and (= (plist-get outcome :revision) current (1+ drawn))
-                  todo-write-view--ewoc)
+      (cond ((and todo-write-view--ewoc (= told current (1+ drawn)))
              (todo-write-view--update (plist-get (plist-get outcome :changes) :changes)))
-            ;; Another subscriber wrote meanwhile, and that was drawn already.
-            ((/= drawn current) (todo-write-view--draw))))))
+            ;; Another subscriber wrote meanwhile, and was drawn already.
+            ((and (< told current) (= drawn current)))
+            ;; Revisions were missed, or the thread was forgotten and begun anew.
+            (t (todo-write-view--draw))))))
 
 (defun todo-write-view--on-state (thread _state)
   "Redraw what a pause of THREAD, or its end, concerns."

@@ -33,7 +33,8 @@
 (defun todo-write-edit-tests--press (keys &optional text)
   "Run the command on KEYS; TEXT answers what it reads in the minibuffer."
   (cl-letf (((symbol-function 'read-string) (lambda (&rest _) text)))
-    (let ((command (key-binding (kbd keys))))
+    (let ((command (key-binding (kbd keys)))
+          (inhibit-message t))
       (should (commandp command))
       (call-interactively command))))
 

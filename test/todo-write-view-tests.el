@@ -254,6 +254,23 @@ It has any buffer current then, which must come to no harm."
       (should (= tick (buffer-modified-tick)))
       (should (equal (todo-write-view-tests--rows) '("   ○ One"))))))
 
+(ert-deftest todo-write-view-shows-a-thread-that-was-forgotten-and-begun-anew ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One" "Two")
+    (todo-write-forget "a")
+    (todo-write-view-tests--write "New")
+    (should (equal (todo-write-view-tests--rows) '("   ○ New")))))
+
+(ert-deftest todo-write-view-is-right-when-another-subscriber-writes-meanwhile ()
+  (todo-write-view-tests--with-buffer
+    (let* ((todo-write-change-functions (copy-sequence todo-write-change-functions))
+           (writer (lambda (_thread outcome)
+                     (when (= 1 (plist-get outcome :revision))
+                       (todo-write-edit "a" 'add "Theirs")))))
+      (add-hook 'todo-write-change-functions writer)
+      (todo-write-view-tests--write "One")
+      (should (equal (todo-write-view-tests--rows) '("   ○ One" "   ○ Theirs"))))))
+
 (ert-deftest todo-write-view-without-a-thread-shows-the-first-that-is-written ()
   (todo-write-with-store
     (unwind-protect
@@ -445,6 +462,15 @@ It has any buffer current then, which must come to no harm."
     (todo-write-view-tests--press "TAB")
     (should-not (string-match-p "Added" (buffer-string)))))
 
+(ert-deftest todo-write-view-mouse-1-opens-the-row-clicked-on ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One" "Two")
+    (search-forward "Two")
+    (let ((event `(mouse-1 (,(selected-window) ,(point) (0 . 0) 0))))
+      (goto-char (point-min))
+      (funcall (key-binding [mouse-1]) event)
+      (should (string-match-p "○ Two\n     Two\n" (buffer-string))))))
+
 (ert-deftest todo-write-view-details-are-open-to-extension ()
   (todo-write-view-tests--with-buffer
     (todo-write-view-tests--write "One")
@@ -459,6 +485,7 @@ It has any buffer current then, which must come to no harm."
   (todo-write-view-tests--with-buffer
     (todo-write-view-tests--write "One")
     (should buffer-read-only)
+    (should-not (buffer-modified-p))
     (should (eq buffer-undo-list t))
     (should-error (insert "x") :type 'buffer-read-only)))
 
