@@ -88,10 +88,11 @@ fn fields(
     let content = field(&base.content, &ours.content, &theirs.content, &mut clash);
     let status = field(&base.status, &ours.status, &theirs.status, &mut clash);
     let priority = field(&base.priority, &ours.priority, &theirs.priority, &mut clash);
-    // A rename by the user settles the active form with it.
     let active_form = if base.content == ours.content {
         field(&base.active_form, &ours.active_form, &theirs.active_form, &mut clash)
     } else {
+        // A rename by the user settles the active form with it.
+        clash |= theirs.active_form != base.active_form && theirs.active_form != ours.active_form;
         ours.active_form.clone()
     };
     let hint = theirs.hint.clone().or_else(|| ours.hint.clone());
