@@ -2,6 +2,8 @@
 // No test uses all of it.
 #![allow(dead_code, unused_imports, clippy::unwrap_used)]
 
+pub mod walk;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
