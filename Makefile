@@ -79,6 +79,10 @@ lint: setup-test build ## run rustfmt, clippy, byte-compilation, checkdoc, packa
 setup-test:
 	@bin/setup test
 
+.PHONY: identity
+identity: ## print how well tasks are recognised, on the labelled pairs
+	@cargo run --quiet --release --no-default-features --example identity
+
 .PHONY: screenshot
 screenshot: build ## take the README's pictures
 	@bin/setup screenshot
