@@ -1,7 +1,7 @@
 //! From Lisp objects to Rust data. Nothing in here trusts its argument.
 
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 use emacs::{Env, ErrorKind, FromLisp, ModuleError, Result, Value};
 use serde_json::Number;
@@ -27,7 +27,8 @@ emacs::use_symbols! {
 /// Deeper than this nothing is read: it can only be under a key that no one looks at.
 const MAX_DEPTH: usize = 32;
 
-/// More values than this no list has. An object that holds itself twice has 2³² within the depth.
+/// More values than this no list has, and few objects that hold others twice over are enough to
+/// make them.
 const MAX_VALUES: usize = 2_000_000;
 
 /// Reads any Lisp object as what a JSON parser of Emacs would have made it from.
@@ -44,19 +45,21 @@ pub fn raw_with_symbols(value: Value<'_>) -> Result<Raw<'static>> {
     Reader::new(true).read(value, 0)
 }
 
-struct Reader {
+struct Reader<'e> {
     symbols_are_text: bool,
     values_left: Cell<usize>,
+    /// The objects that are being read, each inside the one before.
+    inside: RefCell<Vec<Value<'e>>>,
 }
 
-impl Reader {
-    fn new(symbols_are_text: bool) -> Reader {
-        Reader { symbols_are_text, values_left: Cell::new(MAX_VALUES) }
+impl<'e> Reader<'e> {
+    fn new(symbols_are_text: bool) -> Reader<'e> {
+        Reader { symbols_are_text, values_left: Cell::new(MAX_VALUES), inside: RefCell::default() }
     }
 
-    fn read(&self, value: Value<'_>, depth: usize) -> Result<Raw<'static>> {
+    fn read(&self, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
         let Some(left) = self.values_left.get().checked_sub(1) else {
-            return Ok(unreadable("an object too large, or one that holds itself"));
+            return Ok(unreadable("an object too large"));
         };
         self.values_left.set(left);
         if depth > MAX_DEPTH {
@@ -68,13 +71,8 @@ impl Reader {
             self.text(value)
         } else if kind == *symbol {
             self.symbol(value)
-        } else if kind == *vector {
-            self.vector(value, depth)
-        } else if kind == *cons {
-            self.cons(value, depth)
-        } else if kind == *hash_table {
-            let fields = env.call(hash_table_fields, [value])?;
-            self.pairs(list(fields)?, depth)
+        } else if kind == *vector || kind == *cons || kind == *hash_table {
+            self.container(kind, value, depth)
         } else if kind == *integer {
             Ok(i64::from_lisp(value)
                 .map_or_else(|_| unreadable("a number out of range"), |n| Raw::Number(n.into())))
@@ -85,6 +83,23 @@ impl Reader {
             let name = string_of(env.call(symbol_name, [kind])?)?.unwrap_or_default();
             Ok(Raw::Unreadable(Cow::Owned(format!("an Emacs object of type {name}"))))
         }
+    }
+
+    fn container(&self, kind: Value<'e>, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
+        if self.inside.borrow().contains(&value) {
+            return Ok(unreadable("an object that holds itself"));
+        }
+        self.inside.borrow_mut().push(value);
+        let read = if kind == *vector {
+            self.vector(value, depth)
+        } else if kind == *cons {
+            self.cons(value, depth)
+        } else {
+            let fields = value.env.call(hash_table_fields, [value])?;
+            self.pairs(list(fields)?, depth)
+        };
+        self.inside.borrow_mut().pop();
+        read
     }
 
     fn text(&self, value: Value<'_>) -> Result<Raw<'static>> {
@@ -112,13 +127,13 @@ impl Reader {
         })
     }
 
-    fn vector(&self, value: Value<'_>, depth: usize) -> Result<Raw<'static>> {
+    fn vector(&self, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
         let elements = emacs::Vector::from_lisp(value)?;
         let values = (0..elements.len()).map(|i| self.read(elements.get(i)?, depth + 1));
         Ok(Raw::List(values.collect::<Result<_>>()?))
     }
 
-    fn cons(&self, value: Value<'_>, depth: usize) -> Result<Raw<'static>> {
+    fn cons(&self, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
         let Some(elements) = proper_list(value)? else {
             return Ok(unreadable("a list that is dotted or circular"));
         };
@@ -132,7 +147,7 @@ impl Reader {
         }
     }
 
-    fn plist(&self, elements: Vec<Value<'_>>, depth: usize) -> Result<Raw<'static>> {
+    fn plist(&self, elements: Vec<Value<'e>>, depth: usize) -> Result<Raw<'static>> {
         if elements.len() % 2 == 1 {
             return Ok(unreadable("a plist with an odd number of elements"));
         }
@@ -146,7 +161,7 @@ impl Reader {
         Ok(Raw::Object(first_of_each(fields)))
     }
 
-    fn pairs(&self, elements: Vec<Value<'_>>, depth: usize) -> Result<Raw<'static>> {
+    fn pairs(&self, elements: Vec<Value<'e>>, depth: usize) -> Result<Raw<'static>> {
         let mut fields = Vec::with_capacity(elements.len());
         for pair in elements {
             if !is_cons(pair)? {
