@@ -279,13 +279,13 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
 
 (ert-deftest todo-write-apply-turns-one-random-list-into-the-other ()
   (dolist (ids '(t nil))
-    (dotimes (_ 1000)
+    (dotimes (_ 300)
       (todo-write-diff-tests--should-apply (todo-write-diff-tests--random-list ids)
                                            (todo-write-diff-tests--random-list ids)))))
 
 (ert-deftest todo-write-diff-of-a-list-with-itself-is-empty ()
   (dolist (ids '(t nil))
-    (dotimes (_ 200)
+    (dotimes (_ 100)
       (let ((list (todo-write-diff-tests--random-list ids)))
         (should (equal (plist-get (todo-write-diff list (copy-tree list t)) :changes) []))))))
 
