@@ -43,8 +43,10 @@ impl Times {
     }
 
     fn stop(&mut self, now: Millis) {
-        if let Some(since) = self.running_since.take() {
-            self.intervals.push((since, now.max(since)));
+        if let Some(since) = self.running_since.take()
+            && since < now
+        {
+            self.intervals.push((since, now));
         }
     }
 }
@@ -78,7 +80,9 @@ impl Clock {
             }
             match status {
                 Some(Status::Completed) => drop(times.completed.get_or_insert(now)),
-                _ => times.completed = None,
+                Some(_) => times.completed = None,
+                // Gone, and perhaps back some day: when it was done stays true.
+                None => {}
             }
         }
     }

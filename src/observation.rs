@@ -199,8 +199,11 @@ impl Filter {
 #[derive(Clone, Debug, Default)]
 pub struct Observations {
     kept: VecDeque<Arc<Observation>>,
+    limit: usize,
     last: u64,
     delivered: u64,
+    /// The first of those that the newest revision made.
+    batch: u64,
 }
 
 impl Observations {
@@ -214,11 +217,21 @@ impl Observations {
         self.last = self.last.max(next.saturating_sub(1));
     }
 
-    /// Adds one, and lets the oldest go when there are more than `limit`.
+    /// Adds one, and lets the oldest go when there are more than `limit`. What one revision made
+    /// stays until it is taken, or until the next: nobody is told half of a change.
     pub fn push(&mut self, observation: Observation, limit: usize) {
         self.last = self.last.max(observation.number);
+        self.limit = limit.max(1);
+        if observation.kind != Type::ItemStatusChange {
+            self.batch = observation.number;
+        }
         self.kept.push_back(Arc::new(observation));
-        while self.kept.len() > limit.max(1) {
+        self.trim();
+    }
+
+    fn trim(&mut self) {
+        let free = self.batch.max(self.delivered + 1);
+        while self.kept.len() > self.limit && self.kept.front().is_some_and(|oldest| oldest.number < free) {
             self.kept.pop_front();
         }
     }
@@ -242,6 +255,7 @@ impl Observations {
         let new =
             self.kept.iter().filter(|observation| observation.number > self.delivered).cloned().collect();
         self.delivered = self.last;
+        self.trim();
         new
     }
 }
