@@ -1,0 +1,334 @@
+//! A thread's life: states, revisions, undo, ids, times.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::HashSet;
+
+use common::{Completed, InProgress, Pending, contents, ids, plan, thread, write};
+use proptest::prelude::*;
+use todo_write::change::{Kind, apply, diff};
+use todo_write::item::Status;
+use todo_write::thread::{Edit, State, Thread};
+
+const PLAN: [(&str, Status); 3] =
+    [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
+
+fn set(id: &str, status: Status) -> Edit {
+    Edit::Status { id: id.into(), status }
+}
+
+#[test]
+fn the_state_follows_from_the_list_and_the_pause() {
+    let cases: [(&[(&str, Status)], State, State); 6] = [
+        (&[], State::Empty, State::Empty),
+        (&[("A", Pending)], State::Active, State::Paused),
+        (&[("A", InProgress)], State::Active, State::Paused),
+        (&[("A", Completed), ("B", Pending)], State::Active, State::Paused),
+        (&[("A", Completed)], State::Done, State::Done),
+        (&[("A", Completed), ("B", Completed)], State::Done, State::Done),
+    ];
+    for (tasks, running, interrupted) in cases {
+        let mut thread = thread();
+        write(&mut thread, tasks, 1);
+        assert_eq!((thread.state(), thread.pause_reason()), (running, None), "{tasks:?}");
+        thread.set_paused(Some("C-g".into()), 2);
+        assert_eq!(thread.state(), interrupted, "{tasks:?}");
+        assert_eq!(thread.pause_reason(), (interrupted == State::Paused).then_some("C-g"), "{tasks:?}");
+        thread.set_paused(None, 3);
+        assert_eq!((thread.state(), thread.pause_reason()), (running, None), "{tasks:?}");
+    }
+}
+
+#[test]
+fn a_pause_keeps_the_list_and_its_first_reason() {
+    let mut thread = thread();
+    write(&mut thread, &PLAN, 1);
+    let list = thread.list().clone();
+    thread.set_paused(Some("the user".into()), 2);
+    thread.set_paused(Some("the host died".into()), 3);
+    assert_eq!((thread.list(), thread.pause_reason()), (&list, Some("the user")));
+    assert_eq!(thread.revisions().last(), 1);
+}
+
+#[test]
+fn a_write_ends_the_pause_even_if_it_changes_nothing() {
+    for tasks in [&PLAN[..], &PLAN[1..]] {
+        let mut thread = thread();
+        write(&mut thread, &PLAN, 1);
+        thread.set_paused(Some("C-g".into()), 2);
+        write(&mut thread, tasks, 3);
+        assert_eq!(thread.state(), State::Active);
+    }
+}
+
+#[test]
+fn an_edit_leaves_the_pause_as_it_is() {
+    let mut thread = thread();
+    write(&mut thread, &PLAN, 1);
+    thread.set_paused(Some("C-g".into()), 2);
+    thread.edit(set("t3", InProgress), 3).unwrap();
+    assert_eq!(thread.state(), State::Paused);
+    assert_eq!(thread.times("t3").unwrap().spent(100), 0);
+}
+
+#[test]
+fn a_write_that_changes_nothing_makes_no_revision_and_tells_no_change() {
+    let mut thread = thread();
+    assert_eq!(write(&mut thread, &PLAN, 1).revision, 1);
+    let events = thread.observations().next_number();
+    let outcome = write(&mut thread, &PLAN, 2);
+    assert_eq!((outcome.revision, outcome.changes.len()), (1, 0));
+    assert_eq!(thread.observations().next_number(), events);
+    assert_eq!(thread.revisions().iter().count(), 1);
+}
+
+#[test]
+fn each_revision_keeps_its_list_and_its_changes() {
+    let lists = [&PLAN[..], &PLAN[..1], &[], &PLAN[1..], &[("Something else", Pending), PLAN[2]]];
+    let mut thread = thread();
+    let mut known = vec![vec![]];
+    for (n, tasks) in lists.iter().enumerate() {
+        write(&mut thread, tasks, n as u64);
+        known.push(thread.list().clone());
+    }
+    for (n, list) in known.iter().enumerate() {
+        assert_eq!(&thread.list_at(n as u64).unwrap(), list);
+        for later in &known[n..] {
+            assert_eq!(&apply(list, &diff(list, later)), later);
+        }
+    }
+    for (revision, pair) in thread.revisions().iter().zip(known.windows(2)) {
+        assert_eq!(revision.changes, diff(&pair[0], &pair[1]));
+    }
+    let error = thread.list_at(known.len() as u64).unwrap_err().to_string();
+    assert_eq!(error, "no revision 6 in thread a thread; it has 0 to 5");
+}
+
+#[test]
+fn the_first_list_is_all_added() {
+    let outcome = write(&mut thread(), &PLAN, 1);
+    assert!(outcome.changes.iter().all(|change| change.kind == Kind::Added));
+    assert_eq!(outcome.changes.len(), 3);
+}
+
+#[test]
+fn the_result_says_how_far_the_plan_is() {
+    let cases: [(&[(&str, Status)], &str); 5] = [
+        (&[], "The task list is empty."),
+        (&[("A", Pending)], "0/1 task completed."),
+        (&[("A", Completed), ("B", Pending)], "1/2 tasks completed."),
+        (&PLAN, "1/3 tasks completed. Current: On: Mend the parser."),
+        (&[("A", Completed)], "1/1 task completed."),
+    ];
+    for (tasks, text) in cases {
+        assert_eq!(write(&mut thread(), tasks, 1).result, text);
+    }
+}
+
+#[test]
+fn unfinished_items_that_vanish_are_named_and_finished_ones_are_not() {
+    let mut thread = thread();
+    write(&mut thread, &PLAN, 1);
+    let result = write(&mut thread, &[], 2).result;
+    assert_eq!(
+        result.lines().collect::<Vec<_>>(),
+        [
+            "The task list is empty.",
+            "Dropped while unfinished: \"Mend the parser\", \"Ship it\". To bring them back, send them again."
+        ]
+    );
+    thread.undo(3).unwrap();
+    assert!(!write(&mut thread, &PLAN[1..], 4).result.contains("Dropped"));
+}
+
+#[test]
+fn the_names_of_vanished_items_are_bounded() {
+    let mut thread = thread();
+    let long = "x".repeat(2_000);
+    let names: Vec<String> = (0..500).map(|n| format!("Task {n} {long}")).collect();
+    let tasks: Vec<_> = names.iter().map(|name| (name.as_str(), Pending)).collect();
+    write(&mut thread, &tasks, 1);
+    let result = write(&mut thread, &[], 2).result;
+    assert!(result.contains(" and 490 more. To bring them back"), "{result}");
+    assert!(result.chars().count() < 1_200);
+}
+
+#[test]
+fn undo_brings_back_what_was_dropped_with_its_ids() {
+    let mut thread = thread();
+    write(&mut thread, &PLAN, 1);
+    let before = thread.list().clone();
+    write(&mut thread, &PLAN[..1], 2);
+    let outcome = thread.undo(3).unwrap();
+    assert!(outcome.ok);
+    assert_eq!((thread.list(), outcome.revision), (&before, 3));
+    assert_eq!(outcome.changes.iter().filter(|change| change.kind == Kind::Added).count(), 2);
+}
+
+#[test]
+fn undo_after_undo_goes_further_back_until_there_is_nothing_to_undo() {
+    let mut thread = thread();
+    write(&mut thread, &PLAN[..1], 1);
+    write(&mut thread, &PLAN[..2], 2);
+    thread.edit(set("t2", Completed), 3).unwrap();
+    let lists: Vec<_> = (0..3).map(|n| thread.list_at(n).unwrap()).collect();
+    for list in lists.iter().rev() {
+        thread.undo(4).unwrap();
+        assert_eq!(thread.list(), list);
+    }
+    assert_eq!(thread.undo(5).unwrap_err().to_string(), "nothing to undo in thread a thread");
+    assert_eq!(thread.revisions().last(), 6);
+}
+
+#[test]
+fn undo_after_a_new_change_takes_back_that_change() {
+    let mut thread = thread();
+    write(&mut thread, &PLAN[..1], 1);
+    write(&mut thread, &PLAN[..2], 2);
+    thread.undo(3).unwrap();
+    let undone = thread.list().clone();
+    thread.edit(set("t1", Pending), 4).unwrap();
+    thread.undo(5).unwrap();
+    assert_eq!(thread.list(), &undone);
+}
+
+#[test]
+fn there_is_nothing_to_undo_in_a_new_thread() {
+    assert!(thread().undo(1).is_err());
+}
+
+#[test]
+fn an_id_is_never_given_twice() {
+    let mut thread = thread();
+    let mut given: HashSet<String> = HashSet::new();
+    for round in 0..5 {
+        for (content, _) in PLAN {
+            write(&mut thread, &[], round);
+            write(&mut thread, &[(content, Pending)], round);
+            assert!(given.insert(thread.list()[0].id.clone()), "{:?}", thread.list());
+        }
+    }
+}
+
+#[test]
+fn an_item_that_went_and_came_back_is_a_new_item() {
+    let mut thread = thread();
+    write(&mut thread, &PLAN, 1);
+    write(&mut thread, &PLAN[..2], 2);
+    let outcome = write(&mut thread, &PLAN, 3);
+    assert_eq!(ids(thread.list()), ["t1", "t2", "t4"]);
+    assert_eq!(outcome.changes.iter().map(|change| change.kind).collect::<Vec<_>>(), [Kind::Added]);
+}
+
+#[test]
+fn a_completed_item_stays_completed_only_if_the_user_wants_it() {
+    for (keep, status) in [(true, Completed), (false, Pending)] {
+        let mut thread = thread();
+        write(&mut thread, &PLAN, 1);
+        let mut next = PLAN;
+        next[0].1 = Pending;
+        let outcome = thread.write(plan(&next), None, keep, 2);
+        assert_eq!(thread.list()[0].status, status);
+        assert_eq!(outcome.forced, if keep { vec!["t1"] } else { vec![] });
+        assert_eq!(outcome.changes.is_empty(), keep);
+        assert_eq!(outcome.notices.len(), usize::from(keep));
+    }
+}
+
+/// The times of `t1` after steps at 10, 20, 30 … in the list of statuses; none: it is gone.
+fn times_of(steps: &[Option<Status>]) -> (Option<u64>, Option<u64>, Vec<(u64, u64)>, u64) {
+    let mut thread = thread();
+    for (n, status) in steps.iter().enumerate() {
+        let tasks = Vec::from_iter(status.map(|status| ("Task", status)));
+        write(&mut thread, &tasks, 10 * (n as u64 + 1));
+    }
+    let times = thread.times("t1").unwrap();
+    assert_eq!(times.created, 10);
+    (times.started, times.completed, times.intervals.clone(), times.spent(1_000))
+}
+
+#[test]
+fn times_follow_the_status() {
+    let (p, i, c) = (Some(Pending), Some(InProgress), Some(Completed));
+    assert_eq!(times_of(&[p]), (None, None, vec![], 0));
+    assert_eq!(times_of(&[i]), (Some(10), None, vec![], 990));
+    assert_eq!(times_of(&[c]), (None, Some(10), vec![], 0));
+    assert_eq!(times_of(&[p, i, c]), (Some(20), Some(30), vec![(20, 30)], 10));
+    assert_eq!(times_of(&[i, p, i, c]), (Some(10), Some(40), vec![(10, 20), (30, 40)], 20));
+    assert_eq!(times_of(&[i, c, i]), (Some(10), None, vec![(10, 20)], 980));
+    assert_eq!(times_of(&[i, None]), (Some(10), None, vec![(10, 20)], 10));
+    assert_eq!(times_of(&[i, c, None]), (Some(10), Some(20), vec![(10, 20)], 10));
+}
+
+#[test]
+fn no_time_runs_during_a_pause() {
+    let mut thread = thread();
+    write(&mut thread, &PLAN, 100);
+    thread.set_paused(Some("C-g".into()), 150);
+    assert_eq!(thread.times("t2").unwrap().spent(500), 50);
+    thread.set_paused(None, 600);
+    assert_eq!(thread.times("t2").unwrap().spent(610), 60);
+    let mut next = PLAN;
+    next[1].1 = Completed;
+    write(&mut thread, &next, 700);
+    assert_eq!(thread.times("t2").unwrap().intervals, [(100, 150), (600, 700)]);
+}
+
+#[test]
+fn a_clock_that_goes_backwards_takes_no_time_away() {
+    let mut thread = thread();
+    write(&mut thread, &[("Task", InProgress)], 1_000);
+    write(&mut thread, &[("Task", Completed)], 400);
+    assert_eq!(thread.times("t1").unwrap().spent(2_000), 0);
+}
+
+#[test]
+fn undo_brings_back_an_item_with_its_times() {
+    let mut thread = thread();
+    write(&mut thread, &[("Task", InProgress)], 10);
+    write(&mut thread, &[("Task", Completed)], 30);
+    write(&mut thread, &[], 40);
+    thread.undo(50).unwrap();
+    let times = thread.times("t1").unwrap();
+    assert_eq!((times.created, times.completed, times.spent(90)), (10, Some(30), 20));
+}
+
+fn tasks() -> impl Strategy<Value = Vec<(&'static str, Status)>> {
+    let words = prop::sample::select(vec!["apple", "bridge", "cloud", "drum", "engine"]);
+    let status = prop::sample::select(vec![Pending, InProgress, Completed]);
+    prop::collection::vec((words, status), 0..8)
+}
+
+fn undo_all(thread: &mut Thread) -> usize {
+    (0..).take_while(|_| thread.undo(9).is_ok()).count()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+
+    #[test]
+    fn undo_ends_at_the_empty_list_after_as_many_steps_as_there_were_changes(writes in prop::collection::vec(tasks(), 1..12)) {
+        let mut thread = thread();
+        for tasks in &writes {
+            write(&mut thread, tasks, 1);
+        }
+        let revisions = thread.revisions().last() as usize;
+        prop_assert!(undo_all(&mut thread) <= revisions);
+        prop_assert_eq!(contents(thread.list()), [""; 0]);
+    }
+
+    #[test]
+    fn any_list_of_the_past_can_be_had_again(writes in prop::collection::vec(tasks(), 1..150)) {
+        let mut thread = thread();
+        let mut past = vec![vec![]];
+        for tasks in &writes {
+            if write(&mut thread, tasks, 1).revision as usize == past.len() {
+                past.push(thread.list().clone());
+            }
+        }
+        for (number, list) in past.iter().enumerate() {
+            prop_assert_eq!(&thread.list_at(number as u64).unwrap(), list);
+        }
+    }
+}
