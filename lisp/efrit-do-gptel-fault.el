@@ -98,18 +98,33 @@ other formats than these three nothing is known."
 
 ;;; Faults
 
+(defconst efrit-do-gptel--curl-codes
+  '(("6" . "The provider's address is not known")
+    ("7" . "The provider cannot be reached")
+    ("18" . "The connection was cut") ("52" . "The connection was cut")
+    ("56" . "The connection was cut") ("28" . "The provider is too slow")
+    ("35" . "No secure connection to the provider")
+    ("60" . "The provider's certificate is not trusted"))
+  "What curl means by its exit codes.")
+
 (defun efrit-do-gptel--cause (info)
-  "Return what INFO says went wrong, as a sentence."
+  "Return a sentence for what went wrong according to INFO."
   (let* ((problem (plist-get info :error))
          (text (cond ((stringp problem) problem)
                      ((plist-get problem :message))
                      ((and problem (format "%S" problem)))
-                     (t "no answer")))
+                     (t "No answer")))
          (status (plist-get info :status)))
-    (string-trim
-     (if (and (stringp status) (not (string-search status text)))
-         (format "%s (%s)" text (string-trim status))
-       text))))
+    (cond ((string-match "Curl failed with exit code \\([0-9]+\\)" text)
+           (let ((code (match-string 1 text)))
+             (format "%s (curl exit code %s)"
+                     (alist-get code efrit-do-gptel--curl-codes
+                                "The request failed" nil #'equal)
+                     code)))
+          ((and (stringp status) (string-match "HTTP/[0-9.]+ +\\([1-9].*\\)" status)
+                (not (string-search " 200" status)))
+           (format "%s (%s)" text (match-string 1 status)))
+          (t text))))
 
 (defun efrit-do-gptel--passing-p (info)
   "Return non-nil if the fault in INFO may be gone with the next try."

@@ -1,0 +1,261 @@
+;;; todo-write-log.el --- All that was recorded of a thread -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `M-x todo-write-log' lists the observations of a thread, newest last: what
+;; was asked, thought, planned, called and answered.  The list follows live.
+;; `/ t', `/ p' and `/ i' narrow it to a type, a phase or a task, `/ /' shows
+;; all again; RET shows an observation whole.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'json)
+(require 'seq)
+(require 'subr-x)
+(require 'tabulated-list)
+(require 'todo-write)
+
+(defcustom todo-write-log-delay 0.2
+  "Seconds after which new observations show in the log.
+What comes within that time is drawn at once."
+  :type 'number
+  :group 'todo-write)
+
+(defvar todo-write-log-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "RET") #'todo-write-log-show)
+    (define-key map (kbd "/ t") #'todo-write-log-filter-type)
+    (define-key map (kbd "/ p") #'todo-write-log-filter-phase)
+    (define-key map (kbd "/ i") #'todo-write-log-filter-item)
+    (define-key map (kbd "/ /") #'todo-write-log-filter-none)
+    map)
+  "Keymap of `todo-write-log-mode'.")
+
+(define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
+  "Major mode of the list of what was recorded of a thread.
+
+\\{todo-write-log-mode-map}"
+  :interactive nil
+  (setq tabulated-list-format [("Time" 8 t) ("Type" 18 t) ("Phase" 9 t)
+                               ("Task" 20 t) ("What" 0 nil)]
+        tabulated-list-padding 1
+        tabulated-list-entries #'todo-write-log--entries
+        bidi-paragraph-direction 'left-to-right
+        truncate-lines t)
+  (tabulated-list-init-header)
+  (add-hook 'kill-buffer-hook #'todo-write-log--forget nil t))
+
+(defvar-local todo-write-log--thread nil
+  "Key of the thread whose observations this buffer lists.")
+
+(defvar-local todo-write-log--filter nil
+  "Plist with `:type', `:phase' and `:step', as `todo-write-observations' takes.")
+
+(defvar-local todo-write-log--handle nil
+  "What this buffer got from `todo-write-subscribe'.")
+
+(defvar-local todo-write-log--timer nil
+  "Timer of the next drawing, or nil.")
+
+;;; Rows
+
+(defun todo-write-log--line (text)
+  "Return TEXT, whatever is in it, as plain text in one line."
+  (truncate-string-to-width
+   (string-trim (replace-regexp-in-string "[[:space:]]+" " "
+                                          (substring-no-properties text)))
+   300 nil nil "…"))
+
+(defun todo-write-log--summary (content)
+  "Return CONTENT, of an observation, as one line."
+  (todo-write-log--line
+   (cond ((stringp content) content)
+         ((null content) "")
+         ((plist-member content :todoList)
+          (format "%d tasks, %d changes"
+                  (length (plist-get content :todoList))
+                  (length (plist-get (plist-get content :changes) :changes))))
+         ((plist-get content :name)
+          (format "%s %s" (plist-get content :name)
+                  (or (plist-get content :content)
+                      (plist-get content :input) "")))
+         ((stringp (plist-get content :text)) (plist-get content :text))
+         (t (todo-write-log--json content)))))
+
+(defun todo-write-log--json (content)
+  "Return CONTENT as JSON text, or as Lisp where that cannot be."
+  (condition-case nil
+      (json-serialize content)
+    (error (prin1-to-string content))))
+
+(defun todo-write-log--row (observation)
+  "Return OBSERVATION as an entry of `tabulated-list-entries'."
+  (let ((metadata (plist-get observation :metadata)))
+    (list (plist-get observation :id)
+          (vector
+           (format-time-string
+            "%T" (seconds-to-time (/ (plist-get observation :timestamp) 1000)))
+           (plist-get observation :type)
+           (format "%s" (or (plist-get metadata :phase) ""))
+           (todo-write-log--line (or (plist-get metadata :stepDescription)
+                                     (plist-get observation :parentId) ""))
+           (todo-write-log--summary (plist-get observation :content))))))
+
+(defun todo-write-log--observations ()
+  "Return the observations that this buffer lists."
+  (apply #'todo-write-observations todo-write-log--thread
+         todo-write-log--filter))
+
+(defun todo-write-log--entries ()
+  "Return the entries of this buffer."
+  (mapcar #'todo-write-log--row (todo-write-log--observations)))
+
+;;; Following
+
+(defun todo-write-log--draw ()
+  "Draw this buffer anew; windows at its end stay at the end."
+  (setq todo-write-log--timer nil)
+  (let ((following (seq-filter (lambda (window)
+                                 (= (window-point window) (point-max)))
+                               (get-buffer-window-list nil nil t)))
+        (at-end (eobp)))
+    (tabulated-list-print t)
+    (when at-end (goto-char (point-max)))
+    (dolist (window following)
+      (set-window-point window (point-max)))))
+
+(defun todo-write-log--heard (buffer)
+  "Draw BUFFER a little later, once for all that happens until then."
+  (when (buffer-live-p buffer)
+    (with-current-buffer buffer
+      (unless todo-write-log--timer
+        (setq todo-write-log--timer
+              (run-at-time todo-write-log-delay nil
+                           (lambda ()
+                             (when (buffer-live-p buffer)
+                               (with-current-buffer buffer
+                                 (todo-write-log--draw))))))))))
+
+(defun todo-write-log--forget ()
+  "Stop following."
+  (when todo-write-log--timer
+    (cancel-timer todo-write-log--timer))
+  (when todo-write-log--handle
+    (todo-write-unsubscribe todo-write-log--handle))
+  (setq todo-write-log--handle nil todo-write-log--timer nil))
+
+;;;###autoload
+(defun todo-write-log (&optional thread)
+  "List what was recorded of THREAD, and follow it; return the buffer.
+Without THREAD, that is the thread written last; interactively, a prefix
+argument asks for one.  Signals `user-error' if there is none."
+  (interactive (list (and current-prefix-arg
+                          (todo-write-read-thread "Log of thread: "))))
+  (let ((thread (or thread (todo-write-current-thread)
+                    (user-error "There is no thread yet")))
+        (buffer (get-buffer-create "*todo-write-log*")))
+    (with-current-buffer buffer
+      (todo-write-log--forget)
+      (todo-write-log-mode)
+      (setq todo-write-log--thread thread
+            todo-write-log--handle
+            (todo-write-subscribe
+             (lambda (_observation) (todo-write-log--heard buffer))
+             :kind 'observation :thread thread))
+      (goto-char (point-max))
+      (todo-write-log--draw))
+    (pop-to-buffer buffer)
+    buffer))
+
+;;; Commands
+
+(defun todo-write-log--narrow (key value)
+  "Narrow the list to observations with VALUE for KEY, or not, if it is empty."
+  (setq todo-write-log--filter
+        (plist-put todo-write-log--filter key
+                   (and value (not (string-empty-p (format "%s" value)))
+                        value))
+        mode-line-process
+        (cl-loop for (_ given) on todo-write-log--filter by #'cddr
+                 when given
+                 ;; In a mode line a percent sign is a construct.
+                 collect (concat " " (string-replace "%" "%%"
+                                                     (format "%s" given)))))
+  (todo-write-log--draw))
+
+(defun todo-write-log--read (prompt values)
+  "Read one of VALUES, strings, with PROMPT; an empty answer means all."
+  (completing-read prompt (delete-dups (delq nil values)) nil t))
+
+(defun todo-write-log-filter-type (type)
+  "Show only observations of TYPE, a string; all types if it is empty."
+  (interactive
+   (list (todo-write-log--read
+          "Only type (empty for all): "
+          (mapcar (lambda (observation) (plist-get observation :type))
+                  (todo-write-observations todo-write-log--thread)))))
+  (todo-write-log--narrow :type type))
+
+(defun todo-write-log-filter-phase (phase)
+  "Show only observations of PHASE, a string; all phases if it is empty."
+  (interactive
+   (list (todo-write-log--read "Only phase (empty for all): "
+                               '("planning" "execution" "synthesis"))))
+  (todo-write-log--narrow :phase (unless (string-empty-p phase)
+                                   (intern phase))))
+
+(defun todo-write-log--items ()
+  "Return the items of this buffer's thread as an alist of text and id."
+  (mapcar (lambda (item)
+            (cons (todo-write-log--line (plist-get item :content))
+                  (plist-get item :id)))
+          (todo-write-items todo-write-log--thread)))
+
+(defun todo-write-log-filter-item (id)
+  "Show only observations of the item ID; those of all items if it is empty."
+  (interactive
+   (let ((items (todo-write-log--items)))
+     (list (or (cdr (assoc (todo-write-log--read "Only task (empty for all): "
+                                                 (mapcar #'car items))
+                           items))
+               ""))))
+  (todo-write-log--narrow :step id))
+
+(defun todo-write-log-filter-none ()
+  "Show all observations again."
+  (interactive)
+  (setq todo-write-log--filter nil)
+  (todo-write-log--narrow :type nil))
+
+(defun todo-write-log-show ()
+  "Show the observation at point whole.  Signals `user-error' if there is none."
+  (interactive)
+  (let* ((id (or (tabulated-list-get-id) (user-error "Nothing here")))
+         (observation (seq-find (lambda (each) (equal (plist-get each :id) id))
+                                (todo-write-log--observations)))
+         (content (plist-get observation :content)))
+    (unless observation
+      (user-error "This is no longer kept"))
+    (with-current-buffer (get-buffer-create "*todo-write-observation*")
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (insert (substring-no-properties
+                 (if (stringp content) content
+                   (todo-write-to-json observation))))
+        (unless (stringp content)
+          (ignore-errors (json-pretty-print (point-min) (point-max))))
+        (goto-char (point-min)))
+      (special-mode)
+      (setq header-line-format
+            (string-replace
+             "%" "%%" (format " %s  %s" (plist-get observation :type)
+                              (todo-write-log--line
+                               (plist-get observation :title)))))
+      (display-buffer (current-buffer)))))
+
+(provide 'todo-write-log)
+;;; todo-write-log.el ends here

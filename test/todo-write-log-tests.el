@@ -1,0 +1,124 @@
+;;; todo-write-log-tests.el --- Tests of the log of a thread -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What a user sees in the buffer of `todo-write-log'.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-test-helper)
+(require 'todo-write-log)
+
+(defmacro todo-write-log-tests--with-log (&rest body)
+  "Run BODY in the log of the thread \"a\", which has a plan and two thoughts."
+  (declare (indent 0) (debug t))
+  `(todo-write-with-store
+     (let ((todo-write-log-delay 0))
+       (todo-write-observe "a" "INTENT" "Tidy up")
+       (todo-write-observe "a" "THOUGHTS" "Where to begin?")
+       (todo-write-test-write "a" '("Sweep" "in_progress") "Dust")
+       (todo-write-observe "a" "THOUGHTS" "A broom is needed")
+       (save-window-excursion
+         (unwind-protect
+             (with-current-buffer (todo-write-log "a") ,@body)
+           (kill-buffer "*todo-write-log*"))))))
+
+(defun todo-write-log-tests--rows ()
+  "Return the rows of the current buffer as a list of (TYPE WHAT)."
+  (mapcar (lambda (entry)
+            (list (aref (cadr entry) 1) (aref (cadr entry) 4)))
+          (let (rows)
+            (save-excursion
+              (goto-char (point-min))
+              (while (not (eobp))
+                (push (list nil (tabulated-list-get-entry)) rows)
+                (forward-line)))
+            (nreverse rows))))
+
+(ert-deftest todo-write-log-lists-what-was-recorded-newest-last ()
+  (todo-write-log-tests--with-log
+    (should (equal (todo-write-log-tests--rows)
+                   '(("INTENT" "Tidy up")
+                     ("THOUGHTS" "Where to begin?")
+                     ("PLAN_UPDATE" "2 tasks, 2 changes")
+                     ("THOUGHTS" "A broom is needed"))))))
+
+(ert-deftest todo-write-log-narrows-to-a-type-and-widens-again ()
+  (todo-write-log-tests--with-log
+    (todo-write-log-filter-type "THOUGHTS")
+    (should (equal (mapcar #'car (todo-write-log-tests--rows))
+                   '("THOUGHTS" "THOUGHTS")))
+    (todo-write-log-filter-none)
+    (should (= (length (todo-write-log-tests--rows)) 4))))
+
+(ert-deftest todo-write-log-narrows-to-a-phase ()
+  (todo-write-log-tests--with-log
+    (todo-write-log-filter-type "THOUGHTS")
+    (todo-write-log-filter-phase "planning")
+    (should (equal (todo-write-log-tests--rows)
+                   '(("THOUGHTS" "Where to begin?"))))))
+
+(ert-deftest todo-write-log-narrows-to-an-item ()
+  (todo-write-log-tests--with-log
+    (todo-write-log-filter-item (todo-write-test-id "a" "Sweep"))
+    (should (equal (todo-write-log-tests--rows)
+                   '(("PLAN_UPDATE" "2 tasks, 2 changes")
+                     ("THOUGHTS" "A broom is needed"))))))
+
+(ert-deftest todo-write-log-follows-what-happens ()
+  (todo-write-log-tests--with-log
+    (todo-write-observe "a" "ERROR" "The broom is broken")
+    (todo-write-observe "b" "ERROR" "Another thread")
+    (todo-write-test-wait
+     (lambda ()
+       (equal (car (last (todo-write-log-tests--rows)))
+              '("ERROR" "The broom is broken"))))
+    (should (= (length (todo-write-log-tests--rows)) 5))))
+
+(ert-deftest todo-write-log-keeps-point-on-its-row-while-it-follows ()
+  (todo-write-log-tests--with-log
+    (goto-char (point-min))
+    (forward-line 1)
+    (let ((id (tabulated-list-get-id)))
+      (todo-write-observe "a" "ERROR" "The broom is broken")
+      (todo-write-test-wait
+       (lambda () (= (length (todo-write-log-tests--rows)) 5)))
+      (should (equal (tabulated-list-get-id) id)))))
+
+(ert-deftest todo-write-log-shows-agent-text-as-plain-text-in-one-line ()
+  (todo-write-log-tests--with-log
+    (todo-write-observe "a" "THOUGHTS"
+                        (concat "100%s\n" (propertize "x" 'display "y")))
+    (todo-write-test-wait
+     (lambda () (= (length (todo-write-log-tests--rows)) 5)))
+    (let ((what (cadar (last (todo-write-log-tests--rows)))))
+      (should (equal what "100%s x"))
+      (should-not (text-property-not-all 0 (length what) 'display nil what)))))
+
+(ert-deftest todo-write-log-shows-an-observation-whole ()
+  (todo-write-log-tests--with-log
+    (goto-char (point-min))
+    (search-forward "PLAN_UPDATE")
+    (todo-write-log-show)
+    (with-current-buffer "*todo-write-observation*"
+      (should (string-search "\"todoList\"" (buffer-string)))
+      (kill-buffer))))
+
+(ert-deftest todo-write-log-stops-listening-with-its-buffer ()
+  (todo-write-with-store
+    (todo-write-observe "a" "INTENT" "Tidy up")
+    (save-window-excursion
+      (kill-buffer (todo-write-log "a")))
+    (should-not todo-write--subscribers)))
+
+(ert-deftest todo-write-log-says-so-when-there-is-no-thread ()
+  (todo-write-with-store
+    (cl-letf (((symbol-function 'todo-write-current-thread) #'ignore))
+      (should-error (todo-write-log) :type 'user-error))))
+
+(provide 'todo-write-log-tests)
+;;; todo-write-log-tests.el ends here
