@@ -189,6 +189,7 @@ that is not known has an empty list."
 
 (defun todo-write-times (thread id)
   "Return the times of item ID of THREAD as a plist, or nil.
+Its keys are:
   :created :started :completed  milliseconds since the epoch, or nil
   :spent      milliseconds in progress until now
   :running    t while it is in progress and THREAD is not paused
@@ -205,6 +206,7 @@ it was interrupted, `empty' if there is no list."
 
 (defun todo-write-summary (thread)
   "Return what can be said of THREAD without its list, as a plist.
+Its keys are:
   :state      as from `todo-write-state'
   :total :completed  numbers of items
   :current    the item in progress, as in `todo-write-items', or nil
@@ -245,6 +247,7 @@ for the thread of a subagent."
 
 (defun todo-write-revisions (thread)
   "Return the revisions of THREAD, oldest first, as a list of plists.
+Their keys are:
   :revision   its number, from 1
   :timestamp  milliseconds since the epoch
   :author     \"agent\" or \"user\"
