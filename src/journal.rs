@@ -134,23 +134,15 @@ pub fn open(
     durability: Durability,
 ) -> io::Result<Opened> {
     create_folder(folder)?;
-    let (existing, free): (Vec<PathBuf>, Option<PathBuf>) = {
-        let mut free = None;
-        let existing = files_of(folder, thread).take_while(|path| {
-            let there = path.exists();
-            if !there {
-                free = Some(path.clone());
-            }
-            there
-        });
-        (existing.collect(), free)
-    };
-    let mut by_age: Vec<&PathBuf> = existing.iter().collect();
+    let mut by_age: Vec<PathBuf> = files_of(folder, thread).take_while(|path| path.exists()).collect();
+    let free = files_of(folder, thread).nth(by_age.len());
     by_age.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).and_then(|data| data.modified()).ok()));
     let mut warnings = Vec::new();
+    let header =
+        || Record::Thread { format: FORMAT, thread: thread.to_owned(), timestamp: now, about: about.clone() };
     for path in by_age {
-        match lock(path, durability) {
-            Ok(journal) => return journal.read(warnings),
+        match lock(&path, durability) {
+            Ok(journal) => return journal.read(warnings)?.of_thread(thread, header()),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => warnings.push(format!(
                 "another Emacs has the journal {} open; this one writes its own",
                 path.display()
@@ -159,11 +151,27 @@ pub fn open(
         }
     }
     let path = free.ok_or_else(|| io::Error::other("99 processes hold this thread's journals"))?;
-    let mut journal = lock(&path, durability)?;
-    let record =
-        Record::Thread { format: FORMAT, thread: thread.to_owned(), timestamp: now, about: about.clone() };
-    journal.append(&record)?;
-    Ok(Opened { journal, records: vec![record], warnings })
+    Opened { journal: lock(&path, durability)?, records: Vec::new(), warnings }.of_thread(thread, header())
+}
+
+impl Opened {
+    /// Begins the journal with its header, unless it has one; a header of another thread means
+    /// that two keys have the same hash.
+    fn of_thread(mut self, thread: &str, header: Record) -> io::Result<Opened> {
+        match self.records.first() {
+            Some(Record::Thread { thread: other, .. }) if other != thread => {
+                let what = format!("{} belongs to thread {other}", self.journal.path.display());
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
+            }
+            Some(Record::Thread { .. }) => {}
+            // The process that made the file died before it wrote to it, or the header is bad.
+            _ => {
+                self.journal.append(&header)?;
+                self.records.push(header);
+            }
+        }
+        Ok(self)
+    }
 }
 
 /// Whether a thread has a journal in this folder.
