@@ -1,0 +1,430 @@
+;;; efrit-do-tests.el --- Tests of the tools of efrit-do -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What an agent gets back from each tool, and what it cannot do without the
+;; user's consent.  Everything goes through `efrit-do-execute-tool'.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-test-helper)
+(require 'efrit-do)
+
+(defmacro efrit-do-tests--with-tools (&rest body)
+  "Run BODY with an empty store, a folder to work in, and no questions asked."
+  (declare (indent 0) (debug t))
+  `(todo-write-with-store
+     (let* ((default-directory (file-name-as-directory
+                                (make-temp-file "efrit-do" t)))
+            (efrit-do-tools efrit-do-tools)
+            (efrit-do-allowed-tools nil)
+            (efrit-do-thread "a")
+            (efrit-do-confirm nil))
+       (unwind-protect (progn ,@body)
+         (delete-directory default-directory t)))))
+
+(defun efrit-do-tests--ok (name input)
+  "Return the content that tool NAME gives for INPUT; fail if it is an error."
+  (let ((outcome (efrit-do-execute-tool name input)))
+    (when (plist-get outcome :is-error)
+      (ert-fail (plist-get outcome :content)))
+    (plist-get outcome :content)))
+
+(defun efrit-do-tests--error (name input)
+  "Return the content that tool NAME gives for INPUT; fail if it is no error."
+  (let ((outcome (efrit-do-execute-tool name input)))
+    (should (plist-get outcome :is-error))
+    (plist-get outcome :content)))
+
+(defun efrit-do-tests--file (name content)
+  "Write CONTENT to the file NAME, and return NAME."
+  (let ((coding-system-for-write 'no-conversion))
+    (write-region content nil name nil 'silent))
+  name)
+
+;;; The registry
+
+(ert-deftest efrit-do-has-one-todo-tool-and-its-own-five ()
+  (should (equal (efrit-do-tool-names)
+                 '("todo_write" "session_complete" "eval_sexp" "shell_exec"
+                   "buffer_create" "read_file"))))
+
+(ert-deftest efrit-do-does-not-know-the-eight-old-todo-tools ()
+  (efrit-do-tests--with-tools
+    (dolist (name '("todo_add" "todo_update" "todo_show" "todo_analyze"
+                    "todo_status" "todo_next" "todo_execute_next"
+                    "todo_complete_check"))
+      (should (string-search "todo_write" (efrit-do-tests--error name nil))))))
+
+(ert-deftest efrit-do-names-the-tools-there-are-when-one-is-unknown ()
+  (efrit-do-tests--with-tools
+    (let ((text (efrit-do-tests--error "fly" '(:to "moon"))))
+      (dolist (name (cons "fly" (efrit-do-tool-names)))
+        (should (string-search name text))))))
+
+(ert-deftest efrit-do-offers-a-tool-of-the-user ()
+  (efrit-do-tests--with-tools
+    (efrit-do-register-tool
+     :name "add" :description "Add."
+     :args '((:name "a" :type "number") (:name "b" :type "number" :optional t))
+     :function (lambda (a b) (+ a (or b 1))))
+    (should (equal (car (last (efrit-do-tool-names))) "add"))
+    (should (equal (efrit-do-tests--ok "add" '(:a 2 :b 3)) "5"))
+    (should (equal (efrit-do-tests--ok "add" '(:a 2)) "3"))))
+
+(ert-deftest efrit-do-replaces-a-tool-of-the-same-name-in-its-place ()
+  (efrit-do-tests--with-tools
+    (let ((names (efrit-do-tool-names)))
+      (efrit-do-register-tool :name "read_file" :function (lambda () "mine"))
+      (should (equal (efrit-do-tool-names) names))
+      (should (equal (efrit-do-tests--ok "read_file" nil) "mine")))))
+
+(ert-deftest efrit-do-refuses-a-tool-without-name-or-function ()
+  (efrit-do-tests--with-tools
+    (should-error (efrit-do-register-tool :name "x") :type 'todo-write-error)
+    (should-error (efrit-do-register-tool :function #'ignore)
+                  :type 'todo-write-error)))
+
+(ert-deftest efrit-do-waits-for-an-asynchronous-tool ()
+  (efrit-do-tests--with-tools
+    (efrit-do-register-tool
+     :name "later" :async t
+     :function (lambda (answer) (run-at-time 0.01 nil answer "at last")))
+    (should (equal (efrit-do-tests--ok "later" nil) "at last"))))
+
+(ert-deftest efrit-do-gives-up-on-a-tool-that-never-answers ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-time-limit 0.05))
+      (efrit-do-register-tool :name "never" :async t :function #'ignore)
+      (should (string-search "0.05 seconds"
+                             (efrit-do-tests--error "never" nil))))))
+
+;;; Input
+
+(ert-deftest efrit-do-reads-input-in-every-form-that-hosts-hand-over ()
+  (efrit-do-tests--with-tools
+    (efrit-do-tests--file "f" "text")
+    (dolist (input (list "{\"path\": \"f\"}" '(:path "f") '((path . "f"))
+                         '(("path" . "f"))
+                         (let ((table (make-hash-table :test #'equal)))
+                           (puthash "path" "f" table)
+                           table)))
+      (should (equal (efrit-do-tests--ok "read_file" input) "text")))))
+
+(ert-deftest efrit-do-says-which-arguments-are-missing-or-wrong ()
+  (efrit-do-tests--with-tools
+    (let ((text (efrit-do-tests--error "buffer_create" '(:content 3))))
+      (should (string-search "`name' (string) is missing" text))
+      (should (string-search "`content' is not of type string" text)))))
+
+(ert-deftest efrit-do-says-when-the-arguments-are-no-object ()
+  (efrit-do-tests--with-tools
+    (dolist (input (list "{\"path\": " "[1]" "nonsense" 7 '(1 2)))
+      (should (string-search "arguments"
+                             (efrit-do-tests--error "read_file" input))))))
+
+;;; todo_write and session_complete
+
+(ert-deftest efrit-do-writes-the-list-of-the-session ()
+  (efrit-do-tests--with-tools
+    (should (string-search "0/2" (efrit-do-tests--ok
+                                  "todo_write"
+                                  (todo-write-test-todos "Sweep" "Dust"))))
+    (should (equal (todo-write-test-contents "a") '("Sweep" "Dust")))))
+
+(ert-deftest efrit-do-hands-a-refusal-on-as-an-error-and-keeps-the-list ()
+  (efrit-do-tests--with-tools
+    (efrit-do-tests--ok "todo_write" (todo-write-test-todos "Sweep"))
+    (should (string-search
+             "blocked" (efrit-do-tests--error
+                        "todo_write"
+                        (todo-write-test-todos '("Sweep" "blocked")))))
+    (should (equal (todo-write-test-contents "a") '("Sweep")))))
+
+(ert-deftest efrit-do-hands-json-text-on-to-the-store-as-it-is ()
+  (efrit-do-tests--with-tools
+    (should (string-search "column" (efrit-do-tests--error
+                                     "todo_write" "{\"todos\": [")))))
+
+(ert-deftest efrit-do-writes-a-list-of-the-project-outside-a-session ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-thread nil))
+      (efrit-do-tests--ok "todo_write" (todo-write-test-todos "Sweep"))
+      (should (string-prefix-p (expand-file-name default-directory)
+                               (todo-write-current-thread))))))
+
+;;; eval_sexp
+
+(ert-deftest efrit-do-returns-the-value-of-an-expression-and-what-it-printed ()
+  (efrit-do-tests--with-tools
+    (should (equal (efrit-do-tests--ok "eval_sexp" '(:expr "(list 1 \"a\")"))
+                   "(1 \"a\")"))
+    (should (equal (efrit-do-tests--ok "eval_sexp"
+                                       '(:expr "(progn (princ \"hi\") 2)"))
+                   "2\nPrinted:\nhi"))))
+
+(ert-deftest efrit-do-evaluates-one-expression-and-nothing-after-it ()
+  (efrit-do-tests--with-tools
+    (should (equal (efrit-do-tests--ok "eval_sexp" '(:expr "3 ; a comment\n"))
+                   "3"))
+    (let ((text (format "1 (write-region \"\" nil %S)"
+                        (expand-file-name "evil"))))
+      (should (string-search "More text"
+                             (efrit-do-tests--error "eval_sexp"
+                                                    (list :expr text))))
+      (should-not (file-exists-p "evil")))))
+
+(ert-deftest efrit-do-says-why-an-expression-cannot-be-read ()
+  (efrit-do-tests--with-tools
+    (should (string-search "not complete"
+                           (efrit-do-tests--error "eval_sexp" '(:expr "(1"))))
+    (should (string-search "does not read"
+                           (efrit-do-tests--error "eval_sexp" '(:expr ")"))))
+    (dolist (text '("#.(error \"run\")" "#<buffer x>"))
+      (should-not (string-search "run: " (efrit-do-tests--error
+                                          "eval_sexp" (list :expr text)))))))
+
+(ert-deftest efrit-do-turns-an-error-of-an-expression-into-a-result ()
+  (efrit-do-tests--with-tools
+    (should (string-search "no %s way" (efrit-do-tests--error
+                                        "eval_sexp"
+                                        '(:expr "(error \"no %%s way\")"))))))
+
+(ert-deftest efrit-do-stops-an-expression-at-the-time-limit ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-time-limit 0.3))
+      ;; One waits, one keeps Lisp busy without calling anything.
+      (dolist (text '("(sleep-for 30)" "(while t)"))
+        (should (string-search "stopped after"
+                               (efrit-do-tests--error "eval_sexp"
+                                                      (list :expr text))))))
+    (should (equal (efrit-do-tests--ok "eval_sexp" '(:expr "(+ 1 2)")) "3"))))
+
+(ert-deftest efrit-do-lets-a-quit-through ()
+  (efrit-do-tests--with-tools
+    (should (eq 'quit
+                (condition-case nil
+                    (efrit-do-execute-tool "eval_sexp"
+                                           '(:expr "(signal 'quit nil)"))
+                  (quit 'quit))))))
+
+(ert-deftest efrit-do-cuts-long-results-in-the-middle-and-says-how-much ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-output-limit 20))
+      (should (equal (efrit-do-tests--ok
+                      "eval_sexp" '(:expr "(make-string 100 ?x)"))
+                     (concat "\"xxxxxxxxx\n[… 82 characters left out …]\n"
+                             "xxxxxxxxx\""))))))
+
+;;; shell_exec
+
+(ert-deftest efrit-do-runs-a-command-in-the-directory-of-the-session ()
+  (efrit-do-tests--with-tools
+    (efrit-do-tests--file "here" "")
+    (should (equal (efrit-do-tests--ok "shell_exec" '(:command "ls"))
+                   "here\n"))))
+
+(ert-deftest efrit-do-reports-output-and-code-of-a-command-that-fails ()
+  (efrit-do-tests--with-tools
+    (should (equal (efrit-do-tests--error
+                    "shell_exec" '(:command "echo out; echo err >&2; exit 3"))
+                   "out\nerr\n[exit code 3]"))))
+
+(ert-deftest efrit-do-gives-a-command-no-input-to-wait-for ()
+  (efrit-do-tests--with-tools
+    (should (equal (efrit-do-tests--ok "shell_exec" '(:command "cat"))
+                   "(no output)"))))
+
+(ert-deftest efrit-do-stops-a-command-at-the-time-limit-and-keeps-its-output ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-time-limit 0.3))
+      (should (equal (efrit-do-tests--error
+                      "shell_exec" '(:command "echo begun; sleep 30"))
+                     "begun\n[stopped after 0.3 seconds]")))))
+
+(ert-deftest efrit-do-keeps-the-ends-of-an-endless-output ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-output-limit 40))
+      (let ((text (efrit-do-tests--ok "shell_exec"
+                                      '(:command "seq 1 100000"))))
+        (should (string-prefix-p "1\n2\n3\n" text))
+        (should (string-suffix-p "99999\n100000\n" text))
+        (should (string-search "588855 characters left out" text))))))
+
+;;; buffer_create
+
+(ert-deftest efrit-do-makes-a-buffer-with-text-and-mode ()
+  (efrit-do-tests--with-tools
+    (efrit-do-tests--ok "buffer_create"
+                        '(:name "efrit-do-test" :content "(a)"
+                          :mode "emacs-lisp-mode"))
+    (with-current-buffer "efrit-do-test"
+      (should (equal (buffer-string) "(a)"))
+      (should (eq major-mode 'emacs-lisp-mode))
+      (kill-buffer))))
+
+(ert-deftest efrit-do-leaves-a-buffer-of-that-name-alone ()
+  (efrit-do-tests--with-tools
+    (with-current-buffer (get-buffer-create "efrit-do-test")
+      (insert "mine")
+      (let ((text (efrit-do-tests--ok "buffer_create"
+                                      '(:name "efrit-do-test" :content "x"))))
+        (should (string-search "efrit-do-test<2>" text))
+        (should (equal (buffer-string) "mine")))
+      (kill-buffer "efrit-do-test<2>")
+      (kill-buffer))))
+
+(ert-deftest efrit-do-runs-no-command-for-the-name-of-a-mode ()
+  (efrit-do-tests--with-tools
+    (dolist (mode '("kill-emacs" "auto-save-mode" "server-mode" "no-such-mode"))
+      (should (string-search "there is no mode"
+                             (efrit-do-tests--ok
+                              "buffer_create"
+                              (list :name "efrit-do-test" :content "x"
+                                    :mode mode))))
+      (kill-buffer "efrit-do-test"))))
+
+(ert-deftest efrit-do-does-not-obey-local-variables-in-the-text-of-a-buffer ()
+  (efrit-do-tests--with-tools
+    (efrit-do-tests--ok "buffer_create"
+                        '(:name "efrit-do-test" :mode "text-mode"
+                          :content "-*- fill-column: 7 -*-\n"))
+    (with-current-buffer "efrit-do-test"
+      (should-not (= fill-column 7))
+      (kill-buffer))))
+
+;;; read_file
+
+(ert-deftest efrit-do-reads-a-file-or-some-of-its-lines ()
+  (efrit-do-tests--with-tools
+    (efrit-do-tests--file "f" "one\ntwo\nthree\n")
+    (should (equal (efrit-do-tests--ok "read_file" '(:path "f"))
+                   "one\ntwo\nthree\n"))
+    (should (equal (efrit-do-tests--ok "read_file"
+                                       '(:path "f" :first_line 2 :last_line 2))
+                   "two\n"))
+    (should (equal (efrit-do-tests--ok "read_file"
+                                       '(:path "f" :first_line 3))
+                   "three\n"))))
+
+(ert-deftest efrit-do-says-why-a-file-cannot-be-read ()
+  (efrit-do-tests--with-tools
+    (make-directory "folder")
+    (efrit-do-tests--file "binary" "a\0b")
+    (efrit-do-tests--file "large" (make-string 200 ?x))
+    (let ((efrit-do-read-limit 100))
+      (pcase-dolist (`(,path . ,why)
+                     '(("absent" . "does not exist") ("folder" . "directory")
+                       ("binary" . "binary") ("large" . "200 bytes")
+                       ("/dev/null" . "not a regular file")))
+        (should (string-search why (efrit-do-tests--error
+                                    "read_file" (list :path path))))))))
+
+;;; Consent
+
+(ert-deftest efrit-do-refuses-in-batch-what-needs-consent ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-confirm 'tool))
+      (dolist (call '(("eval_sexp" :expr "(write-region \"\" nil \"evil\")")
+                      ("shell_exec" :command "touch evil")))
+        (should (string-search "consent"
+                               (efrit-do-tests--error (car call) (cdr call)))))
+      (should-not (file-exists-p "evil"))
+      (efrit-do-tests--file "f" "text")
+      (should (equal (efrit-do-tests--ok "read_file" '(:path "f")) "text")))))
+
+(defmacro efrit-do-tests--asking (answer &rest body)
+  "Run BODY with a user who gives ANSWER; return what was asked, newest first."
+  (declare (indent 1) (debug t))
+  `(let* ((asked nil)
+          (efrit-do-confirm-function
+           (lambda (name text) (push (cons name text) asked) ,answer)))
+     ,@body
+     asked))
+
+(ert-deftest efrit-do-shows-the-whole-call-and-runs-it-when-allowed ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-confirm 'tool))
+      (should (equal (efrit-do-tests--asking 'yes
+                       (should (equal (efrit-do-tests--ok
+                                       "eval_sexp" '(:expr "(+ 1 2)"))
+                                      "3")))
+                     '(("eval_sexp" . "(+ 1 2)")))))))
+
+(ert-deftest efrit-do-runs-nothing-that-the-user-refuses ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-confirm 'tool))
+      (efrit-do-tests--asking 'no
+        (should (string-search "did not allow"
+                               (efrit-do-tests--error
+                                "shell_exec" '(:command "touch evil")))))
+      (should-not (file-exists-p "evil")))))
+
+(ert-deftest efrit-do-asks-no-more-for-a-tool-that-is-always-allowed ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-confirm 'tool))
+      (should (= 1 (length (efrit-do-tests--asking 'always
+                             (efrit-do-tests--ok "eval_sexp" '(:expr "1"))
+                             (efrit-do-tests--ok "eval_sexp"
+                                                 '(:expr "2")))))))))
+
+(ert-deftest efrit-do-asks-for-what-the-option-says ()
+  (efrit-do-tests--with-tools
+    (efrit-do-tests--file "f" "text")
+    (pcase-dolist (`(,confirm . ,times)
+                   `((nil . 0) (tool . 1) (t . 2) (("read_file") . 1)
+                     (,(lambda (name _input) (equal name "read_file")) . 1)))
+      (let ((efrit-do-confirm confirm))
+        (should (= times
+                   (length (efrit-do-tests--asking 'yes
+                             (efrit-do-tests--ok "eval_sexp" '(:expr "1"))
+                             (efrit-do-tests--ok "read_file"
+                                                 '(:path "f"))))))))))
+
+(ert-deftest efrit-do-hides-nothing-of-a-call-from-the-user ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-confirm t))
+      (should (equal
+               (cdar (efrit-do-tests--asking 'no
+                       (efrit-do-tests--error
+                        "shell_exec"
+                        (list :command
+                              (concat "ls\u202e\u200b"
+                                      (propertize " rm" 'invisible t))))))
+               "ls\\x202e\\x200b rm")))))
+
+;;; Beside upstream Efrit
+
+(ert-deftest efrit-do-does-not-load-over-another-efrit-do ()
+  (dolist (taken '((provide 'efrit-do)
+                   (progn (defun efrit-do (command) command)
+                          (defun efrit-do-cancel () 'theirs))))
+    (should
+     (equal (todo-write-test-child
+             taken
+             '(prin1 (list (condition-case problem
+                               (progn (load "efrit-do-tools" nil t) 'loaded)
+                             (todo-write-error
+                              (and (string-search "todo-write-efrit-mode"
+                                                  (cadr problem))
+                                   'refused)))
+                           (fboundp 'efrit-do-register-tool)
+                           (and (fboundp 'efrit-do-cancel)
+                                (efrit-do-cancel)))))
+            (list 'refused nil (and (eq (car taken) 'progn) 'theirs))))))
+
+(ert-deftest efrit-do-loads-twice-and-over-its-own-autoload ()
+  (should (equal (todo-write-test-child
+                  '(autoload 'efrit-do "efrit-do" nil t)
+                  '(load "efrit-do" nil t)
+                  '(load "efrit-do-tools" nil t)
+                  '(load "efrit-do" nil t)
+                  '(prin1 (featurep 'efrit-do)))
+                 t)))
+
+(provide 'efrit-do-tests)
+;;; efrit-do-tests.el ends here
