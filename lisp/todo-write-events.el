@@ -14,9 +14,11 @@
 (require 'todo-write-core)
 (require 'cl-lib)
 
+(declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
 (declare-function todo-write-dyn--observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--observe "ext:todo-write-dyn")
 (declare-function todo-write-dyn--stream "ext:todo-write-dyn")
+(declare-function todo-write-dyn--skip-observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--take-observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--token-context "ext:todo-write-dyn")
 
@@ -56,6 +58,9 @@ key."
   (let ((subscriber (todo-write--make-subscriber
                      :function function :kind (plist-get filter :kind)
                      :filter (todo-write--compile-filter filter))))
+    ;; What was recorded while nobody listened is history.
+    (when (and todo-write--configured (not todo-write--subscribers))
+      (mapc #'todo-write-dyn--skip-observations (todo-write-dyn--loaded)))
     (setq todo-write--subscribers
           (append todo-write--subscribers (list subscriber)))
     subscriber))

@@ -119,6 +119,16 @@ fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
+/// Take the new observations of THREAD as heard by all whom they concern.
+#[defun]
+fn skip_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        with_world(|world| world.store().get(&key, now()).map(|thread| thread.observations_mut().take_new()));
+        Ok(())
+    })
+}
+
 type Found = Vec<(Arc<Observation>, Option<PlanOf>)>;
 
 /// Adds to each PLAN_UPDATE what it is about.
