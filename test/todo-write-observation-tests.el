@@ -1,0 +1,318 @@
+;;; todo-write-observation-tests.el --- Tests of observations  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What is recorded of a thread, what subscribers hear of it, in which order,
+;; and what becomes of those that fail.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'seq)
+(require 'todo-write-test-helper)
+
+(defvar todo-write-observation-tests--heard nil
+  "What the subscribers of a test heard, newest first.")
+
+(defmacro todo-write-observation-tests--with (&rest body)
+  "Evaluate BODY with an empty store and nothing heard yet."
+  (declare (indent 0) (debug t))
+  `(let ((todo-write-observation-tests--heard nil))
+     (todo-write-with-store ,@body)))
+
+(defun todo-write-observation-tests--hear (event)
+  "Remember EVENT."
+  (push event todo-write-observation-tests--heard))
+
+(defun todo-write-observation-tests--types (&optional events)
+  "Return the types of EVENTS, or of what was heard, in order."
+  (mapcar (lambda (event) (plist-get event :type))
+          (or events (reverse todo-write-observation-tests--heard))))
+
+(defun todo-write-observation-tests--last (&rest filter)
+  "Return the newest observation of the thread \"a\" that FILTER lets through."
+  (aref (apply #'todo-write-observations "a" :limit 1 filter) 0))
+
+;;; What is recorded
+
+(ert-deftest todo-write-a-plan-update-carries-the-list-and-the-changes ()
+  (todo-write-observation-tests--with
+    (todo-write-test-write "a" "One")
+    (let* ((outcome (todo-write-test-write "a" '("One" "completed") "Two"))
+           (content (plist-get (todo-write-observation-tests--last :type "PLAN_UPDATE")
+                               :content)))
+      (should (equal (plist-get content :todoList) (todo-write-items "a")))
+      (should (equal (plist-get content :changes) (plist-get outcome :changes)))
+      (should (equal (plist-get content :revision) 2)))))
+
+(ert-deftest todo-write-the-first-plan-update-marks-every-item-added ()
+  (todo-write-observation-tests--with
+    (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress") "Three")
+    (let* ((update (todo-write-observation-tests--last))
+           (changes (plist-get (plist-get update :content) :changes)))
+      (should (equal (plist-get update :type) "PLAN_UPDATE"))
+      (should (equal (todo-write-test-types changes) '("added" "added" "added")))
+      (should (= (length (plist-get changes :added)) 3)))))
+
+(ert-deftest todo-write-a-new-status-is-observed-after-the-plan-update ()
+  (todo-write-observation-tests--with
+    (todo-write-test-write "a" '("One" "in_progress") "Two")
+    (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress"))
+    (should (equal (todo-write-observation-tests--types
+                    (append (todo-write-observations "a") nil))
+                   '("PLAN_UPDATE" "PLAN_UPDATE" "ITEM_STATUS_CHANGE" "ITEM_STATUS_CHANGE")))
+    (let* ((change (todo-write-observation-tests--last :step "t1"))
+           (content (plist-get change :content)))
+      (should (equal (plist-get change :parentId) "t1"))
+      (should (equal (plist-get content :status) "completed"))
+      (should (equal (plist-get content :previousStatus) "in_progress"))
+      (should (equal (plist-get (plist-get content :item) :content) "One")))))
+
+(ert-deftest todo-write-edits-and-undo-are-observed-like-writes ()
+  (todo-write-observation-tests--with
+    (todo-write-test-write "a" "One")
+    (todo-write-edit "a" 'status "t1" "completed")
+    (todo-write-undo "a")
+    (should (equal (todo-write-observation-tests--types
+                    (append (todo-write-observations "a") nil))
+                   '("PLAN_UPDATE" "PLAN_UPDATE" "ITEM_STATUS_CHANGE"
+                     "PLAN_UPDATE" "ITEM_STATUS_CHANGE")))))
+
+(ert-deftest todo-write-neither-a-refusal-nor-the-same-list-is-a-plan-update ()
+  (todo-write-observation-tests--with
+    (todo-write-test-write "a" "One")
+    (todo-write "a" "{")
+    (todo-write-test-write "a" "One")
+    (should (= (length (todo-write-observations "a")) 1))))
+
+(ert-deftest todo-write-observe-returns-and-keeps-the-observation ()
+  (todo-write-observation-tests--with
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (let ((seen (todo-write-observe "a" 'TOOL_CALL '(:name "ls" :args ["-l"])
+                                    :title "List files" :trace-id "r1" :cost 3)))
+      (should (equal seen (todo-write-observation-tests--last)))
+      (should (equal (plist-get seen :type) "TOOL_CALL"))
+      (should (equal (plist-get seen :threadId) "a"))
+      (should (equal (plist-get seen :traceId) "r1"))
+      (should (equal (plist-get seen :parentId) "t1"))
+      (should (equal (plist-get seen :title) "List files"))
+      (should (equal (plist-get seen :content) '(:name "ls" :args ["-l"])))
+      (should (natnump (plist-get seen :timestamp)))
+      (should (equal (plist-get (plist-get seen :metadata) :cost) 3)))))
+
+(ert-deftest todo-write-every-observation-has-an-id-of-its-own ()
+  (todo-write-observation-tests--with
+    (todo-write-test-write "a" "One")
+    (dotimes (_ 5) (todo-write-observe "a" "THOUGHTS" "Hm"))
+    (let ((ids (mapcar (lambda (seen) (plist-get seen :id)) (todo-write-observations "a"))))
+      (should (= (length ids) 6))
+      (should (equal (delete-dups (copy-sequence ids)) ids)))))
+
+(ert-deftest todo-write-the-phase-follows-from-the-list-unless-it-is-stated ()
+  (todo-write-observation-tests--with
+    (cl-flet ((phase (&rest metadata)
+                (plist-get (plist-get (apply #'todo-write-observe "a" "THOUGHTS" "Hm" metadata)
+                                      :metadata)
+                           :phase)))
+      (should (equal (phase) "planning"))
+      (todo-write-test-write "a" "One")
+      (should (equal (phase) "execution"))
+      (todo-write-test-write "a" '("One" "completed"))
+      (should (equal (phase) "synthesis"))
+      (should (equal (phase :phase 'planning) "planning")))))
+
+(ert-deftest todo-write-in-execution-the-step-is-the-item-in-progress ()
+  (todo-write-observation-tests--with
+    (todo-write-test-write "a" "One" '("Two" "in_progress"))
+    (let ((metadata (plist-get (todo-write-observe "a" "THOUGHTS" "Hm") :metadata)))
+      (should (equal (plist-get metadata :stepId) "t2"))
+      (should (equal (plist-get metadata :stepDescription) "Two")))
+    (todo-write-test-write "a" "One" '("Two" "completed"))
+    (should-not (plist-get (plist-get (todo-write-observe "a" "THOUGHTS" "Hm") :metadata)
+                           :stepId))))
+
+(ert-deftest todo-write-observations-are-filtered-limited-and-newest-last ()
+  (todo-write-observation-tests--with
+    (todo-write-observe "a" "INTENT" "First")
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-observe "a" "THOUGHTS" "Second" :tokenType "EXECUTION_LLM_THINKING")
+    (todo-write-observe "a" "TOOL_CALL" "Third")
+    (todo-write-observe "other" "TOOL_CALL" "Elsewhere")
+    (cl-flet ((contents (&rest filter)
+                (mapcar (lambda (seen) (plist-get seen :content))
+                        (cl-remove "PLAN_UPDATE" (apply #'todo-write-observations "a" filter)
+                                   :key (lambda (seen) (plist-get seen :type))
+                                   :test #'equal))))
+      (should (equal (contents) '("First" "Second" "Third")))
+      (should (equal (contents :type "TOOL_CALL") '("Third")))
+      (should (equal (contents :phase 'planning) '("First")))
+      (should (equal (contents :step "t1") '("Second" "Third")))
+      (should (equal (contents :token-type "EXECUTION_LLM_THINKING") '("Second")))
+      (should (equal (contents :limit 2) '("Second" "Third")))
+      (should (equal (contents :limit 0) nil))
+      (should (equal (contents :type "TOOL_CALL" :phase 'planning) nil)))))
+
+(ert-deftest todo-write-memory-holds-the-newest-observations-only ()
+  (let ((todo-write-history-limit 10))
+    (todo-write-observation-tests--with
+      (dotimes (n 50) (todo-write-observe "a" "THOUGHTS" (number-to-string n)))
+      (let ((kept (todo-write-observations "a")))
+        (should (= (length kept) 10))
+        (should (equal (plist-get (aref kept 9) :content) "49"))))))
+
+;;; Who hears of it
+
+(ert-deftest todo-write-subscribers-hear-each-observation-once-in-order ()
+  (todo-write-observation-tests--with
+    (todo-write-subscribe #'todo-write-observation-tests--hear)
+    (todo-write-test-write "a" "One")
+    (todo-write-edit "a" 'status "t1" "completed")
+    (todo-write-observe "a" "FINAL_RESPONSE" "Done")
+    (should (equal (todo-write-observation-tests--types)
+                   '("PLAN_UPDATE" "PLAN_UPDATE" "ITEM_STATUS_CHANGE" "FINAL_RESPONSE")))
+    (should (equal (reverse todo-write-observation-tests--heard)
+                   (append (todo-write-observations "a") nil)))))
+
+(ert-deftest todo-write-a-subscriber-hears-nothing-from-before-it-subscribed ()
+  (todo-write-observation-tests--with
+    (todo-write-test-write "a" "One")
+    (todo-write-subscribe #'todo-write-observation-tests--hear)
+    (todo-write-observe "a" "INTENT" "Later")
+    (should (equal (todo-write-observation-tests--types) '("INTENT")))))
+
+(ert-deftest todo-write-an-observation-is-saved-before-anyone-hears-of-it ()
+  (todo-write-observation-tests--with
+    (let (found)
+      (todo-write-subscribe
+       (lambda (event)
+         (with-temp-buffer
+           (insert-file-contents
+            (car (directory-files todo-write-directory t "\\.jsonl\\'")))
+           (goto-char (point-max))
+           (forward-line -1)
+           (push (cons (plist-get event :type)
+                       (and (search-forward "Only here" nil t) t))
+                 found))))
+      (todo-write-test-write "a" "Only here")
+      (todo-write-observe "a" "INTENT" "And Only here")
+      (should (equal (nreverse found) '(("PLAN_UPDATE" . t) ("INTENT" . t)))))))
+
+(ert-deftest todo-write-a-filter-lets-through-what-it-names ()
+  (pcase-dolist (`(,filter . ,types)
+                 '(((:kind observation) "INTENT" "PLAN_UPDATE" "PLAN_UPDATE"
+                    "PLAN_UPDATE" "ITEM_STATUS_CHANGE" "FINAL_RESPONSE")
+                   ((:kind stream))
+                   ((:thread "a") "INTENT" "PLAN_UPDATE" "PLAN_UPDATE"
+                    "ITEM_STATUS_CHANGE" "FINAL_RESPONSE")
+                   ((:thread "nobody"))
+                   ((:type "PLAN_UPDATE") "PLAN_UPDATE" "PLAN_UPDATE" "PLAN_UPDATE")
+                   ((:type PLAN_UPDATE :thread "b") "PLAN_UPDATE")
+                   ((:phase planning) "INTENT")
+                   ((:phase "synthesis") "PLAN_UPDATE" "ITEM_STATUS_CHANGE"
+                    "FINAL_RESPONSE")
+                   ((:step "t1" :type ITEM_STATUS_CHANGE) "ITEM_STATUS_CHANGE")
+                   ((:token-type "SYNTHESIS_LLM_RESPONSE") "FINAL_RESPONSE")
+                   ((:type nil :phase nil :thread "b") "PLAN_UPDATE")))
+    (ert-info ((format "%S" filter) :prefix "Filter: ")
+      (todo-write-observation-tests--with
+        (apply #'todo-write-subscribe #'todo-write-observation-tests--hear filter)
+        (todo-write-observe "a" "INTENT" "Plan")
+        (todo-write-test-write "a" "One")
+        (todo-write-test-write "b" "Other")
+        (todo-write-test-write "a" '("One" "completed"))
+        (todo-write-observe "a" "FINAL_RESPONSE" "Done"
+                            :tokenType "SYNTHESIS_LLM_RESPONSE")
+        (should (equal (todo-write-observation-tests--types) types))))))
+
+(ert-deftest todo-write-after-unsubscribing-nothing-is-heard ()
+  (todo-write-observation-tests--with
+    (let ((handle (todo-write-subscribe #'todo-write-observation-tests--hear)))
+      (todo-write-observe "a" "INTENT" "Heard")
+      (todo-write-unsubscribe handle)
+      (todo-write-unsubscribe handle)
+      (todo-write-observe "a" "INTENT" "Not heard")
+      (should (= (length todo-write-observation-tests--heard) 1)))))
+
+(ert-deftest todo-write-one-function-may-subscribe-twice-and-leave-once ()
+  (todo-write-observation-tests--with
+    (let ((first (todo-write-subscribe #'todo-write-observation-tests--hear)))
+      (todo-write-subscribe #'todo-write-observation-tests--hear)
+      (todo-write-observe "a" "INTENT" "Twice")
+      (todo-write-unsubscribe first)
+      (todo-write-observe "a" "INTENT" "Once")
+      (should (= (length todo-write-observation-tests--heard) 3)))))
+
+(ert-deftest todo-write-a-subscriber-may-unsubscribe-itself-and-others-while-it-hears ()
+  (todo-write-observation-tests--with
+    (let (itself other)
+      (setq itself (todo-write-subscribe
+                    (lambda (event)
+                      (todo-write-unsubscribe itself)
+                      (todo-write-unsubscribe other)
+                      (todo-write-observation-tests--hear event))))
+      (setq other (todo-write-subscribe (lambda (_) (ert-fail "It was unsubscribed"))))
+      (todo-write-subscribe #'todo-write-observation-tests--hear)
+      (todo-write-observe "a" "INTENT" "One")
+      (todo-write-observe "a" "INTENT" "Two")
+      (should (= (length todo-write-observation-tests--heard) 3)))))
+
+(ert-deftest todo-write-a-subscriber-may-write-while-it-hears ()
+  (todo-write-observation-tests--with
+    (todo-write-subscribe
+     (lambda (event)
+       (todo-write-observation-tests--hear event)
+       (when (equal (plist-get event :type) "INTENT")
+         (todo-write-test-write "a" "From inside"))))
+    (todo-write-observe "a" "INTENT" "Go")
+    (should (equal (todo-write-test-contents "a") '("From inside")))
+    (should (equal (todo-write-observation-tests--types) '("INTENT" "PLAN_UPDATE")))))
+
+;;; Who fails
+
+(ert-deftest todo-write-a-subscriber-that-signals-is-reported-once-then-removed ()
+  (todo-write-observation-tests--with
+    (let ((calls 0) warnings)
+      (todo-write-subscribe (lambda (_) (setq calls (1+ calls)) (error "Broken ear")))
+      (todo-write-subscribe #'todo-write-observation-tests--hear)
+      (setq warnings (todo-write-test-warnings
+                       (dotimes (_ 10) (todo-write-observe "a" "INTENT" "Hello"))))
+      (should (= calls 3))
+      (should (= (length todo-write-observation-tests--heard) 10))
+      (should (= (length warnings) 2))
+      (should (string-search "Broken ear" (car warnings)))
+      (should (string-search "removed" (cadr warnings))))))
+
+(ert-deftest todo-write-a-subscriber-that-fails-now-and-then-stays ()
+  (todo-write-observation-tests--with
+    (let ((calls 0))
+      (todo-write-subscribe (lambda (_)
+                              (setq calls (1+ calls))
+                              (unless (zerop (% calls 3)) (error "Now and then"))))
+      (todo-write-test-warnings
+        (dotimes (_ 30) (todo-write-observe "a" "INTENT" "Hello")))
+      (should (= calls 30)))))
+
+(ert-deftest todo-write-a-throw-out-of-a-subscriber-lands-and-leaves-the-store-whole ()
+  (todo-write-observation-tests--with
+    (let ((thrower (todo-write-subscribe (lambda (_) (throw 'todo-write-out 'landed)))))
+      (should (eq (catch 'todo-write-out (todo-write-test-write "a" "One")) 'landed))
+      (should (equal (todo-write-test-contents "a") '("One")))
+      (todo-write-unsubscribe thrower)
+      (todo-write-subscribe #'todo-write-observation-tests--hear)
+      (should (equal (plist-get (todo-write-test-write "a" "One" "Two") :revision) 2))
+      (should (equal (todo-write-observation-tests--types) '("PLAN_UPDATE"))))))
+
+(ert-deftest todo-write-a-quit-out-of-a-subscriber-passes-and-leaves-the-store-whole ()
+  (todo-write-observation-tests--with
+    (todo-write-subscribe (lambda (_) (signal 'quit nil)))
+    (should (eq (let ((debug-on-quit nil))
+                  (condition-case nil (todo-write-test-write "a" "One") (quit 'quit)))
+                'quit))
+    (should (equal (todo-write-test-contents "a") '("One")))))
+
+(provide 'todo-write-observation-tests)
+;;; todo-write-observation-tests.el ends here
