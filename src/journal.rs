@@ -83,6 +83,8 @@ pub struct Journal {
     durability: Durability,
     /// Bytes of whole records; what lies behind is the rest of a failed write.
     good: u64,
+    /// Set while that rest could not be removed.
+    torn: bool,
     /// Records that could not be written yet.
     pending: Vec<u8>,
     /// Bytes written since the last full record.
@@ -134,8 +136,9 @@ pub fn open(
     durability: Durability,
 ) -> io::Result<Opened> {
     create_folder(folder)?;
-    let mut by_age: Vec<PathBuf> = files_of(folder, thread).take_while(|path| path.exists()).collect();
-    let free = files_of(folder, thread).nth(by_age.len());
+    // One in the middle may be gone: old journals are deleted one by one.
+    let (mut by_age, free): (Vec<PathBuf>, Vec<PathBuf>) =
+        files_of(folder, thread).partition(|path| path.exists());
     by_age.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).and_then(|data| data.modified()).ok()));
     let mut warnings = Vec::new();
     let header =
@@ -150,8 +153,8 @@ pub fn open(
             Err(error) => return Err(error),
         }
     }
-    let path = free.ok_or_else(|| io::Error::other("99 processes hold this thread's journals"))?;
-    Opened { journal: lock(&path, durability)?, records: Vec::new(), warnings }.of_thread(thread, header())
+    let path = free.first().ok_or_else(|| io::Error::other("99 processes hold this thread's journals"))?;
+    Opened { journal: lock(path, durability)?, records: Vec::new(), warnings }.of_thread(thread, header())
 }
 
 impl Opened {
@@ -164,19 +167,29 @@ impl Opened {
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
             }
             Some(Record::Thread { .. }) => {}
-            // The process that made the file died before it wrote to it, or the header is bad.
-            _ => {
+            // The process that made the file died before it wrote to it.
+            None => {
                 self.journal.append(&header)?;
                 self.records.push(header);
+            }
+            // The header was damaged; without its first line nobody can tell whose journal it is.
+            Some(_) => {
+                self.records.insert(0, header);
+                self.journal.rewrite(&self.records)?;
             }
         }
         Ok(self)
     }
 }
 
+/// Where damaged records of a journal are set aside.
+pub fn bad_file(journal: &Path) -> PathBuf {
+    journal.with_extension("bad")
+}
+
 /// Whether a thread has a journal in this folder.
 pub fn exists(folder: &Path, thread: &str) -> bool {
-    files_of(folder, thread).next().is_some_and(|path| path.exists())
+    files_of(folder, thread).any(|path| path.exists())
 }
 
 fn create_folder(folder: &Path) -> io::Result<()> {
@@ -195,21 +208,40 @@ fn lock(path: &Path, durability: Durability) -> io::Result<Journal> {
     options.read(true).append(true).create(true);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    match file.try_lock() {
-        Ok(()) => {}
-        Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
-        Err(TryLockError::Error(error)) => return Err(error),
-    }
+    let file = loop {
+        let file = options.open(path)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // Whoever held the lock may have swapped in another file, or deleted this one.
+        if is_at(&file, path) {
+            break file;
+        }
+    };
     Ok(Journal {
         file,
         path: path.to_owned(),
         durability,
         good: 0,
+        torn: false,
         pending: Vec::new(),
         since_full: 0,
         full: 0,
     })
+}
+
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let place = |data: fs::Metadata| (data.dev(), data.ino());
+    file.metadata().map(place).ok() == fs::metadata(path).map(place).ok()
+}
+
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> bool {
+    true
 }
 
 impl Journal {
@@ -250,6 +282,11 @@ impl Journal {
     /// # Errors
     /// What the system said.
     pub fn flush(&mut self) -> io::Result<()> {
+        // Half a record must not stay: the next one would be lost with it.
+        if self.torn {
+            self.file.set_len(self.good)?;
+            self.torn = false;
+        }
         let result = self.file.write_all(&self.pending).and_then(|()| match self.durability {
             Durability::Process => Ok(()),
             Durability::Disk => self.file.sync_data(),
@@ -258,14 +295,10 @@ impl Journal {
             Ok(()) => {
                 self.good += self.pending.len() as u64;
                 self.pending.clear();
-                Ok(())
             }
-            Err(error) => {
-                // Half a record must not stay: the next one would be lost with it.
-                let _ = self.file.set_len(self.good);
-                Err(error)
-            }
+            Err(_) => self.torn = self.file.set_len(self.good).is_err(),
         }
+        result
     }
 
     fn read(mut self, mut warnings: Vec<String>) -> io::Result<Opened> {
@@ -310,7 +343,7 @@ impl Journal {
 
     /// Copies damaged records beside the journal; what they say may still be of use to a person.
     fn set_aside(&self, bad: &[&[u8]]) -> io::Result<String> {
-        let path = self.path.with_extension("bad");
+        let path = bad_file(&self.path);
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         #[cfg(unix)]
@@ -336,7 +369,7 @@ impl Journal {
         }
         new.flush()?;
         fs::rename(&path, &self.path)?;
-        (self.file, self.good) = (new.file, new.good);
+        (self.file, self.good, self.torn) = (new.file, new.good, false);
         Ok(())
     }
 }

@@ -172,7 +172,7 @@ impl Store {
             self.current = None;
         }
         let Some(folder) = self.keeping.folder.as_deref() else { return Ok(()) };
-        journal::files_of(folder, key).take_while(|path| path.exists()).try_for_each(|path| delete(&path))
+        journal::files_of(folder, key).filter(|path| path.exists()).try_for_each(|path| delete(&path))
     }
 
     /// Deletes journals of threads that are not loaded: those older than `age`, and the oldest
@@ -206,7 +206,9 @@ fn is_held(path: &Path) -> bool {
     fs::File::open(path).is_ok_and(|file| file.try_lock().is_err())
 }
 
+/// Deletes a journal, and what was set aside of it.
 fn delete(path: &Path) -> Result<(), Error> {
+    let _ = fs::remove_file(journal::bad_file(path));
     fs::remove_file(path).map_err(|source| Error::Journal { file: path.display().to_string(), source })
 }
 
