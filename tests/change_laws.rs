@@ -31,7 +31,7 @@ fn history() -> impl Strategy<Value = Vec<Vec<Arc<Item>>>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_changes_lead_from_each_list_to_each_other(lists in history()) {

@@ -254,7 +254,7 @@ fn make(thread: &mut Thread, edits: &[(u8, usize, Status)]) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn without_edits_every_write_stands_as_sent(writes in prop::collection::vec(tasks(), 1..6)) {

@@ -306,7 +306,7 @@ fn entries(ids: bool) -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn changes_by_id_lead_from_one_list_to_the_other(a in entries(true), b in entries(true)) {

@@ -167,7 +167,7 @@ fn id_set(list: &[Arc<Item>]) -> HashSet<&str> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn without_user_edits_the_write_stands_as_sent([base, _, theirs] in sides()) {

@@ -305,7 +305,7 @@ fn undo_all(thread: &mut Thread) -> usize {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 100, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn undo_ends_at_the_empty_list_after_as_many_steps_as_there_were_changes(writes in prop::collection::vec(tasks(), 1..12)) {
