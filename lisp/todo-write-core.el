@@ -77,6 +77,10 @@ A function that signals is reported and stops no other.")
 Each function is called with THREAD and its new state, a symbol; see
 `todo-write-state'.")
 
+(defvar todo-write-forget-functions nil
+  "Abnormal hook, run after a thread was forgotten.
+Each function is called with THREAD.")
+
 ;;; Errors
 
 (define-error 'todo-write-error "Todo-write")

@@ -21,6 +21,14 @@
 (declare-function todo-write-dyn--skip-observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--take-observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--token-context "ext:todo-write-dyn")
+(declare-function todo-write--run-hook "todo-write")
+
+(defvar todo-write-observe-functions nil
+  "Abnormal hook, run after something was recorded of a thread.
+Each function is called with THREAD and TYPE, a string; see
+`todo-write-observe'.  It costs less than a subscription, since no
+observation is made for it.  Writes and edits have hooks of their own;
+they do not run this one.")
 
 ;;; Observations
 
@@ -140,7 +148,8 @@ The value is a plist :id :type :threadId :traceId :parentId :timestamp
 unknown TYPE or phase."
   (todo-write--open thread)
   (prog1 (todo-write-dyn--observe thread type content metadata)
-    (todo-write--deliver thread)))
+    (todo-write--deliver thread)
+    (todo-write--run-hook 'todo-write-observe-functions thread type)))
 
 (defun todo-write-observations (thread &rest filter)
   "Return recorded observations of THREAD as a vector, newest last.
@@ -201,7 +210,8 @@ a token that is no string."
             time (car time))
       ;; A block of thoughts can only have ended where the context changed,
       ;; or where the stream did.
-      (todo-write--deliver thread))
+      (todo-write--deliver thread)
+      (todo-write--run-hook 'todo-write-observe-functions thread "THOUGHTS"))
     (let ((event (cl-list* :type type :data data :timestamp time context)))
       (todo-write--emit 'stream event)
       event)))

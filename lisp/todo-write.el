@@ -50,6 +50,7 @@
 (declare-function todo-write-dyn--edit "ext:todo-write-dyn")
 (declare-function todo-write-dyn--forget "ext:todo-write-dyn")
 (declare-function todo-write-dyn--item "ext:todo-write-dyn")
+(declare-function todo-write-dyn--item-changes "ext:todo-write-dyn")
 (declare-function todo-write-dyn--items "ext:todo-write-dyn")
 (declare-function todo-write-dyn--kept "ext:todo-write-dyn")
 (declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
@@ -258,6 +259,14 @@ Their keys are:
   (todo-write--configure)
   (todo-write-dyn--revisions thread))
 
+(defun todo-write-item-changes (thread id)
+  "Return what happened to item ID of THREAD, oldest first.
+The value is a list of (REVISION . CHANGES), one for each revision that
+concerned the item: a plist as from `todo-write-revisions', and a list
+of change plists as from `todo-write-diff'."
+  (todo-write--configure)
+  (todo-write-dyn--item-changes thread id))
+
 (defun todo-write-changes-between (thread a b)
   "Return what changed in THREAD from revision A to revision B.
 However many revisions lie between, it is one set of changes, as from
@@ -333,7 +342,8 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
   "Forget THREAD: its list, its history and its journal."
   (interactive (list (todo-write-read-thread "Forget thread: ")))
   (todo-write--configure)
-  (todo-write-dyn--forget thread))
+  (todo-write-dyn--forget thread)
+  (todo-write--run-hook 'todo-write-forget-functions thread))
 
 (defun todo-write-prune ()
   "Delete old journals; return how many.

@@ -8,6 +8,7 @@
 mod diffs;
 mod observations;
 mod read;
+mod rows;
 mod streams;
 mod threads;
 mod write;

@@ -30,7 +30,7 @@ fn with_open<T>(key: &str, work: impl FnOnce(&mut Thread) -> T) -> T {
 }
 
 /// Looks at a thread; an unknown one reads as an empty one.
-fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
+pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
     with_world(|world| match world.store().get(key, now()) {
         Some(thread) => work(thread),
         None => work(&Thread::new(key, Map::new(), None, 1)),

@@ -124,7 +124,7 @@ impl Subject for Loose {
     }
 }
 
-fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, timestamp: Millis) -> Result<Value<'e>> {
+pub fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, timestamp: Millis) -> Result<Value<'e>> {
     let subject = |subject: &Option<T>| subject.as_ref().map(|subject| subject.to_lisp(env)).transpose();
     let fields = vector_of(env, &change.fields, |field| field.as_ref().into_lisp(env))?;
     Plist::new(env)
