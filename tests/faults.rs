@@ -1,0 +1,356 @@
+//! When the disk, the file or another process does not play along: nothing else is lost, and the
+//! user hears of it once.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use common::{Completed, Folder, InProgress, Pending, contents, skip, write};
+use proptest::prelude::*;
+use serde_json::{Map, json};
+use todo_write::item::{List, Status};
+use todo_write::journal::{self, Durability, Record, bad_file, decode, files_of};
+use todo_write::observation::{Details, Type};
+use todo_write::store::{Keeping, Store};
+use todo_write::thread::{Edit, Thread};
+
+const KEY: &str = "a thread";
+const PLAN: [(&str, Status); 3] =
+    [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
+
+fn store(folder: &Path) -> Store {
+    let folder = Some(folder.to_owned());
+    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 100 })
+}
+
+fn open(store: &mut Store) -> &mut Thread {
+    store.open(KEY, Map::new(), 1)
+}
+
+fn file(folder: &Path) -> PathBuf {
+    files_of(folder, KEY).next().unwrap()
+}
+
+/// A folder with this journal, and nothing else.
+fn with_journal(bytes: &[u8]) -> Folder {
+    let folder = Folder::new();
+    fs::create_dir(folder.path()).unwrap();
+    fs::write(file(folder.path()), bytes).unwrap();
+    folder
+}
+
+/// The list that is on disk, whoever has it open.
+fn on_disk(folder: &Path) -> List {
+    let copy = with_journal(&fs::read(file(folder)).unwrap());
+    open(&mut store(copy.path())).list().clone()
+}
+
+fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n').collect()
+}
+
+/// A journal in which every revision adds an item and none takes one away, and the list after
+/// each of its records.
+fn sample() -> &'static (Vec<u8>, Vec<List>) {
+    static SAMPLE: OnceLock<(Vec<u8>, Vec<List>)> = OnceLock::new();
+    SAMPLE.get_or_init(|| {
+        let folder = Folder::new();
+        let mut store = store(folder.path());
+        let mut lists = vec![List::new()];
+        for n in 0..45 {
+            let thread = open(&mut store);
+            if n % 7 == 3 {
+                thread.observe(Type::Thoughts, json!("語 \u{1f600} ".repeat(20)), Details::default(), n);
+            }
+            thread
+                .edit(Edit::Add { content: format!("Task {n} {}", "x".repeat(250)), position: None }, n)
+                .unwrap();
+            let count = lines(&fs::read(file(folder.path())).unwrap()).len();
+            // The full record says the same as the one before it, an observation nothing new.
+            while lists.len() < count - 1 {
+                lists.push(lists[lists.len() - 1].clone());
+            }
+            lists.push(open(&mut store).list().clone());
+        }
+        (fs::read(file(folder.path())).unwrap(), lists)
+    })
+}
+
+#[test]
+fn the_sample_has_records_of_every_size() {
+    let (bytes, lists) = sample();
+    let full = lines(bytes).iter().filter(|line| matches!(decode(line), Some(Record::Full { .. }))).count();
+    assert!(full >= 1 && lines(bytes).len() == lists.len() && lists.len() > 45);
+}
+
+#[test]
+fn a_journal_cut_at_any_byte_of_its_last_two_records_loses_no_whole_record() {
+    let (whole, lists) = sample();
+    let lines = lines(whole);
+    let tail: usize = lines[lines.len() - 2..].iter().map(|line| line.len()).sum();
+    for cut in whole.len() - tail..whole.len() {
+        let folder = with_journal(&whole[..cut]);
+        let complete = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
+        let torn = whole[cut - 1] != b'\n';
+        let mut again = store(folder.path());
+        assert_eq!(open(&mut again).list(), &lists[complete - 1], "cut at {cut}");
+        let warnings = again.take_warnings();
+        assert_eq!(warnings.len(), usize::from(torn), "cut at {cut}: {warnings:?}");
+        assert!(warnings.iter().all(|warning| warning.contains("cut off")), "cut at {cut}: {warnings:?}");
+    }
+}
+
+#[test]
+fn a_journal_cut_anywhere_goes_on() {
+    let (whole, _) = sample();
+    for cut in (0..whole.len()).step_by(1_499) {
+        let folder = with_journal(&whole[..cut]);
+        let mut again = store(folder.path());
+        open(&mut again).edit(Edit::Add { content: "One more".into(), position: None }, 99).unwrap();
+        let list = open(&mut again).list().clone();
+        drop(again);
+        let mut later = store(folder.path());
+        assert_eq!(
+            (open(&mut later).list(), later_warnings(&mut store(folder.path()))),
+            (&list, vec![]),
+            "{cut}"
+        );
+    }
+}
+
+/// What a store that only looks has to say.
+fn later_warnings(store: &mut Store) -> Vec<String> {
+    assert_eq!(store.kept().len(), 1, "the header is there");
+    store.take_warnings()
+}
+
+fn is_header(record: Option<&Record>) -> bool {
+    matches!(record, Some(Record::Thread { .. }))
+}
+
+fn opened(folder: &Path) -> journal::Opened {
+    journal::open(folder, KEY, &Map::new(), 2, Durability::Process).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn flipped_bytes_lose_only_the_records_they_are_in(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255u8), 1..6),
+    ) {
+        let (whole, _) = sample();
+        let mut bytes = whole.clone();
+        flips.iter().for_each(|(at, mask)| bytes[at.index(whole.len())] ^= mask);
+        let folder = with_journal(&bytes);
+
+        // A record is whole if its bytes are, and the line feed before it.
+        let mut start = 0;
+        let (mut sound, mut all) = (Vec::new(), Vec::new());
+        for line in lines(whole) {
+            let end = start + line.len();
+            let record = decode(line).unwrap();
+            if bytes[start.saturating_sub(1)..end] == whole[start.saturating_sub(1)..end] {
+                sound.push(record.clone());
+            }
+            all.push(record);
+            start = end;
+        }
+
+        let found = opened(folder.path());
+        // A damaged header is replaced by one of this day, so that the journal is still known.
+        prop_assert!(is_header(found.records.first()));
+        // A flipped case of a hexadecimal digit changes nothing: such a record may count as whole.
+        prop_assert!(found.records[1..].iter().all(|record| all.contains(record)));
+        prop_assert!(sound.iter().all(|record| found.records.contains(record)));
+        prop_assert_eq!(found.warnings.is_empty(), found.records == all);
+        let set_aside = fs::read(bad_file(&file(folder.path()))).unwrap_or_default();
+        let torn = bytes.last() != Some(&b'\n');
+        prop_assert!(torn || found.warnings.is_empty() || !set_aside.is_empty());
+        let records = found.records.clone();
+        drop(found);
+
+        // Opened once more, all is well.
+        let again = opened(folder.path());
+        prop_assert_eq!((&again.records, again.warnings.len()), (&records, 0));
+        drop(again);
+
+        // Every item that a whole record speaks of is there.
+        let mut restored = store(folder.path());
+        let list = contents(open(&mut restored).list()).into_iter().map(str::to_owned).collect::<Vec<_>>();
+        for record in sound {
+            let named: Vec<String> = match record {
+                Record::Revision { changes, .. } => {
+                    changes.into_iter().filter_map(|change| Some(change.item?.content.clone())).collect()
+                }
+                Record::Full { list, .. } => list.iter().map(|item| item.content.clone()).collect(),
+                _ => Vec::new(),
+            };
+            prop_assert!(named.iter().all(|content| list.contains(content)));
+        }
+    }
+
+    #[test]
+    fn any_bytes_at_all_open_and_go_on(bytes in prop::collection::vec(any::<u8>(), 0..3_000)) {
+        let folder = with_journal(&bytes);
+        let mut first = store(folder.path());
+        write(open(&mut first), &PLAN, 1);
+        drop(first);
+        let mut second = store(folder.path());
+        prop_assert_eq!(open(&mut second).list().len(), 3);
+        prop_assert_eq!(second.take_warnings(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn a_damaged_middle_is_set_aside_and_said_in_one_warning() {
+    let (whole, lists) = sample();
+    let mut bytes = whole.clone();
+    let second = lines(whole)[0].len();
+    bytes[second + 5] ^= 1;
+    let folder = with_journal(&bytes);
+    let mut again = store(folder.path());
+    // A full record later on says it all again.
+    assert_eq!(open(&mut again).list(), &lists[lists.len() - 1]);
+    let warnings = again.take_warnings();
+    assert_eq!(warnings.len(), 1);
+    assert!(
+        warnings[0].contains("1 damaged record set aside in") && warnings[0].contains(".bad"),
+        "{warnings:?}"
+    );
+    let line = lines(&bytes)[1].to_vec();
+    assert_eq!(fs::read(bad_file(&file(folder.path()))).unwrap(), line);
+}
+
+#[test]
+fn two_processes_never_write_one_file() {
+    let folder = Folder::new();
+    let (mut first, mut second, mut third) =
+        (store(folder.path()), store(folder.path()), store(folder.path()));
+    for (n, store) in [&mut first, &mut second, &mut third].into_iter().enumerate() {
+        write(open(store), &[(&format!("Of process {n}"), Pending)], 1);
+        let warnings = store.take_warnings();
+        assert_eq!(warnings.len(), n, "{warnings:?}");
+        assert!(warnings.iter().all(|warning| warning.contains("another Emacs")), "{warnings:?}");
+    }
+    let files: Vec<PathBuf> = files_of(folder.path(), KEY).filter(|path| path.exists()).collect();
+    assert_eq!(files.len(), 3);
+    for (n, file) in files.iter().enumerate() {
+        assert!(fs::read_to_string(file).unwrap().contains(&format!("Of process {n}")));
+    }
+    assert_eq!(first.kept().len(), 1);
+}
+
+#[test]
+fn the_newest_of_several_files_is_the_one_that_comes_back() {
+    let folder = Folder::new();
+    let (mut first, mut second) = (store(folder.path()), store(folder.path()));
+    write(open(&mut first), &PLAN[..1], 1);
+    write(open(&mut second), &PLAN, 1);
+    drop((first, second));
+    for (newest, count) in [(0, 1), (1, 3)] {
+        for (n, path) in files_of(folder.path(), KEY).take(2).enumerate() {
+            let then =
+                std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(n == newest));
+            fs::File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
+        }
+        assert_eq!(open(&mut store(folder.path())).list().len(), count);
+    }
+}
+
+#[test]
+fn a_second_file_is_found_after_the_first_is_gone() {
+    let folder = Folder::new();
+    let (mut first, mut second) = (store(folder.path()), store(folder.path()));
+    open(&mut first);
+    write(open(&mut second), &PLAN, 1);
+    drop((first, second));
+    fs::remove_file(file(folder.path())).unwrap();
+    assert_eq!(store(folder.path()).get(KEY, 2).unwrap().list().len(), 3);
+    let mut forgetful = store(folder.path());
+    forgetful.forget(KEY).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_cannot_be_made_costs_one_warning_and_no_list() {
+    let outer = Folder::new();
+    fs::write(outer.path(), "a file where the folder should be").unwrap();
+    let folder = outer.path().join("journals");
+    let mut offline = store(&folder);
+    for n in 1..=3 {
+        assert_eq!(write(open(&mut offline), &PLAN[..n], 1).revision, n as u64);
+        let warnings = offline.take_warnings();
+        assert_eq!(warnings.len(), usize::from(n == 1), "{warnings:?}");
+    }
+    // Mended, the next write saves everything.
+    fs::remove_file(outer.path()).unwrap();
+    open(&mut offline).edit(Edit::Delete { id: "t1".into() }, 2).unwrap();
+    assert_eq!(offline.take_warnings(), [""; 0]);
+    assert_eq!(&on_disk(&folder), open(&mut offline).list());
+    assert_eq!(open(&mut offline).list().len(), 2);
+}
+
+const FULL_DISK: &str = "TODO_WRITE_TEST_FULL_DISK";
+
+#[test]
+fn a_disk_that_is_full_in_the_middle_of_a_record_loses_nothing() {
+    let folder = Folder::new();
+    if let Ok(folder) = std::env::var(FULL_DISK) {
+        return on_a_full_disk(Path::new(&folder));
+    }
+    // A limit on the size of files stands in for the full disk: it stops a write half-way.
+    if Command::new("prlimit").arg("--version").output().is_err() {
+        return skip("no prlimit");
+    }
+    let child = Command::new("sh")
+        .args(["-c", "trap '' XFSZ; ulimit -S -f 24 && exec \"$@\"", "sh"])
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", "a_disk_that_is_full_in_the_middle_of_a_record_loses_nothing", "--nocapture"])
+        .env(FULL_DISK, folder.path())
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
+    assert!(child.status.success() && output.contains("the disk was full"), "{output}");
+}
+
+fn on_a_full_disk(folder: &Path) {
+    let mut full = store(folder);
+    let mut saved = List::new();
+    let mut warned = 0;
+    for n in 0..200 {
+        let content = format!("Task {n} {}", "x".repeat(700));
+        let outcome = open(&mut full).edit(Edit::Add { content, position: None }, n).unwrap();
+        assert!(outcome.ok && open(&mut full).list().len() == n as usize + 1);
+        warned += outcome.notices.len();
+        if warned == 0 {
+            saved = open(&mut full).list().clone();
+        }
+        let bytes = fs::read(file(folder)).unwrap();
+        assert!(lines(&bytes).iter().all(|line| decode(line).is_some()), "half a record stayed");
+    }
+    assert_eq!(warned, 1);
+    assert_eq!(on_disk_elsewhere(folder), saved);
+    let lifted = Command::new("prlimit")
+        .args(["--pid", &std::process::id().to_string(), "--fsize=unlimited:"])
+        .status()
+        .unwrap();
+    assert!(lifted.success());
+    let outcome = open(&mut full).edit(Edit::Delete { id: "t1".into() }, 300).unwrap();
+    assert_eq!(outcome.notices, [""; 0]);
+    assert_eq!(&on_disk(folder), open(&mut full).list());
+    assert_eq!(open(&mut full).list().len(), 199);
+    println!("the disk was full after {} items", saved.len());
+}
+
+/// As [`on_disk`], without another file: there is no room for one.
+fn on_disk_elsewhere(folder: &Path) -> List {
+    let bytes = fs::read(file(folder)).unwrap();
+    let records = lines(&bytes).into_iter().map(|line| decode(line).unwrap()).collect();
+    let spare = Folder::new();
+    Thread::restore(KEY, records, opened(spare.path()).journal, 10).list().clone()
+}
