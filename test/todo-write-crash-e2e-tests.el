@@ -1,0 +1,150 @@
+;;; todo-write-crash-e2e-tests.el --- Kill Emacs while it writes  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Real Emacs processes write list after list and acknowledge each one after
+;; the call returned.  They are killed at random moments, most while they
+;; write, some while they read their journal.  Each one first looks at what
+;; the ones before it have left: every acknowledged list must be there, and
+;; beyond them at most the one that was being written, whole.
+;;
+;; TODO_WRITE_KILLS in the environment is the number of kills, 200 by default.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'todo-write-test-helper)
+
+(defconst todo-write-crash-tests--threads 8
+  "Threads, and so journals, that take turns.")
+
+(defconst todo-write-crash-tests--child
+  '(let* ((write-number
+           ;; List N differs from list N-1 in many places, and is long now and then.
+           (lambda (n)
+             (list :todos
+                   (vconcat
+                    (list (list :content (format "This is list %d" n)
+                                :status "in_progress" :activeForm (format "Writing %d" n)))
+                    (mapcar (lambda (k)
+                              (list :content (format "Task %d" (+ k (/ n 4)))
+                                    :status (if (< (% (+ k n) 3) 1) "completed" "pending")
+                                    :activeForm (format "Doing %d in %d" k (/ n 3))))
+                            (number-sequence 1 (if (zerop (% n 19)) 120 (+ 3 (% n 7)))))))))
+          (rows (lambda (todos)
+                  (mapcar (lambda (item)
+                            (list (plist-get item :content) (plist-get item :status)
+                                  (plist-get item :activeForm)))
+                          todos)))
+          (wholep (lambda (n)
+                    (equal (funcall rows (todo-write-items thread n))
+                           (if (zerop n) nil
+                             (funcall rows (plist-get (funcall write-number n) :todos))))))
+          (n (plist-get (todo-write-summary thread) :revision))
+          (broken (cl-remove-if wholep
+                                (if every
+                                    (number-sequence 0 n)
+                                  (append (number-sequence (max 0 (- n 3)) n)
+                                          (list (random (1+ n)) (random (1+ n))))))))
+     (message "found %d %s" n (if broken (format "broken: %S" broken) "whole"))
+     (while (not every)
+       (setq n (1+ n))
+       (unless (plist-get (todo-write thread (funcall write-number n)) :ok)
+         (error "Refused"))
+       (message "ack %d" n)))
+  "What a process does with `thread'.
+It looks at the last lists and a few others, or at all of them and no more
+if `every' is non-nil.")
+
+(defun todo-write-crash-tests--start (thread every)
+  "Start a process that works on THREAD; see the child's form for EVERY."
+  (make-process :name "todo-write-crash" :buffer (generate-new-buffer " *crash*" t)
+                :connection-type 'pipe :noquery t :sentinel #'ignore
+                :command (todo-write-test-emacs
+                          '(require 'cl-lib)
+                          `(let ((thread ,thread) (every ,every))
+                             ,todo-write-crash-tests--child))))
+
+(defun todo-write-crash-tests--end (process)
+  "Wait until PROCESS has ended; return all that it said."
+  (todo-write-test-wait (lambda () (not (process-live-p process))) 60)
+  (while (accept-process-output process 0.01))
+  (with-current-buffer (process-buffer process)
+    (prog1 (buffer-string)
+      (delete-process process)
+      (kill-buffer))))
+
+(defun todo-write-crash-tests--kill (process)
+  "Kill PROCESS at a random moment; return what it said until then.
+One time in six that is any moment, otherwise it writes already."
+  (unless (zerop (random 6))
+    (todo-write-test-wait
+     (lambda ()
+       (or (not (process-live-p process))
+           (with-current-buffer (process-buffer process)
+             (save-excursion (goto-char (point-min))
+                             (re-search-forward "^found" nil t)))))
+     60))
+  (let ((moment (+ (float-time) (/ (random 30) 1000.0))))
+    (while (and (< (float-time) moment)
+                (progn (accept-process-output process (- moment (float-time))) t))))
+  (signal-process process 'SIGKILL)
+  (prog1 (todo-write-crash-tests--end process)
+    (should (eq (process-status process) 'signal))
+    (should (= (process-exit-status process) 9))))
+
+(defun todo-write-crash-tests--numbers (regexp text)
+  "Return the numbers that REGEXP's first group matches in TEXT."
+  (let ((start 0) numbers)
+    (while (string-match regexp text start)
+      (push (string-to-number (match-string 1 text)) numbers)
+      (setq start (match-end 0)))
+    (nreverse numbers)))
+
+(defun todo-write-crash-tests--check (thread text acknowledged)
+  "Fail if TEXT, what a process said, shows a loss in THREAD.
+ACKNOWLEDGED is the last list that was.  Return the last one that now is."
+  (when (string-match "^\\(found.*broken.*\\|.*[Ee]rror.*\\|Refused\\)$" text)
+    (ert-fail (format "%s: %s" thread (match-string 0 text))))
+  (let ((found (car (todo-write-crash-tests--numbers "^found \\([0-9]+\\) whole\n" text))))
+    (when (and found (not (<= acknowledged found (1+ acknowledged))))
+      (ert-fail (format "%s: list %d was acknowledged, %d is there; %s"
+                        thread acknowledged found text)))
+    (or (car (last (todo-write-crash-tests--numbers "^ack \\([0-9]+\\)\n" text)))
+        found acknowledged)))
+
+(ert-deftest todo-write-no-acknowledged-write-is-lost-when-emacs-is-killed ()
+  (todo-write-with-store
+    (let* ((kills (string-to-number (or (getenv "TODO_WRITE_KILLS") "200")))
+           (start (float-time))
+           (acknowledged (make-vector todo-write-crash-tests--threads 0))
+           (name (lambda (k) (format "crash %d" k)))
+           (in-flight 0) (cut-off 0) (while-reading 0))
+      (dotimes (n kills)
+        (let* ((k (% n todo-write-crash-tests--threads))
+               (process (todo-write-crash-tests--start (funcall name k) nil))
+               (text (todo-write-crash-tests--kill process))
+               (before (aref acknowledged k)))
+          (unless (string-match-p "^found" text) (cl-incf while-reading))
+          (when (string-match-p (format "^found %d whole" (1+ before)) text)
+            (cl-incf in-flight))
+          (when (string-match-p "was cut off" text) (cl-incf cut-off))
+          (aset acknowledged k (todo-write-crash-tests--check (funcall name k) text before))))
+      (dotimes (k (min kills todo-write-crash-tests--threads))
+        (let ((text (todo-write-crash-tests--end
+                     (todo-write-crash-tests--start (funcall name k) t))))
+          (should (string-match-p "^found [0-9]+ whole" text))
+          (todo-write-crash-tests--check (funcall name k) text (aref acknowledged k))))
+      (message "%d kills of Emacs in %.0f s: %d lists acknowledged, none lost; \
+%d kills found one more list, %d a record cut off, %d hit an Emacs that had not written yet"
+               kills (- (float-time) start) (cl-reduce #'+ acknowledged)
+               in-flight cut-off while-reading)
+      (should (directory-files todo-write-directory nil "jsonl"))
+      (should-not (directory-files todo-write-directory nil "\\.bad\\'")))))
+
+(provide 'todo-write-crash-e2e-tests)
+;;; todo-write-crash-e2e-tests.el ends here
