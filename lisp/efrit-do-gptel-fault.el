@@ -58,9 +58,28 @@ A provider that asks for a longer one ends the session."
 
 (defun efrit-do-gptel--process (state)
   "Return the process, or the buffer, of the request of STATE, or nil."
+  (efrit-do-gptel--process-for (efrit-do-gptel-state-buffer state)))
+
+(defun efrit-do-gptel--process-for (buffer)
+  "Return the process, or the buffer, of the request made in BUFFER, or nil."
   (car (seq-find (lambda (entry)
-                   (eq (car-safe (cdr entry)) (efrit-do-gptel-state-fsm state)))
+                   (eq (plist-get (gptel-fsm-info (cadr entry)) :buffer)
+                       buffer))
                  (bound-and-true-p gptel--request-alist))))
+
+(defun efrit-do-gptel--guard ()
+  "Let an error in the parser of this buffer's request cost one piece only.
+gptel's parser for Gemini fails where a piece of the stream has no JSON in it,
+such as one that ends within the headers, and parses on with the next piece."
+  (let ((process (efrit-do-gptel--process-for (current-buffer))))
+    (when (processp process)
+      (let ((filter (process-filter process)))
+        (set-process-filter
+         process
+         (lambda (process output)
+           (condition-case problem
+               (funcall filter process output)
+             (error (message "gptel: %s" (error-message-string problem))))))))))
 
 (defun efrit-do-gptel--process-buffer (process)
   "Return the buffer to which PROCESS, a process or buffer, writes, if live."

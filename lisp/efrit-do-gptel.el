@@ -145,6 +145,7 @@ Model and backend are those of the buffer where the command was given."
                   gptel-tools (mapcar (lambda (tool)
                                         (efrit-do-gptel--tool session tool))
                                       efrit-do-tools))
+      (add-hook 'gptel-post-request-hook #'efrit-do-gptel--guard nil t)
       (current-buffer))))
 
 (defun efrit-do-gptel--sent (session)

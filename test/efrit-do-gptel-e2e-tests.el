@@ -17,6 +17,16 @@
 (require 'efrit-do)
 (require 'url)
 
+(defvar gptel-backend)
+(defvar gptel-model)
+(defvar gptel--known-tools)
+(defvar gptel--request-alist)
+(defvar efrit-do-gptel-tools)
+(declare-function gptel-backend-models "ext:gptel-request")
+(declare-function gptel-make-anthropic "ext:gptel-anthropic")
+(declare-function gptel-make-gemini "ext:gptel-gemini")
+(declare-function gptel-make-openai "ext:gptel-openai")
+(declare-function gptel-make-tool "ext:gptel-request")
 (defvar url-http-end-of-headers)
 (defvar url-http-response-status)
 
@@ -171,6 +181,180 @@
 
 (ert-deftest efrit-do-gptel-plays-a-whole-session-with-gemini ()
   (efrit-do-e2e--check-session 'gemini))
+
+;;; Faults
+;;
+;; Each fault comes after a first turn that made a plan.
+
+(defvar efrit-do-gptel-stall-limit)
+(defvar efrit-do-gptel-retries)
+
+(defun efrit-do-e2e--fault (provider fault status reason requests)
+  "Check that FAULT, as PROVIDER, ends in STATUS for REASON after REQUESTS.
+REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what was recorded."
+  (let (outcome)
+    (efrit-do-e2e--call-with-server
+     "faults"
+     (lambda (port)
+       (require 'efrit-do-gptel)
+       (let ((efrit-do-gptel-stall-limit 1)
+             (efrit-do-gptel-retries 1))
+         (setq outcome (efrit-do-e2e--run provider port fault))
+         (should (eq (plist-get outcome :status) status))
+         (if reason
+             (should (string-match-p reason (plist-get outcome :reason)))
+           (should-not (plist-get outcome :reason)))
+         (should (= (efrit-do-e2e--requests port) requests))
+         (should (memq (todo-write-state (plist-get outcome :thread))
+                       '(paused empty)))
+         (efrit-do-e2e--check-silence port)
+         (setq outcome
+               (append outcome
+                       (list :types
+                             (mapcar (lambda (each) (plist-get each :type))
+                                     (todo-write-observations
+                                      (plist-get outcome :thread)))))))))
+    outcome))
+
+(defun efrit-do-e2e--check-silence (port)
+  "Check that the server on PORT gets no more requests, and gptel waits for none."
+  (let ((requests (efrit-do-e2e--requests port)))
+    (should-not (bound-and-true-p gptel--request-alist))
+    (dotimes (_ 20) (accept-process-output nil 0.01))
+    (should (= (efrit-do-e2e--requests port) requests))))
+
+(ert-deftest efrit-do-gptel-waits-and-tries-again-when-the-provider-is-busy ()
+  (dolist (provider '(anthropic openai gemini))
+    (let ((outcome (efrit-do-e2e--fault provider "busy once" 'done nil 3)))
+      (should (equal (plist-get outcome :message) "Done after all."))
+      (should (member "LLM_STREAM_ERROR" (plist-get outcome :types))))))
+
+(ert-deftest efrit-do-gptel-does-not-wait-for-an-hour ()
+  (dolist (provider '(anthropic openai gemini))
+    (efrit-do-e2e--fault provider "busy for an hour" 'failed
+                         "429.*3600 seconds" 2)))
+
+(ert-deftest efrit-do-gptel-gives-up-on-a-server-that-stays-broken ()
+  (dolist (provider '(anthropic openai gemini))
+    (let ((outcome (efrit-do-e2e--fault provider "broken server" 'failed
+                                        "Something broke (500" 3)))
+      (dolist (type '("LLM_STREAM_ERROR" "ERROR" "AGENT_SUSPENDED"))
+        (should (member type (plist-get outcome :types)))))))
+
+(ert-deftest efrit-do-gptel-does-not-repeat-what-cannot-help ()
+  (dolist (provider '(anthropic openai gemini))
+    (efrit-do-e2e--fault provider "wrong key" 'failed "Invalid key (401" 2)))
+
+(ert-deftest efrit-do-gptel-asks-again-when-the-line-was-cut ()
+  (dolist (provider '(anthropic openai))
+    (let ((outcome (efrit-do-e2e--fault provider "line cut once" 'done nil 3)))
+      ;; The half answer is not in the result.
+      (should-not (string-search "goes dead" (plist-get outcome :result))))))
+
+(ert-deftest efrit-do-gptel-gives-up-on-a-line-that-is-cut-again ()
+  (dolist (provider '(anthropic openai))
+    (efrit-do-e2e--fault provider "line always cut" 'failed "cut" 3)))
+
+(ert-deftest efrit-do-gptel-runs-no-tool-of-half-an-answer ()
+  (dolist (provider '(anthropic openai))
+    (let ((outcome (efrit-do-e2e--fault provider "cut call" 'failed "cut" 3)))
+      (should (= 1 (length (plist-get outcome :tool-results)))))))
+
+(ert-deftest efrit-do-gptel-notices-an-answer-without-an-end ()
+  (dolist (provider '(anthropic openai))
+    (efrit-do-e2e--fault provider "short answer" 'failed "cut\\|broke off" 3)))
+
+(ert-deftest efrit-do-gptel-does-not-wait-for-ever-on-a-silent-line ()
+  (dolist (provider '(anthropic openai gemini))
+    (efrit-do-e2e--fault provider "silence" 'failed "nothing came" 2)))
+
+(ert-deftest efrit-do-gptel-tells-the-model-about-broken-arguments ()
+  (dolist (provider '(anthropic openai gemini))
+    (let* ((outcome (efrit-do-e2e--fault provider "bad arguments" 'done nil 2))
+           (first (car (plist-get outcome :tool-results))))
+      (should (plist-get first :is-error))
+      (should (string-search "todos" (plist-get first :content))))))
+
+;;; Ending
+
+(ert-deftest efrit-do-gptel-sends-nothing-after-the-breaker-tripped ()
+  (dolist (provider '(anthropic openai gemini))
+    (let* ((efrit-do-max-identical-calls 3)
+           (outcome (efrit-do-e2e--fault provider "run in circles" 'stopped
+                                         "3 times in a row" 4)))
+      (should (= 3 (length (plist-get outcome :tool-results)))))))
+
+(ert-deftest efrit-do-gptel-counts-the-requests-of-gptel ()
+  (dolist (provider '(anthropic openai gemini))
+    (let ((efrit-do-max-identical-calls nil)
+          (efrit-do-max-requests 5))
+      (efrit-do-e2e--fault provider "run in circles" 'stopped "5 requests" 5))))
+
+(ert-deftest efrit-do-gptel-counts-calls-of-tools-that-do-not-exist ()
+  (dolist (provider '(anthropic openai gemini))
+    (efrit-do-e2e--fault provider "ask for nothing" 'stopped
+                         "no_such_tool failed 3 times" 3)))
+
+(ert-deftest efrit-do-gptel-cancel-aborts-the-request-and-continue-repeats-it ()
+  (efrit-do-e2e--call-with-server
+   "faults"
+   (lambda (port)
+     (let* ((gptel-backend (efrit-do-e2e--backend 'anthropic port))
+            (gptel-model 'claude)
+            (session (efrit-do-session-begin "slow answer" 'gptel nil))
+            (thread (efrit-do-session-thread session)))
+       (require 'efrit-do-gptel)
+       (efrit-do-session-start session)
+       (todo-write-test-wait
+        (lambda ()
+          (string-prefix-p "A long" (or (efrit-do-session-text session) ""))))
+       (efrit-do-cancel)
+       (should (eq (efrit-do-session-status session) 'cancelled))
+       (efrit-do-e2e--check-silence port)
+       (should (eq (todo-write-state thread) 'paused))
+       (should-not (efrit-do-e2e--of-type thread "FINAL_RESPONSE"))
+       (efrit-do-continue)
+       (todo-write-test-wait
+        (lambda () (not (efrit-do-session-running-p session))))
+       (should (eq (efrit-do-session-status session) 'done))
+       (should (string-suffix-p "nothing more comes of it."
+                                (efrit-do-session-answer session)))))))
+
+(ert-deftest efrit-do-gptel-goes-on-after-the-breaker-with-the-call-unanswered ()
+  (dolist (provider '(anthropic openai gemini))
+    (efrit-do-e2e--call-with-server
+     "faults"
+     (lambda (port)
+       (let* ((efrit-do-max-identical-calls 2)
+              (outcome (efrit-do-e2e--run provider port "run in circles"))
+              (session (car efrit-do-sessions)))
+         (should (eq (plist-get outcome :status) 'stopped))
+         (should (= (efrit-do-e2e--requests port) 3))
+         (efrit-do-continue)
+         (todo-write-test-wait
+          (lambda () (not (efrit-do-session-running-p session))))
+         ;; The model was told, called again, and was stopped again.
+         (should (eq (efrit-do-session-status session) 'stopped))
+         (should (= (efrit-do-e2e--requests port) 6)))))))
+
+(ert-deftest efrit-do-gptel-offers-the-tools-that-the-user-made-for-gptel ()
+  (efrit-do-e2e--call-with-server
+   "faults"
+   (lambda (port)
+     (let ((gptel--known-tools nil)
+           (efrit-do-tools efrit-do-tools)
+           (efrit-do-gptel-tools '("weather")))
+       (ignore gptel--known-tools)
+       (gptel-make-tool :name "weather" :description "The weather."
+                        :args '((:name "place" :type string :description "x"))
+                        :function (lambda (place) (format "rain in %s" place)))
+       (let ((outcome (efrit-do-e2e--run 'anthropic port "ask the weather")))
+         (should (eq (plist-get outcome :status) 'done))
+         (should (equal (plist-get (car (plist-get outcome :tool-results))
+                                   :content)
+                        "rain in Oslo"))
+         ;; The tools of a session are not listed among the user's.
+         (should (equal (mapcar #'car gptel--known-tools) '("misc"))))))))
 
 (provide 'efrit-do-gptel-e2e-tests)
 ;;; efrit-do-gptel-e2e-tests.el ends here
