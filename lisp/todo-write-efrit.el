@@ -1,0 +1,341 @@
+;;; todo-write-efrit.el --- Plans of Efrit's agent  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The plans of Efrit (https://github.com/steveyegge/efrit) in `*efrit-todos*'
+;; as todo-write shows them:
+;;
+;;     (todo-write-efrit-mode 1)
+;;
+;; It does not matter whether Efrit is loaded yet.  While the mode is on, the
+;; tool todo_write of Efrit's agent is ours: its schema, its checks and its
+;; answers, with one thread a session.  Efrit's own list stays in step, so that
+;; its agent buffer goes on showing it; its todo buffer and mode line give way.
+;; Off, the mode puts back all that it replaced.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+
+(defvar efrit-do--current-todos)
+(defvar efrit-do--todo-counter)
+(defvar efrit-repl-loop--tool-session)
+(defvar efrit-todos-auto-show)
+(declare-function efrit-agent--on-todo-update "ext:efrit-agent-integration")
+(declare-function efrit-repl-session-id "ext:efrit-repl-session")
+(declare-function efrit-repl-session-title "ext:efrit-repl-session")
+(declare-function efrit-session-active "ext:efrit-session-core")
+(declare-function efrit-session-command "ext:efrit-session-core")
+(declare-function efrit-session-id "ext:efrit-session-core")
+(declare-function efrit-todo-item-create "ext:efrit-todo")
+(declare-function todo-write-show "todo-write-view" (&optional thread select))
+
+;;; The mode
+
+(defconst todo-write-efrit--advice
+  '((efrit-todos--after-todo-write-advice :override ignore)
+    (efrit-todos--render :override ignore)
+    (efrit-todos-show :override todo-write-efrit--show-current)
+    (efrit-todos-clear-completed :override todo-write-efrit--clear-completed)
+    (efrit-modeline--after-todo-write-advice :override ignore)
+    (efrit-modeline-construct :override ignore)
+    (efrit-do-clear-todos :after todo-write-efrit--clear)
+    (efrit-executor--execute-tool :around todo-write-efrit--in-executor)
+    (efrit-execute :around todo-write-efrit--pausing-on-quit)
+    (efrit-do-async--stop-loop :after todo-write-efrit--loop-stopped)
+    (efrit-repl-loop--end-turn :after todo-write-efrit--turn-ended)
+    (efrit-session-cancel :after todo-write-efrit--cancelled))
+  "What the mode advises, as (FUNCTION HOW ADVICE).
+The functions by which Efrit's displays follow its own tool are muted one
+by one, not taken off that tool, so that nothing has to be put back there
+in its order.")
+
+(defconst todo-write-efrit--variables
+  '((efrit-do--tool-dispatch-table . todo-write-efrit--dispatch-table)
+    (efrit-do--tools-schema . todo-write-efrit--schema))
+  "What the mode replaces, as (VARIABLE . FUNCTION).
+FUNCTION makes the new value from the old one.")
+
+(defvar todo-write-efrit--replaced nil
+  "What stood in replaced variables: a list of (VARIABLE OLD NEW).")
+
+(defvar todo-write-efrit--folder nil
+  "The folder of Efrit that the mode put first on the load path, or nil.")
+
+(defvar todo-write-efrit--current nil
+  "Key of the thread that Efrit wrote last, or nil.")
+
+;;;###autoload
+(define-minor-mode todo-write-efrit-mode
+  "Keep and show the plans of Efrit's agent.
+Efrit may be loaded before or after this.  Signals a `user-error' if the
+command `efrit-do' of todo-write is loaded, since Efrit needs the name."
+  :global t
+  :group 'todo-write
+  (cond ((not todo-write-efrit-mode) (todo-write-efrit--disable))
+        ;; Efrit's own has this variable.
+        ((and (featurep 'efrit-do) (not (boundp 'efrit-do--current-todos)))
+         (setq todo-write-efrit-mode nil)
+         (user-error "The `efrit-do' of todo-write is loaded, and Efrit's has \
+the same name; restart Emacs to use Efrit"))
+        (t (add-hook 'after-load-functions #'todo-write-efrit--enable)
+           (add-hook 'todo-write-change-functions #'todo-write-efrit--on-change)
+           (todo-write-efrit--enable))))
+
+(defun todo-write-efrit--enable (&optional file)
+  "Replace what is loaded of Efrit, after FILE was loaded if that is its.
+Doing it again does no harm."
+  (when (or (not file) (string-prefix-p "efrit" (file-name-nondirectory file)))
+    (todo-write-efrit--put-folder-first)
+    (pcase-dolist (`(,variable . ,function) todo-write-efrit--variables)
+      (when (boundp variable)
+        (todo-write-efrit--replace variable function)))
+    (pcase-dolist (`(,function ,how ,advice) todo-write-efrit--advice)
+      (when (and (fboundp function)
+                 (not (autoloadp (symbol-function function)))
+                 (not (advice-member-p advice function)))
+        (advice-add function how advice)))))
+
+(defun todo-write-efrit--disable ()
+  "Put back all that was replaced."
+  (remove-hook 'after-load-functions #'todo-write-efrit--enable)
+  (remove-hook 'todo-write-change-functions #'todo-write-efrit--on-change)
+  (pcase-dolist (`(,function ,_ ,advice) todo-write-efrit--advice)
+    (advice-remove function advice))
+  (pcase-dolist (`(,variable ,old ,new) todo-write-efrit--replaced)
+    (when (eq (symbol-value variable) new)
+      (set variable old)))
+  ;; By identity: an equal entry may be someone else's.
+  (setq load-path (if todo-write-efrit--folder
+                      (delq todo-write-efrit--folder load-path)
+                    load-path)
+        todo-write-efrit--folder nil
+        todo-write-efrit--replaced nil
+        todo-write-efrit--current nil))
+
+(defun todo-write-efrit--replace (variable function)
+  "Set VARIABLE to what FUNCTION makes of its value, unless that is done.
+Efrit sets it anew when it is loaded again."
+  (let ((entry (assq variable todo-write-efrit--replaced))
+        (value (symbol-value variable)))
+    (unless (and entry (eq value (nth 2 entry)))
+      (let ((new (funcall function value)))
+        (setq todo-write-efrit--replaced
+              (cons (list variable value new)
+                    (delq entry todo-write-efrit--replaced)))
+        (set variable new)))))
+
+(defun todo-write-efrit--put-folder-first ()
+  "Let `efrit-do' mean the file of Efrit, wherever todo-write is installed.
+Efrit loads it by that name, and todo-write has a file of the same name."
+  (let* ((dispatch (and (not (featurep 'efrit-do))
+                        (locate-library "efrit-do-dispatch")))
+         (folder (and dispatch (file-name-directory dispatch)))
+         (found (and folder (locate-library "efrit-do"))))
+    (when (and found (not (file-equal-p folder (file-name-directory found))))
+      (push (setq todo-write-efrit--folder (directory-file-name folder))
+            load-path))))
+
+;;; What Efrit sends and calls
+
+(defun todo-write-efrit--dispatch-table (table)
+  "Return TABLE, Efrit's list of tools, with todo_write as ours."
+  (unless (assoc "todo_write" table)
+    (display-warning 'todo-write "This Efrit has no tool todo_write to replace"))
+  (mapcar (lambda (entry)
+            (if (equal (car entry) "todo_write")
+                (cons (car entry) '(todo-write-efrit--handle . :tool-input))
+              entry))
+          table))
+
+(defun todo-write-efrit--schema (schema)
+  "Return SCHEMA, Efrit's vector of tools, with todo_write as ours."
+  (vconcat (mapcar (lambda (tool)
+                     (if (equal (cdr (assoc "name" tool)) "todo_write")
+                         (todo-write-efrit--named-by-strings
+                          (todo-write-tool-schema))
+                       tool))
+                   schema)))
+
+(defun todo-write-efrit--named-by-strings (value)
+  "Return VALUE, as in `todo-write-tool-schema', with strings as keys."
+  (if (and (consp value) (consp (car value)))
+      (mapcar (pcase-lambda (`(,key . ,value))
+                (cons (symbol-name key)
+                      (todo-write-efrit--named-by-strings value)))
+              value)
+    value))
+
+;;; A call
+
+(defvar todo-write-efrit--chat nil
+  "Key of the thread for calls outside of sessions, once there was one.")
+
+(defvar todo-write-efrit--writing nil
+  "Non-nil while a call of Efrit's agent is being written.")
+
+(defvar todo-write-efrit--signalling nil
+  "Non-nil where Efrit takes a tool for failed only if it signals.")
+
+(defun todo-write-efrit--handle (input)
+  "Write INPUT, as Efrit's agent sent it, and return the answer as text.
+A refusal is an answer that Efrit takes for an error."
+  (pcase-let* ((`(,thread . ,title) (todo-write-efrit--session))
+               (outcome (let ((todo-write-efrit--writing t))
+                          (todo-write thread input "efrit")))
+               (answer (todo-write-efrit--inert (plist-get outcome :result))))
+    (cond ((plist-get outcome :ok)
+           (todo-write-efrit--show thread title)
+           (todo-write-efrit--sync thread)
+           answer)
+          (todo-write-efrit--signalling (error "%s" answer))
+          ;; The loops know an error by the first line, the breaker that stops
+          ;; the same error from coming again and again by the second.
+          (t (format "Error in the call of todo_write\n[Error executing todo_write: %s]"
+                     (string-replace "\n" " " answer))))))
+
+(defun todo-write-efrit--inert (answer)
+  "Return ANSWER so that no task in it reads as a signal to Efrit.
+Efrit looks for these in all that tools return."
+  (replace-regexp-in-string
+   "\\[\\(SESSION-COMPLETE\\|WAITING-FOR-USER\\|\\(?:Syntax \\)?Error\\|Efrit\\)"
+   "(\\1" answer t))
+
+(defun todo-write-efrit--session ()
+  "Return (THREAD . TITLE) of the session at work.
+THREAD is the key of its thread; TITLE, what it works on, may be nil."
+  (let ((repl (bound-and-true-p efrit-repl-loop--tool-session))
+        (session (and (fboundp 'efrit-session-active) (efrit-session-active))))
+    (cond (repl (cons (todo-write-efrit--key (efrit-repl-session-id repl))
+                      (efrit-repl-session-title repl)))
+          (session (cons (todo-write-efrit--key (efrit-session-id session))
+                         (efrit-session-command session)))
+          (t (list (or todo-write-efrit--chat
+                       (setq todo-write-efrit--chat
+                             (todo-write-efrit--key
+                              (format-time-string "chat-%Y%m%d%H%M%S")))))))))
+
+(defun todo-write-efrit--key (id)
+  "Return the key of the thread of the session ID."
+  (format "efrit:%s" id))
+
+(defun todo-write-efrit--in-executor (function &rest args)
+  "Call FUNCTION with ARGS: Efrit's executor calls a tool."
+  (let ((todo-write-efrit--signalling t))
+    (apply function args)))
+
+;;; Showing
+
+(defun todo-write-efrit--show (thread title)
+  "Begin to show THREAD, which works on TITLE, if it is another than so far."
+  (unless (equal thread todo-write-efrit--current)
+    (setq todo-write-efrit--current thread)
+    (when (and (stringp title) (not (plist-get (todo-write-summary thread) :title)))
+      (todo-write-observe thread "TITLE" title))
+    (when (or (not (boundp 'efrit-todos-auto-show)) efrit-todos-auto-show)
+      (todo-write-efrit--show-current))))
+
+(defun todo-write-efrit--show-current ()
+  "Show the plan that Efrit's agent wrote last."
+  (interactive)
+  (require 'todo-write-view)
+  (todo-write-show todo-write-efrit--current))
+
+(defun todo-write-efrit--on-change (thread _outcome)
+  "Let Efrit know that the user changed the list of THREAD."
+  (when (and (equal thread todo-write-efrit--current)
+             (not todo-write-efrit--writing))
+    (todo-write-efrit--sync thread)))
+
+(defun todo-write-efrit--sync (thread)
+  "Make Efrit's own list equal to that of THREAD, and let its agent buffer follow."
+  (when (and (boundp 'efrit-do--current-todos) (fboundp 'efrit-todo-item-create))
+    (setq efrit-do--current-todos
+          (mapcar (lambda (item) (todo-write-efrit--item thread item))
+                  (todo-write-items thread))
+          efrit-do--todo-counter (length efrit-do--current-todos))
+    (when (advice-member-p 'efrit-agent--on-todo-update 'efrit-do--handle-todo-write)
+      (with-demoted-errors "Efrit's agent buffer: %S"
+        (efrit-agent--on-todo-update)))))
+
+(defun todo-write-efrit--item (thread item)
+  "Return ITEM of THREAD as one of Efrit's own."
+  (let ((times (todo-write-times thread (plist-get item :id))))
+    (efrit-todo-item-create
+     :id (plist-get item :id)
+     :content (plist-get item :content)
+     :status (pcase (plist-get item :status)
+               ("completed" 'completed)
+               ("in_progress" 'in-progress)
+               (_ 'todo))
+     ;; Efrit's list has no tasks without one.
+     :priority (pcase (plist-get item :priority)
+                 ("high" 'high)
+                 ("low" 'low)
+                 (_ 'medium))
+     :created-at (todo-write-efrit--time (plist-get times :created))
+     :completed-at (todo-write-efrit--time (plist-get times :completed)))))
+
+(defun todo-write-efrit--time (milliseconds)
+  "Return MILLISECONDS since the epoch as Efrit keeps times, or nil for nil."
+  (and milliseconds (time-convert (cons milliseconds 1000) 'list)))
+
+;;; The user's commands
+
+(defun todo-write-efrit--clear (&rest _)
+  "Delete all tasks of the list that Efrit's agent wrote last."
+  (todo-write-efrit--delete #'identity))
+
+(defun todo-write-efrit--clear-completed ()
+  "Delete the completed tasks of the list that Efrit's agent wrote last."
+  (interactive)
+  (todo-write-efrit--delete
+   (lambda (item) (equal (plist-get item :status) "completed"))))
+
+(defun todo-write-efrit--delete (predicate)
+  "Delete the tasks that fit PREDICATE from Efrit's list, as the user's edits."
+  (let ((thread todo-write-efrit--current))
+    (when thread
+      (seq-doseq (item (seq-filter predicate (todo-write-items thread)))
+        (todo-write-edit thread 'delete (plist-get item :id))))))
+
+;;; Interruptions
+
+(defun todo-write-efrit--pause (thread reason)
+  "Pause THREAD for REASON if there is something left to do in it."
+  (when (and thread (eq (todo-write-state thread) 'active))
+    (todo-write-pause thread reason)))
+
+(defun todo-write-efrit--loop-stopped (session reason &rest _)
+  "Pause the plan of SESSION, which has ended for REASON: nobody works on it."
+  (todo-write-efrit--pause (todo-write-efrit--key (efrit-session-id session))
+                           reason))
+
+(defun todo-write-efrit--turn-ended (session reason &rest _)
+  "Pause the plan of SESSION if its turn did not end by itself, says REASON."
+  (unless (member reason '("end_turn" "session-complete" "waiting-for-user" "unknown"))
+    (todo-write-efrit--pause
+     (todo-write-efrit--key (efrit-repl-session-id session)) reason)))
+
+(defun todo-write-efrit--cancelled (session)
+  "Pause the plan of SESSION, which the user has cancelled."
+  (when session
+    (todo-write-efrit--pause (todo-write-efrit--key (efrit-session-id session))
+                             "cancelled")))
+
+(defun todo-write-efrit--pausing-on-quit (function &rest args)
+  "Call FUNCTION with ARGS; a quit pauses the plan of the session at work."
+  (condition-case nil
+      (apply function args)
+    (quit
+     (todo-write-efrit--pause (car (todo-write-efrit--session)) "interrupted")
+     (signal 'quit nil))))
+
+(provide 'todo-write-efrit)
+;;; todo-write-efrit.el ends here
