@@ -120,7 +120,13 @@ impl Subject for Arc<Item> {
 
 impl Subject for Loose {
     fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
-        object(env, self.fields())
+        let mut values = Vec::with_capacity(self.fields().len() * 2);
+        for (key, value) in self.fields() {
+            values.push(symbol(env, &format!(":{key}"))?);
+            // Nothing under a key is nil, as in the plists of the store's own items.
+            values.push(if value.is_null() { nil.bind(env) } else { json(env, value)? });
+        }
+        env.call(list, &values)
     }
 }
 
