@@ -238,6 +238,12 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
         (dolist (other forms)
           (should (equal (todo-write-diff-tests--counts one other) '(0 0 0 0 0))))))))
 
+(ert-deftest todo-write-diff-and-apply-give-nil-for-what-is-nil ()
+  (let ((items [(:id "t1" :content "A" :priority nil) (:id "t2" :content "B" :priority nil)]))
+    (should (equal (todo-write-apply-changes items nil) items))
+    (should (equal (plist-get (todo-write-diff-tests--only nil (vector (aref items 0))) :item)
+                   (aref items 0)))))
+
 ;;; Without ids
 
 (ert-deftest todo-write-diff-recognises-items-without-ids-by-their-text ()
