@@ -17,8 +17,8 @@
 
 (require 'efrit-do)
 
-(declare-function todo-write-show "todo-write-view")
-(declare-function todo-write-log "todo-write-log")
+(autoload 'todo-write-show "todo-write-view" nil t)
+(autoload 'todo-write-log "todo-write-log" nil t)
 
 (defcustom efrit-do-show-todos t
   "Whether the first plan of a session pops up the buffer *efrit-todos*."
@@ -69,6 +69,7 @@
   :interactive nil
   (setq-local truncate-lines nil
               word-wrap t)
+  (buffer-disable-undo)
   (add-hook 'kill-buffer-hook #'efrit-do-view--forget nil t))
 
 (defvar-local efrit-do-view--handles nil
@@ -88,18 +89,21 @@
 (defmacro efrit-do-view--appending (&rest body)
   "Run BODY with point at the end; windows that were there stay there."
   (declare (indent 0) (debug t))
-  `(let ((inhibit-read-only t)
-         (end (point-max))
-         (following (seq-filter (lambda (window)
+  `(let ((following (seq-filter (lambda (window)
                                   (= (window-point window) (point-max)))
                                 (get-buffer-window-list nil nil t)))
          (at-end (= (point) (point-max))))
      (save-excursion
-       (goto-char end)
-       ,@body)
+       (goto-char (point-max))
+       (with-silent-modifications ,@body))
      (when at-end (goto-char (point-max)))
      (dolist (window following)
        (set-window-point window (point-max)))))
+
+(defun efrit-do-view--mark (mark)
+  "Return MARK, a string of one character, or a stand-in where it cannot show."
+  (if (char-displayable-p (aref mark 0)) mark
+    (pcase mark ("✓" "+") ("✗" "x") ("■" "#") (_ ">"))))
 
 (defun efrit-do-view--insert (text &optional face)
   "Insert TEXT, which is plain text whatever is in it, in FACE."
@@ -115,7 +119,8 @@
 The overlay covers the part's body, which is empty so far."
   (efrit-do-view--fresh-line)
   (let ((start (point)))
-    (efrit-do-view--insert (concat "▸ " heading "\n") face)
+    (efrit-do-view--insert (concat (efrit-do-view--mark "▸") " " heading "\n")
+                           face)
     (let ((body (make-overlay (1- (point)) (1- (point)) nil nil t)))
       (overlay-put body 'invisible 'efrit-do)
       (overlay-put body 'isearch-open-invisible #'efrit-do-view--show-part)
@@ -141,7 +146,7 @@ The overlay covers the part's body, which is empty so far."
     (let ((end (overlay-start body))
           (beginning (line-beginning-position)))
       (goto-char end)
-      (insert (propertize (concat mark " " heading)
+      (insert (propertize (concat (efrit-do-view--mark mark) " " heading)
                           'face face 'efrit-do-part body
                           'mouse-face 'highlight))
       (move-overlay body (point) (max (point) (overlay-end body)))
@@ -176,7 +181,7 @@ The overlay covers the part's body, which is empty so far."
            (text (buffer-substring-no-properties (overlay-start body)
                                                  (overlay-end body))))
       (setq efrit-do-view--open nil)
-      (let ((inhibit-read-only t))
+      (with-silent-modifications
         (efrit-do-view--retitle
          body "▸" (format "Thought: %s" (efrit-do-view--one-line text 60))
          'efrit-do-thought)))))
@@ -217,7 +222,8 @@ The overlay covers the part's body, which is empty so far."
   (efrit-do-view--close-thought)
   (efrit-do-view--appending
     (efrit-do-view--fresh-line)
-    (efrit-do-view--insert (format "%s %s\n" mark text) face)))
+    (efrit-do-view--insert (format "%s %s\n" (efrit-do-view--mark mark) text)
+                           face)))
 
 (defun efrit-do-view--observed (observation)
   "Show OBSERVATION in the current buffer."
@@ -258,9 +264,11 @@ Only words of this package go there: a header line is a construct."
                   (efrit-do-session-status session)
                   (efrit-do-breaker-requests breaker)
                   (length (efrit-do-session-results session))
-                  (if (efrit-do-session-running-p session)
-                      "k stop  t plan  TAB open"
-                    "c continue  t plan  l log  TAB open")))
+                  (cond ((efrit-do-session-running-p session)
+                         "k stop  t plan  TAB open")
+                        ((efrit-do--resumable-p session)
+                         "c continue  t plan  l log  TAB open")
+                        (t "t plan  l log  TAB open"))))
     (force-mode-line-update)))
 
 (defun efrit-do-view--listen (buffer thread kind function)
@@ -307,9 +315,10 @@ Only words of this package go there: a header line is a construct."
                                          #'efrit-do-view--streamed)
                   (efrit-do-view--listen buffer thread 'observation
                                          #'efrit-do-view--observed)))
-      (add-to-invisibility-spec '(efrit-do . t))
-      (let ((inhibit-read-only t))
+      (add-to-invisibility-spec 'efrit-do)
+      (with-silent-modifications
         (erase-buffer)
+        (remove-overlays)
         (efrit-do-view--insert (efrit-do-session-command session)
                                'efrit-do-command)
         (insert "\n\n"))
