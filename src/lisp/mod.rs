@@ -10,6 +10,7 @@ mod observations;
 mod read;
 mod rows;
 mod streams;
+mod task;
 mod threads;
 mod write;
 

@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use emacs::{Env, ErrorKind, FromLisp, ModuleError, Result, Value};
 use serde_json::Number;
 
+use super::task;
 use crate::error::Error;
 use crate::raw::Raw;
 
@@ -129,7 +130,13 @@ impl<'e> Reader<'e> {
 
     fn vector(&self, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
         let elements = emacs::Vector::from_lisp(value)?;
-        let values = (0..elements.len()).map(|i| self.read(elements.get(i)?, depth + 1));
+        let values = (0..elements.len()).map(|i| {
+            let element = elements.get(i)?;
+            match task::plain(element)? {
+                Some(task) => Ok(task),
+                None => self.read(element, depth + 1),
+            }
+        });
         Ok(Raw::List(values.collect::<Result<_>>()?))
     }
 
