@@ -1,0 +1,405 @@
+;;; efrit-checks.el --- Checks against a checkout of Efrit  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What `todo-write-efrit-mode' promises, with the real Efrit.  efrit.sh runs
+;; this and says where Efrit is by the environment variable EFRIT.  Each check
+;; is an Emacs of its own, since what is loaded cannot be unloaded.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-mock-helper)
+
+(defconst efrit-checks-efrit (or (getenv "EFRIT") "")
+  "The checkout of Efrit.")
+
+(defconst efrit-checks-tools
+  '((defun object (&rest pairs)
+      (let ((table (make-hash-table :test #'equal)))
+        (while pairs (puthash (pop pairs) (pop pairs) table))
+        table))
+    (defun call (&rest pairs)
+      (efrit-do--execute-tool (object "name" "todo_write"
+                                      "input" (apply #'object pairs))))
+    (defun todos (&rest rows)
+      (vconcat (mapcar (lambda (row)
+                         (object "content" (car row) "status" (cadr row)
+                                 "activeForm" (concat "Doing: " (car row))))
+                       rows)))
+    (defun contents (thread)
+      (mapcar (lambda (item) (plist-get item :content)) (todo-write-items thread)))
+    (defun wait (condition)
+      (let ((end (+ (float-time) 30)))
+        (while (not (funcall condition))
+          (when (> (float-time) end) (error "Still waiting"))
+          (accept-process-output nil 0.02))))
+    (setq efrit-do-show-tool-execution nil))
+  "Functions for the forms of the checks.")
+
+(defconst efrit-checks-load
+  `((add-to-list 'load-path ,(expand-file-name "lisp" efrit-checks-efrit))
+    (require 'efrit)
+    (require 'efrit-do))
+  "Forms that load Efrit.")
+
+(defconst efrit-checks-mode
+  '((require 'todo-write-efrit)
+    (todo-write-efrit-mode 1))
+  "Forms that switch the mode on.")
+
+(defun efrit-checks-run (&rest parts)
+  "Evaluate PARTS, lists of forms, in another Emacs; return what the last one does."
+  (let ((forms (apply #'append efrit-checks-tools parts)))
+    (todo-write-with-store
+      (apply #'todo-write-test-child
+             (append (butlast forms)
+                     (list `(let (print-length print-level)
+                              (prin1 ,(car (last forms))))))))))
+
+;;; Load orders
+
+(defconst efrit-checks-write
+  '((let ((answer (call "todos" (todos '("One" "in_progress") '("Two" "pending")))))
+      (list answer (contents (todo-write-current-thread)))))
+  "Forms that write a list and return the answer and the contents.")
+
+(defconst efrit-checks-written
+  '("0/2 tasks completed. Current: Doing: One." ("One" "Two"))
+  "What `efrit-checks-write' returns.")
+
+(ert-deftest efrit-may-be-loaded-before-the-mode-is-switched-on ()
+  (should (equal (efrit-checks-run efrit-checks-load efrit-checks-mode
+                                   efrit-checks-write)
+                 efrit-checks-written)))
+
+(ert-deftest efrit-may-be-loaded-after-the-mode-is-switched-on ()
+  (should (equal (efrit-checks-run efrit-checks-mode efrit-checks-load
+                                   efrit-checks-write)
+                 efrit-checks-written)))
+
+(ert-deftest efrit-may-be-loaded-again-while-the-mode-is-on ()
+  (should (equal (efrit-checks-run
+                  efrit-checks-load efrit-checks-mode
+                  '((dolist (file '("efrit-do-schema" "efrit-do-dispatch"
+                                    "efrit-do-handlers" "efrit-ui-todos"))
+                      (load file)))
+                  efrit-checks-write)
+                 efrit-checks-written)))
+
+(ert-deftest efrit-means-its-own-file-by-efrit-do-wherever-todo-write-is-installed ()
+  (should (efrit-checks-run
+           (butlast efrit-checks-load)
+           '((let ((folder (file-name-directory (locate-library "todo-write"))))
+               (setq load-path (cons folder (remove folder load-path)))))
+           efrit-checks-mode
+           '((require 'efrit-do)
+             (file-in-directory-p (symbol-file 'efrit-do) (getenv "EFRIT"))))))
+
+(ert-deftest the-mode-refuses-to-share-emacs-with-the-efrit-do-of-todo-write ()
+  (should (string-search
+           "same name"
+           (efrit-checks-run
+            '((require 'efrit-do)
+              (require 'todo-write-efrit)
+              (condition-case err (todo-write-efrit-mode 1)
+                (user-error (unless todo-write-efrit-mode
+                              (error-message-string err)))))))))
+
+(ert-deftest two-lines-of-an-init-file-are-enough ()
+  (let* ((site (file-name-directory (locate-library "todo-write")))
+         (init (make-temp-file "init" nil ".el"))
+         (todo-write-directory (make-temp-file "todo-write" t)))
+    (unwind-protect
+        (progn
+          (with-temp-file init
+            (insert (format "(add-to-list 'load-path %S)\n(require 'efrit)\n"
+                            (expand-file-name "lisp" efrit-checks-efrit))
+                    (format "(load %S nil t)\n(todo-write-efrit-mode 1)\n"
+                            (concat site "todo-write-autoloads"))))
+          (with-temp-buffer
+            (call-process
+             (expand-file-name invocation-name invocation-directory) nil
+             '(t nil) nil "-Q" "--batch" "-l" init "--eval"
+             (prin1-to-string
+              `(progn ,@efrit-checks-tools
+                      (setq todo-write-directory ,todo-write-directory)
+                      (autoload-do-load (symbol-function 'efrit-do) 'efrit-do)
+                      (prin1 ,@efrit-checks-write))))
+            (goto-char (point-min))
+            (should (equal (read (current-buffer)) efrit-checks-written))))
+      (delete-file init)
+      (delete-directory todo-write-directory t))))
+
+;;; The store behind Efrit
+
+(ert-deftest efrits-own-list-holds-equal-items-and-follows-the-users-edits ()
+  (should
+   (equal
+    (efrit-checks-run
+     efrit-checks-load efrit-checks-mode
+     '((require 'efrit-ui-todos)
+       (defun own ()
+         (mapcar (lambda (item) (list (efrit-do-todo-item-content item)
+                                      (efrit-do-todo-item-status item)))
+                 efrit-do--current-todos))
+       (call "todos" (todos '("One" "completed") '("Two" "in_progress") '("Three" "pending")))
+       (let ((first (own)))
+         (todo-write-edit (todo-write-current-thread) 'add "Four")
+         (efrit-todos-clear-completed)
+         (list first (own) (efrit-do--handle-format-todo-list (object))))))
+    '((("One" completed) ("Two" in-progress) ("Three" todo))
+      (("Two" in-progress) ("Three" todo) ("Four" todo))
+      "\n[Formatted TODO list]\n⟳ [MEDIUM] Two (t2)\n☐ [MEDIUM] Three (t3)\n\
+☐ [MEDIUM] Four (t4)"))))
+
+(ert-deftest each-session-has-a-thread-of-its-own ()
+  (should
+   (equal
+    (efrit-checks-run
+     efrit-checks-load efrit-checks-mode
+     '((dolist (id '("a" "b"))
+         (efrit-session-set-active (efrit-session-create id (concat "Session " id)))
+         (call "todos" (todos (list (concat "Of " id) "pending"))))
+       (mapcar (lambda (thread)
+                 (list thread (plist-get (todo-write-summary thread) :title)
+                       (contents thread)))
+               '("efrit:a" "efrit:b"))))
+    '(("efrit:a" "Session a" ("Of a")) ("efrit:b" "Session b" ("Of b"))))))
+
+(ert-deftest the-schema-that-efrit-sends-is-ours ()
+  (should
+   (efrit-checks-run
+    efrit-checks-load efrit-checks-mode
+    '((let ((sent (json-parse-string
+                   (json-encode (efrit-do--get-current-tools-schema)))))
+        (equal (json-serialize
+                (seq-find (lambda (tool) (equal (gethash "name" tool) "todo_write"))
+                          sent))
+               (json-serialize (todo-write-tool-schema))))))))
+
+(ert-deftest refusals-reach-every-loop-of-efrit-as-errors-and-change-nothing ()
+  (pcase-let ((`(,loop ,executor ,contents)
+               (efrit-checks-run
+                efrit-checks-load efrit-checks-mode
+                '((require 'efrit-executor)
+                  (call "todos" (todos '("One" "pending")))
+                  (let ((wrong (object "name" "todo_write" "id" "x"
+                                       "input" (object "todos" (todos '("Two" "blocked"))))))
+                    (list (efrit-do--execute-tool wrong)
+                          (let ((result (efrit-executor--process-tool-use wrong nil)))
+                            (list (plist-get result :is-error)
+                                  (plist-get result :result)))
+                          (contents (todo-write-current-thread))))))))
+    ;; This is how efrit-loop tells an error.
+    (should (string-match-p "^Error " loop))
+    (should (string-search "expected one of pending, in_progress, completed" loop))
+    (should (eq (car executor) t))
+    (should (string-search "received \"blocked\"" (cadr executor)))
+    (should (equal contents '("One")))))
+
+(ert-deftest the-same-refusal-again-and-again-trips-efrits-breaker ()
+  (should
+   (efrit-checks-run
+    efrit-checks-load efrit-checks-mode
+    '((efrit-do--circuit-breaker-reset)
+      (dotimes (n 6)
+        (call "todos" (todos '("Two" "blocked")) "n" n))
+      (string-search "Error loop" efrit-do--circuit-breaker-tripped)))))
+
+(ert-deftest efrits-displays-give-way ()
+  (should
+   (equal
+    (efrit-checks-run
+     efrit-checks-load efrit-checks-mode
+     '((require 'efrit-ui-todos)
+       (call "todos" (todos '("One" "in_progress")))
+       (efrit-todos-refresh)
+       (efrit-todos-show)
+       (efrit-do--handle-todo-write (object "todos" (todos '("Two" "in_progress"))))
+       (list (buffer-local-value 'major-mode (get-buffer "*efrit-todos*"))
+             efrit-modeline--current-task
+             (efrit-modeline-construct))))
+    '(todo-write-view-mode nil nil))))
+
+;;; Efrit's own tests
+
+(defun efrit-checks-own (file mode)
+  "Run Efrit's test FILE, with the mode on if MODE; return the names that passed."
+  (efrit-checks-run
+   efrit-checks-load (and mode efrit-checks-mode)
+   `((require 'ert)
+     (setq default-directory (file-name-as-directory (getenv "EFRIT")))
+     (load (expand-file-name ,(concat "test/" file)) nil t)
+     (let (passed)
+       (ert-run-tests t (lambda (event &rest args)
+                          (when (and (eq event 'test-ended)
+                                     (ert-test-passed-p (nth 2 args)))
+                            (push (ert-test-name (nth 1 args)) passed))))
+       (sort passed #'string<)))))
+
+(defun efrit-checks-same (file)
+  "Check that as many tests of FILE pass with the mode on as without."
+  (let ((without (efrit-checks-own file nil))
+        (with (efrit-checks-own file t)))
+    (message "%s: %d passed without the mode, %d with it"
+             file (length without) (length with))
+    (should without)
+    (should (equal with without))))
+
+(ert-deftest efrits-tests-of-its-handlers-pass-as-without-the-mode ()
+  (efrit-checks-same "test-do-handlers.el"))
+
+(ert-deftest efrits-tests-of-its-breaker-pass-as-without-the-mode ()
+  (efrit-checks-same "test-circuit-breaker.el"))
+
+(ert-deftest efrits-tests-of-its-agent-buffer-pass-as-without-the-mode ()
+  (efrit-checks-same "test-efrit-agent.el"))
+
+;;; Whole sessions
+
+(defun efrit-checks-session (command &rest forms)
+  "Let Efrit work on COMMAND, then return the value of the last of FORMS.
+In them, `errors' has whether each tool's result was an error, and `ended' why
+the session ended."
+  (todo-write-with-mock port "efrit.json"
+    (efrit-checks-run
+     efrit-checks-load efrit-checks-mode
+     `((defvar errors nil)
+       (defvar ended nil)
+       (setq efrit-api-base-url ,(format "http://127.0.0.1:%d" port)
+             efrit-api-key (concat "sk-ant-" (make-string 40 ?0)))
+       (advice-add 'efrit-api-build-tool-result :before
+                   (lambda (_id _result &optional error)
+                     (setq errors (append errors (list (and error t))))))
+       (advice-add 'efrit-do-async--stop-loop :after
+                   (lambda (_session reason &rest _) (setq ended reason)))
+       (efrit-do--start-async-session ,command)
+       (wait (lambda () ended)))
+     forms)))
+
+(defconst efrit-checks-seen
+  '((let ((thread (todo-write-current-thread)))
+      (list ended errors
+            (todo-write-state thread)
+            (length (todo-write-revisions thread))
+            (with-current-buffer "*efrit-todos*"
+              (list major-mode (substring-no-properties (buffer-string))))
+            (with-current-buffer efrit-agent-buffer-name
+              (length (seq-filter (lambda (todo) (eq (plist-get todo :status) 'completed))
+                                  efrit-agent--todos))))))
+  "Forms that return what is to be seen after a session.")
+
+(ert-deftest a-whole-session-drives-our-buffer-and-efrits-agent-buffer ()
+  (pcase-let ((`(,ended ,errors ,state ,revisions (,mode ,text) ,completed)
+               (apply #'efrit-checks-session "Tidy the garden" efrit-checks-seen)))
+    (should (equal ended "session-complete"))
+    (should (equal errors '(t nil nil nil nil nil)))
+    (should (eq state 'done))
+    (should (= revisions 3))
+    (should (eq mode 'todo-write-view-mode))
+    (should (string-match-p "Tidy the garden.*2/2" text))
+    (should (string-match-p "Rake the leaves" text))
+    (should (string-match-p "Water 100% of the beds" text))
+    (should (= completed 2))))
+
+(ert-deftest a-quit-pauses-the-plan ()
+  (pcase-let ((`(,ended ,errors ,state ,_ (,_ ,text) ,_)
+               (apply #'efrit-checks-session "Dig a hole" efrit-checks-seen)))
+    (should (equal ended "interrupted"))
+    (should (equal errors '(nil t)))
+    (should (eq state 'paused))
+    (should (string-match-p "Digging a hole" text))))
+
+(ert-deftest a-quit-in-a-synchronous-session-pauses-the-plan ()
+  (todo-write-with-mock port "efrit.json"
+    (should
+     (equal
+      (efrit-checks-run
+       efrit-checks-load efrit-checks-mode
+       `((setq efrit-api-base-url ,(format "http://127.0.0.1:%d" port)
+               efrit-api-key (concat "sk-ant-" (make-string 40 ?0)))
+         (list (condition-case nil (efrit-do-sync "Dig a hole") (quit 'quit))
+               (todo-write-state (todo-write-current-thread)))))
+      '(quit paused)))))
+
+;;; Off again
+
+(defconst efrit-checks-snapshot
+  '((defun snapshot ()
+      (let (all)
+        (mapatoms
+         (lambda (symbol)
+           (when (string-prefix-p "efrit" (symbol-name symbol))
+             (push (list symbol (symbol-function symbol)
+                         (if (boundp symbol) (list (symbol-value symbol)) 'void)
+                         (let (advice)
+                           (advice-mapc (lambda (function properties)
+                                          (push (cons function properties) advice))
+                                        symbol)
+                           advice))
+                   all))))
+        (list all load-path
+              (mapcar (lambda (hook) (list hook (symbol-value hook)))
+                      '(after-load-functions todo-write-change-functions
+                        todo-write-state-functions)))))
+    (defun same (a b)
+      (or (eq a b)
+          (and (consp a) (consp b)
+               (same (car a) (car b)) (same (cdr a) (cdr b)))
+          (and (stringp a) (equal a b))))
+    (defun differing (before after)
+      (append
+       (delq nil (cl-mapcar (lambda (a b)
+                              (unless (and (eq (nth 1 a) (nth 1 b)) (same a b))
+                                (car a)))
+                            (car before) (car after)))
+       (unless (same (cdr before) (cdr after)) (list 'rest)))))
+  "Forms that define how to compare all that is Efrit's.")
+
+(ert-deftest off-again-everything-is-the-same-object-as-before ()
+  (should
+   (equal
+    (efrit-checks-run
+     efrit-checks-load efrit-checks-snapshot
+     '((require 'efrit-executor)
+       (require 'efrit-ui-todos)
+       (require 'efrit-agent)
+       (require 'todo-write-efrit)
+       (let* ((before (snapshot))
+              (on (progn (todo-write-efrit-mode 1) (snapshot)))
+              (off (progn (todo-write-efrit-mode -1) (snapshot))))
+         (list (and (memq 'efrit-do--tools-schema (differing before on)) t)
+               (differing before off)))))
+    '(t nil))))
+
+(ert-deftest off-again-after-a-session-only-efrits-records-have-changed ()
+  (should
+   (equal
+    (efrit-checks-run
+     efrit-checks-load efrit-checks-snapshot
+     '((require 'efrit-ui-todos)
+       (require 'todo-write-efrit)
+       (let ((before (snapshot)))
+         (todo-write-efrit-mode 1)
+         (call "todos" (todos '("One" "pending")))
+         (todo-write-efrit-mode -1)
+         (let* ((changed (differing before (snapshot)))
+                (names '(efrit-do--tool-dispatch-table efrit-do--tools-schema))
+                (functions (seq-filter
+                            (lambda (symbol)
+                              (not (eq (symbol-function symbol)
+                                       (nth 1 (assq symbol (car before))))))
+                            (seq-filter #'fboundp changed))))
+           (list (seq-intersection changed names) functions
+                 (call "todos" (todos '("Two" "done")))
+                 (mapcar #'efrit-do-todo-item-content efrit-do--current-todos))))))
+    '(nil nil
+      "\n[TODO list updated: 1 total (1 pending, 0 in-progress, 0 completed)]"
+      ("Two")))))
+
+(provide 'efrit-checks)
+;;; efrit-checks.el ends here

@@ -1,0 +1,92 @@
+;;; todo-write-mock-helper.el --- A mock LLM server for tests  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A mock LLM server written by others (aimock, of the npm package
+;; @copilotkit/aimock) on the loopback interface, for tests that talk HTTP.
+;; bin/setup fetches it; where it is absent these tests skip.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-test-helper)
+(require 'url)
+
+(defvar url-http-end-of-headers)
+(defvar url-http-response-status)
+
+(defun todo-write-mock--program ()
+  "Return the mock server's program, or skip the test."
+  (let ((local (expand-file-name ".deps/mock/node_modules/.bin/llmock"
+                                 (getenv "TODO_WRITE_ROOT"))))
+    (cond ((file-executable-p local) local)
+          ((executable-find "llmock"))
+          (t (ert-skip "aimock is not there; bin/setup test fetches it")))))
+
+(defun todo-write-mock--free-port ()
+  "Return a port of the loopback interface that nobody uses."
+  (let ((server (make-network-process :name "port" :server t :host "127.0.0.1"
+                                      :service t :family 'ipv4)))
+    (unwind-protect (process-contact server :service)
+      (delete-process server))))
+
+(defun todo-write-mock--get (port path)
+  "Return the JSON that the server on PORT gives for PATH, or nil."
+  (let ((buffer (ignore-errors
+                  (url-retrieve-synchronously
+                   (format "http://127.0.0.1:%d%s" port path) t t 5))))
+    (when buffer
+      (with-current-buffer buffer
+        (unwind-protect
+            (when (eq url-http-response-status 200)
+              (goto-char url-http-end-of-headers)
+              (json-parse-buffer :object-type 'plist))
+          (kill-buffer))))))
+
+(defun todo-write-mock-requests (port)
+  "Return the requests to a model that the server on PORT had, oldest first.
+Each is a plist; its :body has the :messages and :tools as OpenAI writes them."
+  (append (todo-write-mock--get port "/__aimock/journal") nil))
+
+(defun todo-write-mock-answers (port)
+  "Return the texts that tools returned, in the last request to PORT's server."
+  (let ((request (car (last (todo-write-mock-requests port)))))
+    (cl-loop for message across (plist-get (plist-get request :body) :messages)
+             when (equal (plist-get message :role) "tool")
+             collect (plist-get message :content))))
+
+(defmacro todo-write-with-mock (port fixture &rest body)
+  "Evaluate BODY with PORT bound to that of a server that answers by FIXTURE.
+FIXTURE is the name of a file in test/fixtures/hosts."
+  (declare (indent 2) (debug (symbolp form body)))
+  `(todo-write-mock--call ,fixture (lambda (,port) ,@body)))
+
+(defun todo-write-mock--call (fixture function)
+  "Call FUNCTION with the port of a server that answers by FIXTURE."
+  (let* ((port (todo-write-mock--free-port))
+         (output (generate-new-buffer " *aimock*"))
+         (server (make-process
+                  :name "aimock" :buffer output :noquery t
+                  ;; In one piece a stream would lose its reasoning in gptel.
+                  :command (list (todo-write-mock--program) "-p"
+                                 (number-to-string port) "-l" "5" "-f"
+                                 (expand-file-name
+                                  (concat "test/fixtures/hosts/" fixture)
+                                  (getenv "TODO_WRITE_ROOT"))))))
+    (unwind-protect
+        (progn
+          (todo-write-test-wait
+           (lambda ()
+             (unless (process-live-p server)
+               (ert-fail (with-current-buffer output (buffer-string))))
+             (todo-write-mock--get port "/__aimock/health"))
+           20)
+          (funcall function port))
+      (delete-process server)
+      (kill-buffer output))))
+
+(provide 'todo-write-mock-helper)
+;;; todo-write-mock-helper.el ends here
