@@ -91,14 +91,19 @@ Errors that BODY handles do not enter the debugger."
 
 ;;; Other Emacs processes
 
+(defun todo-write-test-module-assertions-p ()
+  "Return non-nil if this Emacs checks what modules do, which is slow.
+Emacs itself takes the flag out of `command-line-args'."
+  (string-search "--module-assertions"
+                 (or (cdr (assq 'args (process-attributes (emacs-pid)))) "")))
+
 (defun todo-write-test-emacs (&rest forms)
   "Return the command, a list, of an Emacs that evaluates FORMS in batch.
 It has the same module and the same journals as this one, with the
 journal folder of `todo-write-directory' at the time of the call."
   (let ((print-length nil) (print-level nil))
     `(,(expand-file-name invocation-name invocation-directory) "-Q" "--batch"
-      ,@(and (member "--module-assertions" command-line-args)
-             '("--module-assertions"))
+      ,@(and (todo-write-test-module-assertions-p) '("--module-assertions"))
       "--eval" "(setq native-comp-jit-compilation nil)"
       "-L" ,(file-name-directory (locate-library "todo-write"))
       "-l" "todo-write"
