@@ -1,0 +1,309 @@
+;;; todo-write-journal-tests.el --- Tests of what outlives Emacs  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Journals as a user meets them: another Emacs finds the lists, two of them
+;; do not harm each other, and a disk that refuses costs no list.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'seq)
+(require 'todo-write-test-helper)
+
+(defun todo-write-journal-tests--files (&optional pattern)
+  "Return the names of the journals, or of the files that match PATTERN."
+  (directory-files todo-write-directory nil (or pattern "\\.jsonl\\'")))
+
+(defun todo-write-journal-tests--path ()
+  "Return the path of the only journal."
+  (let ((files (todo-write-journal-tests--files)))
+    (should (= (length files) 1))
+    (expand-file-name (car files) todo-write-directory)))
+
+(defun todo-write-journal-tests--insert (path start end text)
+  "Put TEXT in place of the bytes of PATH from START to END, from 0."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally path)
+    (delete-region (+ (point-min) start) (min (point-max) (+ (point-min) end)))
+    (goto-char (+ (point-min) start))
+    (insert text)
+    (let ((coding-system-for-write 'no-conversion))
+      (write-region nil nil path nil 'silent))))
+
+;;; Another life
+
+(ert-deftest todo-write-a-list-outlives-its-emacs ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "漢 One" :status "completed" :activeForm "F")
+                                (:content "Two" :status "pending" :activeForm "G")]) "host")
+     '(todo-write-edit "a" 'rename "t2" "Zwei")
+     '(todo-write-observe "a" "INTENT" "Count")
+     '(prin1 t))
+    (should (equal (todo-write-test-rows "a")
+                   '(("漢 One" "completed" "F") ("Zwei" "pending" "Zwei"))))
+    (should (equal (mapcar (lambda (revision) (plist-get revision :author))
+                           (todo-write-revisions "a"))
+                   '("agent" "user")))
+    (should (equal (todo-write-test-contents "a" 1) '("漢 One" "Two")))
+    (should (equal (plist-get (aref (todo-write-observations "a" :type "INTENT") 0) :content)
+                   "Count"))
+    (ert-info ("Ids go on where they were")
+      (todo-write-edit "a" 'add "Three")
+      (should (equal (todo-write-test-id "a" "Three") "t3")))))
+
+(ert-deftest todo-write-what-was-active-when-its-emacs-ended-is-paused-with-a-reason ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "in_progress" :activeForm "F")]))
+     '(prin1 t))
+    (should (eq (todo-write-state "a") 'paused))
+    (should (string-search "ended" (plist-get (todo-write-summary "a") :reason)))
+    (should-not (plist-get (todo-write-times "a" "t1") :running))
+    (todo-write-test-write "a" '("One" "in_progress" "F"))
+    (should (eq (todo-write-state "a") 'active))))
+
+(ert-deftest todo-write-a-reason-of-the-users-and-a-finished-list-come-back-as-they-were ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
+     '(todo-write-pause "a" "lunch")
+     '(todo-write "b" '(:todos [(:content "One" :status "completed" :activeForm "F")]))
+     '(prin1 t))
+    (should (equal (plist-get (todo-write-summary "a") :reason) "lunch"))
+    (should (eq (todo-write-state "b") 'done))))
+
+(ert-deftest todo-write-the-agent-hears-of-an-edit-made-in-an-earlier-emacs ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "Doing: One")]))
+     '(todo-write-edit "a" 'add "By the user")
+     '(prin1 t))
+    (let ((outcome (todo-write-test-write "a" "One")))
+      (should (string-search "By the user" (plist-get outcome :result)))
+      (should (equal (todo-write-test-contents "a") '("One" "By the user"))))))
+
+(ert-deftest todo-write-restore-loads-the-newest-thread-of-the-project ()
+  (todo-write-with-store
+    (let* ((root (file-name-as-directory (make-temp-file "todo-write-project" t)))
+           (one (file-name-as-directory (expand-file-name "one" root)))
+           (two (file-name-as-directory (expand-file-name "two" root)))
+           (write (lambda (key folder)
+                    (make-directory folder t)
+                    `(let ((default-directory ,folder))
+                       (todo-write ,key '(:todos [(:content "In" :status "pending"
+                                                   :activeForm "F")]))))))
+      (unwind-protect
+          (progn
+            (todo-write-test-child (funcall write "old" one) (funcall write "new" one)
+                                   (funcall write "other" two) '(prin1 t))
+            (dolist (file (todo-write-journal-tests--files "old"))
+              (set-file-times (expand-file-name file todo-write-directory) 1000000000))
+            (let ((default-directory one)) (should (equal (todo-write-restore) "new")))
+            (let ((default-directory two)) (should (equal (todo-write-restore) "other")))
+            (let ((default-directory root)) (should-not (todo-write-restore)))
+            (should (equal (todo-write-restore "old") "old"))
+            (should-not (todo-write-restore "never was"))
+            (should (equal (sort (todo-write-threads) #'string<) '("new" "old" "other")))
+            (should (equal (plist-get (todo-write-about "new") :project) one)))
+        (delete-directory root t)))))
+
+(ert-deftest todo-write-a-forgotten-thread-stays-forgotten ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
+     '(todo-write-forget "a") '(prin1 t))
+    (should-not (todo-write-threads))
+    (should-not (todo-write-journal-tests--files))))
+
+(ert-deftest todo-write-durability-disk-keeps-the-same-lists ()
+  (todo-write-with-store
+    (let ((todo-write-durability 'disk))
+      (todo-write-test-child
+       '(dotimes (n 20)
+          (todo-write "a" (list :todos (vector (list :content (format "Task %d" n)
+                                                     :status "pending" :activeForm "F")))))
+       '(prin1 t)))
+    (should (equal (todo-write-test-contents "a") '("Task 19")))
+    (should (= (length (todo-write-revisions "a")) 20))))
+
+;;; Two at once
+
+(ert-deftest todo-write-a-second-emacs-warns-and-writes-a-file-of-its-own ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "Mine")
+    (let* ((first (todo-write-journal-tests--path))
+           (before (file-attribute-size (file-attributes first)))
+           (said (todo-write-test-child
+                  '(let (said)
+                     (fset 'display-warning (lambda (_ text &rest _) (push text said)))
+                     (todo-write "a" '(:todos [(:content "Theirs" :status "pending"
+                                                :activeForm "F")]))
+                     (prin1 said)))))
+      (should (= (length said) 1))
+      (should (string-search "another Emacs" (car said)))
+      (should (= (length (todo-write-journal-tests--files)) 2))
+      (should (= (file-attribute-size (file-attributes first)) before))
+      (should (equal (todo-write-test-contents "a") '("Mine")))
+      (todo-write-test-write "a" "Mine" "Still mine")
+      (should (equal (todo-write-test-contents "a") '("Mine" "Still mine"))))))
+
+(ert-deftest todo-write-another-emacs-does-not-delete-a-journal-in-use ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "Mine")
+    (set-file-times (todo-write-journal-tests--path) 1000000000)
+    (todo-write-test-child '(prin1 (todo-write-prune)))
+    (should (= (length (todo-write-journal-tests--files)) 1))))
+
+(ert-deftest todo-write-prune-deletes-what-is-old-and-what-is-too-many ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(dolist (key '("a" "b" "c" "d"))
+        (todo-write key '(:todos [(:content "One" :status "pending" :activeForm "F")])))
+     '(prin1 t))
+    (set-file-times (expand-file-name (car (todo-write-journal-tests--files))
+                                      todo-write-directory)
+                    1000000000)
+    (should (= (let ((todo-write-journal-count nil)) (todo-write-prune)) 1))
+    (should (= (length (todo-write-threads)) 3))
+    (should (= (let ((todo-write-journal-count 1)) (todo-write-prune)) 2))
+    (should (= (length (todo-write-threads)) 1))
+    (should (= (let ((todo-write-journal-days nil) (todo-write-journal-count nil))
+                 (todo-write-prune))
+               0))))
+
+;;; A disk that refuses
+
+(ert-deftest todo-write-without-a-usable-folder-lists-live-in-memory-and-it-is-said-once ()
+  (todo-write-with-store
+    (let ((file (expand-file-name "file" todo-write-directory)))
+      (write-region "" nil file nil 'silent)
+      (let* ((todo-write-directory (expand-file-name "below" file))
+             (warnings (todo-write-test-warnings
+                         (todo-write-test-write "a" "One")
+                         (todo-write-test-write "b" "Two")
+                         (todo-write-edit "a" 'add "Three"))))
+        (should (= (length warnings) 1))
+        (should (string-search "memory" (car warnings)))
+        (should (equal (todo-write-test-contents "a") '("One" "Three")))
+        (should (equal (todo-write-test-contents "b") '("Two")))
+        (ert-info ("The next write after it is mended saves everything")
+          (delete-file file)
+          (todo-write-test-write "a" "One" "Three" "Four")
+          (let ((copy (expand-file-name "copy" (file-name-directory file))))
+            (copy-directory todo-write-directory copy)
+            (let ((todo-write-directory copy))
+              (should (equal (todo-write-test-contents "a")
+                             '("One" "Three" "Four"))))))))))
+
+(ert-deftest todo-write-without-a-folder-nothing-is-written-and-nothing-said ()
+  (todo-write-with-store
+    (let ((todo-write-directory nil))
+      (unwind-protect
+          (should-not (todo-write-test-warnings (todo-write-test-write "memory" "One")))
+        (todo-write-forget "memory")))
+    (should-not (todo-write-journal-tests--files "\\`[^.]"))))
+
+;;; Damage
+
+(ert-deftest todo-write-a-record-cut-off-is-dropped-and-said-and-all-else-kept ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
+     '(todo-write-edit "a" 'add "Two")
+     '(prin1 t))
+    (let* ((path (todo-write-journal-tests--path))
+           (size (file-attribute-size (file-attributes path))))
+      (todo-write-journal-tests--insert path (- size 5) size "")
+      (let ((warnings (todo-write-test-warnings (todo-write-edit "a" 'add "Three"))))
+        (should (= (length warnings) 1))
+        (should (string-search "cut off" (car warnings))))
+      (should (equal (todo-write-test-contents "a") '("One" "Three"))))))
+
+(ert-deftest todo-write-a-damaged-record-is-set-aside-and-said-and-all-else-kept ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
+     '(todo-write-edit "a" 'add "Damaged")
+     '(todo-write-edit "a" 'add "Three")
+     '(prin1 t))
+    (let* ((path (todo-write-journal-tests--path))
+           (place (with-temp-buffer
+                    (insert-file-contents-literally path)
+                    (search-forward "Damaged")
+                    (1- (match-beginning 0)))))
+      (todo-write-journal-tests--insert path place (1+ place) "\0")
+      (let ((warnings (todo-write-test-warnings (todo-write-edit "a" 'add "Four"))))
+        (should (= (length warnings) 1))
+        (should (string-search "set aside" (car warnings))))
+      (should (= (length (todo-write-journal-tests--files "\\.bad\\'")) 1))
+      (should (equal (todo-write-test-contents "a") '("One" "Three" "Four")))
+      (ert-info ("The journal is whole again")
+        (should (equal (plist-get (todo-write-summary "a") :revision) 4))))))
+
+(ert-deftest todo-write-a-folder-full-of-rubbish-stops-nothing ()
+  (todo-write-with-store
+    (dolist (name '("empty.jsonl" "words.jsonl" "bytes.jsonl"))
+      (write-region (cdr (assoc name '(("empty.jsonl" . "") ("words.jsonl" . "hello\n")
+                                       ("bytes.jsonl" . "\0\1\2\n\n"))))
+                    nil (expand-file-name name todo-write-directory) nil 'silent))
+    (make-directory (expand-file-name "folder.jsonl" todo-write-directory))
+    (should-not (todo-write-threads))
+    (should-not (todo-write-test-warnings (todo-write-test-write "a" "One")))
+    (should (equal (todo-write-threads) '("a")))))
+
+;;; Files
+
+(ert-deftest todo-write-only-the-user-can-read-a-journal ()
+  (todo-write-with-store
+    (let* ((outer todo-write-directory)
+           (todo-write-directory (expand-file-name "deep/er" outer)))
+      (with-file-modes #o777 (todo-write-test-write "a" "Secret"))
+      (should (= (file-modes todo-write-directory) #o700))
+      (should (= (file-modes (todo-write-journal-tests--path)) #o600)))))
+
+(ert-deftest todo-write-no-key-becomes-a-path-and-no-two-share-a-file ()
+  (todo-write-with-store
+    (let ((keys (list "../../escape" "/etc/passwd" "a/b" "a\\b" "a b" "a-b" "A-b" "." ".."
+                      "~" "nul\0byte" "line\nbreak" "CON" "漢字" "漢" " " "%s" "$HOME"
+                      "*efrit-do: x*" (make-string 5000 ?k) (make-string 5001 ?k)
+                      "a.jsonl" "--help")))
+      (dolist (key keys)
+        (todo-write-test-write key (concat "In " (substring key 0 1))))
+      (should (= (length (todo-write-journal-tests--files)) (length keys)))
+      (should (= (length (directory-files todo-write-directory nil "\\`[^.]"))
+                 (length keys)))
+      (dolist (file (todo-write-journal-tests--files))
+        (should (string-match-p "\\`[a-z0-9-]+\\.jsonl\\'" file))
+        (should (< (length file) 100)))
+      (let ((there (todo-write-test-child
+                    '(let ((print-escape-nonascii t) (print-escape-newlines t))
+                       (prin1 (mapcar #'string-to-list (todo-write-threads)))))))
+        (should (equal (sort (mapcar #'concat there) #'string<)
+                       (sort (copy-sequence keys) #'string<)))))))
+
+(ert-deftest todo-write-a-journal-grows-by-what-changed-not-by-the-list ()
+  (cl-flet ((grown (length)
+              (todo-write-with-store
+                (let ((todo-write-max-items 20000))
+                  (apply #'todo-write-test-write "a"
+                         (mapcar (lambda (n) (format "Task %d" n))
+                                 (number-sequence 1 length)))
+                  ;; A full record may be due after the first one.
+                  (todo-write-edit "a" 'status "t1" "in_progress")
+                  (let* ((path (todo-write-journal-tests--path))
+                         (before (file-attribute-size (file-attributes path))))
+                    (todo-write-edit "a" 'status "t2" "completed")
+                    (- (file-attribute-size (file-attributes path)) before))))))
+    (should (< (abs (- (grown (if (todo-write-test-module-assertions-p) 1000 10000))
+                       (grown 10)))
+               20))))
+
+(provide 'todo-write-journal-tests)
+;;; todo-write-journal-tests.el ends here
