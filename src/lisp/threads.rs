@@ -1,5 +1,6 @@
 //! Lisp functions on threads: write, edit, look.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -9,7 +10,7 @@ use super::read::{self, Text, WholeNumber, elements, wrong};
 use super::{border, now, with_world, write};
 use crate::change::diff;
 use crate::input::{self, Plan, Problem};
-use crate::item::Status;
+use crate::item::{Item, Status};
 use crate::raw::Raw;
 use crate::store::Store;
 use crate::text::{is_blank, one_line};
@@ -253,31 +254,57 @@ fn times<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>
 /// See `todo-write-summary'.
 #[defun]
 fn summary<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || with_thread(&read::thread(thread)?, Summary::of).into_lisp(env))
+}
+
+/// As `todo-write-summary', of a THREAD that may not be loaded, without loading it.
+#[defun]
+fn glance<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let (state, total, completed, current, title, revision, reason) = with_thread(&key, |thread| {
-            let list = thread.list();
-            let completed = list.iter().filter(|item| !item.status.is_open()).count();
-            (
-                thread.state(),
-                list.len(),
-                completed,
-                thread.current().cloned(),
-                thread.title().map(str::to_owned),
-                thread.revisions().last(),
-                thread.pause_reason().map(str::to_owned),
-            )
+        let glance = with_world(|world| {
+            let store = world.store();
+            if store.is_loaded(&key) { None } else { store.glance(&key) }
         });
-        write::Plist::new(env)
-            .set(k_state, write::symbol(env, state.as_str())?)?
-            .set(k_total, total as i64)?
-            .set(k_completed, completed as i64)?
-            .set(k_current, current.map(|item| write::item(env, &item)).transpose()?)?
-            .set(k_title, title)?
-            .set(k_revision, revision as i64)?
-            .set(k_reason, reason)?
-            .finish()
+        glance.map_or_else(|| with_thread(&key, Summary::of), |thread| Summary::of(&thread)).into_lisp(env)
     })
+}
+
+/// What `todo-write-summary' returns.
+struct Summary {
+    state: State,
+    total: usize,
+    completed: usize,
+    current: Option<Arc<Item>>,
+    title: Option<String>,
+    revision: u64,
+    reason: Option<String>,
+}
+
+impl Summary {
+    fn of(thread: &Thread) -> Summary {
+        Summary {
+            state: thread.state(),
+            total: thread.list().len(),
+            completed: thread.list().iter().filter(|item| !item.status.is_open()).count(),
+            current: thread.current().cloned(),
+            title: thread.title().map(str::to_owned),
+            revision: thread.revisions().last(),
+            reason: thread.pause_reason().map(str::to_owned),
+        }
+    }
+
+    fn into_lisp(self, env: &Env) -> Result<Value<'_>> {
+        write::Plist::new(env)
+            .set(k_state, write::symbol(env, self.state.as_str())?)?
+            .set(k_total, self.total as i64)?
+            .set(k_completed, self.completed as i64)?
+            .set(k_current, self.current.map(|item| write::item(env, &item)).transpose()?)?
+            .set(k_title, self.title)?
+            .set(k_revision, self.revision as i64)?
+            .set(k_reason, self.reason)?
+            .finish()
+    }
 }
 
 /// See `todo-write-revisions'.

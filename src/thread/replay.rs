@@ -9,8 +9,13 @@ const GAP: u64 = 1_000;
 impl Thread {
     /// Takes the thread over from its journal. What was active when the records end is paused:
     /// whoever wrote them is gone.
-    pub fn restore(key: &str, records: Vec<Record>, journal: Journal, history_limit: usize) -> Thread {
-        let mut thread = Thread::new(key, Map::new(), Some(journal), history_limit);
+    pub fn restore(
+        key: &str,
+        records: Vec<Record>,
+        journal: impl Into<Option<Journal>>,
+        history_limit: usize,
+    ) -> Thread {
+        let mut thread = Thread::new(key, Map::new(), journal.into(), history_limit);
         let mut last = 0;
         for record in records {
             last = thread.replay(record).unwrap_or(last);
