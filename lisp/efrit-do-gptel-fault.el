@@ -48,6 +48,7 @@ A provider that asks for a longer one ends the session."
   (data nil :documentation "The last request's data, as it was sent.")
   (flying nil :documentation "Non-nil while a request is under way.")
   (open nil :documentation "Non-nil until this turn's answer is complete.")
+  (thought nil :documentation "Non-nil once this turn's reasoning came.")
   (error nil :documentation "What went wrong in this turn, a string.")
   (tries 0 :documentation "How often this request was sent again.")
   (heard 0 :documentation "When something came last, in seconds.")

@@ -136,7 +136,6 @@ Model and backend are those of the buffer where the command was given."
       (setq default-directory (efrit-do-session-directory session))
       (setq-local gptel-backend backend
                   gptel-model model
-                  gptel-stream t
                   gptel-use-tools t
                   gptel-use-context nil
                   gptel-include-reasoning t
@@ -155,6 +154,7 @@ Model and backend are those of the buffer where the command was given."
     (setf (efrit-do-gptel-state-flying state) t
           (efrit-do-gptel-state-open state) t
           (efrit-do-gptel-state-error state) nil
+          (efrit-do-gptel-state-thought state) nil
           (efrit-do-gptel-state-data state)
           (copy-sequence (plist-get info :data)))
     ;; gptel leaves these as the turn before had them, so that a second turn
@@ -174,6 +174,7 @@ Model and backend are those of the buffer where the command was given."
     (pcase response
       ((pred stringp) (efrit-do-session-token session response))
       (`(reasoning . ,(and (pred stringp) text))
+       (setf (efrit-do-gptel-state-thought state) t)
        (efrit-do-session-token session text t))
       (`(tool-result . ,_) (efrit-do-gptel--answered-all session info))
       ('t (efrit-do-gptel--streamed session info))
@@ -193,11 +194,22 @@ Model and backend are those of the buffer where the command was given."
       (setf (efrit-do-gptel-state-open state) nil
             (efrit-do-gptel-state-flying state) nil)
       (let ((info (gptel-fsm-info (efrit-do-gptel-state-fsm state))))
+        (efrit-do-gptel--take-thought session info)
         (efrit-do-session-answered
          session
          (append (list :model (format "%s" (plist-get info :model)))
                  (and (stringp (plist-get info :stop-reason))
                       (list :stopReason (plist-get info :stop-reason)))))))))
+
+(defun efrit-do-gptel--take-thought (session info)
+  "Take the reasoning in INFO that SESSION was not called back with.
+Without streaming, gptel calls back only where there is text beside it."
+  (let ((state (efrit-do-session-state session))
+        (reasoning (plist-get info :reasoning)))
+    (when (and (stringp reasoning)
+               (not (plist-get info :stream))
+               (not (efrit-do-gptel-state-thought state)))
+      (efrit-do-session-token session reasoning t))))
 
 (defun efrit-do-gptel--answered-all (session info)
   "Take that all calls of a turn of SESSION are answered, as INFO has it.

@@ -19,6 +19,7 @@
 
 (defvar gptel-backend)
 (defvar gptel-model)
+(defvar gptel-stream)
 (defvar gptel--known-tools)
 (defvar gptel--request-alist)
 (defvar efrit-do-gptel-tools)
@@ -181,6 +182,11 @@
 
 (ert-deftest efrit-do-gptel-plays-a-whole-session-with-gemini ()
   (efrit-do-e2e--check-session 'gemini))
+
+(ert-deftest efrit-do-gptel-plays-a-whole-session-without-streaming ()
+  (let ((gptel-stream nil))
+    (dolist (provider '(anthropic openai gemini))
+      (efrit-do-e2e--check-session provider))))
 
 ;;; Faults
 ;;
