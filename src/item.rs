@@ -100,6 +100,16 @@ pub struct Item {
     pub hint: Option<String>,
 }
 
+impl Item {
+    /// Whether both say the same; ids and hints are not what an item says.
+    pub fn says_the_same(&self, other: &Item) -> bool {
+        self.status == other.status
+            && self.priority == other.priority
+            && self.content == other.content
+            && self.active_form == other.active_form
+    }
+}
+
 /// The list of one revision. Items are shared between revisions, so keeping an old list costs
 /// only what differs.
 pub type List = Vec<Arc<Item>>;
@@ -132,12 +142,12 @@ impl Draft {
         }
     }
 
-    /// Whether the item says and means the same as the draft, so that it can stand as it is.
-    pub fn equals(&self, item: &Item) -> bool {
+    /// Whether the item says the same as the draft, so that it can stand as it is. Another hint
+    /// alone is no change: it would be in the list and in no record of what changed.
+    pub fn says_the_same(&self, item: &Item) -> bool {
         self.status == item.status
             && self.priority == item.priority
             && self.content == item.content
             && self.active_form == item.active_form
-            && self.hint == item.hint
     }
 }

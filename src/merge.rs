@@ -45,7 +45,7 @@ pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Me
             (None, Some(_)) => Arc::clone(item),
             (Some(base), Some(ours)) => fields(base, ours, item, &mut conflicts),
             (Some(base), None) => {
-                if !says_the_same(base, item) {
+                if !base.says_the_same(item) {
                     conflicts.push(Conflict::Deleted(Arc::clone(base)));
                 }
                 continue;
@@ -55,7 +55,7 @@ pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Me
     }
     for item in ours.iter().filter(|item| !in_theirs.contains_key(item.id.as_str())) {
         match in_base.get(item.id.as_str()) {
-            Some(base) if says_the_same(base, item) => continue,
+            Some(base) if base.says_the_same(item) => continue,
             Some(_) => conflicts.push(Conflict::Dropped(Arc::clone(item))),
             None => {}
         }
@@ -68,20 +68,13 @@ fn by_id(list: &[Arc<Item>]) -> HashMap<&str, &Arc<Item>> {
     list.iter().map(|item| (item.id.as_str(), item)).collect()
 }
 
-fn says_the_same(a: &Item, b: &Item) -> bool {
-    a.content == b.content
-        && a.status == b.status
-        && a.active_form == b.active_form
-        && a.priority == b.priority
-}
-
 fn fields(
     base: &Arc<Item>,
     ours: &Arc<Item>,
     theirs: &Arc<Item>,
     conflicts: &mut Vec<Conflict>,
 ) -> Arc<Item> {
-    if says_the_same(base, ours) {
+    if base.says_the_same(ours) {
         return Arc::clone(theirs);
     }
     let mut clash = false;
@@ -100,7 +93,7 @@ fn fields(
     if clash {
         conflicts.push(Conflict::Field(Arc::clone(&merged)));
     }
-    merged
+    if merged.says_the_same(ours) { Arc::clone(ours) } else { merged }
 }
 
 fn field<T: PartialEq + Clone>(base: &T, ours: &T, theirs: &T, clash: &mut bool) -> T {

@@ -4,7 +4,7 @@
 //! commit it in one step that cannot fail. A panic or a full disk in between leaves the thread
 //! as it was.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -380,7 +380,7 @@ impl Thread {
 /// The item a draft is: the old object where it says the same, so that sharing shows it.
 fn settle(draft: Draft, item: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
     match item {
-        Some(item) if draft.equals(&item) => item,
+        Some(item) if draft.says_the_same(&item) => item,
         Some(item) => {
             let hint = draft.hint.clone().or_else(|| item.hint.clone());
             Arc::new(Item { hint, ..draft.into_item(item.id.clone()) })
@@ -395,13 +395,16 @@ fn settle(draft: Draft, item: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item>
 
 /// Completed items stay completed (the sanitising of the change tracking design); returns their ids.
 fn keep_completed_items(base: &[Arc<Item>], theirs: &mut List) -> Vec<String> {
-    let completed: HashSet<&str> =
-        base.iter().filter(|item| !item.status.is_open()).map(|item| item.id.as_str()).collect();
+    let completed: HashMap<&str, &Arc<Item>> =
+        base.iter().filter(|item| !item.status.is_open()).map(|item| (item.id.as_str(), item)).collect();
     let mut forced = Vec::new();
     for item in theirs.iter_mut().filter(|item| item.status.is_open()) {
-        if completed.contains(item.id.as_str()) {
+        if let Some(base) = completed.get(item.id.as_str()) {
             forced.push(item.id.clone());
             Arc::make_mut(item).status = Status::Completed;
+            if item.says_the_same(base) {
+                *item = Arc::clone(base);
+            }
         }
     }
     forced
