@@ -111,7 +111,9 @@ fn perform(thread: &mut Thread, act: &Act, now: u64) {
     let id = |at: &usize| thread.list().get(*at).map_or("none".into(), |item| item.id.clone());
     let edit = match act {
         Act::Write(tasks) => {
-            thread.write(plan(tasks), Some("test".into()), false, now);
+            let mut plan = plan(tasks);
+            plan.drafts.iter_mut().for_each(|draft| draft.hint = Some(format!("id of {now}")));
+            thread.write(plan, Some("test".into()), now % 20 == 0, now);
             return;
         }
         Act::Undo => return drop(thread.undo(now)),

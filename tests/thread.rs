@@ -84,6 +84,19 @@ fn a_write_that_changes_nothing_makes_no_revision_and_tells_no_change() {
 }
 
 #[test]
+fn ids_of_the_agents_own_are_no_change_and_leave_no_list_that_its_changes_do_not_lead_to() {
+    let mut thread = thread();
+    for (now, hint) in ["first", "second"].into_iter().enumerate() {
+        let mut plan = plan(&PLAN[..=now]);
+        plan.drafts.iter_mut().for_each(|draft| draft.hint = Some(hint.into()));
+        let before = thread.list().clone();
+        let outcome = thread.write(plan, None, false, 1);
+        assert_eq!(outcome.changes.len(), 1);
+        assert_eq!(&apply(&before, &outcome.changes), thread.list());
+    }
+}
+
+#[test]
 fn each_revision_keeps_its_list_and_its_changes() {
     let lists = [&PLAN[..], &PLAN[..1], &[], &PLAN[1..], &[("Something else", Pending), PLAN[2]]];
     let mut thread = thread();
