@@ -96,8 +96,7 @@ which is not part of the repository; `make demo' plays our own"))
     (efrit-do-session-begin
      (or (efrit-do-replay-command script) "Play the script")
      'replay
-     (list :script script :speed (efrit-do-demo--speed)
-           :directory (expand-file-name "login" efrit-do-demo-directory)))))
+     (list :script script :speed (efrit-do-demo--speed)))))
 
 ;;; Where it is kept
 

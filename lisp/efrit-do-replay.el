@@ -16,6 +16,7 @@
 ;;   {"title":   "Refactor the login function",    shown above the list
 ;;    "command": "Refactor login.js, please",      what the user would type
 ;;    "speed":   1,                 2 plays twice as fast, 0 without pauses
+;;    "directory": "login",         where tools work, from the script's folder
 ;;    "loop":    false,             true starts over after the last turn
 ;;    "turns": [                    one per request to the model
 ;;      [{"thinking": "Three places call it …"},
@@ -52,6 +53,7 @@ Nil plays the demo that comes with the package, whatever the command."
                                (:copier nil))
   "A script being played."
   (title nil) (command nil)
+  (directory nil :documentation "Where tools work, or nil.")
   (speed 1 :documentation "Factor; 0 leaves out all pauses.")
   (loop nil) (turns nil :documentation "Vector of lists of events (KIND . VALUE).")
   (next 0 :documentation "Index of the next turn.")
@@ -102,6 +104,15 @@ tool with input" where (string-join keys ", ")))
        turn))
     turns)))
 
+(defun efrit-do-replay--directory (object script)
+  "Return the directory that OBJECT, read from SCRIPT, names, or nil."
+  (let ((directory (gethash "directory" object)))
+    (and (stringp directory)
+         (file-name-as-directory
+          (expand-file-name directory (and (stringp script)
+                                           (file-name-directory
+                                            (expand-file-name script))))))))
+
 (defun efrit-do-replay-read (script)
   "Return SCRIPT, a file name or a decoded JSON object, ready to be played.
 Signals `efrit-do-script-error' with the place of what is wrong."
@@ -124,6 +135,7 @@ Signals `efrit-do-script-error' with the place of what is wrong."
         (efrit-do-replay--error "`speed' is not a number from 0 on"))
       (efrit-do-replay--make
        :title (gethash "title" object) :command (gethash "command" object)
+       :directory (efrit-do-replay--directory object script)
        :speed speed :loop (eq t (gethash "loop" object))
        :turns (efrit-do-replay--turns (gethash "turns" object))))))
 
@@ -168,6 +180,10 @@ Signals `efrit-do-script-error' with the place of what is wrong."
                        (efrit-do-replay-read given))))
         (when (plist-get options :speed)
           (setf (efrit-do-replay-speed script) (plist-get options :speed)))
+        (when (and (efrit-do-replay-directory script)
+                   (not (plist-get options :directory)))
+          (setf (efrit-do-session-directory session)
+                (efrit-do-replay-directory script)))
         (setf (efrit-do-session-state session) script))))
 
 (defun efrit-do-replay--schedule (session seconds)

@@ -68,7 +68,9 @@
 \\{efrit-do-view-mode-map}"
   :interactive nil
   (setq-local truncate-lines nil
-              word-wrap t)
+              word-wrap t
+              ;; Point is at the end mostly: show what leads up to it.
+              scroll-conservatively 101)
   (buffer-disable-undo)
   (add-hook 'kill-buffer-hook #'efrit-do-view--forget nil t))
 
@@ -246,13 +248,20 @@ The overlay covers the part's body, which is empty so far."
     (efrit-do-view--update-header)))
 
 (defun efrit-do-view--plan ()
-  "Show the plan beside this buffer when there is a first one."
-  (when (and efrit-do-show-todos (not efrit-do-view--planned)
-             (get-buffer-window nil t))
-    (setq efrit-do-view--planned t)
-    (let ((thread (efrit-do-session-thread efrit-do-buffer-session)))
-      (save-selected-window
-        (todo-write-show thread)))))
+  "Show the plan above this buffer when there is a first one.
+What the user set for `display-buffer' goes first."
+  (let ((window (get-buffer-window nil t)))
+    (when (and efrit-do-show-todos window (not efrit-do-view--planned))
+      (setq efrit-do-view--planned t)
+      (let ((thread (efrit-do-session-thread efrit-do-buffer-session))
+            (display-buffer-base-action
+             (if (equal display-buffer-base-action '(nil))
+                 `((display-buffer-reuse-window display-buffer-in-direction)
+                   (direction . above) (window . ,window)
+                   (window-height . ,(/ (window-total-height window) 2)))
+               display-buffer-base-action)))
+        (save-selected-window
+          (todo-write-show thread))))))
 
 (defun efrit-do-view--update-header ()
   "Say in the header line how the session stands.

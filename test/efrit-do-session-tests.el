@@ -560,9 +560,7 @@ Go on for a while, to see whether anything happens after its end."
 
 (ert-deftest efrit-do-demo-replans-in-the-middle-and-ends-done ()
   (efrit-do-session-tests--with-sessions
-    (let* ((outcome (efrit-do-run "x" :speed 0 :timeout 30
-                                  :directory (file-name-directory
-                                              (efrit-do-replay-demo))))
+    (let* ((outcome (efrit-do-run "x" :speed 0 :timeout 30))
            (thread (plist-get outcome :thread))
            (kinds (mapcan (lambda (revision)
                             (let ((n (plist-get revision :revision)))
@@ -574,6 +572,8 @@ Go on for a while, to see whether anything happens after its end."
       (should (= 1 (cl-count "added" kinds :test #'equal)))
       (should (= 1 (cl-count "modified" kinds :test #'equal)))
       (should (= 5 (length (todo-write-items thread))))
+      (should-not (seq-some (lambda (result) (plist-get result :is-error))
+                            (plist-get outcome :tool-results)))
       (dolist (name '("login.js (proposed)" "login.test.js (proposed)"))
         (when (get-buffer name) (kill-buffer name))))))
 
