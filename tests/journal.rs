@@ -113,7 +113,7 @@ fn perform(thread: &mut Thread, act: &Act, now: u64) {
         Act::Write(tasks) => {
             let mut plan = plan(tasks);
             plan.drafts.iter_mut().for_each(|draft| draft.hint = Some(format!("id of {now}")));
-            thread.write(plan, Some("test".into()), now % 20 == 0, now);
+            thread.write(plan, Some("test".into()), now.is_multiple_of(20), now);
             return;
         }
         Act::Undo => return drop(thread.undo(now)),

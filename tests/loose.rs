@@ -61,7 +61,8 @@ fn each_edge_case_of_the_design_comes_out_as_settled() {
     let started = with(one(), "status", json!("in_progress"));
     let depends = with(two(), "dependencies", json!(["1"]));
     let stamped = with(with(one(), "updatedTimestamp", json!(2)), "createdTimestamp", json!(1));
-    let cases: [(&str, Value, Value, &[(&str, &str)]); 12] = [
+    type Expected<'a> = &'a [(&'a str, &'a str)];
+    let cases: [(&str, Value, Value, Expected<'_>); 12] = [
         ("no previous state", Value::Null, json!([one(), two()]), &[("added", "1"), ("added", "2")]),
         ("empty previous state", json!([]), json!([one()]), &[("added", "1")]),
         ("no current state", json!([one(), two()]), Value::Null, &[("removed", "1"), ("removed", "2")]),

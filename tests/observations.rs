@@ -11,6 +11,8 @@ use todo_write::item::Status;
 use todo_write::observation::{Content, Details, Filter, Observation, Phase, TYPES, Type};
 use todo_write::thread::{Edit, Thread};
 
+type Tasks<'a> = &'a [(&'a str, Status)];
+
 const PLAN: [(&str, Status); 2] = [("Read the code", InProgress), ("Ship it", Pending)];
 
 fn all(thread: &Thread) -> Vec<Arc<Observation>> {
@@ -81,7 +83,7 @@ fn a_forced_value_is_no_status_change() {
 
 #[test]
 fn the_phase_and_the_step_follow_from_the_list() {
-    let cases: [(&[(&str, Status)], &str, Option<&str>); 4] = [
+    let cases: [(Tasks<'_>, &str, Option<&str>); 4] = [
         (&[], "planning", None),
         (&PLAN, "execution", Some("t1")),
         (&[("Read", Pending)], "execution", None),

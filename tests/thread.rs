@@ -11,6 +11,8 @@ use todo_write::change::{Kind, apply, diff};
 use todo_write::item::Status;
 use todo_write::thread::{Edit, State, Thread};
 
+type Tasks<'a> = &'a [(&'a str, Status)];
+
 const PLAN: [(&str, Status); 3] =
     [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
 
@@ -20,7 +22,7 @@ fn set(id: &str, status: Status) -> Edit {
 
 #[test]
 fn the_state_follows_from_the_list_and_the_pause() {
-    let cases: [(&[(&str, Status)], State, State); 6] = [
+    let cases: [(Tasks<'_>, State, State); 6] = [
         (&[], State::Empty, State::Empty),
         (&[("A", Pending)], State::Active, State::Paused),
         (&[("A", InProgress)], State::Active, State::Paused),
@@ -127,7 +129,7 @@ fn the_first_list_is_all_added() {
 
 #[test]
 fn the_result_says_how_far_the_plan_is() {
-    let cases: [(&[(&str, Status)], &str); 5] = [
+    let cases: [(Tasks<'_>, &str); 5] = [
         (&[], "The task list is empty."),
         (&[("A", Pending)], "0/1 task completed."),
         (&[("A", Completed), ("B", Pending)], "1/2 tasks completed."),
@@ -249,8 +251,11 @@ fn a_completed_item_stays_completed_only_if_the_user_wants_it() {
     }
 }
 
+/// Started, completed, intervals, spent.
+type Spans = (Option<u64>, Option<u64>, Vec<(u64, u64)>, u64);
+
 /// The times of `t1` after steps at 10, 20, 30 … in the list of statuses; none: it is gone.
-fn times_of(steps: &[Option<Status>]) -> (Option<u64>, Option<u64>, Vec<(u64, u64)>, u64) {
+fn times_of(steps: &[Option<Status>]) -> Spans {
     let mut thread = thread();
     for (n, status) in steps.iter().enumerate() {
         let tasks = Vec::from_iter(status.map(|status| ("Task", status)));
