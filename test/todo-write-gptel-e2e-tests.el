@@ -1,0 +1,211 @@
+;;; todo-write-gptel-e2e-tests.el --- Plans in gptel chats over HTTP  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The real gptel in chat buffers against a mock LLM server.  bin/setup fetches
+;; both; where they are absent these tests skip.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-gptel)
+(require 'todo-write-mock-helper)
+
+(defvar gptel-backend)
+(defvar gptel-model)
+(defvar gptel-post-response-functions)
+(declare-function gptel-abort "ext:gptel-request")
+(declare-function gptel-backend-models "ext:gptel-request")
+(declare-function gptel-make-anthropic "ext:gptel-anthropic")
+(declare-function gptel-make-openai "ext:gptel-openai")
+(declare-function gptel-make-preset "ext:gptel")
+(declare-function gptel-mode "ext:gptel")
+(declare-function gptel-send "ext:gptel")
+(declare-function gptel--apply-preset "ext:gptel")
+(defvar gptel--known-presets)
+(defvar gptel--known-tools)
+(defvar gptel-tools)
+
+(defun todo-write-gptel-e2e--load ()
+  "Load gptel, or skip the test."
+  (dolist (folder (file-expand-wildcards
+                   (expand-file-name ".deps/elpa/*" (getenv "TODO_WRITE_ROOT"))))
+    (add-to-list 'load-path folder))
+  (unless (require 'gptel nil t)
+    (ert-skip "gptel is not there; bin/setup test fetches it"))
+  (require 'gptel-anthropic)
+  (require 'gptel-openai))
+
+(defun todo-write-gptel-e2e--backend (provider port)
+  "Return a gptel backend that talks to the server on PORT as to PROVIDER."
+  (let ((host (format "127.0.0.1:%d" port)))
+    (pcase provider
+      ('anthropic (gptel-make-anthropic "mock" :host host :protocol "http"
+                                        :key "k" :stream t :models '(claude)))
+      ('openai (gptel-make-openai "mock" :host host :protocol "http"
+                                  :key "k" :stream t :models '(gpt))))))
+
+(defmacro todo-write-gptel-e2e--with-chat (port &rest body)
+  "Evaluate BODY in a new chat with the mock server on PORT, gptel as it was after."
+  (declare (indent 1) (debug t))
+  `(progn
+     (todo-write-gptel-e2e--load)
+     (todo-write-with-store
+       (todo-write-with-mock ,port "gptel.json"
+         (let ((tools (default-value 'gptel-tools))
+               (gptel--known-tools nil)
+               (inhibit-message t)
+               (chat (generate-new-buffer "*Chat*")))
+           (unwind-protect
+               (with-current-buffer chat
+                 (text-mode)
+                 (gptel-mode)
+                 ,@body)
+             (set-default 'gptel-tools tools)
+             (kill-buffer chat)))))))
+
+(defun todo-write-gptel-e2e--say (prompt)
+  "Send PROMPT in the current chat."
+  (goto-char (point-max))
+  (insert prompt)
+  (gptel-send))
+
+(defun todo-write-gptel-e2e--use (provider port)
+  "Let the current chat talk to the server on PORT as to PROVIDER."
+  (setq-local gptel-backend (todo-write-gptel-e2e--backend provider port)
+              gptel-model (car (gptel-backend-models gptel-backend))))
+
+(defun todo-write-gptel-e2e--wait-for (text)
+  "Wait until the current chat has TEXT."
+  (todo-write-test-wait (lambda () (string-search text (buffer-string))) 20))
+
+(defun todo-write-gptel-e2e--header ()
+  "Return what the header line of the current chat has from us."
+  (and (memq 'todo-write-gptel--header (flatten-tree header-line-format))
+       todo-write-gptel--header))
+
+;;; A chat
+
+(defun todo-write-gptel-e2e--check-chat (provider)
+  "Check a chat in which a model of PROVIDER writes its plan twice."
+  (todo-write-gptel-e2e--with-chat port
+    (let (headers)
+      (todo-write-gptel-register)
+      (todo-write-gptel-e2e--use provider port)
+      (let ((todo-write-change-functions
+             (list (lambda (&rest _) (push (todo-write-gptel-e2e--header) headers)))))
+        (todo-write-gptel-e2e--say "Bake a cake")
+        (todo-write-gptel-e2e--wait-for "warm enough"))
+      (should (equal (todo-write-test-rows todo-write-gptel-thread)
+                     '(("Mix the dough" "completed" "Mixing 100% of the dough")
+                       ("Heat the oven" "in_progress" "Heating the oven"))))
+      (should (= (length (todo-write-revisions todo-write-gptel-thread)) 2))
+      (should (equal (mapcar #'substring-no-properties (reverse headers))
+                     '(" 0/2 Mixing 100% of the dough" " 1/2 Heating the oven")))
+      (should (equal (todo-write-gptel-e2e--header) (car headers)))
+      (should (equal (todo-write-mock-answers port)
+                     '("0/2 tasks completed. Current: Mixing 100% of the dough."
+                       "1/2 tasks completed. Current: Heating the oven."))))))
+
+(ert-deftest todo-write-gptel-keeps-the-plan-of-a-chat-with-openai ()
+  (todo-write-gptel-e2e--check-chat 'openai))
+
+(ert-deftest todo-write-gptel-keeps-the-plan-of-a-chat-with-anthropic ()
+  (todo-write-gptel-e2e--check-chat 'anthropic))
+
+(ert-deftest todo-write-gptel-sends-our-schema ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-register)
+    (todo-write-gptel-e2e--use 'openai port)
+    (todo-write-gptel-e2e--say "Bake a cake")
+    (todo-write-gptel-e2e--wait-for "warm enough")
+    (let* ((body (plist-get (car (todo-write-mock-requests port)) :body))
+           (tool (plist-get (aref (plist-get body :tools) 0) :function))
+           (schema (todo-write-tool-schema))
+           (sent (plist-get (plist-get tool :parameters) :properties)))
+      (should (equal (plist-get tool :name) "todo_write"))
+      (should (equal (plist-get tool :description) (alist-get 'description schema)))
+      (should (equal (plist-get (plist-get tool :parameters) :required) ["todos"]))
+      (should (equal (json-serialize sent)
+                     (json-serialize
+                      (alist-get 'properties (alist-get 'input_schema schema))))))))
+
+(ert-deftest todo-write-gptel-tells-the-model-of-a-refusal-as-text ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-register)
+    (todo-write-gptel-e2e--use 'openai port)
+    (todo-write-gptel-e2e--say "Boil an egg")
+    (todo-write-gptel-e2e--wait-for "should not have")
+    (should (string-search "todos[0].status: received \"blocked\""
+                           (car (todo-write-mock-answers port))))
+    (should (eq (todo-write-state todo-write-gptel-thread) 'empty))
+    (should-not (todo-write-gptel-e2e--header))))
+
+(ert-deftest todo-write-gptel-pauses-the-plan-of-a-request-that-is-aborted ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-register)
+    (todo-write-gptel-e2e--use 'openai port)
+    (todo-write-gptel-e2e--say "Peel potatoes")
+    (todo-write-test-wait (lambda () todo-write-gptel-thread))
+    (should (eq (todo-write-state todo-write-gptel-thread) 'active))
+    (gptel-abort (current-buffer))
+    (should (eq (todo-write-state todo-write-gptel-thread) 'paused))
+    (should (equal (get-text-property 1 'face (todo-write-gptel-e2e--header))
+                   'todo-write-paused))))
+
+(ert-deftest todo-write-gptel-shows-the-plan-in-the-chat-but-not-to-the-model ()
+  (todo-write-gptel-e2e--with-chat port
+    (let ((todo-write-gptel-in-chat 'folded))
+      (todo-write-gptel-register)
+      (todo-write-gptel-e2e--use 'openai port)
+      (todo-write-gptel-e2e--say "Bake a cake")
+      (todo-write-gptel-e2e--wait-for "warm enough")
+      (let ((shown (lambda ()
+                     (overlay-get todo-write-gptel--overlay 'before-string)))
+            (position (overlay-start todo-write-gptel--overlay)))
+        (should (string-match-p "\\`\n?[^\n]*1/2[^\n]*\n\\'" (funcall shown)))
+        (should (< (string-search "dough is ready" (buffer-string)) position
+                   (string-search "warm enough" (buffer-string))))
+        (todo-write-gptel-toggle)
+        (should (string-match-p "Mix the dough" (funcall shown)))
+        (todo-write-edit todo-write-gptel-thread 'add "Wash up")
+        (should (string-match-p "Wash up" (funcall shown)))
+        (todo-write-gptel-toggle)
+        (should-not (string-match-p "Wash up" (funcall shown))))
+      (should-not (string-search "Wash up" (buffer-string))))))
+
+(ert-deftest todo-write-gptel-gives-presets-the-tool-by-its-name ()
+  (todo-write-gptel-e2e--with-chat port
+    (let ((gptel--known-presets nil))
+      (todo-write-gptel-register t)
+      (should-not (default-value 'gptel-tools))
+      (gptel-make-preset 'planner :tools '("todo_write"))
+      (gptel--apply-preset 'planner (lambda (variable value)
+                                      (set (make-local-variable variable) value)))
+      (todo-write-gptel-e2e--use 'openai port)
+      (todo-write-gptel-e2e--say "Bake a cake")
+      (todo-write-gptel-e2e--wait-for "warm enough")
+      (should (= (length (todo-write-items todo-write-gptel-thread)) 2)))))
+
+(ert-deftest todo-write-gptel-stands-in-for-the-tool-of-gptel-agent ()
+  (todo-write-gptel-e2e--with-chat port
+    (let* (todo-write-gptel--agent-tool
+           (theirs (gptel-make-tool :name "TodoWrite" :category "gptel-agent"
+                                    :description "Theirs"
+                                    :function (lambda (_) "theirs")
+                                    :args '((:name "todos" :type "array")))))
+      (setq-local gptel-tools (list theirs))
+      (todo-write-gptel--replace-agent-tool)
+      (todo-write-gptel-e2e--use 'openai port)
+      (todo-write-gptel-e2e--say "Knead bread")
+      (todo-write-gptel-e2e--wait-for "It rises")
+      (should (= (length (todo-write-items todo-write-gptel-thread)) 3))
+      (todo-write-gptel--restore-agent-tool)
+      (should (equal gptel-tools (list theirs)))
+      (should (eq (gptel-get-tool "TodoWrite") theirs)))))
+
+(provide 'todo-write-gptel-e2e-tests)
+;;; todo-write-gptel-e2e-tests.el ends here
