@@ -198,7 +198,8 @@ So a command that never stops writing cannot fill the memory."
            (end (+ (float-time) efrit-do-time-limit)))
       (unwind-protect
           (let ((inhibit-quit nil))
-            (process-send-eof process)
+            ;; It may have ended already.
+            (ignore-errors (process-send-eof process))
             (while (and (or (process-live-p process)
                             (accept-process-output process 0))
                         (< (float-time) end))

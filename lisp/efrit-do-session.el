@@ -234,6 +234,10 @@ Not at once: a backend may report calls from a process filter."
            (setf (efrit-do-session-busy session) nil)
            (efrit-do-session-fail session (efrit-do-error-text problem))))))))
 
+(defconst efrit-do--input-kept 2000
+  "Characters of a call's input that are recorded.
+A long list is in the journal already, as what changed in it.")
+
 (defun efrit-do-session--run (session name input)
   "Run the tool NAME with INPUT for SESSION and record both ends of it."
   (let* ((id (format "c%d" (efrit-do-breaker-calls
@@ -243,9 +247,11 @@ Not at once: a backend may report calls from a process filter."
          (efrit-do-allowed-tools (efrit-do-session-allowed session))
          (default-directory (efrit-do-session-directory session))
          (start (float-time)))
-    (efrit-do-session-record session "TOOL_CALL"
-                             (list :id id :name name
-                                   :input (efrit-do-input-text input)))
+    (efrit-do-session-record
+     session "TOOL_CALL"
+     (list :id id :name name
+           :input (let ((efrit-do-output-limit efrit-do--input-kept))
+                    (efrit-do-clip (efrit-do-input-text input)))))
     (unwind-protect
         (efrit-do-call-tool
          name input
@@ -361,12 +367,14 @@ sent after this.  A list with open tasks is paused."
                                :status (symbol-name status)))))
 
 (defun efrit-do-session--record-answer (session)
-  "Record what SESSION ended with."
+  "Record what SESSION ended with.
+The outputs of its tools are recorded already."
   (when (efrit-do-session-text session)
     (efrit-do-session-record session "SYNTHESIS"
                              (efrit-do-session-text session)))
   (efrit-do-session-record session "FINAL_RESPONSE"
-                           (efrit-do-session-result session)))
+                           (or (efrit-do-session-answer session)
+                               "The agent gave no answer.")))
 
 (defun efrit-do--cancel-all ()
   "Stop every session, because Emacs ends."

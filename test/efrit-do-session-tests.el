@@ -216,6 +216,27 @@ An event is a plist, as in JSON."
       (should (equal (plist-get call :input) "{\"n\":4}"))
       (should (equal (plist-get result :content) "run 1")))))
 
+(ert-deftest efrit-do-records-a-long-input-in-part-and-runs-it-whole ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((plan (apply #'efrit-do-session-tests--plan (make-list 200 "pending")))
+           (thread (plist-get (efrit-do-session-tests--run (list (list plan)))
+                              :thread))
+           (call (plist-get (car (efrit-do-session-tests--of-type
+                                  thread "TOOL_CALL"))
+                            :content)))
+      (should (= 200 (length (todo-write-items thread))))
+      (should (string-search "left out" (plist-get call :input)))
+      (should (< (length (plist-get call :input)) 2100)))))
+
+(ert-deftest efrit-do-records-the-answer-once-and-not-the-outputs-again ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((thread (plist-get (efrit-do-session-tests--run
+                               efrit-do-session-tests--work)
+                              :thread))
+           (answers (efrit-do-session-tests--of-type thread "FINAL_RESPONSE")))
+      (should (equal (mapcar (lambda (each) (plist-get each :content)) answers)
+                     '("The room is clean.\n\nSwept and dusted."))))))
+
 (ert-deftest efrit-do-records-thoughts-in-all-three-phases ()
   (efrit-do-session-tests--with-sessions
     (let* ((thread (plist-get (efrit-do-session-tests--run
