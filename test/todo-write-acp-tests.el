@@ -191,5 +191,46 @@
                                 (todo-write-acp-tests--v1
                                  "[{\"content\": \"A\", \"status\": \"100%d\"}]"))))))))))
 
+;;; Init files
+
+(ert-deftest todo-write-acp-needs-a-hook-of-an-init-file-for-agent-shell ()
+  ;; With stand-ins for what the hook calls of agent-shell and acp.el.
+  (todo-write-with-store
+    (should
+     (equal
+      (todo-write-test-child
+       '(autoload 'todo-write-acp-connect "todo-write-acp")
+       '(require 'map)
+       '(defvar agent-shell--state '((:client . client)))
+       '(defun agent-shell-subscribe-to (&rest args)
+          (when (eq (plist-get args :event) 'init-client)
+            (funcall (plist-get args :on-event) '((:event . init-client)))))
+       '(defun acp-subscribe-to-notifications (&rest args)
+          (with-current-buffer (plist-get args :buffer)
+            (when (eq (plist-get args :client) 'client)
+              (funcall (plist-get args :on-notification)
+                       '((method . "session/update")
+                         (params . ((sessionId . "s")
+                                    (update . ((sessionUpdate . "plan")
+                                               (entries . [((content . "One")
+                                                            (priority . "low")
+                                                            (status . "pending"))]))))))))))
+       ;; What the user types.
+       '(defun my-agent-shell-plan ()
+          "Show the plan of this session's agent."
+          (let ((buffer (current-buffer)))
+            (agent-shell-subscribe-to
+             :shell-buffer buffer
+             :event 'init-client
+             :on-event (lambda (_)
+                         (with-current-buffer buffer
+                           (todo-write-acp-connect
+                            (map-elt agent-shell--state :client)))))))
+       '(add-hook 'agent-shell-mode-hook #'my-agent-shell-plan)
+       '(run-hooks 'agent-shell-mode-hook)
+       '(prin1 (mapcar (lambda (item) (plist-get item :content))
+                       (todo-write-items "acp:s"))))
+      '("One")))))
+
 (provide 'todo-write-acp-tests)
 ;;; todo-write-acp-tests.el ends here
