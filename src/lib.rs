@@ -35,3 +35,4 @@ pub mod store;
 pub mod stream;
 pub mod text;
 pub mod thread;
+pub mod transcript;

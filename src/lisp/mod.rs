@@ -12,6 +12,7 @@ mod rows;
 mod streams;
 mod task;
 mod threads;
+mod transcripts;
 mod write;
 
 use std::any::Any;

@@ -1,0 +1,116 @@
+//! Lisp functions on transcripts of Claude Code.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use emacs::{Env, FromLisp, Result, Value, defun};
+
+use super::read::{Text, wrong};
+use super::{border, now, with_world, write};
+use crate::error::Error;
+use crate::transcript::follower::{Follower, describe};
+use crate::transcript::record::Told;
+use crate::transcript::tail::Step;
+
+emacs::use_symbols! {
+    k_thread => ":thread" k_step => ":step" k_bytes => ":bytes" k_told => ":told"
+    k_outcome => ":outcome" k_state => ":state"
+    k_session => ":session" k_folder => ":folder" k_title => ":title" k_begun => ":begun"
+    k_agent => ":agent"
+}
+
+/// Return a handle on the transcript in FILE, of which nothing was read yet.
+#[defun]
+fn transcript_open<'e>(env: &'e Env, file: Value<'e>) -> Result<Mutex<Follower>> {
+    border(env, || {
+        let path = PathBuf::from(Text::read("transcript", file)?.0);
+        let (input, history) = with_world(|world| (world.input, world.keeping.history_limit));
+        Ok(Mutex::new(Follower::new(path, input, history)))
+    })
+}
+
+/// Works with what is behind a handle. A panic in there leaves lines unread at worst.
+fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) -> Result<T> {
+    let Ok(follower) = <&Mutex<Follower>>::from_lisp(handle) else {
+        return Err(wrong("transcript", handle, "what `todo-write-dyn--transcript-open' returned"));
+    };
+    Ok(work(&mut follower.lock().unwrap_or_else(PoisonError::into_inner)))
+}
+
+/// Read what was appended to the transcript behind HANDLE, and take it into its threads.
+///
+/// The value is a plist: `:thread', the key of the session's thread or nil; `:step', a symbol,
+/// `same', `grown', `anew' (another file, or a shorter one) or `missing'; `:bytes', the number
+/// of bytes read; `:told', a list of plists `:thread :outcome :state', one for each thread that
+/// has something to tell, the last two nil where they are as before.
+#[defun]
+fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let (news, thread, told) = with_follower(handle, |follower| {
+            let news = follower.read()?;
+            let told = with_world(|world| {
+                let keep_completed = world.keep_completed;
+                follower.recorder.record(world.store(), &news.events, keep_completed, now())
+            });
+            Ok((news, follower.thread(), told))
+        })?
+        .map_err(unreadable)?;
+        let step = match news.step {
+            Step::Same => "same",
+            Step::Grown => "grown",
+            Step::Anew => "anew",
+            Step::Missing => "missing",
+        };
+        write::Plist::new(env)
+            .set(k_thread, thread)?
+            .set(k_step, write::symbol(env, step)?)?
+            .set(k_bytes, news.bytes as i64)?
+            .set(k_told, write::list_of(env, &told, |told| tell(env, told))?)?
+            .finish()
+    })
+}
+
+fn unreadable(error: std::io::Error) -> Error {
+    let received = format!("one that cannot be read ({error})");
+    Error::Argument { what: "transcript", received, expected: "a file of yours".into() }
+}
+
+fn tell<'e>(env: &'e Env, told: &Told) -> Result<Value<'e>> {
+    let outcome = told.outcome.as_ref().map(|outcome| write::outcome(env, outcome)).transpose()?;
+    let state = told.state.map(|state| write::symbol(env, state.as_str())).transpose()?;
+    write::Plist::new(env).set(k_thread, &told.thread)?.set(k_outcome, outcome)?.set(k_state, state)?.finish()
+}
+
+/// Pause the threads of the transcript behind HANDLE for REASON, a string.
+///
+/// Their time stops at what was last heard of them.  The value is a list as in `:told' of
+/// `todo-write-dyn--transcript-read'.
+#[defun]
+fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let reason = Text::read("reason", reason)?.0;
+        let told = with_follower(handle, |follower| {
+            with_world(|world| follower.recorder.pause(world.store(), &reason, now()))
+        })?;
+        write::list_of(env, &told, |told| tell(env, told))
+    })
+}
+
+/// Describe the transcript in FILE by its beginning and end; nil if it is none.
+///
+/// The value is a plist: `:session', its id; `:folder', where it began; `:title', a string;
+/// `:begun', milliseconds; `:agent', t for a subagent's.  All but the first may be nil.
+#[defun]
+fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Option<Value<'e>>> {
+    border(env, || {
+        let Some(head) = describe(Path::new(&Text::read("transcript", file)?.0)) else { return Ok(None) };
+        let plist = write::Plist::new(env)
+            .set(k_session, &head.session)?
+            .set(k_folder, head.folder)?
+            .set(k_title, head.title)?
+            .set(k_begun, head.begun.map(|begun| begun as i64))?
+            .set(k_agent, head.is_agent)?
+            .finish()?;
+        Ok(Some(plist))
+    })
+}
