@@ -13,33 +13,103 @@
 ;;               (lambda (thread item)
 ;;                 (list (format "%s of %s" (plist-get item :id) thread)))
 ;;               t)
+;;
+;; By default they are the task itself, then its story: each change of it, and
+;; what the agent thought and did while it was in progress, by time.
 
 ;;; Code:
 
 (require 'cl-lib)
+(require 'seq)
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-words)
 
-(defcustom todo-write-detail-functions '(todo-write-detail-item)
+(defcustom todo-write-detail-functions '(todo-write-detail-item todo-write-detail-story)
   "Functions that give the lines below an open row, in this order.
 Each is called with THREAD and ITEM (a plist) and returns a list of
-strings, one a paragraph, or nil."
+strings, one a paragraph, or nil.  The lines of a paragraph after its
+first are indented by the columns that its text property
+`todo-write-hang' says."
   :type 'hook
   :group 'todo-write)
 
+(defcustom todo-write-detail-limit 20
+  "Events that an open row shows at most, the newest."
+  :type 'natnum
+  :group 'todo-write)
+
+(defcustom todo-write-detail-length 400
+  "Characters of a thought or of a tool's result that an open row shows at most."
+  :type 'natnum
+  :group 'todo-write)
+
+(defface todo-write-thought '((t :inherit (italic todo-write-detail)))
+  "Face of what the agent thought."
+  :group 'todo-write-faces)
+
+(defface todo-write-tool '((t :inherit font-lock-function-name-face))
+  "Face of the names of tools that the agent called."
+  :group 'todo-write-faces)
+
+(defface todo-write-failed '((t :inherit error))
+  "Face of what went wrong."
+  :group 'todo-write-faces)
+
+(defconst todo-write-detail-events '("THOUGHTS" "TOOL_CALL" "TOOL_EXECUTION" "ERROR")
+  "Types of the observations that an open row shows.")
+
+;;; Paragraphs
+
 (defun todo-write-detail-string (thread item width)
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH."
-  (let ((paragraphs (cl-loop for function in todo-write-detail-functions
-                             append (funcall function thread item))))
-    (with-temp-buffer
-      (let ((fill-column (max 20 width))
-            (left-margin 5))
-        (dolist (paragraph paragraphs)
-          (let ((start (point)))
-            (insert paragraph "\n")
-            (fill-region-as-paragraph start (point)))))
-      (propertize (buffer-string) 'face 'todo-write-detail))))
+  (with-temp-buffer
+    (dolist (function todo-write-detail-functions)
+      (dolist (paragraph (funcall function thread item))
+        (todo-write-detail--insert paragraph (max 30 width))))
+    ;; What has a face of its own keeps it.
+    (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
+    (buffer-string)))
+
+(defun todo-write-detail--insert (paragraph width)
+  "Insert PARAGRAPH, filled to WIDTH, below the text of its row."
+  (let ((start (point))
+        (fill-column width)
+        (adaptive-fill-mode nil)
+        (sentence-end-double-space nil)
+        (fill-prefix (make-string
+                      (+ 5 (or (and (< 0 (length paragraph))
+                                    (get-text-property 0 'todo-write-hang paragraph))
+                               0))
+                      ?\s)))
+    (insert "     " paragraph "\n")
+    (when (> (string-width paragraph) (- width 5))
+      (fill-region-as-paragraph start (point) nil t)
+      (todo-write-detail--break-lines start width))))
+
+(defun todo-write-detail--break-lines (start width)
+  "Break lines from START on that have no space to be filled to WIDTH at."
+  (let ((end (point-marker)))
+    (goto-char start)
+    (while (< (point) end)
+      (if (<= (move-to-column width) width)
+          (unless (eolp) (insert "\n" fill-prefix))
+        (backward-char)
+        (insert "\n" fill-prefix))
+      (when (eolp) (forward-line)))
+    (goto-char end)
+    (set-marker end nil)))
+
+(defun todo-write-detail--excerpt (text)
+  "Return TEXT in one line, cut to `todo-write-detail-length' characters."
+  (let* ((long (> (length text) todo-write-detail-length))
+         (text (if long (substring text 0 todo-write-detail-length) text)))
+    (concat (todo-write-row-plain
+             (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " " text)))
+            (and long (todo-write-row-shape 'ellipsis)))))
+
+;;; The task
 
 (defun todo-write-detail-item (thread item)
   "Return what there is to say about ITEM of THREAD, a list of strings.
@@ -49,7 +119,7 @@ Its full text, what it is called while in progress, priority and times."
         (active (todo-write-row-plain (or (plist-get item :activeForm) "")))
         (priority (plist-get item :priority)))
     (delq nil
-          (list content
+          (list (propertize content 'face 'default)
                 (unless (member active (list "" content)) (concat "While at it: " active))
                 (when priority (format "Priority: %s" (todo-write-row-plain priority)))
                 (todo-write-detail--dates times)))))
@@ -60,12 +130,150 @@ Its full text, what it is called while in progress, priority and times."
                 for (key word) in '((:created "Added") (:started "begun") (:completed "done"))
                 for time = (plist-get times key)
                 when time collect
-                (format "%s %s" word (format-time-string "%T" (/ time 1000)))))
-        (spent (plist-get times :spent)))
+                (format "%s %s" word (todo-write-detail--clock time))))
+        (spent (plist-get times :spent))
+        (stretches (length (plist-get times :intervals))))
     (when words
       (concat (string-join words ", ")
               (when (and spent (>= spent 1000))
-                (format ", %s in progress" (todo-write-row-time spent)))))))
+                (format ", %s in progress" (todo-write-row-time spent)))
+              (when (> stretches 1)
+                (format " in %d stretches" stretches))))))
+
+(defun todo-write-detail--clock (milliseconds)
+  "Return the time of day of MILLISECONDS since the epoch; the date if it is old."
+  (let ((time (/ milliseconds 1000)))
+    (format-time-string (if (time-less-p (time-since time) 43200) "%T" "%F %R") time)))
+
+;;; Its story
+
+(defun todo-write-detail-story (thread item)
+  "Return what happened to ITEM of THREAD and during it, a list of strings.
+Its changes, and the thoughts and tool calls while it was in progress,
+each with its time, the oldest first."
+  (let* ((id (plist-get item :id))
+         (entries (sort (append (todo-write-detail--changes thread id)
+                                (todo-write-detail--events thread id))
+                        (lambda (a b) (< (car a) (car b)))))
+         (hidden (- (length entries) todo-write-detail-limit)))
+    (append (when (> hidden 0)
+              (list (format "%d earlier; todo-write-log lists all" hidden)))
+            (mapcar (pcase-lambda (`(,time . ,text))
+                      (propertize (concat (todo-write-detail--clock time) "  " text)
+                                  'todo-write-hang 12))
+                    (if (> hidden 0) (nthcdr hidden entries) entries)))))
+
+(defun todo-write-detail--changes (thread id)
+  "Return the changes of the item ID of THREAD as a list of (TIME . TEXT)."
+  (cl-loop
+   for (revision . changes) in (todo-write-item-changes thread id)
+   for time = (plist-get revision :timestamp)
+   for who = (cond ((equal (plist-get revision :operation) "undo") ", undone")
+                   ((equal (plist-get revision :author) "user") ", by you"))
+   append (mapcar (lambda (text) (cons time (concat text who)))
+                  (seq-mapcat #'todo-write-detail--change changes))))
+
+(defun todo-write-detail--change (change)
+  "Return what CHANGE, a plist, did, as a list of strings."
+  (let* ((item (plist-get change :item))
+         (previous (plist-get change :previousItem)))
+    (pcase (plist-get change :type)
+      ("added" (list (concat (todo-write-detail--mark 'added 'todo-write-completed-shape)
+                             "added " (todo-write-detail--status item))))
+      ("removed" (list (concat (todo-write-detail--mark 'minus 'todo-write-removed-shape)
+                               "dropped")))
+      ("reordered" (list (format "%smoved from %d to %d"
+                                 (todo-write-detail--mark 'moved 'todo-write-time)
+                                 (1+ (plist-get change :previousPosition))
+                                 (1+ (plist-get change :position)))))
+      (_ (delq nil
+               (append (mapcar (lambda (key)
+                                 (todo-write-detail--text-change key previous item))
+                               '(:content :activeForm :priority))
+                       (unless (equal (plist-get item :status) (plist-get previous :status))
+                         (list (concat (todo-write-detail--shape previous) " "
+                                       (todo-write-row-shape 'arrow) " "
+                                       (todo-write-detail--status item))))))))))
+
+(defun todo-write-detail--mark (kind face)
+  "Return the shape of KIND in FACE and a space."
+  (concat (propertize (todo-write-row-shape kind) 'face face) " "))
+
+(defun todo-write-detail--shape (item)
+  "Return the shape of ITEM."
+  (let ((kind (todo-write-row-kind item)))
+    (propertize (todo-write-row-shape kind) 'face (todo-write-row-shape-face kind))))
+
+(defun todo-write-detail--status (item)
+  "Return the shape of ITEM and its status in words."
+  (concat (todo-write-detail--shape item) " "
+          (string-replace "_" " " (plist-get item :status))))
+
+(defun todo-write-detail--text-change (key previous item)
+  "Return how the field KEY of PREVIOUS became that of ITEM, or nil.
+The active form follows the content in most renames, so that it counts
+only where the content stayed."
+  (let ((old (todo-write-row-plain (or (plist-get previous key) "")))
+        (new (todo-write-row-plain (or (plist-get item key) "")))
+        (mark (todo-write-detail--mark 'modified 'todo-write-paused)))
+    (unless (or (equal old new)
+                (and (eq key :activeForm)
+                     (not (equal (plist-get previous :content) (plist-get item :content)))))
+      (if (eq key :priority)
+          (format "%spriority %s" mark (if (string-empty-p new) "none" new))
+        (concat mark (and (eq key :activeForm) "while at it: ")
+                (todo-write-words-mark (todo-write-words-diff old new)
+                                       'same 'removed 'added))))))
+
+;;; Thoughts and tools
+
+(defun todo-write-detail--events (thread id)
+  "Return what was recorded while the item ID of THREAD was in progress.
+A list of (TIME . TEXT)."
+  (cl-loop for type in todo-write-detail-events
+           append (seq-map (lambda (observation)
+                             (cons (plist-get observation :timestamp)
+                                   (todo-write-detail--event type observation)))
+                           (todo-write-observations thread :step id :type type
+                                                    :limit todo-write-detail-limit))))
+
+(defun todo-write-detail--event (type observation)
+  "Return OBSERVATION, which is of TYPE, as a string."
+  (let* ((content (plist-get observation :content))
+         (text (todo-write-detail--content content))
+         (name (and (consp content) (plist-get content :name)))
+         (name (and (stringp name)
+                    (propertize (todo-write-row-plain name) 'face 'todo-write-tool)))
+         (failed (and (consp content) (eq t (plist-get content :isError)))))
+    (pcase type
+      ("THOUGHTS" (concat (todo-write-row-shape 'thought) " "
+                          (propertize text 'face 'todo-write-thought)))
+      ("TOOL_CALL" (concat (todo-write-row-shape 'tool) " " name (and name " ") text))
+      ("TOOL_EXECUTION"
+       (concat (if failed
+                   (propertize (todo-write-row-shape 'removed) 'face 'todo-write-failed)
+                 (todo-write-row-shape 'result))
+               " " (todo-write-detail--duration observation)
+               (if failed (propertize text 'face 'todo-write-failed) text)))
+      (_ (concat (propertize (todo-write-row-shape 'removed) 'face 'todo-write-failed) " "
+                 (propertize text 'face 'todo-write-failed))))))
+
+(defun todo-write-detail--content (content)
+  "Return CONTENT of an observation as one line."
+  (todo-write-detail--excerpt
+   (cond ((stringp content) content)
+         ((not (consp content)) (if content (format "%s" content) ""))
+         ((seq-find #'stringp (mapcar (lambda (key) (plist-get content key))
+                                      '(:text :content :input :message))))
+         ((plist-get content :name) "")
+         (t (todo-write-to-json content)))))
+
+(defun todo-write-detail--duration (observation)
+  "Return how long the tool of OBSERVATION took, if that is worth a word."
+  (let ((duration (plist-get (plist-get observation :metadata) :durationMs)))
+    (if (and (numberp duration) (>= duration 100))
+        (propertize (format "%.1fs " (/ duration 1000.0)) 'face 'todo-write-time)
+      "")))
 
 (provide 'todo-write-detail)
 ;;; todo-write-detail.el ends here

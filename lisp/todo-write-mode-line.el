@@ -121,7 +121,7 @@ Made only when the mouse rests on the plan."
          (summary (todo-write-summary thread))
          (paused (eq (plist-get summary :state) 'paused))
          (items (todo-write-items thread))
-         (shown (todo-write-mode-line--excerpt items)))
+         (shown (todo-write-row-excerpt items todo-write-mode-line-help-lines)))
     (propertize
      (concat (todo-write-row-plain (or (plist-get summary :title) "Plan")) "\n"
              (mapconcat (lambda (item)
@@ -131,16 +131,6 @@ Made only when the mouse rests on the plan."
                (format "\n   %d more" (- (length items) (length shown))))
              "\nmouse-1: show the plan")
      'help-echo-inhibit-substitution t)))
-
-(defun todo-write-mode-line--excerpt (items)
-  "Return as many ITEMS as fit the help, from the last completed on."
-  (let* ((count (min todo-write-mode-line-help-lines (length items)))
-         (open (or (cl-position-if-not (lambda (item)
-                                         (equal (plist-get item :status) "completed"))
-                                       items)
-                   0))
-         (start (max 0 (min (1- open) (- (length items) count)))))
-    (cl-subseq items start (+ start count))))
 
 (defun todo-write-mode-line-show (event)
   "Show the plan on whose mode line text EVENT clicked."

@@ -17,6 +17,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'todo-write)
 (eval-when-compile (require 'subr-x))
 
@@ -70,6 +71,9 @@
 (defface todo-write-detail '((t :inherit shadow))
   "Face of the details below an open row.")
 
+(defface todo-write-child '((t :inherit (italic todo-write-detail)))
+  "Face of the title of a subagent's list.")
+
 ;;; Shapes
 
 (defconst todo-write-row--shapes
@@ -86,7 +90,11 @@
     (full ?━ "#")
     (rest ?─ "-")
     (ellipsis ?… "...")
-    (dot ?· "-"))
+    (dot ?· "-")
+    (child ?↳ ">")
+    (thought ?∴ "~")
+    (tool ?▸ ">")
+    (result ?↳ ">"))
   "Alist of (KIND CHARACTER ASCII-STRING).")
 
 (defvar todo-write-row--displayable (make-hash-table :test #'equal)
@@ -100,7 +108,8 @@ Asking a graphical display is far slower than printing a row.")
 (defun todo-write-row-shape (kind)
   "Return the string that stands for KIND, which the terminal can display.
 KIND is completed, in_progress, pending, paused, removed, added,
-modified, moved, minus, arrow, full, rest, ellipsis or dot."
+modified, moved, minus, arrow, full, rest, ellipsis, dot, child, thought,
+tool or result."
   (let ((key (cons (frame-terminal) kind)))
     (or (gethash key todo-write-row--displayable)
         (pcase-let ((`(,char ,ascii) (alist-get kind todo-write-row--shapes)))
@@ -203,16 +212,17 @@ RIGHT ends at the last column; without it the line ends after LEFT."
 
 ;;; Lines
 
-(defun todo-write-row-line (item kind spent width)
+(defun todo-write-row-line (item kind spent width &optional indent)
   "Return the line for ITEM of KIND, WIDTH columns, without a newline.
 SPENT is the time it has been in progress, in milliseconds; nil or less
-than a second shows nothing unless the task is in progress."
+than a second shows nothing unless the task is in progress.  INDENT is
+the number of columns to leave free at the left."
   (let* ((text (todo-write-row-text item kind))
          (time (if (and spent (or (>= spent 1000) (memq kind '(in_progress paused))))
                    (propertize (todo-write-row-time spent) 'face 'todo-write-time)
                  ""))
          (line (todo-write-row-fit
-                (concat (if (eq kind 'pending) "   " " ")
+                (concat (make-string (+ (or indent 0) (if (eq kind 'pending) 3 1)) ?\s)
                         (propertize (todo-write-row-shape kind)
                                     'face (todo-write-row-shape-face kind))
                         " "
@@ -236,13 +246,29 @@ SUMMARY is what `todo-write-summary' returns, or nil for no plan."
      (concat " " (propertize title 'face 'todo-write-title)
              (and reason (propertize (format "  (%s)" (todo-write-row-plain reason))
                                      'face 'todo-write-paused)))
-     (concat (todo-write-row--state state)
-             (unless (eq state 'empty)
-               (propertize (format "%d/%d" completed total)
-                           'face (if (eq state 'done) 'todo-write-done 'todo-write-count)))
+     (concat (if summary (todo-write-row-progress summary) (todo-write-row--state state))
              (and (> total 0) (>= bar 8)
                   (concat "  " (todo-write-row-bar completed total bar))))
      width)))
+
+(defun todo-write-row-progress (summary)
+  "Return the state and the count of SUMMARY in a few columns."
+  (let ((state (plist-get summary :state)))
+    (concat (todo-write-row--state state)
+            (unless (eq state 'empty)
+              (propertize (format "%d/%d" (plist-get summary :completed)
+                                  (plist-get summary :total))
+                          'face (if (eq state 'done) 'todo-write-done 'todo-write-count))))))
+
+(defun todo-write-row-excerpt (items limit)
+  "Return at most LIMIT of ITEMS, a vector, from the last completed on."
+  (let* ((count (min limit (length items)))
+         (open (or (cl-position-if-not (lambda (item)
+                                         (equal (plist-get item :status) "completed"))
+                                       items)
+                   0))
+         (start (max 0 (min (1- open) (- (length items) count)))))
+    (cl-subseq items start (+ start count))))
 
 (defun todo-write-row--state (state)
   "Return the words for STATE that stand before the count."

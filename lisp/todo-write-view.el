@@ -11,16 +11,18 @@
 ;;
 ;;     (global-set-key (kbd "C-c t") #'todo-write-show)
 ;;
-;; This file has the mode, its keys and commands.  How the buffer is drawn is
-;; in todo-write-view-draw.el, what a row looks like in todo-write-row.el and
-;; todo-write-detail.el, what the editing keys do in todo-write-edit.el.
+;; `?' shows what can be done there.  This file has the mode, its keys and its
+;; commands.  What a row looks like is in todo-write-row.el, -detail.el and
+;; -children.el; how the buffer is drawn and kept up to date in
+;; todo-write-view-*.el; what the editing keys do in todo-write-edit.el.
 
 ;;; Code:
 
 (require 'cl-lib)
+(require 'seq)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-view-draw)
+(require 'todo-write-view-live)
 
 (autoload 'todo-write-edit-text "todo-write-edit" nil t)
 (autoload 'todo-write-edit-add "todo-write-edit" nil t)
@@ -30,23 +32,43 @@
 (autoload 'todo-write-edit-move-down "todo-write-edit" nil t)
 (autoload 'todo-write-edit-undo "todo-write-edit" nil t)
 (autoload 'todo-write-history "todo-write-history" nil t)
+(autoload 'todo-write-timeline "todo-write-timeline" nil t)
+(autoload 'todo-write-export-timeline "todo-write-timeline-export" nil t)
+(autoload 'todo-write-list "todo-write-list" nil t)
+(autoload 'todo-write-switch "todo-write-list" nil t)
+(autoload 'todo-write-copy "todo-write-org" nil t)
+(autoload 'todo-write-log "todo-write-log" nil t)
+(autoload 'todo-write-menu "todo-write-menu" nil t)
+(autoload 'todo-write-menu-context "todo-write-menu")
+(autoload 'todo-write-bookmark-record "todo-write-bookmark")
+(autoload 'todo-write-bookmark-desktop "todo-write-bookmark")
+
+(defcustom todo-write-view-buffer-name "*efrit-todos*"
+  "Name of the buffer that shows a plan live."
+  :type 'string
+  :group 'todo-write)
 
 (defvar todo-write-view-mode-map
   (let ((map (make-sparse-keymap)))
-    (define-key map "n" #'todo-write-view-next)
-    (define-key map "p" #'todo-write-view-previous)
-    (define-key map (kbd "RET") #'todo-write-view-toggle-detail)
-    (define-key map (kbd "TAB") #'todo-write-view-toggle-detail)
+    (pcase-dolist
+        (`(,key . ,command)
+         '(("n" . todo-write-view-next) ("p" . todo-write-view-previous)
+           ("RET" . todo-write-view-toggle-detail)
+           ("TAB" . todo-write-view-toggle-detail)
+           ("." . todo-write-view-to-current) ("d" . todo-write-view-toggle-fold)
+           ("e" . todo-write-edit-text) ("+" . todo-write-edit-add)
+           ("k" . todo-write-edit-delete) ("SPC" . todo-write-edit-cycle-status)
+           ("M-<up>" . todo-write-edit-move-up)
+           ("M-<down>" . todo-write-edit-move-down)
+           ("u" . todo-write-edit-undo)
+           ("s" . todo-write-switch) ("^" . todo-write-view-to-parent)
+           ("L" . todo-write-list) ("l" . todo-write-log)
+           ("H" . todo-write-history) ("T" . todo-write-timeline)
+           ("x" . todo-write-export-timeline) ("w" . todo-write-copy)
+           ("?" . todo-write-menu)))
+      (define-key map (kbd key) command))
     (define-key map [mouse-1] #'todo-write-view-mouse-toggle-detail)
-    (define-key map "e" #'todo-write-edit-text)
-    (define-key map "+" #'todo-write-edit-add)
-    (define-key map "k" #'todo-write-edit-delete)
-    (define-key map (kbd "SPC") #'todo-write-edit-cycle-status)
-    (define-key map (kbd "M-<up>") #'todo-write-edit-move-up)
-    (define-key map (kbd "M-<down>") #'todo-write-edit-move-down)
-    (define-key map "u" #'todo-write-edit-undo)
     (define-key map [remap undo] #'todo-write-edit-undo)
-    (define-key map "H" #'todo-write-history)
     map)
   "Keymap of `todo-write-view-mode'.")
 
@@ -54,6 +76,8 @@
   "Menu of `todo-write-view-mode'."
   '("Plan"
     ["Show Detail" todo-write-view-toggle-detail]
+    ["Go to Task in Progress" todo-write-view-to-current]
+    ["Fold or Unfold Completed" todo-write-view-toggle-fold]
     "--"
     ["Edit Text" todo-write-edit-text]
     ["Add Task" todo-write-edit-add]
@@ -63,7 +87,16 @@
     ["Move Down" todo-write-edit-move-down]
     ["Undo" todo-write-edit-undo]
     "--"
+    ["Switch Plan…" todo-write-switch]
+    ["Plan of the Parent" todo-write-view-to-parent]
+    ["All Plans" todo-write-list]
     ["History" todo-write-history]
+    ["Timeline" todo-write-timeline]
+    ["Export Timeline…" todo-write-export-timeline]
+    ["Log" todo-write-log]
+    ["Copy as Check List" todo-write-copy]
+    "--"
+    ["All Keys" todo-write-menu]
     ["Refresh" revert-buffer]
     ["Quit" quit-window]))
 
@@ -82,22 +115,16 @@ and \\=✗ dropped before it was completed.
         todo-write-view--nodes (make-hash-table :test #'equal)
         todo-write-view--running (make-hash-table :test #'equal)
         todo-write-view--open (make-hash-table :test #'equal))
-  (setq-local revert-buffer-function #'todo-write-view-refresh)
+  (setq-local revert-buffer-function #'todo-write-view-refresh
+              imenu-create-index-function #'todo-write-view--imenu-index
+              bookmark-make-record-function #'todo-write-bookmark-record
+              desktop-save-buffer #'todo-write-bookmark-desktop)
   (buffer-disable-undo)
-  (cl-pushnew (current-buffer) todo-write-view--buffers)
-  (add-hook 'todo-write-change-functions #'todo-write-view--on-change)
-  (add-hook 'todo-write-state-functions #'todo-write-view--on-state)
+  (todo-write-view--start-following)
+  (add-hook 'context-menu-functions #'todo-write-menu-context 10 t)
   (add-hook 'window-size-change-functions #'todo-write-view--fit nil t)
-  (add-hook 'kill-buffer-hook #'todo-write-view--stop nil t)
-  (add-hook 'change-major-mode-hook #'todo-write-view--stop nil t))
-
-(defun todo-write-view--stop ()
-  "Stop following the store with the current buffer."
-  (setq todo-write-view--buffers (delq (current-buffer) todo-write-view--buffers))
-  (unless todo-write-view--buffers
-    (remove-hook 'todo-write-change-functions #'todo-write-view--on-change)
-    (remove-hook 'todo-write-state-functions #'todo-write-view--on-state))
-  (todo-write-view--set-timer))
+  (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
+  (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
 
 ;;; Showing
 
@@ -130,9 +157,11 @@ selected window stays selected."
 
 (defun todo-write-view--show-thread (thread)
   "Show THREAD in the current buffer, point at its first task."
-  (setq todo-write-view-thread thread)
+  (setq todo-write-view-thread thread
+        todo-write-view--fold 'option)
   (clrhash todo-write-view--open)
   (todo-write-view--draw)
+  (todo-write-view--set-timer)
   (todo-write-view--to-first-row))
 
 (defun todo-write-view--to-first-row ()
@@ -141,17 +170,37 @@ selected window stays selected."
   (ignore-errors (todo-write-view-next))
   (dolist (window (get-buffer-window-list nil nil t))
     (set-window-start window (point-min))
-    (set-window-point window (point))))
+    (set-window-point window (point))
+    (if todo-write-view-follow
+        (todo-write-view--follow window)
+      (todo-write-view--note-places window))))
 
 (defun todo-write-view--default-thread ()
-  "Return the key of the thread written last, or nil."
-  (or (todo-write-current-thread) (car (todo-write-threads))))
+  "Return the key of the thread to show, or nil.
+That is the newest of the current project, or else the one written last."
+  (let* ((current (todo-write-current-thread))
+         (key (if (and current (todo-write-view--of-project-p current))
+                  current
+                (or (seq-find #'todo-write-view--of-project-p (todo-write-threads-loaded))
+                    (todo-write--newest-of-project)
+                    current
+                    (car (todo-write-threads))))))
+    ;; A subagent's list stands below the task that it works on.
+    (or (caar (last (and key (todo-write-children-ancestors key)))) key)))
+
+(defun todo-write-view--of-project-p (thread)
+  "Return non-nil if THREAD is one of the current project."
+  (equal (plist-get (todo-write-about thread) :project) (todo-write--project)))
 
 (defun todo-write-view-refresh (&rest _)
   "Draw the buffer anew."
   (interactive nil todo-write-view-mode)
   (todo-write-row-forget-shapes)
-  (todo-write-view--draw))
+  ;; Folds are remade, for they show shapes too.
+  (mapc #'delete-overlay todo-write-view--folds)
+  (setq todo-write-view--folds nil)
+  (todo-write-view--draw)
+  (todo-write-view--set-timer))
 
 ;;; Moving and opening
 
@@ -178,16 +227,22 @@ There is a blank there, so that the cursor hides no shape."
         (setq here next)))))
 
 (defun todo-write-view--neighbour (forward)
-  "Return the start of the next row if FORWARD, else of the one before, or nil."
-  (save-excursion
-    (if forward
-        (let ((next (next-single-property-change (point) 'todo-write-id)))
-          (and next (get-text-property next 'todo-write-id) next))
-      (let ((start (todo-write-view--row-start)))
-        (and start (> start (point-min))
-             (get-text-property (1- start) 'todo-write-id)
-             (goto-char (1- start))
-             (todo-write-view--row-start))))))
+  "Return the start of the next row if FORWARD, else of the one before, or nil.
+What is folded counts as one row."
+  (let* ((fold (todo-write-view--fold-at (point)))
+         (next (save-excursion
+                 (when fold
+                   (goto-char (if forward (1- (overlay-end fold)) (overlay-start fold))))
+                 (if forward
+                     (let ((next (next-single-property-change (point) 'todo-write-id)))
+                       (and next (get-text-property next 'todo-write-id) next))
+                   (let ((start (todo-write-view--row-start)))
+                     (and start (> start (point-min))
+                          (get-text-property (1- start) 'todo-write-id)
+                          (goto-char (1- start))
+                          (todo-write-view--row-start))))))
+         (fold (and next (todo-write-view--fold-at next))))
+    (if fold (overlay-start fold) next)))
 
 (defun todo-write-view--row-start ()
   "Return the start of the row at point; outside the rows, point."
@@ -210,28 +265,77 @@ Signal a `user-error' where there is none, or only a dropped one."
           (t id))))
 
 (defun todo-write-view-goto (id)
-  "Move point to the row of the task ID, if there is one."
-  (when-let* ((node (gethash id todo-write-view--nodes)))
-    (goto-char (ewoc-location node))))
+  "Move point to the row of the task ID, if there is one.
+Return non-nil if there is."
+  (when-let* ((start (todo-write-view--start id)))
+    (goto-char start)))
+
+(defun todo-write-view-to-current ()
+  "Move to the task in progress and follow it from now on."
+  (interactive nil todo-write-view-mode)
+  (unless (todo-write-view-goto (todo-write-view--current-id))
+    (user-error "No task is in progress"))
+  (when (eq (current-buffer) (window-buffer))
+    (set-window-point nil (point))
+    (todo-write-view--note-places (selected-window))))
+
+(defun todo-write-view-to-parent ()
+  "Show the plan of the agent that this plan's agent works for."
+  (interactive nil todo-write-view-mode)
+  (pcase (car (todo-write-children-ancestors (or todo-write-view-thread "")))
+    (`(,parent . ,id) (todo-write-show parent)
+                      (todo-write-view-goto id))
+    (_ (user-error "This plan's agent works for no other"))))
 
 (defun todo-write-view-toggle-detail ()
   "Open or close the details of the row at point.
-`todo-write-detail-functions' says what they are."
+`todo-write-detail-functions' says what they are.  Where completed
+tasks are folded, unfold them; on a subagent's list, show that."
   (interactive nil todo-write-view-mode)
-  (let* ((id (or (get-text-property (point) 'todo-write-id) (todo-write-view-id-at-point)))
-         (node (gethash id todo-write-view--nodes)))
-    (if (gethash id todo-write-view--open)
-        (remhash id todo-write-view--open)
-      (puthash id t todo-write-view--open))
-    (todo-write-view--keeping-places
-      (ewoc-invalidate todo-write-view--ewoc node))))
+  (if-let* ((child (get-text-property (point) 'todo-write-child)))
+      (todo-write-show child)
+    (if (todo-write-view--fold-at (point))
+        (todo-write-view-toggle-fold)
+      (todo-write-view--toggle
+       (or (get-text-property (point) 'todo-write-id) (todo-write-view-id-at-point))))))
+
+(defun todo-write-view--toggle (id)
+  "Open or close the details of the row of ID."
+  (if (gethash id todo-write-view--open)
+      (remhash id todo-write-view--open)
+    (puthash id t todo-write-view--open))
+  (todo-write-view--keeping-places
+    (todo-write-view--redraw-row id)))
+
+(defun todo-write-view-toggle-fold ()
+  "Show completed tasks as a count, or each of them, in this buffer.
+See `todo-write-view-fold-completed'."
+  (interactive nil todo-write-view-mode)
+  (setq todo-write-view--fold (not todo-write-view--folds))
+  (todo-write-view--keeping-places)
+  (unless (or todo-write-view--folds (not todo-write-view--fold))
+    (message "No %d completed tasks follow each other" todo-write-view--least-fold)))
 
 (defun todo-write-view-mouse-toggle-detail (event)
   "Open or close the details of the row that EVENT clicked on."
   (interactive "e" todo-write-view-mode)
   (mouse-set-point event)
-  (when (get-text-property (point) 'todo-write-id)
+  (when (or (get-text-property (point) 'todo-write-id)
+            (get-text-property (point) 'todo-write-child))
     (todo-write-view-toggle-detail)))
+
+(defun todo-write-view-mouse-unfold (event)
+  "Show the completed tasks whose count EVENT clicked on."
+  (interactive "e" todo-write-view-mode)
+  (with-current-buffer (window-buffer (posn-window (event-start event)))
+    (todo-write-view-toggle-fold)))
+
+(defun todo-write-view--imenu-index ()
+  "Return the tasks and where they are, for imenu."
+  (seq-map (lambda (item)
+             (cons (todo-write-row-plain (plist-get item :content))
+                   (todo-write-view--start (plist-get item :id))))
+           (todo-write-items todo-write-view-thread)))
 
 (provide 'todo-write-view)
 ;;; todo-write-view.el ends here

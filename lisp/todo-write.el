@@ -232,6 +232,11 @@ The newest come first."
                           (sort (todo-write-dyn--loaded) #'string<))
             kept)))
 
+(defun todo-write-threads-loaded ()
+  "Return the keys of the threads in memory, in no order."
+  (todo-write--configure)
+  (todo-write-dyn--loaded))
+
 (defun todo-write-children (thread)
   "Return the threads of subagents that work for THREAD.
 The value is a list of (KEY . ITEM-ID), where ITEM-ID may be nil; see

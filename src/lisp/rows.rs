@@ -1,12 +1,15 @@
 //! What the live buffer asks of a thread, so that it need not walk the list in Lisp.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use super::read::{self, Text, WholeNumber, elements};
 use super::threads::with_thread;
 use super::{border, write};
+use crate::item::Item;
 use crate::revision::Revision;
 
 /// See `todo-write-item-changes'.
@@ -31,31 +34,42 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
     })
 }
 
-/// Runs of at least LEAST completed items of THREAD that follow each other: a list of
-/// (FIRST-ID LAST-ID . COUNT). Items with an id in BREAKS, a list, belong to none.
+/// Runs of at least LEAST completed items of THREAD that follow each other, the MOST longest
+/// ones: a list of (FIRST-ID LAST-ID . COUNT) in list order. Items with an id in BREAKS, a list,
+/// belong to none.
 #[defun]
 fn completed_runs<'e>(
     env: &'e Env,
     thread: Value<'e>,
     least: Value<'e>,
+    most: Value<'e>,
     breaks: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let least: usize = WholeNumber::read("least", least)?;
+        let most: usize = WholeNumber::read("most", most)?;
         let breaks: HashSet<String> = elements("breaks", breaks)?
             .into_iter()
             .map(|id| Ok(Text::read("break", id)?.0))
             .collect::<Result<_>>()?;
-        let runs: Vec<(String, String, usize)> = with_thread(&key, |thread| {
-            thread
-                .list()
-                .chunk_by(|a, b| {
-                    [a, b].iter().all(|item| !item.status.is_open() && !breaks.contains(&item.id))
-                })
-                .filter(|run| run.len() >= least.max(2))
-                .filter_map(|run| Some((run.first()?.id.clone(), run.last()?.id.clone(), run.len())))
-                .collect()
+        let runs = with_thread(&key, |thread| {
+            let mut runs: Vec<(usize, &[Arc<Item>])> = Vec::new();
+            let mut start = 0;
+            // Each item is looked at once: a list of thousands does not fit the cache.
+            for (place, item) in thread.list().iter().enumerate() {
+                if item.status.is_open() || breaks.contains(&item.id) {
+                    runs.push((start, &thread.list()[start..place]));
+                    start = place + 1;
+                }
+            }
+            runs.push((start, &thread.list()[start..]));
+            runs.retain(|(_, run)| run.len() >= least.max(2));
+            runs.sort_by_key(|(place, run)| (Reverse(run.len()), *place));
+            runs.truncate(most);
+            runs.sort_by_key(|(place, _)| *place);
+            let ends = |run: &[Arc<Item>]| Some((run.first()?.id.clone(), run.last()?.id.clone(), run.len()));
+            runs.into_iter().filter_map(|(_, run)| ends(run)).collect::<Vec<_>>()
         });
         write::list_of(env, &runs, |(first, last, count)| {
             env.cons(first.into_lisp(env)?, env.cons(last.into_lisp(env)?, *count as i64)?)

@@ -1,0 +1,121 @@
+;;; todo-write-children.el --- Lists of subagents below a row  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; An agent may send others out to work on one of its tasks.  A host says so
+;; with `todo-write-begin'; the list of such a thread then shows below the task:
+;;
+;;      ● Finding all callers                                       1:10
+;;          ↳ Search the sources                                     1/3
+;;           ✓ List the files
+;;           ● Reading auth.js                                      0:12
+;;             ○ Report
+;;
+;; Once all of it is completed, one line is left unless the row is open.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'todo-write)
+(require 'todo-write-row)
+
+(defcustom todo-write-children-rows 10
+  "Tasks of a subagent shown at most below the task that it works on."
+  :type 'natnum
+  :group 'todo-write)
+
+(defconst todo-write-children--deepest 3
+  "Subagents of subagents are shown to this depth.")
+
+(defconst todo-write-children--indent 4
+  "Columns by which a list stands to the right of its task.")
+
+(defun todo-write-children-by-item (thread)
+  "Return the threads that work for THREAD, as an alist by item.
+Each element is (ITEM-ID . KEYS).  Threads whose item is not in the list
+stand under nil."
+  (let (by-item)
+    (pcase-dolist (`(,key . ,id) (todo-write-children thread))
+      (push key (alist-get (and id (todo-write-item thread id) id) by-item
+                           nil nil #'equal)))
+    (dolist (entry by-item by-item)
+      (setcdr entry (nreverse (cdr entry))))))
+
+(defun todo-write-children-ancestors (thread)
+  "Return whom THREAD works for: a list of (KEY . ITEM-ID), the nearest first."
+  (let (ancestors)
+    (cl-loop repeat todo-write-children--deepest
+             for about = (todo-write-about thread)
+             for parent = (plist-get about :parent)
+             while parent
+             do (push (cons parent (plist-get about :parentItem)) ancestors)
+             (setq thread parent))
+    (nreverse ancestors)))
+
+(defun todo-write-children-string (keys width &optional open depth)
+  "Return the lists of the threads KEYS as lines of WIDTH columns.
+OPEN non-nil shows all of those that are done, too.  DEPTH counts how
+far down a list stands, from 1."
+  (mapconcat (lambda (key) (todo-write-children--lines key width open (or depth 1)))
+             keys ""))
+
+(defun todo-write-children--lines (key width open depth)
+  "Return the lines of the thread KEY for `todo-write-children-string'.
+WIDTH, OPEN and DEPTH are as there."
+  (let* ((summary (todo-write-summary key))
+         (state (plist-get summary :state)))
+    (concat (propertize (todo-write-children--header key summary width depth)
+                        'todo-write-child key)
+            "\n"
+            (when (or open (memq state '(active paused)))
+              (todo-write-children--rows key (eq state 'paused) width open depth)))))
+
+(defun todo-write-children--header (key summary width depth)
+  "Return the line above the list of the thread KEY.
+SUMMARY is what `todo-write-summary' says of it; WIDTH and DEPTH are as
+in `todo-write-children-string'."
+  (let ((line (todo-write-row-fit
+               (concat (make-string (* depth todo-write-children--indent) ?\s)
+                       (propertize (todo-write-row-shape 'child) 'face 'todo-write-detail)
+                       " "
+                       (propertize (todo-write-row-plain
+                                    (or (plist-get summary :title) key))
+                                   'face 'todo-write-child))
+               (todo-write-row-progress summary)
+               width)))
+    (add-text-properties 0 (length line)
+                         '(mouse-face highlight help-echo "RET, mouse-1: show this list")
+                         line)
+    line))
+
+(defun todo-write-children--rows (key paused width open depth)
+  "Return the lines of the items of the thread KEY, which may be PAUSED.
+WIDTH, OPEN and DEPTH are as in `todo-write-children-string'."
+  (let* ((items (todo-write-items key))
+         (shown (todo-write-row-excerpt items todo-write-children-rows))
+         (hidden (- (length items) (length shown)))
+         (indent (* depth todo-write-children--indent))
+         (below (and (< depth todo-write-children--deepest)
+                     (todo-write-children-by-item key))))
+    (concat
+     (mapconcat
+      (lambda (item)
+        (let ((id (plist-get item :id)))
+          (concat (todo-write-row-line item (todo-write-row-kind item paused)
+                                       (plist-get (todo-write-times key id) :spent)
+                                       width indent)
+                  "\n"
+                  (todo-write-children-string (cdr (assoc id below)) width open
+                                              (1+ depth)))))
+      shown "")
+     (when (> hidden 0)
+       (propertize (format "%s%d more\n" (make-string (+ indent 5) ?\s) hidden)
+                   'face 'todo-write-detail)))))
+
+(provide 'todo-write-children)
+;;; todo-write-children.el ends here

@@ -1,0 +1,187 @@
+;;; todo-write-view-live.el --- Keeping a plan's buffer up to date  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; When the buffers of `todo-write-view-mode' are redrawn: after writes, edits
+;; and pauses of their thread and of subagents' threads, when a title or an
+;; event of an open row is recorded, when a thread is forgotten, and as time
+;; and window widths go on.  What is redrawn then is in todo-write-view-draw.el.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'todo-write)
+(require 'todo-write-view-draw)
+
+(defvar todo-write-view--timer nil
+  "Timer that keeps the times of running tasks going, or nil.")
+
+(defvar todo-write-view--event-timer nil
+  "Timer that is going to redraw open rows, or nil.")
+
+(defconst todo-write-view--hooks
+  '((todo-write-change-functions . todo-write-view--on-change)
+    (todo-write-state-functions . todo-write-view--on-state)
+    (todo-write-observe-functions . todo-write-view--on-observe)
+    (todo-write-forget-functions . todo-write-view--on-forget))
+  "Hooks of the store and what is on them while there is a buffer.")
+
+(defun todo-write-view--start-following ()
+  "Follow the store with the current buffer."
+  (cl-pushnew (current-buffer) todo-write-view--buffers)
+  (pcase-dolist (`(,hook . ,function) todo-write-view--hooks)
+    (add-hook hook function)))
+
+(defun todo-write-view--stop-following ()
+  "Stop following the store with the current buffer."
+  (setq todo-write-view--buffers (delq (current-buffer) todo-write-view--buffers))
+  (unless todo-write-view--buffers
+    (pcase-dolist (`(,hook . ,function) todo-write-view--hooks)
+      (remove-hook hook function)))
+  (todo-write-view--set-timer))
+
+;;; What happened
+
+(defmacro todo-write-view--in-buffers-of (thread &rest body)
+  "Run BODY in each buffer that is there for THREAD.
+A buffer that has shown nothing so far shows THREAD from now on."
+  (declare (indent 1) (debug t))
+  `(dolist (buffer todo-write-view--buffers)
+     (with-current-buffer buffer
+       (when (todo-write-view--for-p ,thread)
+         ,@body))))
+
+(defun todo-write-view--for-p (thread)
+  "Return non-nil if the current buffer is there for THREAD."
+  (equal thread (or todo-write-view-thread
+                    (unless (plist-get (todo-write-about thread) :parent)
+                      (setq todo-write-view-thread thread)))))
+
+(defun todo-write-view--on-change (thread outcome)
+  "Redraw what OUTCOME of THREAD changed, if a buffer is for it."
+  (todo-write-view--redraw-for-child thread)
+  (todo-write-view--in-buffers-of thread
+    (let ((drawn (or (plist-get todo-write-view--summary :revision) 0))
+          (told (plist-get outcome :revision))
+          (current (plist-get (todo-write-summary thread) :revision)))
+      (cond ((and todo-write-view--ewoc (= told current (1+ drawn)))
+             (todo-write-view--update (plist-get (plist-get outcome :changes) :changes)))
+            ;; Another subscriber wrote meanwhile, and was drawn already.
+            ((and (< told current) (= drawn current)))
+            ;; Revisions were missed, or the thread was forgotten and begun anew.
+            (t (todo-write-view--draw)))
+      (todo-write-view--set-timer))))
+
+(defun todo-write-view--on-state (thread _state)
+  "Redraw what a pause of THREAD, or its end, concerns."
+  (todo-write-view--redraw-for-child thread)
+  (todo-write-view--in-buffers-of thread
+    (todo-write-view--keeping-places
+      (setq todo-write-view--summary (todo-write-summary thread))
+      (todo-write-view--redraw-running)
+      (todo-write-view--redraw-header))
+    (todo-write-view--set-timer)))
+
+(defun todo-write-view--on-forget (thread)
+  "Show that THREAD was forgotten."
+  (dolist (buffer todo-write-view--buffers)
+    (with-current-buffer buffer
+      (when (or (equal todo-write-view-thread thread)
+                (seq-some (lambda (entry) (member thread (cdr entry)))
+                          todo-write-view--children))
+        (todo-write-view--draw)
+        (todo-write-view--set-timer)))))
+
+(defun todo-write-view--on-observe (thread type)
+  "Show an event of TYPE of THREAD: a title at once, others in open rows soon."
+  (pcase type
+    ("TITLE"
+     (todo-write-view--redraw-for-child thread)
+     (dolist (buffer todo-write-view--buffers)
+       (with-current-buffer buffer
+         (when (equal todo-write-view-thread thread)
+           (todo-write-view--keeping-places
+             (setq todo-write-view--summary (todo-write-summary thread))
+             (todo-write-view--redraw-header))))))
+    ((guard (and (member type todo-write-detail-events)
+                 (not todo-write-view--event-timer)
+                 (seq-some #'todo-write-view--some-open-p todo-write-view--buffers)))
+     ;; An agent may record a hundred events a second; nobody reads as fast.
+     (setq todo-write-view--event-timer
+           (run-at-time 0.1 nil #'todo-write-view--redraw-open)))))
+
+(defun todo-write-view--some-open-p (buffer)
+  "Return non-nil if a row of BUFFER shows its detail."
+  (< 0 (hash-table-count (buffer-local-value 'todo-write-view--open buffer))))
+
+(defun todo-write-view--redraw-open ()
+  "Redraw the rows that show their detail."
+  (setq todo-write-view--event-timer nil)
+  (dolist (buffer todo-write-view--buffers)
+    (with-current-buffer buffer
+      (when (todo-write-view--some-open-p buffer)
+        (todo-write-view--keeping-places
+          (mapc #'todo-write-view--redraw-row
+                (hash-table-keys todo-write-view--open)))))))
+
+;;; Subagents
+
+(defun todo-write-view--redraw-for-child (thread)
+  "Redraw the rows that show THREAD because it works for them."
+  (dolist (ancestor (todo-write-children-ancestors thread))
+    (pcase-let ((`(,key . ,id) ancestor))
+      (dolist (buffer todo-write-view--buffers)
+        (with-current-buffer buffer
+          (when (and (equal todo-write-view-thread key) todo-write-view--ewoc)
+            (todo-write-view--keeping-places
+              (setq todo-write-view--children (todo-write-children-by-item key))
+              (if (gethash id todo-write-view--nodes)
+                  (todo-write-view--redraw-row id)
+                (todo-write-view--redraw-header)))))))))
+
+;;; Time and width
+
+(defun todo-write-view--ticking-p ()
+  "Return non-nil while somebody can see a running time."
+  (and (> (hash-table-count todo-write-view--running) 0)
+       (not (todo-write-view--paused-p))
+       (get-buffer-window nil 0)))
+
+(defun todo-write-view--set-timer ()
+  "Keep the times going as long as somebody can see one run."
+  (if (seq-some (lambda (buffer)
+                  (with-current-buffer buffer (todo-write-view--ticking-p)))
+                todo-write-view--buffers)
+      (unless todo-write-view--timer
+        (setq todo-write-view--timer (run-at-time 1 1 #'todo-write-view--tick)))
+    (when todo-write-view--timer
+      (cancel-timer todo-write-view--timer)
+      (setq todo-write-view--timer nil))))
+
+(defun todo-write-view--tick ()
+  "Redraw the rows whose time somebody can see run."
+  (dolist (buffer todo-write-view--buffers)
+    (with-current-buffer buffer
+      (when (todo-write-view--ticking-p)
+        (todo-write-view--keeping-places
+          (todo-write-view--redraw-running #'todo-write-view--flashing-p)))))
+  (todo-write-view--set-timer))
+
+(defun todo-write-view--fit (window)
+  "Draw the buffer of WINDOW anew if it does not fit, and keep times going.
+Called when a window begins to show the buffer or changes its size, with
+any buffer current."
+  (with-current-buffer (window-buffer window)
+    (if (eql todo-write-view--width (todo-write-view--fitting-width))
+        ;; It may be higher or lower than before.
+        (todo-write-view--keeping-places)
+      (todo-write-view--draw))
+    (todo-write-view--set-timer)))
+
+(provide 'todo-write-view-live)
+;;; todo-write-view-live.el ends here

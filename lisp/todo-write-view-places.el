@@ -1,0 +1,140 @@
+;;; todo-write-view-places.el --- Where point and windows are  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A redraw leaves point, the mark and the scroll position of every window with
+;; their tasks.  A window in which the user has not moved follows the task in
+;; progress; one in which point was moved stays, until point is on the task in
+;; progress again, as after `.'.  No window is ever selected here.
+
+;;; Code:
+
+(require 'todo-write-view-rows)
+(require 'todo-write-view-fold)
+
+(defcustom todo-write-view-follow t
+  "Non-nil lets windows follow the task in progress unless you moved there."
+  :type 'boolean
+  :group 'todo-write)
+
+;;; Staying
+
+(defun todo-write-view--place (position)
+  "Return what POSITION is to be found by after a redraw.
+A list (ID OFFSET MARKER), ID nil outside the rows."
+  (let* ((id (get-text-property position 'todo-write-id))
+         (node (and id (gethash id todo-write-view--nodes))))
+    (list (and node id)
+          (if node (- position (ewoc-location node)) 0)
+          (copy-marker position))))
+
+(defun todo-write-view--position (place)
+  "Return the position of PLACE, and release it.
+A row that is gone leaves its place to the one that followed it."
+  (pcase-let* ((`(,id ,offset ,marker) place)
+               (node (and id (gethash id todo-write-view--nodes)))
+               (position (marker-position marker)))
+    (set-marker marker nil)
+    (if node
+        (min (+ (ewoc-location node) offset) (1- (todo-write-view--end node)))
+      position)))
+
+(defun todo-write-view--call-keeping-places (function)
+  "Call FUNCTION, which redraws; keep point, mark and all windows in place."
+  (let* ((place #'todo-write-view--place)
+         (point (funcall place (point)))
+         (mark (and (mark t) (funcall place (mark t))))
+         (windows (mapcar (lambda (window)
+                            (list window
+                                  (funcall place (window-start window))
+                                  (funcall place (window-point window))
+                                  (todo-write-view--following-p window)))
+                          (get-buffer-window-list nil nil t)))
+         (inhibit-read-only t))
+    (funcall function)
+    (todo-write-view--update-folds)
+    (restore-buffer-modified-p nil)
+    (goto-char (todo-write-view--position point))
+    (when mark
+      (set-marker (mark-marker) (todo-write-view--position mark)))
+    (mapc #'todo-write-view--restore-window windows)))
+
+(defun todo-write-view--restore-window (entry)
+  "Bring a window back to its place, or to the task in progress.
+ENTRY is a list of the window, the places of its start and its point,
+and whether it follows."
+  (pcase-let* ((`(,window ,start ,point ,following) entry)
+               (start (todo-write-view--position start))
+               (point (todo-write-view--position point)))
+    (unless (= point (window-point window))
+      (set-window-point window point))
+    (unless (= start (window-start window))
+      (set-window-start window start t))
+    (when following
+      (todo-write-view--follow window))))
+
+(defmacro todo-write-view--keeping-places (&rest body)
+  "Run BODY, which redraws; keep point, mark and all windows in place."
+  (declare (indent 0) (debug t))
+  `(todo-write-view--call-keeping-places (lambda () ,@body)))
+
+;;; Following
+
+(defun todo-write-view--following-p (window)
+  "Return non-nil if WINDOW follows the task in progress.
+It does while point is where it was put last, or on that task."
+  (and todo-write-view-follow
+       (let* ((point (window-point window))
+              (current (todo-write-view--current-id))
+              (position (todo-write-view--start current)))
+         (pcase-let ((`(,buffer ,noted ,start) (window-parameter window 'todo-write-places)))
+           (or (and current (equal current (get-text-property point 'todo-write-id)))
+               (and (eq buffer (current-buffer)) (= noted point)
+                    ;; The wheel can scroll without moving point.
+                    (or (= start (window-start window))
+                        (null position)
+                        (todo-write-view--visible-p window position))))))))
+
+(defun todo-write-view--follow (window)
+  "Let WINDOW show the task in progress, and note that nobody moved there.
+Point moves in windows that are not selected, and where it must."
+  (when-let* ((position (todo-write-view--start (todo-write-view--current-id))))
+    (let ((visible (todo-write-view--visible-p window position)))
+      (unless (and visible (eq window (selected-window)))
+        (set-window-point window position))
+      (unless visible
+        (set-window-start window (todo-write-view--start-for window position) t))))
+  (todo-write-view--note-places window))
+
+(defun todo-write-view--note-places (window)
+  "Note where WINDOW stands, to see later whether the user moved."
+  (set-window-parameter window 'todo-write-places
+                        (list (current-buffer) (window-point window)
+                              (window-start window))))
+
+(defun todo-write-view--visible-p (window position)
+  "Return non-nil if the row at POSITION lies within WINDOW."
+  (let ((start (window-start window)))
+    (and (>= position start)
+         (save-excursion
+           (goto-char start)
+           (forward-line (+ (window-body-height window)
+                            (todo-write-view--folded-lines start position)))
+           (or (eobp) (> (point) position))))))
+
+(defun todo-write-view--start-for (window position)
+  "Return a start of WINDOW that shows the row at POSITION and some before it."
+  (save-excursion
+    (goto-char position)
+    (forward-line (- (/ (window-body-height window) 3)))
+    (when-let* ((fold (todo-write-view--fold-at (point))))
+      (goto-char (overlay-start fold)))
+    ;; Rather than the first row, show the header too.
+    (if (<= (count-lines (point-min) (point)) 2) (point-min) (point))))
+
+(provide 'todo-write-view-places)
+;;; todo-write-view-places.el ends here

@@ -1,0 +1,74 @@
+;;; todo-write-view-rows.el --- What a buffer of a plan consists of  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The state of a buffer in `todo-write-view-mode': its thread, the ewoc node of
+;; each row, found by the id of its task, and which rows are open.  Drawing,
+;; folding and following build on this.
+
+;;; Code:
+
+(require 'ewoc)
+(require 'subr-x)
+(require 'cl-lib)
+(require 'todo-write)
+
+(defvar-local todo-write-view-thread nil
+  "Key of the thread that this buffer shows, or nil.")
+
+(cl-defstruct (todo-write-view--row (:constructor todo-write-view--row (id item &optional ghost))
+                                    (:copier nil))
+  "A row of the buffer: a task, or the ghost of one that was dropped."
+  id item ghost)
+
+(defvar-local todo-write-view--ewoc nil
+  "The ewoc of the rows.")
+
+(defvar-local todo-write-view--nodes nil
+  "Hash table from item id to ewoc node, ghosts included.")
+
+(defvar-local todo-write-view--running nil
+  "Hash table whose keys are the ids of the tasks in progress.")
+
+(defvar-local todo-write-view--open nil
+  "Hash table whose keys are the ids of the rows that show their detail.")
+
+(defvar-local todo-write-view--ghosts nil
+  "Ids of the rows that go with the next revision.")
+
+(defvar-local todo-write-view--children nil
+  "Alist of item ids and the keys of the threads that work for them.
+The id nil stands for threads that work for no row of this buffer.")
+
+(defvar-local todo-write-view--summary nil
+  "What `todo-write-summary' said when the buffer was last drawn.")
+
+(defvar-local todo-write-view--width nil
+  "Columns the rows were last drawn for.")
+
+(defvar todo-write-view--buffers nil
+  "The buffers in `todo-write-view-mode'.")
+
+(defun todo-write-view--paused-p ()
+  "Return non-nil if the thread was paused when last drawn."
+  (eq (plist-get todo-write-view--summary :state) 'paused))
+
+(defun todo-write-view--current-id ()
+  "Return the id of the task that was in progress when last drawn, or nil."
+  (plist-get (plist-get todo-write-view--summary :current) :id))
+
+(defun todo-write-view--start (id)
+  "Return the position of the row of ID, or nil."
+  (when-let* ((node (and id (gethash id todo-write-view--nodes))))
+    (marker-position (ewoc-location node))))
+
+(defun todo-write-view--end (node)
+  "Return the position after the text of NODE."
+  (next-single-property-change (ewoc-location node) 'todo-write-id nil (point-max)))
+
+(provide 'todo-write-view-rows)
+;;; todo-write-view-rows.el ends here
