@@ -154,11 +154,14 @@ The overlay covers the part's body, which is empty so far."
       (move-overlay body (point) (max (point) (overlay-end body)))
       (delete-region beginning end))))
 
-(defun efrit-do-view--one-line (text width)
-  "Return TEXT as one line of at most WIDTH columns."
-  (truncate-string-to-width
-   (string-trim (replace-regexp-in-string "[[:space:]]+" " " text))
-   width nil nil "…"))
+(defun efrit-do-view--one-line (text before)
+  "Return TEXT as one line that fits the window behind BEFORE, a string."
+  (let ((window (get-buffer-window nil t)))
+    (truncate-string-to-width
+     (string-trim (replace-regexp-in-string "[[:space:]]+" " " text))
+     (max 20 (- (if window (window-max-chars-per-line window) 79)
+                (string-width before) 5))
+     nil nil "…")))
 
 ;;; Events
 
@@ -185,7 +188,7 @@ The overlay covers the part's body, which is empty so far."
       (setq efrit-do-view--open nil)
       (with-silent-modifications
         (efrit-do-view--retitle
-         body "▸" (format "Thought: %s" (efrit-do-view--one-line text 60))
+         body "▸" (format "Thought: %s" (efrit-do-view--one-line text "Thought: "))
          'efrit-do-thought)))))
 
 (defun efrit-do-view--call (content)
@@ -194,7 +197,8 @@ The overlay covers the part's body, which is empty so far."
     (let ((body (efrit-do-view--part
                  (format "%s %s" (plist-get content :name)
                          (efrit-do-view--one-line
-                          (or (plist-get content :input) "") 60))
+                          (or (plist-get content :input) "")
+                          (plist-get content :name)))
                  'efrit-do-heading)))
       (efrit-do-view--add body (concat (plist-get content :input) "\n") 'shadow)
       (push (cons (plist-get content :id) body) efrit-do-view--calls))))
@@ -214,7 +218,7 @@ The overlay covers the part's body, which is empty so far."
         (efrit-do-view--retitle
          body (if failed "✗" "✓")
          (format "%s: %s" (plist-get content :name)
-                 (efrit-do-view--one-line text 60))
+                 (efrit-do-view--one-line text (plist-get content :name)))
          face)
         (goto-char (point-max))
         (efrit-do-view--fresh-line)))))
