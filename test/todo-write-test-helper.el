@@ -20,7 +20,14 @@
   `(let* ((todo-write-directory (make-temp-file "todo-write-test" t))
           (todo-write--subscribers nil))
      (unwind-protect (progn ,@body)
+       (todo-write-test-close)
        (delete-directory todo-write-directory t))))
+
+(defun todo-write-test-close ()
+  "Forget the threads of this store: each has a journal open until then."
+  (todo-write--configure)
+  (dolist (thread (todo-write-dyn--loaded))
+    (ignore-errors (todo-write-forget thread))))
 
 (defun todo-write-test-todos (&rest entries)
   "Return a tool input whose tasks are ENTRIES.
