@@ -159,11 +159,10 @@ counts, a list of calls accepted, with a notice, refused, and changes."
                                                nil))
                                      (todo-write-revisions n)))
                            (mapcar #'number-to-string (number-sequence 1 number)))))
-        (let ((from (concat todo-write-directory "/")))
-          (let ((todo-write-directory (concat from "copy/")))
-            (make-directory todo-write-directory)
-            (dolist (file (directory-files from t "\\.jsonl\\'"))
-              (copy-file file todo-write-directory))
+        (let ((files (directory-files todo-write-directory t "\\.jsonl\\'")))
+          (todo-write-with-store
+            (dolist (file files)
+              (copy-file file (file-name-as-directory todo-write-directory)))
             (cl-loop for n from 1 to number for lists in there
                      do (cl-loop for list in lists for revision from 1
                                  do (should (equal (append (todo-write-items

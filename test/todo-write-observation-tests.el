@@ -292,8 +292,8 @@
       (todo-write-subscribe (lambda (_)
                               (setq calls (1+ calls))
                               (unless (zerop (% calls 3)) (error "Now and then"))))
-      (todo-write-test-warnings
-        (dotimes (_ 30) (todo-write-observe "a" "INTENT" "Hello")))
+      (should (todo-write-test-warnings
+                (dotimes (_ 30) (todo-write-observe "a" "INTENT" "Hello"))))
       (should (= calls 30)))))
 
 (ert-deftest todo-write-a-throw-out-of-a-subscriber-lands-and-leaves-the-store-whole ()
