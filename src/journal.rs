@@ -182,6 +182,22 @@ impl Opened {
     }
 }
 
+/// The records of a thread whose journal can be read and not written, as in a folder of somebody
+/// else; nothing is mended there.
+pub fn peek(folder: &Path, thread: &str) -> Vec<Record> {
+    let newest = files_of(folder, thread).filter_map(|path| {
+        let modified = fs::metadata(&path).and_then(|data| data.modified()).ok()?;
+        Some((modified, path))
+    });
+    let bytes = newest.max().and_then(|(_, path)| fs::read(path).ok()).unwrap_or_default();
+    bytes[..whole_lines(&bytes)].split_inclusive(|byte| *byte == b'\n').filter_map(decode).collect()
+}
+
+/// The length of what ends in a line feed: behind it is a record that was cut off.
+fn whole_lines(bytes: &[u8]) -> usize {
+    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)
+}
+
 /// Where damaged records of a journal are set aside.
 pub fn bad_file(journal: &Path) -> PathBuf {
     journal.with_extension("bad")
@@ -305,7 +321,7 @@ impl Journal {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(0))?;
         self.file.read_to_end(&mut bytes)?;
-        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let end = whole_lines(&bytes);
         if end < bytes.len() {
             warnings.push(format!(
                 "{}: the last record was cut off ({} bytes) and is dropped",

@@ -1,6 +1,6 @@
 //! All threads of one journal folder.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -110,11 +110,12 @@ impl Store {
                 Some(Thread::restore(key, opened.records, opened.journal, limit))
             }
             (Some((folder, Err(source))), _) => {
+                let kept = if in_memory.is_none() { journal::peek(folder, key) } else { Vec::new() };
                 if !std::mem::replace(&mut self.warned, true) {
                     let error = Error::Journal { file: folder.display().to_string(), source };
                     self.warnings.push(format!("{error}; lists live in memory only until this is mended"));
                 }
-                in_memory
+                in_memory.or_else(|| (!kept.is_empty()).then(|| Thread::restore(key, kept, None, limit)))
             }
             (None, _) => in_memory,
         };
@@ -136,7 +137,8 @@ impl Store {
     pub fn kept(&self) -> Vec<Kept> {
         let mut kept: Vec<Kept> = self.files().into_iter().filter_map(|path| describe(&path)).collect();
         kept.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.key.cmp(&b.key)));
-        kept.dedup_by(|a, b| a.key == b.key);
+        let mut seen = HashSet::new();
+        kept.retain(|kept| seen.insert(kept.key.clone()));
         kept
     }
 
@@ -194,7 +196,7 @@ impl Store {
         let mut files: Vec<(SystemTime, PathBuf)> = self
             .files()
             .into_iter()
-            .filter(|path| describe(path).is_none_or(|kept| !self.threads.contains_key(&kept.key)))
+            .filter(|path| describe(path).is_some_and(|kept| !self.threads.contains_key(&kept.key)))
             .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
             .collect();
         files.sort_by_key(|(modified, _)| std::cmp::Reverse(*modified));

@@ -208,10 +208,10 @@ impl Thread {
             restores: None,
         };
         // Work again means that the pause is over.
-        notices.extend(self.set_paused(None, now));
+        let mut warnings: Vec<String> = self.set_paused(None, now).into_iter().collect();
         let mut outcome = self.propose(Proposal { list, stamp, next_id, known_to_agent: true });
         if edited && outcome.changes.is_empty() {
-            notices.extend(self.record(&Record::Known { number: self.revisions.last() }));
+            warnings.extend(self.record(&Record::Known { number: self.revisions.last() }));
         }
         outcome.result = Accepted {
             list: self.list(),
@@ -221,6 +221,8 @@ impl Thread {
             conflicts: &conflicts,
         }
         .text();
+        // The state of the disk is the user's business, not the model's.
+        notices.append(&mut warnings);
         notices.append(&mut outcome.notices);
         Outcome { notices, forced, ..outcome }
     }
@@ -261,17 +263,22 @@ impl Thread {
 
     /// Gives the drafts the ids of the items they are, and the others new ones.
     ///
-    /// Items are looked for in what the agent knows first, then among what the user has added
-    /// since.
+    /// Items are looked for in what the agent knows first, then among what the user has added or
+    /// renamed since.
     fn identify(&self, base: &[Arc<Item>], drafts: Vec<Draft>, next_id: &mut u64) -> List {
         let seen: Vec<Seen<'_>> = drafts.iter().map(Seen::from).collect();
         let known: Vec<Seen<'_>> = base.iter().map(|item| Seen::from(item.as_ref())).collect();
         let mut items: Vec<Option<&Arc<Item>>> =
             recognise(&known, &seen).into_iter().map(|old| old.map(|old| &base[old])).collect();
         if self.base.is_some() {
-            let known: HashSet<&str> = base.iter().map(|item| item.id.as_str()).collect();
-            let added: Vec<&Arc<Item>> =
-                self.list().iter().filter(|item| !known.contains(item.id.as_str())).collect();
+            let found: HashSet<&str> = items.iter().flatten().map(|item| item.id.as_str()).collect();
+            let known: HashMap<&str, &str> =
+                base.iter().map(|item| (item.id.as_str(), item.content.as_str())).collect();
+            let is_news = |item: &&Arc<Item>| {
+                known.get(item.id.as_str()) != Some(&item.content.as_str())
+                    && !found.contains(item.id.as_str())
+            };
+            let added: Vec<&Arc<Item>> = self.list().iter().filter(is_news).collect();
             let left: Vec<usize> = (0..items.len()).filter(|new| items[*new].is_none()).collect();
             let added_seen: Vec<Seen<'_>> = added.iter().map(|item| Seen::from(item.as_ref())).collect();
             let left_seen: Vec<Seen<'_>> = left.iter().map(|new| seen[*new]).collect();
@@ -284,7 +291,7 @@ impl Thread {
     }
 
     /// Journals and commits a proposal; where nothing differs, no revision is made.
-    fn propose(&mut self, proposal: Proposal) -> Outcome {
+    fn propose(&mut self, mut proposal: Proposal) -> Outcome {
         let timestamp = proposal.stamp.timestamp;
         let changes = diff(self.list(), &proposal.list);
         if proposal.known_to_agent && changes.is_empty() {
@@ -292,6 +299,9 @@ impl Thread {
         }
         let mut outcome = Outcome { ok: true, timestamp, changes, ..Outcome::default() };
         if !outcome.changes.is_empty() {
+            // The agent's own ids are no change: taking over what the changes lead to, and nothing
+            // else, is what the journal will do.
+            proposal.list = apply(self.list(), &outcome.changes);
             let number = self.revisions.last() + 1;
             let known = if proposal.known_to_agent { number } else { self.known };
             outcome.notices.extend(self.record(&Record::Revision {

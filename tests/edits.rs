@@ -308,3 +308,14 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_rename_that_the_agent_makes_too_is_one_item() {
+    let mut thread = started();
+    edit(&mut thread, rename("t3", "Publish version two"));
+    let before = thread.list().clone();
+    let same =
+        [("Read the code", Completed), ("Mend the parser", InProgress), ("Publish version two", Pending)];
+    write(&mut thread, &same, 3);
+    assert_eq!(thread.list(), &before);
+}
