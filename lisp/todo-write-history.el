@@ -23,6 +23,7 @@
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-view)
+(require 'todo-write-words)
 
 (defface todo-write-added '((t :inherit success))
   "Face of the mark of added tasks."
@@ -232,20 +233,23 @@ CHANGES are the change plists that made it what it is."
   (let* ((previous (seq-some (lambda (change) (plist-get change :previousItem)) changes))
          (text (todo-write-row-plain (plist-get item :content)))
          (was (and previous (todo-write-row-plain (plist-get previous :content))))
+         (steps (and was (not (equal was text)) (todo-write-words-diff was text)))
          (start (point)))
     (insert (todo-write-row-fit
              (concat " " (todo-write-history--mark changes) " "
                      (propertize (todo-write-row-shape (todo-write-row-kind item))
                                  'face (todo-write-row-shape-face kind))
                      " "
-                     (propertize text 'face (todo-write-row-face kind)))
+                     (if steps
+                         (todo-write-words-faced steps 'added (todo-write-row-face kind))
+                       (propertize text 'face (todo-write-row-face kind))))
              (todo-write-history--notes item kind changes)
              todo-write-view--width)
             "\n")
-    (when (and was (not (equal was text)))
+    (when steps
       (insert (todo-write-row-truncate
-               (concat "     " (propertize (concat "was: " was)
-                                           'face 'todo-write-previous-text))
+               (concat (propertize "     was: " 'face 'todo-write-previous-text)
+                       (todo-write-words-faced steps 'removed 'todo-write-previous-text))
                todo-write-view--width)
               "\n"))
     (add-text-properties start (point) `(help-echo ,text help-echo-inhibit-substitution t))

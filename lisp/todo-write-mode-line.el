@@ -13,6 +13,9 @@
 ;;
 ;; mouse-1 opens the plan, hovering shows its tasks.  The text is made when
 ;; the plan changes; redisplay only reads a variable.
+;;
+;; A host that is waiting for its model says so with `todo-write-set-busy'; a
+;; spinner turns as long as that holds, and at no other time.
 
 ;;; Code:
 
@@ -48,9 +51,17 @@ stands for itself.")
 (defvar todo-write-mode-line--thread nil
   "Key of the thread that the mode line shows.")
 
+(defconst todo-write-mode-line--hooks
+  '(todo-write-change-functions todo-write-state-functions)
+  "Hooks that tell when the text is out of date.")
+
 (defconst todo-write-mode-line--entry
   '(todo-write-mode-line-mode ("" todo-write-mode-line-string))
   "What the mode adds to `mode-line-misc-info'.")
+
+(defvar todo-write-mode-line-spinner-functions nil
+  "Functions to call, without arguments, when the spinner has turned.
+The header line and the tab bar are on it.")
 
 (defvar todo-write-mode-line-map
   (let ((map (make-sparse-keymap)))
@@ -70,11 +81,15 @@ stands for itself.")
                              (list todo-write-mode-line--entry))))
   (if todo-write-mode-line-mode
       (progn
-        (add-hook 'todo-write-change-functions #'todo-write-mode-line--update)
-        (add-hook 'todo-write-state-functions #'todo-write-mode-line--update)
+        (dolist (hook todo-write-mode-line--hooks)
+          (add-hook hook #'todo-write-mode-line--update))
+        (add-hook 'todo-write-forget-functions #'todo-write-mode-line--forget)
+        (add-hook 'todo-write-mode-line-spinner-functions #'todo-write-mode-line--turn)
         (todo-write-mode-line--update (todo-write-current-thread)))
-    (remove-hook 'todo-write-change-functions #'todo-write-mode-line--update)
-    (remove-hook 'todo-write-state-functions #'todo-write-mode-line--update)
+    (dolist (hook todo-write-mode-line--hooks)
+      (remove-hook hook #'todo-write-mode-line--update))
+    (remove-hook 'todo-write-forget-functions #'todo-write-mode-line--forget)
+    (remove-hook 'todo-write-mode-line-spinner-functions #'todo-write-mode-line--turn)
     (setq todo-write-mode-line-string nil
           todo-write-mode-line--thread nil)
     (force-mode-line-update t)))
@@ -86,12 +101,22 @@ stands for itself.")
         (and thread (todo-write-mode-line--string (todo-write-summary thread))))
   (force-mode-line-update t))
 
+(defun todo-write-mode-line--forget (thread)
+  "Show the thread written last if THREAD, now forgotten, was shown."
+  (when (equal thread todo-write-mode-line--thread)
+    (todo-write-mode-line--update (todo-write-current-thread))))
+
+(defun todo-write-mode-line--turn ()
+  "Make the text anew after the spinner turned."
+  (todo-write-mode-line--update todo-write-mode-line--thread))
+
 (defun todo-write-mode-line--string (summary)
   "Return the text for SUMMARY with its mouse properties, or nil for no tasks."
   (unless (eq (plist-get summary :state) 'empty)
     (concat (propertize (concat "["
                                 (todo-write-row-truncate
-                                 (todo-write-mode-line--text summary)
+                                 (todo-write-mode-line--text
+                                  summary todo-write-mode-line--thread)
                                  (max 4 (- todo-write-mode-line-width 2)))
                                 "]")
                         'face 'todo-write-mode-line
@@ -100,15 +125,17 @@ stands for itself.")
                         'local-map todo-write-mode-line-map)
             " ")))
 
-(defun todo-write-mode-line--text (summary)
-  "Return the words for SUMMARY: count, state and current task."
+(defun todo-write-mode-line--text (summary &optional thread)
+  "Return the words for SUMMARY: count, state and current task.
+A spinner stands before them while the host of THREAD is busy."
   (let* ((state (plist-get summary :state))
          (current (plist-get summary :current))
          (shape (pcase state
                   ('done (todo-write-row-shape 'completed))
                   ('paused (todo-write-row-shape 'paused)))))
     (string-join
-     (delq nil (list (format "%d/%d" (plist-get summary :completed)
+     (delq nil (list (todo-write-mode-line-spinner thread)
+                     (format "%d/%d" (plist-get summary :completed)
                              (plist-get summary :total))
                      shape
                      (and current (todo-write-row-text current 'in_progress))))
@@ -131,6 +158,51 @@ Made only when the mouse rests on the plan."
                (format "\n   %d more" (- (length items) (length shown))))
              "\nmouse-1: show the plan")
      'help-echo-inhibit-substitution t)))
+
+;;; Busy
+
+(defvar todo-write-mode-line--busy nil
+  "Keys of the threads whose hosts said that they are busy.")
+
+(defvar todo-write-mode-line--spinner 0
+  "Which frame of the spinner is shown.")
+
+(defvar todo-write-mode-line--timer nil
+  "Timer that turns the spinner, or nil.")
+
+;;;###autoload
+(defun todo-write-set-busy (thread flag)
+  "Say that the host of THREAD waits for its model if FLAG, else that it does not.
+While it does, a spinner turns in the mode line, the header line and the
+tab bar, where these show the plan."
+  (setq todo-write-mode-line--busy (delete thread todo-write-mode-line--busy))
+  (when flag
+    (push thread todo-write-mode-line--busy))
+  (cond ((null todo-write-mode-line--busy)
+         (when todo-write-mode-line--timer
+           (cancel-timer todo-write-mode-line--timer)
+           (setq todo-write-mode-line--timer nil)))
+        ((not todo-write-mode-line--timer)
+         (setq todo-write-mode-line--timer
+               (run-at-time 0.25 0.25 #'todo-write-mode-line--spin))))
+  (run-hooks 'todo-write-mode-line-spinner-functions))
+
+(defun todo-write-mode-line--spin ()
+  "Turn the spinner by one frame."
+  (cl-incf todo-write-mode-line--spinner)
+  (run-hooks 'todo-write-mode-line-spinner-functions))
+
+(defun todo-write-mode-line-spinner (thread)
+  "Return the spinner's frame if the host of THREAD is busy, else nil."
+  (when (and thread (member thread todo-write-mode-line--busy))
+    (let ((frames (if (char-displayable-p ?⠋) "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" "|/-\\")))
+      (string (aref frames (mod todo-write-mode-line--spinner (length frames)))))))
+
+(defun todo-write-mode-line-words (thread)
+  "Return what the mode line says of THREAD, as plain text, or nil for no tasks."
+  (let ((summary (and thread (todo-write-summary thread))))
+    (unless (memq (plist-get summary :state) '(nil empty))
+      (todo-write-mode-line--text summary thread))))
 
 (defun todo-write-mode-line-show (event)
   "Show the plan on whose mode line text EVENT clicked."

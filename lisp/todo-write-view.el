@@ -129,20 +129,20 @@ and \\=✗ dropped before it was completed.
 ;;; Showing
 
 ;;;###autoload
-(defun todo-write-show (&optional thread select)
+(defun todo-write-show (&optional thread select action)
   "Show the plan of THREAD and keep it up to date; return its buffer.
 THREAD is a key, a string; nil stands for the thread at hand, which is
 the one of the current buffer, else the one written last.  With a prefix
 argument, read it in the minibuffer.
 
 SELECT non-nil, as in interactive use, selects the window; otherwise the
-selected window stays selected."
+selected window stays selected.  ACTION is one for `display-buffer'."
   (interactive (list (and current-prefix-arg (todo-write-read-thread "Show the plan of: "))
                      t))
   (let* ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)))
          (buffer (get-buffer-create todo-write-view-buffer-name))
          ;; Shown first, so that it is drawn once, for its window's width.
-         (window (display-buffer buffer)))
+         (window (display-buffer buffer action)))
     (with-current-buffer buffer
       (cond ((not (derived-mode-p 'todo-write-view-mode))
              (todo-write-view-mode)

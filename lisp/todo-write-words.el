@@ -114,5 +114,18 @@ removed words are in [-…-] and added ones in {+…+}."
                              'face 'todo-write-word-added))))
      steps "")))
 
+(defun todo-write-words-faced (steps kind face)
+  "Return the text of STEPS that is the same or of KIND, in FACE.
+Words of KIND, `removed' or `added', have its face on top."
+  (mapconcat
+   (pcase-lambda (`(,this . ,text))
+     (cond ((eq this 'same) (propertize text 'face face))
+           ((eq this kind)
+            (propertize text 'face (list (if (eq kind 'added) 'todo-write-word-added
+                                           'todo-write-word-removed)
+                                         face)))
+           (t "")))
+   steps ""))
+
 (provide 'todo-write-words)
 ;;; todo-write-words.el ends here

@@ -1,0 +1,237 @@
+;;; todo-write-timeline.el --- Which task was in progress when  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `T' in a plan, or `M-x todo-write-timeline': a row for each task that was
+;; begun, with a bar for each stretch in which it was in progress.  The bars are
+;; pictures where Emacs can show SVG, and text in a terminal.  RET goes to the
+;; task in its plan; `x' saves the timeline as SVG or Org.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-row)
+(require 'todo-write-view)
+
+(autoload 'todo-write-timeline-svg-bar "todo-write-timeline-export")
+(autoload 'todo-write-export-timeline "todo-write-timeline-export" nil t)
+
+(defface todo-write-timeline-bar '((t :inherit success))
+  "Face of the time in which a completed task was in progress."
+  :group 'todo-write-faces)
+
+(defface todo-write-timeline-open '((t :inherit font-lock-function-name-face))
+  "Face of the time in which an open task was in progress."
+  :group 'todo-write-faces)
+
+;;; What was when
+
+(defun todo-write-timeline-rows (thread)
+  "Return the tasks of THREAD that were begun, in list order.
+A list of plists: :item, :spent in milliseconds, :running, and
+:intervals, a list of (FROM . TO) in milliseconds since the epoch."
+  (let ((now (floor (* 1000 (float-time)))))
+    (cl-loop for item across (todo-write-items thread)
+             for times = (todo-write-times thread (plist-get item :id))
+             for intervals = (todo-write-timeline--intervals times now)
+             when intervals
+             collect (list :item item :intervals intervals
+                           :spent (plist-get times :spent)
+                           :running (plist-get times :running)))))
+
+(defun todo-write-timeline--intervals (times now)
+  "Return the stretches of TIMES, the one that lasts until NOW included.
+What of the time spent lies in no finished stretch is that one."
+  (let* ((finished (plist-get times :intervals))
+         (open (- (or (plist-get times :spent) 0)
+                  (cl-loop for (from . to) in finished sum (- to from)))))
+    (if (plist-get times :running)
+        (append finished (list (cons (- now open) now)))
+      finished)))
+
+(defun todo-write-timeline-span (rows)
+  "Return the time that ROWS take, as (FROM . TO) in milliseconds."
+  (let ((all (seq-mapcat (lambda (row) (plist-get row :intervals)) rows)))
+    (cons (apply #'min (mapcar #'car all))
+          ;; A span of nothing could not be divided.
+          (max (1+ (apply #'min (mapcar #'car all))) (apply #'max (mapcar #'cdr all))))))
+
+(defun todo-write-timeline-face (row)
+  "Return the face of the bars of ROW."
+  (if (equal (plist-get (plist-get row :item) :status) "completed")
+      'todo-write-timeline-bar
+    'todo-write-timeline-open))
+
+;;; Text
+
+(defun todo-write-timeline-bar (row span width)
+  "Return the bar of ROW as WIDTH columns of text; SPAN is the whole time."
+  (let* ((cells (make-vector width nil))
+         (from (car span))
+         (scale (/ (float width) (- (cdr span) from))))
+    (pcase-dolist (`(,start . ,end) (plist-get row :intervals))
+      (let ((first (min (1- width) (floor (* scale (- start from)))))
+            (last (min (1- width) (floor (* scale (- end from 1))))))
+        (cl-loop for cell from first to (max first last)
+                 do (aset cells cell t))))
+    (mapconcat (lambda (cell)
+                 (if cell
+                     (propertize (todo-write-row-shape 'full)
+                                 'face (todo-write-timeline-face row))
+                   (propertize (todo-write-row-shape 'dot) 'face 'todo-write-bar-rest)))
+               cells "")))
+
+(defun todo-write-timeline--insert-row (row span width)
+  "Insert ROW in WIDTH columns; SPAN is the whole time."
+  (let* ((item (plist-get row :item))
+         (kind (todo-write-row-kind item (not (plist-get row :running))))
+         (label (max 12 (/ width 3)))
+         (columns (max 10 (- width label 12)))
+         (text (todo-write-row-plain (plist-get item :content)))
+         (bar (todo-write-timeline-bar row span columns))
+         (start (point)))
+    (when (and (display-graphic-p) (image-type-available-p 'svg))
+      (put-text-property 0 (length bar) 'display
+                         (todo-write-timeline-svg-bar row span columns) bar))
+    (insert (todo-write-row-fit
+             (concat (todo-write-row-fit
+                      (concat " "
+                              (propertize (todo-write-row-shape kind)
+                                          'face (todo-write-row-shape-face kind))
+                              " " (propertize text 'face (todo-write-row-face kind)))
+                      " " label)
+                     " " bar)
+             (propertize (todo-write-row-time (plist-get row :spent)) 'face 'todo-write-time)
+             (+ label columns 12))
+            "\n")
+    (add-text-properties start (point)
+                         `(todo-write-id ,(plist-get item :id) mouse-face highlight
+                           help-echo ,(todo-write-timeline--help row)
+                           help-echo-inhibit-substitution t))))
+
+(defun todo-write-timeline--help (row)
+  "Return the text of ROW's task and its stretches."
+  (concat (todo-write-row-plain (plist-get (plist-get row :item) :content))
+          (mapconcat (pcase-lambda (`(,from . ,to))
+                       (format "\n%s – %s" (todo-write-timeline-clock from)
+                               (todo-write-timeline-clock to)))
+                     (plist-get row :intervals) "")
+          "\nRET, mouse-1: go to the task"))
+
+(defun todo-write-timeline-clock (milliseconds)
+  "Return the time of day of MILLISECONDS since the epoch."
+  (format-time-string "%T" (/ milliseconds 1000)))
+
+(defun todo-write-timeline--insert-axis (span width)
+  "Insert the clock times of SPAN above the bars, in WIDTH columns."
+  (let* ((label (max 12 (/ width 3)))
+         (columns (max 10 (- width label 12))))
+    (insert (propertize
+             (concat (make-string (1+ label) ?\s)
+                     (todo-write-timeline-clock (car span))
+                     (make-string (max 1 (- columns 16)) ?\s)
+                     (todo-write-timeline-clock (cdr span)))
+             'face 'todo-write-time)
+            "\n")))
+
+;;; The buffer
+
+(defvar todo-write-timeline-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map (kbd "RET") #'todo-write-timeline-goto)
+    (define-key map [mouse-1] #'todo-write-timeline-mouse-goto)
+    (define-key map "n" #'next-line)
+    (define-key map "p" #'previous-line)
+    (define-key map "x" #'todo-write-export-timeline)
+    map)
+  "Keymap of `todo-write-timeline-mode'.")
+
+(easy-menu-define todo-write-timeline-mode-menu todo-write-timeline-mode-map
+  "Menu of `todo-write-timeline-mode'."
+  '("Timeline"
+    ["Go to Task" todo-write-timeline-goto]
+    ["Export…" todo-write-export-timeline]
+    ["Refresh" revert-buffer]
+    ["Quit" quit-window]))
+
+(define-derived-mode todo-write-timeline-mode special-mode "Plan timeline"
+  "Major mode of the buffer that shows which task was in progress when.
+
+\\{todo-write-timeline-mode-map}"
+  :interactive nil
+  (setq truncate-lines t
+        bidi-paragraph-direction 'left-to-right
+        show-trailing-whitespace nil)
+  (setq-local revert-buffer-function #'todo-write-timeline--draw)
+  (buffer-disable-undo)
+  (add-hook 'window-size-change-functions #'todo-write-timeline--fit nil t))
+
+(defun todo-write-timeline--fit (window)
+  "Draw the buffer of WINDOW anew if it does not fit."
+  (with-current-buffer (window-buffer window)
+    (unless (eql todo-write-view--width (todo-write-view--fitting-width))
+      (todo-write-timeline--draw))))
+
+(defun todo-write-timeline--draw (&rest _)
+  "Draw the timeline; point keeps its line."
+  (setq todo-write-view--width (todo-write-view--fitting-width))
+  (let* ((thread todo-write-view-thread)
+         (rows (todo-write-timeline-rows thread))
+         (span (and rows (todo-write-timeline-span rows)))
+         (line (line-number-at-pos))
+         (width (max 40 todo-write-view--width))
+         (inhibit-read-only t))
+    (erase-buffer)
+    (insert (todo-write-row-header (todo-write-summary thread) todo-write-view--width) "\n")
+    (if (null rows)
+        (insert (propertize " No task was begun yet.\n" 'face 'todo-write-detail))
+      (todo-write-timeline--insert-axis span width)
+      (dolist (row rows)
+        (todo-write-timeline--insert-row row span width)))
+    (set-buffer-modified-p nil)
+    (goto-char (point-min))
+    (forward-line (1- line))))
+
+;;;###autoload
+(defun todo-write-timeline (&optional thread)
+  "Show which task of THREAD was in progress when; return the buffer.
+THREAD is a key, by default the one of this buffer or, if it has none,
+the one to be shown first.  Tasks that are no longer in the list are not
+shown.  Signal a `user-error' if there is no thread."
+  (interactive)
+  (let ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)
+                    (user-error "There is no plan yet")))
+        (buffer (get-buffer-create "*todo-write-timeline*")))
+    (with-current-buffer buffer
+      (unless (derived-mode-p 'todo-write-timeline-mode)
+        (todo-write-timeline-mode))
+      (setq todo-write-view-thread thread))
+    (pop-to-buffer buffer)
+    (todo-write-timeline--draw)
+    (goto-char (point-min))
+    (forward-line 2)
+    buffer))
+
+(defun todo-write-timeline-goto ()
+  "Go to the task at point in its plan."
+  (interactive nil todo-write-timeline-mode)
+  (let ((id (or (get-text-property (point) 'todo-write-id) (user-error "No task here"))))
+    (with-current-buffer (todo-write-show todo-write-view-thread t)
+      (todo-write-view-goto id))))
+
+(defun todo-write-timeline-mouse-goto (event)
+  "Go to the task that EVENT clicked on, in its plan."
+  (interactive "e" todo-write-timeline-mode)
+  (mouse-set-point event)
+  (when (get-text-property (point) 'todo-write-id)
+    (todo-write-timeline-goto)))
+
+(provide 'todo-write-timeline)
+;;; todo-write-timeline.el ends here
