@@ -18,6 +18,7 @@
 pub mod follower;
 pub mod line;
 pub mod record;
+pub mod skim;
 mod speakers;
 pub mod tail;
 pub mod tasks;
@@ -30,6 +31,7 @@ use crate::input::{self, Options, Plan, Problem, SeveralInProgress};
 use crate::raw::Raw;
 use crate::text::excerpt;
 use line::{Block, Line};
+use skim::Skim;
 use speakers::Speakers;
 pub use speakers::{Errand, Speaker};
 use tasks::Says;
@@ -69,7 +71,7 @@ pub enum What {
     Ended,
 }
 
-/// Calls that wait for their answer, at most.
+/// Calls of either kind that wait for their answer, at most.
 const WAITING: usize = 512;
 
 /// What is known of the sessions in a file and of their subagents.
@@ -77,7 +79,10 @@ const WAITING: usize = 512;
 pub struct Transcript {
     options: Options,
     speakers: Speakers,
-    waiting: VecDeque<Waiting>,
+    /// Calls that wait for their answer and will change a list.
+    lists: VecDeque<Waiting>,
+    /// Those that will not.
+    others: VecDeque<Waiting>,
     /// Calls whose subagents have come back.
     ended: VecDeque<String>,
     events: Events,
@@ -121,7 +126,8 @@ impl Transcript {
         Transcript {
             options,
             speakers: Speakers::default(),
-            waiting: VecDeque::new(),
+            lists: VecDeque::new(),
+            others: VecDeque::new(),
             ended: VecDeque::new(),
             events: Events { limit: history.max(1), ..Events::default() },
         }
@@ -171,6 +177,20 @@ impl Transcript {
             let id = message.id.unwrap_or_default();
             self.settle_before(&place, id);
             message.content.0.into_iter().for_each(|block| self.assistant_block(&place, id, block));
+        }
+    }
+
+    /// Takes a line of long ago in: lists come out as from [`Transcript::line`], but nothing that
+    /// happened besides.
+    pub fn skim(&mut self, bytes: &[u8]) {
+        // An answer, or the first prompt, can be any line.
+        if !self.lists.is_empty() || !self.speakers.have_titles() {
+            return self.line(bytes);
+        }
+        match skim::skim(bytes) {
+            Skim::Parse => self.line(bytes),
+            Skim::Link { uuid, parent } => drop(self.speakers.link(uuid, Some(parent))),
+            Skim::Nothing => {}
         }
     }
 
@@ -234,16 +254,21 @@ impl Transcript {
         let (id, name) = (excerpt(id, 200), excerpt(name, 200));
         let text = (!matches!(asks, Asks::List(_))).then(|| line::shortened(input).to_string());
         self.tell(place, What::Call { id: id.clone(), name: name.clone(), input: text });
-        if self.waiting.len() == WAITING {
-            self.waiting.pop_front();
-        }
         let (speaker, time) = (place.speaker.clone(), place.time);
-        self.waiting.push_back(Waiting { id, name, speaker, message: message.to_owned(), time, asks });
+        let queue = match asks {
+            Asks::Agent | Asks::Other => &mut self.others,
+            _ => &mut self.lists,
+        };
+        if queue.len() == WAITING {
+            queue.pop_front();
+        }
+        queue.push_back(Waiting { id, name, speaker, message: message.to_owned(), time, asks });
     }
 
     fn answer(&mut self, place: &Place<'_>, id: &str, content: String, is_error: bool) {
-        let waiting = self.waiting.iter().rposition(|call| call.id == id);
-        let call = waiting.and_then(|at| self.waiting.remove(at));
+        let call = [&mut self.lists, &mut self.others]
+            .into_iter()
+            .find_map(|queue| queue.remove(queue.iter().rposition(|call| call.id == id)?));
         let (name, time) = call.as_ref().map_or((String::new(), None), |call| (call.name.clone(), call.time));
         match call.map(|call| call.asks) {
             // A subagent in the background has only begun.
@@ -284,13 +309,9 @@ impl Transcript {
         if message.is_empty() {
             return;
         }
-        let is_due = |call: &Waiting| {
-            call.speaker == place.speaker
-                && call.message != message
-                && matches!(call.asks, Asks::List(_) | Asks::Create(_) | Asks::Update(_))
-        };
-        while let Some(at) = self.waiting.iter().position(is_due) {
-            if let Some(call) = self.waiting.remove(at) {
+        let is_due = |call: &Waiting| call.speaker == place.speaker && call.message != message;
+        while let Some(at) = self.lists.iter().position(is_due) {
+            if let Some(call) = self.lists.remove(at) {
                 self.settle(place, call.asks, "");
             }
         }

@@ -127,9 +127,21 @@ impl Follower {
     }
 }
 
+/// Bytes at the end of a file that are read in full; of what is before, only lists are read.
+const NEAR: u64 = 8 * 1024 * 1024;
+
 fn read_tail(tail: &mut Tail, transcript: &mut Transcript) -> io::Result<u64> {
     let before = tail.offset();
-    tail.read(|line| transcript.line(line))?;
+    let near = fs::metadata(tail.path())?.len().saturating_sub(NEAR);
+    let mut place = before;
+    tail.read(|line| {
+        if place < near {
+            transcript.skim(line);
+        } else {
+            transcript.line(line);
+        }
+        place += line.len() as u64 + 1;
+    })?;
     Ok(tail.offset() - before)
 }
 

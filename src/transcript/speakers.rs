@@ -142,6 +142,11 @@ impl Speakers {
         self.session_mut(speaker).map(|session| &mut session.tasks)
     }
 
+    /// Whether there is a session, and each was asked for something.
+    pub fn have_titles(&self) -> bool {
+        !self.sessions.is_empty() && self.sessions.iter().all(|session| session.has_title)
+    }
+
     /// Whether this is the first thing that a person asked of a main agent.
     pub fn entitle(&mut self, speaker: &Speaker) -> bool {
         let session = self.session_mut(speaker).filter(|_| speaker.agent.is_none());
@@ -152,8 +157,12 @@ impl Speakers {
         if let Some(id) = line.agent_id.filter(|id| !id.is_empty()) {
             return Some(excerpt(id, 100));
         }
-        let uuid = line.uuid?;
-        let before = line.parent_uuid.filter(|parent| !parent.is_empty());
+        Some(self.link(line.uuid?, line.parent_uuid))
+    }
+
+    /// Adds a line to the chain of the one it answers, and returns the id of the chain.
+    pub fn link(&mut self, uuid: &str, parent: Option<&str>) -> String {
+        let before = parent.filter(|parent| !parent.is_empty());
         let known = before.and_then(|parent| self.lines.get(&fnv1a(parent.as_bytes())));
         let id = known.cloned().unwrap_or_else(|| excerpt(before.unwrap_or(uuid), 100));
         let hash = fnv1a(uuid.as_bytes());
@@ -165,7 +174,7 @@ impl Speakers {
         {
             self.lines.remove(&oldest);
         }
-        Some(id)
+        id
     }
 
     /// Notes that a call sends a subagent out, so that its first line tells which call it was.

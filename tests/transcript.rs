@@ -1,0 +1,342 @@
+//! Transcripts of Claude Code: what a session wrote is what its threads show.
+
+#[path = "transcript/bench.rs"]
+mod bench;
+mod common;
+#[path = "transcript/expected.rs"]
+mod expected;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bench::{Bench, NOW, fixture_path, rows};
+use common::{Completed, InProgress, Pending, contents, skip};
+use expected::expected;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use todo_write::input::Options;
+use todo_write::item::Status;
+use todo_write::observation::{Filter, Type};
+use todo_write::store::{Keeping, Store};
+use todo_write::thread::{Edit, State};
+use todo_write::transcript::follower::{Follower, describe};
+use todo_write::transcript::line::millis;
+use todo_write::transcript::tail::Step;
+use todo_write::transcript::{Transcript, What};
+
+const BAKERY: &str = "claude:5e55a000-0000-4000-8000-000000000001";
+
+fn owned(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
+    rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
+}
+
+// Lines as Claude Code writes them, of a session "s".
+
+fn assistant(message: &str, block: Value) -> Value {
+    json!({"type": "assistant", "uuid": format!("u-{message}"), "sessionId": "s",
+           "timestamp": "2026-01-01T00:00:01.000Z", "isSidechain": false, "cwd": "/p",
+           "message": {"id": message, "role": "assistant", "content": [block]}})
+}
+
+fn call(id: &str, name: &str, input: Value) -> Value {
+    assistant(&format!("m-{id}"), json!({"type": "tool_use", "id": id, "name": name, "input": input}))
+}
+
+fn todo(id: &str, content: &str) -> Value {
+    let entry = json!({"content": content, "status": "pending", "activeForm": content});
+    call(id, "TodoWrite", json!({ "todos": [entry] }))
+}
+
+fn answer(id: &str, is_error: bool) -> Value {
+    json!({"type": "user", "uuid": format!("a-{id}"), "sessionId": "s", "isSidechain": false,
+           "timestamp": "2026-01-01T00:00:02.000Z",
+           "message": {"role": "user", "content": [
+               {"type": "tool_result", "tool_use_id": id, "content": "done", "is_error": is_error}]}})
+}
+
+fn transcripts() -> Vec<PathBuf> {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/transcripts");
+    let found = fs::read_dir(&shared).map(|entries| entries.map(|entry| entry.unwrap().path()).collect());
+    let mut files: Vec<PathBuf> = found.unwrap_or_default();
+    if files.is_empty() {
+        skip(&format!("no {}: the real sessions are not here", shared.display()));
+    }
+    files.extend(["todo-write.jsonl", "tasks.jsonl"].map(fixture_path));
+    files
+}
+
+#[test]
+fn every_recorded_session_ends_in_the_lists_of_its_file() {
+    for path in transcripts() {
+        let text = fs::read_to_string(&path).unwrap();
+        let mut bench = Bench::new();
+        bench.append(text.as_bytes());
+        bench.read();
+        let expected = expected(&text);
+        assert!(!expected.is_empty());
+        for (thread, list) in expected {
+            assert_eq!(bench.rows(&thread), list, "{thread} in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_recorded_session_in_random_pieces_ends_the_same() {
+    for path in transcripts() {
+        let bytes = fs::read(&path).unwrap();
+        let mut bench = Bench::new();
+        let (mut rest, mut random) = (&bytes[..], 12_345_u64);
+        while !rest.is_empty() {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let most = if random >> 40 & 3 == 0 { 40_000 } else { 900 };
+            let (piece, behind) = rest.split_at(rest.len().min(1 + (random >> 33) as usize % most));
+            bench.append(piece);
+            bench.read();
+            rest = behind;
+        }
+        for (thread, list) in expected(std::str::from_utf8(&bytes).unwrap()) {
+            assert_eq!(bench.rows(&thread), list, "{thread} in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn what_is_far_from_the_end_gives_the_same_lists() {
+    for path in transcripts() {
+        let bytes = fs::read(path).unwrap();
+        let lists = |skim: bool| {
+            let mut transcript = Transcript::new(Options::default(), 100_000);
+            for line in bytes.split(|byte| *byte == b'\n') {
+                if skim { transcript.skim(line) } else { transcript.line(line) }
+            }
+            let events = transcript.take_events().into_iter();
+            let lists = events.filter(|event| matches!(event.what, What::List(_)));
+            lists.map(|event| (event.speaker.key(), event.uuid, event.what)).collect::<Vec<_>>()
+        };
+        assert_eq!(lists(true), lists(false));
+    }
+}
+
+#[test]
+fn a_subagents_list_is_under_the_task_it_works_on() {
+    let mut bench = Bench::of("todo-write.jsonl");
+    bench.read();
+    let children = bench.store.children(BAKERY);
+    assert_eq!(children.len(), 1, "the other subagent keeps no list: {children:?}");
+    let (child, item) = &children[0];
+    let mixing = bench.store.get(BAKERY, NOW).unwrap().list()[1].clone();
+    assert_eq!((mixing.content.starts_with("Mix"), item.as_deref()), (true, Some(mixing.id.as_str())));
+    assert_eq!(
+        bench.rows(child),
+        owned(&[("Weigh the flour", Completed), ("Knead for ten minutes", Completed)])
+    );
+    assert_eq!(bench.store.get(child, NOW).unwrap().title(), Some("Weigh and knead"));
+    assert_eq!(bench.store.current(), Some(BAKERY));
+}
+
+#[test]
+fn a_subagent_in_a_file_of_its_own_is_found() {
+    let session = "5e55a000-0000-4000-8000-000000000003";
+    let mut follower = Follower::new(fixture_path(&format!("{session}.jsonl")), Options::default(), 1_000);
+    let mut store = Store::new(Keeping { history_limit: 100, ..Keeping::default() });
+    let news = follower.read().unwrap();
+    follower.recorder.record(&mut store, &news.events, false, NOW);
+    let (main, child) = (format!("claude:{session}"), format!("claude:{session}/a7c0ffee"));
+    assert_eq!(store.children(&main), [(child.clone(), Some("t2".to_owned()))]);
+    assert_eq!(rows(&mut store, &child)[1], ("Put the rye in front".into(), InProgress));
+    // Its call has been answered.
+    assert_eq!(store.get(&child, NOW).unwrap().state(), State::Paused);
+}
+
+#[test]
+fn a_call_counts_when_it_is_answered_and_not_when_it_is_refused() {
+    let mut bench = Bench::new();
+    bench.line(&todo("1", "First"));
+    bench.read();
+    assert_eq!(bench.rows("claude:s"), []);
+    bench.line(&answer("1", false));
+    bench.read();
+    assert_eq!(bench.rows("claude:s"), owned(&[("First", Pending)]));
+    bench.line(&todo("2", "Refused"));
+    bench.line(&answer("2", true));
+    let (_, told) = bench.read();
+    assert_eq!(told[0].outcome, None);
+    assert_eq!(bench.rows("claude:s"), owned(&[("First", Pending)]));
+}
+
+#[test]
+fn a_call_without_an_answer_counts_when_the_agent_goes_on() {
+    let mut bench = Bench::new();
+    bench.line(&todo("1", "Never answered"));
+    // A further block of the same message is not going on.
+    bench.line(&assistant("m-1", json!({"type": "text", "text": "And now"})));
+    bench.read();
+    assert_eq!(bench.rows("claude:s"), []);
+    bench.line(&assistant("m-2", json!({"type": "text", "text": "Next"})));
+    bench.read();
+    assert_eq!(bench.rows("claude:s"), owned(&[("Never answered", Pending)]));
+}
+
+#[test]
+fn what_happened_is_recorded_with_its_own_time() {
+    let mut bench = Bench::of("todo-write.jsonl");
+    bench.read();
+    let thoughts = bench.observed(BAKERY, Type::Thoughts);
+    assert_eq!(thoughts, [json!({"text": "Rye needs a sourdough.\nSo the first step is to feed it."})]);
+    let calls = bench.observed(BAKERY, Type::ToolCall);
+    assert_eq!(calls[1]["name"], "Bash");
+    assert_eq!(calls[1]["input"], r#"{"command":"cat recipes/rye.txt","description":"Read the recipe"}"#);
+    let answers = bench.observed(BAKERY, Type::ToolExecution);
+    assert_eq!((&answers[1]["isError"], &answers[2]["isError"]), (&json!(false), &json!(true)));
+    assert_eq!(bench.observed(BAKERY, Type::Intent), ["/bake rye bread, two loaves"]);
+    let thread = bench.store.get(BAKERY, NOW).unwrap();
+    let thought =
+        &thread.observations().select(&Filter { kind: Some(Type::Thoughts), ..Filter::default() })[0];
+    assert_eq!(Some(thought.timestamp), millis("2026-02-10T09:00:01.111Z"));
+    assert_eq!(thought.metadata["timestamp"], thought.timestamp);
+    let fed = thread.times("t1").unwrap();
+    assert_eq!(fed.spent(NOW), fed.completed.unwrap() - fed.created);
+    assert_eq!(thread.pause_reason(), Some("interrupted by the user"));
+}
+
+#[test]
+fn following_again_repeats_nothing_and_keeps_the_users_edits() {
+    let mut bench = Bench::of("todo-write.jsonl");
+    bench.read();
+    let id = bench.store.get(BAKERY, NOW).unwrap().list()[0].id.clone();
+    let edit = Edit::Rename { id, content: "Feed Hermann".into() };
+    bench.store.get(BAKERY, NOW).unwrap().edit(edit, NOW).unwrap();
+    let (revisions, calls) = (bench.revisions(BAKERY), bench.observed(BAKERY, Type::ToolCall));
+    bench.restart();
+    let (_, told) = bench.read();
+    assert_eq!(told, []);
+    assert_eq!((bench.revisions(BAKERY), bench.observed(BAKERY, Type::ToolCall)), (revisions, calls));
+    assert_eq!(bench.rows(BAKERY)[0].0, "Feed Hermann");
+}
+
+#[test]
+fn following_again_goes_on_where_it_ended() {
+    let text = fs::read_to_string(fixture_path("todo-write.jsonl")).unwrap();
+    let mut whole = Bench::of("todo-write.jsonl");
+    whole.read();
+    let expected = (whole.revisions(BAKERY), whole.observed(BAKERY, Type::ToolExecution));
+    let mut bench = Bench::new();
+    for line in text.split_inclusive('\n') {
+        bench.append(line.as_bytes());
+        bench.restart();
+        bench.read();
+    }
+    assert_eq!((bench.revisions(BAKERY), bench.observed(BAKERY, Type::ToolExecution)), expected);
+}
+
+#[test]
+fn a_file_that_became_shorter_or_another_is_read_anew() {
+    let mut bench = Bench::new();
+    for id in ["1", "2"] {
+        bench.line(&todo(id, &format!("Task {id}")));
+        bench.line(&answer(id, false));
+    }
+    bench.read();
+    let length = |bench: &Bench| fs::metadata(bench.file()).unwrap().len();
+    let whole = length(&bench);
+    fs::write(bench.file(), format!("{}\n{}\n", todo("3", "Shorter"), answer("3", false))).unwrap();
+    assert!(length(&bench) < whole);
+    assert_eq!(bench.read().0, Step::Anew);
+    assert_eq!(bench.rows("claude:s"), owned(&[("Shorter", Pending)]));
+
+    let other = bench.folder.path().join("other");
+    let tail = "x".repeat(10_000);
+    fs::write(&other, format!("{}\n{}\n\"{tail}\"\n", todo("4", "Rotated"), answer("4", false))).unwrap();
+    fs::rename(&other, bench.file()).unwrap();
+    assert_eq!(bench.read().0, Step::Anew);
+    assert_eq!(bench.rows("claude:s"), owned(&[("Rotated", Pending)]));
+
+    fs::remove_file(bench.file()).unwrap();
+    assert_eq!(bench.read().0, Step::Missing);
+    assert_eq!(bench.rows("claude:s"), owned(&[("Rotated", Pending)]));
+}
+
+#[test]
+fn of_a_long_history_the_state_and_the_newest_events_are_kept() {
+    let mut transcript = Transcript::new(Options::default(), 10);
+    let line = |transcript: &mut Transcript, line: Value| transcript.line(line.to_string().as_bytes());
+    line(&mut transcript, todo("list", "The list"));
+    line(&mut transcript, answer("list", false));
+    for n in 0..1_000 {
+        line(&mut transcript, call(&format!("{n}"), "Bash", json!({"command": "true"})));
+    }
+    let events = transcript.take_events();
+    assert_eq!(events.len(), 11);
+    assert!(matches!(&events[0].what, What::List(Ok(plan)) if plan.drafts[0].content == "The list"));
+    assert!(matches!(&events[10].what, What::Call { id, .. } if id == "999"));
+}
+
+#[test]
+fn numbers_that_begin_again_begin_a_new_list_once_the_old_one_is_done() {
+    let mut bench = Bench::of("tasks.jsonl");
+    bench.read();
+    let thread = "claude:5e55a000-0000-4000-8000-000000000002";
+    let list = bench.store.get(thread, NOW).unwrap().list().clone();
+    assert_eq!(contents(&list), ["Sweep the floor", "Count the till twice", "Lock up"]);
+    assert_eq!(list[1].active_form, "Counting the till");
+    assert_eq!(bench.store.get(thread, NOW).unwrap().title(), Some("Market day"));
+
+    let mut bench = Bench::new();
+    let create = |bench: &Bench, id: &str, number: u32| {
+        bench.line(&call(id, "TaskCreate", json!({ "subject": format!("Task {id}") })));
+        let mut answer = answer(id, false);
+        answer["message"]["content"][0]["content"] = format!("Task #{number} created successfully").into();
+        bench.line(&answer);
+    };
+    create(&bench, "one", 1);
+    bench.line(&call("done", "TaskUpdate", json!({"taskId": "1", "status": "completed"})));
+    bench.line(&answer("done", false));
+    create(&bench, "two", 1);
+    bench.read();
+    assert_eq!(bench.rows("claude:s"), owned(&[("Task two", Pending)]));
+}
+
+#[test]
+fn a_session_is_described_by_its_beginning_and_its_title() {
+    let head = describe(&fixture_path("todo-write.jsonl")).unwrap();
+    assert_eq!(head.title.as_deref(), Some("/bake rye bread, two loaves"));
+    assert_eq!(head.folder.as_deref(), Some("/home/user/bakery"));
+    assert!(!head.is_agent);
+    assert_eq!(describe(&fixture_path("tasks.jsonl")).unwrap().title.as_deref(), Some("Market day"));
+    let agent = "5e55a000-0000-4000-8000-000000000003/subagents/agent-a7c0ffee.jsonl";
+    assert!(describe(&fixture_path(agent)).unwrap().is_agent);
+    assert_eq!(describe(Path::new(env!("CARGO_MANIFEST_DIR"))), None);
+}
+
+#[test]
+fn times_are_read_to_the_millisecond() {
+    let cases = [
+        ("1970-01-01T00:00:00.000Z", Some(0)),
+        ("2000-02-29T12:34:56.789Z", Some(951_827_696_789)),
+        ("2026-02-10T09:00:01Z", Some(1_770_714_001_000)),
+        ("2026-02-10T09:00:01.5Z", Some(1_770_714_001_500)),
+        ("2026-02-10T09:00:01+01:00", None),
+        ("2026-99-10T09:00:01Z", None),
+        ("yesterday", None),
+        ("", None),
+    ];
+    for (text, time) in cases {
+        assert_eq!(millis(text), time, "{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damaged_bytes_never_break_it(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..200)) {
+        let mut bytes = fs::read(fixture_path("todo-write.jsonl")).unwrap();
+        for (place, byte) in places {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        let mut transcript = Transcript::new(Options::default(), 100);
+        bytes.split(|byte| *byte == b'\n').for_each(|line| transcript.line(line));
+        prop_assert!(transcript.take_events().len() <= 102);
+    }
+}

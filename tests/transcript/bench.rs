@@ -1,0 +1,102 @@
+//! A session's file that grows, and what follows it.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use todo_write::input::Options;
+use todo_write::item::Status;
+use todo_write::observation::{Content, Filter, Type};
+use todo_write::store::{Keeping, Store};
+use todo_write::transcript::follower::Follower;
+use todo_write::transcript::record::Told;
+use todo_write::transcript::tail::Step;
+
+use crate::common::Folder;
+
+/// Later than anything in a transcript.
+pub const NOW: u64 = 4_000_000_000_000;
+
+/// A session's file in a folder of its own, and the store it is followed into.
+pub struct Bench {
+    pub folder: Folder,
+    pub store: Store,
+    pub follower: Follower,
+}
+
+impl Bench {
+    pub fn new() -> Bench {
+        let folder = Folder::new();
+        fs::create_dir_all(folder.path()).unwrap();
+        let (store, follower) = (store_in(&folder), follow(&folder));
+        Bench { folder, store, follower }
+    }
+
+    pub fn of(fixture: &str) -> Bench {
+        let bench = Bench::new();
+        bench.append(&fs::read(fixture_path(fixture)).unwrap());
+        bench
+    }
+
+    pub fn file(&self) -> PathBuf {
+        self.folder.path().join("session.jsonl")
+    }
+
+    pub fn append(&self, bytes: &[u8]) {
+        OpenOptions::new().append(true).create(true).open(self.file()).unwrap().write_all(bytes).unwrap();
+    }
+
+    pub fn line(&self, line: &Value) {
+        self.append(format!("{line}\n").as_bytes());
+    }
+
+    pub fn read(&mut self) -> (Step, Vec<Told>) {
+        let news = self.follower.read().unwrap();
+        (news.step, self.follower.recorder.record(&mut self.store, &news.events, false, NOW))
+    }
+
+    /// What another Emacs has: the journals, and nothing of the follower.
+    pub fn restart(&mut self) {
+        self.store = Store::default();
+        self.store = store_in(&self.folder);
+        self.follower = follow(&self.folder);
+    }
+
+    pub fn rows(&mut self, thread: &str) -> Vec<(String, Status)> {
+        rows(&mut self.store, thread)
+    }
+
+    pub fn revisions(&mut self, thread: &str) -> u64 {
+        self.store.get(thread, NOW).map_or(0, |thread| thread.revisions().last())
+    }
+
+    pub fn observed(&mut self, thread: &str, kind: Type) -> Vec<Value> {
+        let thread = self.store.get(thread, NOW).unwrap();
+        let found = thread.observations().select(&Filter { kind: Some(kind), ..Filter::default() });
+        let content = found.iter().map(|observation| match &observation.content {
+            Content::Json(content) => content.clone(),
+            _ => Value::Null,
+        });
+        content.collect()
+    }
+}
+
+fn store_in(folder: &Folder) -> Store {
+    let folder = Some(folder.path().join("journals"));
+    Store::new(Keeping { folder, history_limit: 1_000, ..Keeping::default() })
+}
+
+fn follow(folder: &Folder) -> Follower {
+    Follower::new(folder.path().join("session.jsonl"), Options::default(), 1_000)
+}
+
+pub fn rows(store: &mut Store, thread: &str) -> Vec<(String, Status)> {
+    let thread = store.get(thread, NOW);
+    let list = thread.map(|thread| thread.list().clone()).unwrap_or_default();
+    list.iter().map(|item| (item.content.clone(), item.status)).collect()
+}
+
+pub fn fixture_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("test/fixtures/transcripts").join(name)
+}
