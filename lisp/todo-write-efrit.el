@@ -39,19 +39,22 @@
 ;;; The mode
 
 (defconst todo-write-efrit--advice
-  '((efrit-todos--after-todo-write-advice :override ignore)
-    (efrit-todos--render :override ignore)
+  '((efrit-do--handle-todo-write :override todo-write-efrit--handle-directly
+                                 ;; Innermost: what follows the tool goes on.
+                                 ((depth . 100)))
+    (efrit-todos--after-todo-write-advice :override todo-write-efrit--mute)
+    (efrit-todos--render :override todo-write-efrit--mute)
     (efrit-todos-show :override todo-write-efrit--show-current)
     (efrit-todos-clear-completed :override todo-write-efrit--clear-completed)
-    (efrit-modeline--after-todo-write-advice :override ignore)
-    (efrit-modeline-construct :override ignore)
+    (efrit-modeline--after-todo-write-advice :override todo-write-efrit--mute)
+    (efrit-modeline-construct :override todo-write-efrit--mute)
     (efrit-do-clear-todos :after todo-write-efrit--clear)
     (efrit-executor--execute-tool :around todo-write-efrit--in-executor)
     (efrit-execute :around todo-write-efrit--pausing-on-quit)
     (efrit-do-async--stop-loop :after todo-write-efrit--loop-stopped)
     (efrit-repl-loop--end-turn :after todo-write-efrit--turn-ended)
     (efrit-session-cancel :after todo-write-efrit--cancelled))
-  "What the mode advises, as (FUNCTION HOW ADVICE).
+  "What the mode advises, as (FUNCTION HOW ADVICE [PROPERTIES]).
 The functions by which Efrit's displays follow its own tool are muted one
 by one, not taken off that tool, so that nothing has to be put back there
 in its order.")
@@ -64,6 +67,9 @@ FUNCTION makes the new value from the old one.")
 
 (defvar todo-write-efrit--replaced nil
   "What stood in replaced variables: a list of (VARIABLE OLD NEW).")
+
+(defvar todo-write-efrit--advised nil
+  "How advised functions were defined before: a list of (FUNCTION . DEFINITION).")
 
 (defvar todo-write-efrit--folder nil
   "The folder of Efrit that the mode put first on the load path, or nil.")
@@ -96,18 +102,24 @@ Doing it again does no harm."
     (pcase-dolist (`(,variable . ,function) todo-write-efrit--variables)
       (when (boundp variable)
         (todo-write-efrit--replace variable function)))
-    (pcase-dolist (`(,function ,how ,advice) todo-write-efrit--advice)
+    (pcase-dolist (`(,function ,how ,advice . ,properties) todo-write-efrit--advice)
       (when (and (fboundp function)
                  (not (autoloadp (symbol-function function)))
                  (not (advice-member-p advice function)))
-        (advice-add function how advice)))))
+        (setf (alist-get function todo-write-efrit--advised)
+              (symbol-function function))
+        (apply #'advice-add function how advice properties)))))
 
 (defun todo-write-efrit--disable ()
   "Put back all that was replaced."
   (remove-hook 'after-load-functions #'todo-write-efrit--enable)
   (remove-hook 'todo-write-change-functions #'todo-write-efrit--on-change)
-  (pcase-dolist (`(,function ,_ ,advice) todo-write-efrit--advice)
-    (advice-remove function advice))
+  (pcase-dolist (`(,function ,_ ,advice . ,_) todo-write-efrit--advice)
+    (advice-remove function advice)
+    (let ((before (alist-get function todo-write-efrit--advised)))
+      ;; Under advice of Efrit's own the definition has been built anew.
+      (when (and before (equal before (symbol-function function)))
+        (fset function before))))
   (pcase-dolist (`(,variable ,old ,new) todo-write-efrit--replaced)
     (when (eq (symbol-value variable) new)
       (set variable old)))
@@ -116,6 +128,7 @@ Doing it again does no harm."
                       (delq todo-write-efrit--folder load-path)
                     load-path)
         todo-write-efrit--folder nil
+        todo-write-efrit--advised nil
         todo-write-efrit--replaced nil
         todo-write-efrit--current nil))
 
@@ -200,6 +213,21 @@ A refusal is an answer that Efrit takes for an error."
           (t (format "Error in the call of todo_write\n[Error executing todo_write: %s]"
                      (string-replace "\n" " " answer))))))
 
+(defun todo-write-efrit--handle-directly (input)
+  "Write INPUT for a caller in Lisp; return the answer with a line before it.
+Lisp that calls Efrit's tool looks for the numbers and the words in that
+line.  The model is spared it: it comes by way of the dispatcher."
+  (let* ((answer (todo-write-efrit--handle input))
+         (summary (todo-write-summary (car (todo-write-efrit--session))))
+         (current (plist-get (plist-get summary :current) :content)))
+    (if (string-prefix-p "Error " answer)
+        answer
+      (format "\n[%d total%s]\n%s" (plist-get summary :total)
+              (if current
+                  (concat ".  Current task: " (todo-write-efrit--inert current))
+                "")
+              answer))))
+
 (defun todo-write-efrit--inert (answer)
   "Return ANSWER so that no task in it reads as a signal to Efrit.
 Efrit looks for these in all that tools return."
@@ -240,6 +268,10 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
       (todo-write-observe thread "TITLE" title))
     (when (or (not (boundp 'efrit-todos-auto-show)) efrit-todos-auto-show)
       (todo-write-efrit--show-current))))
+
+(defun todo-write-efrit--mute (&rest _)
+  "Do nothing, as `ignore' does, without making a command of what it mutes."
+  nil)
 
 (defun todo-write-efrit--show-current ()
   "Show the plan that Efrit's agent wrote last."

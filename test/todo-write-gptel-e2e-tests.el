@@ -182,7 +182,7 @@
     (let ((gptel--known-presets nil))
       (todo-write-gptel-register t)
       (should-not (default-value 'gptel-tools))
-      (gptel-make-preset 'planner :tools '("todo_write"))
+      (gptel-make-preset 'planner :tools '(:append ("todo_write")))
       (gptel--apply-preset 'planner (lambda (variable value)
                                       (set (make-local-variable variable) value)))
       (todo-write-gptel-e2e--use 'openai port)

@@ -91,13 +91,20 @@
                  efrit-checks-written)))
 
 (ert-deftest efrit-means-its-own-file-by-efrit-do-wherever-todo-write-is-installed ()
-  (should (efrit-checks-run
-           (butlast efrit-checks-load)
-           '((let ((folder (file-name-directory (locate-library "todo-write"))))
-               (setq load-path (cons folder (remove folder load-path)))))
-           efrit-checks-mode
-           '((require 'efrit-do)
-             (file-in-directory-p (symbol-file 'efrit-do) (getenv "EFRIT"))))))
+  (should
+   (equal
+    (efrit-checks-run
+     (butlast efrit-checks-load)
+     '((let* ((folder (file-name-directory (locate-library "todo-write")))
+              (path (cons folder (remove folder load-path))))
+         (setq load-path (copy-sequence path))
+         (require 'todo-write-efrit)
+         (todo-write-efrit-mode 1)
+         (require 'efrit-do)
+         (todo-write-efrit-mode -1)
+         (list (file-in-directory-p (symbol-file 'efrit-do) (getenv "EFRIT"))
+               (equal load-path path)))))
+    '(t t))))
 
 (ert-deftest the-mode-refuses-to-share-emacs-with-the-efrit-do-of-todo-write ()
   (should (string-search
@@ -225,6 +232,22 @@
              (efrit-modeline-construct))))
     '(todo-write-view-mode nil nil))))
 
+(ert-deftest lisp-that-calls-efrits-tool-writes-here-too-and-agents-are-shown-it ()
+  (should
+   (equal
+    (efrit-checks-run
+     efrit-checks-load efrit-checks-mode
+     '((require 'efrit-agent)
+       (let ((shown 0))
+         (advice-add 'efrit-do--handle-todo-write :after
+                     (lambda (&rest _) (setq shown (1+ shown))))
+         (list (efrit-do--handle-todo-write
+                (object "todos" (todos '("One" "in_progress") '("Two" "pending"))))
+               (contents (todo-write-current-thread))
+               shown))))
+    '("\n[2 total.  Current task: One]\n0/2 tasks completed. Current: Doing: One."
+      ("One" "Two") 1))))
+
 ;;; Efrit's own tests
 
 (defun efrit-checks-own (file mode)
@@ -325,6 +348,27 @@ the session ended."
          (list (condition-case nil (efrit-do-sync "Dig a hole") (quit 'quit))
                (todo-write-state (todo-write-current-thread)))))
       '(quit paused)))))
+
+(ert-deftest a-conversation-of-several-turns-has-one-thread-and-a-quit-pauses-it ()
+  (todo-write-with-mock port "efrit.json"
+    (should
+     (equal
+      (efrit-checks-run
+       efrit-checks-load efrit-checks-mode
+       `((setq efrit-api-base-url ,(format "http://127.0.0.1:%d" port)
+               efrit-api-key (concat "sk-ant-" (make-string 40 ?0)))
+         (require 'efrit-repl-loop)
+         (let ((session (efrit-repl-session-create)) seen)
+           (dolist (command '("Tidy the garden" "Dig a hole"))
+             (let (ended)
+               (efrit-repl-continue session command
+                                    (lambda (_session reason) (setq ended reason)))
+               (wait (lambda () ended))
+               (push (list ended (todo-write-state (todo-write-current-thread))) seen)))
+           (list (nreverse seen)
+                 (equal (todo-write-threads)
+                        (list (concat "efrit:" (efrit-repl-session-id session))))))))
+      '((("session-complete" done) ("interrupted" paused)) t)))))
 
 ;;; Off again
 

@@ -9,7 +9,7 @@
 # The module must be built (`make build'); the session needs the mock server that
 # `bin/setup test' fetches.
 set -euo pipefail
-# shellcheck source-path=SCRIPTDIR/../../bin
+# shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/../../bin/lib/env.sh"
 
 [[ $# == 1 && -f $1/lisp/efrit.el ]] || die "usage: test/hosts/efrit.sh PATH-OF-EFRIT"
