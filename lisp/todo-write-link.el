@@ -39,9 +39,9 @@
 
 (defun todo-write-link--split (path)
   "Return the thread and the item that PATH names, as (KEY . ID)."
-  (if (string-match "\\`\\(.*\\)::\\(t[0-9]+\\)\\'" path)
-      (cons (todo-write-link--decode (match-string 1 path)) (match-string 2 path))
-    (cons (todo-write-link--decode path) nil)))
+  (let* ((end (string-match "::t[0-9]+\\'" path))
+         (id (and end (substring path (+ 2 end)))))
+    (cons (todo-write-link--decode (substring path 0 end)) id)))
 
 (defun todo-write-link--decode (text)
   "Return the key that TEXT, as from `todo-write-link--path', stands for."

@@ -1,0 +1,283 @@
+;;; todo-write-around-tests.el --- Tests of what is around a plan  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Menus, bookmarks, desktops, imenu, header line, tab bar, spinner,
+;; notifications, and plans that show themselves.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'bookmark)
+(require 'desktop)
+(require 'imenu)
+(require 'tab-bar)
+(require 'todo-write-view-test-helper)
+(require 'todo-write-auto-show)
+(require 'todo-write-bookmark)
+(require 'todo-write-header-line)
+(require 'todo-write-menu)
+(require 'todo-write-notify)
+
+;;; Menus and keys
+
+(ert-deftest todo-write-menu-offers-what-the-keys-of-the-buffer-do ()
+  (todo-write-test-with-view
+    (should (eq (key-binding "?") 'todo-write-menu))
+    (dolist (key '("RET" "e" "+" "k" "SPC" "u" "." "d" "H" "T" "l" "s" "^" "L" "w" "x"))
+      (let ((suffix (transient-get-suffix 'todo-write-menu key)))
+        (should suffix)
+        (should (eq (plist-get (car (last suffix)) :command) (key-binding (kbd key))))))))
+
+(ert-deftest todo-write-view-describes-its-keys-and-has-a-menu-bar ()
+  (todo-write-test-with-view
+    (should (string-match-p "todo-write-view-toggle-detail"
+                            (substitute-command-keys
+                             "\\{todo-write-view-mode-map}")))
+    (should (lookup-key todo-write-view-mode-map [menu-bar Plan]))
+    (should (string-match-p "in progress" (documentation 'todo-write-view-mode)))))
+
+(ert-deftest todo-write-menu-context-is-about-the-task-clicked-on ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (should (memq #'todo-write-menu-context context-menu-functions))
+    (goto-char (point-min))
+    (search-forward "Two")
+    (let* ((click `(mouse-3 (,(selected-window) ,(point) (0 . 0) 0)))
+           (menu (todo-write-menu-context (make-sparse-keymap "Menu") click))
+           (command (lookup-key menu [todo-write-edit-cycle-status])))
+      (goto-char (point-min))
+      (call-interactively command)
+      (should (equal "in_progress"
+                     (plist-get (todo-write-item "a" (todo-write-test-id "a" "Two")) :status)))
+      (should-not (lookup-key (todo-write-menu-context
+                               (make-sparse-keymap) `(mouse-3 (,(selected-window) 1 (0 . 0) 0)))
+                              [todo-write-edit-delete])))))
+
+(ert-deftest todo-write-view-never-looks-modified ()
+  (todo-write-test-with-view
+    (dolist (step (list (lambda () (todo-write-test-write "a" "One" '("Two" "in_progress")))
+                        (lambda () (todo-write-test-write "a" "One"))
+                        (lambda () (todo-write-test-open "One"))
+                        (lambda () (todo-write-pause "a"))
+                        (lambda () (todo-write-observe "a" "TITLE" "T"))
+                        #'todo-write-view--tick
+                        #'todo-write-view-refresh))
+      (funcall step)
+      (should-not (buffer-modified-p)))))
+
+;;; Finding back
+
+(ert-deftest todo-write-view-has-an-index-of-its-tasks ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (let ((index (imenu--make-index-alist t)))
+      (goto-char (cdr (assoc "Two" index)))
+      (should (looking-at-p "   ○ Two")))))
+
+(ert-deftest todo-write-view-can-be-bookmarked-with-its-task ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-view-goto (todo-write-test-id "a" "Two"))
+    (let ((bookmark (bookmark-make-record)))
+      (kill-buffer)
+      (todo-write-bookmark-jump bookmark)
+      (should (equal todo-write-view-thread "a"))
+      (should (looking-at-p "   ○ Two")))
+    (todo-write-forget "a")
+    (should-error (todo-write-bookmark-jump '("x" (thread . "a"))) :type 'user-error)))
+
+(ert-deftest todo-write-view-comes-back-with-a-desktop ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One")
+    (let ((misc (funcall desktop-save-buffer "/tmp/")))
+      (should (desktop-save-buffer-p nil (buffer-name) 'todo-write-view-mode))
+      (kill-buffer)
+      (let ((buffer (todo-write-bookmark-restore nil "x" misc)))
+        (should (bufferp buffer))
+        (should (equal "a" (buffer-local-value 'todo-write-view-thread buffer)))))
+    (should-not (todo-write-bookmark-restore nil "x" nil))))
+
+;;; Spinner, header line, tab bar
+
+(ert-deftest todo-write-mode-line-turns-a-spinner-only-while-a-host-is-busy ()
+  (todo-write-test-with-shapes
+    (todo-write-test-write "a" '("One" "in_progress" "Going"))
+    (unwind-protect
+        (progn
+          (todo-write-mode-line-mode 1)
+          (should (string-prefix-p "[0/1 Going]" todo-write-mode-line-string))
+          (todo-write-set-busy "a" t)
+          (let ((first todo-write-mode-line-string))
+            (should (string-match-p "\\`\\[[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] 0/1 Going\\]" first))
+            (todo-write-test-wait
+             (lambda () (not (equal first todo-write-mode-line-string)))))
+          (todo-write-set-busy "a" nil)
+          (should-not todo-write-mode-line--timer)
+          (should (string-prefix-p "[0/1 Going]" todo-write-mode-line-string)))
+      (todo-write-set-busy "a" nil)
+      (todo-write-mode-line-mode -1))))
+
+(ert-deftest todo-write-mode-line-forgets-a-thread ()
+  (todo-write-test-with-shapes
+    (unwind-protect
+        (progn (todo-write-mode-line-mode 1)
+               (todo-write-test-write "a" "One")
+               (should todo-write-mode-line-string)
+               (todo-write-forget "a")
+               (should-not todo-write-mode-line-string))
+      (todo-write-mode-line-mode -1))))
+
+(ert-deftest todo-write-header-line-shows-the-plan-of-its-buffer ()
+  (todo-write-test-with-shapes
+    (with-temp-buffer
+      (rename-buffer "chat")
+      (todo-write-header-line-mode 1)
+      (todo-write-test-write "chat" '("One" "in_progress" "100 % of it"))
+      (todo-write-test-write "other" "x" "y")
+      (should (equal " 0/1 100 % of it"
+                     (substring-no-properties todo-write-header-line--string)))
+      (should (equal header-line-format '("" todo-write-header-line--string)))
+      (todo-write-header-line-mode -1)
+      (should-not header-line-format)
+      (should-not (memq #'todo-write-header-line--update todo-write-change-functions)))))
+
+(ert-deftest todo-write-header-line-leaves-another-header-line-alone ()
+  (with-temp-buffer
+    (setq header-line-format "mine")
+    (should-error (todo-write-header-line-mode 1) :type 'user-error)
+    (should (equal header-line-format "mine"))
+    (should-not todo-write-header-line-mode)))
+
+(ert-deftest todo-write-tab-bar-shows-the-plan-and-takes-it-away ()
+  (todo-write-test-with-shapes
+    (let ((before tab-bar-format))
+      (unwind-protect
+          (progn (todo-write-tab-bar-mode 1)
+                 (todo-write-test-write "a" '("One" "in_progress" "Going"))
+                 (should (memq 'todo-write-tab-bar tab-bar-format))
+                 (should (equal " [0/1 Going] " (nth 2 (car (todo-write-tab-bar))))))
+        (todo-write-tab-bar-mode -1))
+      (should (equal tab-bar-format before))
+      (should-not (todo-write-tab-bar)))))
+
+;;; Notifications
+
+(defmacro todo-write-around-tests--with-notes (&rest body)
+  "Run BODY with `notes' bound to the notifications made so far, newest first."
+  (declare (indent 0) (debug t))
+  `(todo-write-test-with-shapes
+     (let* (notes
+            (todo-write-notify-function (lambda (&rest note) (push note notes))))
+       (unwind-protect (progn (todo-write-notify-mode 1) ,@body)
+         (todo-write-notify-mode -1)))))
+
+(ert-deftest todo-write-notify-says-once-that-a-plan-is-done-or-paused-unseen ()
+  (todo-write-around-tests--with-notes
+    (todo-write-observe "a" "TITLE" "Login")
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (should-not notes)
+    (todo-write-pause "a" "interrupted")
+    (should (equal notes '(("a" "Login" "Paused at 0/1: interrupted"))))
+    (todo-write-test-write "a" '("One" "completed"))
+    (should (equal (car notes) '("a" "Login" "Done, 1/1")))
+    (todo-write-test-write "a" '("One more" "completed"))
+    (should (= 2 (length notes)))))
+
+(ert-deftest todo-write-notify-says-nothing-of-what-is-seen ()
+  (todo-write-around-tests--with-notes
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-show "a")
+    (todo-write-test-write "a" '("One" "completed"))
+    (should-not notes)))
+
+(ert-deftest todo-write-notify-is-off-by-default ()
+  (should-not (default-value 'todo-write-notify-mode))
+  (should-not (default-value 'todo-write-auto-show-mode)))
+
+(ert-deftest todo-write-notify-without-a-desktop-uses-the-echo-area ()
+  (require 'notifications nil t)
+  (cl-letf (((symbol-function 'notifications-notify) #'ignore)
+            (inhibit-message t))
+    (should (equal "T: x <b>" (todo-write-notify-default "a" "T" "x <b>"))))
+  (should (equal (todo-write-notify--escape "<b> & c") "&lt;b&gt; &amp; c")))
+
+;;; Plans that show themselves
+
+(defmacro todo-write-around-tests--with-auto-show (&rest body)
+  "Run BODY with plans that show themselves, in a frame with one window."
+  (declare (indent 0) (debug t))
+  `(todo-write-test-with-shapes
+     (switch-to-buffer "*scratch*")
+     (delete-other-windows)
+     (unwind-protect (progn (todo-write-auto-show-mode 1) ,@body)
+       (todo-write-auto-show-mode -1)
+       (mapc (lambda (window)
+               (unless (eq window (selected-window)) (delete-window window)))
+             (window-list)))))
+
+(defun todo-write-around-tests--window ()
+  "Return the window of the plan, or nil."
+  (get-buffer-window todo-write-view-buffer-name))
+
+(ert-deftest todo-write-auto-show-shows-a-plan-without-selecting-it ()
+  (todo-write-around-tests--with-auto-show
+    (let ((selected (selected-window)))
+      (todo-write-test-write "a" "One")
+      (should (todo-write-around-tests--window))
+      (should (eq selected (selected-window))))))
+
+(ert-deftest todo-write-auto-show-stays-away-once-the-user-closed-it ()
+  (todo-write-around-tests--with-auto-show
+    (todo-write-test-write "a" "One")
+    (quit-window nil (todo-write-around-tests--window))
+    (should-not (todo-write-around-tests--window))
+    (todo-write-test-write "a" "One" "Two")
+    (should-not (todo-write-around-tests--window))
+    (todo-write-test-write "b" "Other")
+    (should (todo-write-around-tests--window))))
+
+(ert-deftest todo-write-auto-show-does-not-take-a-plan-at-work-away ()
+  (todo-write-around-tests--with-auto-show
+    (todo-write-test-write "a" "One")
+    (todo-write-test-write "b" "Other")
+    (let ((shown (lambda () (buffer-local-value
+                             'todo-write-view-thread
+                             (window-buffer (todo-write-around-tests--window))))))
+      (should (equal "a" (funcall shown)))
+      (todo-write-test-write "a" '("One" "completed"))
+      (should (equal "a" (funcall shown)))
+      (todo-write-test-write "b" "Other" "More")
+      (should (equal "b" (funcall shown))))))
+
+(ert-deftest todo-write-auto-show-obeys-the-rules-of-display-buffer ()
+  (todo-write-around-tests--with-auto-show
+    (let ((display-buffer-alist '(("\\*efrit-todos\\*" (display-buffer-no-window)
+                                   (allow-no-window . t)))))
+      (todo-write-test-write "a" "One")
+      (should-not (todo-write-around-tests--window)))))
+
+(ert-deftest todo-write-auto-show-lets-a-done-plan-leave-after-a-time ()
+  (todo-write-around-tests--with-auto-show
+    (let ((todo-write-auto-show-seconds 0.05))
+      (todo-write-test-write "a" "One")
+      (todo-write-test-write "a" '("One" "completed"))
+      (should (todo-write-around-tests--window))
+      (todo-write-test-wait (lambda () (not (todo-write-around-tests--window)))))))
+
+(ert-deftest todo-write-auto-show-shows-no-subagents-and-only-what-is-wanted ()
+  (todo-write-around-tests--with-auto-show
+    (let ((todo-write-auto-show (lambda (key) (equal key "b"))))
+      (todo-write-test-write "a" "One")
+      (should-not (todo-write-around-tests--window))
+      (todo-write-begin "b" :parent "a")
+      (todo-write-test-write "b" "Two")
+      (should-not (todo-write-around-tests--window)))))
+
+(provide 'todo-write-around-tests)
+;;; todo-write-around-tests.el ends here
