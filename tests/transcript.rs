@@ -1,4 +1,6 @@
 //! Transcripts of Claude Code: what a session wrote is what its threads show.
+// A test that fails says why by panicking.
+#![allow(clippy::unwrap_used)]
 
 #[path = "transcript/bench.rs"]
 mod bench;

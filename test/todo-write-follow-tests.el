@@ -1,0 +1,396 @@
+;;; todo-write-follow-tests.el --- Following sessions of Claude Code  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What a session wrote into its transcript is what its thread shows, whenever
+;; one begins to look.  The sessions are ours, in the format of the real ones;
+;; todo-write-follow-e2e-tests.el has those.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'todo-write-test-helper)
+(require 'todo-write-follow)
+
+(defconst todo-write-follow-tests--fixtures
+  (expand-file-name "test/fixtures/transcripts/"
+                    (or (getenv "TODO_WRITE_ROOT")
+                        (expand-file-name
+                         ".." (file-name-directory (or load-file-name buffer-file-name)))))
+  "Folder of the sessions.")
+
+(defconst todo-write-follow-tests--bakery "claude:5e55a000-0000-4000-8000-000000000001"
+  "Key of the session in todo-write.jsonl.")
+
+(defmacro todo-write-follow-tests--with (&rest body)
+  "Evaluate BODY with a store and a folder of transcripts of its own.
+`project' is the root of a project whose folder of transcripts, `folder',
+is there and empty."
+  (declare (indent 0) (debug t))
+  `(todo-write-with-store
+     (let* ((project (file-name-as-directory (make-temp-file "bakery" t)))
+            (todo-write-follow-directory (file-name-as-directory (make-temp-file "projects" t)))
+            (folder (expand-file-name (todo-write-follow-sessions--escape project)
+                                      todo-write-follow-directory))
+            (default-directory project)
+            (todo-write-follow-interval 0.05)
+            (todo-write-follow-quiet nil)
+            (todo-write-follow--sessions nil))
+       (make-directory folder)
+       (unwind-protect (progn ,@body)
+         (todo-write-follow-stop)
+         (delete-directory project t)
+         (delete-directory todo-write-follow-directory t)))))
+
+(defun todo-write-follow-tests--append (file &rest lines)
+  "Append LINES to FILE: strings as they are, other objects as lines of JSON."
+  (let ((coding-system-for-write 'utf-8-unix))
+    (write-region (mapconcat (lambda (line)
+                               (if (stringp line) line
+                                 (concat (json-serialize line) "\n")))
+                             lines "")
+                  nil file t 'silent)))
+
+(defun todo-write-follow-tests--session (file session prompt &rest contents)
+  "Write a session to FILE, whose id is SESSION, that begins with PROMPT.
+Its agent has a list of CONTENTS.  Return FILE."
+  (todo-write-follow-tests--append
+   file
+   `(:type "user" :uuid ,(concat session "-1") :sessionId ,session :cwd ,default-directory
+           :isSidechain :false :message (:role "user" :content ,prompt)))
+  (when contents
+    (apply #'todo-write-follow-tests--write file session "w1" contents))
+  file)
+
+(defun todo-write-follow-tests--write (file session id &rest contents)
+  "Let the agent of SESSION in FILE write a list of CONTENTS by the call ID."
+  (todo-write-follow-tests--append
+   file
+   `(:type "assistant" :uuid ,(concat session id) :sessionId ,session :isSidechain :false
+           :message (:id ,id :content
+                     [(:type "tool_use" :id ,id :name "TodoWrite"
+                       :input ,(apply #'todo-write-test-todos contents))]))
+   `(:type "user" :uuid ,(concat session id "r") :sessionId ,session :isSidechain :false
+           :message (:content [(:type "tool_result" :tool_use_id ,id :content "ok")]))))
+
+(defun todo-write-follow-tests--fixture (name)
+  "Return the file NAME among the fixtures."
+  (expand-file-name name todo-write-follow-tests--fixtures))
+
+;;; A session
+
+(ert-deftest todo-write-follow-tests-a-session-becomes-a-thread ()
+  (todo-write-follow-tests--with
+    (should (equal (todo-write-follow (todo-write-follow-tests--fixture "todo-write.jsonl"))
+                   todo-write-follow-tests--bakery))
+    (let ((rows (todo-write-test-rows todo-write-follow-tests--bakery)))
+      (should (equal (mapcar #'cadr rows) '("completed" "completed" "in_progress")))
+      (should (equal (nth 1 rows)
+                     '("Mix the dough “à la maison” 🍞" "completed"
+                       "Mixing the dough “à la maison” 🍞"))))
+    (let ((summary (todo-write-summary todo-write-follow-tests--bakery)))
+      (should (equal (plist-get summary :title) "/bake rye bread, two loaves"))
+      (should (eq (plist-get summary :state) 'paused))
+      (should (equal (plist-get summary :reason) "interrupted by the user")))
+    (should (equal (plist-get (todo-write-about todo-write-follow-tests--bakery) :project)
+                   "/home/user/bakery/"))
+    (should (equal (todo-write-current-thread) todo-write-follow-tests--bakery))))
+
+(ert-deftest todo-write-follow-tests-a-subagent-has-its-list-under-the-task ()
+  (todo-write-follow-tests--with
+    (dolist (case '(("todo-write.jsonl" . "Mix the dough “à la maison” 🍞")
+                    ("5e55a000-0000-4000-8000-000000000003.jsonl" . "Arrange the window")))
+      (let* ((thread (todo-write-follow (todo-write-follow-tests--fixture (car case))))
+             (children (todo-write-children thread)))
+        (should (= (length children) 1))
+        (should (equal (cdar children) (todo-write-test-id thread (cdr case))))
+        (should (todo-write-test-rows (caar children)))))))
+
+(ert-deftest todo-write-follow-tests-task-calls-build-a-list ()
+  (todo-write-follow-tests--with
+    (should (equal (todo-write-test-rows
+                    (todo-write-follow (todo-write-follow-tests--fixture "tasks.jsonl")))
+                   '(("Sweep the floor" "completed" "Sweeping the floor")
+                     ("Count the till twice" "in_progress" "Counting the till")
+                     ("Lock up" "pending" "Locking up"))))))
+
+(ert-deftest todo-write-follow-tests-thoughts-and-calls-are-observed-with-their-times ()
+  (todo-write-follow-tests--with
+    (let* ((thread (todo-write-follow (todo-write-follow-tests--fixture "todo-write.jsonl")))
+           (find (lambda (type) (append (todo-write-observations thread :type type) nil)))
+           (thought (car (funcall find "THOUGHTS")))
+           (refused (nth 2 (funcall find "TOOL_EXECUTION"))))
+      (should (equal (plist-get (plist-get thought :content) :text)
+                     "Rye needs a sourdough.\nSo the first step is to feed it."))
+      (should (= (plist-get thought :timestamp)
+                 (plist-get (plist-get thought :metadata) :timestamp)
+                 1770714001111))
+      (should (eq (plist-get (plist-get refused :content) :isError) t))
+      (should (equal (plist-get refused :title) "TodoWrite failed"))
+      (should (equal (mapcar (lambda (call) (plist-get (plist-get call :content) :name))
+                             (funcall find "TOOL_CALL"))
+                     '("TodoWrite" "Bash" "TodoWrite" "TodoWrite" "Task" "Task"
+                       "TodoWrite"))))))
+
+(ert-deftest todo-write-follow-tests-following-twice-repeats-nothing ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--fixture "todo-write.jsonl"))
+           (thread (todo-write-follow file))
+           (state (lambda () (list (length (todo-write-revisions thread))
+                                   (length (todo-write-observations thread))))))
+      (todo-write-edit thread 'add "Eat")
+      (let ((before (funcall state)))
+        (todo-write-follow file)
+        (todo-write-follow-stop file)
+        (todo-write-follow file)
+        (should (equal (funcall state) before))
+        (should (member "Eat" (todo-write-test-contents thread)))
+        ;; Another Emacs, on the same journals.
+        (todo-write-follow-stop)
+        (let ((todo-write-directory (concat todo-write-directory "-copy")))
+          (copy-directory (string-remove-suffix "-copy" todo-write-directory)
+                          todo-write-directory)
+          (unwind-protect
+              (progn (todo-write-follow file)
+                     (should (equal (funcall state) before)))
+            (todo-write-follow-stop)
+            (delete-directory todo-write-directory t)))))))
+
+;;; Growing
+
+(ert-deftest todo-write-follow-tests-what-is-appended-shows-by-itself ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (thread (todo-write-follow file))
+           told)
+      (let ((todo-write-change-functions
+             (list (lambda (&rest args) (push args told)))))
+        (todo-write-follow-tests--write file "a" "w2" "Mix" "Rest")
+        (todo-write-test-wait (lambda () told))
+        (should (equal (todo-write-test-contents thread) '("Mix" "Rest")))
+        (should (equal (caar told) thread))
+        (should (equal (todo-write-test-types (plist-get (cadar told) :changes))
+                       '("added")))))))
+
+(ert-deftest todo-write-follow-tests-looking-works-where-nothing-is-told ()
+  (todo-write-follow-tests--with
+    (cl-letf (((symbol-function 'file-notify-add-watch)
+               (lambda (&rest _) (signal 'file-notify-error '("No such thing")))))
+      (let* ((file (todo-write-follow-tests--session
+                    (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+             (thread (todo-write-follow file)))
+        (todo-write-follow-tests--write file "a" "w2" "Rest")
+        (todo-write-test-wait
+         (lambda () (equal (todo-write-test-contents thread) '("Rest"))))))))
+
+(ert-deftest todo-write-follow-tests-half-a-line-waits-for-its-rest ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (other (expand-file-name "other" folder))
+           (thread (todo-write-follow file))
+           (session (todo-write-follow--find file)))
+      (todo-write-follow-tests--write other "a" "w2" "Rest — für später")
+      (let ((text (with-temp-buffer
+                    (insert-file-contents other)
+                    (buffer-string))))
+        (dolist (char (append text nil))
+          (todo-write-follow-tests--append file (string char))
+          (todo-write-follow--look session))
+        (should (equal (todo-write-test-contents thread) '("Rest — für später")))
+        (should (= 2 (length (todo-write-revisions thread))))))))
+
+(ert-deftest todo-write-follow-tests-a-file-replaced-or-cut-is-read-anew ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix" "Rest" "Bake"))
+           (thread (todo-write-follow file))
+           (shows (lambda (&rest contents)
+                    (todo-write-test-wait
+                     (lambda () (equal (todo-write-test-contents thread) contents))))))
+      (write-region "" nil file nil 'silent)
+      (todo-write-follow-tests--write file "a" "w2" "Cut")
+      (funcall shows "Cut")
+      (rename-file file (concat file ".1"))
+      (todo-write-follow-tests--session file "a" "Bake" "Rotated" "twice as long" "as before")
+      (funcall shows "Rotated" "twice as long" "as before")
+      (todo-write-follow-tests--write file "a" "w3" "Goes on")
+      (funcall shows "Goes on"))))
+
+(ert-deftest todo-write-follow-tests-a-refused-call-changes-nothing ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (thread (todo-write-follow file)))
+      (todo-write-follow-tests--write file "a" "w2" "Refused")
+      ;; The same file but for the answer.
+      (with-temp-buffer
+        (insert-file-contents file)
+        (goto-char (point-max))
+        (search-backward "\"tool_result\",")
+        (insert "\"tool_result\",\"is_error\":true,")
+        (delete-char (length "\"tool_result\","))
+        (write-region nil nil file nil 'silent))
+      (todo-write-follow--look (todo-write-follow--find file))
+      (should (equal (todo-write-test-contents thread) '("Mix")))
+      (should (= 1 (length (todo-write-revisions thread)))))))
+
+(ert-deftest todo-write-follow-tests-a-quiet-session-is-paused-until-it-speaks ()
+  (todo-write-follow-tests--with
+    (let* ((todo-write-follow-quiet 600)
+           (file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake"
+                  '("Mix" "in_progress")))
+           thread states)
+      (set-file-times file (time-subtract nil 3600))
+      (setq thread (todo-write-follow file))
+      (should (eq (todo-write-state thread) 'paused))
+      (should (string-prefix-p "quiet since" (plist-get (todo-write-summary thread) :reason)))
+      (let ((todo-write-state-functions
+             (list (lambda (_thread state) (push state states)))))
+        (todo-write-follow-tests--write file "a" "w2" '("Mix" "in_progress") "Rest")
+        (todo-write-test-wait (lambda () (eq (todo-write-state thread) 'active)))
+        (should (equal states '(active)))
+        (todo-write-follow-stop file)
+        (should (equal states '(paused active)))
+        (should (equal (plist-get (todo-write-summary thread) :reason)
+                       "no longer followed"))))))
+
+(ert-deftest todo-write-follow-tests-a-subscriber-may-wait-for-input ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (thread (todo-write-follow file))
+           (depth 0) (deepest 0)
+           (todo-write-change-functions
+            (list (lambda (&rest _)
+                    (setq depth (1+ depth) deepest (max depth deepest))
+                    (todo-write-follow-tests--write file "a" "w3" "Third")
+                    (sleep-for 0.2)
+                    (setq depth (1- depth))))))
+      (todo-write-follow-tests--write file "a" "w2" "Second")
+      (todo-write-test-wait (lambda () (equal (todo-write-test-contents thread) '("Third"))))
+      (should (= deepest 1)))))
+
+;;; Remote files
+
+(ert-deftest todo-write-follow-tests-a-remote-session-is-copied-as-it-grows ()
+  (todo-write-follow-tests--with
+    (require 'tramp)
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix — für später"))
+           (tramp-methods
+            (cons '("mock" (tramp-login-program "sh") (tramp-login-args (("-i")))
+                    (tramp-remote-shell "/bin/sh") (tramp-remote-shell-args ("-c"))
+                    (tramp-connection-timeout 10))
+                  tramp-methods))
+           (tramp-verbose 0)
+           (remote (concat "/mock:" (system-name) ":" file)))
+      (skip-unless (ignore-errors (file-exists-p remote)))
+      (let ((thread (todo-write-follow remote)))
+        (should (equal (todo-write-test-contents thread) '("Mix — für später")))
+        (todo-write-follow-tests--write file "a" "w2" "Rest")
+        (todo-write-test-wait
+         (lambda () (equal (todo-write-test-contents thread) '("Rest"))))
+        (write-region "" nil file nil 'silent)
+        (todo-write-follow-tests--write file "a" "w3" "Cut")
+        (todo-write-test-wait
+         (lambda () (equal (todo-write-test-contents thread) '("Cut"))))))))
+
+;;; The newest one
+
+(ert-deftest todo-write-follow-tests-the-mode-picks-a-new-session-up ()
+  (todo-write-follow-tests--with
+    (let ((contents (lambda (session)
+                      (todo-write-test-contents (concat "claude:" session))))
+          (file (lambda (name) (expand-file-name (concat name ".jsonl") folder))))
+      (set-file-times (todo-write-follow-tests--session (funcall file "a") "a" "Old" "A")
+                      (time-subtract nil 100))
+      (todo-write-follow-tests--session (funcall file "b") "b" "New" "B")
+      (todo-write-follow-mode)
+      (should (equal (funcall contents "b") '("B")))
+      (should-not (funcall contents "a"))
+      ;; A subagent's file is no session; one of another project neither.
+      (todo-write-follow-tests--session (funcall file "agent-1") "x" "Agent" "X")
+      (todo-write-follow-tests--session (funcall file "c") "c" "Newer" "C")
+      (todo-write-test-wait (lambda () (equal (funcall contents "c") '("C"))))
+      (should-not (funcall contents "x"))
+      (should (equal (mapcar #'todo-write-follow--session-file todo-write-follow--sessions)
+                     (list (funcall file "c"))))
+      (todo-write-follow-stop (funcall file "c"))
+      (should-not todo-write-follow-mode)
+      (should-not todo-write-follow--timer))))
+
+(ert-deftest todo-write-follow-tests-the-mode-waits-for-a-first-session ()
+  (todo-write-follow-tests--with
+    (delete-directory folder)
+    (todo-write-follow-mode)
+    (make-directory folder)
+    (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
+    (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:a") '("A"))))))
+
+(ert-deftest todo-write-follow-tests-a-session-below-the-root-is-of-the-project ()
+  (todo-write-follow-tests--with
+    (let ((below (concat folder "-shop")) (beside (concat folder "2")))
+      (mapc #'make-directory (list below beside))
+      (make-directory (expand-file-name "shop" project))
+      (let ((default-directory (expand-file-name "shop" project)))
+        (todo-write-follow-tests--session (expand-file-name "a.jsonl" below) "a" "Below" "A"))
+      (let ((default-directory (concat (directory-file-name project) "-shop/")))
+        (todo-write-follow-tests--session (expand-file-name "b.jsonl" below) "b" "Beside" "B"))
+      (todo-write-follow-mode)
+      (should (equal (todo-write-test-contents "claude:a") '("A")))
+      (should-not (todo-write-test-contents "claude:b")))))
+
+;;; Picking
+
+(ert-deftest todo-write-follow-tests-sessions-of-the-project-come-first ()
+  (todo-write-follow-tests--with
+    (let ((other (expand-file-name "-elsewhere" todo-write-follow-directory)) shown)
+      (make-directory other)
+      (let ((default-directory "/elsewhere/"))
+        (todo-write-follow-tests--session (expand-file-name "o.jsonl" other) "o" "Elsewhere"))
+      (set-file-times (todo-write-follow-tests--session
+                       (expand-file-name "a.jsonl" folder) "a" "Older, here")
+                      (time-subtract nil 7200))
+      (dolist (name '("b" "c"))
+        (set-file-times (todo-write-follow-tests--session
+                         (expand-file-name (concat name ".jsonl") folder) name "Twice")
+                        (time-subtract nil (if (equal name "b") 60 3600))))
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (_prompt table &rest arguments)
+                   (setq shown (cons (all-completions "" table)
+                                     (completion-metadata "" table nil)))
+                   (nth 4 arguments))))
+        (should (equal (todo-write-follow-sessions-read)
+                       (expand-file-name "b.jsonl" folder))))
+      (should (equal (car shown) '("Twice" "Twice <c>" "Older, here" "Elsewhere")))
+      (let ((affixed (funcall (alist-get 'affixation-function (cdr shown))
+                              '("Older, here" "Elsewhere"))))
+        (should (equal (mapcar #'substring-no-properties (car affixed))
+                       (list "Older, here" "     2 h  "
+                             (concat "  " (abbreviate-file-name project)))))
+        (should (equal (substring-no-properties (nth 2 (cadr affixed)))
+                       "  /elsewhere/"))))))
+
+(ert-deftest todo-write-follow-tests-wrong-arguments-are-input-errors ()
+  (todo-write-follow-tests--with
+    (dolist (form '((todo-write-dyn--transcript-open 5)
+                    (todo-write-dyn--transcript-read nil)
+                    (todo-write-dyn--transcript-read "file")
+                    (todo-write-dyn--transcript-pause (make-hash-table) "why")
+                    (todo-write-dyn--transcript-describe [])))
+      (should-error (eval form t) :type 'todo-write-input-error))
+    (should-error (todo-write-follow folder) :type 'todo-write-input-error)
+    (should-not (todo-write-follow (expand-file-name "later.jsonl" folder)))
+    (todo-write-follow-tests--session (expand-file-name "later.jsonl" folder)
+                                      "l" "Late" "L")
+    (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:l") '("L"))))))
+
+(provide 'todo-write-follow-tests)
+;;; todo-write-follow-tests.el ends here
