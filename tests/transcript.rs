@@ -274,6 +274,29 @@ fn of_a_long_history_the_state_and_the_newest_events_are_kept() {
 }
 
 #[test]
+fn lines_that_are_not_what_we_know_are_skipped() {
+    let mut bench = Bench::new();
+    bench.line(&todo("1", "Known"));
+    bench.line(&answer("1", false));
+    let nested = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
+    let named = todo("2", "Unknown").to_string().replace("\"s\"", &format!("\"{}\"", "s".repeat(1_000)));
+    let garbage =
+        ["", "null", "{}", "not JSON", "[[]]", "{\"type\":5}", "{\"type\":\"user\"}", &nested, &named];
+    for line in garbage {
+        bench.append(format!("{line}\n").as_bytes());
+    }
+    bench.append(b"\xff\xfe\0\n");
+    bench.line(&json!({"type": "assistant", "sessionId": "s", "message": {"content": [5, null, "text"]}}));
+    bench.line(&json!({"type": "system", "sessionId": "s", "message": todo("3", "A quotation")["message"]}));
+    bench.line(&call("4", "TodoWrite", json!({"todos": "nothing"})));
+    bench.line(&answer("4", false));
+    bench.read();
+    assert_eq!(bench.rows("claude:s"), owned(&[("Known", Pending)]));
+    assert_eq!(bench.store.loaded().count(), 1);
+    assert_eq!(bench.observed("claude:s", Type::Error).len(), 1, "a list that we cannot take is said");
+}
+
+#[test]
 fn numbers_that_begin_again_begin_a_new_list_once_the_old_one_is_done() {
     let mut bench = Bench::of("tasks.jsonl");
     bench.read();

@@ -104,10 +104,18 @@ impl<const BYTES: usize> Excerpt<BYTES> {
     }
 }
 
+/// Names are kept, and become names of files: a line with a longer one was not written by
+/// Claude Code.
+const LONGEST_NAME: usize = 200;
+
 impl<'a> Line<'a> {
     /// Reads a line; none where it is not what we know.
     pub fn parse(bytes: &'a [u8]) -> Option<Line<'a>> {
-        serde_json::from_slice(bytes).ok()
+        let line: Line<'_> = serde_json::from_slice(bytes).ok()?;
+        let names = [line.uuid, line.parent_uuid, line.session_id, line.agent_id];
+        let message = line.message.as_ref().and_then(|message| message.id);
+        let are_short = names.into_iter().chain([message]).flatten().all(|name| name.len() <= LONGEST_NAME);
+        are_short.then_some(line)
     }
 }
 
