@@ -7,6 +7,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -75,10 +76,38 @@ pub enum Record {
 /// The version of the file format.
 pub const FORMAT: u32 = 1;
 
-/// A journal that is open, and locked against other processes.
+/// A file that is open and locked. Their number is counted: a process may have only so many.
+#[derive(Debug)]
+struct Handle(File);
+
+static OPEN: AtomicUsize = AtomicUsize::new(0);
+
+/// More journals than this need not be open at the same time.
+const MANY: usize = 64;
+
+/// Whether so many journals are open that some should [`Journal::rest`].
+pub fn too_many_open() -> bool {
+    OPEN.load(Ordering::Relaxed) > MANY
+}
+
+impl Handle {
+    fn new(file: File) -> Handle {
+        OPEN.fetch_add(1, Ordering::Relaxed);
+        Handle(file)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        OPEN.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A journal, locked against other processes while it is open.
 #[derive(Debug)]
 pub struct Journal {
-    file: File,
+    /// None while the journal rests.
+    file: Option<Handle>,
     path: PathBuf,
     durability: Durability,
     /// Bytes of whole records; what lies behind is the rest of a failed write.
@@ -128,6 +157,9 @@ fn file_stem(thread: &str) -> String {
 ///
 /// Of several files (another Emacs had the thread open at the same time once) the newest that no
 /// process holds is taken; where all are held, this process gets one of its own.
+///
+/// # Errors
+/// What the system said.
 pub fn open(
     folder: &Path,
     thread: &str,
@@ -182,8 +214,8 @@ impl Opened {
     }
 }
 
-/// The records of a thread whose journal can be read and not written, as in a folder of somebody
-/// else; nothing is mended there.
+/// The records of a thread whose journal can only be read: it is in a folder of somebody else, or
+/// another process writes it. Nothing is mended there.
 pub fn peek(folder: &Path, thread: &str) -> Vec<Record> {
     let newest = files_of(folder, thread).filter_map(|path| {
         let modified = fs::metadata(&path).and_then(|data| data.modified()).ok()?;
@@ -203,9 +235,30 @@ pub fn bad_file(journal: &Path) -> PathBuf {
     journal.with_extension("bad")
 }
 
-/// Whether a thread has a journal in this folder.
-pub fn exists(folder: &Path, thread: &str) -> bool {
-    files_of(folder, thread).any(|path| path.exists())
+/// How a thread's journals are to be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// There is none.
+    Missing,
+    /// Other processes hold all there are.
+    Held,
+    /// One can be opened.
+    Free,
+}
+
+/// Whether a thread has a journal in this folder that can be opened.
+pub fn presence(folder: &Path, thread: &str) -> Presence {
+    let files: Vec<PathBuf> = files_of(folder, thread).filter(|path| path.exists()).collect();
+    match files.as_slice() {
+        [] => Presence::Missing,
+        files if files.iter().all(|path| is_held(path)) => Presence::Held,
+        _ => Presence::Free,
+    }
+}
+
+/// Whether a process has this journal open.
+pub fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 fn create_folder(folder: &Path) -> io::Result<()> {
@@ -237,7 +290,7 @@ fn lock(path: &Path, durability: Durability) -> io::Result<Journal> {
         }
     };
     Ok(Journal {
-        file,
+        file: Some(Handle::new(file)),
         path: path.to_owned(),
         durability,
         good: 0,
@@ -293,34 +346,62 @@ impl Journal {
         self.flush()
     }
 
+    /// Closes the file until it is written again. Another process may take it over meanwhile,
+    /// which the next write will notice.
+    pub fn rest(&mut self) {
+        if !self.torn {
+            self.file = None;
+        }
+    }
+
+    /// The file, opened again if it rests.
+    fn file(&mut self) -> io::Result<&mut File> {
+        let handle = match self.file.take() {
+            Some(handle) => handle,
+            None => {
+                let handle = lock(&self.path, self.durability)?.file.ok_or(io::ErrorKind::NotFound)?;
+                if handle.0.metadata()?.len() != self.good {
+                    return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs went on with it"));
+                }
+                handle
+            }
+        };
+        Ok(&mut self.file.insert(handle).0)
+    }
+
     /// Tries again to write what waits.
     ///
     /// # Errors
     /// What the system said.
     pub fn flush(&mut self) -> io::Result<()> {
         // Half a record must not stay: the next one would be lost with it.
-        if self.torn {
-            self.file.set_len(self.good)?;
-            self.torn = false;
-        }
-        let result = self.file.write_all(&self.pending).and_then(|()| match self.durability {
-            Durability::Process => Ok(()),
-            Durability::Disk => self.file.sync_data(),
-        });
-        match result {
-            Ok(()) => {
-                self.good += self.pending.len() as u64;
-                self.pending.clear();
+        let (good, torn, durability) = (self.good, self.torn, self.durability);
+        let pending = std::mem::take(&mut self.pending);
+        let file = match self.file() {
+            Ok(file) => file,
+            Err(error) => {
+                self.pending = pending;
+                return Err(error);
             }
-            Err(_) => self.torn = self.file.set_len(self.good).is_err(),
+        };
+        let result = if torn { file.set_len(good) } else { Ok(()) }
+            .and_then(|()| file.write_all(&pending))
+            .and_then(|()| match durability {
+                Durability::Process => Ok(()),
+                Durability::Disk => file.sync_data(),
+            });
+        match result {
+            Ok(()) => (self.good, self.torn) = (good + pending.len() as u64, false),
+            Err(_) => (self.torn, self.pending) = (file.set_len(good).is_err(), pending),
         }
         result
     }
 
     fn read(mut self, mut warnings: Vec<String>) -> io::Result<Opened> {
         let mut bytes = Vec::new();
-        self.file.seek(SeekFrom::Start(0))?;
-        self.file.read_to_end(&mut bytes)?;
+        let file = self.file()?;
+        file.seek(SeekFrom::Start(0))?;
+        file.read_to_end(&mut bytes)?;
         let end = whole_lines(&bytes);
         if end < bytes.len() {
             warnings.push(format!(
@@ -328,7 +409,7 @@ impl Journal {
                 self.path.display(),
                 bytes.len() - end
             ));
-            self.file.set_len(end as u64)?;
+            self.file()?.set_len(end as u64)?;
         }
         let mut records = Vec::new();
         let mut bad: Vec<&[u8]> = Vec::new();

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::error::Error;
-use crate::journal::{self, Durability, Record};
+use crate::journal::{self, Durability, Presence, Record};
 use crate::thread::Thread;
 
 /// How threads are kept.
@@ -31,6 +31,8 @@ pub struct Store {
     threads: HashMap<String, Thread>,
     current: Option<String>,
     warnings: Vec<String>,
+    /// A thread that another process writes, as it was when it was last looked at.
+    glimpse: Option<Thread>,
     /// Set once the user was told that the folder cannot be used.
     warned: bool,
 }
@@ -76,6 +78,7 @@ impl Store {
 
     /// A thread to write to: loaded, restored from its journal, or new, about what the host says.
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
+        self.rest_if_many();
         if self.threads.get(key).is_none_or(|thread| !thread.has_journal() && self.keeping.folder.is_some()) {
             self.load(key, about, now);
         }
@@ -83,12 +86,36 @@ impl Store {
     }
 
     /// A thread to read: loaded or restored; none where there is neither list nor journal.
+    ///
+    /// A thread that another process writes is read anew each time, and not taken from it.
     pub fn get(&mut self, key: &str, now: Millis) -> Option<&mut Thread> {
-        let folder = self.keeping.folder.as_deref();
-        if !self.threads.contains_key(key) && folder.is_some_and(|folder| journal::exists(folder, key)) {
-            self.load(key, Map::new(), now);
+        if let Some(folder) = self.keeping.folder.as_deref().filter(|_| !self.threads.contains_key(key)) {
+            match journal::presence(folder, key) {
+                Presence::Missing => return None,
+                Presence::Held => {
+                    let records = journal::peek(folder, key);
+                    let (thread, _) = Thread::replayed(key, records, self.keeping.history_limit);
+                    return Some(self.glimpse.insert(thread));
+                }
+                Presence::Free => {
+                    self.rest_if_many();
+                    self.load(key, Map::new(), now);
+                }
+            }
         }
         self.threads.get_mut(key)
+    }
+
+    /// Closes journals where too many are open; each is opened again when it is written.
+    fn rest_if_many(&mut self) {
+        if journal::too_many_open() {
+            self.rest();
+        }
+    }
+
+    /// Closes all journals until they are written.
+    pub fn rest(&mut self) {
+        self.threads.values_mut().for_each(Thread::rest);
     }
 
     fn load(&mut self, key: &str, about: Map<String, Value>, now: Millis) {
@@ -204,7 +231,7 @@ impl Store {
         let mut gone = 0;
         for (place, (modified, path)) in files.iter().enumerate() {
             let old = age.is_some_and(|age| now.duration_since(*modified).is_ok_and(|past| past > age));
-            if (old || count.is_some_and(|count| place >= count)) && !is_held(path) {
+            if (old || count.is_some_and(|count| place >= count)) && !journal::is_held(path) {
                 delete(path)?;
                 gone += 1;
             }
@@ -213,12 +240,6 @@ impl Store {
     }
 }
 
-/// Whether a process has the journal open.
-fn is_held(path: &Path) -> bool {
-    fs::File::open(path).is_ok_and(|file| file.try_lock().is_err())
-}
-
-/// Deletes a journal, and what was set aside of it.
 fn delete(path: &Path) -> Result<(), Error> {
     let _ = fs::remove_file(journal::bad_file(path));
     fs::remove_file(path).map_err(|source| Error::Journal { file: path.display().to_string(), source })

@@ -344,6 +344,13 @@ impl Thread {
         self.record(&self.full(now))
     }
 
+    /// Closes the journal until it is written.
+    pub fn rest(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.rest();
+        }
+    }
+
     /// Whether the thread is kept anywhere.
     pub fn has_journal(&self) -> bool {
         self.journal.is_some()
@@ -359,8 +366,13 @@ impl Thread {
             }
             Err(_) if self.warned => None,
             Err(error) => {
-                self.warned = true;
-                let file = journal.path().display();
+                let file = journal.path().display().to_string();
+                if error.kind() == std::io::ErrorKind::WouldBlock {
+                    // The store finds the thread another one, which begins with everything.
+                    self.journal = None;
+                } else {
+                    self.warned = true;
+                }
                 Some(format!("the journal {file} cannot be written ({error}); the list goes on in memory"))
             }
         }

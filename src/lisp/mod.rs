@@ -152,6 +152,9 @@ fn configure<'e>(
         };
         let keep_completed = keep_completed.is_not_nil();
         with_world(|world| {
+            if world.keeping.folder != keeping.folder {
+                world.store().rest();
+            }
             (world.keeping, world.input, world.keep_completed) = (keeping, input, keep_completed);
             let keeping = world.keeping.clone();
             world.store().set_keeping(keeping);

@@ -15,17 +15,24 @@ impl Thread {
         journal: impl Into<Option<Journal>>,
         history_limit: usize,
     ) -> Thread {
-        let mut thread = Thread::new(key, Map::new(), journal.into(), history_limit);
+        let (mut thread, last) = Thread::replayed(key, records, history_limit);
+        thread.journal = journal.into();
+        if thread.state() == State::Active {
+            thread.set_paused(Some("the session that wrote this list has ended".into()), last);
+        }
+        thread
+    }
+
+    /// A thread as its journal leaves it, and when the journal ends; it is not kept anywhere.
+    pub fn replayed(key: &str, records: Vec<Record>, history_limit: usize) -> (Thread, Millis) {
+        let mut thread = Thread::new(key, Map::new(), None, history_limit);
         let mut last = 0;
         for record in records {
             last = thread.replay(record).unwrap_or(last);
         }
-        if thread.state() == State::Active {
-            thread.set_paused(Some("the session that wrote this list has ended".into()), last);
-        }
         // What was told in another life is not told again.
         thread.observations.take_new();
-        thread
+        (thread, last)
     }
 
     fn replay(&mut self, record: Record) -> Option<Millis> {

@@ -1,0 +1,78 @@
+//! Many threads in one process, and one thread in two.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{Folder, InProgress, Pending, contents, write};
+use serde_json::Map;
+use todo_write::journal::{Durability, is_held};
+use todo_write::store::{Keeping, Store};
+use todo_write::thread::State;
+
+const THREADS: usize = 300;
+
+fn store(folder: &Path) -> Store {
+    let folder = Some(folder.to_owned());
+    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 100 })
+}
+
+fn journals(folder: &Path) -> Vec<std::path::PathBuf> {
+    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn many_threads_need_few_open_files_and_lose_nothing() {
+    let folder = Folder::new();
+    let mut living = store(folder.path());
+    let key = |n: usize| format!("thread {n}");
+    for round in 0..3 {
+        for n in 0..THREADS {
+            let task = format!("Task {round}");
+            write(living.open(&key(n), Map::new(), 1), &[(task.as_str(), Pending)], 2);
+        }
+    }
+    let held = journals(folder.path()).iter().filter(|path| is_held(path)).count();
+    assert!(held <= 100, "{held} files are open");
+    drop(living);
+    let mut restored = store(folder.path());
+    for n in 0..THREADS {
+        let thread = restored.open(&key(n), Map::new(), 3);
+        assert_eq!((contents(thread.list()), thread.revisions().last()), (vec!["Task 2"], 3));
+    }
+    assert_eq!(restored.take_warnings(), Vec::<String>::new());
+}
+
+#[test]
+fn a_thread_that_another_process_writes_is_shown_and_not_taken_from_it() {
+    let folder = Folder::new();
+    let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
+    write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
+    for task in ["Write", "Send"] {
+        write(writer.open("shared", Map::new(), 3), &[("Read", InProgress), (task, Pending)], 3);
+        let thread = reader.get("shared", 4).unwrap();
+        assert_eq!((contents(thread.list()), thread.state()), (vec!["Read", task], State::Active));
+    }
+    assert_eq!(journals(folder.path()).len(), 1);
+}
+
+#[test]
+fn a_resting_journal_that_another_process_went_on_with_is_not_overwritten() {
+    let folder = Folder::new();
+    let (mut first, mut second) = (store(folder.path()), store(folder.path()));
+    write(first.open("shared", Map::new(), 1), &[("Read", Pending)], 2);
+    first.rest();
+    write(second.open("shared", Map::new(), 3), &[("Read", Pending), ("Write", Pending)], 3);
+    let told = write(first.open("shared", Map::new(), 4), &[("Send", Pending)], 4);
+    assert!(told.notices.iter().any(|notice| notice.contains("cannot be written")), "{told:?}");
+    // The next write saves everything, in a file of its own.
+    write(first.open("shared", Map::new(), 5), &[("Send", Pending), ("Pack", Pending)], 5);
+    assert_eq!(journals(folder.path()).len(), 2);
+    drop((first, second));
+    let mut restored = store(folder.path());
+    let newest = restored.open("shared", Map::new(), 6);
+    assert_eq!(contents(newest.list()), ["Send", "Pack"]);
+    assert_eq!(newest.revisions().last(), 3);
+}
