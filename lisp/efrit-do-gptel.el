@@ -100,6 +100,18 @@ Signals `error' if gptel has none."
 
 ;;; Sending
 
+(defun efrit-do-gptel--prompt (session)
+  "Return the command of SESSION, and the plan that it finds unfinished, if any."
+  (let ((items (todo-write-items (efrit-do-session-thread session))))
+    (concat (efrit-do-session-command session)
+            (unless (seq-empty-p items)
+              (concat "\n\nAn earlier session left this plan; go on with it if \
+the command is about it:\n"
+                      (mapconcat (lambda (item)
+                                   (format "- %s (%s)" (plist-get item :content)
+                                           (plist-get item :status)))
+                                 items "\n"))))))
+
 (cl-defmethod efrit-do-backend-start ((_backend (eql 'gptel)) session)
   "Send the command of SESSION to the model."
   (unless (require 'gptel nil t)
@@ -112,7 +124,7 @@ Signals `error' if gptel has none."
     (when (efrit-do-session-request session)
       (with-current-buffer (efrit-do-gptel-state-buffer state)
         (setf (efrit-do-gptel-state-fsm state)
-              (gptel-request (efrit-do-session-command session)
+              (gptel-request (efrit-do-gptel--prompt session)
                 :callback (lambda (response info)
                             (efrit-do-gptel--heard session response info))
                 :system (efrit-do-gptel--system session)

@@ -53,10 +53,29 @@ When all is done, call session_complete and say what you did and found."
 ;;;###autoload (autoload 'efrit-do-tool-names "efrit-do")
 ;;;###autoload (autoload 'efrit-do-register-tool "efrit-do")
 
+(defun efrit-do--unfinished (directory)
+  "Return the key of the plan that an earlier Emacs left unfinished, or nil.
+That is the newest one of an agent in DIRECTORY.  Plans of this Emacs are not
+meant: their sessions are there, for `efrit-do-continue'."
+  (let* ((directory (file-name-as-directory (expand-file-name directory)))
+         (key (seq-find (lambda (key) (string-prefix-p (concat directory "#") key))
+                        (todo-write-threads))))
+    (and key
+         (eq (todo-write-state key) 'paused)
+         (not (seq-find (lambda (session)
+                          (equal key (efrit-do-session-thread session)))
+                        efrit-do-sessions))
+         (todo-write-restore key))))
+
 (defun efrit-do--begin (command options)
   "Begin a session for COMMAND with OPTIONS, see `efrit-do-run'."
   (let ((backend (or (plist-get options :backend) efrit-do-backend)))
     (require (intern (format "efrit-do-%s" backend)) nil t)
+    (unless (plist-get options :thread)
+      (setq options
+            (plist-put options :thread
+                       (efrit-do--unfinished (or (plist-get options :directory)
+                                                 (efrit-do-project-root))))))
     (efrit-do-session-begin command backend options)))
 
 ;;;###autoload
@@ -82,7 +101,8 @@ That is a plist:
 `:thread'        the key of its list.
 
 OPTIONS are keywords and values: `:backend' (default `efrit-do-backend'),
-`:thread' (key of the list), `:directory', `:timeout' (seconds after which the
+`:thread' (key of the list; the default is the plan that an earlier Emacs left
+unfinished in this project, else a new one), `:directory', `:timeout' (seconds after which the
 session ends as failed), and for the backend `replay' `:script' and `:speed'.
 A quit cancels the session.  Signals `todo-write-error' if it cannot begin."
   (let* ((session (efrit-do-session-start (efrit-do--begin command options)))
