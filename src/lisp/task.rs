@@ -42,7 +42,9 @@ pub fn plain(value: Value<'_>) -> Result<Option<Raw<'static>>> {
     let kind = env.type_of(value)?;
     let values = if kind == *hash_table {
         // Another test may run the user's code.
-        if env.call(hash_table_test, [value])? != *equal || number(env.call(hash_table_count, [value])?) != Some(3) {
+        if env.call(hash_table_test, [value])? != *equal
+            || number(env.call(hash_table_count, [value])?) != Some(3)
+        {
             return Ok(None);
         }
         let [content, status, active_form] = keys(env)?;
