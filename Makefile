@@ -90,7 +90,9 @@ screenshot: build ## take the README's pictures
 
 .PHONY: install
 install: build ## copy the package to PREFIX, or to ~/.emacs.d/site-lisp
-	@mkdir -p '$(DESTDIR)$(SITELISP)'
+	@mkdir -p '$(DESTDIR)$(SITELISP)'/demo/login
+	@cp demo/refactor-login.json '$(DESTDIR)$(SITELISP)'/demo
+	@cp demo/login/* '$(DESTDIR)$(SITELISP)'/demo/login
 	@cp $(LISP) $(LISP:.el=.elc) $(AUTOLOADS) '$(DESTDIR)$(SITELISP)'
 	@cp $(MODULE) '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE)).new'
 	@mv '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE)).new' '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE))'

@@ -140,14 +140,16 @@ Signals `efrit-do-script-error' with the place of what is wrong."
        :turns (efrit-do-replay--turns (gethash "turns" object))))))
 
 (defun efrit-do-replay-demo ()
-  "Return the file name of the demo that comes with the package."
-  (let ((file (expand-file-name
-               "../demo/refactor-login.json"
-               (file-name-directory (locate-library "efrit-do-replay")))))
-    (unless (file-readable-p file)
-      (efrit-do-replay--error "There is no script to play: set \
-`efrit-do-replay-script', or `efrit-do-backend' to use a model"))
-    file))
+  "Return the file name of the demo that comes with the package.
+In a checkout its folder is beside that of the Lisp, installed within it."
+  (let ((here (file-name-directory (locate-library "efrit-do-replay"))))
+    (or (seq-find #'file-readable-p
+                  (mapcar (lambda (folder)
+                            (expand-file-name "refactor-login.json"
+                                              (expand-file-name folder here)))
+                          '("../demo" "demo")))
+        (efrit-do-replay--error "There is no script to play: set \
+`efrit-do-replay-script', or `efrit-do-backend' to use a model"))))
 
 ;;; Playing
 
