@@ -66,7 +66,10 @@ first are indented by the columns that its text property
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH."
   (with-temp-buffer
     (dolist (function todo-write-detail-functions)
-      (dolist (paragraph (funcall function thread item))
+      (dolist (paragraph (condition-case-unless-debug err
+                             (funcall function thread item)
+                           (error (list (format-message "`%s' failed: %s" function
+                                                        (error-message-string err))))))
         (todo-write-detail--insert paragraph (max 30 width))))
     ;; What has a face of its own keeps it.
     (add-face-text-property (point-min) (point-max) 'todo-write-detail t)

@@ -70,12 +70,22 @@ A buffer that has shown nothing so far shows THREAD from now on."
           (told (plist-get outcome :revision))
           (current (plist-get (todo-write-summary thread) :revision)))
       (cond ((and todo-write-view--ewoc (= told current (1+ drawn)))
-             (todo-write-view--update (plist-get (plist-get outcome :changes) :changes)))
+             (todo-write-view--try-update (plist-get (plist-get outcome :changes) :changes)))
             ;; Another subscriber wrote meanwhile, and was drawn already.
             ((and (< told current) (= drawn current)))
             ;; Revisions were missed, or the thread was forgotten and begun anew.
             (t (todo-write-view--draw)))
       (todo-write-view--set-timer))))
+
+(defun todo-write-view--try-update (changes)
+  "Redraw the rows that CHANGES, a vector of change plists, put out of date.
+If that fails half way, the next change draws the whole buffer."
+  (let ((failed t))
+    (unwind-protect
+        (progn (todo-write-view--update changes)
+               (setq failed nil))
+      (when failed
+        (setq todo-write-view--summary nil)))))
 
 (defun todo-write-view--on-state (thread _state)
   "Redraw what a pause of THREAD, or its end, concerns."

@@ -108,11 +108,18 @@ removed words are in [-…-] and added ones in {+…+}."
        (pcase (and (memq kind kinds) kind)
          ('nil "")
          ('same text)
-         ('removed (propertize (if bare (concat "[-" text "-]") text)
-                               'face 'todo-write-word-removed))
-         ('added (propertize (if bare (concat "{+" text "+}") text)
-                             'face 'todo-write-word-added))))
+         ('removed (todo-write-words--propertize
+                    (if bare (concat "[-" text "-]") (concat text)) 'todo-write-word-removed))
+         ('added (todo-write-words--propertize
+                  (if bare (concat "{+" text "+}") (concat text)) 'todo-write-word-added))))
      steps "")))
+
+(defun todo-write-words--propertize (text face)
+  "Return TEXT in FACE, but for blanks around it, which a line would show."
+  (let ((start (or (string-match "[^[:space:]]" text) 0))
+        (end (string-match "[[:space:]]*\\'" text)))
+    (add-face-text-property start end face nil text)
+    text))
 
 (defun todo-write-words-faced (steps kind face)
   "Return the text of STEPS that is the same or of KIND, in FACE.
@@ -121,9 +128,9 @@ Words of KIND, `removed' or `added', have its face on top."
    (pcase-lambda (`(,this . ,text))
      (cond ((eq this 'same) (propertize text 'face face))
            ((eq this kind)
-            (propertize text 'face (list (if (eq kind 'added) 'todo-write-word-added
-                                           'todo-write-word-removed)
-                                         face)))
+            (todo-write-words--propertize
+             (propertize text 'face face)
+             (if (eq kind 'added) 'todo-write-word-added 'todo-write-word-removed)))
            (t "")))
    steps ""))
 

@@ -122,6 +122,26 @@
                             (todo-write-test-text)))
     (should-not (text-property-any (point-min) (point-max) 'display "evil"))))
 
+(ert-deftest todo-write-detail-says-so-where-a-function-of-the-users-fails ()
+  (todo-write-test-with-view
+    (let ((debug-on-error nil)
+          (todo-write-detail-functions (list (lambda (&rest _) (error "Oops"))
+                                             #'todo-write-detail-item)))
+      (todo-write-test-write "a" "One")
+      (todo-write-test-open "One")
+      (should (string-match-p "failed: Oops
+     One
+" (todo-write-test-text))))))
+
+(ert-deftest todo-write-view-is-whole-again-after-a-row-could-not-be-drawn ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-test-warnings
+      (cl-letf (((symbol-function 'todo-write-row-line) (lambda (&rest _) (error "Oops"))))
+        (todo-write-test-write "a" '("One" "completed") "Two" "Three")))
+    (todo-write-test-write "a" '("One" "completed") '("Two" "completed") "Three")
+    (should (equal (todo-write-test-seen) '(" ✓ One" " ✓ Two" "   ○ Three")))))
+
 (ert-deftest todo-write-view-folds-of-rows-survive-updates-in-two-windows ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two" "Three")

@@ -15,7 +15,9 @@
 (require 'todo-write-view)
 (require 'todo-write-edit)
 (require 'todo-write-history)
+(require 'todo-write-list)
 (require 'todo-write-mode-line)
+(require 'todo-write-timeline)
 
 (defun screenshot-write (&rest entries)
   "Write ENTRIES, lists (CONTENT ACTIVE-FORM STATUS), for the scenes' thread."
@@ -26,13 +28,50 @@
                                              :status (symbol-name status)))
                                      entries)))))
 
+(defvar screenshot-now (floor (* 1000 (float-time)))
+  "The time that stays as it is; all others are stretched away from it.
+In milliseconds since the epoch.")
+
 (defun screenshot-wait (seconds)
   "Let SECONDS pass; the scenes show a hundred times as many."
-  (sleep-for seconds))
+  (sleep-for seconds)
+  (setq screenshot-now (floor (* 1000 (float-time)))))
+
+(defun screenshot-stretch (time)
+  "Return TIME, in milliseconds, a hundred times as long ago."
+  (and time (- screenshot-now (* 100 (- screenshot-now time)))))
 
 (defun screenshot-stretch-times (times)
-  "Return TIMES, as from `todo-write-times', with a hundred times the time spent."
+  "Return TIMES, as from `todo-write-times', stretched."
+  (dolist (key '(:created :started :completed))
+    (plist-put times key (screenshot-stretch (plist-get times key))))
+  (plist-put times :intervals
+             (mapcar (pcase-lambda (`(,from . ,to))
+                       (cons (screenshot-stretch from) (screenshot-stretch to)))
+                     (plist-get times :intervals)))
   (plist-put times :spent (* 100 (or (plist-get times :spent) 0))))
+
+(defun screenshot-stretch-stamps (things)
+  "Return THINGS, plists or conses of one, with their timestamps stretched."
+  (seq-do (lambda (thing)
+            (let ((plist (if (keywordp (car thing)) thing (car thing))))
+              (plist-put plist :timestamp (screenshot-stretch (plist-get plist :timestamp)))))
+          things)
+  things)
+
+(defun screenshot-think (text)
+  "Let the agent think TEXT."
+  (todo-write-stream "login" :type "TOKEN" :data text :thinking t)
+  (todo-write-stream "login" :type "END"))
+
+(defun screenshot-tool (name input result &optional failed)
+  "Let the agent call the tool NAME with INPUT; it gives RESULT, or FAILED."
+  (todo-write-observe "login" "TOOL_CALL" (list :id name :name name :input input))
+  (screenshot-wait 0.08)
+  (todo-write-observe "login" "TOOL_EXECUTION"
+                      (list :id name :name name :content result
+                            :isError (if failed t :false))
+                      :durationMs 1200))
 
 (defun screenshot-play ()
   "Let an agent plan and work on a login function."
@@ -63,7 +102,14 @@
                       "Handling errors in one place" pending)
                     '("Run the test suite" "Running the test suite" pending)
                     '("Update the changelog" "Updating the changelog" pending))
-  (screenshot-wait 0.70))
+  (screenshot-wait 0.30)
+  (screenshot-think "The callers still pass a callback, so both forms must work until \
+the last of them is changed.")
+  (screenshot-wait 0.12)
+  (screenshot-tool "shell_exec" "npm test -- login" "2 of 14 tests failed: wrong password" t)
+  (screenshot-wait 0.10)
+  (screenshot-tool "read_file" "src/sessions.js" "export async function open(user) { …")
+  (screenshot-wait 0.10))
 
 (defun screenshot-code ()
   "Show the code that the agent works on."
@@ -91,21 +137,83 @@
   (todo-write-show "login"))
 
 (defun screenshot-scene-row ()
-  "A row that is open, and a task that was dropped."
+  "A row that is open, with a subagent at work and a task that was dropped."
   (screenshot-play)
+  (todo-write-edit "login" 'rename (plist-get (screenshot-current) :id)
+                   "Convert all callbacks to async/await")
+  (screenshot-wait 0.15)
+  (screenshot-write '("Read the login function and its callers"
+                      "Reading the login function and its callers" completed)
+                    '("Write a test for a wrong password"
+                      "Writing a test for a wrong password" completed)
+                    '("Convert all callbacks to async/await"
+                      "Converting callbacks to async/await" in_progress)
+                    '("Handle errors in one place"
+                      "Handling errors in one place" pending)
+                    '("Run the test suite" "Running the test suite" pending))
+  (todo-write-begin "search" :parent "login" :parent-item (plist-get (screenshot-current) :id))
+  (todo-write-observe "search" "TITLE" "Find what still takes a callback")
+  (todo-write "search" '(:todos [(:content "Search src/" :status "completed" :activeForm "x")
+                                 (:content "Search test/" :status "in_progress"
+                                  :activeForm "Searching test/")
+                                 (:content "Report" :status "pending" :activeForm "x")]))
+  (screenshot-wait 0.06)
+  (switch-to-buffer (todo-write-show "login"))
+  (delete-other-windows)
+  (todo-write-view-goto (plist-get (screenshot-current) :id))
+  (todo-write-view-toggle-detail))
+
+(defun screenshot-current ()
+  "Return the task in progress."
+  (plist-get (todo-write-summary "login") :current))
+
+(defun screenshot-scene-timeline ()
+  "Which task was in progress when."
+  (screenshot-play)
+  (screenshot-write '("Read the login function and its callers"
+                      "Reading the login function and its callers" completed)
+                    '("Write a test for a wrong password"
+                      "Writing a test for a wrong password" in_progress)
+                    '("Convert callbacks to async/await"
+                      "Converting callbacks to async/await" pending)
+                    '("Handle errors in one place"
+                      "Handling errors in one place" pending)
+                    '("Run the test suite" "Running the test suite" pending))
+  (screenshot-wait 0.35)
   (screenshot-write '("Read the login function and its callers"
                       "Reading the login function and its callers" completed)
                     '("Write a test for a wrong password"
                       "Writing a test for a wrong password" completed)
                     '("Convert callbacks to async/await"
-                      "Converting callbacks to async/await" in_progress)
+                      "Converting callbacks to async/await" completed)
                     '("Handle errors in one place"
-                      "Handling errors in one place" pending)
+                      "Handling errors in one place" in_progress)
                     '("Run the test suite" "Running the test suite" pending))
-  (switch-to-buffer (todo-write-show "login"))
-  (delete-other-windows)
-  (todo-write-view-goto (plist-get (plist-get (todo-write-summary "login") :current) :id))
-  (todo-write-view-toggle-detail))
+  (screenshot-wait 0.5)
+  (todo-write-timeline "login")
+  (delete-other-windows))
+
+(defun screenshot-scene-overview ()
+  "All plans."
+  (todo-write-begin "login" :project "~/login/")
+  (screenshot-play)
+  (let ((write (lambda (key title project &rest statuses)
+                 (todo-write-begin key :project project)
+                 (todo-write-observe key "TITLE" title)
+                 (todo-write key (list :todos
+                                       (vconcat (cl-loop
+                                                 for status in statuses for n from 1
+                                                 collect (list :content (format "Step %d" n)
+                                                               :status status
+                                                               :activeForm "Comparing the two drafts")))))
+                 (screenshot-wait 0.05))))
+    (funcall write "docs" "Rewrite the manual" "~/manual/"
+             "completed" "completed" "in_progress" "pending" "pending")
+    (todo-write-pause "docs" "interrupted")
+    (funcall write "release" "Release 1.4" "~/login/" "completed" "completed" "completed")
+    (funcall write "日本語" "翻訳を見直す" "~/site/" "completed" "in_progress" "pending"))
+  (todo-write-list)
+  (delete-other-windows))
 
 (defun screenshot-scene-history ()
   "A revision and what it changed."
@@ -121,6 +229,23 @@
                       "Handling errors in one place" in_progress)
                     '("Check the login page by hand" "Checking the login page" pending))
   (todo-write-history "login")
+  (delete-other-windows))
+
+(defun screenshot-scene-long ()
+  "A long list in a low window."
+  (let ((list (lambda (done)
+                (apply #'screenshot-write
+                       (cl-loop for n from 1 to 40
+                                collect (list (format "Move module %d to the new API" n)
+                                              (format "Moving module %d to the new API" n)
+                                              (cond ((<= n done) 'completed)
+                                                    ((= n (1+ done)) 'in_progress)
+                                                    (t 'pending))))))))
+    (todo-write-observe "login" "TITLE" "Move to the new API")
+    (dolist (done '(0 5 16 17))
+      (funcall list done)
+      (screenshot-wait 0.2)))
+  (switch-to-buffer (todo-write-show "login"))
   (delete-other-windows))
 
 (defun screenshot-scene-wide ()
@@ -146,6 +271,8 @@ The picture is WIDTH times HEIGHT pixels, as is the frame."
         todo-write-flash-seconds 0
         todo-write-directory nil)
   (advice-add 'todo-write-times :filter-return #'screenshot-stretch-times)
+  (advice-add 'todo-write-item-changes :filter-return #'screenshot-stretch-stamps)
+  (advice-add 'todo-write-observations :filter-return #'screenshot-stretch-stamps)
   (load-theme (intern theme) t)
   (blink-cursor-mode -1)
   (delete-other-windows)
@@ -155,7 +282,7 @@ The picture is WIDTH times HEIGHT pixels, as is the frame."
   (sleep-for 0.3)
   (redisplay t)
   (kill-emacs (call-process "import" nil nil nil "-window" "root"
-                            "-crop" (format "%dx%d+0+0" width height) "+repage" file)))
+                            "-crop" (format "%dx%d+0+0" width height) "+repage" "-strip" "-define" "png:compression-level=9" file)))
 
 (defun screenshot-soon (scene file theme width height)
   "Make the frame WIDTH times HEIGHT pixels, then call `screenshot'.
