@@ -270,9 +270,7 @@ The picture is WIDTH times HEIGHT pixels, as is the frame."
         ring-bell-function #'ignore
         todo-write-flash-seconds 0
         todo-write-directory nil)
-  (advice-add 'todo-write-times :filter-return #'screenshot-stretch-times)
-  (advice-add 'todo-write-item-changes :filter-return #'screenshot-stretch-stamps)
-  (advice-add 'todo-write-observations :filter-return #'screenshot-stretch-stamps)
+  (screenshot-stretch-all)
   (load-theme (intern theme) t)
   (blink-cursor-mode -1)
   (delete-other-windows)
@@ -283,6 +281,27 @@ The picture is WIDTH times HEIGHT pixels, as is the frame."
   (redisplay t)
   (kill-emacs (call-process "import" nil nil nil "-window" "root"
                             "-crop" (format "%dx%d+0+0" width height) "+repage" "-strip" "-define" "png:compression-level=9" file)))
+
+(defun screenshot-terminal (scene ready)
+  "Show SCENE in a terminal, and make the file READY then."
+  (setq inhibit-message t
+        todo-write-flash-seconds 0
+        todo-write-directory nil)
+  (menu-bar-mode -1)
+  (screenshot-stretch-all)
+  (run-with-timer 0.2 nil
+                  (lambda ()
+                    (delete-other-windows)
+                    (funcall (intern (concat "screenshot-scene-" scene)))
+                    (message nil)
+                    (redisplay t)
+                    (run-with-timer 0.3 nil #'write-region "" nil ready nil 'quiet))))
+
+(defun screenshot-stretch-all ()
+  "Let all times seem a hundred times as long."
+  (advice-add 'todo-write-times :filter-return #'screenshot-stretch-times)
+  (advice-add 'todo-write-item-changes :filter-return #'screenshot-stretch-stamps)
+  (advice-add 'todo-write-observations :filter-return #'screenshot-stretch-stamps))
 
 (defun screenshot-soon (scene file theme width height)
   "Make the frame WIDTH times HEIGHT pixels, then call `screenshot'.
