@@ -3,9 +3,10 @@
 //! Five steps, each on what the one before left: explicit ids that mean something, equal content,
 //! content equal but for case, spaces and punctuation, equal activeForm, similar text. A wrong
 //! "same" is worse than a wrong "new", so the last step has a threshold, tuned on hand-labelled
-//! pairs (`test/identity/README.md`), and bounded work, so that huge lists stay linear.
+//! pairs (`test/identity/README.md`) for hardly any of the former, and bounded work, so that huge lists stay linear.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::item::{Draft, Item, Status};
 use crate::similarity::{Words, similarity};
@@ -46,11 +47,18 @@ impl<'a> From<&'a Draft> for Seen<'a> {
 }
 
 /// Below this similarity two texts are two tasks.
-pub const THRESHOLD: f64 = 0.5;
+pub const THRESHOLD: f64 = 0.45;
+/// Where no item is recognised yet, the most similar pair must reach this: a list of which nothing
+/// stayed was mostly replaced, and is worded like the old one because the project is the same.
+pub const THRESHOLD_OF_FIRST: f64 = 0.5;
+/// What a pair gains when both items are in progress, as one of the list mostly is.
+const BOTH_IN_PROGRESS: f64 = 0.05;
 /// Below this similarity an explicit id or an equal activeForm counts for nothing.
 const UNRELATED: f64 = 0.2;
 /// Old items that one new item is compared with in the last step, at most.
 const CANDIDATES: usize = 24;
+/// Of these the ones that stay in the running for it, at most, so that all can be sorted.
+const KEPT: usize = 8;
 
 /// For each new item the position of the old item that it is.
 ///
@@ -229,85 +237,133 @@ impl<'a> Matching<'a> {
         if old_left.is_empty() || new_left.is_empty() {
             return;
         }
-        let words = |seen: &'a Seen<'a>| Words::of(seen.content);
         let (previous, current) = (self.previous, self.current);
-        let old_words: Vec<Words> = old_left.iter().map(|&old| words(&previous[old])).collect();
-        let new_words: Vec<Words> = new_left.iter().map(|&new| words(&current[new])).collect();
-        let slots = Slots::of(&self.old_of);
-        let mut pairs = Vec::new();
-        for (n, candidates) in candidates(&old_words, &new_words).into_iter().enumerate() {
-            for o in candidates {
-                let (old, new) = (old_left[o], new_left[n]);
-                if self.is_restart(old, new) {
-                    continue;
-                }
-                let score = similarity(&old_words[o], &new_words[n]);
-                if score >= THRESHOLD {
-                    pairs.push((score, slots.expected(new).abs_diff(old), new, old));
+        let old_words: Vec<Words> = old_left.iter().map(|&old| Words::of(previous[old].content)).collect();
+        let postings = Postings::of(&old_words);
+        let slots = slots(&self.old_of);
+        let mut pairs: Vec<Pair> = Vec::new();
+        let mut candidates = Vec::new();
+        for (n, &new) in new_left.iter().enumerate() {
+            let words = Words::of(current[new].content);
+            postings.candidates(n, &words, &mut candidates);
+            let start = pairs.len();
+            for &o in &candidates {
+                let old = old_left[o];
+                let score = similarity(&old_words[o], &words) + self.both_in_progress(old, new);
+                if score >= THRESHOLD && !self.is_restart(old, new) {
+                    pairs.push(Pair { score, distance: slots[new].abs_diff(old), new, old });
                 }
             }
+            pairs[start..].sort_unstable_by(Pair::order);
+            pairs.truncate(start + KEPT);
         }
-        pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)).then(a.2.cmp(&b.2)).then(a.3.cmp(&b.3)));
-        for (_, _, new, old) in pairs {
+        pairs.sort_unstable_by(Pair::order);
+        let is_replaced = self.old_of.iter().all(Option::is_none);
+        if is_replaced && pairs.first().is_none_or(|best| best.score < THRESHOLD_OF_FIRST) {
+            return;
+        }
+        for Pair { new, old, .. } in pairs {
             if self.old_of[new].is_none() && !self.taken[old] {
                 self.pair(new, old);
             }
         }
     }
-}
 
-/// Where an unmatched new item would stand in the old list, going by the matched one before it.
-struct Slots(Vec<usize>);
-
-impl Slots {
-    fn of(old_of: &[Option<usize>]) -> Slots {
-        let mut expected = 0;
-        Slots(
-            old_of
-                .iter()
-                .map(|old| {
-                    let slot = old.unwrap_or(expected);
-                    expected = slot + 1;
-                    slot
-                })
-                .collect(),
-        )
-    }
-
-    fn expected(&self, new: usize) -> usize {
-        self.0[new]
+    fn both_in_progress(&self, old: usize, new: usize) -> f64 {
+        let is_current = |seen: &Seen<'_>| seen.status == Some(Status::InProgress);
+        if is_current(&self.previous[old]) && is_current(&self.current[new]) { BOTH_IN_PROGRESS } else { 0.0 }
     }
 }
 
-/// For each new text the old texts worth comparing: those that share one of its rarest words,
-/// then those at its place; never more than [`CANDIDATES`].
-fn candidates(old: &[Words], new: &[Words]) -> Vec<Vec<usize>> {
-    if old.len() <= CANDIDATES {
-        return vec![(0..old.len()).collect(); new.len()];
+/// A new and an old item that may be one task.
+struct Pair {
+    score: f64,
+    /// How far the old item is from where the new one stands.
+    distance: usize,
+    new: usize,
+    old: usize,
+}
+
+impl Pair {
+    /// The best first; where scores are equal the place decides.
+    fn order(&self, other: &Pair) -> std::cmp::Ordering {
+        let place = |pair: &Pair| (pair.distance, pair.new, pair.old);
+        other.score.total_cmp(&self.score).then_with(|| place(self).cmp(&place(other)))
     }
-    let mut postings: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (index, words) in old.iter().enumerate() {
-        for word in words.iter() {
-            postings.entry(word).or_default().push(index);
+}
+
+/// For each new item where it would stand in the old list, going by the matched one before it.
+fn slots(old_of: &[Option<usize>]) -> Vec<usize> {
+    let mut expected = 0;
+    let slot = |old: &Option<usize>| {
+        let slot = old.unwrap_or(expected);
+        expected = slot + 1;
+        slot
+    };
+    old_of.iter().map(slot).collect()
+}
+
+/// Which old texts have a word.
+struct Postings {
+    count: usize,
+    /// Each key with the place of each text that has it, sorted.
+    places: Vec<(u64, usize)>,
+    /// Keys are hashes, so the first bits of one tell about where in `places` it is: at `starts`
+    /// of these bits, and before that of the next. Quicker than a table of all keys.
+    starts: Vec<usize>,
+    shift: u32,
+}
+
+impl Postings {
+    /// Empty for a short list, where every text is worth comparing.
+    fn of(old: &[Words]) -> Postings {
+        let mut postings = Postings { count: old.len(), places: Vec::new(), starts: Vec::new(), shift: 0 };
+        if old.len() <= CANDIDATES {
+            return postings;
         }
-    }
-    new.iter()
-        .enumerate()
-        .map(|(place, words)| {
-            let mut lists: Vec<&Vec<usize>> = words.iter().filter_map(|word| postings.get(word)).collect();
-            lists.sort_by_key(|list| list.len());
-            let mut chosen: Vec<usize> = Vec::with_capacity(CANDIDATES);
-            // In a posting list the entries around the new item's own place are the likely ones.
-            for list in lists.iter().take(6) {
-                let middle = list.partition_point(|&old| old < place);
-                let from = middle.saturating_sub(4);
-                chosen.extend(list.iter().skip(from).take(8));
+        let all = old.iter().enumerate().flat_map(|(place, words)| words.keys().map(move |key| (key, place)));
+        postings.places = all.collect();
+        postings.places.sort_unstable();
+        postings.places.dedup();
+        let bits = postings.places.len().max(2).ilog2();
+        postings.shift = u64::BITS - bits;
+        for (at, (key, _)) in postings.places.iter().enumerate() {
+            let bucket = (key >> postings.shift) as usize;
+            if postings.starts.len() <= bucket {
+                postings.starts.resize(bucket + 1, at);
             }
-            chosen.truncate(CANDIDATES - 2);
-            chosen.extend([place, place + 1].into_iter().filter(|&o| o < old.len()));
-            chosen.sort_unstable();
-            chosen.dedup();
-            chosen
-        })
-        .collect()
+        }
+        postings.starts.resize((1 << bits) + 1, postings.places.len());
+        postings
+    }
+
+    /// The part of `places` that has a key.
+    fn find(&self, key: u64) -> Range<usize> {
+        let bucket = (key >> self.shift) as usize;
+        let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
+        let start = start + self.places[start..end].partition_point(|(other, _)| *other < key);
+        start..start + self.places[start..end].partition_point(|(other, _)| *other == key)
+    }
+
+    /// Puts into `chosen` the old texts worth comparing with a new one: those that share one of
+    /// its rarest words, the nearest to its place first; never more than [`CANDIDATES`].
+    fn candidates(&self, place: usize, words: &Words, chosen: &mut Vec<usize>) {
+        chosen.clear();
+        if self.count <= CANDIDATES {
+            chosen.extend(0..self.count);
+            return;
+        }
+        let mut lists: Vec<Range<usize>> = words.keys().map(|key| self.find(key)).collect();
+        lists.retain(|list| !list.is_empty());
+        lists.sort_unstable_by_key(|list| (list.len(), list.start));
+        lists.dedup();
+        for list in lists.into_iter().take(CANDIDATES / 4) {
+            let list = &self.places[list];
+            let middle = list.partition_point(|(_, old)| *old < place);
+            let from = middle.saturating_sub(2).min(list.len().saturating_sub(4));
+            chosen.extend(list[from..].iter().take(4).map(|(_, old)| *old));
+        }
+        chosen.sort_unstable();
+        chosen.dedup();
+    }
 }
