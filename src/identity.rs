@@ -3,7 +3,8 @@
 //! Five steps, each on what the one before left: explicit ids that mean something, equal content,
 //! content equal but for case, spaces and punctuation, equal activeForm, similar text. A wrong
 //! "same" is worse than a wrong "new", so the last step has a threshold, tuned on hand-labelled
-//! pairs (`test/identity/README.md`) for hardly any of the former, and bounded work, so that huge lists stay linear.
+//! pairs (`test/identity/README.md`) for hardly any of the former; and its work is bounded, so
+//! that huge lists stay linear.
 
 use std::collections::HashMap;
 use std::ops::Range;
