@@ -39,7 +39,7 @@
 (defconst todo-write-view--least-fold 3
   "A run of fewer completed tasks is not folded.")
 
-(defconst todo-write-view--most-folds 20
+(defconst todo-write-view--most-folds 8
   "So many runs are folded, the longest.
 Each has its price at every redraw, and a screen shows few.")
 
