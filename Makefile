@@ -83,6 +83,10 @@ setup-test:
 identity: ## print how well tasks are recognised, on the labelled pairs
 	@cargo run --quiet --release --no-default-features --example identity
 
+.PHONY: bench
+bench: build ## measure against yardsticks; EFRIT=checkout, ROUNDS=15, WRITE=1, BUILD=1
+	@bin/bench
+
 .PHONY: screenshot
 screenshot: build ## take the README's pictures
 	@bin/setup screenshot

@@ -1,0 +1,64 @@
+;;; bench-start.el --- Starting, with the module and without  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The time that `require' takes in an Emacs that has just started, against the
+;; same Lisp with a stub in place of the module; and the first write.  Every
+;; sample is an Emacs of its own.
+
+;;; Code:
+
+(require 'bench)
+(require 'todo-write)
+
+(defconst bench-start--folder (file-name-directory load-file-name)
+  "Folder of the compiled Lisp and the module.")
+
+(defun bench-start--seconds (form &optional stub)
+  "Return the seconds that FORM takes in a new Emacs, which prints them.
+With STUB, the module is an empty feature."
+  (with-temp-buffer
+    (let ((status
+           (call-process
+            (expand-file-name invocation-name invocation-directory) nil t nil "-Q" "--batch"
+            "-L" bench-start--folder "--eval"
+            (format "(progn (setq todo-write-directory (expand-file-name \"start/\" \"%s\"))
+                       %s (let ((start (current-time))) %S
+                       (princ (float-time (time-subtract nil start)))))"
+                    (getenv "HOME")
+                    (if stub
+                        (format "(setq todo-write-dyn--version %S) (provide 'todo-write-dyn)"
+                                todo-write-version)
+                      "")
+                    form))))
+      (unless (eql status 0)
+        (error "Emacs said: %s" (buffer-string)))
+      (string-to-number (buffer-string)))))
+
+(defun bench-start--row (work form yardstick theirs stub budget)
+  "Write the row of WORK, which is FORM, against YARDSTICK, which is THEIRS.
+STUB is for the latter, BUDGET as in `bench-row'."
+  (let (ours other)
+    (dotimes (_ bench-rounds)
+      (push (bench-start--seconds form) ours)
+      (push (bench-start--seconds theirs stub) other))
+    (bench-row work ours yardstick other :measure #'identity :budget budget)))
+
+(bench-start--row "require todo-write" '(require 'todo-write)
+                  "without the module" '(require 'todo-write) t 2)
+(bench-start--row "require all that shows a plan"
+                  '(progn (require 'todo-write-view) (require 'todo-write-mode-line))
+                  "without the module"
+                  '(progn (require 'todo-write-view) (require 'todo-write-mode-line)) t 2)
+(bench-start--row "require and the first write, journal on"
+                  '(progn (require 'todo-write)
+                          (todo-write "first" "{\"todos\":[{\"content\":\"A task\",\
+\"status\":\"pending\",\"activeForm\":\"At it\"}]}"))
+                  "require" '(require 'todo-write) nil nil)
+
+(provide 'bench-start)
+;;; bench-start.el ends here

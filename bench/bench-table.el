@@ -1,0 +1,104 @@
+;;; bench-table.el --- The table of a benchmark run  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Turns rows into one Markdown table, prints it, and puts it between the
+;; markers of doc/performance.md.  A row is a line of fields separated by tabs:
+;; work, place, unit, ours, yardstick, theirs, ratio, lower and upper quartile of
+;; the ratio, budget.  A line with one field is a note, printed below.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+
+(defun bench-table--figure (number unit)
+  "Return NUMBER of UNIT for people, in three digits."
+  (pcase-let* ((scales (pcase unit
+                         ("s" '((1 "s") (1e-3 "ms") (1e-6 "µs") (1e-9 "ns")))
+                         ("B" '((1048576 "MiB") (1024 "KiB") (1 "B")))
+                         (_ `((1 ,unit)))))
+               (`(,scale ,name) (or (seq-find (lambda (scale) (>= number (car scale))) scales)
+                                    (car (last scales))))
+               (value (/ number (float scale))))
+    (concat (cond ((= value (ffloor value)) (format "%.0f" value))
+                  ((< value 10) (format "%.2f" value))
+                  ((< value 100) (format "%.1f" value))
+                  (t (format "%.0f" value)))
+            " " name)))
+
+(defun bench-table--ratio (ratio)
+  "Return RATIO for people: 1/12, or 1.2."
+  (if (< ratio 0.8)
+      (format (if (> ratio 0.1) "1/%.1f" "1/%.0f") (/ 1 ratio))
+    (format "%.2f" ratio)))
+
+(defun bench-table--cells (fields)
+  "Return the cells of the row FIELDS."
+  (pcase-let ((`(,work ,place ,unit ,ours ,yardstick . ,more) fields))
+    (pcase-let* ((`(,theirs ,ratio ,low ,high ,budget) (mapcar #'string-to-number more))
+                 (budget (and (not (equal (nth 4 more) "")) budget))
+                 (ends (sort (list low high) #'>)))
+      (list work place
+            (bench-table--figure (string-to-number ours) unit)
+            yardstick
+            (bench-table--figure theirs unit)
+            (bench-table--ratio ratio)
+            (if (= low high) "" (mapconcat #'bench-table--ratio ends " … "))
+            (if budget (concat "≤ " (bench-table--ratio budget)) "")
+            (cond ((null budget) "")
+                  ((<= ratio budget) "yes")
+                  (t "NO"))))))
+
+(defconst bench-table--head
+  '("work" "where" "ours" "compared to" "theirs" "ratio" "quartiles" "budget" "met")
+  "The column heads.")
+
+(defun bench-table--text (rows)
+  "Return ROWS, lists of cells, as a Markdown table."
+  (let* ((rows (cons bench-table--head rows))
+         (widths (apply #'cl-mapcar (lambda (&rest cells) (apply #'max (mapcar #'string-width cells)))
+                        rows))
+         (line (lambda (row)
+                 (concat "| "
+                         (mapconcat #'identity
+                                    (cl-mapcar (lambda (cell width) (string-pad cell width)) row widths)
+                                    " | ")
+                         " |\n")))
+         (rule (mapcar (lambda (width) (make-string width ?-)) widths)))
+    (concat (funcall line (car rows)) (funcall line rule)
+            (mapconcat line (cdr rows) ""))))
+
+(defun bench-table--insert (text file)
+  "Put TEXT between the markers in FILE."
+  (with-temp-buffer
+    (insert-file-contents file)
+    (let ((start (re-search-forward "^<!-- table -->\n")))
+      (re-search-forward "^<!-- /table -->$")
+      (delete-region start (line-beginning-position))
+      (goto-char start)
+      (insert text))
+    (write-region nil nil file nil 'silent)))
+
+(defun bench-table ()
+  "Print the table of the file of rows that the command line names.
+Put it into the file named after that, if any."
+  (set-language-environment "UTF-8")
+  (let* ((lines (with-temp-buffer
+                  (insert-file-contents (pop command-line-args-left))
+                  (split-string (buffer-string) "\n" t)))
+         (fields (mapcar (lambda (line) (split-string line "\t")) lines))
+         (table (bench-table--text (mapcar #'bench-table--cells (seq-filter #'cdr fields))))
+         (notes (mapconcat (lambda (note) (concat "- " (car note) "\n"))
+                           (seq-remove #'cdr fields) "")))
+    (princ (concat "\n" table "\n" notes))
+    (when command-line-args-left
+      (bench-table--insert (concat "\n" table "\n" notes "\n") (pop command-line-args-left)))))
+
+(provide 'bench-table)
+;;; bench-table.el ends here

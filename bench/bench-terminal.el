@@ -1,0 +1,28 @@
+;;; bench-terminal.el --- Run an Emacs on a terminal, unseen  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A batch Emacs has no display to redraw.  This runs the rest of the command
+;; line as a program on a terminal of 100 columns and 40 lines that nobody sees:
+;;
+;;     $EMACS --batch -l bench-terminal.el -f bench-terminal PROGRAM ARGUMENT...
+
+;;; Code:
+
+(defun bench-terminal ()
+  "Run the program that the rest of the command line names; leave as it left."
+  (let* ((command (prog1 command-line-args-left (setq command-line-args-left nil)))
+         (process-environment (cons "TERM=xterm-256color" process-environment))
+         (process (make-process :name "bench" :command command :connection-type 'pty
+                                :coding 'no-conversion :filter #'ignore :sentinel #'ignore)))
+    (set-process-window-size process 40 100)
+    (while (process-live-p process)
+      (accept-process-output process 1))
+    (kill-emacs (process-exit-status process))))
+
+(provide 'bench-terminal)
+;;; bench-terminal.el ends here

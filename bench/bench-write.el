@@ -1,0 +1,102 @@
+;;; bench-write.el --- A call on its whole way  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; From an agent's call to the rows redrawn in a displayed buffer and the text
+;; for the mode line, two tasks changed.
+
+;;; Code:
+
+(require 'bench)
+(require 'bench-ways)
+
+(defun bench-write--budget (size)
+  "Return the most that a write of SIZE tasks may take, as a ratio."
+  (cond ((<= size 12) (/ 1.0 5))
+        ((<= size 100) (/ 1.0 8))
+        ((>= emacs-major-version 30) (/ 1.0 10))
+        (t (/ 1.0 20))))
+
+(defun bench-write--ways (first)
+  "Return all ways, with FIRST as the call before the measured ones."
+  (append `((memory . ,(bench-ours nil first))
+            (journal . ,(bench-ours bench-folder first))
+            (plain . ,(bench-plain first)))
+          (and bench-efrit-p `((efrit . ,(bench-efrit first))))))
+
+(defun bench-write--rows (work size samples &optional measure)
+  "Write the rows of SAMPLES for WORK on SIZE tasks, compared by MEASURE."
+  (pcase-dolist (`(,yardstick ,words ,budget)
+                 `((efrit "Efrit" ,(bench-write--budget size)) (plain "plain Lisp" nil)))
+    (when-let* ((theirs (alist-get yardstick samples)))
+      (pcase-dolist (`(,name ,journal) '((journal "journal on") (memory "journal off")))
+        (when-let* ((ours (alist-get name samples)))
+          (bench-row (format "write, %d items, %s, %s" size work journal) ours words theirs
+                     :measure (or measure #'bench-charged) :budget budget))))))
+
+(defun bench-write--rows-of-parts (size samples)
+  "Write what calls of SIZE tasks in SAMPLES are made of."
+  (let ((samples (assq-delete-all 'memory (copy-alist samples))))
+    (bench-write--rows "without collections" size samples #'bench-sample-seconds)
+    (pcase-dolist (`(,yardstick . ,words) '((efrit . "Efrit") (plain . "plain Lisp")))
+      (when-let* ((theirs (alist-get yardstick samples)))
+        (bench-row (format "write, %d items, bytes of Lisp allocated" size)
+                   (alist-get 'journal samples) words theirs
+                   :unit "B" :measure #'bench-sample-bytes)))))
+
+(defun bench-write--notes (size ways inputs samples)
+  "Write what a call of SIZE tasks, one of INPUTS, costs in SAMPLES of WAYS."
+  (bench-note "%d items: a collection takes %.1f ms, one comes after %.1f MB" size
+              (* 1e3 (bench-collection-seconds)) (/ bench--bytes-per-collection 1e6))
+  (pcase-dolist (`(,name . ,all) samples)
+    (let ((charged (bench-quantile (mapcar #'bench-charged all) 0.5))
+          (bare (bench-quantile (mapcar #'bench-sample-seconds all) 0.5)))
+      (bench-note "%d items, %s: %.0f µs + %.0f µs of collections (%.0f µs in all where Emacs \
+collects as it likes); %.0f objects: %s"
+                  size name (* 1e6 bare) (* 1e6 (- charged bare))
+                  (* 1e6 (bench-collected-seconds (alist-get name ways) inputs 300))
+                  (bench-objects (car all)) (bench-kinds-string (car all))))))
+
+(defun bench-write--without-memory (ways)
+  "Return WAYS without the one that keeps no journal."
+  (assq-delete-all 'memory ways))
+
+(pcase-dolist (`(,size ,calls ,part) '((5 20 1.0) (12 20 1.0) (100 20 1.0) (1000 8 0.7) (10000 4 0.4)))
+  (let* ((inputs (bench-inputs size))
+         (ways (bench-write--ways (aref inputs 0)))
+         (rounds (max 3 (round (* part bench-rounds))))
+         (samples (progn
+                    (when (= size 12)
+                      (pcase-dolist (`(,_ . ,way) ways)
+                        (bench-check-drawn way inputs))
+                      (bench-check-same-text (alist-get 'memory ways) (alist-get 'plain ways)))
+                    (bench-compare ways inputs calls rounds))))
+    (bench-write--rows "decoded" size samples)
+    (when (<= size 12)
+      (bench-write--notes size ways inputs samples))
+    (when (memq size '(12 1000))
+      (bench-write--rows-of-parts size samples)
+      (let* ((texts (bench-texts inputs))
+             (ways (bench-write--without-memory (bench-write--ways (aref texts 0)))))
+        (bench-write--rows "JSON text" size (bench-compare ways texts calls rounds))))))
+
+(defun bench-write--displayed (way)
+  "Return WAY with the redisplay after each call."
+  (let ((way (copy-bench-way way))
+        (call (bench-way-call way)))
+    (setf (bench-way-call way) (lambda (input) (funcall call input) (redisplay t)))
+    way))
+
+(if noninteractive
+    (bench-note "skipped: no terminal, so no redisplay to measure")
+  (let* ((inputs (bench-inputs 12))
+         (ways (mapcar (lambda (way) (cons (car way) (bench-write--displayed (cdr way))))
+                       (bench-write--without-memory (bench-write--ways (aref inputs 0))))))
+    (bench-write--rows "terminal redrawn" 12 (bench-compare ways inputs 40 bench-rounds))))
+
+(provide 'bench-write)
+;;; bench-write.el ends here

@@ -1,0 +1,218 @@
+;;; bench.el --- Measure ways of doing the same in turn  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A way is one implementation of the work that is measured.  Ways are measured
+;; in turn, a block of calls each, round after round, so that whatever else the
+;; machine does hits them all; a ratio is that of two blocks of one round.
+;;
+;; Collections are kept out of the calls and charged by what a call allocates:
+;; Emacs collects whenever so many bytes were allocated, and a collection takes
+;; so long here.  Where a collection happens to fall says nothing about a call.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+
+(defvar bench-output (getenv "BENCH_OUTPUT")
+  "File that rows are appended to.")
+
+(defvar bench-rounds (string-to-number (or (getenv "ROUNDS") "15"))
+  "Rounds of each comparison of short calls; long ones get fewer.")
+
+(cl-defstruct bench-way
+  "One way of doing the work.
+BEGIN prepares a block, CALL does the work with one input, SETTLE puts
+in order after each call what would be put in order when Emacs is idle,
+END clears away.  Only CALL is measured."
+  begin call (settle #'ignore) (end #'ignore))
+
+(cl-defstruct bench-sample
+  "What a call took, on average over a block."
+  seconds bytes counts)
+
+;;; Allocation
+
+(defconst bench--kinds
+  '((conses . 16) (floats . 8) (slots . 8) (symbols . 48) (characters . 1)
+    (intervals . 56) (strings . 32))
+  "What `memory-use-counts' counts, in its order, with the bytes of each.
+Slots are those of vectors and of all that is made like them.")
+
+(defun bench--bytes (counts)
+  "Return the bytes of COUNTS, a list as from `memory-use-counts'."
+  (apply #'+ (cl-mapcar (lambda (count kind) (* count (cdr kind))) counts bench--kinds)))
+
+(defun bench-objects (sample)
+  "Return how many Lisp objects a call of SAMPLE made.
+Vectors count by their slots, since Emacs does not count them."
+  (- (apply #'+ (bench-sample-counts sample)) (nth 4 (bench-sample-counts sample))))
+
+(defun bench-kinds-string (sample)
+  "Return what a call of SAMPLE allocated in words."
+  (mapconcat (lambda (pair) (format "%.0f %s" (car pair) (cdr pair)))
+             (seq-filter (lambda (pair) (>= (car pair) 0.5))
+                         (cl-mapcar (lambda (count kind) (cons count (car kind)))
+                                    (bench-sample-counts sample) bench--kinds))
+             ", "))
+
+(defvar bench--collections nil
+  "Seconds of each collection in the comparison at hand.")
+
+(defvar bench--bytes-per-collection nil
+  "Bytes after whose allocation Emacs collects.")
+
+(defun bench--collect ()
+  "Collect garbage, and note what that takes."
+  (let* ((start (float-time))
+         (kinds (garbage-collect))
+         (live (apply #'+ (mapcar (lambda (kind) (* (nth 1 kind) (nth 2 kind))) kinds))))
+    (push (- (float-time) start) bench--collections)
+    (setq bench--bytes-per-collection
+          (max 800000 (* (default-value 'gc-cons-percentage) live)))))
+
+(defun bench-collection-seconds ()
+  "Return the median time of a collection."
+  (bench-quantile bench--collections 0.5))
+
+(defun bench-charged (sample)
+  "Return the seconds of a call of SAMPLE with its share of collections."
+  (+ (bench-sample-seconds sample)
+     (* (bench-collection-seconds)
+        (/ (bench-sample-bytes sample) (float bench--bytes-per-collection)))))
+
+;;; Blocks and rounds
+
+(defun bench--measure (function)
+  "Call FUNCTION; return a cons of seconds and counts of what it allocated."
+  (let* ((before (memory-use-counts))
+         (start (current-time)))
+    (funcall function)
+    (let ((end (current-time)))
+      (cons (float-time (time-subtract end start))
+            (cl-mapcar #'- (memory-use-counts) before)))))
+
+(defvar bench--nothing
+  (progn (bench--measure #'ignore) (bench--measure #'ignore))
+  "What measuring itself takes.")
+
+(defun bench--input (inputs n)
+  "Return the Nth of INPUTS, going up and down in that vector for ever."
+  (let* ((last (1- (length inputs)))
+         (place (if (> last 0) (% n (* 2 last)) 0)))
+    (aref inputs (if (<= place last) place (- (* 2 last) place)))))
+
+(defun bench--block (way inputs calls)
+  "Return a sample of WAY over CALLS calls that take INPUTS in turn.
+The first input is what BEGIN set up."
+  (funcall (bench-way-begin way))
+  (bench--collect)
+  (let ((gc-cons-threshold most-positive-fixnum)
+        (call (bench-way-call way))
+        (seconds 0)
+        (counts (make-list (length bench--kinds) 0)))
+    ;; The first call warms up.
+    (dotimes (n (1+ calls))
+      (let* ((input (bench--input inputs (1+ n)))
+             (measured (bench--measure (lambda () (funcall call input)))))
+        (when (> n 0)
+          (cl-incf seconds (- (car measured) (car bench--nothing)))
+          (setq counts (cl-mapcar #'+ counts
+                                  (cl-mapcar #'- (cdr measured) (cdr bench--nothing))))))
+      (funcall (bench-way-settle way)))
+    (funcall (bench-way-end way))
+    (make-bench-sample :seconds (/ seconds (float calls))
+                       :bytes (/ (bench--bytes counts) (float calls))
+                       :counts (mapcar (lambda (count) (/ count (float calls))) counts))))
+
+(defun bench-collected-seconds (way inputs calls)
+  "Return the seconds of a call of WAY where Emacs collects as it likes.
+That is the mean over CALLS calls that take INPUTS in turn, which must
+be many: it shows that `bench-charged' charges what is due."
+  (let ((call (bench-way-call way))
+        (seconds 0))
+    (funcall (bench-way-begin way))
+    (garbage-collect)
+    (dotimes (n calls)
+      (let ((start (float-time)))
+        (funcall call (bench--input inputs (1+ n)))
+        (cl-incf seconds (- (float-time) start)))
+      (funcall (bench-way-settle way)))
+    (funcall (bench-way-end way))
+    (/ seconds calls)))
+
+(defun bench-compare (ways inputs calls rounds)
+  "Measure WAYS, an alist of names and ways, in turn, on INPUTS.
+That is ROUNDS rounds of blocks of CALLS calls.  Return an alist of names
+and samples, a list in order of rounds."
+  (let ((samples (mapcar (lambda (way) (list (car way))) ways)))
+    ;; The heap is another now.
+    (setq bench--collections nil)
+    (dotimes (_ rounds)
+      (dolist (way ways)
+        (push (bench--block (cdr way) inputs calls) (cdr (assq (car way) samples)))))
+    samples))
+
+;;; Rows
+
+(defun bench-quantile (values at)
+  "Return the quantile AT, from 0 to 1, of VALUES, a list of numbers."
+  (let ((sorted (sort (copy-sequence values) #'<)))
+    (nth (round (* at (1- (length sorted)))) sorted)))
+
+(defun bench-write-line (&rest fields)
+  "Append FIELDS to the output."
+  (let ((line (concat (mapconcat (lambda (field) (if field (format "%s" field) "")) fields "\t")
+                      "\n"))
+        (coding-system-for-write 'utf-8))
+    (write-region line nil bench-output t 'silent)))
+
+(cl-defun bench-row (work ours yardstick theirs &key (unit "s") (measure #'bench-charged) budget)
+  "Write the row of WORK.
+OURS is a list of samples; THEIRS one of the same length, or a number.
+YARDSTICK says what they are.  MEASURE takes from a sample what is
+compared, in UNIT.  BUDGET is the largest ratio allowed, or nil."
+  (let* ((ours (mapcar measure ours))
+         (theirs (if (numberp theirs)
+                     (make-list (length ours) theirs)
+                   (mapcar measure theirs)))
+         (ratios (cl-mapcar (lambda (a b) (/ a (float b))) ours theirs)))
+    (bench-write-line work (format "Emacs %s" emacs-version) unit
+                      (bench-quantile ours 0.5) yardstick (bench-quantile theirs 0.5)
+                      (bench-quantile ratios 0.5) (bench-quantile ratios 0.25)
+                      (bench-quantile ratios 0.75) budget)))
+
+(defun bench-note (format &rest arguments)
+  "Write a line about the run, from FORMAT and ARGUMENTS."
+  (bench-write-line (format "Emacs %s: %s" emacs-version (apply #'format format arguments))))
+
+;;; Running
+
+(dolist (variable '(native-comp-jit-compilation native-comp-deferred-compilation
+                    native-comp-enable-subr-trampolines comp-enable-subr-trampolines))
+  ;; A compiler that starts behind its back would be measured too.
+  (when (boundp variable)
+    (set variable nil)))
+
+(defun bench-run ()
+  "Load the libraries named on the command line, which measure; then leave.
+An error is written to the output."
+  (set-terminal-coding-system 'utf-8)
+  (setq inhibit-message t
+        make-backup-files nil
+        ring-bell-function #'ignore)
+  (condition-case err
+      (progn
+        (while command-line-args-left
+          (load (pop command-line-args-left) nil t))
+        (kill-emacs 0))
+    (error (bench-note "failed: %S" err)
+           (kill-emacs 1))))
+
+(provide 'bench)
+;;; bench.el ends here

@@ -1,0 +1,67 @@
+//! Tokens on their way through a thread.
+//!
+//! `yardstick` only joins the tokens to a text, as a block of thinking does.
+
+mod common;
+
+use divan::counter::ItemsCount;
+use divan::{Bencher, black_box};
+use todo_write::input::Plan;
+use todo_write::stream::Kind;
+use todo_write::thread::{Event, Thread};
+
+use common::{draft, thread};
+
+fn main() {
+    divan::main();
+}
+
+const TOKENS: u64 = 10_000;
+const TOKEN: &str = "token ";
+const SIZES: [usize; 3] = [0, 12, 10_000];
+
+fn token(thinking: bool, call_context: Option<&str>) -> Event<'_> {
+    let (kind, data) = (Kind::Token, TOKEN);
+    Event { kind, data, thinking, call_context, trace_id: Some("request"), session_id: Some("session") }
+}
+
+/// A thread whose last task but one is in progress, which takes longest to find.
+fn working(size: usize) -> Thread {
+    let mut thread = thread();
+    let drafts = (0..size).map(|n| draft(n, size.saturating_sub(2))).collect();
+    thread.write(Plan { drafts, notices: Vec::new() }, None, false, 0);
+    thread
+}
+
+fn run(bencher: Bencher, thread: &mut Thread, event: Event<'_>) {
+    bencher.counter(ItemsCount::new(TOKENS)).bench_local(|| {
+        for now in 0..TOKENS {
+            black_box(thread.stream(black_box(event), false, now));
+        }
+    });
+}
+
+#[divan::bench(consts = SIZES)]
+fn thoughts<const N: usize>(bencher: Bencher) {
+    run(bencher, &mut working(N), token(true, None));
+}
+
+#[divan::bench(consts = SIZES)]
+fn response<const N: usize>(bencher: Bencher) {
+    run(bencher, &mut working(N), token(false, None));
+}
+
+/// The host names its calls, so the list need not be asked.
+#[divan::bench(consts = SIZES)]
+fn planning_thoughts<const N: usize>(bencher: Bencher) {
+    run(bencher, &mut working(N), token(true, Some("PLANNING_THOUGHTS")));
+}
+
+#[divan::bench]
+fn yardstick(bencher: Bencher) {
+    bencher.counter(ItemsCount::new(TOKENS)).bench(|| {
+        let mut text = String::new();
+        (0..TOKENS).for_each(|_| text.push_str(black_box(TOKEN)));
+        text
+    });
+}
