@@ -102,8 +102,9 @@ That is a plist:
 
 OPTIONS are keywords and values: `:backend' (default `efrit-do-backend'),
 `:thread' (key of the list; the default is the plan that an earlier Emacs left
-unfinished in this project, else a new one), `:directory', `:timeout' (seconds after which the
-session ends as failed), and for the backend `replay' `:script' and `:speed'.
+unfinished in this project, else a new one), `:directory', `:timeout' (seconds
+after which the session ends as failed), and for the backend `replay' `:script'
+and `:speed'.
 A quit cancels the session.  Signals `todo-write-error' if it cannot begin."
   (let* ((session (efrit-do-session-start (efrit-do--begin command options)))
          (timeout (plist-get options :timeout))
