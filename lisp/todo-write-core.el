@@ -131,22 +131,33 @@ run `make build' in the todo-write folder and restart Emacs"
 (defvar todo-write--configured nil
   "The values of the options that the module goes by now.")
 
+(defconst todo-write--options
+  '(todo-write-directory
+    todo-write-durability todo-write-history-limit todo-write-max-items
+    todo-write-max-length todo-write-strict todo-write-several-in-progress
+    todo-write-keep-completed)
+  "The options that the module goes by, in the order in which it takes them.")
+
+(defun todo-write--configured-p ()
+  "Return non-nil if the options are those that the module goes by.
+This is asked with each call, also each token: it makes no object."
+  (let ((options todo-write--options) (values todo-write--configured))
+    (while (and options values (eq (symbol-value (car options)) (car values)))
+      (setq options (cdr options) values (cdr values)))
+    (null options)))
+
 (defun todo-write--configure ()
   "Tell the module the options, if they changed since the last call."
-  (let ((options (list todo-write-directory todo-write-durability
-                       todo-write-history-limit todo-write-max-items
-                       todo-write-max-length todo-write-strict
-                       todo-write-several-in-progress
-                       todo-write-keep-completed)))
-    (unless (equal options todo-write--configured)
+  (unless (todo-write--configured-p)
+    (let ((values (mapcar #'symbol-value todo-write--options)))
       (apply #'todo-write-dyn--configure
              (and todo-write-directory (expand-file-name todo-write-directory))
-             (cdr options))
+             (cdr values))
       (unless todo-write--configured
         ;; Once in a session, and before any journal is read.
         (todo-write-dyn--prune todo-write-journal-days
                                todo-write-journal-count))
-      (setq todo-write--configured options))))
+      (setq todo-write--configured values))))
 
 (defun todo-write--open (thread &optional about)
   "Make the module ready for THREAD: loaded, restored, or new.

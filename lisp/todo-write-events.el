@@ -99,7 +99,7 @@ key."
 
 (defun todo-write--admits-p (subscriber kind event)
   "Return non-nil if SUBSCRIBER wants EVENT, which is of KIND."
-  (and (memq (todo-write--subscriber-kind subscriber) (list nil kind))
+  (and (eq kind (or (todo-write--subscriber-kind subscriber) kind))
        (cl-loop for (key . value) in (todo-write--subscriber-filter subscriber)
                 always (equal value (todo-write--event-value event key)))))
 

@@ -4,6 +4,8 @@
 //! Subscribers hear every token at once; what is recorded is one THOUGHTS observation for each
 //! block, in all three phases.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -121,28 +123,28 @@ pub struct Block {
     /// The tokens, joined.
     pub text: String,
     /// What they have in common.
-    pub context: Context,
+    pub context: Arc<Context>,
 }
 
 /// A stream as far as it has come.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
-    told: Option<Context>,
+    told: Option<Arc<Context>>,
     thinking: Option<Block>,
 }
 
 impl Stream {
     /// Whether an event has another context than the one before, so that it must be told.
-    pub fn is_news(&mut self, context: &Context) -> bool {
+    pub fn is_news(&mut self, context: &Arc<Context>) -> bool {
         let news = self.told.as_ref() != Some(context);
         if news {
-            self.told = Some(context.clone());
+            self.told = Some(Arc::clone(context));
         }
         news
     }
 
     /// Takes an event in; what was thought before it is returned where the event ends it.
-    pub fn take(&mut self, kind: Kind, thinking: bool, data: &str, context: Context) -> Option<Block> {
+    pub fn take(&mut self, kind: Kind, thinking: bool, data: &str, context: Arc<Context>) -> Option<Block> {
         // Usage figures come at any time and end nothing.
         if kind == Kind::Metadata {
             return None;

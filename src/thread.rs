@@ -85,6 +85,7 @@ pub struct Thread {
     title: Option<String>,
     observations: Observations,
     stream: Stream,
+    last_event: Option<streaming::LastEvent>,
     history_limit: usize,
     journal: Option<Journal>,
     /// Set once the user was told that the journal cannot be written.
