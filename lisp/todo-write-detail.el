@@ -155,8 +155,12 @@ Its full text, what it is called while in progress, priority and times."
 Its changes, and the thoughts and tool calls while it was in progress,
 each with its time, the oldest first."
   (let* ((id (plist-get item :id))
-         (entries (sort (append (todo-write-detail--changes thread id)
-                                (todo-write-detail--events thread id))
+         (changes (todo-write-detail--changes thread id))
+         ;; In the same millisecond a task is begun before, and ended after,
+         ;; what happens during it; the sort keeps that order.
+         (entries (sort (append (seq-take changes 1)
+                                (todo-write-detail--events thread id)
+                                (seq-drop changes 1))
                         (lambda (a b) (< (car a) (car b)))))
          (hidden (- (length entries) todo-write-detail-limit)))
     (append (when (> hidden 0)
