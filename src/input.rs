@@ -5,12 +5,17 @@
 //! Nothing is ever guessed that could lose a task or change its meaning: an unknown status is
 //! refused, never mapped.
 
-use std::collections::{HashMap, HashSet};
+mod entry;
+mod notices;
+
+use std::collections::HashMap;
 
 use crate::identity::is_positional;
 use crate::item::{Draft, Priority, Status};
 use crate::raw::Raw;
 use crate::text::{excerpt, is_blank, one_line};
+use entry::{Entry, hint};
+use notices::{UNKNOWN_KEY, counted};
 
 /// What the user decides about input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +99,6 @@ pub fn read(raw: &Raw<'_>, options: &Options) -> Result<Plan, Vec<Problem>> {
 
 const TODOS: &str = "{\"todos\": [{\"content\", \"status\", \"activeForm\"}, …]}";
 const STATUSES: &str = "one of pending, in_progress, completed";
-const ALIASES: [&str; 3] = ["description", "title", "step"];
 
 /// The fixed table of status synonyms, compared without case.
 fn synonym(text: &str) -> Option<Status> {
@@ -429,91 +433,4 @@ impl Reader<'_> {
             SeveralInProgress::Refuse => self.refuse("todos", received, "at most one in progress"),
         }
     }
-}
-
-/// The keys of one task, sorted by what they mean here.
-#[derive(Default)]
-struct Entry<'r, 'a> {
-    content: Option<&'r Raw<'a>>,
-    alias: Option<(&'r str, &'r Raw<'a>)>,
-    status: Option<&'r Raw<'a>>,
-    active_form: Option<&'r Raw<'a>>,
-    active_form_alias: Option<&'r Raw<'a>>,
-    id: Option<&'r Raw<'a>>,
-    priority: Option<&'r Raw<'a>>,
-    unknown: Vec<&'r str>,
-}
-
-impl<'r, 'a> Entry<'r, 'a> {
-    fn sort(fields: &'r [(std::borrow::Cow<'a, str>, Raw<'a>)]) -> Entry<'r, 'a> {
-        let mut entry = Entry::default();
-        for (key, value) in fields {
-            match key.as_ref() {
-                "content" => entry.content = Some(value),
-                "status" => entry.status = Some(value),
-                "activeForm" => entry.active_form = Some(value),
-                "active_form" => entry.active_form_alias = Some(value),
-                "id" => entry.id = Some(value),
-                "priority" => entry.priority = Some(value),
-                other => entry.unknown.push(other),
-            }
-        }
-        if entry.active_form.is_some() && entry.active_form_alias.is_some() {
-            entry.unknown.push("active_form");
-        }
-        if entry.content.is_none() {
-            entry.alias = ALIASES.iter().find_map(|alias| {
-                fields.iter().find(|(key, _)| key == alias).map(|(key, value)| (key.as_ref(), value))
-            });
-            if let Some((alias, _)) = entry.alias {
-                entry.unknown.retain(|key| *key != alias);
-            }
-        }
-        entry
-    }
-}
-
-/// An explicit id, where it is one.
-fn hint(value: &Raw<'_>) -> Option<String> {
-    match value {
-        Raw::Text(text) if !is_blank(text) => Some(excerpt(text, 200)),
-        Raw::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
-}
-
-const UNKNOWN_KEY: &str = "unknown key ignored: ";
-
-/// Each notice once, with the number of times it applied; all unknown keys in one notice.
-fn counted(notices: impl Iterator<Item = String>) -> Vec<String> {
-    let mut order: Vec<String> = Vec::new();
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    let mut keys: Vec<String> = Vec::new();
-    let mut known_keys: HashSet<String> = HashSet::new();
-    for notice in notices {
-        if let Some(key) = notice.strip_prefix(UNKNOWN_KEY) {
-            if known_keys.insert(key.to_owned()) {
-                keys.push(key.to_owned());
-            }
-        } else {
-            let count = counts.entry(notice.clone()).or_default();
-            *count += 1;
-            if *count == 1 {
-                order.push(notice);
-            }
-        }
-    }
-    let mut all: Vec<String> = order
-        .into_iter()
-        .map(|notice| match counts.get(&notice) {
-            Some(count) if *count > 1 => format!("{notice} ({count} tasks)"),
-            _ => notice,
-        })
-        .collect();
-    if !keys.is_empty() {
-        let more = if keys.len() > 8 { ", …" } else { "" };
-        keys.truncate(8);
-        all.push(format!("unknown keys ignored: {}{more}", keys.join(", ")));
-    }
-    all
 }

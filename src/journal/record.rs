@@ -1,0 +1,80 @@
+//! The records of a journal, and how each is a line with a checksum.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::change::Change;
+use crate::clock::{Clock, Millis};
+use crate::item::{Item, List};
+use crate::observation::Type;
+use crate::revision::Stamp;
+use crate::text::fnv1a;
+
+/// One line of a journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "snake_case", rename_all_fields = "camelCase")]
+#[allow(missing_docs)] // Each field is that of the same name in `thread`, `revision`, `observation`.
+pub enum Record {
+    /// First line: whose journal this is.
+    Thread { format: u32, thread: String, timestamp: Millis, about: Map<String, Value> },
+    /// A revision, by what changed.
+    Revision { number: u64, stamp: Stamp, changes: Vec<Change<Arc<Item>>>, next_id: u64, known: u64 },
+    /// Everything that earlier lines say, so that they need not be right.
+    Full {
+        number: u64,
+        timestamp: Millis,
+        list: List,
+        /// What the agent knows, where it differs from `list`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        base: Option<List>,
+        next_id: u64,
+        known: u64,
+        clock: Clock,
+        observations: u64,
+    },
+    /// The agent was told everything up to this revision.
+    Known { number: u64 },
+    /// Paused with a reason, or resumed.
+    State { timestamp: Millis, paused: Option<String> },
+    /// An observation that does not follow from a revision.
+    Observation {
+        number: u64,
+        #[serde(rename = "type")]
+        kind: Type,
+        timestamp: Millis,
+        title: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trace_id: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parent_id: Option<String>,
+        content: Value,
+        metadata: Map<String, Value>,
+    },
+}
+
+/// The version of the file format.
+pub const FORMAT: u32 = 1;
+
+/// The record as JSON with its checksum as the last key, `sum`, taken over all before it.
+pub fn encode(record: &Record) -> io::Result<Vec<u8>> {
+    let mut line = serde_json::to_vec(record)?;
+    let sum = fnv1a(&line);
+    line.pop();
+    writeln!(line, "{SUM}{sum:016x}\"}}")?;
+    Ok(line)
+}
+
+/// Reads a line with its line feed; none where it is damaged.
+pub fn decode(line: &[u8]) -> Option<Record> {
+    let line = line.strip_suffix(b"\"}\n")?;
+    let (json, sum) = line.split_at_checked(line.len().checked_sub(SUM.len() + 16)?)?;
+    let sum = std::str::from_utf8(sum.strip_prefix(SUM.as_bytes())?).ok()?;
+    let mut json = json.to_vec();
+    json.push(b'}');
+    (u64::from_str_radix(sum, 16).ok()? == fnv1a(&json)).then(|| serde_json::from_slice(&json).ok())?
+}
+
+const SUM: &str = ",\"sum\":\"";
