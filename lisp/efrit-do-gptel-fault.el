@@ -68,19 +68,38 @@ A provider that asks for a longer one ends the session."
                        buffer))
                  (bound-and-true-p gptel--request-alist))))
 
-(defun efrit-do-gptel--guard ()
-  "Let an error in the parser of this buffer's request cost one piece only.
-gptel's parser for Gemini fails where a piece of the stream has no JSON in it,
-such as one that ends within the headers, and parses on with the next piece."
+(defun efrit-do-gptel--guard (session)
+  "Let an error of gptel in this buffer's request of SESSION do little harm.
+Its parser for Gemini fails where a piece of the stream has no JSON in it, such
+as one that ends within the headers, and parses on with the next piece.  Where
+it fails at the end of a stream, such as one that brought nothing, the request
+is taken for failed; in batch, the error would end Emacs."
   (let ((process (efrit-do-gptel--process-for (current-buffer))))
     (when (processp process)
-      (let ((filter (process-filter process)))
+      (let ((filter (process-filter process))
+            (sentinel (process-sentinel process)))
         (set-process-filter
          process
          (lambda (process output)
            (condition-case problem
                (funcall filter process output)
-             (error (message "gptel: %s" (error-message-string problem))))))))))
+             (error (message "gptel: %s" (error-message-string problem))))))
+        (set-process-sentinel
+         process
+         (lambda (process event)
+           (condition-case problem
+               (funcall sentinel process event)
+             (error (efrit-do-gptel--note-broken session problem)))))))))
+
+(defun efrit-do-gptel--note-broken (session problem)
+  "Note that gptel signalled PROBLEM at the end of a request of SESSION."
+  (when (efrit-do-session-running-p session)
+    (let ((info (gptel-fsm-info (efrit-do-gptel-state-fsm
+                                 (efrit-do-session-state session)))))
+      (unless (plist-get info :error)
+        (plist-put info :error (format "The answer broke off (gptel: %s)"
+                                       (error-message-string problem))))
+      (efrit-do-gptel--note-fault session info))))
 
 (defun efrit-do-gptel--process-buffer (process)
   "Return the buffer to which PROCESS, a process or buffer, writes, if live."

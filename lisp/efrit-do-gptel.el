@@ -156,7 +156,8 @@ Model and backend are those of the buffer where the command was given."
                   gptel-tools (mapcar (lambda (tool)
                                         (efrit-do-gptel--tool session tool))
                                       efrit-do-tools))
-      (add-hook 'gptel-post-request-hook #'efrit-do-gptel--guard nil t)
+      (add-hook 'gptel-post-request-hook
+                (lambda () (efrit-do-gptel--guard session)) nil t)
       (current-buffer))))
 
 (defun efrit-do-gptel--sent (session)
