@@ -89,10 +89,14 @@ is taken for failed; in batch, the error would end Emacs."
          (lambda (process event)
            (condition-case problem
                (funcall sentinel process event)
-             (error (efrit-do-gptel--note-broken session problem)))))))))
+             (error (efrit-do-gptel--note-broken session process problem)))))))))
 
-(defun efrit-do-gptel--note-broken (session problem)
-  "Note that gptel signalled PROBLEM at the end of a request of SESSION."
+(defun efrit-do-gptel--note-broken (session process problem)
+  "Note that gptel signalled PROBLEM when PROCESS, a request of SESSION, ended."
+  ;; It did not come to doing this itself.
+  (setq gptel--request-alist (assq-delete-all process gptel--request-alist))
+  (let ((buffer (process-buffer process)))
+    (when (buffer-live-p buffer) (kill-buffer buffer)))
   (when (efrit-do-session-running-p session)
     (let ((info (gptel-fsm-info (efrit-do-gptel-state-fsm
                                  (efrit-do-session-state session)))))

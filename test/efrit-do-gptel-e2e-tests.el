@@ -257,6 +257,15 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
       ;; The half answer is not in the result.
       (should-not (string-search "goes dead" (plist-get outcome :result))))))
 
+(ert-deftest efrit-do-gptel-outlives-an-error-in-gptels-own-clean-up ()
+  (let ((boom (lambda (process _event)
+                (unless (zerop (process-exit-status process))
+                  (error "Nothing to clean up")))))
+    (advice-add 'gptel-curl--stream-cleanup :before boom)
+    (unwind-protect
+        (efrit-do-e2e--fault 'anthropic "line cut once" 'done nil 3)
+      (advice-remove 'gptel-curl--stream-cleanup boom))))
+
 (ert-deftest efrit-do-gptel-gives-up-on-a-line-that-is-cut-again ()
   (dolist (provider '(anthropic openai))
     (efrit-do-e2e--fault provider "line always cut" 'failed "cut" 3)))
