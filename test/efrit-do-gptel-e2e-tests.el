@@ -14,8 +14,8 @@
 
 (require 'ert)
 (require 'todo-write-test-helper)
+(require 'todo-write-mock-helper)
 (require 'efrit-do)
-(require 'url)
 
 (defvar gptel-backend)
 (defvar gptel-model)
@@ -28,8 +28,6 @@
 (declare-function gptel-make-gemini "ext:gptel-gemini")
 (declare-function gptel-make-openai "ext:gptel-openai")
 (declare-function gptel-make-tool "ext:gptel-request")
-(defvar url-http-end-of-headers)
-(defvar url-http-response-status)
 
 (defconst efrit-do-e2e--root
   (or (getenv "TODO_WRITE_ROOT")
@@ -55,37 +53,9 @@
   (require 'gptel-openai)
   (require 'gptel-gemini))
 
-(defun efrit-do-e2e--program ()
-  "Return the mock server's program, or skip the test."
-  (let ((local (expand-file-name ".deps/mock/node_modules/.bin/llmock"
-                                 efrit-do-e2e--root)))
-    (cond ((file-executable-p local) local)
-          ((executable-find "llmock"))
-          (t (ert-skip "aimock is not there; bin/setup test fetches it")))))
-
-(defun efrit-do-e2e--free-port ()
-  "Return a port of the loopback interface that nobody uses."
-  (let ((server (make-network-process :name "port" :server t :host "127.0.0.1"
-                                      :service t :family 'ipv4)))
-    (unwind-protect (process-contact server :service)
-      (delete-process server))))
-
-(defun efrit-do-e2e--get (port path)
-  "Return the JSON that the server on PORT gives for PATH, or nil."
-  (let ((buffer (ignore-errors
-                  (url-retrieve-synchronously
-                   (format "http://127.0.0.1:%d%s" port path) t t 5))))
-    (when buffer
-      (with-current-buffer buffer
-        (unwind-protect
-            (when (eq url-http-response-status 200)
-              (goto-char url-http-end-of-headers)
-              (json-parse-buffer :object-type 'plist))
-          (kill-buffer))))))
-
 (defun efrit-do-e2e--requests (port)
   "Return the number of requests to a model that the server on PORT had."
-  (length (efrit-do-e2e--get port "/__aimock/journal")))
+  (length (todo-write-mock-requests port)))
 
 (defun efrit-do-e2e--backend (provider port)
   "Let gptel talk to the server on PORT as to PROVIDER."
@@ -101,30 +71,12 @@
 (defun efrit-do-e2e--call-with-server (fixture function)
   "Call FUNCTION with the port of a server that answers by FIXTURE."
   (efrit-do-e2e--load-gptel)
-  (let* ((port (efrit-do-e2e--free-port))
-         (output (generate-new-buffer " *aimock*"))
-         (server (make-process
-                  :name "aimock" :buffer output :noquery t
-                  ;; In one piece a stream would lose its reasoning in gptel.
-                  :command (list (efrit-do-e2e--program) "-p"
-                                 (number-to-string port) "-l" "5" "-f"
-                                 (efrit-do-e2e--fixtures
-                                  (concat "aimock/" fixture ".json"))))))
-    (unwind-protect
-        (progn
-          (todo-write-test-wait
-           (lambda ()
-             (unless (process-live-p server)
-               (ert-fail (with-current-buffer output (buffer-string))))
-             (efrit-do-e2e--get port "/__aimock/health"))
-           20)
-          (todo-write-with-store
-            (let ((inhibit-message t)
-                  (efrit-do-backend 'gptel)
-                  (efrit-do-sessions nil))
-              (funcall function port))))
-      (delete-process server)
-      (kill-buffer output))))
+  (todo-write-with-mock port (concat "efrit-do/aimock/" fixture ".json")
+    (todo-write-with-store
+      (let ((inhibit-message t)
+            (efrit-do-backend 'gptel)
+            (efrit-do-sessions nil))
+        (funcall function port)))))
 
 (defun efrit-do-e2e--run (provider port command &rest options)
   "Run COMMAND as PROVIDER on PORT with OPTIONS; return the outcome."

@@ -54,7 +54,7 @@
   `(progn
      (todo-write-gptel-e2e--load)
      (todo-write-with-store
-       (todo-write-with-mock ,port "gptel.json"
+       (todo-write-with-mock ,port "hosts/gptel.json"
          (let ((tools (default-value 'gptel-tools))
                (gptel--known-tools nil)
                (inhibit-message t)

@@ -60,7 +60,7 @@ Each is a plist; its :body has the :messages and :tools as OpenAI writes them."
 
 (defmacro todo-write-with-mock (port fixture &rest body)
   "Evaluate BODY with PORT bound to that of a server that answers by FIXTURE.
-FIXTURE is the name of a file in test/fixtures/hosts."
+FIXTURE is the name of a file in test/fixtures."
   (declare (indent 2) (debug (symbolp form body)))
   `(todo-write-mock--call ,fixture (lambda (,port) ,@body)))
 
@@ -74,7 +74,7 @@ FIXTURE is the name of a file in test/fixtures/hosts."
                   :command (list (todo-write-mock--program) "-p"
                                  (number-to-string port) "-l" "5" "-f"
                                  (expand-file-name
-                                  (concat "test/fixtures/hosts/" fixture)
+                                  (concat "test/fixtures/" fixture)
                                   (getenv "TODO_WRITE_ROOT"))))))
     (unwind-protect
         (progn

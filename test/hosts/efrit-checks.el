@@ -288,7 +288,7 @@
   "Let Efrit work on COMMAND, then return the value of the last of FORMS.
 In them, `errors' has whether each tool's result was an error, and `ended' why
 the session ended."
-  (todo-write-with-mock port "efrit.json"
+  (todo-write-with-mock port "hosts/efrit.json"
     (efrit-checks-run
      efrit-checks-load efrit-checks-mode
      `((defvar errors nil)
@@ -338,7 +338,7 @@ the session ended."
     (should (string-match-p "Digging a hole" text))))
 
 (ert-deftest a-quit-in-a-synchronous-session-pauses-the-plan ()
-  (todo-write-with-mock port "efrit.json"
+  (todo-write-with-mock port "hosts/efrit.json"
     (should
      (equal
       (efrit-checks-run
@@ -350,7 +350,7 @@ the session ended."
       '(quit paused)))))
 
 (ert-deftest a-conversation-of-several-turns-has-one-thread-and-a-quit-pauses-it ()
-  (todo-write-with-mock port "efrit.json"
+  (todo-write-with-mock port "hosts/efrit.json"
     (should
      (equal
       (efrit-checks-run
