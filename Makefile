@@ -43,8 +43,8 @@ setup:
 .PHONY: module
 module: setup
 	@cargo build --release $(if $(wildcard $(TARGET)/release/$(LIBRARY)),--quiet)
-	@cmp -s $(TARGET)/release/$(LIBRARY) $(MODULE) || \
-	  { cp $(TARGET)/release/$(LIBRARY) $(MODULE).new && mv $(MODULE).new $(MODULE); }
+	@if cmp -s $(TARGET)/release/$(LIBRARY) $(MODULE); then touch $(MODULE); \
+	  else cp $(TARGET)/release/$(LIBRARY) $(MODULE).new && mv $(MODULE).new $(MODULE); fi
 
 # Written last, so that it stands for the compiled files too: these are made
 # anew all together, since any of them may use a macro of another.

@@ -48,10 +48,12 @@ STUB is for the latter, BUDGET as in `bench-row'."
       (push (bench-start--seconds theirs stub) other))
     (bench-row work ours yardstick other :measure #'identity :budget budget)))
 
-(bench-start--row "require todo-write" '(require 'todo-write)
+(bench-start--row "require todo-write"
+                  '(progn (require 'todo-write) (todo-write-module-load))
                   "without the module" '(require 'todo-write) t 2)
 (bench-start--row "require all that shows a plan"
-                  '(progn (require 'todo-write-view) (require 'todo-write-mode-line))
+                  '(progn (require 'todo-write-view) (require 'todo-write-mode-line)
+                          (todo-write-module-load))
                   "without the module"
                   '(progn (require 'todo-write-view) (require 'todo-write-mode-line)) t 2)
 (bench-start--row "require and the first write, journal on"

@@ -1,17 +1,17 @@
-;;; todo-write-core.el --- Options and module of todo-write  -*- lexical-binding: t; -*-
+;;; todo-write-core.el --- Options of todo-write, and its module  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; The user options, the errors, and the module in Rust that does the
-;; work: loading it, and telling it the options.  Nothing here is to be
-;; called by users; see todo-write.el.
+;; The user options, the errors, and telling the module the options.
+;; Nothing here is to be called by users; see todo-write.el.
 
 ;;; Code:
 
 (require 'project)
+(require 'todo-write-module)
 
 ;;; Options
 
@@ -90,32 +90,6 @@ Each function is called with THREAD.")
 
 ;;; The module
 
-(defconst todo-write-version "0.1.0"
-  "Version of this package.  The module must have the same.")
-
-(defvar todo-write-dyn--version)
-
-(defun todo-write--load-module ()
-  "Load the module, or signal `todo-write-error' saying what to do."
-  (unless (featurep 'todo-write-dyn)
-    (unless (and (fboundp 'module-load) (bound-and-true-p module-file-suffix))
-      (signal 'todo-write-error '("this Emacs is built without module support")))
-    (condition-case err
-        (require 'todo-write-dyn)
-      (error
-       (signal 'todo-write-error
-               (list (format "cannot load the module todo-write-dyn (%s); \
-run `make build' in the todo-write folder"
-                             (error-message-string err)))))))
-  (let ((version (bound-and-true-p todo-write-dyn--version)))
-    (unless (equal version todo-write-version)
-      (signal 'todo-write-error
-              (list (format "the module is version %s, the Lisp files are %s; \
-run `make build' in the todo-write folder and restart Emacs"
-                            (or version "unknown") todo-write-version))))))
-
-(todo-write--load-module)
-
 (declare-function todo-write-dyn--configure "ext:todo-write-dyn")
 (declare-function todo-write-dyn--loaded-p "ext:todo-write-dyn")
 (declare-function todo-write-dyn--open "ext:todo-write-dyn")
@@ -130,6 +104,8 @@ run `make build' in the todo-write folder and restart Emacs"
 
 (defvar todo-write--configured nil
   "The values of the options that the module goes by now.")
+;; Files that are loaded anew may be of another version than the module.
+(setq todo-write--configured nil)
 
 (defconst todo-write--options
   '(todo-write-directory
@@ -147,8 +123,10 @@ This is asked with each call, also each token: it makes no object."
     (null options)))
 
 (defun todo-write--configure ()
-  "Tell the module the options, if they changed since the last call."
+  "Tell the module the options, if they changed since the last call.
+The first call loads it."
   (unless (todo-write--configured-p)
+    (todo-write-module-load)
     (let ((values (mapcar #'symbol-value todo-write--options)))
       (apply #'todo-write-dyn--configure
              (and todo-write-directory (expand-file-name todo-write-directory))

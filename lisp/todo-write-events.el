@@ -173,6 +173,7 @@ included, has no phase.  THINKING tells thoughts from response.
 
   :phase       `planning', `execution', `synthesis' or nil
   :token-type  such as \"PLANNING_LLM_THINKING\", or \"LLM_THINKING\""
+  (todo-write--configure)
   (todo-write-dyn--token-context call-context thinking))
 
 (defvar todo-write--stream-contexts (make-hash-table :test #'equal)

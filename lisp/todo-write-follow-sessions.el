@@ -85,6 +85,7 @@ Another project may have a name that begins the same."
 (defun todo-write-follow-sessions--head (file)
   "Return what the transcript FILE says of itself, a plist, or nil.
 See `todo-write-dyn--transcript-describe'."
+  (todo-write--configure)
   (if (file-remote-p file)
       (let ((copy (make-temp-file "todo-write-follow")))
         (unwind-protect

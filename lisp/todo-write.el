@@ -219,8 +219,11 @@ Its keys are:
 
 (defun todo-write-current-thread ()
   "Return the key of the thread written last, or nil."
-  (todo-write--configure)
-  (todo-write-dyn--current))
+  ;; Modes ask as soon as they are switched on: what there is not yet
+  ;; needs no module.
+  (when (featurep 'todo-write-dyn)
+    (todo-write--configure)
+    (todo-write-dyn--current)))
 
 (defun todo-write-threads ()
   "Return the keys of all threads, those kept from earlier sessions too.
@@ -234,8 +237,9 @@ The newest come first."
 
 (defun todo-write-threads-loaded ()
   "Return the keys of the threads in memory, in no order."
-  (todo-write--configure)
-  (todo-write-dyn--loaded))
+  (when (featurep 'todo-write-dyn)
+    (todo-write--configure)
+    (todo-write-dyn--loaded)))
 
 (defun todo-write-children (thread)
   "Return the threads of subagents that work for THREAD.
@@ -301,17 +305,20 @@ apply :item, :previousItem, :fields (names of the fields that differ),
 
 Signal `todo-write-input-error' for what is no list of items, and for an
 id that comes twice in a list."
+  (todo-write--configure)
   (todo-write-dyn--diff previous current))
 
 (defun todo-write-apply-changes (list changes)
   "Return LIST after CHANGES, as a vector of plists.
 CHANGES is what `todo-write-diff' returned for LIST and another list,
 and the value is that other list."
+  (todo-write--configure)
   (todo-write-dyn--apply-changes list changes))
 
 (defun todo-write-to-json (value)
   "Return VALUE as JSON text in the wire form, with camelCase keys.
 VALUE is an outcome, a changes plist, an observation or a stream event."
+  (todo-write--configure)
   (todo-write-dyn--to-json value))
 
 (defun todo-write-tool-schema ()

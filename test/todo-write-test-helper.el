@@ -14,6 +14,9 @@
 (require 'ert)
 (require 'todo-write)
 
+;; Some tests call its functions as their first.
+(todo-write-module-load)
+
 (defmacro todo-write-with-store (&rest body)
   "Evaluate BODY with an empty store whose journals are in a fresh folder."
   (declare (indent 0) (debug t))

@@ -35,6 +35,11 @@ use read::{Text, WholeNumber};
 
 emacs::plugin_is_GPL_compatible!();
 
+/// By this the Lisp files know a module of another version before they load it: no Emacs can
+/// unload one.
+#[used]
+static VERSION_MARK: &str = concat!("todo-write-dyn version ", env!("CARGO_PKG_VERSION"), ";");
+
 #[emacs::module(name = "todo-write-dyn", separator = "--", mod_in_name = false)]
 fn init(env: &Env) -> Result<()> {
     // The default hook prints to standard error, which in a terminal is the user's screen.
