@@ -7,9 +7,10 @@
 
 ;; A tool is data: a name, a description, its arguments, a function.
 ;; This file holds the registry and the one way in which a tool runs:
-;; read the arguments, ask the user where that is due, call, cut long
-;; output.  What the tools do is in efrit-do-builtin.el; who calls them
-;; and how often is in efrit-do-session.el.
+;; read the arguments, ask the user where that is due (see
+;; efrit-do-consent.el), call, cut long output.  What the tools do is in
+;; efrit-do-builtin.el; who calls them and how often is in
+;; efrit-do-session.el.
 ;;
 ;; A tool of your own, offered to every agent from then on:
 ;;
@@ -46,24 +47,7 @@ to give that agent this list, turn on `todo-write-efrit-mode' instead"
   :group 'todo-write
   :prefix "efrit-do-")
 
-(defcustom efrit-do-confirm 'tool
-  "Which tool calls wait for the user's consent.
-With `tool', each tool decides: of the built-in ones `eval_sexp' and
-`shell_exec' ask.  Nil runs everything unasked, t asks every time.  A list
-names the tools that ask.  A function is called with the name of the tool and
-its input, and asks when it returns non-nil."
-  :type '(choice (const :tag "Each tool decides" tool)
-                 (const :tag "Never ask" nil)
-                 (const :tag "Always ask" t)
-                 (repeat :tag "Only these tools" string)
-                 function))
-
-(defcustom efrit-do-confirm-function #'efrit-do-ask
-  "Function that asks the user whether a tool call may run.
-It is called with the name of the tool and the text of the call.  It returns
-`yes', `no', `always' (yes, and do not ask for this tool again in this
-session) or `quit' (stop the session); any other value means `no'."
-  :type 'function)
+(require 'efrit-do-consent)
 
 (defcustom efrit-do-time-limit 60
   "Seconds after which a tool is stopped."
@@ -100,11 +84,6 @@ Change it with `efrit-do-register-tool'.")
 (defvar efrit-do-thread nil
   "Key of the thread that `todo_write' writes to, or nil for the project's.
 A session binds it while one of its tools runs.")
-
-(defvar efrit-do-allowed-tools nil
-  "Names of the tools that the user allowed for the rest of a session.")
-
-(define-error 'efrit-do-refused "The user refused" 'todo-write-error)
 
 (defun efrit-do-register-tool (&rest slots)
   "Offer a tool to agents, and return it.
@@ -204,75 +183,6 @@ another type."
         (signal 'todo-write-input-error
                 (list (string-join (nreverse problems) "; "))))
       (nreverse values))))
-
-;;; Consent
-
-(defun efrit-do--asks-p (tool input values)
-  "Return non-nil if TOOL must ask before INPUT, read as VALUES, is run."
-  (let ((name (efrit-do-tool-name tool))
-        (own (efrit-do-tool-confirm tool)))
-    (and (not (member name efrit-do-allowed-tools))
-         (pcase efrit-do-confirm
-           ('nil nil)
-           ('t t)
-           ('tool (if (functionp own) (apply own values) own))
-           ((pred functionp) (funcall efrit-do-confirm name input))
-           ((pred listp) (member name efrit-do-confirm))))))
-
-(defun efrit-do-printable (text)
-  "Return TEXT as plain text in which nothing can hide.
-Properties go; control and format characters (those that reorder or hide what
-follows them included) are shown as their code."
-  (replace-regexp-in-string
-   "[^\n\t[:print:]]\\|[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
-   (lambda (match) (format "\\x%x" (aref match 0)))
-   (substring-no-properties text) t t))
-
-(defun efrit-do--call-text (values)
-  "Return the argument VALUES of a call as text for a person to judge."
-  (efrit-do-printable
-   (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
-              (delq nil (copy-sequence values)) "\n")))
-
-(defun efrit-do-ask (name text)
-  "Ask whether the tool NAME may run with TEXT; see `efrit-do-confirm-function'.
-Signals `efrit-do-refused' in a batch Emacs, where nobody can answer."
-  (when noninteractive
-    (signal 'efrit-do-refused
-            (list (format "%s needs the user's consent, and nobody is there \
-to ask (see `efrit-do-confirm')" name))))
-  (let ((buffer (get-buffer-create "*efrit-do call*")))
-    (with-current-buffer buffer
-      (let ((inhibit-read-only t))
-        (erase-buffer)
-        (insert text)
-        (goto-char (point-min)))
-      (special-mode))
-    (save-window-excursion
-      (display-buffer buffer '(display-buffer-at-bottom
-                               (window-height . fit-window-to-buffer)))
-      (unwind-protect
-          (pcase (car (read-multiple-choice
-                       (format "Let the agent run this %s?" name)
-                       '((?y "yes") (?n "no")
-                         (?! "always" "Yes, and this tool need not ask again \
-in this session")
-                         (?q "quit" "Stop the session"))))
-            (?y 'yes) (?! 'always) (?q 'quit) (_ 'no))
-        (kill-buffer buffer)))))
-
-(defun efrit-do--require-consent (tool values)
-  "Ask whether TOOL may run with VALUES.
-Signals `efrit-do-refused' if not, and quits if the user wants to stop."
-  (let ((name (efrit-do-tool-name tool)))
-    (pcase (funcall efrit-do-confirm-function name
-                    (efrit-do--call-text values))
-      ('yes)
-      ('always (cl-pushnew name efrit-do-allowed-tools :test #'equal))
-      ('quit (signal 'quit nil))
-      (_ (signal 'efrit-do-refused
-                 (list (format "the user did not allow this call of %s"
-                               name)))))))
 
 ;;; Text
 
@@ -382,8 +292,9 @@ this returns unless the tool is an asynchronous one.  A quit passes through."
                                              name
                                              (string-join (efrit-do-tool-names)
                                                           ", ")))))))
-                (when (efrit-do--asks-p tool input values)
-                  (efrit-do--require-consent tool values))
+                (when (efrit-do-consent-needed-p
+                       name (efrit-do-tool-confirm tool) input values)
+                  (efrit-do-consent-require name values))
                 (if (efrit-do-tool-async tool)
                     (progn (efrit-do--call-async tool values then) nil)
                   (efrit-do--outcome

@@ -24,6 +24,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
+(require 'todo-write-busy)
 (require 'todo-write-row)
 
 (defvar gptel--fsm-last)
@@ -31,6 +32,7 @@
 (defvar gptel-tools)
 (defvar gptel-use-header-line)
 (declare-function gptel-fsm-info "ext:gptel-request")
+(declare-function gptel-fsm-state "ext:gptel-request")
 (declare-function gptel-get-tool "ext:gptel-request")
 (declare-function gptel-make-tool "ext:gptel-request")
 (declare-function gptel-tool-name "ext:gptel-request")
@@ -93,7 +95,7 @@ in gptel's menu."
 
 (defun todo-write-gptel--register (only-known)
   "Make the tool, add it to `gptel-tools' unless ONLY-KNOWN; return it."
-  (advice-add 'gptel-abort :after #'todo-write-gptel--aborted)
+  (todo-write-gptel--watch)
   (let ((tool (todo-write-gptel--make-tool "todo_write" "todo-write")))
     (unless only-known
       (set-default 'gptel-tools
@@ -178,6 +180,21 @@ A chat that visits a file has the same key again in later sessions."
         (todo-write-gptel--show-header)
         (todo-write-gptel--draw)))))
 
+(defun todo-write-gptel--watch ()
+  "Hear of it when gptel goes on with a request, or aborts one."
+  (advice-add 'gptel-abort :after #'todo-write-gptel--aborted)
+  (advice-add 'gptel--fsm-transition :after #'todo-write-gptel--went-on))
+
+(defun todo-write-gptel--went-on (request &rest _)
+  "Say whether the agent of the chat of REQUEST, as gptel keeps it, is at work.
+The chat may have no thread before its model has called the tool."
+  (let* ((buffer (plist-get (gptel-fsm-info request) :buffer))
+         (thread (and (buffer-live-p buffer)
+                      (buffer-local-value 'todo-write-gptel-thread buffer))))
+    (when thread
+      (todo-write-set-busy thread (not (memq (gptel-fsm-state request)
+                                             '(DONE ERRS ABRT)))))))
+
 (defun todo-write-gptel--aborted (&optional buffer)
   "Pause the plan of BUFFER, a chat whose request was aborted."
   (let ((buffer (or buffer (current-buffer))))
@@ -188,6 +205,7 @@ A chat that visits a file has the same key again in later sessions."
 (defun todo-write-gptel--killed ()
   "Pause the plan of the current buffer, which is about to go."
   (remhash todo-write-gptel-thread todo-write-gptel--chats)
+  (todo-write-set-busy todo-write-gptel-thread nil)
   (todo-write-gptel--pause todo-write-gptel-thread "the chat was closed"))
 
 (defun todo-write-gptel--pause (thread reason)
@@ -364,7 +382,7 @@ none of that name."
     (unless old
       (user-error "This gptel-agent has no tool TodoWrite"))
     (unless todo-write-gptel--agent-tool
-      (advice-add 'gptel-abort :after #'todo-write-gptel--aborted)
+      (todo-write-gptel--watch)
       (setq todo-write-gptel--agent-tool old)
       (todo-write-gptel--swap
        old (todo-write-gptel--make-tool "TodoWrite" "gptel-agent")))))

@@ -20,6 +20,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-busy)
 (require 'todo-write-row)
 (require 'todo-write-mode-line)
 
@@ -41,7 +42,7 @@ itself.")
 
 (defconst todo-write-header-line--hooks
   '(todo-write-change-functions todo-write-state-functions
-    todo-write-forget-functions todo-write-mode-line-spinner-functions)
+    todo-write-forget-functions)
   "Hooks that tell when the text is out of date.")
 
 (defvar todo-write-header-line-map
@@ -62,15 +63,19 @@ itself.")
           (setq todo-write-header-line-mode nil)
           (user-error "This buffer has a header line already"))
         (setq header-line-format todo-write-header-line--format)
-        (dolist (hook todo-write-header-line--hooks)
-          (add-hook hook #'todo-write-header-line--update))
+        (todo-write-header-line--listen #'todo-write-header-line--update t)
         (todo-write-header-line--make))
     (when (equal header-line-format todo-write-header-line--format)
       (setq header-line-format nil))
     (setq todo-write-header-line--string nil)
     (unless (todo-write-header-line--buffers)
-      (dolist (hook todo-write-header-line--hooks)
-        (remove-hook hook #'todo-write-header-line--update)))))
+      (todo-write-header-line--listen #'todo-write-header-line--update nil))))
+
+(defun todo-write-header-line--listen (function flag)
+  "Call FUNCTION whenever a text is out of date if FLAG; else no longer."
+  (dolist (hook todo-write-header-line--hooks)
+    (if flag (add-hook hook function) (remove-hook hook function)))
+  (todo-write-busy-listen function flag))
 
 (defun todo-write-header-line--buffers ()
   "Return the buffers that show a plan in their header line."
@@ -91,8 +96,7 @@ itself.")
       (with-current-buffer buffer
         (todo-write-header-line--make)))
     (unless buffers
-      (dolist (hook todo-write-header-line--hooks)
-        (remove-hook hook #'todo-write-header-line--update)))))
+      (todo-write-header-line--listen #'todo-write-header-line--update nil))))
 
 (defun todo-write-header-line--make ()
   "Make the header line of the current buffer."
@@ -124,10 +128,8 @@ itself.")
   :group 'todo-write
   (require 'tab-bar)
   (setq tab-bar-format (remq 'todo-write-tab-bar tab-bar-format))
-  (dolist (hook todo-write-header-line--hooks)
-    (if todo-write-tab-bar-mode
-        (add-hook hook #'todo-write-header-line--update-tab)
-      (remove-hook hook #'todo-write-header-line--update-tab)))
+  (todo-write-header-line--listen #'todo-write-header-line--update-tab
+                                  todo-write-tab-bar-mode)
   (when todo-write-tab-bar-mode
     (setq tab-bar-format (append tab-bar-format '(todo-write-tab-bar))))
   (todo-write-header-line--update-tab))

@@ -14,14 +14,15 @@
 ;; mouse-1 opens the plan, hovering shows its tasks.  The text is made when
 ;; the plan changes; redisplay only reads a variable.
 ;;
-;; A host that is waiting for its model says so with `todo-write-set-busy'; a
-;; spinner turns as long as that holds, and at no other time.
+;; A spinner turns before it while the agent is at work, as far as its host says
+;; so; see todo-write-busy.el.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-busy)
 (require 'todo-write-row)
 
 (declare-function todo-write-show "todo-write-view" (&optional thread select))
@@ -59,10 +60,6 @@ stands for itself.")
   '(todo-write-mode-line-mode ("" todo-write-mode-line-string))
   "What the mode adds to `mode-line-misc-info'.")
 
-(defvar todo-write-mode-line-spinner-functions nil
-  "Functions to call, without arguments, when the spinner has turned.
-The header line and the tab bar are on it.")
-
 (defvar todo-write-mode-line-map
   (let ((map (make-sparse-keymap)))
     (define-key map [mode-line mouse-1] #'todo-write-mode-line-show)
@@ -79,17 +76,16 @@ The header line and the tab bar are on it.")
                                 (default-value 'mode-line-misc-info))
                         (and todo-write-mode-line-mode
                              (list todo-write-mode-line--entry))))
+  (todo-write-busy-listen #'todo-write-mode-line--turn todo-write-mode-line-mode)
   (if todo-write-mode-line-mode
       (progn
         (dolist (hook todo-write-mode-line--hooks)
           (add-hook hook #'todo-write-mode-line--update))
         (add-hook 'todo-write-forget-functions #'todo-write-mode-line--forget)
-        (add-hook 'todo-write-mode-line-spinner-functions #'todo-write-mode-line--turn)
         (todo-write-mode-line--update (todo-write-current-thread)))
     (dolist (hook todo-write-mode-line--hooks)
       (remove-hook hook #'todo-write-mode-line--update))
     (remove-hook 'todo-write-forget-functions #'todo-write-mode-line--forget)
-    (remove-hook 'todo-write-mode-line-spinner-functions #'todo-write-mode-line--turn)
     (setq todo-write-mode-line-string nil
           todo-write-mode-line--thread nil)
     (force-mode-line-update t)))
@@ -134,7 +130,7 @@ A spinner stands before them while the host of THREAD is busy."
                   ('done (todo-write-row-shape 'completed))
                   ('paused (todo-write-row-shape 'paused)))))
     (string-join
-     (delq nil (list (todo-write-mode-line-spinner thread)
+     (delq nil (list (todo-write-busy-spinner thread)
                      (format "%d/%d" (plist-get summary :completed)
                              (plist-get summary :total))
                      shape
@@ -159,44 +155,7 @@ Made only when the mouse rests on the plan."
              "\nmouse-1: show the plan")
      'help-echo-inhibit-substitution t)))
 
-;;; Busy
-
-(defvar todo-write-mode-line--busy nil
-  "Keys of the threads whose hosts said that they are busy.")
-
-(defvar todo-write-mode-line--spinner 0
-  "Which frame of the spinner is shown.")
-
-(defvar todo-write-mode-line--timer nil
-  "Timer that turns the spinner, or nil.")
-
-;;;###autoload
-(defun todo-write-set-busy (thread flag)
-  "Say that the host of THREAD waits for its model if FLAG, else that it does not.
-While it does, a spinner turns in the mode line, the header line and the
-tab bar, where these show the plan."
-  (setq todo-write-mode-line--busy (delete thread todo-write-mode-line--busy))
-  (when flag
-    (push thread todo-write-mode-line--busy))
-  (cond ((null todo-write-mode-line--busy)
-         (when todo-write-mode-line--timer
-           (cancel-timer todo-write-mode-line--timer)
-           (setq todo-write-mode-line--timer nil)))
-        ((not todo-write-mode-line--timer)
-         (setq todo-write-mode-line--timer
-               (run-at-time 0.25 0.25 #'todo-write-mode-line--spin))))
-  (run-hooks 'todo-write-mode-line-spinner-functions))
-
-(defun todo-write-mode-line--spin ()
-  "Turn the spinner by one frame."
-  (cl-incf todo-write-mode-line--spinner)
-  (run-hooks 'todo-write-mode-line-spinner-functions))
-
-(defun todo-write-mode-line-spinner (thread)
-  "Return the spinner's frame if the host of THREAD is busy, else nil."
-  (when (and thread (member thread todo-write-mode-line--busy))
-    (let ((frames (if (char-displayable-p ?⠋) "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" "|/-\\")))
-      (string (aref frames (mod todo-write-mode-line--spinner (length frames)))))))
+;;; For other places
 
 (defun todo-write-mode-line-words (thread)
   "Return what the mode line says of THREAD, as plain text, or nil for no tasks."

@@ -522,6 +522,44 @@ Go on for a while, to see whether anything happens after its end."
                                     '(((:text "Done."))))
                                    :status))))))
 
+;;; Busy
+
+(ert-deftest efrit-do-is-busy-until-the-session-ends-whichever-way ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((busy nil)
+           (efrit-do-max-calls 1)
+           (note (lambda () (push (todo-write-busy-p "a") busy)))
+           (todo-write-busy-functions (list note)))
+      (pcase-dolist
+          (`(,turns . ,status)
+           '((((:text "Done.")) . done)
+             (((:error "overloaded")) . failed)
+             (((:tool "count") (:tool "count")) . stopped)
+             (((:tool "eval_sexp" :input (:expr "(signal 'quit nil)"))) . cancelled)))
+        (setq busy nil)
+        (should (eq status (plist-get (efrit-do-session-tests--run (list turns) :thread "a")
+                                      :status)))
+        (should (equal (delete-dups (reverse busy)) '(t nil)))
+        (should-not (todo-write-busy-p "a"))))))
+
+(ert-deftest efrit-do-is-busy-again-when-it-goes-on ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((session (efrit-do-session-tests--start '(((:pause 60) (:text "Later."))) :speed 1))
+           (thread (efrit-do-session-thread session)))
+      (should (todo-write-busy-p thread))
+      (efrit-do-cancel)
+      (should-not (todo-write-busy-p thread))
+      (setf (efrit-do-replay-speed (efrit-do-session-state session)) 0)
+      (efrit-do-continue)
+      (should (todo-write-busy-p thread))
+      (efrit-do-session-tests--await session)
+      (should-not (todo-write-busy-p thread)))))
+
+(ert-deftest efrit-do-that-cannot-begin-is-not-busy ()
+  (efrit-do-session-tests--with-sessions
+    (should-error (efrit-do-run "x" :thread "a" :script "/no/such/file"))
+    (should-not (todo-write-busy-p "a"))))
+
 ;;; The prompt
 
 (ert-deftest efrit-do-asks-for-a-plan-on-several-steps-and-not-on-one-action ()

@@ -118,10 +118,42 @@
             (todo-write-test-wait
              (lambda () (not (equal first todo-write-mode-line-string)))))
           (todo-write-set-busy "a" nil)
-          (should-not todo-write-mode-line--timer)
+          (should-not todo-write-busy--timer)
           (should (string-prefix-p "[0/1 Going]" todo-write-mode-line-string)))
       (todo-write-set-busy "a" nil)
       (todo-write-mode-line-mode -1))))
+
+(ert-deftest todo-write-busy-has-no-timer-where-nothing-shows-a-spinner ()
+  (unwind-protect
+      (progn
+        (todo-write-set-busy "a" t)
+        (should-not todo-write-busy--timer)
+        (todo-write-mode-line-mode 1)
+        (should todo-write-busy--timer)
+        (todo-write-mode-line-mode -1)
+        (should-not todo-write-busy--timer)
+        (with-temp-buffer
+          (todo-write-header-line-mode 1)
+          (should todo-write-busy--timer)
+          (todo-write-header-line-mode -1)
+          (should-not todo-write-busy--timer)))
+    (todo-write-set-busy "a" nil)
+    (todo-write-mode-line-mode -1)))
+
+(ert-deftest todo-write-busy-goes-on-until-the-last-host-is-done ()
+  (unwind-protect
+      (progn
+        (todo-write-mode-line-mode 1)
+        (todo-write-set-busy "a" t)
+        (todo-write-set-busy "a" t)
+        (todo-write-set-busy "b" t)
+        (todo-write-set-busy "a" nil)
+        (should-not (todo-write-busy-spinner "a"))
+        (should (todo-write-busy-spinner "b"))
+        (should todo-write-busy--timer)
+        (todo-write-set-busy "b" nil)
+        (should-not todo-write-busy--timer))
+    (todo-write-mode-line-mode -1)))
 
 (ert-deftest todo-write-mode-line-forgets-a-thread ()
   (todo-write-test-with-shapes

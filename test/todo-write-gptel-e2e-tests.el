@@ -64,6 +64,8 @@
                  (text-mode)
                  (gptel-mode)
                  ,@body)
+             ;; The server goes, and a request under way would fail.
+             (while (gptel-abort chat))
              (set-default 'gptel-tools tools)
              (kill-buffer chat)))))))
 
@@ -151,10 +153,34 @@
     (todo-write-gptel-e2e--say "Peel potatoes")
     (todo-write-test-wait (lambda () todo-write-gptel-thread))
     (should (eq (todo-write-state todo-write-gptel-thread) 'active))
+    (todo-write-test-wait (lambda () (todo-write-busy-p todo-write-gptel-thread)))
     (gptel-abort (current-buffer))
+    (should-not (todo-write-busy-p todo-write-gptel-thread))
     (should (eq (todo-write-state todo-write-gptel-thread) 'paused))
     (should (equal (get-text-property 1 'face (todo-write-gptel-e2e--header))
                    'todo-write-paused))))
+
+(defun todo-write-gptel-e2e--check-busy (prompt)
+  "Check that the chat is busy after PROMPT, as from its first plan, and then not."
+  (todo-write-gptel-e2e--with-chat port
+    (let* ((busy nil)
+           (chat (current-buffer))
+           (todo-write-busy-functions
+            (list (lambda ()
+                    (push (todo-write-busy-p
+                           (buffer-local-value 'todo-write-gptel-thread chat))
+                          busy)))))
+      (todo-write-gptel-register)
+      (todo-write-gptel-e2e--use 'openai port)
+      (todo-write-gptel-e2e--say prompt)
+      (todo-write-test-wait (lambda () (and busy (not (car busy)))) 20)
+      (should (memq t busy)))))
+
+(ert-deftest todo-write-gptel-is-busy-until-the-answer-is-there ()
+  (todo-write-gptel-e2e--check-busy "Bake a cake"))
+
+(ert-deftest todo-write-gptel-is-not-busy-after-an-error ()
+  (todo-write-gptel-e2e--check-busy "Fry fish"))
 
 (ert-deftest todo-write-gptel-shows-the-plan-in-the-chat-but-not-to-the-model ()
   (todo-write-gptel-e2e--with-chat port
