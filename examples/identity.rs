@@ -43,7 +43,7 @@ pub struct Verdict {
     /// Whether they were recognised as the same.
     pub recognised: bool,
     /// The old and the new item.
-    pub pair: [Draft; 2],
+    pub pair: [Draft<'static>; 2],
 }
 
 /// How often label and recognition agree.
@@ -170,7 +170,8 @@ fn verdict(label: &Label<'_>, session: &[Raw<'_>]) -> Result<Verdict, Failure> {
     let old: Vec<Seen<'_>> = previous.drafts.iter().map(Seen::from).collect();
     let new: Vec<Seen<'_>> = current.drafts.iter().map(Seen::from).collect();
     let recognised = recognise(&old, &new).get(label.new) == Some(&Some(label.old));
-    let item = |plan: &Plan, at: usize| plan.drafts.get(at).cloned().ok_or("a label names an unknown item");
+    let item =
+        |plan: &Plan<'static>, at: usize| plan.drafts.get(at).cloned().ok_or("a label names an unknown item");
     let pair = [item(&previous, label.old)?, item(&current, label.new)?];
     Ok(Verdict {
         session: label.session.to_owned(),
@@ -212,7 +213,8 @@ fn sessions(corpus: &str) -> Result<HashMap<String, Vec<Raw<'_>>>, Failure> {
     Ok(sessions)
 }
 
-fn plan(session: &[Raw<'_>], call: usize) -> Result<Plan, Failure> {
+fn plan(session: &[Raw<'_>], call: usize) -> Result<Plan<'static>, Failure> {
     let input = session.get(call).ok_or("a label names an unknown call")?;
-    read(input, &Options::default()).map_err(|problems| format!("{problems:?}").into())
+    let plan = read(input, &Options::default()).map(Plan::into_owned);
+    plan.map_err(|problems| format!("{problems:?}").into())
 }

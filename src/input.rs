@@ -7,15 +7,19 @@
 
 mod entry;
 mod notices;
+mod plain;
+mod task;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use crate::identity::is_positional;
-use crate::item::{Draft, Priority, Status};
+use crate::item::{Draft, Status};
 use crate::raw::Raw;
-use crate::text::{excerpt, is_blank, one_line};
-use entry::{Entry, hint};
-use notices::{UNKNOWN_KEY, counted};
+use crate::text::excerpt;
+use entry::hint;
+use notices::Notices;
 
 /// What the user decides about input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,13 +56,20 @@ impl Default for Options {
     }
 }
 
-/// An accepted input.
+/// An accepted input, which may borrow its texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan {
+pub struct Plan<'a> {
     /// The whole list, in order.
-    pub drafts: Vec<Draft>,
+    pub drafts: Vec<Draft<'a>>,
     /// What was repaired, a line each, none twice.
     pub notices: Vec<String>,
+}
+
+impl Plan<'_> {
+    /// The same, with texts of its own.
+    pub fn into_owned(self) -> Plan<'static> {
+        Plan { drafts: self.drafts.into_iter().map(Draft::into_owned).collect(), notices: self.notices }
+    }
 }
 
 /// One reason why an input is refused.
@@ -76,7 +87,10 @@ pub struct Problem {
 ///
 /// # Errors
 /// Every problem of the input; see [`Problem`].
-pub fn read_text(text: &str, options: &Options) -> Result<Plan, Vec<Problem>> {
+pub fn read_text<'a>(text: &'a str, options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
+    if let Some(plan) = plain::read(text, options) {
+        return Ok(plan);
+    }
     match Raw::parse(text) {
         Ok(raw) => read(&raw, options),
         Err(error) => Err(vec![problem(
@@ -91,69 +105,70 @@ pub fn read_text(text: &str, options: &Options) -> Result<Plan, Vec<Problem>> {
 ///
 /// # Errors
 /// Every problem of the input; see [`Problem`].
-pub fn read(raw: &Raw<'_>, options: &Options) -> Result<Plan, Vec<Problem>> {
-    let mut reader = Reader { options, problems: Vec::new(), repairs: Vec::new() };
+pub fn read<'a>(raw: &Raw<'a>, options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
+    let mut reader =
+        Reader { options, problems: Vec::new(), repairs: Vec::new(), notices: Notices::default() };
     let drafts = reader.whole(raw);
     reader.finish(drafts)
 }
 
 const TODOS: &str = "{\"todos\": [{\"content\", \"status\", \"activeForm\"}, …]}";
-const STATUSES: &str = "one of pending, in_progress, completed";
-
-/// The fixed table of status synonyms, compared without case.
-fn synonym(text: &str) -> Option<Status> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "completed" | "done" | "complete" | "finished" => Some(Status::Completed),
-        "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "active" => {
-            Some(Status::InProgress)
-        }
-        "pending" | "todo" | "not_started" | "not started" | "open" => Some(Status::Pending),
-        _ => None,
-    }
-}
-
-fn problem(path: impl Into<String>, received: impl Into<String>, expected: impl Into<String>) -> Problem {
-    Problem { path: path.into(), received: received.into(), expected: expected.into() }
-}
-
-/// Something that was put right: the notice when that is allowed, the problem when it is not.
-struct Repair {
-    notice: String,
-    problem: Problem,
+fn problem(path: impl Display, received: impl Into<String>, expected: impl Into<String>) -> Problem {
+    Problem { path: path.to_string(), received: received.into(), expected: expected.into() }
 }
 
 struct Reader<'o> {
     options: &'o Options,
     problems: Vec<Problem>,
-    repairs: Vec<Repair>,
+    /// What was put right: the problems when that is not allowed, the notices when it is.
+    repairs: Vec<Problem>,
+    notices: Notices,
 }
 
 impl Reader<'_> {
-    fn refuse(&mut self, path: impl Into<String>, received: impl Into<String>, expected: impl Into<String>) {
+    fn refuse(&mut self, path: impl Display, received: impl Into<String>, expected: impl Into<String>) {
         self.problems.push(problem(path, received, expected));
     }
 
-    fn repair(&mut self, notice: impl Into<String>, problem: Problem) {
-        self.repairs.push(Repair { notice: notice.into(), problem });
-    }
-
-    fn finish(mut self, drafts: Vec<Draft>) -> Result<Plan, Vec<Problem>> {
+    fn repair(&mut self, notice: impl Into<Cow<'static, str>>, problem: impl FnOnce() -> Problem) {
         if self.options.strict {
-            self.problems.extend(self.repairs.drain(..).map(|repair| repair.problem));
+            self.repairs.push(problem());
+        } else {
+            self.notices.add(notice.into());
         }
-        if !self.problems.is_empty() {
-            return Err(self.problems);
-        }
-        Ok(Plan { drafts, notices: counted(self.repairs.into_iter().map(|repair| repair.notice)) })
     }
 
-    fn whole(&mut self, raw: &Raw<'_>) -> Vec<Draft> {
+    fn unknown_keys<'k>(
+        &mut self,
+        place: impl Display,
+        known: &str,
+        keys: impl IntoIterator<Item = &'k str>,
+    ) {
+        for key in keys {
+            if self.options.strict {
+                let path = format_args!("{place}.{}", excerpt(key, 30));
+                self.repairs.push(problem(path, "an unknown key", known));
+            } else {
+                self.notices.add_unknown_key(key);
+            }
+        }
+    }
+
+    fn finish(mut self, drafts: Vec<Draft<'_>>) -> Result<Plan<'_>, Vec<Problem>> {
+        self.problems.append(&mut self.repairs);
+        if self.problems.is_empty() {
+            Ok(Plan { drafts, notices: self.notices.into_lines() })
+        } else {
+            Err(self.problems)
+        }
+    }
+
+    fn whole<'a>(&mut self, raw: &Raw<'a>) -> Vec<Draft<'a>> {
         match raw {
             Raw::List(values) => {
-                self.repair(
-                    "the input was the bare array; send it as the value of \"todos\"",
-                    problem("input", raw.describe(), TODOS),
-                );
+                self.repair("the input was the bare array; send it as the value of \"todos\"", || {
+                    problem("input", raw.describe(), TODOS)
+                });
                 self.list(values)
             }
             Raw::Object(fields) => match raw.get("todos") {
@@ -181,7 +196,7 @@ impl Reader<'_> {
         }
     }
 
-    fn todos(&mut self, todos: &Raw<'_>) -> Vec<Draft> {
+    fn todos<'a>(&mut self, todos: &Raw<'a>) -> Vec<Draft<'a>> {
         match todos {
             Raw::List(values) => self.list(values),
             Raw::Text(text) => self.todos_text(text),
@@ -198,7 +213,7 @@ impl Reader<'_> {
 
     /// `todos` as a string that holds the array, perhaps with the rest of a model's own markup
     /// behind it.
-    fn todos_text(&mut self, text: &str) -> Vec<Draft> {
+    fn todos_text(&mut self, text: &str) -> Vec<Draft<'static>> {
         match Raw::parse_prefix(text) {
             Ok((Raw::List(values), rest)) => {
                 let rest = rest.trim();
@@ -209,9 +224,9 @@ impl Reader<'_> {
                 };
                 self.repair(
                     format!("\"todos\" was a string holding the array{also}; send the array itself"),
-                    problem("todos", "a string", "an array of tasks"),
+                    || problem("todos", "a string", "an array of tasks"),
                 );
-                self.list(&values)
+                self.list(&values).into_iter().map(Draft::into_owned).collect()
             }
             Ok((other, _)) => {
                 self.refuse("todos", format!("a string holding {}", other.describe()), "an array of tasks");
@@ -226,7 +241,7 @@ impl Reader<'_> {
         }
     }
 
-    fn list(&mut self, values: &[Raw<'_>]) -> Vec<Draft> {
+    fn list<'a>(&mut self, values: &[Raw<'a>]) -> Vec<Draft<'a>> {
         if values.len() > self.options.max_items {
             self.refuse(
                 "todos",
@@ -235,170 +250,11 @@ impl Reader<'_> {
             );
             return Vec::new();
         }
-        let drafts: Vec<Draft> =
-            values.iter().enumerate().filter_map(|(index, value)| self.entry(index, value)).collect();
+        let drafts: Vec<Draft<'a>> =
+            values.iter().enumerate().filter_map(|(index, value)| self.task(index, value)).collect();
         self.repeated_ids(values);
         self.several_in_progress(&drafts);
         drafts
-    }
-
-    fn entry(&mut self, index: usize, value: &Raw<'_>) -> Option<Draft> {
-        let Raw::Object(fields) = value else {
-            self.refuse(
-                format!("todos[{index}]"),
-                value.describe(),
-                "an object with content, status, activeForm",
-            );
-            return None;
-        };
-        let entry = Entry::sort(fields);
-        let content = self.content(index, &entry);
-        let status = self.status(index, entry.status);
-        let active_form = self.active_form(index, &entry, content.as_deref());
-        let priority = self.priority(index, entry.priority);
-        let known = "content, status, activeForm";
-        self.unknown_keys(&format!("todos[{index}]"), known, entry.unknown.iter().copied());
-        Some(Draft {
-            content: content?,
-            status: status?,
-            active_form: active_form?,
-            priority,
-            hint: entry.id.and_then(hint),
-        })
-    }
-
-    fn content(&mut self, index: usize, entry: &Entry<'_, '_>) -> Option<String> {
-        let path = format_args!("todos[{index}].content");
-        let value = match (entry.content, entry.alias) {
-            (Some(value), _) => value,
-            (None, Some((alias, value))) => {
-                self.repair(
-                    format!("\"{alias}\" was read as \"content\""),
-                    problem(format!("todos[{index}].{alias}"), "an unknown key", "content"),
-                );
-                value
-            }
-            (None, None) => {
-                self.refuse(path.to_string(), "nothing", "the task as text");
-                return None;
-            }
-        };
-        let Raw::Text(text) = value else {
-            self.refuse(path.to_string(), value.describe(), "the task as text");
-            return None;
-        };
-        let line = self.line(index, "content", text)?;
-        if line.is_none() {
-            self.refuse(path.to_string(), "blank text", "the task as text");
-        }
-        line
-    }
-
-    fn active_form(&mut self, index: usize, entry: &Entry<'_, '_>, content: Option<&str>) -> Option<String> {
-        let value = match (entry.active_form, entry.active_form_alias) {
-            (None, Some(value)) => {
-                self.repair(
-                    "\"active_form\" was read as \"activeForm\"",
-                    problem(format!("todos[{index}].active_form"), "an unknown key", "activeForm"),
-                );
-                Some(value)
-            }
-            (value, _) => value,
-        };
-        let line = match value {
-            None | Some(Raw::Null) => None,
-            Some(Raw::Text(text)) => self.line(index, "activeForm", text)?,
-            Some(other) => {
-                let path = format!("todos[{index}].activeForm");
-                self.refuse(path, other.describe(), "the task as text, in the present continuous");
-                return None;
-            }
-        };
-        if line.is_none() {
-            self.repair(
-                "\"activeForm\" was missing; \"content\" stands in",
-                problem(
-                    format!("todos[{index}].activeForm"),
-                    "nothing",
-                    "the task in the present continuous",
-                ),
-            );
-        }
-        // A refused content already stops the whole call: what stands in for it does not matter.
-        line.or_else(|| Some(content.unwrap_or_default().to_owned()))
-    }
-
-    /// The text as one line: `Some(None)` when it is blank, `None` when it is refused.
-    fn line(&mut self, index: usize, key: &str, text: &str) -> Option<Option<String>> {
-        let (line, dropped) = one_line(text);
-        let length = if line.len() > self.options.max_length { line.chars().count() } else { 0 };
-        if length > self.options.max_length {
-            self.refuse(
-                format!("todos[{index}].{key}"),
-                format!("{length} characters"),
-                format!("at most {} (the user's limit)", self.options.max_length),
-            );
-            return None;
-        }
-        if is_blank(&line) {
-            return Some(None);
-        }
-        if dropped {
-            self.repair(
-                format!("control characters were dropped from \"{key}\""),
-                problem(format!("todos[{index}].{key}"), "control characters", "plain text on one line"),
-            );
-        }
-        Some(Some(line.into_owned()))
-    }
-
-    fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<Status> {
-        let received = match value {
-            Some(Raw::Text(text)) => match (Status::parse(text), synonym(text)) {
-                (Some(status), _) => return Some(status),
-                (None, Some(status)) => {
-                    self.repair(
-                        format!("status \"{}\" was read as \"{status}\"", excerpt(text, 20)),
-                        problem(
-                            format!("todos[{index}].status"),
-                            format!("\"{}\"", excerpt(text, 20)),
-                            STATUSES,
-                        ),
-                    );
-                    return Some(status);
-                }
-                (None, None) => format!("\"{}\"", excerpt(text, 60)),
-            },
-            Some(other) => other.describe(),
-            None => "nothing".into(),
-        };
-        self.refuse(format!("todos[{index}].status"), received, STATUSES);
-        None
-    }
-
-    fn priority(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<Priority> {
-        let value = value.filter(|value| **value != Raw::Null)?;
-        let known = match value {
-            Raw::Text(text) => Priority::parse(text),
-            _ => None,
-        };
-        if known.is_none() {
-            self.repair(
-                format!("priority {} was dropped; known: high, medium, low", value.describe()),
-                problem(format!("todos[{index}].priority"), value.describe(), "one of high, medium, low"),
-            );
-        }
-        known
-    }
-
-    fn unknown_keys<'k>(&mut self, path: &str, known: &str, keys: impl Iterator<Item = &'k str>) {
-        for key in keys {
-            let key = excerpt(key, 30);
-            self.repair(
-                format!("{UNKNOWN_KEY}{key}"),
-                problem(format!("{path}.{key}"), "an unknown key", known),
-            );
-        }
     }
 
     /// The same explicit id on two tasks makes it unclear which is which. Positional ids say
@@ -409,15 +265,15 @@ impl Reader<'_> {
             let Some(id) = value.get("id").and_then(hint).filter(|id| !is_positional(id)) else { continue };
             if let Some(first) = seen.get(&id) {
                 let received = format!("\"{}\", which todos[{first}] has too", excerpt(&id, 40));
-                self.refuse(format!("todos[{index}].id"), received, "an id of its own, or none");
+                self.refuse(format_args!("todos[{index}].id"), received, "an id of its own, or none");
             } else {
                 seen.insert(id, index);
             }
         }
     }
 
-    fn several_in_progress(&mut self, drafts: &[Draft]) {
-        let count = drafts.iter().filter(|draft| draft.status == Status::InProgress).count();
+    fn several_in_progress(&mut self, drafts: &[Draft<'_>]) {
+        let count = in_progress(drafts);
         if count < 2 {
             return;
         }
@@ -425,12 +281,15 @@ impl Reader<'_> {
         match self.options.several_in_progress {
             SeveralInProgress::Allow => {}
             SeveralInProgress::Notice => {
-                self.repair(
-                    format!("{received}; usually one is"),
-                    problem("todos", received, "at most one in progress"),
-                );
+                self.repair(format!("{received}; usually one is"), || {
+                    problem("todos", received, "at most one in progress")
+                });
             }
             SeveralInProgress::Refuse => self.refuse("todos", received, "at most one in progress"),
         }
     }
+}
+
+fn in_progress(drafts: &[Draft<'_>]) -> usize {
+    drafts.iter().filter(|draft| draft.status == Status::InProgress).count()
 }

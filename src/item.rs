@@ -1,5 +1,6 @@
 //! What a list is made of: items, and drafts that are not items yet.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -114,29 +115,41 @@ impl Item {
 /// only what differs.
 pub type List = Vec<Arc<Item>>;
 
-/// One entry of an accepted write, before [`crate::identity`] says which item it is.
+/// One entry of an accepted write, before [`crate::identity`] says which item it is. Its texts are
+/// those of the input where they can be: most drafts are an item that is there already.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft {
+pub struct Draft<'a> {
     /// As in [`Item::content`]: one line, not blank.
-    pub content: String,
+    pub content: Cow<'a, str>,
     /// As in [`Item::status`].
     pub status: Status,
     /// As in [`Item::active_form`]: one line, not blank.
-    pub active_form: String,
+    pub active_form: Cow<'a, str>,
     /// As in [`Item::priority`].
     pub priority: Option<Priority>,
     /// As in [`Item::hint`].
     pub hint: Option<String>,
 }
 
-impl Draft {
+impl Draft<'_> {
     /// The item that this draft is, under the id the store gives it.
     pub fn into_item(self, id: String) -> Item {
         Item {
             id,
-            content: self.content,
+            content: self.content.into_owned(),
             status: self.status,
-            active_form: self.active_form,
+            active_form: self.active_form.into_owned(),
+            priority: self.priority,
+            hint: self.hint,
+        }
+    }
+
+    /// The same, with texts of its own.
+    pub fn into_owned(self) -> Draft<'static> {
+        Draft {
+            content: Cow::Owned(self.content.into_owned()),
+            status: self.status,
+            active_form: Cow::Owned(self.active_form.into_owned()),
             priority: self.priority,
             hint: self.hint,
         }

@@ -9,7 +9,7 @@
 //! The way of one call is a straight line of functions on plain data:
 //!
 //! ```text
-//! text → Raw → Plan of Drafts → Items (recognise) → List (merge) → Changes (diff)
+//! text → Plan of Drafts → Items (recognise) → List (merge) → Changes (diff)
 //!      → Record (journal) → Revision + Observations (commit) → Outcome
 //! ```
 //!

@@ -181,7 +181,7 @@ impl Thread {
     /// Takes an agent's whole list.
     pub fn write(
         &mut self,
-        plan: Plan,
+        plan: Plan<'_>,
         source: Option<String>,
         keep_completed: bool,
         now: Millis,
@@ -266,7 +266,7 @@ impl Thread {
     ///
     /// Items are looked for in what the agent knows first, then among what the user has added or
     /// renamed since.
-    fn identify(&self, base: &[Arc<Item>], drafts: Vec<Draft>, next_id: &mut u64) -> List {
+    fn identify(&self, base: &[Arc<Item>], drafts: Vec<Draft<'_>>, next_id: &mut u64) -> List {
         let seen: Vec<Seen<'_>> = drafts.iter().map(Seen::from).collect();
         let known: Vec<Seen<'_>> = base.iter().map(|item| Seen::from(item.as_ref())).collect();
         let mut items: Vec<Option<&Arc<Item>>> =
@@ -401,7 +401,7 @@ impl Thread {
 }
 
 /// The item a draft is: the old object where it says the same, so that sharing shows it.
-fn settle(draft: Draft, item: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
+fn settle(draft: Draft<'_>, item: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
     match item {
         Some(item) if draft.says_the_same(&item) => item,
         Some(item) => {

@@ -64,7 +64,7 @@ pub enum What {
     /// It answered.
     Answer { id: String, name: String, content: String, is_error: bool, duration: Option<Millis> },
     /// The whole list is this now, or was more than we take.
-    List(Result<Plan, Vec<Problem>>),
+    List(Result<Plan<'static>, Vec<Problem>>),
     /// A person stopped the agent.
     Interrupted,
     /// A subagent has come back.
@@ -103,7 +103,7 @@ struct Waiting {
 /// What a call will do.
 #[derive(Debug)]
 enum Asks {
-    List(Result<Plan, Vec<Problem>>),
+    List(Result<Plan<'static>, Vec<Problem>>),
     Create(Says),
     Update(Says),
     Agent,
@@ -242,7 +242,7 @@ impl Transcript {
 
     fn call(&mut self, place: &Place<'_>, message: &str, (id, name): (&str, &str), input: &Raw<'_>) {
         let asks = match name {
-            "TodoWrite" => Asks::List(input::read(input, &self.options)),
+            "TodoWrite" => Asks::List(input::read(input, &self.options).map(Plan::into_owned)),
             "TaskCreate" => Asks::Create(Says::read(input)),
             "TaskUpdate" => Asks::Update(Says::read(input)),
             "Task" | "Agent" => {

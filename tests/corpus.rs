@@ -75,8 +75,8 @@ fn meaning(input: &Value) -> Meaning {
     Meaning::List { tasks, repaired }
 }
 
-fn read(input: &Value) -> Result<Plan, Vec<Problem>> {
-    read_text(&input.to_string(), &Options::default())
+fn read(input: &Value) -> Result<Plan<'static>, Vec<Problem>> {
+    read_text(&input.to_string(), &Options::default()).map(Plan::into_owned)
 }
 
 fn tasks(list: &[Arc<Item>]) -> Vec<(String, String)> {

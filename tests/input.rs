@@ -4,21 +4,21 @@
 use todo_write::input::{Options, Plan, Problem, read_text};
 use todo_write::item::{Draft, Priority, Status};
 
-type Reading = Result<Plan, Vec<Problem>>;
+type Reading = Result<Plan<'static>, Vec<Problem>>;
 
 fn lenient(json: &str) -> Reading {
-    read_text(json, &Options::default())
+    read_text(json, &Options::default()).map(Plan::into_owned)
 }
 
 fn strict(json: &str) -> Reading {
-    read_text(json, &Options { strict: true, ..Options::default() })
+    read_text(json, &Options { strict: true, ..Options::default() }).map(Plan::into_owned)
 }
 
 fn todos(entries: &str) -> String {
     format!("{{\"todos\": [{entries}]}}")
 }
 
-fn draft(content: &str, status: Status, active_form: &str) -> Draft {
+fn draft(content: &'static str, status: Status, active_form: &'static str) -> Draft<'static> {
     Draft { content: content.into(), status, active_form: active_form.into(), priority: None, hint: None }
 }
 
@@ -114,7 +114,7 @@ fn each_repair_gives_the_task_and_one_notice() {
         let plan = lenient(json).unwrap_or_else(|problems| panic!("{json}: {problems:?}"));
         let [task] = plan.drafts.as_slice() else { panic!("{json}: {plan:?}") };
         let form = if notice.contains("missing") { "A" } else { "B" };
-        assert_eq!((task.content.as_str(), task.active_form.as_str()), ("A", form), "{json}");
+        assert_eq!((task.content.as_ref(), task.active_form.as_ref()), ("A", form), "{json}");
         let status = ["completed", "in_progress"].into_iter().find(|s| notice.ends_with(&format!("{s}\"")));
         assert_eq!(task.status.as_str(), status.unwrap_or("pending"), "{json}");
         assert_eq!((task.priority, &task.hint), (None, &None), "{json}");

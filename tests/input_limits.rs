@@ -11,10 +11,10 @@ use todo_write::raw::Raw;
 use todo_write::report;
 use todo_write::text::one_line;
 
-type Reading = Result<Plan, Vec<Problem>>;
+type Reading<'a> = Result<Plan<'a>, Vec<Problem>>;
 
-fn lenient(json: &str) -> Reading {
-    read_text(json, &Options::default())
+fn lenient(json: &str) -> Reading<'static> {
+    read_text(json, &Options::default()).map(Plan::into_owned)
 }
 
 fn todos(entries: &[String]) -> String {
@@ -25,7 +25,7 @@ fn entry(content: &str, status: &str) -> String {
     serde_json::json!({"content": content, "status": status, "activeForm": content}).to_string()
 }
 
-fn paths(reading: Reading) -> Vec<String> {
+fn paths(reading: Reading<'_>) -> Vec<String> {
     reading.unwrap_err().into_iter().map(|problem| problem.path).collect()
 }
 
@@ -142,7 +142,7 @@ fn no_task_or_one_task_in_progress_is_not_worth_a_word() {
 #[test]
 fn the_same_content_twice_is_two_tasks() {
     let plan = lenient(&todos(&[entry("Run tests", "completed"), entry("Run tests", "pending")])).unwrap();
-    let read: Vec<_> = plan.drafts.iter().map(|draft| (draft.content.as_str(), draft.status)).collect();
+    let read: Vec<_> = plan.drafts.iter().map(|draft| (draft.content.as_ref(), draft.status)).collect();
     assert_eq!(read, [("Run tests", Status::Completed), ("Run tests", Status::Pending)]);
     assert_eq!(plan.notices, [""; 0]);
 }
@@ -174,7 +174,7 @@ fn white_space_is_put_right_without_a_word() {
     ];
     for (content, line) in cases {
         let plan = lenient(&todos(&[entry(content, "pending")])).unwrap();
-        assert_eq!((plan.drafts[0].content.as_str(), plan.drafts[0].active_form.as_str()), (line, line));
+        assert_eq!((plan.drafts[0].content.as_ref(), plan.drafts[0].active_form.as_ref()), (line, line));
         assert_eq!(plan.notices, [""; 0], "{content:?}");
     }
 }
@@ -327,7 +327,7 @@ proptest! {
         let json = if wrapped { serde_json::json!({"todos": [json]}) } else { json };
         match lenient(&json.to_string()) {
             Ok(plan) => for draft in plan.drafts {
-                prop_assert_eq!(one_line(&draft.content), (Cow::Borrowed(draft.content.as_str()), false));
+                prop_assert_eq!(one_line(&draft.content), (Cow::Borrowed(draft.content.as_ref()), false));
                 prop_assert!(!draft.content.is_empty() && !draft.active_form.is_empty());
             },
             Err(problems) => prop_assert!(!problems.is_empty()),

@@ -27,10 +27,16 @@ pub fn status(n: usize, current: usize) -> Status {
     }
 }
 
-pub fn draft(n: usize, current: usize) -> Draft {
+pub fn draft(n: usize, current: usize) -> Draft<'static> {
     let content = content(n);
     let active_form = format!("At it: {content}");
-    Draft { content, status: status(n, current), active_form, priority: None, hint: None }
+    Draft {
+        content: content.into(),
+        status: status(n, current),
+        active_form: active_form.into(),
+        priority: None,
+        hint: None,
+    }
 }
 
 pub fn item(n: usize, current: usize) -> Arc<Item> {
@@ -56,7 +62,7 @@ pub fn edited(size: usize, current: usize) -> List {
 }
 
 /// One task as agents send it.
-pub fn sent(draft: &Draft) -> Value {
+pub fn sent(draft: &Draft<'_>) -> Value {
     json!({
         "content": draft.content,
         "status": draft.status.as_str(),

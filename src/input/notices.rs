@@ -1,40 +1,52 @@
 //! What was repaired, as few lines.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Cow;
+use std::collections::HashMap;
 
-/// How the notice of an unknown key begins; all of them become one.
-pub const UNKNOWN_KEY: &str = "unknown key ignored: ";
+use crate::text::excerpt;
+
+/// Unknown keys that are named; of more there is only said that there are some.
+const NAMED: usize = 8;
 
 /// Each notice once, with the number of times it applied; all unknown keys in one notice.
-pub fn counted(notices: impl Iterator<Item = String>) -> Vec<String> {
-    let mut order: Vec<String> = Vec::new();
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    let mut keys: Vec<String> = Vec::new();
-    let mut known_keys: HashSet<String> = HashSet::new();
-    for notice in notices {
-        if let Some(key) = notice.strip_prefix(UNKNOWN_KEY) {
-            if known_keys.insert(key.to_owned()) {
-                keys.push(key.to_owned());
-            }
+#[derive(Default)]
+pub struct Notices {
+    order: Vec<(Cow<'static, str>, usize)>,
+    /// The place of each in `order`.
+    places: HashMap<Cow<'static, str>, usize>,
+    unknown_keys: Vec<String>,
+}
+
+impl Notices {
+    pub fn add(&mut self, notice: Cow<'static, str>) {
+        if let Some(place) = self.places.get(&notice) {
+            self.order[*place].1 += 1;
         } else {
-            let count = counts.entry(notice.clone()).or_default();
-            *count += 1;
-            if *count == 1 {
-                order.push(notice);
-            }
+            self.places.insert(notice.clone(), self.order.len());
+            self.order.push((notice, 1));
         }
     }
-    let mut all: Vec<String> = order
-        .into_iter()
-        .map(|notice| match counts.get(&notice) {
-            Some(count) if *count > 1 => format!("{notice} ({count} tasks)"),
-            _ => notice,
-        })
-        .collect();
-    if !keys.is_empty() {
-        let more = if keys.len() > 8 { ", …" } else { "" };
-        keys.truncate(8);
-        all.push(format!("unknown keys ignored: {}{more}", keys.join(", ")));
+
+    pub fn add_unknown_key(&mut self, key: &str) {
+        if self.unknown_keys.len() > NAMED || self.unknown_keys.iter().any(|known| known == key) {
+            return;
+        }
+        let key = excerpt(key, 30);
+        if !self.unknown_keys.contains(&key) {
+            self.unknown_keys.push(key);
+        }
     }
-    all
+
+    pub fn into_lines(mut self) -> Vec<String> {
+        let line = |(notice, count): (Cow<'static, str>, usize)| {
+            if count > 1 { format!("{notice} ({count} tasks)") } else { notice.into_owned() }
+        };
+        let mut lines: Vec<String> = self.order.into_iter().map(line).collect();
+        if !self.unknown_keys.is_empty() {
+            let more = if self.unknown_keys.len() > NAMED { ", …" } else { "" };
+            self.unknown_keys.truncate(NAMED);
+            lines.push(format!("unknown keys ignored: {}{more}", self.unknown_keys.join(", ")));
+        }
+        lines
+    }
 }

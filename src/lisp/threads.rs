@@ -9,12 +9,12 @@ use serde_json::{Map, Value as Json};
 use super::read::{self, Text, WholeNumber, elements, wrong};
 use super::{border, now, with_world, write};
 use crate::change::diff;
-use crate::input::{self, Plan, Problem};
+use crate::input;
 use crate::item::{Item, Status};
 use crate::raw::Raw;
 use crate::store::Store;
 use crate::text::{is_blank, one_line};
-use crate::thread::{Edit, Outcome, State, Thread};
+use crate::thread::{Edit, State, Thread};
 
 emacs::use_symbols! {
     string
@@ -69,13 +69,19 @@ fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e
     border(env, || {
         let key = read::thread(thread)?;
         let source = read::name("source", source)?;
-        let options = with_world(|world| world.input);
-        let plan = read_input(input, &options)?;
+        let input = read::raw(input)?;
         let outcome = with_world(|world| {
+            let plan = match &input {
+                Raw::Text(text) => input::read_text(text, &world.input),
+                raw => input::read(raw, &world.input),
+            };
             let keep_completed = world.keep_completed;
             let store = world.store();
             let thread = store.open(&key, Map::new(), now());
-            let outcome = answer(thread, plan, source, keep_completed);
+            let outcome = match plan {
+                Ok(plan) => thread.write(plan, source, keep_completed, now()),
+                Err(problems) => thread.refuse(problems, now()),
+            };
             if outcome.ok {
                 store.set_current(&key);
             }
@@ -83,26 +89,6 @@ fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e
         });
         write::outcome(env, &outcome)
     })
-}
-
-fn read_input(input: Value<'_>, options: &input::Options) -> Result<std::result::Result<Plan, Vec<Problem>>> {
-    let raw = read::raw(input)?;
-    Ok(match &raw {
-        Raw::Text(text) => input::read_text(text, options),
-        raw => input::read(raw, options),
-    })
-}
-
-fn answer(
-    thread: &mut Thread,
-    plan: std::result::Result<Plan, Vec<Problem>>,
-    source: Option<String>,
-    keep_completed: bool,
-) -> Outcome {
-    match plan {
-        Ok(plan) => thread.write(plan, source, keep_completed, now()),
-        Err(problems) => thread.refuse(problems, now()),
-    }
 }
 
 /// See `todo-write-edit'; ARGUMENTS is the list of the operation's arguments.

@@ -41,7 +41,8 @@ impl Thread {
         let operation = edit.name().to_owned();
         match edit {
             Edit::Add { content, position } => {
-                let draft = Draft {
+                let item = Item {
+                    id: format!("t{next_id}"),
                     active_form: content.clone(),
                     content,
                     status: Status::Pending,
@@ -49,7 +50,7 @@ impl Thread {
                     hint: None,
                 };
                 let place = position.unwrap_or(list.len()).min(list.len());
-                list.insert(place, Arc::new(draft.into_item(format!("t{next_id}"))));
+                list.insert(place, Arc::new(item));
                 next_id += 1;
             }
             Edit::Rename { id, content } => {

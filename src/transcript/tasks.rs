@@ -91,7 +91,7 @@ impl Tasks {
     ///
     /// # Errors
     /// As [`input::read`]: more tasks than the user allows.
-    pub fn plan(&self, options: &Options) -> Result<Plan, Vec<Problem>> {
+    pub fn plan(&self, options: &Options) -> Result<Plan<'static>, Vec<Problem>> {
         let text = |text: &str| Raw::Text(Cow::Owned(excerpt(text, options.max_length.saturating_sub(1))));
         let entry = |task: &Task| {
             let active_form = task.active_form.as_deref().unwrap_or(&task.subject);

@@ -19,17 +19,17 @@ pub fn item(id: &str, content: &str, status: Status) -> Arc<Item> {
     Arc::new(draft(content, status).into_item(id.to_owned()))
 }
 
-pub fn draft(content: &str, status: Status) -> Draft {
+pub fn draft(content: &str, status: Status) -> Draft<'_> {
     Draft {
         content: content.into(),
         status,
-        active_form: format!("On: {content}"),
+        active_form: format!("On: {content}").into(),
         priority: None,
         hint: None,
     }
 }
 
-pub fn plan(tasks: &[(&str, Status)]) -> Plan {
+pub fn plan<'a>(tasks: &[(&'a str, Status)]) -> Plan<'a> {
     let drafts = tasks.iter().map(|(content, status)| draft(content, *status)).collect();
     Plan { drafts, notices: Vec::new() }
 }
