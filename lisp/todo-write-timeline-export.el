@@ -111,7 +111,8 @@ Signal a `user-error' if no task was begun."
                              (string-replace "|" "\\vert{}"
                                              (todo-write-row-plain
                                               (plist-get item :content)))
-                             (plist-get item :status)
+                             (if (eq (todo-write-timeline-kind row) 'removed) "dropped"
+                               (plist-get item :status))
                              (todo-write-timeline-export--stamp from)
                              (todo-write-timeline-export--stamp to)
                              (todo-write-row-time (- to from))))

@@ -7,9 +7,10 @@
 ;;; Commentary:
 
 ;; `T' in a plan, or `M-x todo-write-timeline': a row for each task that was
-;; begun, with a bar for each stretch in which it was in progress.  The bars are
-;; pictures where Emacs can show SVG, and text in a terminal.  RET goes to the
-;; task in its plan; `x' saves the timeline as SVG or Org.
+;; begun, also if it was dropped since, with a bar for each stretch in which it was
+;; in progress.  The bars are pictures where Emacs can show SVG, and text in a
+;; terminal.  RET goes to the task in its plan; `x' saves the timeline as SVG or
+;; Org.
 
 ;;; Code:
 
@@ -20,6 +21,7 @@
 (require 'todo-write-row)
 (require 'todo-write-view)
 
+(declare-function todo-write-dyn--gone "ext:todo-write-dyn")
 (autoload 'todo-write-timeline-svg-bar "todo-write-timeline-export")
 (autoload 'todo-write-export-timeline "todo-write-timeline-export" nil t)
 
@@ -34,17 +36,37 @@
 ;;; What was when
 
 (defun todo-write-timeline-rows (thread)
-  "Return the tasks of THREAD that were begun, in list order.
-A list of plists: :item, :spent in milliseconds, :running, and
-:intervals, a list of (FROM . TO) in milliseconds since the epoch."
-  (let ((now (floor (* 1000 (float-time)))))
-    (cl-loop for item across (todo-write-items thread)
-             for times = (todo-write-times thread (plist-get item :id))
-             for intervals = (todo-write-timeline--intervals times now)
-             when intervals
-             collect (list :item item :intervals intervals
-                           :spent (plist-get times :spent)
-                           :running (plist-get times :running)))))
+  "Return the tasks of THREAD that were begun, in the order in which they were.
+Those that are no longer in the list are among them.  A list of plists:
+:item, :spent in milliseconds, :running, :gone and :intervals, a list of
+\(FROM . TO) in milliseconds since the epoch."
+  (let* ((now (floor (* 1000 (float-time))))
+         (row (lambda (item gone)
+                (todo-write-timeline--row thread item gone now)))
+         (rows (append (seq-map (lambda (item) (funcall row item nil))
+                                (todo-write-items thread))
+                       (mapcar (lambda (item) (funcall row item t))
+                               (todo-write-dyn--gone thread)))))
+    (sort (delq nil rows)
+          (lambda (a b)
+            (< (caar (plist-get a :intervals)) (caar (plist-get b :intervals)))))))
+
+(defun todo-write-timeline--row (thread item gone now)
+  "Return the row of ITEM of THREAD at the time NOW, or nil if it was not begun.
+GONE non-nil means that it is no longer in the list."
+  (let* ((times (todo-write-times thread (plist-get item :id)))
+         (intervals (todo-write-timeline--intervals times now)))
+    (when intervals
+      (list :item item :intervals intervals :gone gone
+            :spent (plist-get times :spent) :running (plist-get times :running)))))
+
+(defun todo-write-timeline-kind (row)
+  "Return the kind of ROW, as for `todo-write-row-shape'.
+A task that went before it was completed counts as removed."
+  (let ((kind (todo-write-row-kind (plist-get row :item) (not (plist-get row :running)))))
+    (if (and (plist-get row :gone) (not (eq kind 'completed)))
+        'removed
+      kind)))
 
 (defun todo-write-timeline--intervals (times now)
   "Return the stretches of TIMES, the one that lasts until NOW included.
@@ -91,7 +113,7 @@ What of the time spent lies in no finished stretch is that one."
 (defun todo-write-timeline--insert-row (row span width)
   "Insert ROW in WIDTH columns; SPAN is the whole time."
   (let* ((item (plist-get row :item))
-         (kind (todo-write-row-kind item (not (plist-get row :running))))
+         (kind (todo-write-timeline-kind row))
          (label (max 12 (/ width 3)))
          (columns (max 10 (- width label 12)))
          (text (todo-write-row-plain (plist-get item :content)))
@@ -203,8 +225,8 @@ What of the time spent lies in no finished stretch is that one."
 (defun todo-write-timeline (&optional thread)
   "Show which task of THREAD was in progress when; return the buffer.
 THREAD is a key, by default the one of this buffer or, if it has none,
-the one to be shown first.  Tasks that are no longer in the list are not
-shown.  Signal a `user-error' if there is no thread."
+the one to be shown first.  Tasks that are no longer in the list are shown
+as dropped, unless they were completed.  Signal a `user-error' if there is no thread."
   (interactive)
   (let ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)
                     (user-error "There is no plan yet")))
@@ -224,7 +246,8 @@ shown.  Signal a `user-error' if there is no thread."
   (interactive nil todo-write-timeline-mode)
   (let ((id (or (get-text-property (point) 'todo-write-id) (user-error "No task here"))))
     (with-current-buffer (todo-write-show todo-write-view-thread t)
-      (todo-write-view-goto id))))
+      (unless (todo-write-view-goto id)
+        (user-error "This task is no longer in the list")))))
 
 (defun todo-write-timeline-mouse-goto (event)
   "Go to the task that EVENT clicked on, in its plan."

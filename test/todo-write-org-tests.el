@@ -158,6 +158,40 @@
           (should (looking-at-p " . Doing: Change")))
         (kill-buffer "*todo-write-timeline*")))))
 
+(defun todo-write-org-tests--shapes ()
+  "Return the shape and the first word of each row of the timeline of \"a\"."
+  (mapcar (lambda (row)
+            (list (todo-write-timeline-kind row)
+                  (car (split-string (plist-get (plist-get row :item) :content)))))
+          (todo-write-timeline-rows "a")))
+
+(defun todo-write-org-tests--wait-a-moment ()
+  "Wait until the clock of the store has gone on."
+  (let ((start (floor (* 1000 (float-time)))))
+    (todo-write-test-wait (lambda () (< (1+ start) (floor (* 1000 (float-time))))))))
+
+(ert-deftest todo-write-timeline-shows-tasks-that-are-gone-since ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("Dropped later" "in_progress") "Never begun" "Kept on")
+    (todo-write-org-tests--wait-a-moment)
+    (todo-write-test-write "a" '("Dropped later" "pending") '("Done and cleared" "in_progress")
+                           "Never begun" "Kept on")
+    (todo-write-org-tests--wait-a-moment)
+    (todo-write-test-write "a" '("Dropped later" "pending") '("Done and cleared" "completed")
+                           '("Kept on" "in_progress"))
+    (todo-write-org-tests--wait-a-moment)
+    (todo-write-test-write "a" '("Kept on" "in_progress"))
+    (should (equal (todo-write-org-tests--shapes)
+                   '((removed "Dropped") (completed "Done") (in_progress "Kept"))))
+    (should (string-match-p "^| Dropped later | dropped |" (todo-write-timeline-org "a")))
+    (with-current-buffer (todo-write-timeline "a")
+      (should (string-match-p "^ ✗ Dropped later +[━·]+ +0:00$" (todo-write-test-text)))
+      (kill-buffer))
+    ;; What comes back is in the list again, and not shown twice.
+    (todo-write-undo "a")
+    (should (equal (todo-write-org-tests--shapes)
+                   '((pending "Dropped") (completed "Done") (in_progress "Kept"))))))
+
 (ert-deftest todo-write-timeline-counts-the-stretch-that-runs ()
   (let ((now (floor (* 1000 (float-time)))))
     (should (equal (todo-write-timeline--intervals

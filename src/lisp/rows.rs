@@ -1,7 +1,7 @@
 //! What the live buffer asks of a thread, so that it need not walk the list in Lisp.
 
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -9,6 +9,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use super::read::{self, Text, WholeNumber, elements};
 use super::threads::with_thread;
 use super::{border, write};
+use crate::change::Kind;
 use crate::item::Item;
 use crate::revision::Revision;
 
@@ -31,6 +32,34 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
             let changes = write::list_of(env, &revision.changes, |one| write::change(env, one, timestamp))?;
             env.cons(write::revision(env, revision)?, changes)
         })
+    })
+}
+
+/// The items of THREAD that were begun and are no longer in the list, each as it last was: a list
+/// of item plists, those that went first first.
+#[defun]
+fn gone<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let gone: Vec<Arc<Item>> = with_thread(&key, |thread| {
+            let listed: HashSet<&str> = thread.list().iter().map(|item| item.id.as_str()).collect();
+            let was_begun = |item: &Item| thread.times(&item.id).is_some_and(|times| times.started.is_some());
+            let mut last: HashMap<&str, usize> = HashMap::new();
+            let mut gone: Vec<&Arc<Item>> = Vec::new();
+            for change in thread.revisions().iter().flat_map(|revision| &revision.changes) {
+                if change.kind == Kind::Removed
+                    && let Some(item) = &change.previous_item
+                    && !listed.contains(item.id.as_str())
+                    && was_begun(item)
+                {
+                    last.insert(&item.id, gone.len());
+                    gone.push(item);
+                }
+            }
+            let is_last = |(place, item): &(usize, &Arc<Item>)| last.get(item.id.as_str()) == Some(place);
+            gone.into_iter().enumerate().filter(is_last).map(|(_, item)| item.clone()).collect()
+        });
+        write::list_of(env, &gone, |one| write::item(env, one))
     })
 }
 
