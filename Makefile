@@ -92,6 +92,11 @@ screenshot: build ## take the README's pictures
 	@bin/setup screenshot
 	@bin/screenshot
 
+.PHONY: doc
+doc: ## make the manual, as Info and HTML, in doc/build
+	@bin/setup doc
+	@bin/doc
+
 .PHONY: install
 install: build ## copy the package to PREFIX, or to ~/.emacs.d/site-lisp
 	@mkdir -p '$(DESTDIR)$(SITELISP)'/demo/login
@@ -107,4 +112,4 @@ install: build ## copy the package to PREFIX, or to ~/.emacs.d/site-lisp
 .PHONY: clean
 clean: ## remove what build made, but not what was downloaded (.deps)
 	cargo clean --quiet
-	rm -rf lisp/*.elc $(MODULE) $(AUTOLOADS) .deps/build .deps/logs
+	rm -rf lisp/*.elc $(MODULE) $(AUTOLOADS) doc/build .deps/build .deps/logs

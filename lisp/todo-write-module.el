@@ -226,6 +226,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
       (format "%s cannot be written; set `todo-write-module-directory'"
               (abbreviate-file-name (todo-write-module-folder)))))))
 
+;;;###autoload
 (defun todo-write-module-build ()
   "Build the module with cargo, and load it.
 \\<global-map>\\[keyboard-quit] ends the waiting, not the building."

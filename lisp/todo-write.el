@@ -350,6 +350,7 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
 
 ;;; Keeping and forgetting
 
+;;;###autoload
 (defun todo-write-forget (thread)
   "Forget THREAD: its list, its history and its journal."
   (interactive (list (todo-write-read-thread "Forget thread: ")))
@@ -357,6 +358,7 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
   (todo-write-dyn--forget thread)
   (todo-write--run-hook 'todo-write-forget-functions thread))
 
+;;;###autoload
 (defun todo-write-prune ()
   "Delete old journals; return how many.
 `todo-write-journal-days' and `todo-write-journal-count' say which.
@@ -365,6 +367,7 @@ This is done once when the package is first used in a session."
   (todo-write--configure)
   (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
 
+;;;###autoload
 (defun todo-write-restore (&optional thread)
   "Load THREAD from its journal, and return its key, or nil if there is none.
 Without THREAD, load the newest one of the current project."

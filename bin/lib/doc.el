@@ -1,0 +1,63 @@
+;;; doc.el --- Export the manual  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `doc-export' makes README.org of the current folder into todo-write.texi and
+;; todo-write.html.  See bin/doc.
+
+;;; Code:
+
+(require 'org)
+(require 'ox-html)
+(require 'ox-texinfo)
+
+(defconst doc-indices
+  "
+* Functions and commands
+:PROPERTIES:
+:INDEX: fn
+:END:
+
+* Options and hooks
+:PROPERTIES:
+:INDEX: vr
+:END:
+"
+  "What only Info has: the entries of the manual's lists.")
+
+(defconst doc-style
+  "<style>
+body { max-width: 52em; margin: 2em auto; padding: 0 1em; line-height: 1.5;
+       font-family: system-ui, sans-serif; color: #222; background: #fff; }
+img { max-width: 100%; border: 1px solid #ddd; }
+pre, code { font-family: ui-monospace, monospace; font-size: 0.92em; background: #f4f4f4; }
+pre { padding: 0.7em 1em; overflow-x: auto; }
+table { border-collapse: collapse; margin: 1em 0; border: 1px solid #ddd; }
+th, td { border: 1px solid #ddd; padding: 0.25em 0.6em; text-align: left; vertical-align: top; }
+dt { font-weight: normal; margin-top: 0.6em; }
+</style>"
+  "How the page looks.")
+
+(defun doc-export ()
+  "Export README.org of the current folder."
+  (let ((org-confirm-babel-evaluate nil)
+        (org-export-use-babel nil)
+        (org-export-with-broken-links nil)
+        (org-html-htmlize-output-type nil)
+        (org-html-link-org-files-as-html nil)
+        (org-html-head-include-default-style nil)
+        (org-html-head doc-style)
+        (org-html-postamble nil)
+        (make-backup-files nil))
+    (with-temp-buffer
+      (insert-file-contents "README.org")
+      (org-mode)
+      (org-export-to-file 'html "todo-write.html")
+      (goto-char (point-max))
+      (insert doc-indices)
+      (org-export-to-file 'texinfo "todo-write.texi"))))
+
+;;; doc.el ends here
