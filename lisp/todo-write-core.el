@@ -107,6 +107,10 @@ Each function is called with THREAD.")
 ;; Files that are loaded anew may be of another version than the module.
 (setq todo-write--configured nil)
 
+(defvar todo-write--stream-contexts (make-hash-table :test #'equal)
+  "What the last stream event of each thread had besides type, data and time.
+It is the end of the event's plist.  A thread that has one is open.")
+
 (defconst todo-write--options
   '(todo-write-directory
     todo-write-durability todo-write-history-limit todo-write-max-items
@@ -135,6 +139,8 @@ The first call loads it."
         ;; Once in a session, and before any journal is read.
         (todo-write-dyn--prune todo-write-journal-days
                                todo-write-journal-count))
+      ;; In another folder are other threads.
+      (clrhash todo-write--stream-contexts)
       (setq todo-write--configured values))))
 
 (defun todo-write--open (thread &optional about)

@@ -21,7 +21,6 @@
 (declare-function todo-write-dyn--skip-observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--take-observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--token-context "ext:todo-write-dyn")
-(declare-function todo-write--run-hook "todo-write")
 
 (defvar todo-write-observe-functions nil
   "Abnormal hook, run after something was recorded of a thread.
@@ -29,6 +28,38 @@ Each function is called with THREAD and TYPE, a string; see
 `todo-write-observe'.  It costs less than a subscription, since no
 observation is made for it.  Writes and edits have hooks of their own;
 they do not run this one.")
+
+;;; Telling
+
+;; Agents call from timers and process filters, where Emacs inhibits quitting;
+;; so it is done here wherever the call comes from, or C-g would leave half of
+;; those concerned without news of what is saved.
+
+(defun todo-write--call-each (function list first second)
+  "Call FUNCTION with each element of LIST, FIRST and SECOND.
+Where it is left by a throw, that goes on after the last call."
+  (unwind-protect
+      (while list
+        (funcall function (pop list) first second))
+    (when list
+      (todo-write--call-each function list first second))))
+
+(defun todo-write--run-hook (hook &rest args)
+  "Call the functions on HOOK with ARGS, each whatever the others do."
+  (let (functions)
+    (run-hook-wrapped hook (lambda (function) (push function functions) nil))
+    (todo-write--call-each #'todo-write--call-hooked (nreverse functions) hook args)))
+
+(defun todo-write--call-hooked (function hook args)
+  "Call FUNCTION, which is on HOOK, with ARGS; say so if it fails."
+  (condition-case-unless-debug err
+      (apply function args)
+    (quit (setq quit-flag t))
+    (error
+     (display-warning
+      'todo-write
+      (format-message "`%s' on `%s' failed: %s"
+                      function hook (error-message-string err))))))
 
 ;;; Observations
 
@@ -56,8 +87,10 @@ it does not name lets everything through:
   :phase       `planning', `execution' or `synthesis'
   :token-type  such as \"EXECUTION_LLM_THINKING\"
   :step        id of an item
-Values are strings or symbols.  A FUNCTION that signals is reported; it
-is removed after three failures in a row, and never stops the others.
+Values are strings or symbols.  A FUNCTION that signals, or is left by a
+throw, is reported; it is removed after three failures in a row, and
+never stops the others.  Quitting is inhibited while it runs, as in
+timers; see `with-local-quit'.
 Signal `todo-write-input-error' if FUNCTION is none, and for an unknown
 key."
   (unless (functionp function)
@@ -105,23 +138,33 @@ key."
 
 (defun todo-write--emit (kind event)
   "Give EVENT, which is of KIND, to the subscribers that want it."
-  (dolist (subscriber todo-write--subscribers)
-    ;; An earlier one may have ended the subscription of a later one.
-    (when (and (memq subscriber todo-write--subscribers)
-               (todo-write--admits-p subscriber kind event))
-      (condition-case-unless-debug err
-          (progn (funcall (todo-write--subscriber-function subscriber) event)
-                 (setf (todo-write--subscriber-failures subscriber) 0))
-        (error (todo-write--count-failure subscriber err))))))
+  (todo-write--call-each #'todo-write--give todo-write--subscribers kind event))
 
-(defun todo-write--count-failure (subscriber err)
-  "Count that SUBSCRIBER signalled ERR; say so once, remove it in the end."
+(defun todo-write--give (subscriber kind event)
+  "Give EVENT, which is of KIND, to SUBSCRIBER if it wants it."
+  ;; An earlier one may have ended the subscription of a later one.
+  (when (and (memq subscriber todo-write--subscribers)
+             (todo-write--admits-p subscriber kind event))
+    (let ((thrown t))
+      (unwind-protect
+          (progn
+            (condition-case-unless-debug err
+                (progn (funcall (todo-write--subscriber-function subscriber) event)
+                       (setf (todo-write--subscriber-failures subscriber) 0))
+              (quit (setq quit-flag t))
+              (error (todo-write--count-failure subscriber (error-message-string err))))
+            (setq thrown nil))
+        (when thrown
+          (todo-write--count-failure subscriber "it was left by a throw"))))))
+
+(defun todo-write--count-failure (subscriber why)
+  "Count that SUBSCRIBER failed; say WHY once, remove it in the end."
   (let ((failures (cl-incf (todo-write--subscriber-failures subscriber)))
         (function (todo-write--subscriber-function subscriber)))
     (when (= failures 1)
       (display-warning 'todo-write
                        (format-message "Subscriber %S failed: %s"
-                                       function (error-message-string err))))
+                                       function why)))
     (when (>= failures todo-write--most-failures)
       (todo-write-unsubscribe subscriber)
       (display-warning 'todo-write
@@ -131,8 +174,10 @@ key."
 (defun todo-write--deliver (thread)
   "Give the new observations of THREAD to the subscribers."
   (when todo-write--subscribers
-    (seq-doseq (observation (todo-write-dyn--take-observations thread))
-      (todo-write--emit 'observation observation))))
+    (todo-write--call-each (lambda (observation &rest _)
+                             (todo-write--emit 'observation observation))
+                           (append (todo-write-dyn--take-observations thread) nil)
+                           nil nil)))
 
 (defun todo-write-observe (thread type content &rest metadata)
   "Record that something happened in THREAD, and return the observation.
@@ -147,9 +192,11 @@ The value is a plist :id :type :threadId :traceId :parentId :timestamp
 :title :content :metadata.  Signal `todo-write-input-error' for an
 unknown TYPE or phase."
   (todo-write--open thread)
-  (prog1 (todo-write-dyn--observe thread type content metadata)
-    (todo-write--deliver thread)
-    (todo-write--run-hook 'todo-write-observe-functions thread type)))
+  (let ((inhibit-quit t))
+    (prog1 (todo-write-dyn--observe thread type content metadata)
+      (unwind-protect
+          (todo-write--deliver thread)
+        (todo-write--run-hook 'todo-write-observe-functions thread type)))))
 
 (defun todo-write-observations (thread &rest filter)
   "Return recorded observations of THREAD as a vector, newest last.
@@ -176,10 +223,6 @@ included, has no phase.  THINKING tells thoughts from response.
   (todo-write--configure)
   (todo-write-dyn--token-context call-context thinking))
 
-(defvar todo-write--stream-contexts (make-hash-table :test #'equal)
-  "What the last stream event of each thread had besides type, data and time.
-It is the end of the event's plist.")
-
 (defun todo-write-stream (thread &rest event)
   "Pass on EVENT of a stream of THREAD; return it completed.
 EVENT is a plist:
@@ -196,26 +239,34 @@ milliseconds) :tokenType :phase :stepId :stepDescription (in execution)
 Thoughts are joined: where they end, one THOUGHTS observation is
 recorded.  Signal `todo-write-input-error' for an unknown type, and for
 a token that is no string."
-  (let* ((type (plist-get event :type))
-         (data (plist-get event :data))
-         (context (gethash thread todo-write--stream-contexts))
-         (time (progn
-                 ;; With a context, the thread was open at the last token.
-                 (if context (todo-write--configure) (todo-write--open thread))
-                 (todo-write-dyn--stream
+  (todo-write--configure)
+  (let ((context (gethash thread todo-write--stream-contexts)))
+    (unless context
+      (todo-write--open thread))
+    (let* ((inhibit-quit t)
+           (type (plist-get event :type))
+           (data (plist-get event :data))
+           (time (todo-write-dyn--stream
                   thread type data (plist-get event :thinking)
                   (plist-get event :call-context) (plist-get event :trace-id)
-                  (plist-get event :session-id) (not context)))))
-    (when (consp time)
-      (setq context (puthash thread (cdr time) todo-write--stream-contexts)
-            time (car time))
-      ;; A block of thoughts can only have ended where the context changed,
-      ;; or where the stream did.
+                  (plist-get event :session-id) (not context)))
+           (anew (consp time)))
+      (when anew
+        (setq context (puthash thread (cdr time) todo-write--stream-contexts)
+              time (car time)))
+      (let ((event (cl-list* :type type :data data :timestamp time context)))
+        (unwind-protect
+            ;; A block of thoughts can only have ended where the context
+            ;; changed, or where the stream did.
+            (when anew (todo-write--tell-thoughts thread))
+          (todo-write--emit 'stream event))
+        event))))
+
+(defun todo-write--tell-thoughts (thread)
+  "Tell of the thoughts of THREAD that may have been recorded."
+  (unwind-protect
       (todo-write--deliver thread)
-      (todo-write--run-hook 'todo-write-observe-functions thread "THOUGHTS"))
-    (let ((event (cl-list* :type type :data data :timestamp time context)))
-      (todo-write--emit 'stream event)
-      event)))
+    (todo-write--run-hook 'todo-write-observe-functions thread "THOUGHTS")))
 
 (provide 'todo-write-events)
 ;;; todo-write-events.el ends here

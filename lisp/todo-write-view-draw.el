@@ -212,6 +212,10 @@ CHANGES is a vector of change plists."
         (todo-write-view--draw)
       (todo-write-view--keeping-places
         (setq todo-write-view--summary summary)
+        ;; A list below a task that goes, or comes back, moves.
+        (when todo-write-view--children
+          (setq todo-write-view--children
+                (todo-write-children-by-item todo-write-view-thread)))
         (mapc #'todo-write-view--take-out todo-write-view--ghosts)
         (setq todo-write-view--ghosts nil)
         (todo-write-view--apply changes)

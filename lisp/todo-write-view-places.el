@@ -54,7 +54,9 @@ A row that is gone leaves its place to the one that followed it."
                                   (funcall place (window-point window))
                                   (todo-write-view--following-p window)))
                           (get-buffer-window-list nil nil t)))
-         (inhibit-read-only t))
+         (inhibit-read-only t)
+         ;; A row that is half drawn could not be redrawn by itself.
+         (inhibit-quit t))
     (funcall function)
     (todo-write-view--update-folds)
     (restore-buffer-modified-p nil)

@@ -87,7 +87,15 @@ A refused write changes nothing and is no error.  Signal
 `todo-write-input-error' if THREAD is no string, and `todo-write-panic'
 for a bug in the module."
   (todo-write--open thread)
-  (todo-write--tell thread (todo-write-dyn--write thread input source)))
+  (let* ((inhibit-quit t)
+         (paused (eq (todo-write-dyn--state thread) 'paused))
+         (outcome (todo-write-dyn--write thread input source)))
+    (unwind-protect
+        (todo-write--tell thread outcome)
+      ;; Work goes on, also where the list is the same.
+      (when (and paused (plist-get outcome :ok))
+        (todo-write--run-hook 'todo-write-state-functions thread
+                              (todo-write-dyn--state thread))))))
 
 (cl-defun todo-write-begin (thread &key project parent parent-item)
   "Begin THREAD, or load it, and return its key.
@@ -116,7 +124,8 @@ The value is an outcome; see `todo-write'.  Signal
 `todo-write-input-error' for a wrong argument, and for an ID that the
 list does not have."
   (todo-write--open thread)
-  (todo-write--tell thread (todo-write-dyn--edit thread operation args)))
+  (let ((inhibit-quit t))
+    (todo-write--tell thread (todo-write-dyn--edit thread operation args))))
 
 (defun todo-write-undo (thread)
   "Take back the last change of THREAD's list, whoever made it.
@@ -125,28 +134,17 @@ revision, and counts as an edit by the user.  The value is an outcome;
 see `todo-write'.  Signal `todo-write-error' if there is nothing left
 to undo."
   (todo-write--open thread)
-  (todo-write--tell thread (todo-write-dyn--undo thread)))
+  (let ((inhibit-quit t))
+    (todo-write--tell thread (todo-write-dyn--undo thread))))
 
 (defun todo-write--tell (thread outcome)
-  "Tell hooks and subscribers of THREAD what came of a call; return OUTCOME."
-  (todo-write--deliver thread)
-  (when (plist-get outcome :changes)
-    (todo-write--run-hook 'todo-write-change-functions thread outcome))
+  "Tell hooks and subscribers of THREAD what came of a call; return OUTCOME.
+The caller inhibits quitting: what was saved is told."
+  (unwind-protect
+      (todo-write--deliver thread)
+    (when (plist-get outcome :changes)
+      (todo-write--run-hook 'todo-write-change-functions thread outcome)))
   outcome)
-
-(defun todo-write--run-hook (hook &rest args)
-  "Call the functions on HOOK with ARGS, each whatever the others do."
-  (run-hook-wrapped
-   hook
-   (lambda (function)
-     (condition-case-unless-debug err
-         (apply function args)
-       (error
-        (display-warning
-         'todo-write
-         (format-message "`%s' on `%s' failed: %s"
-                         function hook (error-message-string err)))))
-     nil)))
 
 (defun todo-write-pause (thread &optional reason)
   "Pause THREAD for REASON, a string; return its state.
@@ -161,7 +159,8 @@ next write resumes it."
 (defun todo-write--set-paused (thread reason)
   "Pause THREAD for REASON, or resume it if that is nil."
   (todo-write--configure)
-  (let* ((before (todo-write-dyn--state thread))
+  (let* ((inhibit-quit t)
+         (before (todo-write-dyn--state thread))
          (state (todo-write-dyn--pause thread reason)))
     (unless (eq before state)
       (todo-write--run-hook 'todo-write-state-functions thread state))
@@ -355,8 +354,10 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
   "Forget THREAD: its list, its history and its journal."
   (interactive (list (todo-write-read-thread "Forget thread: ")))
   (todo-write--configure)
-  (todo-write-dyn--forget thread)
-  (todo-write--run-hook 'todo-write-forget-functions thread))
+  (let ((inhibit-quit t))
+    (remhash thread todo-write--stream-contexts)
+    (todo-write-dyn--forget thread)
+    (todo-write--run-hook 'todo-write-forget-functions thread)))
 
 ;;;###autoload
 (defun todo-write-prune ()

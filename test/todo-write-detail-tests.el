@@ -238,6 +238,15 @@
         (todo-write-test-write "sub" '("Grep" "completed") "Read"))
       (should (equal (sort drawn #'string<) '("Grep" "One" "Read"))))))
 
+(ert-deftest todo-write-view-keeps-a-subagents-list-when-its-task-goes-and-comes-back ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("One" "in_progress") "Two")
+    (todo-write-detail-tests--child)
+    (todo-write-edit "a" 'delete (todo-write-test-id "a" "One"))
+    (should (string-match-p "○ Two\n    ↳ Search" (todo-write-test-text)))
+    (todo-write-undo "a")
+    (should (string-match-p "● Doing: One.*\n    ↳ Search" (todo-write-test-text)))))
+
 (ert-deftest todo-write-view-shows-subagents-of-subagents ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress"))
