@@ -87,6 +87,10 @@ identity: ## print how well tasks are recognised, on the labelled pairs
 bench: build ## measure against yardsticks; EFRIT=checkout, ROUNDS=15, WRITE=1, BUILD=1
 	@bin/bench
 
+.PHONY: soak
+soak: build ## work at random and watch the memory; MINUTES=60, SEED=n, WRITE=1
+	@bin/soak
+
 .PHONY: screenshot
 screenshot: build ## take the README's pictures
 	@bin/setup screenshot

@@ -1,0 +1,178 @@
+;;; soak-report.el --- Samples, table and graph of the soak  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Writes into the folder SOAK_OUTPUT: soak.tsv, a line each few seconds;
+;; soak.txt, what went wrong and a table; soak.svg, the memory over time.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'svg)
+
+(defconst soak-report--columns
+  '(seconds operations rss lisp files buffers overlays timers journals)
+  "Columns of a sample.  Memory and journals are in KiB.")
+
+(defvar soak-report--samples nil
+  "All samples, the newest first.")
+
+(defun soak-report--file (name)
+  "Return the path of NAME in the folder for the output."
+  (expand-file-name name (getenv "SOAK_OUTPUT")))
+
+(defun soak-report-line (&rest words)
+  "Add a line to the text, with WORDS as for `format'."
+  (write-region (concat (apply #'format words) "\n") nil (soak-report--file "soak.txt") t 'silent))
+
+;;; Samples
+
+(defun soak-report--lisp ()
+  "Return what Lisp objects take after a collection, in KiB."
+  (/ (apply #'+ (mapcar (lambda (kind)
+                          (* (nth 1 kind) (+ (nth 2 kind) (or (nth 3 kind) 0))))
+                        (garbage-collect)))
+     1024))
+
+(defun soak-report--files ()
+  "Return how many files Emacs has open, or 0 where nobody says."
+  (if (file-directory-p "/proc/self/fd") (length (directory-files "/proc/self/fd")) 0))
+
+(defun soak-report--overlays ()
+  "Return how many overlays there are."
+  (apply #'+ (mapcar (lambda (buffer)
+                       (with-current-buffer buffer
+                         (let ((lists (overlay-lists)))
+                           (+ (length (car lists)) (length (cdr lists))))))
+                     (buffer-list))))
+
+(defun soak-report--journals ()
+  "Return the size of all journals in KiB."
+  (/ (apply #'+ (mapcar (lambda (file) (or (file-attribute-size (file-attributes file)) 0))
+                        (and (file-directory-p todo-write-directory)
+                             (directory-files todo-write-directory t "jsonl\\'"))))
+     1024))
+
+(defun soak-report-sample (seconds operations)
+  "Take a sample after SECONDS and so many OPERATIONS, and write it down."
+  (let* ((lisp (soak-report--lisp))
+         (sample (list seconds operations (alist-get 'rss (process-attributes (emacs-pid)) 0) lisp
+                       (soak-report--files) (length (buffer-list)) (soak-report--overlays)
+                       (length (append timer-list timer-idle-list)) (soak-report--journals)))
+         (line (lambda (values) (concat (mapconcat (lambda (value) (format "%s" value)) values "\t")
+                                        "\n"))))
+    (write-region (concat (unless soak-report--samples (funcall line soak-report--columns))
+                          (funcall line sample))
+                  nil (soak-report--file "soak.tsv") t 'silent)
+    (push sample soak-report--samples)))
+
+(defun soak-report--column (name &optional from to)
+  "Return the column NAME, oldest first, of the samples from the part FROM on.
+FROM and TO are parts of the whole, 0.0 and 1.0 by default."
+  (let* ((samples (reverse soak-report--samples))
+         (count (length samples))
+         (place (cl-position name soak-report--columns)))
+    (mapcar (lambda (sample) (nth place sample))
+            (seq-subseq samples (floor (* (or from 0.0) count)) (floor (* (or to 1.0) count))))))
+
+(defun soak-report--median (numbers)
+  "Return the median of NUMBERS, or 0 for none."
+  (or (nth (/ (length numbers) 2) (sort (copy-sequence numbers) #'<)) 0))
+
+(defun soak-report--slope (name)
+  "Return how much the column NAME grows in an hour, by least squares.
+The first quarter, in which things fill up, is left out."
+  (let* ((x (soak-report--column 'seconds 0.25))
+         (y (soak-report--column name 0.25))
+         (count (max 1 (length x)))
+         (mean-x (/ (apply #'+ x) (float count)))
+         (mean-y (/ (apply #'+ y) (float count)))
+         (spread (apply #'+ (mapcar (lambda (x) (expt (- x mean-x) 2)) x))))
+    (if (zerop spread) 0.0
+      (* 3600 (/ (apply #'+ (cl-mapcar (lambda (x y) (* (- x mean-x) (- y mean-y))) x y))
+                 spread)))))
+
+(defun soak-report--flat-p ()
+  "Return non-nil unless memory grew from the second quarter to the last.
+A twentieth is the noise of an allocator.  Short runs cannot tell."
+  (or (< (length soak-report--samples) 100)
+      (cl-loop for name in '(rss lisp files)
+               always (<= (soak-report--median (soak-report--column name 0.75))
+                          (* 1.05 (soak-report--median (soak-report--column name 0.25 0.5)))))))
+
+;;; Table
+
+(defun soak-report (operations counts errors)
+  "Write the table and the graph; return non-nil if all went well.
+OPERATIONS are as in `soak-operations', COUNTS and ERRORS hash tables of
+their names and numbers."
+  (let ((failed (apply #'+ (hash-table-values errors)))
+        (flat (soak-report--flat-p)))
+    (soak-report-line "%-14s %9s %7s" "operation" "times" "errors")
+    (pcase-dolist (`(,name . ,_) operations)
+      (soak-report-line "%-14s %9d %7d" name (gethash name counts 0) (gethash name errors 0)))
+    (soak-report-line "%-14s %9d %7d" "all" (apply #'+ (hash-table-values counts)) failed)
+    (soak-report-line "\n%-14s %9s %9s %9s %9s %12s" "" "first" "median" "last" "most" "an hour")
+    (pcase-dolist (`(,name ,title ,unit)
+                   '((rss "memory, MiB" 1024.0) (lisp "Lisp, MiB" 1024.0)
+                     (journals "journals, MiB" 1024.0) (files "open files" 1)
+                     (buffers "buffers" 1) (overlays "overlays" 1) (timers "timers" 1)))
+      (let ((column (mapcar (lambda (value) (/ value (float unit))) (soak-report--column name))))
+        (soak-report-line "%-14s %9.1f %9.1f %9.1f %9.1f %+12.2f" title (car column)
+                          (soak-report--median column) (car (last column))
+                          (apply #'max column) (/ (soak-report--slope name) unit))))
+    (soak-report-line "\nEmacs %s, seed %s, %.1f minutes: %s, memory %s" emacs-version (getenv "SEED")
+                      (/ (apply #'max (soak-report--column 'seconds)) 60.0)
+                      (if (zerop failed) "no error" (format "%d ERRORS" failed))
+                      (if flat "flat" "GREW"))
+    (soak-report--graph)
+    (and (zerop failed) flat)))
+
+;;; Graph
+
+(defconst soak-report--lines '((rss "#3b7dd8" "memory of Emacs") (lisp "#d9822b" "Lisp objects"))
+  "What the graph shows: column, colour and words.")
+
+(defun soak-report--step (most)
+  "Return a round number of which a few make MOST."
+  (let ((power (expt 10 (floor (log (max 1 most) 10)))))
+    (seq-find (lambda (step) (<= (/ most (float step)) 8))
+              (mapcar (lambda (factor) (* factor power)) '(0.1 0.2 0.5 1 2 5)))))
+
+(defun soak-report--graph ()
+  "Write the graph of the memory over time."
+  (let* ((width 720) (height 300) (left 50) (top 30) (bottom 250) (right 700)
+         (svg (svg-create width height :font-family "sans-serif" :font-size 12 :fill "#777"))
+         (minutes (mapcar (lambda (seconds) (/ seconds 60.0)) (soak-report--column 'seconds)))
+         (last (max 0.1 (apply #'max minutes)))
+         (most (* 1.1 (/ (apply #'max (soak-report--column 'rss)) 1024.0)))
+         (x (lambda (minute) (+ left (* (- right left) (/ minute last)))))
+         (y (lambda (mib) (- bottom (* (- bottom top) (/ mib most))))))
+    (cl-loop for mib from 0 to most by (soak-report--step most)
+             do (svg-line svg left (funcall y mib) right (funcall y mib) :stroke "#777"
+                          :stroke-opacity 0.3)
+             (svg-text svg (format "%g" mib) :x (- left 6) :y (+ 4 (funcall y mib))
+                       :text-anchor "end"))
+    (cl-loop for minute from 0 to last by (soak-report--step last)
+             do (svg-text svg (format "%g" minute) :x (funcall x minute) :y (+ bottom 18)
+                          :text-anchor "middle"))
+    (svg-text svg "MiB" :x (- left 6) :y (- top 12) :text-anchor "end")
+    (svg-text svg "minutes" :x right :y (+ bottom 38) :text-anchor "end")
+    (cl-loop for (name colour words) in soak-report--lines
+             for place from 0
+             do (svg-polyline svg (cl-mapcar (lambda (minute kib)
+                                               (cons (funcall x minute) (funcall y (/ kib 1024.0))))
+                                             minutes (soak-report--column name))
+                              :stroke colour :stroke-width 1.5 :fill "none")
+             (svg-text svg words :x (+ left (* 160 place)) :y (+ bottom 38) :fill colour))
+    (with-temp-file (soak-report--file "soak.svg")
+      (svg-print svg)
+      (insert "\n"))))
+
+(provide 'soak-report)
+;;; soak-report.el ends here

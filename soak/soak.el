@@ -1,0 +1,117 @@
+;;; soak.el --- Work at random for a long time and watch the memory  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Runs the operations of soak-work.el and soak-checks.el on a terminal, for
+;; MINUTES or for so many OPERATIONS (in the environment), with the seed SEED,
+;; checks after each one what must hold, and samples how much memory Emacs
+;; takes.  SOAK_OUTPUT is the folder for the samples, the table and the graph;
+;; bin/soak runs all this.
+
+;;; Code:
+
+(require 'soak-checks)
+(require 'soak-report)
+
+(defvar soak--counts (make-hash-table :test #'eq)
+  "How often each operation ran.")
+
+(defvar soak--errors (make-hash-table :test #'eq)
+  "How often each operation failed, or left something wrong.")
+
+(defvar soak--pause 0.015
+  "Seconds between operations, so that others can work on the machine too.")
+
+(defconst soak--sample-seconds 5
+  "Seconds between samples of the memory.")
+
+(defun soak--pick ()
+  "Return an operation at random, heavier ones more often."
+  (let ((left (random (apply #'+ (mapcar #'cadr soak-operations)))))
+    (seq-find (lambda (operation) (< (cl-decf left (cadr operation)) 0)) soak-operations)))
+
+(defun soak--run-one (operation)
+  "Run OPERATION and check what must hold after it; return non-nil if all is well."
+  (pcase-let ((`(,name ,_ ,function) operation))
+    (cl-incf (gethash name soak--counts 0))
+    (condition-case err
+        (progn (funcall function)
+               (soak-check)
+               t)
+      ((error quit)
+       (when (< (cl-incf (gethash name soak--errors 0)) 10)
+         (soak-report-line "%s failed: %S" name err))
+       nil))))
+
+(defun soak--warn (_type message &rest _)
+  "Take MESSAGE, a warning, for an error unless the soak itself made for it."
+  (unless (string-match-p "[Ff]ailed on purpose\\|is removed after\\|left by a throw\\|cut off" message)
+    (cl-incf (gethash 'warning soak--errors 0))
+    (soak-report-line "Warning: %s" message)))
+
+(defun soak--begin ()
+  "Set up a user with a plan and a mode line; return what ends that."
+  (random (format "%s" (getenv "SEED")))
+  (fset 'display-warning #'soak--warn)
+  (setq todo-write-directory (expand-file-name "journals" (getenv "SOAK_WORK"))
+        todo-write-flash-seconds 0.2
+        todo-write-view-fold-completed t)
+  (todo-write-mode-line-mode 1)
+  (soak-listen))
+
+(defun soak--end (stop-listening)
+  "Put everything away, with STOP-LISTENING too."
+  (mapc #'kill-buffer (soak-views))
+  (mapc #'todo-write-unsubscribe soak--subscriptions)
+  (mapc #'todo-write-forget (todo-write-threads))
+  (todo-write-mode-line-mode -1)
+  (funcall stop-listening)
+  ;; What flashes stops.
+  (sit-for (* 2 todo-write-flash-seconds)))
+
+(defun soak--left-behind ()
+  "Return what should be gone when everything was put away, as strings."
+  (let ((own (lambda (name) (string-prefix-p "todo-write" (format "%s" name)))))
+    (append
+     (mapcar (lambda (timer) (format "timer %S" (timer--function timer)))
+             (seq-filter (lambda (timer) (funcall own (timer--function timer)))
+                         (append timer-list timer-idle-list)))
+     (mapcar (lambda (hook) (format "hook %s" hook))
+             (seq-filter #'symbol-value
+                         '(todo-write-change-functions todo-write-state-functions
+                           todo-write-observe-functions todo-write-forget-functions
+                           todo-write--subscribers todo-write-view--buffers)))
+     (mapcar (lambda (thread) (format "thread %s" thread)) (todo-write-threads-loaded))
+     (and (> (hash-table-count todo-write--stream-contexts) 0) '("stream contexts")))))
+
+(defun soak-run ()
+  "Run the soak and leave Emacs, with status 0 if all went well."
+  (let* ((minutes (getenv "MINUTES"))
+         (most (string-to-number (or (getenv "OPERATIONS") "0")))
+         (end (and minutes (+ (float-time) (* 60 (string-to-number minutes)))))
+         (stop-listening (soak--begin))
+         (start (float-time))
+         (next start)
+         (done 0)
+         left)
+    (while (if end (< (float-time) end) (< done most))
+      (soak--run-one (soak--pick))
+      (cl-incf done)
+      (when (>= (float-time) next)
+        (soak-report-sample (- (float-time) start) done)
+        (setq next (+ next soak--sample-seconds)))
+      (sit-for (if end soak--pause 0)))
+    (soak--end stop-listening)
+    (soak-report-sample (- (float-time) start) done)
+    (setq left (soak--left-behind))
+    (dolist (what left)
+      (cl-incf (gethash 'left-behind soak--errors 0))
+      (soak-report-line "Left behind: %s" what))
+    (kill-emacs (if (soak-report soak-operations soak--counts soak--errors) 0 1))))
+
+(provide 'soak)
+;;; soak.el ends here

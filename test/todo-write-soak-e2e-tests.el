@@ -1,0 +1,33 @@
+;;; todo-write-soak-e2e-tests.el --- A short soak  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Some hundred random operations on a terminal, checked as in `make soak'.
+;; A failure names its seed; SEED=n OPERATIONS=400 bin/soak does the same.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-test-helper)
+
+(ert-deftest todo-write-soak-works-at-random-without-an-error-and-leaves-nothing-behind ()
+  (let* ((output (make-temp-file "todo-write-soak" t))
+         (process-environment
+          (append (list (concat "OUTPUT=" output) "OPERATIONS=400"
+                        (concat "EMACS=" (expand-file-name invocation-name invocation-directory))
+                        (concat "LISP=" (file-name-directory (locate-library "todo-write"))))
+                  process-environment)))
+    (unwind-protect
+        (with-temp-buffer
+          (unless (eq 0 (call-process (expand-file-name "bin/soak" (getenv "TODO_WRITE_ROOT"))
+                                      nil t))
+            (ert-fail (buffer-string)))
+          (should (string-search "no error" (buffer-string)))
+          (should (file-exists-p (expand-file-name "soak.svg" output))))
+      (delete-directory output t))))
+
+(provide 'todo-write-soak-e2e-tests)
+;;; todo-write-soak-e2e-tests.el ends here
