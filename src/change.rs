@@ -32,6 +32,9 @@ impl Entry for Arc<Item> {
     }
 
     fn differing_fields(&self, other: &Self) -> Vec<Field> {
+        if self.says_the_same(other) {
+            return Vec::new();
+        }
         [
             ("content", self.content != other.content),
             ("status", self.status != other.status),
@@ -128,11 +131,24 @@ fn none<T>() -> Option<T> {
 /// is a longest increasing subsequence. Linear in both lists, but for a logarithm in the number
 /// of items that moved.
 pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
-    let old_of = positions(previous, current);
-    let moved = moved(&old_of);
     let mut changes = Vec::new();
-    let mut kept = vec![false; previous.len()];
-    for (position, (item, old)) in current.iter().zip(&old_of).enumerate() {
+    // What stands where it stood needs no table, and is looked at once: a long list does not fit
+    // the cache.
+    let mut start = 0;
+    for (old, new) in previous.iter().zip(current) {
+        if !old.is_same_object(new) {
+            if old.id() != new.id() {
+                break;
+            }
+            changes.extend(compare(old, new, start));
+        }
+        start += 1;
+    }
+    let old_of = positions(&previous[start..], &current[start..]);
+    let moved = moved(&old_of);
+    let mut kept = vec![false; previous.len() - start];
+    for (place, (item, old)) in current[start..].iter().zip(&old_of).enumerate() {
+        let position = start + place;
         let Some(old) = *old else {
             changes.push(Change {
                 item: Some(item.clone()),
@@ -142,21 +158,26 @@ pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
             continue;
         };
         kept[old] = true;
-        changes.extend(compare(&previous[old], item, position));
-        if moved.as_ref().is_some_and(|moved| moved[position]) {
+        changes.extend(compare(&previous[start + old], item, position));
+        if moved.as_ref().is_some_and(|moved| moved[place]) {
             changes.push(Change {
                 position: Some(position),
-                previous_position: Some(old),
+                previous_position: Some(start + old),
                 ..Change::new(Kind::Reordered, item.id())
             });
         }
     }
-    changes.extend(previous.iter().enumerate().filter(|(old, _)| !kept[*old]).map(|(old, item)| Change {
+    let gone = (start..).zip(&previous[start..]).zip(kept).filter(|(_, kept)| !kept);
+    changes.extend(gone.map(|((old, item), _)| Change {
         previous_item: Some(item.clone()),
         previous_position: Some(old),
         ..Change::new(Kind::Removed, item.id())
     }));
     changes
+}
+
+fn is_same<T: Entry>(previous: &T, current: &T) -> bool {
+    previous.is_same_object(current) || previous.id() == current.id()
 }
 
 fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Change<T>> {
@@ -178,18 +199,46 @@ fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Chang
     })
 }
 
-/// For each current entry its position in `previous`. What stands where it stood needs no table.
+/// How far ahead an entry is looked for, before it is left to the table.
+const AHEAD: usize = 8;
+
+/// For each current entry its position in `previous`: those at the end by their place, those in
+/// between in one walk along both lists, and what that passes over by a table.
 fn positions<T: Entry>(previous: &[T], current: &[T]) -> Vec<Option<usize>> {
-    let same = |(a, b): &(&T, &T)| a.is_same_object(b) || a.id() == b.id();
-    let start = previous.iter().zip(current).take_while(same).count();
-    let end = previous[start..].iter().rev().zip(current[start..].iter().rev()).take_while(same).count();
-    let (old_middle, new_middle) = (start..previous.len() - end, start..current.len() - end);
-    let mut old_of: Vec<Option<usize>> = (0..start).map(Some).collect();
-    if !new_middle.is_empty() {
-        let table: HashMap<&str, usize> = old_middle.map(|old| (previous[old].id(), old)).collect();
-        old_of.extend(current[new_middle].iter().map(|item| table.get(item.id()).copied()));
+    let end = previous.iter().rev().zip(current.iter().rev()).take_while(|(a, b)| is_same(*a, *b)).count();
+    let (olds, news) = (previous.len() - end, current.len() - end);
+    let mut old_of: Vec<Option<usize>> = vec![None; news];
+    let (mut old_left, mut new_left) = (Vec::new(), Vec::new());
+    let (mut old, mut new) = (0, 0);
+    while old < olds && new < news {
+        if is_same(&previous[old], &current[new]) {
+            old_of[new] = Some(old);
+            (old, new) = (old + 1, new + 1);
+        } else if let Some(found) =
+            previous[old..olds].iter().take(AHEAD).position(|old| is_same(old, &current[new]))
+        {
+            old_left.extend(old..old + found);
+            old += found;
+        } else if let Some(found) =
+            current[new..news].iter().take(AHEAD).position(|new| is_same(&previous[old], new))
+        {
+            new_left.extend(new..new + found);
+            new += found;
+        } else {
+            old_left.push(old);
+            new_left.push(new);
+            (old, new) = (old + 1, new + 1);
+        }
     }
-    old_of.extend((previous.len() - end..previous.len()).map(Some));
+    old_left.extend(old..olds);
+    new_left.extend(new..news);
+    if !old_left.is_empty() && !new_left.is_empty() {
+        let table: HashMap<&str, usize> = old_left.into_iter().map(|old| (previous[old].id(), old)).collect();
+        for new in new_left {
+            old_of[new] = table.get(current[new].id()).copied();
+        }
+    }
+    old_of.extend((olds..previous.len()).map(Some));
     old_of
 }
 
