@@ -225,8 +225,9 @@ What of the time spent lies in no finished stretch is that one."
 (defun todo-write-timeline (&optional thread)
   "Show which task of THREAD was in progress when; return the buffer.
 THREAD is a key, by default the one of this buffer or, if it has none,
-the one to be shown first.  Tasks that are no longer in the list are shown
-as dropped, unless they were completed.  Signal a `user-error' if there is no thread."
+the one to be shown first.  Tasks that are no longer in the list are
+shown as dropped, unless they were completed.  Signal a `user-error' if
+there is no thread."
   (interactive)
   (let ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)
                     (user-error "There is no plan yet")))
