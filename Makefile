@@ -91,6 +91,11 @@ bench: build ## measure against yardsticks; EFRIT=checkout, ROUNDS=15, WRITE=1, 
 soak: build ## work at random and watch the memory; MINUTES=60, SEED=n, WRITE=1
 	@bin/soak
 
+# The variable is bash's own, so the script takes it as an argument.
+.PHONY: fuzz
+fuzz: setup ## search for inputs that break a law; SECONDS=60 a target, TARGETS=names
+	@bin/fuzz '$(or $(SECONDS),60)' $(TARGETS)
+
 .PHONY: screenshot
 screenshot: build ## take the README's pictures
 	@bin/setup screenshot

@@ -199,7 +199,8 @@ impl Thread {
         let edits = if edited { diff(&base, self.list()) } else { Vec::new() };
         let mut notices = plan.notices;
         if !forced.is_empty() {
-            notices.push(format!("{} completed tasks stay completed", forced.len()));
+            let (count, tasks) = (forced.len(), if forced.len() == 1 { "task stays" } else { "tasks stay" });
+            notices.push(format!("{count} completed {tasks} completed"));
         }
         let stamp = Stamp {
             timestamp: now,

@@ -1,0 +1,87 @@
+//! Whatever lists follow each other: items are told apart, and the changes lead from each list to
+//! the next.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use todo_write::change::{apply, diff, fold};
+use todo_write::identity::{Seen, recognise};
+use todo_write::input::Plan;
+use todo_write::item::{Draft, Item, List};
+use todo_write::loose;
+use todo_write::raw::Raw;
+use todo_write::thread::Thread;
+
+use super::lists::{assert_unique, read};
+
+/// The bytes are lists as plain text.
+pub fn holds(data: &[u8]) {
+    let lists = read(data);
+    let mut thread = Thread::new("lists", Map::new(), None, 100);
+    let mut chain = Vec::new();
+    let mut ids: HashSet<String> = HashSet::new();
+    for drafts in &lists {
+        let before = thread.list().clone();
+        recognises_each_once(&before, drafts);
+        let plan = || Plan { drafts: drafts.clone(), notices: Vec::new() };
+        let outcome = thread.write(plan(), None, false, 1);
+        assert!(outcome.ok);
+        stands_as_sent(thread.list(), drafts);
+        let gone: HashSet<&str> = before.iter().map(|item| item.id.as_str()).collect();
+        let fresh = thread.list().iter().filter(|item| !gone.contains(item.id.as_str()));
+        fresh.for_each(|item| assert!(ids.insert(item.id.clone()), "{} was used before", item.id));
+        leads_there(&before, thread.list());
+        assert_eq!(diff(&before, thread.list()), outcome.changes);
+        pure_functions_agree(&before, drafts);
+        chain.push(outcome.changes);
+        assert_eq!(thread.write(plan(), None, false, 2).changes, []);
+    }
+    assert_eq!(fold(&[], &chain), diff(&[], thread.list()));
+}
+
+fn recognises_each_once(before: &[Arc<Item>], drafts: &[Draft<'_>]) {
+    let old: Vec<Seen<'_>> = before.iter().map(|item| Seen::from(item.as_ref())).collect();
+    let new: Vec<Seen<'_>> = drafts.iter().map(Seen::from).collect();
+    let found = recognise(&old, &new);
+    assert_eq!(found.len(), new.len());
+    let mut taken = HashSet::new();
+    assert!(found.iter().flatten().all(|old| *old < before.len() && taken.insert(old)), "{found:?}");
+}
+
+fn stands_as_sent(list: &[Arc<Item>], drafts: &[Draft<'_>]) {
+    assert_unique(list);
+    assert_eq!(list.len(), drafts.len());
+    assert!(list.iter().zip(drafts).all(|(item, draft)| draft.says_the_same(item)), "{list:?} {drafts:?}");
+}
+
+fn leads_there(a: &List, b: &List) {
+    assert_eq!(&apply(a, &diff(a, b)), b);
+    assert_eq!(&apply(b, &diff(b, a)), a);
+    assert_eq!(diff(b, b), []);
+}
+
+/// `todo-write-diff` and `todo-write-apply-changes`, on lists of which only one has ids.
+fn pure_functions_agree(before: &List, drafts: &[Draft<'_>]) {
+    let entry = |draft: &Draft<'_>| json!({"content": draft.content, "status": draft.status.as_str(), "activeForm": draft.active_form});
+    let before = serde_json::to_string(before).unwrap();
+    let after = Value::from_iter(drafts.iter().map(entry)).to_string();
+    let [before, after] = [&before, &after].map(|text| Raw::parse(text).unwrap());
+    let changes = loose::compare(&before, &after).unwrap();
+    let changes: Vec<Value> = changes
+        .into_iter()
+        .map(|change| {
+            let fields = |entry: Option<loose::Loose>| entry.map(|entry| entry.fields().clone());
+            json!({"type": change.kind, "itemId": change.item_id, "item": fields(change.item),
+                   "previousItem": fields(change.previous_item), "position": change.position,
+                   "previousPosition": change.previous_position})
+        })
+        .collect();
+    let changes = Value::from(changes).to_string();
+    let list = loose::change(&before, &Raw::parse(&changes).unwrap()).unwrap();
+    let said = |fields: &Map<String, Value>| {
+        ["content", "status", "activeForm"].map(|key| fields.get(key).cloned().unwrap_or_default())
+    };
+    let expected: Vec<_> = drafts.iter().map(|draft| said(entry(draft).as_object().unwrap())).collect();
+    assert_eq!(list.iter().map(|entry| said(entry.fields())).collect::<Vec<_>>(), expected);
+}

@@ -1,0 +1,117 @@
+//! Any text is read or refused; what is read is sound, and says the same when it is sent again.
+
+use serde_json::{Value, json};
+use todo_write::identity::is_positional;
+use todo_write::input::{Options, Plan, Problem, SeveralInProgress, read, read_text};
+use todo_write::item::{Draft, Status};
+use todo_write::raw::Raw;
+use todo_write::report;
+use todo_write::text::{is_blank, one_line};
+
+/// The first byte chooses the user's options, the rest is the text.
+pub fn holds(data: &[u8]) {
+    let (first, text) = data.split_first().unwrap_or((&0, &[]));
+    let text = String::from_utf8_lossy(text);
+    let parsed = parses_as_elsewhere(&text);
+    let lenient = Options { several_in_progress: SeveralInProgress::Allow, ..options(*first) };
+    for options in [options(*first), lenient] {
+        let read_at_once = read_text(&text, &options);
+        check(&read_at_once, &options);
+        // Calls of the usual shape are read in one pass, others by way of a tree.
+        if let Ok(raw) = Raw::parse(&text) {
+            assert_eq!(read_at_once, read(&raw, &options));
+        }
+    }
+    strict_is_stricter(&text, &lenient);
+    if let Some(Value::Array(todos)) = parsed {
+        shapes_say_the_same(&text, &todos.into(), &Options { strict: false, ..lenient });
+    }
+}
+
+/// What the user may have set.
+pub fn options(byte: u8) -> Options {
+    let several = [SeveralInProgress::Notice, SeveralInProgress::Allow, SeveralInProgress::Refuse];
+    Options {
+        strict: byte & 1 == 1,
+        several_in_progress: several[usize::from(byte >> 1) % several.len()],
+        max_items: if byte & 64 == 0 { 1_000 } else { 3 },
+        max_length: if byte & 128 == 0 { 2_000 } else { 12 },
+    }
+}
+
+/// What is JSON here is JSON to others, and the same.
+fn parses_as_elsewhere(text: &str) -> Option<Value> {
+    let ours = Raw::parse(text).map(|raw| raw.to_json());
+    let theirs = serde_json::from_str::<Value>(text);
+    match (ours, theirs) {
+        (Ok(ours), Ok(theirs)) => {
+            assert_eq!(ours, theirs);
+            Some(theirs)
+        }
+        (Err(error), Err(_)) => {
+            assert!(error.line > 0 && error.column > 0 && !error.expected.is_empty());
+            None
+        }
+        (ours, theirs) => panic!("{ours:?}, elsewhere {theirs:?}"),
+    }
+}
+
+/// What is true of whatever was read under these options.
+pub fn check(read: &Result<Plan<'_>, Vec<Problem>>, options: &Options) {
+    match read {
+        Ok(plan) => {
+            assert!(plan.drafts.len() <= options.max_items);
+            assert!(!options.strict || plan.notices.is_empty());
+            assert!(plan.notices.iter().all(|notice| notice.len() < 1_000));
+            let current = plan.drafts.iter().filter(|draft| draft.status == Status::InProgress).count();
+            assert!(options.several_in_progress != SeveralInProgress::Refuse || current < 2);
+            plan.drafts.iter().for_each(|draft| check_draft(draft, options));
+            says_the_same_again(&plan.drafts, options);
+        }
+        Err(problems) => {
+            assert!(!problems.is_empty());
+            let answer = report::refused(problems);
+            assert!(answer.len() < 12_000, "{} bytes for the model", answer.len());
+            assert!(answer.lines().count() <= 12, "{answer}");
+        }
+    }
+}
+
+fn check_draft(draft: &Draft<'_>, options: &Options) {
+    for text in [&draft.content, &draft.active_form] {
+        assert!(!is_blank(text) && text.chars().count() <= options.max_length, "{draft:?}");
+        assert_eq!(one_line(text), (text.as_ref().into(), false), "{draft:?}");
+    }
+}
+
+/// The schema's own shape is taken silently, whatever the options.
+fn says_the_same_again(drafts: &[Draft<'_>], options: &Options) {
+    let entry = |draft: &Draft<'_>| {
+        json!({"content": draft.content, "status": draft.status.as_str(), "activeForm": draft.active_form,
+               "priority": draft.priority.map(|priority| priority.as_str()), "id": draft.hint})
+    };
+    let todos: Vec<Value> = drafts.iter().map(entry).collect();
+    let options = Options { strict: true, several_in_progress: SeveralInProgress::Allow, ..*options };
+    let text = json!({ "todos": todos }).to_string();
+    assert_eq!(read_text(&text, &options), Ok(Plan { drafts: drafts.to_vec(), notices: Vec::new() }));
+}
+
+/// What is taken without repairs is the same with them, and silent.
+fn strict_is_stricter(text: &str, options: &Options) {
+    if let Ok(strict) = read_text(text, &Options { strict: true, ..*options }) {
+        assert_eq!(read_text(text, &Options { strict: false, ..*options }), Ok(strict));
+    }
+}
+
+/// The array alone, in its object, and as a string in its object are one list.
+fn shapes_say_the_same(text: &str, todos: &Value, options: &Options) {
+    let drafts = |text: &str| read_text(text, options).map(|plan| plan.into_owned().drafts);
+    let bare = drafts(text);
+    assert_eq!(drafts(&json!({ "todos": todos }).to_string()), bare);
+    assert_eq!(drafts(&json!({ "todos": text }).to_string()), bare);
+    if let Ok(drafts) = bare {
+        let ids: Vec<&String> = drafts.iter().filter_map(|draft| draft.hint.as_ref()).collect();
+        let count = |id: &String| ids.iter().filter(|other| **other == id).count();
+        assert!(ids.iter().all(|id| is_positional(id) || count(id) == 1), "{ids:?}");
+    }
+}

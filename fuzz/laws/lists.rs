@@ -1,0 +1,72 @@
+//! Lists as plain text, so that the fuzzer can change their words, and what is true of every list.
+//!
+//! A line is a task: its status as one of ` `, `-`, `x`, its content, and behind tabs its
+//! activeForm and its id. An empty line begins the next list.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use todo_write::item::{Draft, Item, Status};
+use todo_write::text::{is_blank, one_line};
+
+/// More tasks than this make a law slow, and find no more.
+const MOST: usize = 200;
+
+/// The lists that a text holds, the first one perhaps empty.
+pub fn read(data: &[u8]) -> Vec<Vec<Draft<'static>>> {
+    let text = String::from_utf8_lossy(data);
+    let mut lists = vec![Vec::new()];
+    for line in text.lines().take(MOST) {
+        match draft(line) {
+            Some(draft) => lists.last_mut().unwrap().push(draft),
+            None => lists.push(Vec::new()),
+        }
+    }
+    lists
+}
+
+fn draft(line: &str) -> Option<Draft<'static>> {
+    let mut parts = line.split('\t');
+    let first = parts.next()?;
+    let (status, content) = match first.chars().next()? {
+        '-' => (Status::InProgress, &first[1..]),
+        'x' => (Status::Completed, &first[1..]),
+        _ => (Status::Pending, first),
+    };
+    let said = |text: &str| {
+        let line = one_line(text).0.into_owned();
+        (!is_blank(&line)).then_some(line)
+    };
+    let content = said(content)?;
+    let active_form = parts.next().and_then(said).unwrap_or_else(|| content.clone());
+    let hint = parts.next().and_then(said);
+    Some(Draft { hint, ..task(content, active_form, status) })
+}
+
+/// A task with these texts.
+pub fn task(content: String, active_form: String, status: Status) -> Draft<'static> {
+    Draft { content: content.into(), status, active_form: active_form.into(), priority: None, hint: None }
+}
+
+/// The lists as a text that [`read`] takes.
+pub fn write(lists: &[Vec<Draft<'_>>]) -> String {
+    let mark = |status| match status {
+        Status::Pending => ' ',
+        Status::InProgress => '-',
+        Status::Completed => 'x',
+    };
+    let line = |draft: &Draft<'_>| {
+        let hint = draft.hint.as_deref().unwrap_or_default();
+        format!("{}{}\t{}\t{hint}\n", mark(draft.status), draft.content, draft.active_form)
+    };
+    let lists: Vec<String> = lists.iter().map(|list| list.iter().map(line).collect()).collect();
+    lists.join("\n")
+}
+
+/// No id comes twice.
+pub fn assert_unique(list: &[Arc<Item>]) {
+    let mut seen = HashSet::new();
+    for item in list {
+        assert!(seen.insert(&item.id), "{} comes twice in {list:?}", item.id);
+    }
+}

@@ -1,0 +1,162 @@
+//! Where the search for bytes that break a law begins: some of each kind, made here, and real
+//! sessions where they are at hand.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use todo_write::input::{Options, Plan, read_text};
+use todo_write::item::{Draft, Status};
+use todo_write::observation::{Details, Type};
+use todo_write::thread::Edit;
+
+use super::folder::Folder;
+use super::lists;
+use super::thread::{open, store};
+
+/// A seed longer than this slows the search down.
+const LONGEST: usize = 16 * 1024;
+
+/// What a law can begin with: `project` is the folder of this package.
+pub fn seeds(law: &str, project: &Path) -> Vec<Vec<u8>> {
+    let sessions = sessions(&project.join("../shared/corpus/sequences.jsonl"));
+    let mut seeds = match law {
+        "input" => inputs(&sessions),
+        "change" => sessions.iter().map(|calls| lists::write(calls).into()).collect(),
+        "journal" => sessions.iter().flat_map(|calls| journals(calls)).collect(),
+        "transcript" => ["test/fixtures/transcripts", "../shared/transcripts"]
+            .iter()
+            .flat_map(|folder| transcripts(&project.join(folder)))
+            .collect(),
+        _ => noise(),
+    };
+    seeds.retain(|seed| seed.len() <= LONGEST);
+    seeds
+}
+
+type Calls = Vec<Vec<Draft<'static>>>;
+
+/// A session of ours, and the lists of real ones.
+fn sessions(corpus: &Path) -> Vec<Calls> {
+    let mut sessions = vec![ours()];
+    for line in fs::read_to_string(corpus).unwrap_or_default().lines() {
+        let session: Value = serde_json::from_str(line).unwrap();
+        let calls = session["calls"].as_array().into_iter().flatten();
+        let read = |call: &Value| {
+            let text = call["input"].to_string();
+            Some(read_text(&text, &Options::default()).ok()?.into_owned().drafts)
+        };
+        sessions.push(calls.filter_map(read).collect());
+    }
+    sessions
+}
+
+fn ours() -> Calls {
+    let tasks = ["Read the parser", "Mend the parser", "Test the parser", "Write the manual", "第一章を書く"];
+    let list = |now: usize| {
+        let draft = |(place, task): (usize, &&str)| {
+            let content = if place == now + 2 { format!("{task} at last") } else { (*task).to_owned() };
+            let status = match place.cmp(&now) {
+                std::cmp::Ordering::Less => Status::Completed,
+                std::cmp::Ordering::Equal => Status::InProgress,
+                std::cmp::Ordering::Greater => Status::Pending,
+            };
+            let hint = (place != now).then(|| format!("task-{task}"));
+            Draft { hint, ..lists::task(content, format!("At it: {task}"), status) }
+        };
+        tasks.iter().enumerate().skip(now / 3).map(draft).collect()
+    };
+    (0..=tasks.len()).map(list).collect()
+}
+
+/// Calls in the shapes that models send.
+fn inputs(sessions: &[Calls]) -> Vec<Vec<u8>> {
+    let entry = |draft: &Draft<'_>| {
+        json!({"content": draft.content, "status": draft.status.as_str(), "activeForm": draft.active_form,
+               "id": draft.hint})
+    };
+    let todos = |list: &Vec<Draft<'_>>| -> Value { list.iter().map(entry).collect() };
+    let mut texts: Vec<String> = sessions
+        .iter()
+        .flatten()
+        .map(todos)
+        .flat_map(|todos| [json!({ "todos": todos }), json!({ "todos": todos.to_string() }), todos])
+        .map(|input| input.to_string())
+        .collect();
+    texts.extend(
+        [
+            r#"{"todos": [{"title": "Ship it", "status": "Done", "active_form": "\u00e9\ud83d\ude00", "priority": "HIGH", "x": [1, -2.5e3]}]}"#,
+            r#"{"todos": "[{\"content\": \"a\\u0007b\", \"status\": \"todo\"}] </todos>"}"#,
+            r#"{"todos": [null, true, 7, "text", [], {}, {"content": null, "status": "blocked", "activeForm": 3}]}"#,
+            r#"{"todos": null}"#,
+            r#"{"command": "ls"}"#,
+            r#"{"todos": [{"content": "a", "#,
+        ]
+        .map(str::to_owned),
+    );
+    texts.into_iter().map(|text| [&[2], text.as_bytes()].concat()).collect()
+}
+
+/// The journal of a session, as it is and without its checksums.
+fn journals(calls: &[Vec<Draft<'_>>]) -> [Vec<u8>; 2] {
+    let folder = Folder::new();
+    let mut store = store(folder.path());
+    let thread = open(&mut store);
+    for (now, drafts) in (1_000..).zip(calls) {
+        let plan = Plan { drafts: drafts.clone(), notices: Vec::new() };
+        thread.write(plan, Some("seed".into()), false, now);
+        if let Some(item) = thread.list().last().cloned() {
+            let edit = match now % 4 {
+                0 => Edit::Add { content: format!("Also at {now}"), position: Some(0) },
+                1 => Edit::Rename { id: item.id.clone(), content: format!("{} then", item.content) },
+                2 => Edit::Move { id: item.id.clone(), position: 0 },
+                _ => Edit::Delete { id: item.id.clone() },
+            };
+            thread.edit(edit, now).unwrap();
+        }
+        let details = Details { trace_id: Some("trace".into()), metadata: Map::new(), ..Details::default() };
+        thread.observe(Type::Thoughts, json!({"text": "So it is."}), details, now);
+        thread.set_paused((now % 2 == 0).then(|| "a pause".to_owned()), now);
+    }
+    let file = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(file).unwrap();
+    let without_sum = |line: &str| format!("{}}}\n", line.split_once(",\"sum\":").unwrap().0);
+    let bare: String = text.lines().map(without_sum).collect();
+    [[&[0], text.as_bytes()].concat(), [&[1], bare.as_bytes()].concat()]
+}
+
+/// Transcripts in pieces of some lines.
+fn transcripts(folder: &Path) -> Vec<Vec<u8>> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<_> =
+        entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file()).collect();
+    files.sort();
+    let mut seeds = Vec::new();
+    for text in files.iter().map(|file| fs::read_to_string(file).unwrap()) {
+        let mut piece = vec![100];
+        for line in text.split_inclusive('\n') {
+            if piece.len() + line.len() > LONGEST / 2 {
+                seeds.push(std::mem::replace(&mut piece, vec![100]));
+            }
+            piece.extend_from_slice(line.as_bytes());
+        }
+        seeds.push(piece);
+    }
+    seeds
+}
+
+/// Bytes that say nothing: every choice of a law's is made from them.
+fn noise() -> Vec<Vec<u8>> {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut byte = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 24) as u8
+    };
+    [16, 64, 256, 512, 1_024]
+        .iter()
+        .flat_map(|length| [*length; 4])
+        .map(|length| (0..length).map(|_| byte()).collect())
+        .collect()
+}

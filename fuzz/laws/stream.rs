@@ -1,0 +1,104 @@
+//! Whatever tokens come in whatever order: every thought is recorded once, and every event is told
+//! in the context it has.
+
+use std::sync::Arc;
+
+use arbitrary::{Result, Unstructured};
+use serde_json::{Map, Value};
+use todo_write::observation::{Content, Filter, Phase, Type};
+use todo_write::stream::{Context, Kind, MAX_BLOCK, token_context};
+use todo_write::thread::{Event, Thread};
+
+use super::thread::plan;
+
+const CALLS: [Option<&str>; 6] = [
+    None,
+    Some("PLANNING_THOUGHTS"),
+    Some("EXECUTION_THOUGHTS"),
+    Some("SYNTHESIS_THOUGHTS"),
+    Some("AGENT_THOUGHT"),
+    Some(""),
+];
+const NAMES: [Option<&str>; 3] = [None, Some("one"), Some("two")];
+const KINDS: [Kind; 6] = [Kind::Token, Kind::Token, Kind::Token, Kind::Metadata, Kind::Error, Kind::End];
+
+/// The bytes are events, and writes between them.
+pub fn holds(data: &[u8]) {
+    let mut told = Telling {
+        thread: Thread::new("stream", Map::new(), None, 100_000),
+        context: None,
+        thought: String::new(),
+        longest: 0,
+    };
+    let mut data = Unstructured::new(data);
+    while !data.is_empty() && told.next(&mut data).is_ok() {}
+    let end = Event { call_context: None, trace_id: None, session_id: None, ..event(Kind::End, "", false) };
+    told.thread.stream(end, false, 9);
+    let blocks = thoughts(&told.thread);
+    assert_eq!(blocks.concat(), told.thought);
+    assert!(blocks.iter().all(|block| block.len() <= MAX_BLOCK.max(told.longest)));
+}
+
+struct Telling {
+    thread: Thread,
+    context: Option<Arc<Context>>,
+    /// All thinking tokens.
+    thought: String,
+    /// Bytes of the longest one.
+    longest: usize,
+}
+
+impl Telling {
+    fn next(&mut self, data: &mut Unstructured<'_>) -> Result<()> {
+        if data.ratio(1, 12)? {
+            assert!(self.thread.write(plan(data)?, None, false, 5).ok);
+            return Ok(());
+        }
+        let repeat = if data.ratio(1, 64)? { 5_000 } else { 1 };
+        let text = data.arbitrary::<&str>()?.repeat(repeat);
+        let event = Event {
+            call_context: *data.choose(&CALLS)?,
+            trace_id: *data.choose(&NAMES)?,
+            session_id: *data.choose(&NAMES)?,
+            ..event(*data.choose(&KINDS)?, &text, data.arbitrary()?)
+        };
+        if event.thinking && event.kind == Kind::Token {
+            self.thought.push_str(event.data);
+            self.longest = self.longest.max(event.data.len());
+        }
+        let anew = data.ratio(1, 8)?;
+        let told = self.thread.stream(event, anew, 6);
+        assert!(told.is_some() || !anew);
+        self.context = told.or(self.context.take());
+        self.has_its_context(&event);
+        Ok(())
+    }
+
+    fn has_its_context(&self, event: &Event<'_>) {
+        let context = self.context.as_deref().unwrap();
+        let phase = match event.call_context {
+            None => Some(Phase::of(self.thread.list())),
+            named => token_context(named, event.thinking).0,
+        };
+        let step = self.thread.current().filter(|_| phase == Some(Phase::Execution));
+        assert_eq!(context.phase, phase);
+        assert_eq!(context.token_type.is_some(), event.kind == Kind::Token);
+        assert_eq!(context.step_id.as_ref(), step.map(|item| &item.id));
+        assert_eq!(context.trace_id.as_deref(), event.trace_id);
+        assert_eq!(context.session_id.as_deref(), event.session_id);
+    }
+}
+
+fn event(kind: Kind, data: &str, thinking: bool) -> Event<'_> {
+    Event { kind, data, thinking, call_context: None, trace_id: None, session_id: None }
+}
+
+/// The blocks that were recorded.
+fn thoughts(thread: &Thread) -> Vec<String> {
+    let filter = Filter { kind: Some(Type::Thoughts), ..Filter::default() };
+    let text = |content: &Content| match content {
+        Content::Json(content) => content.get("text").and_then(Value::as_str).unwrap().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    thread.observations().select(&filter).iter().map(|block| text(&block.content)).collect()
+}

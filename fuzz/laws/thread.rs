@@ -1,0 +1,210 @@
+//! Whatever is done to a thread in whatever order: its history never changes, no id is used twice,
+//! and it comes back from its journal as it was.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use arbitrary::{Result, Unstructured};
+use serde_json::{Map, Value};
+use todo_write::clock::Times;
+use todo_write::input::Plan;
+use todo_write::item::{List, Status};
+use todo_write::journal::Durability;
+use todo_write::observation::{Details, Filter, Observation, Phase, TYPES};
+use todo_write::revision::Revision;
+use todo_write::store::{Keeping, Store};
+use todo_write::text::{is_blank, one_line};
+use todo_write::thread::{Edit, Outcome, State, Thread};
+
+use super::folder::Folder;
+use super::lists::{assert_unique, task};
+
+pub const KEY: &str = "a thread";
+const TASKS: [&str; 8] = [
+    "Read the code",
+    "Mend the parser",
+    "Mend the printer",
+    "Test the parser",
+    "Ship it",
+    "ship it!",
+    "第一",
+    "x",
+];
+
+/// The bytes are what is done.
+pub fn holds(data: &[u8]) {
+    let folder = Folder::new();
+    let mut life = Life {
+        store: store(folder.path()),
+        folder: folder.path(),
+        lists: vec![List::new()],
+        used: HashSet::new(),
+        now: 1_000,
+    };
+    let mut data = Unstructured::new(data);
+    while !data.is_empty() && life.now < 1_060 && life.act(&mut data).is_ok() {
+        life.now += 1;
+        life.keeps_its_history();
+    }
+    life.comes_back();
+}
+
+/// A store with one folder.
+pub fn store(folder: &Path) -> Store {
+    let folder = Some(folder.to_owned());
+    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 50 })
+}
+
+/// The thread, kept in its journal.
+pub fn open(store: &mut Store) -> &mut Thread {
+    store.open(KEY, Map::new(), 1_000)
+}
+
+/// All that there is to know of a thread.
+#[derive(Debug, PartialEq)]
+pub struct Everything {
+    list: List,
+    revisions: Vec<(Revision, List)>,
+    times: Vec<Option<Times>>,
+    observations: Vec<Arc<Observation>>,
+    title: Option<String>,
+    state: State,
+}
+
+pub fn everything(thread: &Thread) -> Everything {
+    let revisions = thread.revisions().iter().cloned();
+    Everything {
+        list: thread.list().clone(),
+        revisions: revisions.map(|made| (made.clone(), thread.list_at(made.number).unwrap())).collect(),
+        times: thread.list().iter().map(|item| thread.times(&item.id).cloned()).collect(),
+        observations: thread.observations().select(&Filter::default()),
+        title: thread.title().map(str::to_owned),
+        state: thread.state(),
+    }
+}
+
+struct Life<'f> {
+    store: Store,
+    folder: &'f Path,
+    /// The list of each revision so far.
+    lists: Vec<List>,
+    used: HashSet<String>,
+    now: u64,
+}
+
+impl Life<'_> {
+    fn act(&mut self, data: &mut Unstructured<'_>) -> Result<()> {
+        let now = self.now;
+        match data.int_in_range(0..=11)? {
+            0..=2 => {
+                let plan = plan(data)?;
+                let keep_completed = data.ratio(1, 8)?;
+                let outcome = open(&mut self.store).write(plan, Some("law".into()), keep_completed, now);
+                self.made(&outcome, true);
+            }
+            3..=6 => {
+                let edit = self.edit(data)?;
+                if let Ok(outcome) = open(&mut self.store).edit(edit, now) {
+                    self.made(&outcome, true);
+                }
+            }
+            7 => {
+                if let Ok(outcome) = open(&mut self.store).undo(now) {
+                    self.made(&outcome, false);
+                }
+            }
+            8 => {
+                let reason = data.arbitrary::<Option<&str>>()?.map(str::to_owned);
+                assert_eq!(open(&mut self.store).set_paused(reason, now), None);
+            }
+            9 => {
+                let (kind, _) = *data.choose(&TYPES)?;
+                let phase = data.choose(&[None, Some(None), Some(Some(Phase::Execution))])?;
+                let details = Details { phase: *phase, ..Details::default() };
+                let content: Value = data.arbitrary::<&str>()?.into();
+                open(&mut self.store).observe(kind, content, details, now);
+            }
+            10 => self.store.rest(),
+            _ => self.comes_back(),
+        }
+        Ok(())
+    }
+
+    fn edit(&mut self, data: &mut Unstructured<'_>) -> Result<Edit> {
+        let list = open(&mut self.store).list();
+        let id = match data.int_in_range(0..=list.len())?.checked_sub(1) {
+            Some(place) => list[place].id.clone(),
+            None => "t9".into(),
+        };
+        Ok(match data.int_in_range(0..=4)? {
+            0 => Edit::Add { content: text(data)?, position: data.arbitrary()? },
+            1 => Edit::Rename { id, content: text(data)? },
+            2 => Edit::Status { id, status: status(data)? },
+            3 => Edit::Move { id, position: data.arbitrary()? },
+            _ => Edit::Delete { id },
+        })
+    }
+
+    /// Notes a revision, if this was one.
+    fn made(&mut self, outcome: &Outcome, new_ids_are_new: bool) {
+        assert!(
+            outcome.ok && outcome.notices.iter().all(|notice| !notice.contains("journal")),
+            "{outcome:?}"
+        );
+        let list = open(&mut self.store).list().clone();
+        let before = &self.lists[self.lists.len() - 1];
+        assert_eq!(outcome.changes.is_empty(), *before == list);
+        let known: HashSet<&str> = before.iter().map(|item| item.id.as_str()).collect();
+        for item in list.iter().filter(|item| !known.contains(item.id.as_str())) {
+            assert!(self.used.insert(item.id.clone()) || !new_ids_are_new, "{} was used before", item.id);
+        }
+        if !outcome.changes.is_empty() {
+            self.lists.push(list);
+        }
+        assert_eq!(outcome.revision as usize, self.lists.len() - 1);
+    }
+
+    fn keeps_its_history(&mut self) {
+        let thread = open(&mut self.store);
+        assert_eq!(thread.revisions().last() as usize, self.lists.len() - 1);
+        assert_unique(thread.list());
+        // The newest, and in turn each of the others.
+        for number in [self.lists.len() - 1, self.now as usize % self.lists.len()] {
+            assert_eq!(thread.list_at(number as u64).unwrap(), self.lists[number]);
+        }
+    }
+
+    /// An Emacs ends and the next one begins.
+    fn comes_back(&mut self) {
+        let thread = open(&mut self.store);
+        // What the journal says last is when it was paused.
+        thread.set_paused(Some("the end".into()), self.now);
+        let before = everything(thread);
+        self.store = Store::default();
+        self.store = store(self.folder);
+        assert_eq!(everything(open(&mut self.store)), before);
+        assert_eq!(self.store.take_warnings(), [""; 0]);
+    }
+}
+
+/// A whole list, mostly of tasks that were there before.
+pub fn plan(data: &mut Unstructured<'_>) -> Result<Plan<'static>> {
+    let mut drafts = Vec::new();
+    while drafts.len() < 10 && data.ratio(3, 4)? {
+        let content = text(data)?;
+        let active_form = if data.ratio(1, 4)? { text(data)? } else { content.clone() };
+        drafts.push(task(content, active_form, status(data)?));
+    }
+    Ok(Plan { drafts, notices: Vec::new() })
+}
+
+fn text(data: &mut Unstructured<'_>) -> Result<String> {
+    let text = if data.ratio(1, 8)? { data.arbitrary::<&str>()? } else { *data.choose(&TASKS)? };
+    let line = one_line(text).0.into_owned();
+    Ok(if is_blank(&line) { "Something".into() } else { line })
+}
+
+fn status(data: &mut Unstructured<'_>) -> Result<Status> {
+    Ok(*data.choose(&[Status::Pending, Status::InProgress, Status::Completed])?)
+}

@@ -1,0 +1,74 @@
+//! A transcript of any bytes is read, whatever it is read as and in however many pieces.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use todo_write::input::Options;
+use todo_write::item::Status;
+use todo_write::store::{Keeping, Store};
+use todo_write::thread::State;
+use todo_write::transcript::follower::{Follower, describe};
+use todo_write::transcript::{Transcript, What};
+
+use super::folder::Folder;
+use super::lists::assert_unique;
+
+/// When the laws are tried.
+const NOW: u64 = 1_800_000_000_000;
+const HISTORY: usize = 100;
+
+/// The first byte says where the file is cut in two, the rest is the file.
+pub fn holds(data: &[u8]) {
+    let (first, bytes) = data.split_first().unwrap_or((&0, &[]));
+    is_skimmed(bytes);
+    let folder = Folder::new();
+    let path = folder.path().join("session.jsonl");
+    fs::write(&path, bytes).unwrap();
+    if let Some(head) = describe(&path) {
+        assert!(!head.session.is_empty());
+    }
+    let at_once = follow(&path, &[]);
+    fs::remove_file(&path).unwrap();
+    let cut = bytes.len() * usize::from(*first) / 255;
+    fs::write(&path, &bytes[..cut]).unwrap();
+    assert_eq!(follow(&path, &bytes[cut..]), at_once);
+}
+
+/// Lines of long ago: nothing but lists and titles has to come out.
+fn is_skimmed(bytes: &[u8]) {
+    let mut transcript = Transcript::new(Options::default(), HISTORY);
+    bytes.split(|byte| *byte == b'\n').for_each(|line| transcript.skim(line));
+    let events = transcript.take_events();
+    let ended = events.iter().filter(|event| event.what == What::Ended).count();
+    assert!(events.len() - ended <= HISTORY + 64, "{} events", events.len());
+}
+
+type Lists = BTreeMap<String, Vec<(String, Status)>>;
+
+/// The lists after the file was followed, and then `more` appended to it.
+fn follow(path: &Path, more: &[u8]) -> Lists {
+    let keeping = Keeping { folder: None::<PathBuf>, history_limit: 1_000, ..Keeping::default() };
+    let mut store = Store::new(keeping);
+    let mut follower = Follower::new(path.to_owned(), Options::default(), 100_000);
+    for bytes in [&[], more] {
+        OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
+        let news = follower.read().unwrap();
+        for told in follower.recorder.record(&mut store, &news.events, false, NOW) {
+            let thread = store.get(&told.thread, NOW).unwrap();
+            assert!(told.outcome.is_none_or(|outcome| outcome.revision == thread.revisions().last()));
+        }
+    }
+    follower.recorder.pause(&mut store, "the end", NOW);
+    let mut lists = Lists::new();
+    for thread in store.loaded() {
+        assert_unique(thread.list());
+        assert_ne!(thread.state(), State::Active);
+        let times: Vec<u64> = thread.revisions().iter().map(|revision| revision.stamp.timestamp).collect();
+        assert!(times.is_sorted() && times.last().is_none_or(|last| *last <= NOW), "{times:?}");
+        let tasks = thread.list().iter().map(|item| (item.content.clone(), item.status)).collect();
+        lists.insert(thread.key().to_owned(), tasks);
+    }
+    lists
+}
