@@ -80,11 +80,9 @@ which spares memory and helps nobody."
   (bench--show (todo-write-show bench-thread)))
 
 (defun bench-ours-settle ()
-  "End the flash of rows, as a timer would."
-  (dolist (timer timer-list)
-    (when (eq (timer--function timer) #'mapc)
-      (cancel-timer timer)
-      (apply #'mapc (timer--args timer)))))
+  "End the flash of rows, as its timer would."
+  (cancel-timer todo-write-view--flash-timer)
+  (todo-write-view--end-flash))
 
 (defun bench-ours-end ()
   "Forget the thread."

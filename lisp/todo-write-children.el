@@ -24,6 +24,9 @@
 (require 'todo-write)
 (require 'todo-write-row)
 
+(declare-function todo-write-dyn--parent "ext:todo-write-dyn")
+(declare-function todo-write-dyn--spent "ext:todo-write-dyn")
+
 (defcustom todo-write-children-rows 10
   "Tasks of a subagent shown at most below the task that it works on."
   :type 'natnum
@@ -48,74 +51,61 @@ stand under nil."
 
 (defun todo-write-children-ancestors (thread)
   "Return whom THREAD works for: a list of (KEY . ITEM-ID), the nearest first."
-  (let (ancestors)
-    (cl-loop repeat todo-write-children--deepest
-             for about = (todo-write-about thread)
-             for parent = (plist-get about :parent)
-             while parent
-             do (push (cons parent (plist-get about :parentItem)) ancestors)
-             (setq thread parent))
-    (nreverse ancestors)))
+  (cl-loop repeat todo-write-children--deepest
+           for parent = (todo-write-dyn--parent thread)
+           while parent
+           collect parent
+           do (setq thread (car parent))))
 
-(defun todo-write-children-string (keys width &optional open depth)
-  "Return the lists of the threads KEYS as lines of WIDTH columns.
+(defun todo-write-children-insert (keys width &optional open depth)
+  "Insert the lists of the threads KEYS as lines of WIDTH columns.
 OPEN non-nil shows all of those that are done, too.  DEPTH counts how
 far down a list stands, from 1."
-  (mapconcat (lambda (key) (todo-write-children--lines key width open (or depth 1)))
-             keys ""))
+  (dolist (key keys)
+    (let* ((summary (todo-write-summary key))
+           (state (plist-get summary :state))
+           (depth (or depth 1)))
+      (todo-write-children--insert-header key summary width depth)
+      (when (or open (memq state '(active paused)))
+        (todo-write-children--insert-rows key (eq state 'paused) width open depth)))))
 
-(defun todo-write-children--lines (key width open depth)
-  "Return the lines of the thread KEY for `todo-write-children-string'.
-WIDTH, OPEN and DEPTH are as there."
-  (let* ((summary (todo-write-summary key))
-         (state (plist-get summary :state)))
-    (concat (propertize (todo-write-children--header key summary width depth)
-                        'todo-write-child key)
-            "\n"
-            (when (or open (memq state '(active paused)))
-              (todo-write-children--rows key (eq state 'paused) width open depth)))))
-
-(defun todo-write-children--header (key summary width depth)
-  "Return the line above the list of the thread KEY.
+(defun todo-write-children--insert-header (key summary width depth)
+  "Insert the line above the list of the thread KEY.
 SUMMARY is what `todo-write-summary' says of it; WIDTH and DEPTH are as
-in `todo-write-children-string'."
-  (let ((line (todo-write-row-fit
-               (concat (make-string (* depth todo-write-children--indent) ?\s)
-                       (propertize (todo-write-row-shape 'child) 'face 'todo-write-detail)
-                       " "
-                       (propertize (todo-write-row-plain
-                                    (or (plist-get summary :title) key))
-                                   'face 'todo-write-child))
-               (todo-write-row-progress summary)
-               width)))
-    (add-text-properties 0 (length line)
-                         '(mouse-face highlight help-echo "RET, mouse-1: show this list")
-                         line)
-    line))
+in `todo-write-children-insert'."
+  (let ((start (point)))
+    (insert (todo-write-row-fit
+             (concat (make-string (* depth todo-write-children--indent) ?\s)
+                     (propertize (todo-write-row-shape 'child) 'face 'todo-write-detail)
+                     " "
+                     (propertize (todo-write-row-plain (or (plist-get summary :title) key))
+                                 'face 'todo-write-child))
+             (propertize (todo-write-row-progress summary)
+                         'face (todo-write-row-progress-face (plist-get summary :state)))
+             width))
+    (add-text-properties start (point)
+                         '(mouse-face highlight help-echo "RET, mouse-1: show this list"))
+    (put-text-property start (point) 'todo-write-child key)
+    (insert "\n")))
 
-(defun todo-write-children--rows (key paused width open depth)
-  "Return the lines of the items of the thread KEY, which may be PAUSED.
-WIDTH, OPEN and DEPTH are as in `todo-write-children-string'."
+(defun todo-write-children--insert-rows (key paused width open depth)
+  "Insert the lines of the items of the thread KEY, which may be PAUSED.
+WIDTH, OPEN and DEPTH are as in `todo-write-children-insert'."
   (let* ((items (todo-write-items key))
          (shown (todo-write-row-excerpt items todo-write-children-rows))
          (hidden (- (length items) (length shown)))
          (indent (* depth todo-write-children--indent))
          (below (and (< depth todo-write-children--deepest)
                      (todo-write-children-by-item key))))
-    (concat
-     (mapconcat
-      (lambda (item)
-        (let ((id (plist-get item :id)))
-          (concat (todo-write-row-line item (todo-write-row-kind item paused)
-                                       (plist-get (todo-write-times key id) :spent)
-                                       width indent)
-                  "\n"
-                  (todo-write-children-string (cdr (assoc id below)) width open
-                                              (1+ depth)))))
-      shown "")
-     (when (> hidden 0)
-       (propertize (format "%s%d more\n" (make-string (+ indent 5) ?\s) hidden)
-                   'face 'todo-write-detail)))))
+    (seq-doseq (item shown)
+      (let ((id (plist-get item :id)))
+        (todo-write-row-insert item (todo-write-row-kind item paused)
+                               (todo-write-dyn--spent key id) width indent)
+        (insert "\n")
+        (todo-write-children-insert (cdr (assoc id below)) width open (1+ depth))))
+    (when (> hidden 0)
+      (insert (propertize (format "%s%d more\n" (make-string (+ indent 5) ?\s) hidden)
+                          'face 'todo-write-detail)))))
 
 (provide 'todo-write-children)
 ;;; todo-write-children.el ends here

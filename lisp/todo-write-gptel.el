@@ -331,17 +331,16 @@ aligns the third to the right: the plan stands between them."
   "Return the plan of this chat as lines; BOL says that it begins a line."
   (let* ((summary (todo-write-summary todo-write-gptel-thread))
          (paused (eq (plist-get summary :state) 'paused))
-         (width 72))
-    (concat
-     (unless bol "\n")
-     (todo-write-row-header summary width)
-     "\n"
-     (when todo-write-gptel--unfolded
-       (mapconcat (lambda (item)
-                    (concat (todo-write-row-line
-                             item (todo-write-row-kind item paused) nil width)
-                            "\n"))
-                  (todo-write-items todo-write-gptel-thread) "")))))
+         (width 72)
+         (items (and todo-write-gptel--unfolded
+                     (todo-write-items todo-write-gptel-thread))))
+    (todo-write-row-string
+      (unless bol (insert "\n"))
+      (todo-write-row-insert-header summary width)
+      (insert "\n")
+      (seq-doseq (item items)
+        (todo-write-row-insert item (todo-write-row-kind item paused) nil width)
+        (insert "\n")))))
 
 (defun todo-write-gptel-toggle ()
   "Fold or unfold the plan in this chat.

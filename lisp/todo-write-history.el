@@ -198,7 +198,8 @@ Called when a window changes its size, with any buffer current."
                               'face 'todo-write-time))
       (concat (format "%d/%d" completed (length items))
               (when (>= bar 8)
-                (concat "  " (todo-write-row-bar completed (length items) bar))))
+                (concat "  " (todo-write-row-string
+                               (todo-write-row-insert-bar completed (length items) bar)))))
       width)
      "\n")))
 
@@ -270,28 +271,33 @@ The first of CHANGES, a list of change plists, decides."
 (defun todo-write-history--notes (item kind changes)
   "Return the words at the right of ITEM, now of KIND.
 They tell what CHANGES, a list of change plists, did to it."
-  (let* ((previous (seq-some (lambda (change) (plist-get change :previousItem)) changes))
-         (before (and previous (not (eq kind 'removed)) (todo-write-row-kind previous)))
-         (moved (seq-find (lambda (change) (equal (plist-get change :type) "reordered"))
-                          changes)))
+  (let ((previous (seq-some (lambda (change) (plist-get change :previousItem)) changes))
+        (moved (seq-find (lambda (change) (equal (plist-get change :type) "reordered"))
+                         changes)))
     (string-join
      (delq nil
-           (list (when moved
+           (cons (when moved
                    (propertize (format "%s from %d" (todo-write-row-shape 'moved)
                                        (1+ (plist-get moved :previousPosition)))
                                'face 'todo-write-moved))
-                 (when (and before (not (equal (plist-get previous :priority)
-                                               (plist-get item :priority))))
-                   (propertize (format "priority %s" (or (plist-get item :priority) "none"))
-                               'face 'todo-write-time))
-                 (when (and before (not (eq before kind)))
-                   (concat (propertize (todo-write-row-shape before)
-                                       'face (todo-write-row-shape-face before))
-                           (propertize (format " %s " (todo-write-row-shape 'arrow))
-                                       'face 'todo-write-time)
-                           (propertize (todo-write-row-shape kind)
-                                       'face (todo-write-row-shape-face kind))))))
+                 (unless (or (null previous) (eq kind 'removed))
+                   (todo-write-history--differences previous item))))
      "  ")))
+
+(defun todo-write-history--differences (previous item)
+  "Return how priority and status of ITEM differ from PREVIOUS, a list of strings."
+  (let ((priority (plist-get item :priority))
+        (before (todo-write-row-kind previous))
+        (kind (todo-write-row-kind item))
+        (shape (lambda (kind) (propertize (todo-write-row-shape kind)
+                                          'face (todo-write-row-shape-face kind)))))
+    (list (unless (equal (plist-get previous :priority) priority)
+            (propertize (format "priority %s" (or priority "none")) 'face 'todo-write-time))
+          (unless (eq before kind)
+            (concat (funcall shape before)
+                    (propertize (format " %s " (todo-write-row-shape 'arrow))
+                                'face 'todo-write-time)
+                    (funcall shape kind))))))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here

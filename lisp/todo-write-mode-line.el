@@ -20,7 +20,7 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'subr-x)
+(require 'seq)
 (require 'todo-write)
 (require 'todo-write-busy)
 (require 'todo-write-row)
@@ -66,6 +66,11 @@ stands for itself.")
     map)
   "Keymap of the plan in the mode line.")
 
+(defconst todo-write-mode-line--properties
+  `(face todo-write-mode-line mouse-face mode-line-highlight
+    help-echo todo-write-mode-line--help local-map ,todo-write-mode-line-map)
+  "Properties of the plan in the mode line.")
+
 ;;;###autoload
 (define-minor-mode todo-write-mode-line-mode
   "Show the plan written last in the mode line."
@@ -109,33 +114,28 @@ stands for itself.")
 (defun todo-write-mode-line--string (summary)
   "Return the text for SUMMARY with its mouse properties, or nil for no tasks."
   (unless (eq (plist-get summary :state) 'empty)
-    (concat (propertize (concat "["
-                                (todo-write-row-truncate
-                                 (todo-write-mode-line--text
-                                  summary todo-write-mode-line--thread)
-                                 (max 4 (- todo-write-mode-line-width 2)))
-                                "]")
-                        'face 'todo-write-mode-line
-                        'mouse-face 'mode-line-highlight
-                        'help-echo #'todo-write-mode-line--help
-                        'local-map todo-write-mode-line-map)
-            " ")))
+    (let ((string (concat "["
+                          (todo-write-row-truncate
+                           (todo-write-mode-line--text summary todo-write-mode-line--thread)
+                           (max 4 (- todo-write-mode-line-width 2)))
+                          "] ")))
+      (add-text-properties 0 (1- (length string)) todo-write-mode-line--properties string)
+      string)))
 
 (defun todo-write-mode-line--text (summary &optional thread)
   "Return the words for SUMMARY: count, state and current task.
 A spinner stands before them while the host of THREAD is busy."
-  (let* ((state (plist-get summary :state))
-         (current (plist-get summary :current))
-         (shape (pcase state
-                  ('done (todo-write-row-shape 'completed))
-                  ('paused (todo-write-row-shape 'paused)))))
-    (string-join
-     (delq nil (list (todo-write-busy-spinner thread)
-                     (format "%d/%d" (plist-get summary :completed)
-                             (plist-get summary :total))
-                     shape
-                     (and current (todo-write-row-text current 'in_progress))))
-     " ")))
+  (let ((spinner (todo-write-busy-spinner thread))
+        (state (plist-get summary :state))
+        (current (plist-get summary :current)))
+    (concat spinner (and spinner " ")
+            (format "%d/%d" (plist-get summary :completed) (plist-get summary :total))
+            (and (memq state '(done paused)) " ")
+            (pcase state
+              ('done (todo-write-row-shape 'completed))
+              ('paused (todo-write-row-shape 'paused)))
+            (and current " ")
+            (and current (todo-write-row-text current 'in_progress)))))
 
 (defun todo-write-mode-line--help (&rest _)
   "Return the tasks of the plan, a line each.
@@ -146,13 +146,14 @@ Made only when the mouse rests on the plan."
          (items (todo-write-items thread))
          (shown (todo-write-row-excerpt items todo-write-mode-line-help-lines)))
     (propertize
-     (concat (todo-write-row-plain (or (plist-get summary :title) "Plan")) "\n"
-             (mapconcat (lambda (item)
-                          (todo-write-row-line item (todo-write-row-kind item paused) nil 72))
-                        shown "\n")
-             (when (> (length items) (length shown))
-               (format "\n   %d more" (- (length items) (length shown))))
-             "\nmouse-1: show the plan")
+     (todo-write-row-string
+       (insert (todo-write-row-plain (or (plist-get summary :title) "Plan")) "\n")
+       (seq-doseq (item shown)
+         (todo-write-row-insert item (todo-write-row-kind item paused) nil 72)
+         (insert "\n"))
+       (when (> (length items) (length shown))
+         (insert (format "   %d more\n" (- (length items) (length shown)))))
+       (insert "mouse-1: show the plan"))
      'help-echo-inhibit-substitution t)))
 
 ;;; For other places

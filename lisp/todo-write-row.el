@@ -6,9 +6,10 @@
 
 ;;; Commentary:
 
-;; Strings only: the shapes, faces, times and bars that the live buffer, its
-;; history and the mode line have in common.  Nothing here knows of buffers,
-;; windows or threads.
+;; The shapes, faces, times and lines that the live buffer, its history and the
+;; mode line have in common.  Nothing here knows of windows or threads.  Lines
+;; are inserted at point piece by piece, since strings with properties would be
+;; garbage as soon as they were; `todo-write-row-string' is for who needs one.
 ;;
 ;; Every state has a shape of its own, so that a plan reads well without
 ;; colours, and every shape has an ASCII stand-in for terminals that cannot
@@ -97,24 +98,23 @@
     (result ?↳ ">"))
   "Alist of (KIND CHARACTER ASCII-STRING).")
 
-(defvar todo-write-row--displayable (make-hash-table :test #'equal)
-  "Which shapes a terminal can display; key (TERMINAL . KIND).
-Asking a graphical display is far slower than printing a row.")
-
 (defun todo-write-row-forget-shapes ()
   "Ask the terminals anew which shapes they can display."
-  (clrhash todo-write-row--displayable))
+  (dolist (terminal (terminal-list))
+    (set-terminal-parameter terminal 'todo-write-shapes nil)))
 
 (defun todo-write-row-shape (kind)
   "Return the string that stands for KIND, which the terminal can display.
 KIND is completed, in_progress, pending, paused, removed, added,
 modified, moved, minus, arrow, full, rest, ellipsis, dot, child, thought,
 tool or result."
-  (let ((key (cons (frame-terminal) kind)))
-    (or (gethash key todo-write-row--displayable)
-        (pcase-let ((`(,char ,ascii) (alist-get kind todo-write-row--shapes)))
-          (puthash key (if (char-displayable-p char) (char-to-string char) ascii)
-                   todo-write-row--displayable)))))
+  ;; Asking a graphical display is far slower than printing a row.
+  (let ((known (terminal-parameter nil 'todo-write-shapes)))
+    (or (plist-get known kind)
+        (pcase-let* ((`(,char ,ascii) (alist-get kind todo-write-row--shapes))
+                     (shape (if (char-displayable-p char) (char-to-string char) ascii)))
+          (set-terminal-parameter nil 'todo-write-shapes `(,kind ,shape ,@known))
+          shape))))
 
 (defun todo-write-row-kind (item &optional paused)
   "Return the kind of ITEM, a symbol: its status, or paused.
@@ -153,14 +153,16 @@ A plan that says one thing and shows another must not exist.")
   "Return STRING without properties, unseen characters shown as escapes.
 These are control characters, bidirectional overrides, zero-width
 characters and the like; U+202E reads \\u202e."
-  (if (string-match-p todo-write-row--unseen string)
-      (replace-regexp-in-string
-       todo-write-row--unseen
-       (lambda (match)
-         (let ((char (aref match 0)))
-           (format (if (> char #xffff) "\\U%08x" "\\u%04x") char)))
-       (substring-no-properties string) t t)
-    (substring-no-properties string)))
+  (cond ((string-match-p todo-write-row--unseen string)
+         (replace-regexp-in-string
+          todo-write-row--unseen
+          (lambda (match)
+            (let ((char (aref match 0)))
+              (format (if (> char #xffff) "\\U%08x" "\\u%04x") char)))
+          (substring-no-properties string) t t))
+        ((or (text-properties-at 0 string) (next-property-change 0 string))
+         (substring-no-properties string))
+        (t string)))
 
 (defun todo-write-row-text (item kind)
   "Return the text for ITEM in a row of KIND.
@@ -170,26 +172,61 @@ The task in progress shows what is being done, not what is to do."
                               active
                             (plist-get item :content)))))
 
+(defun todo-write-row--ascii-p (string)
+  "Return non-nil if STRING is all ASCII, as most texts are."
+  (= (length string) (string-bytes string)))
+
+(defun todo-write-row-width (string)
+  "Return the columns of STRING, which has no control character."
+  ;; `string-width' takes longer than printing the string.
+  (if (todo-write-row--ascii-p string) (length string) (string-width string)))
+
 (defun todo-write-row-truncate (string width)
   "Return STRING cut to WIDTH columns, with an ellipsis if anything is cut."
-  (if (<= (string-width string) width)
-      string
-    (truncate-string-to-width string width 0 nil (todo-write-row-shape 'ellipsis))))
+  (let ((ellipsis (todo-write-row-shape 'ellipsis)))
+    (cond ((<= (todo-write-row-width string) width) string)
+          ((and (todo-write-row--ascii-p string) (<= (length ellipsis) width))
+           (concat (substring string 0 (- width (string-width ellipsis))) ellipsis))
+          (t (truncate-string-to-width string width 0 nil ellipsis)))))
+
+(defmacro todo-write-row-string (&rest body)
+  "Return what BODY inserts, as a string."
+  (declare (indent 0) (debug t))
+  `(with-temp-buffer ,@body (buffer-string)))
+
+(defvar todo-write-row--stops nil
+  "Alist of columns and the display properties of blanks that end there.")
+
+(defun todo-write-row--insert-stop (used column)
+  "Insert blanks up to COLUMN of a line of which USED columns are filled."
+  (let ((start (point)))
+    (insert-char ?\s (max 1 (- column used)))
+    ;; The blanks are right where all characters have their nominal width; the
+    ;; display property is right also where fonts are wider, and keeps
+    ;; right-to-left text from pulling the digits to its side.
+    (put-text-property start (point) 'display
+                       (or (alist-get column todo-write-row--stops)
+                           (setf (alist-get column todo-write-row--stops)
+                                 `(space :align-to ,column))))))
+
+(defun todo-write-row--insert (string face)
+  "Insert STRING in FACE."
+  (let ((start (point)))
+    (insert string)
+    (put-text-property start (point) 'face face)))
 
 (defun todo-write-row-fit (left right width)
   "Return LEFT and RIGHT as one line of WIDTH columns, LEFT cut as needed.
 RIGHT ends at the last column; without it the line ends after LEFT."
   (if (string-empty-p right)
       (todo-write-row-truncate left width)
-    (let* ((column (max 0 (- width (string-width right))))
-           (left (todo-write-row-truncate left (max 0 (- column 2))))
-           (gap (make-string (max 1 (- column (string-width left))) ?\s)))
-      ;; The spaces are right where all characters have their nominal width;
-      ;; the display property is right also where fonts are wider, and keeps
-      ;; right-to-left text from pulling the digits to its side.
-      (put-text-property (min 1 (1- (length gap))) (length gap)
-                         'display `(space :align-to ,column) gap)
-      (concat left gap right))))
+    (let* ((column (max 0 (- width (string-width right) 1)))
+           (left (todo-write-row-truncate left (max 0 (1- column)))))
+      (todo-write-row-string
+        (insert left)
+        (todo-write-row--insert-stop (string-width left) column)
+        ;; A font that is wider than its columns must not close the gap.
+        (insert " " right)))))
 
 (defun todo-write-row-time (milliseconds)
   "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."
@@ -198,67 +235,89 @@ RIGHT ends at the last column; without it the line ends after LEFT."
         (format "%d:%02d" (/ seconds 60) (% seconds 60))
       (format "%d:%02d:%02d" (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60)))))
 
-(defun todo-write-row-bar (completed total width)
-  "Return a bar of WIDTH columns for COMPLETED of TOTAL tasks."
-  (let ((filled (if (> total 0) (/ (* completed width) total) 0)))
-    (concat (propertize (todo-write-row--repeat 'full filled) 'face 'todo-write-bar)
-            (propertize (todo-write-row--repeat 'rest (- width filled))
-                        'face 'todo-write-bar-rest))))
+(defun todo-write-row-insert-bar (completed total width)
+  "Insert a bar of WIDTH columns for COMPLETED of TOTAL tasks."
+  (let ((filled (if (> total 0) (/ (* completed width) total) 0))
+        (start (point)))
+    (todo-write-row--repeat 'full filled)
+    (put-text-property start (point) 'face 'todo-write-bar)
+    (setq start (point))
+    (todo-write-row--repeat 'rest (- width filled))
+    (put-text-property start (point) 'face 'todo-write-bar-rest)))
 
 (defun todo-write-row--repeat (kind count)
-  "Return the shape of KIND as often as fits COUNT columns."
-  (let ((shape (todo-write-row-shape kind)))
-    (mapconcat #'identity (make-list (/ count (string-width shape)) shape) "")))
+  "Insert the shape of KIND, one character, as often as fits COUNT columns."
+  (let ((char (aref (todo-write-row-shape kind) 0)))
+    (insert-char char (/ count (char-width char)))))
 
 ;;; Lines
 
-(defun todo-write-row-line (item kind spent width &optional indent)
-  "Return the line for ITEM of KIND, WIDTH columns, without a newline.
+(defun todo-write-row-insert (item kind spent width &optional indent)
+  "Insert the line for ITEM of KIND, WIDTH columns, without a newline.
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left."
-  (let* ((text (todo-write-row-text item kind))
-         (time (if (and spent (or (>= spent 1000) (memq kind '(in_progress paused))))
-                   (propertize (todo-write-row-time spent) 'face 'todo-write-time)
-                 ""))
-         (line (todo-write-row-fit
-                (concat (make-string (+ (or indent 0) (if (eq kind 'pending) 3 1)) ?\s)
-                        (propertize (todo-write-row-shape kind)
-                                    'face (todo-write-row-shape-face kind))
-                        " "
-                        (propertize text 'face (todo-write-row-face kind)))
-                time width)))
-    (add-text-properties 0 (length line)
-                         `(help-echo ,text help-echo-inhibit-substitution t)
-                         line)
-    line))
+  (let* ((start (point))
+         (shape (todo-write-row-shape kind))
+         (margin (+ (or indent 0) (if (eq kind 'pending) 3 1)))
+         (left (+ margin (string-width shape) 1))
+         (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
+                    (todo-write-row-time spent)))
+         (end (if time (- width (length time) 1) width))
+         (text (todo-write-row-truncate (todo-write-row-text item kind)
+                                        (max 0 (- end left (if time 1 0)))))
+         (middle (progn (insert-char ?\s margin)
+                        ;; Inherited, these make no interval of their own.
+                        (insert-and-inherit shape " ")
+                        (point))))
+    (insert-and-inherit text)
+    (put-text-property middle (point) 'face (todo-write-row-face kind))
+    (put-text-property start middle 'face (todo-write-row-shape-face kind))
+    (when time
+      (todo-write-row--insert-stop (+ left (todo-write-row-width text)) end)
+      (todo-write-row--insert " " 'todo-write-time)
+      (insert-and-inherit time))))
 
-(defun todo-write-row-header (summary width)
-  "Return the header line of WIDTH columns for SUMMARY, without a newline.
+(defun todo-write-row-insert-header (summary width)
+  "Insert the header line of WIDTH columns for SUMMARY, without a newline.
 SUMMARY is what `todo-write-summary' returns, or nil for no plan."
-  (let* ((state (or (plist-get summary :state) 'empty))
-         (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
-         (reason (and (eq state 'paused) (plist-get summary :reason)))
+  (let* ((state (plist-get summary :state))
          (total (or (plist-get summary :total) 0))
-         (completed (or (plist-get summary :completed) 0))
-         (bar (min 20 (/ width 4))))
-    (todo-write-row-fit
-     (concat " " (propertize title 'face 'todo-write-title)
-             (and reason (propertize (format "  (%s)" (todo-write-row-plain reason))
-                                     'face 'todo-write-paused)))
-     (concat (if summary (todo-write-row-progress summary) (todo-write-row--state state))
-             (and (> total 0) (>= bar 8)
-                  (concat "  " (todo-write-row-bar completed total bar))))
-     width)))
+         (progress (todo-write-row-progress summary))
+         (bar (min 20 (/ width 4)))
+         (bar (and (> total 0) (>= bar 8) bar))
+         (end (- width (todo-write-row-width progress) (if bar (+ 2 bar) 0) 1))
+         (reason (and (eq state 'paused) (plist-get summary :reason)))
+         (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
+         (title (todo-write-row-truncate
+                 (if reason (format "%s  (%s)" title (todo-write-row-plain reason)) title)
+                 (max 0 (- end 2)))))
+    (insert " ")
+    (todo-write-row--insert title 'todo-write-title)
+    (todo-write-row--insert-stop (1+ (todo-write-row-width title)) end)
+    (insert " ")
+    (todo-write-row--insert progress (todo-write-row-progress-face state))
+    (when bar
+      (insert "  ")
+      (todo-write-row-insert-bar (plist-get summary :completed) total bar))))
 
 (defun todo-write-row-progress (summary)
   "Return the state and the count of SUMMARY in a few columns."
-  (let ((state (plist-get summary :state)))
-    (concat (todo-write-row--state state)
-            (unless (eq state 'empty)
-              (propertize (format "%d/%d" (plist-get summary :completed)
-                                  (plist-get summary :total))
-                          'face (if (eq state 'done) 'todo-write-done 'todo-write-count))))))
+  (let ((count (format "%d/%d" (or (plist-get summary :completed) 0)
+                       (or (plist-get summary :total) 0))))
+    (pcase (plist-get summary :state)
+      ((or 'nil 'empty) "no tasks")
+      ('done (concat (todo-write-row-shape 'completed) " done " count))
+      ('paused (concat (todo-write-row-shape 'paused) " paused " count))
+      (_ count))))
+
+(defun todo-write-row-progress-face (state)
+  "Return the face of what `todo-write-row-progress' says of STATE."
+  (pcase state
+    ((or 'nil 'empty) 'todo-write-time)
+    ('done 'todo-write-done)
+    ('paused 'todo-write-paused)
+    (_ 'todo-write-count)))
 
 (defun todo-write-row-excerpt (items limit)
   "Return at most LIMIT of ITEMS, a vector, from the last completed on."
@@ -269,16 +328,6 @@ SUMMARY is what `todo-write-summary' returns, or nil for no plan."
                    0))
          (start (max 0 (min (1- open) (- (length items) count)))))
     (cl-subseq items start (+ start count))))
-
-(defun todo-write-row--state (state)
-  "Return the words for STATE that stand before the count."
-  (pcase state
-    ('done (propertize (concat (todo-write-row-shape 'completed) " done ")
-                       'face 'todo-write-done))
-    ('paused (propertize (concat (todo-write-row-shape 'paused) " paused ")
-                         'face 'todo-write-paused))
-    ('empty (propertize "no tasks" 'face 'todo-write-time))
-    (_ "")))
 
 (provide 'todo-write-row)
 ;;; todo-write-row.el ends here

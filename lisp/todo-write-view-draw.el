@@ -33,52 +33,63 @@
   :type 'number
   :group 'todo-write)
 
+(defvar-local todo-write-view--flashes nil
+  "Overlays of rows that flash, and others that did and are free.")
+
+(defvar todo-write-view--flash-timer (timer-create)
+  "Timer that ends the flash.")
+
 (defface todo-write-flash '((t :inherit highlight :extend t))
   "Face of rows that have just changed."
   :group 'todo-write-faces)
 
 ;;; Printing
 
+(declare-function todo-write-dyn--spent "ext:todo-write-dyn")
+
 (defun todo-write-view--print (row)
   "Insert the text of ROW; the printer of the ewoc."
-  (let* ((id (todo-write-view--row-id row))
-         (item (todo-write-view--row-item row))
-         (ghost (todo-write-view--row-ghost row))
-         (times (unless ghost (todo-write-times todo-write-view-thread id)))
-         (line (todo-write-row-line
-                item
-                (if ghost 'removed (todo-write-row-kind item (todo-write-view--paused-p)))
-                (plist-get times :spent) todo-write-view--width)))
-    (add-text-properties 0 (length line) '(mouse-face highlight) line)
-    (insert (propertize (concat line "\n" (todo-write-view--below id item))
-                        'todo-write-id id))))
+  (let ((id (todo-write-view--row-id row))
+        (item (todo-write-view--row-item row))
+        (start (point)))
+    (if (todo-write-view--row-ghost row)
+        (todo-write-row-insert item 'removed nil todo-write-view--width)
+      (todo-write-row-insert item (todo-write-row-kind item (todo-write-view--paused-p))
+                             (todo-write-dyn--spent todo-write-view-thread id)
+                             todo-write-view--width))
+    (insert-and-inherit "\n")
+    (put-text-property start (point) 'category (todo-write-view--row-category row))
+    (todo-write-view--insert-below id item)))
 
-(defun todo-write-view--below (id item)
-  "Return the lines below the row of ITEM, whose id is ID, or nil."
+(defun todo-write-view--insert-below (id item)
+  "Insert the lines below the row of ITEM, whose id is ID, if any."
   (let ((open (gethash id todo-write-view--open))
-        (children (cdr (assoc id todo-write-view--children))))
-    (when (or open children)
-      (concat (when open
-                (todo-write-detail-string todo-write-view-thread item
-                                          todo-write-view--width))
-              (todo-write-children-string children todo-write-view--width open)))))
+        (children (cdr (assoc id todo-write-view--children)))
+        (start (point)))
+    (when open
+      (insert (todo-write-detail-string todo-write-view-thread item
+                                        todo-write-view--width)))
+    (todo-write-children-insert children todo-write-view--width open)
+    (put-text-property start (point) 'todo-write-id id)))
 
 (defun todo-write-view--footer ()
   "Return the text below the rows.
 Words where there is no row, and the lists of subagents that work for no
 row here."
-  (concat
-   (pcase (and (< 0 (or (plist-get todo-write-view--summary :revision) 0))
-               (plist-get todo-write-view--summary :state))
-     ('nil (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
-                       'face 'todo-write-detail))
-     ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
-   (todo-write-children-string (cdr (assoc nil todo-write-view--children))
-                               todo-write-view--width)))
+  (let ((children (cdr (assoc nil todo-write-view--children))))
+    (concat
+     (pcase (and (< 0 (or (plist-get todo-write-view--summary :revision) 0))
+                 (plist-get todo-write-view--summary :state))
+       ('nil (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
+                         'face 'todo-write-detail))
+       ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
+     (and children
+          (let ((width todo-write-view--width))
+            (todo-write-row-string (todo-write-children-insert children width)))))))
 
-(defun todo-write-view--header ()
-  "Return the text above the rows."
-  (concat (todo-write-row-header todo-write-view--summary todo-write-view--width) "\n"))
+(defun todo-write-view--insert-header ()
+  "Insert the line above the rows at point, but for its newline."
+  (todo-write-row-insert-header todo-write-view--summary todo-write-view--width))
 
 ;;; Drawing
 
@@ -89,12 +100,13 @@ row here."
     (when todo-write-view--ewoc
       (todo-write-view--release-markers))
     (erase-buffer)
+    (todo-write-view--insert-header)
+    (insert "\n")
     (clrhash todo-write-view--nodes)
     (clrhash todo-write-view--running)
     (setq todo-write-view--ghosts nil
           todo-write-view--ewoc (ewoc-create #'todo-write-view--print
-                                             (todo-write-view--header)
-                                             (todo-write-view--footer) t))
+                                             "" (todo-write-view--footer) t))
     (when todo-write-view-thread
       (todo-write-view--enter-all)))
   (todo-write-view--note-count))
@@ -228,21 +240,23 @@ CHANGES is a vector of change plists."
   "Bring the rows and their order up to date.
 CHANGES is a vector of change plists.  Rows that move are all taken out
 before any row is put in, so that each finds its predecessor in place."
-  (let ((moving (make-hash-table :test #'equal))
-        removed)
-    (seq-doseq (change changes)
-      (let ((id (plist-get change :itemId)))
-        (pcase (plist-get change :type)
-          ("removed" (todo-write-view--take-out id) (push change removed))
-          ("reordered" (puthash id (todo-write-view--take-out id) moving)))))
-    (seq-doseq (change changes)
-      (let ((id (plist-get change :itemId))
-            (item (plist-get change :item)))
-        (pcase (plist-get change :type)
-          ("added" (todo-write-view--enter-in-list (todo-write-view--row id item)))
-          ("reordered" (todo-write-view--enter-in-list (gethash id moving)))
-          ((or "modified" "status_changed")
-           (todo-write-view--set-item id item (gethash id moving))))))
+  (let (moving removed)
+    (cl-loop for change across changes
+             for id = (plist-get change :itemId) do
+             (pcase (plist-get change :type)
+               ("removed" (todo-write-view--take-out id) (push change removed))
+               ("reordered"
+                (setq moving (or moving (make-hash-table :test #'equal)))
+                (puthash id (todo-write-view--take-out id) moving))))
+    (cl-loop for change across changes
+             for id = (plist-get change :itemId)
+             for item = (plist-get change :item)
+             for moved = (and moving (gethash id moving)) do
+             (pcase (plist-get change :type)
+               ("added" (todo-write-view--enter-in-list (todo-write-view--row id item)))
+               ("reordered" (todo-write-view--enter-in-list moved))
+               ((or "modified" "status_changed")
+                (todo-write-view--set-item id item moved))))
     (when removed
       (todo-write-view--enter-ghosts removed))))
 
@@ -264,14 +278,15 @@ Leave out those for whose node the function EXCEPT returns non-nil."
         (ewoc-invalidate todo-write-view--ewoc node)))))
 
 (defun todo-write-view--redraw-header ()
-  "Redraw what stands above and below the rows, if it has changed.
-Where faces differ, so do words."
-  (let ((old (ewoc-get-hf todo-write-view--ewoc))
-        (header (todo-write-view--header))
-        (footer (todo-write-view--footer)))
-    (unless (and (equal (car old) header) (equal (cdr old) footer))
-      (ewoc-set-hf todo-write-view--ewoc header footer)
-      (todo-write-view--note-count))))
+  "Redraw what stands above and below the rows."
+  (goto-char (point-min))
+  (delete-region (point) (line-end-position))
+  (todo-write-view--insert-header)
+  (let ((footer (todo-write-view--footer)))
+    ;; Where faces differ, so do words.
+    (unless (equal footer (cdr (ewoc-get-hf todo-write-view--ewoc)))
+      (ewoc-set-hf todo-write-view--ewoc "" footer)))
+  (todo-write-view--note-count))
 
 (defun todo-write-view--redraw-row (id)
   "Redraw the row of ID, if there is one."
@@ -282,17 +297,33 @@ Where faces differ, so do words."
   "Highlight the rows that were just redrawn, for a moment.
 CHANGES is a vector of change plists."
   (when (> todo-write-flash-seconds 0)
-    (let ((overlays
-           (cl-loop for change across changes
-                    for node = (gethash (plist-get change :itemId) todo-write-view--nodes)
-                    when node collect (make-overlay (ewoc-location node)
-                                                    (todo-write-view--end node)))))
-      (dolist (overlay overlays)
-        (overlay-put overlay 'face 'todo-write-flash)
-        (overlay-put overlay 'todo-write-flash t)
-        (overlay-put overlay 'evaporate t))
-      (when overlays
-        (run-at-time todo-write-flash-seconds nil #'mapc #'delete-overlay overlays)))))
+    (let ((spare todo-write-view--flashes))
+      (cl-loop for change across changes
+               for node = (gethash (plist-get change :itemId) todo-write-view--nodes)
+               when node do
+               (move-overlay (or (pop spare) (todo-write-view--make-flash))
+                             (ewoc-location node) (todo-write-view--end node)
+                             (current-buffer)))
+      (mapc #'delete-overlay spare))
+    (cancel-timer todo-write-view--flash-timer)
+    (timer-set-time todo-write-view--flash-timer (time-add nil todo-write-flash-seconds))
+    (timer-activate todo-write-view--flash-timer)))
+
+(defun todo-write-view--make-flash ()
+  "Return a new overlay for a row that flashes, to be used again and again."
+  (let ((overlay (make-overlay (point-min) (point-min))))
+    (overlay-put overlay 'face 'todo-write-flash)
+    (overlay-put overlay 'todo-write-flash t)
+    (overlay-put overlay 'evaporate t)
+    (push overlay todo-write-view--flashes)
+    overlay))
+
+(defun todo-write-view--end-flash ()
+  "End the highlighting of all rows."
+  (dolist (buffer todo-write-view--buffers)
+    (mapc #'delete-overlay (buffer-local-value 'todo-write-view--flashes buffer))))
+
+(timer-set-function todo-write-view--flash-timer #'todo-write-view--end-flash)
 
 (defun todo-write-view--flashing-p (node)
   "Return non-nil while NODE is highlighted, which a redraw would end."

@@ -18,6 +18,8 @@
 (require 'todo-write)
 (require 'todo-write-view-draw)
 
+(declare-function todo-write-dyn--parent "ext:todo-write-dyn")
+
 (defvar todo-write-view--timer nil
   "Timer that keeps the times of running tasks going, or nil.")
 
@@ -59,7 +61,7 @@ A buffer that has shown nothing so far shows THREAD from now on."
 (defun todo-write-view--for-p (thread)
   "Return non-nil if the current buffer is there for THREAD."
   (equal thread (or todo-write-view-thread
-                    (unless (plist-get (todo-write-about thread) :parent)
+                    (unless (todo-write-dyn--parent thread)
                       (setq todo-write-view-thread thread)))))
 
 (defun todo-write-view--on-change (thread outcome)

@@ -56,7 +56,9 @@ A row that is gone leaves its place to the one that followed it."
                           (get-buffer-window-list nil nil t)))
          (inhibit-read-only t)
          ;; A row that is half drawn could not be redrawn by itself.
-         (inhibit-quit t))
+         (inhibit-quit t)
+         ;; Rows are put together from pieces; nobody wants to hear of each.
+         (inhibit-modification-hooks t))
     (funcall function)
     (todo-write-view--update-folds)
     (restore-buffer-modified-p nil)

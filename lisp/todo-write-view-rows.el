@@ -16,20 +16,44 @@
 (require 'subr-x)
 (require 'cl-lib)
 (require 'todo-write)
+(require 'todo-write-row)
 
 (defvar-local todo-write-view-thread nil
   "Key of the thread that this buffer shows, or nil.")
-
-(cl-defstruct (todo-write-view--row (:constructor todo-write-view--row (id item &optional ghost))
-                                    (:copier nil))
-  "A row of the buffer: a task, or the ghost of one that was dropped."
-  id item ghost)
 
 (defvar-local todo-write-view--ewoc nil
   "The ewoc of the rows.")
 
 (defvar-local todo-write-view--nodes nil
   "Hash table from item id to ewoc node, ghosts included.")
+
+(cl-defstruct (todo-write-view--row
+               (:constructor todo-write-view--row
+                             (id item &optional ghost
+                                 &aux (category (todo-write-view--category id))))
+               (:copier nil))
+  "A row of the buffer: a task, or the ghost of one that was dropped.
+CATEGORY is the symbol whose properties all its characters have."
+  id item ghost category)
+
+(defun todo-write-view--category (id)
+  "Return a new symbol with the properties of the characters of the row of ID.
+Given to each stretch of a row one by one, they would be copied for each."
+  (let ((category (make-symbol "todo-write-row")))
+    (setplist category
+              ;; A list of its own, so that the mouse highlights one row only.
+              (list 'todo-write-id id 'mouse-face (list 'highlight)
+                    'help-echo #'todo-write-view--help))
+    category))
+
+(defun todo-write-view--help (_window buffer position)
+  "Return the full text of the row at POSITION of BUFFER."
+  (with-current-buffer buffer
+    (when-let* ((node (gethash (get-text-property position 'todo-write-id)
+                               todo-write-view--nodes))
+                (item (todo-write-view--row-item (ewoc-data node))))
+      (propertize (todo-write-row-text item (todo-write-row-kind item))
+                  'help-echo-inhibit-substitution t))))
 
 (defvar-local todo-write-view--running nil
   "Hash table whose keys are the ids of the tasks in progress.")

@@ -137,7 +137,7 @@
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
     (todo-write-test-warnings
-      (cl-letf (((symbol-function 'todo-write-row-line) (lambda (&rest _) (error "Oops"))))
+      (cl-letf (((symbol-function 'todo-write-row-insert) (lambda (&rest _) (error "Oops"))))
         (todo-write-test-write "a" '("One" "completed") "Two" "Three")))
     (todo-write-test-write "a" '("One" "completed") '("Two" "completed") "Three")
     (should (equal (todo-write-test-seen) '(" ✓ One" " ✓ Two" "   ○ Three")))))
@@ -230,8 +230,8 @@
            (mapcar #'number-to-string (number-sequence 1 50)))
     (todo-write-detail-tests--child)
     (let ((drawn nil)
-          (line (symbol-function 'todo-write-row-line)))
-      (cl-letf (((symbol-function 'todo-write-row-line)
+          (line (symbol-function 'todo-write-row-insert)))
+      (cl-letf (((symbol-function 'todo-write-row-insert)
                  (lambda (item &rest rest)
                    (push (plist-get item :content) drawn)
                    (apply line item rest))))

@@ -165,7 +165,10 @@ It has any buffer current then, which must come to no harm."
       (should (string-match-p "…" (nth 0 (todo-write-view-tests--rows))))
       (goto-char (point-min))
       (forward-line 1)
-      (should (equal (get-text-property (point) 'help-echo) wide)))))
+      (let ((help (funcall (get-text-property (point) 'help-echo)
+                           nil (current-buffer) (point))))
+        (should (equal help wide))
+        (should (get-text-property 0 'help-echo-inhibit-substitution help))))))
 
 (ert-deftest todo-write-view-times-end-in-one-column ()
   (should (equal (mapcar #'todo-write-row-time '(0 999 42000 70000 3599999 3600000 36061000))
@@ -192,8 +195,8 @@ It has any buffer current then, which must come to no harm."
   (todo-write-view-tests--with-buffer
     (apply #'todo-write-view-tests--write (mapcar #'number-to-string (number-sequence 1 100)))
     (let* ((drawn nil)
-           (line (symbol-function 'todo-write-row-line)))
-      (cl-letf (((symbol-function 'todo-write-row-line)
+           (line (symbol-function 'todo-write-row-insert)))
+      (cl-letf (((symbol-function 'todo-write-row-insert)
                  (lambda (item &rest rest)
                    (push (plist-get item :content) drawn)
                    (apply line item rest))))

@@ -1,6 +1,6 @@
 //! Lisp functions on threads: write, edit, look.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -16,8 +16,11 @@ use crate::store::Store;
 use crate::text::{is_blank, one_line};
 use crate::thread::{Edit, State, Thread};
 
+emacs::use_functions! { set symbol_value => "symbol-value" }
+
 emacs::use_symbols! {
     string
+    last_summary => "todo-write-dyn--last-summary"
     k_key => ":key" k_about => ":about" k_modified => ":modified"
     k_state => ":state" k_total => ":total" k_completed => ":completed" k_current => ":current"
     k_title => ":title" k_revision => ":revision" k_reason => ":reason"
@@ -237,11 +240,34 @@ fn times<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>
     })
 }
 
+/// Milliseconds that item ID of THREAD was in progress until now, or nil if there is no such item.
+#[defun]
+fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i64>> {
+    border(env, || {
+        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
+        Ok(with_thread(&key, |thread| thread.times(&id).map(|times| times.spent(now()) as i64)))
+    })
+}
+
 /// See `todo-write-summary'.
 #[defun]
 fn summary<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
-    border(env, || with_thread(&read::thread(thread)?, Summary::of).into_lisp(env))
+    border(env, || {
+        let summary = with_thread(&read::thread(thread)?, Summary::of);
+        // All that show a plan ask for it after each change: they share one object.
+        let mut last = LAST_SUMMARY.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref() == Some(&summary) {
+            return env.call(symbol_value, [last_summary.bind(env)]);
+        }
+        let made = summary.to_lisp(env)?;
+        env.call(set, [last_summary.bind(env), made])?;
+        *last = Some(summary);
+        Ok(made)
+    })
 }
+
+/// What the Lisp variable of that name has in Lisp.
+static LAST_SUMMARY: Mutex<Option<Summary>> = Mutex::new(None);
 
 /// As `todo-write-summary', of a THREAD that may not be loaded, without loading it.
 #[defun]
@@ -252,11 +278,12 @@ fn glance<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
             let store = world.store();
             if store.is_loaded(&key) { None } else { store.glance(&key) }
         });
-        glance.map_or_else(|| with_thread(&key, Summary::of), |thread| Summary::of(&thread)).into_lisp(env)
+        glance.map_or_else(|| with_thread(&key, Summary::of), |thread| Summary::of(&thread)).to_lisp(env)
     })
 }
 
 /// What `todo-write-summary' returns.
+#[derive(PartialEq)]
 struct Summary {
     state: State,
     total: usize,
@@ -280,15 +307,16 @@ impl Summary {
         }
     }
 
-    fn into_lisp(self, env: &Env) -> Result<Value<'_>> {
+    fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
+        let text = |text: &Option<String>| text.as_ref().map(|text| write::text(env, text)).transpose();
         write::Plist::new(env)
             .set(k_state, write::symbol(env, self.state.as_str())?)?
             .set(k_total, self.total as i64)?
             .set(k_completed, self.completed as i64)?
-            .set(k_current, self.current.map(|item| write::item(env, &item)).transpose()?)?
-            .set(k_title, self.title)?
+            .set(k_current, self.current.as_ref().map(|item| write::item(env, item)).transpose()?)?
+            .set(k_title, text(&self.title)?)?
             .set(k_revision, self.revision as i64)?
-            .set(k_reason, self.reason)?
+            .set(k_reason, text(&self.reason)?)?
             .finish()
     }
 }
@@ -357,6 +385,18 @@ fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let about = with_thread(&read::thread(thread)?, |thread| thread.about().clone());
         write::json(env, &Json::Object(about))
+    })
+}
+
+/// The key and the item that THREAD works for, as a cons, or nil for no subagent's thread.
+#[defun]
+fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let parent = with_thread(&read::thread(thread)?, |thread| {
+            let text = |key: &str| thread.about().get(key)?.as_str().map(str::to_owned);
+            Some((text("parent")?, text("parentItem")))
+        });
+        parent.map(|(key, item)| env.cons(key, item)).transpose()?.into_lisp(env)
     })
 }
 

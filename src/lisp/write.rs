@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use emacs::{Env, IntoLisp, Result, Value};
+use emacs::{Env, GlobalRef, IntoLisp, Result, Value};
+use once_cell::sync::OnceCell;
 use serde_json::{Map, Value as Json};
 
 use crate::change::{Change, Kind};
 use crate::clock::Millis;
-use crate::item::Item;
+use crate::item::{Item, Status};
 use crate::loose::Loose;
 use crate::observation::{Content, Observation};
 use crate::revision::{Author, Revision};
@@ -95,26 +96,95 @@ pub fn symbol<'e>(env: &'e Env, name: &str) -> Result<Value<'e>> {
     env.call(intern, (name,))
 }
 
+/// A string. Emacs allocates a multibyte one twice, so plain ASCII, which is most of all text,
+/// becomes a unibyte one; to Lisp the two are equal.
+pub fn text<'e>(env: &'e Env, text: &str) -> Result<Value<'e>> {
+    if text.is_ascii() { text.as_bytes().into_lisp(env) } else { text.into_lisp(env) }
+}
+
+/// A string that comes again and again: made once, and kept in `place`.
+fn constant<'e>(env: &'e Env, place: &'static OnceCell<GlobalRef>, name: &str) -> Result<Value<'e>> {
+    let made = place.get_or_try_init(|| Ok::<_, emacs::Error>(text(env, name)?.make_global_ref()))?;
+    Ok(made.bind(env))
+}
+
+fn status<'e>(env: &'e Env, status: Status) -> Result<Value<'e>> {
+    static NAMES: [OnceCell<GlobalRef>; 3] = [const { OnceCell::new() }; 3];
+    constant(env, &NAMES[status as usize], status.as_str())
+}
+
+fn kind<'e>(env: &'e Env, kind: Kind) -> Result<Value<'e>> {
+    static NAMES: [OnceCell<GlobalRef>; 5] = [const { OnceCell::new() }; 5];
+    constant(env, &NAMES[kind as usize], kind.as_str())
+}
+
+/// The texts of an item, which both sides of a change may have in common.
+#[derive(Clone, Copy)]
+struct Texts<'e> {
+    id: Value<'e>,
+    content: Value<'e>,
+    active_form: Value<'e>,
+}
+
+impl<'e> Texts<'e> {
+    fn of(env: &'e Env, item: &Item, id: Value<'e>) -> Result<Texts<'e>> {
+        Ok(Texts { id, content: text(env, &item.content)?, active_form: text(env, &item.active_form)? })
+    }
+
+    fn item(self, env: &'e Env, item: &Item) -> Result<Value<'e>> {
+        Plist::new(env)
+            .set(k_id, self.id)?
+            .set(k_content, self.content)?
+            .set(k_status, status(env, item.status)?)?
+            .set(k_active_form, self.active_form)?
+            .set(k_priority, item.priority.map(|priority| priority.as_str()))?
+            .finish()
+    }
+}
+
 /// `(:id :content :status :activeForm :priority)`; priority is nil where there is none.
 pub fn item<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
-    Plist::new(env)
-        .set(k_id, &item.id)?
-        .set(k_content, &item.content)?
-        .set(k_status, item.status.as_str())?
-        .set(k_active_form, &item.active_form)?
-        .set(k_priority, item.priority.map(|priority| priority.as_str()))?
-        .finish()
+    Texts::of(env, item, text(env, &item.id)?)?.item(env, item)
 }
 
 /// What a change can be about.
-pub trait Subject {
+pub trait Subject: Sized {
     /// Its Lisp form.
     fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>>;
+
+    /// The Lisp forms of what it was and is, whose id is ID.
+    fn both<'e>(
+        env: &'e Env,
+        _id: Value<'e>,
+        previous: Option<&Self>,
+        current: Option<&Self>,
+    ) -> Result<[Option<Value<'e>>; 2]> {
+        let form = |subject: Option<&Self>| subject.map(|subject| subject.to_lisp(env)).transpose();
+        Ok([form(previous)?, form(current)?])
+    }
 }
 
 impl Subject for Arc<Item> {
     fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
         item(env, self)
+    }
+
+    fn both<'e>(
+        env: &'e Env,
+        id: Value<'e>,
+        previous: Option<&Self>,
+        current: Option<&Self>,
+    ) -> Result<[Option<Value<'e>>; 2]> {
+        let texts = |item: &Self| Texts::of(env, item, id);
+        let now = current.map(texts).transpose()?;
+        let before = match (previous, current) {
+            (Some(p), Some(c)) if p.content == c.content && p.active_form == c.active_form => now,
+            _ => previous.map(texts).transpose()?,
+        };
+        let form = |texts: Option<Texts<'e>>, item: Option<&Self>| {
+            texts.zip(item).map(|(texts, item)| texts.item(env, item)).transpose()
+        };
+        Ok([form(before, previous)?, form(now, current)?])
     }
 }
 
@@ -131,15 +201,16 @@ impl Subject for Loose {
 }
 
 pub fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, timestamp: Millis) -> Result<Value<'e>> {
-    let subject = |subject: &Option<T>| subject.as_ref().map(|subject| subject.to_lisp(env)).transpose();
-    let fields = vector_of(env, &change.fields, |field| field.as_ref().into_lisp(env))?;
+    let id = text(env, &change.item_id)?;
+    let [previous, current] = T::both(env, id, change.previous_item.as_ref(), change.item.as_ref())?;
+    let fields = || vector_of(env, &change.fields, |field| text(env, field));
     Plist::new(env)
-        .set(k_type, change.kind.as_str())?
-        .set(k_item_id, &change.item_id)?
+        .set(k_type, kind(env, change.kind)?)?
+        .set(k_item_id, id)?
         .set(k_timestamp, timestamp as i64)?
-        .set_some(k_item, subject(&change.item)?)?
-        .set_some(k_previous_item, subject(&change.previous_item)?)?
-        .set_some(k_fields, (change.kind == Kind::Modified).then_some(fields))?
+        .set_some(k_item, current)?
+        .set_some(k_previous_item, previous)?
+        .set_some(k_fields, (change.kind == Kind::Modified).then(fields).transpose()?)?
         .set_some(k_position, change.position.map(|position| position as i64))?
         .set_some(k_previous_position, change.previous_position.map(|position| position as i64))?
         .finish()
@@ -148,14 +219,15 @@ pub fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, timestamp: Milli
 /// The changes plist: `changes` is the truth, the accessors hold the same objects.
 pub fn changes<'e, T: Subject>(env: &'e Env, all: &[Change<T>], timestamp: Millis) -> Result<Value<'e>> {
     let values = all.iter().map(|one| change(env, one, timestamp)).collect::<Result<Vec<_>>>()?;
+    let every = env.call(vector, &values)?;
     let only = |kind: Kind| {
         let chosen: Vec<Value<'_>> =
             all.iter().zip(&values).filter(|(one, _)| one.kind == kind).map(|(_, value)| *value).collect();
-        env.call(vector, &chosen)
+        if chosen.len() == all.len() { Ok(every) } else { env.call(vector, &chosen) }
     };
     Plist::new(env)
         .set(k_timestamp, timestamp as i64)?
-        .set(k_changes, env.call(vector, &values)?)?
+        .set(k_changes, every)?
         .set(k_added, only(Kind::Added)?)?
         .set(k_modified, only(Kind::Modified)?)?
         .set(k_removed, only(Kind::Removed)?)?
@@ -181,7 +253,7 @@ pub fn outcome<'e>(env: &'e Env, outcome: &Outcome) -> Result<Value<'e>> {
     Plist::new(env)
         .set(k_ok, outcome.ok)?
         .set(k_revision, outcome.revision as i64)?
-        .set(k_result, &outcome.result)?
+        .set(k_result, text(env, &outcome.result)?)?
         .set(k_changes, changed)?
         .set(k_notices, list_of(env, &outcome.notices, |notice| notice.into_lisp(env))?)?
         .set(k_errors, errors)?
@@ -216,7 +288,7 @@ pub fn observation<'e>(
         (Content::Json(content), _) => json(env, content)?,
         (Content::Status { item: subject, previous }, _) => Plist::new(env)
             .set(k_item, item(env, subject)?)?
-            .set(k_status, subject.status.as_str())?
+            .set(k_status, status(env, subject.status)?)?
             .set(k_previous_status, previous.map(|status| status.as_str()))?
             .finish()?,
         (Content::Revision(number), Some((todo_list, changed))) => Plist::new(env)
