@@ -320,7 +320,7 @@ CHANGES is a vector of change plists."
 
 (defun todo-write-view--end-flash ()
   "End the highlighting of all rows."
-  (dolist (buffer todo-write-view--buffers)
+  (dolist (buffer (todo-write-view--live-buffers))
     (mapc #'delete-overlay (buffer-local-value 'todo-write-view--flashes buffer))))
 
 (timer-set-function todo-write-view--flash-timer #'todo-write-view--end-flash)

@@ -42,7 +42,7 @@
 (defun todo-write-view--stop-following ()
   "Stop following the store with the current buffer."
   (setq todo-write-view--buffers (delq (current-buffer) todo-write-view--buffers))
-  (unless todo-write-view--buffers
+  (unless (todo-write-view--live-buffers)
     (pcase-dolist (`(,hook . ,function) todo-write-view--hooks)
       (remove-hook hook function)))
   (todo-write-view--set-timer))
@@ -53,7 +53,7 @@
   "Run BODY in each buffer that is there for THREAD.
 A buffer that has shown nothing so far shows THREAD from now on."
   (declare (indent 1) (debug t))
-  `(dolist (buffer todo-write-view--buffers)
+  `(dolist (buffer (todo-write-view--live-buffers))
      (with-current-buffer buffer
        (when (todo-write-view--for-p ,thread)
          ,@body))))
@@ -101,7 +101,7 @@ If that fails half way, the next change draws the whole buffer."
 
 (defun todo-write-view--on-forget (thread)
   "Show that THREAD was forgotten."
-  (dolist (buffer todo-write-view--buffers)
+  (dolist (buffer (todo-write-view--live-buffers))
     (with-current-buffer buffer
       (when (or (equal todo-write-view-thread thread)
                 (seq-some (lambda (entry) (member thread (cdr entry)))
@@ -114,7 +114,7 @@ If that fails half way, the next change draws the whole buffer."
   (pcase type
     ("TITLE"
      (todo-write-view--redraw-for-child thread)
-     (dolist (buffer todo-write-view--buffers)
+     (dolist (buffer (todo-write-view--live-buffers))
        (with-current-buffer buffer
          (when (equal todo-write-view-thread thread)
            (todo-write-view--keeping-places
@@ -122,7 +122,8 @@ If that fails half way, the next change draws the whole buffer."
              (todo-write-view--redraw-header))))))
     ((guard (and (member type todo-write-detail-events)
                  (not todo-write-view--event-timer)
-                 (seq-some #'todo-write-view--some-open-p todo-write-view--buffers)))
+                 (seq-some #'todo-write-view--some-open-p
+                           (todo-write-view--live-buffers))))
      ;; An agent may record a hundred events a second; nobody reads as fast.
      (setq todo-write-view--event-timer
            (run-at-time 0.1 nil #'todo-write-view--redraw-open)))))
@@ -134,7 +135,7 @@ If that fails half way, the next change draws the whole buffer."
 (defun todo-write-view--redraw-open ()
   "Redraw the rows that show their detail."
   (setq todo-write-view--event-timer nil)
-  (dolist (buffer todo-write-view--buffers)
+  (dolist (buffer (todo-write-view--live-buffers))
     (with-current-buffer buffer
       (when (todo-write-view--some-open-p buffer)
         (todo-write-view--keeping-places
@@ -147,7 +148,7 @@ If that fails half way, the next change draws the whole buffer."
   "Redraw the rows that show THREAD because it works for them."
   (dolist (ancestor (todo-write-children-ancestors thread))
     (pcase-let ((`(,key . ,id) ancestor))
-      (dolist (buffer todo-write-view--buffers)
+      (dolist (buffer (todo-write-view--live-buffers))
         (with-current-buffer buffer
           (when (and (equal todo-write-view-thread key) todo-write-view--ewoc)
             (todo-write-view--keeping-places
@@ -168,7 +169,7 @@ If that fails half way, the next change draws the whole buffer."
   "Keep the times going as long as somebody can see one run."
   (if (seq-some (lambda (buffer)
                   (with-current-buffer buffer (todo-write-view--ticking-p)))
-                todo-write-view--buffers)
+                (todo-write-view--live-buffers))
       (unless todo-write-view--timer
         (setq todo-write-view--timer (run-at-time 1 1 #'todo-write-view--tick)))
     (when todo-write-view--timer
@@ -177,7 +178,7 @@ If that fails half way, the next change draws the whole buffer."
 
 (defun todo-write-view--tick ()
   "Redraw the rows whose time somebody can see run."
-  (dolist (buffer todo-write-view--buffers)
+  (dolist (buffer (todo-write-view--live-buffers))
     (with-current-buffer buffer
       (when (todo-write-view--ticking-p)
         (todo-write-view--keeping-places

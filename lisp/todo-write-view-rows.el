@@ -77,6 +77,12 @@ The id nil stands for threads that work for no row of this buffer.")
 (defvar todo-write-view--buffers nil
   "The buffers in `todo-write-view-mode'.")
 
+(defun todo-write-view--live-buffers ()
+  "Return the buffers in `todo-write-view-mode'.
+One that runs no hooks, as temporary ones do, goes without a word."
+  (setq todo-write-view--buffers
+        (seq-filter #'buffer-live-p todo-write-view--buffers)))
+
 (defun todo-write-view--paused-p ()
   "Return non-nil if the thread was paused when last drawn."
   (eq (plist-get todo-write-view--summary :state) 'paused))

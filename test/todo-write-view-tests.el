@@ -492,5 +492,11 @@ It has any buffer current then, which must come to no harm."
     (should (eq buffer-undo-list t))
     (should-error (insert "x") :type 'buffer-read-only)))
 
+(ert-deftest todo-write-view-outlives-a-buffer-that-goes-without-a-word ()
+  (todo-write-view-tests--with-buffer
+    (with-temp-buffer (todo-write-view-mode))
+    (todo-write-view-tests--write "One")
+    (should (string-search "One" (buffer-string)))))
+
 (provide 'todo-write-view-tests)
 ;;; todo-write-view-tests.el ends here
