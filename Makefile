@@ -118,7 +118,15 @@ install: build ## copy the package to PREFIX, or to ~/.emacs.d/site-lisp
 	@echo
 	@echo '  (load "$(SITELISP)/todo-write-autoloads" nil t)'
 
+.PHONY: package
+package: build ## make dist/*.tar for package-install-file; MODULE=1 adds the module
+	@bin/package
+
+.PHONY: try-install
+try-install: setup-test ## try each way to install it, and write doc/installing.txt
+	@bin/try-install
+
 .PHONY: clean
 clean: ## remove what build made, but not what was downloaded (.deps)
 	cargo clean --quiet
-	rm -rf lisp/*.elc $(MODULE) $(AUTOLOADS) doc/build .deps/build .deps/logs
+	rm -rf lisp/*.elc $(MODULE) $(AUTOLOADS) dist doc/build .deps/build .deps/logs

@@ -1,0 +1,327 @@
+;;; todo-write-install-helper.el --- Install as people do  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Ways to install the package, each tried in an empty home folder: real
+;; Emacsen in a terminal, with the init file that a person would write, are
+;; asked whether to build the module, say y, build it with cargo and let it
+;; answer a call of `todo_write'.  A second Emacs must not ask again.
+;;
+;; bin/try-install writes what they said as a transcript.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+
+(defconst todo-write-install-root
+  (expand-file-name ".." (file-name-directory (or load-file-name buffer-file-name)))
+  "The repository.")
+
+(defconst todo-write-install-files
+  "(\"lisp/*.el\" \"src\" \"benches\" \"Cargo.toml\" \"Cargo.lock\"
+          (\"demo\" \"demo/refactor-login.json\" \"demo/login\"))"
+  "The files of the package, as in doc/melpa/todo-write.")
+
+(cl-defstruct (todo-write-install-way
+               (:constructor todo-write-install-way (name emacs &key shell once init built)))
+  "A way to install the package.
+NAME is a title, EMACS the oldest version that knows the way.  SHELL is
+a list of shell commands, ONCE a form for the first session, INIT the
+text of the init file.  BUILT is non-nil if a shell command builds the
+module.  In all of them, ~ is an empty home."
+  name emacs shell once init built)
+
+(defconst todo-write-install-ways
+  (list
+   (todo-write-install-way
+    "A checkout" "28.1"
+    :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write")
+    :init "(add-to-list 'load-path \"~/src/todo-write/lisp\")
+(require 'todo-write-view)")
+   (todo-write-install-way
+    "make install" "28.1" :built t
+    :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write"
+             "make --no-print-directory -C ~/src/todo-write install")
+    :init "(load \"~/.emacs.d/site-lisp/todo-write/todo-write-autoloads\" nil t)")
+   (todo-write-install-way
+    "package-install-file" "28.1"
+    :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write"
+             "DIST=~/ ~/src/todo-write/bin/package")
+    :once '(package-install-file "~/todo-write-0.1.0.tar")
+    :init "")
+   (todo-write-install-way
+    "package-vc-install" "30.1"
+    :once '(package-vc-install
+            '(todo-write :url "https://github.com/todo-write/todo-write"
+                         :lisp-dir "lisp"))
+    :init "")
+   (todo-write-install-way
+    "use-package :vc" "30.1"
+    :init "(use-package todo-write
+  :vc (:url \"https://github.com/todo-write/todo-write\" :lisp-dir \"lisp\" :rev :newest))")
+   (todo-write-install-way
+    "straight" "28.1"
+    :shell '("git clone --quiet https://github.com/radian-software/straight.el ~/.emacs.d/straight/repos/straight.el")
+    :init (concat "(load \"~/.emacs.d/straight/repos/straight.el/bootstrap.el\" nil t)
+(straight-use-package
+ '(todo-write :type git :host github :repo \"todo-write/todo-write\" :inherit nil
+   :files " todo-write-install-files "))"))
+   (todo-write-install-way
+    "elpaca" "28.1"
+    :shell '("git clone --quiet https://github.com/progfolio/elpaca ~/.emacs.d/elpaca/sources/elpaca"
+             "sed '/^;; Local Var/,$d' ~/.emacs.d/elpaca/sources/elpaca/doc/installer.el >~/.emacs.d/init.el")
+    :init (concat "(elpaca (todo-write :inherit nil :host github :repo \"todo-write/todo-write\"
+                    :files " todo-write-install-files "))
+(elpaca-wait)")))
+  "The ways to install the package.")
+
+(defun todo-write-install-way-named (name)
+  "Return the way NAME to install the package."
+  (seq-find (lambda (way) (equal name (todo-write-install-way-name way)))
+            todo-write-install-ways))
+
+;;; The home
+
+(defvar todo-write-install-emacs (expand-file-name invocation-name invocation-directory)
+  "The Emacs that is tried.")
+
+(defun todo-write-install--environment (home)
+  "Return the environment of processes whose home folder is HOME.
+Cargo keeps what it fetched and made, and works less on what it makes."
+  (let ((kept (lambda (variable folder)
+                (concat variable "=" (or (getenv variable) (expand-file-name folder))))))
+    (append (list (concat "HOME=" home)
+                  (funcall kept "CARGO_HOME" "~/.cargo")
+                  (funcall kept "RUSTUP_HOME" "~/.rustup")
+                  (concat "CARGO_TARGET_DIR="
+                          (expand-file-name "target/install" todo-write-install-root))
+                  "CARGO_PROFILE_RELEASE_LTO=off" "CARGO_PROFILE_RELEASE_OPT_LEVEL=0"
+                  "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16"
+                  (concat "EMACS=" todo-write-install-emacs)
+                  "GIT_CONFIG_NOSYSTEM=1" "TERM=xterm" "XDG_CONFIG_HOME")
+            process-environment)))
+
+(defun todo-write-install--shell (home command)
+  "Run the shell COMMAND in HOME; return what it said, or signal an error."
+  (with-temp-buffer
+    (let* ((process-environment (todo-write-install--environment home))
+           (default-directory (file-name-as-directory home))
+           (status (call-process "sh" nil t nil "-c" command)))
+      (unless (eql status 0)
+        (error "%s ended with %s: %s" command status (buffer-string)))
+      (string-trim-right (buffer-string)))))
+
+(defun todo-write-install--addresses (home)
+  "Return where git finds what, as an alist of (PLACE . ADDRESS).
+So the init files in HOME are those that people write, without a network."
+  (append `((,(concat "file://" home "/github/todo-write")
+             . "https://github.com/todo-write/todo-write"))
+          (delq nil
+                (mapcar (pcase-lambda (`(,variable . ,address))
+                          (when-let ((place (getenv variable)))
+                            (cons (concat "file://" place) address)))
+                        '(("STRAIGHT" . "https://github.com/radian-software/straight.el")
+                          ("ELPACA" . "https://github.com/progfolio/elpaca"))))))
+
+(defun todo-write-install--repository (home)
+  "Make the repository that HOME takes for the one on GitHub from the files now."
+  (make-directory (expand-file-name ".emacs.d" home))
+  (with-temp-file (expand-file-name ".emacs.d/early-init.el" home)
+    (insert "(setq native-comp-jit-compilation nil package-archives nil)\n"))
+  (with-temp-file (expand-file-name ".gitconfig" home)
+    (pcase-dolist (`(,place . ,address) (todo-write-install--addresses home))
+      (insert (format "[url %S]\n\tinsteadOf = %S\n" place address))))
+  (let ((tree (shell-quote-argument todo-write-install-root)))
+    (todo-write-install--shell
+     home
+     (format "mkdir work && (cd %s && git ls-files -z --cached --others --exclude-standard |
+xargs -0 sh -c 'for f; do test -e \"$f\" && printf \"%%s\\n\" \"$f\"; done' sh |
+tar cf - -T -) | tar xf - -C work && cd work && git init --quiet && git add --all &&
+git -c user.name=A -c user.email=a@example.org commit --quiet --message Now &&
+mkdir ../github && git clone --quiet --bare . ../github/todo-write &&
+ln -s todo-write ../github/todo-write.git && cd .. && rm -rf work" tree))))
+
+;;; Sessions
+
+(defconst todo-write-install--call
+  '(progn
+     (require 'todo-write-view)
+     (let ((outcome (todo-write "trial" "{\"todos\": [
+{\"content\": \"Read the code\", \"status\": \"completed\", \"activeForm\": \"Reading\"},
+{\"content\": \"Change it\", \"status\": \"in_progress\", \"activeForm\": \"Changing it\"}]}")))
+       (todo-write-show "trial")
+       (list :result (plist-get outcome :result)
+             :plan (with-current-buffer "*efrit-todos*"
+                     (buffer-substring-no-properties (point-min) (point-max)))
+             :module (todo-write-module-file)
+             :cargo (and (get-buffer todo-write-module-buffer)
+                         (with-current-buffer todo-write-module-buffer
+                           (buffer-substring-no-properties (point-min) (point-max)))))))
+  "A call of `todo_write' and what there is to see after it.")
+
+(defun todo-write-install--driver (home form)
+  "Write what makes an Emacs with the home HOME evaluate FORM; return its name.
+The value, or the error, goes to the file ~/value."
+  (let ((file (expand-file-name "driver.el" home)))
+    (with-temp-file file
+      (prin1 `(add-hook
+               'emacs-startup-hook
+               (lambda ()
+                 (run-at-time
+                  0 nil
+                  (lambda ()
+                    (let ((value (condition-case err ,form
+                                   (error (list :error (error-message-string err)))))
+                          (print-escape-newlines t))
+                      (write-region
+                       (prin1-to-string
+                        (append value
+                                (list :messages (with-current-buffer "*Messages*"
+                                                  (buffer-substring-no-properties
+                                                   (point-min) (point-max))))))
+                       nil "~/value")
+                      (let ((confirm-kill-processes nil)) (kill-emacs))))))
+               t)
+             (current-buffer)))
+    file))
+
+(defconst todo-write-install--y-or-n
+  (let ((colours "\\(?:\e\\[[0-9;]*m\\)*"))
+    (concat "(" colours "y" colours " or " colours "n" colours ")"))
+  "Regexp for the end of a question on a terminal.")
+
+(defun todo-write-install--session (home form)
+  "Evaluate FORM in an Emacs in a terminal with the home HOME; return the value.
+To each question of its the answer is y."
+  (ignore-errors (delete-file (expand-file-name "value" home)))
+  (let* ((process-environment (todo-write-install--environment home))
+         (answered 0) (seen "")
+         (process
+          (make-process
+           :name "try" :connection-type 'pty :noquery t :coding 'utf-8
+           :command (list todo-write-install-emacs "-nw" "--no-site-file" "--load"
+                          (todo-write-install--driver home form))
+           :filter (lambda (process text)
+                     (setq seen (concat seen text))
+                     (while (string-match todo-write-install--y-or-n seen answered)
+                       (setq answered (match-end 0))
+                       (process-send-string process "y")))
+           :sentinel #'ignore))
+         (deadline (+ (float-time) (string-to-number (or (getenv "DEADLINE") "540")))))
+    (set-process-window-size process 40 110)
+    (unwind-protect
+        (while (process-live-p process)
+          (accept-process-output process 0.1)
+          (when (> (float-time) deadline)
+            (error "Emacs hangs: %s" (substring seen (max 0 (- (length seen) 3000))))))
+      (delete-process process))
+    (with-temp-buffer
+      (condition-case nil
+          (insert-file-contents (expand-file-name "value" home))
+        (error (error "Emacs ended with %s: %s" (process-exit-status process)
+                      (substring seen (max 0 (- (length seen) 3000))))))
+      (goto-char (point-min))
+      (read (current-buffer)))))
+
+;;; A way
+
+(defun todo-write-install--write-init (way home)
+  "Write the init file of WAY in HOME, after what shell commands put there."
+  (let ((file (expand-file-name ".emacs.d/init.el" home)))
+    (make-directory (file-name-directory file) t)
+    (append-to-file (concat (todo-write-install-way-init way) "\n") nil file)))
+
+(defun todo-write-install-try (way)
+  "Install the package by WAY in an empty home; return what came of it.
+The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
+:first and :second, what the sessions returned; :home."
+  (let* ((home (directory-file-name (file-truename (make-temp-file "todo-write-home" t))))
+         (run (lambda (command)
+                (cons command (todo-write-install--shell home command)))))
+    (unwind-protect
+        (progn
+          (todo-write-install--repository home)
+          (let ((shell (mapcar run (todo-write-install-way-shell way)))
+                (once (when-let ((form (todo-write-install-way-once way)))
+                        (todo-write-install--session home `(progn ,form nil)))))
+            (todo-write-install--write-init way home)
+            (list :home home :shell shell :once once
+                  :first (todo-write-install--session home todo-write-install--call)
+                  :second (todo-write-install--session home todo-write-install--call))))
+      (delete-directory home t))))
+
+(defun todo-write-install-question (session)
+  "Return the question about the module that SESSION was asked, or nil."
+  (let ((messages (plist-get session :messages)))
+    (and (string-match "^The module of todo-write.*(y or n) y$" messages)
+         (match-string 0 messages))))
+
+;;; The transcript
+
+(defun todo-write-install--indented (text)
+  "Return TEXT with each line indented, and the places of this machine left out."
+  (replace-regexp-in-string "^\\(.\\)" "    \\1" text))
+
+(defun todo-write-install--print (way tried)
+  "Print what came of WAY, which is TRIED."
+  (let* ((show (lambda (title text)
+                 (unless (string-empty-p (string-trim text))
+                   (princ (format "%s\n\n%s\n\n" title
+                                  (todo-write-install--indented (string-trim-right text)))))))
+         (first (plist-get tried :first))
+         (home (plist-get tried :home)))
+    (princ (format "## %s, Emacs %s\n\n" (todo-write-install-way-name way) emacs-version))
+    (pcase-dolist (`(,command . ,output) (plist-get tried :shell))
+      (funcall show "In a shell:" (concat "$ " command "\n"
+                                          (string-replace home "~" output))))
+    (when-let ((form (todo-write-install-way-once way)))
+      (funcall show "Once, by `M-:':" (pp-to-string form)))
+    (funcall show "In ~/.emacs.d/init.el:" (todo-write-install-way-init way))
+    (when-let ((question (todo-write-install-question first)))
+      (funcall show "At the first call of `todo_write' Emacs asks:" question)
+      (funcall show "Then cargo says:"
+               (todo-write-install--cargo-words (plist-get first :cargo) home)))
+    (funcall show "The call is answered:" (plist-get first :result))
+    (funcall show "And M-x todo-write-show shows:"
+             (replace-regexp-in-string " +$" "" (plist-get first :plan)))
+    (when-let ((problem (plist-get first :error)))
+      (funcall show "It FAILED:" problem))
+    (funcall show "The module is in:"
+             (abbreviate-file-name
+              (string-replace home "~" (or (plist-get first :module) "no file"))))))
+
+(defun todo-write-install--cargo-words (text home)
+  "Return of TEXT, which cargo said, the lines of this package, with HOME as ~."
+  (string-join
+   (seq-filter (lambda (line)
+                 (string-match-p "build --release\\|todo-write v\\|Finished" line))
+               (split-string (replace-regexp-in-string
+                              " in [0-9.ms ]+$" ""
+                              (replace-regexp-in-string
+                               "^/.*/cargo " "$ cargo " (string-replace home "~" text)))
+                             "\n"))
+   "\n"))
+
+(defun todo-write-install-print ()
+  "Try each way that this Emacs has and print what came of it.
+For straight and elpaca the variables STRAIGHT and ELPACA in the
+environment may name clones that stand for those on GitHub."
+  (let ((coding-system-for-write 'utf-8) (failed nil))
+    (dolist (way todo-write-install-ways)
+      (unless (version< emacs-version (todo-write-install-way-emacs way))
+        (let ((tried (condition-case err (todo-write-install-try way)
+                       (error (list :home "" :first
+                                    (list :error (error-message-string err)
+                                          :result "" :plan "" :messages ""))))))
+          (when (plist-get (plist-get tried :first) :error)
+            (setq failed t))
+          (todo-write-install--print way tried))))
+    (kill-emacs (if failed 1 0))))
+
+(provide 'todo-write-install-helper)
+;;; todo-write-install-helper.el ends here
