@@ -223,7 +223,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
       (format "Rust is %s and must be %s or later; see https://rustup.rs"
               version needed))
      ((not (file-writable-p (todo-write-module-folder)))
-      (format "%s cannot be written; set `todo-write-module-directory'"
+      (format "%s cannot be written; set todo-write-module-directory"
               (abbreviate-file-name (todo-write-module-folder)))))))
 
 ;;;###autoload

@@ -1,0 +1,239 @@
+;;; todo-write-doctor.el --- Say what is amiss, and its remedy  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; M-x todo-write-doctor looks at what the package needs: this Emacs, the
+;; module and what builds it, the folder of the journals, the hosts.  Each
+;; line says what was found, and each problem what helps.  Looking changes
+;; nothing: no file is made and no module is loaded.  What it says has no text
+;; of agents in it, and is meant to be put into a bug report.
+
+;;; Code:
+
+(require 'seq)
+(require 'todo-write-core)
+
+(defvar todo-write-follow-directory)
+(declare-function gptel-tool-name "ext:gptel-request" (tool))
+
+(defun todo-write-doctor--file (file)
+  "Return FILE, a file name, as it may be shown to others."
+  (abbreviate-file-name (directory-file-name file)))
+
+;;; What is looked at
+
+;; Each check returns findings: lists (STATE TEXT REMEDY), where STATE is `ok',
+;; `note' for what is merely off, or `problem', and REMEDY is a sentence or nil.
+
+(defun todo-write-doctor--emacs ()
+  "Return findings on this Emacs."
+  (list
+   (list 'ok (format "Emacs %s, %s%s" emacs-version system-configuration
+                     (cond (noninteractive ", in batch")
+                           ((daemonp) ", a daemon")
+                           (t ""))) nil)
+   (if (todo-write-module-supported-p)
+       (list 'ok "It loads modules." nil)
+     (list 'problem "It is built without support for modules."
+           "Install an Emacs that was configured with --with-modules."))
+   (list 'ok (format "todo-write %s in %s" todo-write-version
+                     (todo-write-doctor--file todo-write-module--lisp)) nil)))
+
+(defun todo-write-doctor--module ()
+  "Return findings on the module."
+  (when (todo-write-module-supported-p)
+    (let* ((file (todo-write-module-file))
+           (version (and file (todo-write-module-file-version file)))
+           (loaded (bound-and-true-p todo-write-dyn--version)))
+      (delq
+       nil
+       (list
+        (cond
+         ((not file)
+          (list 'problem "The module is not built."
+                "M-x todo-write-module-build, or the first use, builds it."))
+         ((not (equal version todo-write-version))
+          (list 'problem (format "The module %s is version %s."
+                                 (todo-write-doctor--file file) (or version "unknown"))
+                "M-x todo-write-module-build builds it anew."))
+         (t (list 'ok (format "Module %s in %s" version (todo-write-doctor--file file)) nil)))
+        (cond
+         ((not (featurep 'todo-write-dyn))
+          (list 'ok "It is not loaded: nothing has needed it yet." nil))
+         ((equal loaded todo-write-version) (list 'ok "It is loaded." nil))
+         (t (list 'problem (format "The loaded module is version %s." (or loaded "unknown"))
+                  "Restart Emacs: it cannot unload a module."))))))))
+
+(defun todo-write-doctor--building ()
+  "Return findings on what builds the module.
+It is a problem only where the module is yet to be built."
+  (let ((problem (todo-write-module-build-problem))
+        (cargo (todo-write-module-cargo))
+        (file (and (todo-write-module-supported-p) (todo-write-module-file))))
+    (list
+     (cond
+      ((not problem)
+       (list 'ok (format "cargo %s builds it from %s"
+                         (todo-write-module-cargo-version cargo)
+                         (todo-write-doctor--file (todo-write-module-sources))) nil))
+      ((and file (equal (todo-write-module-file-version file) todo-write-version))
+       (list 'ok (format "It need not be built, and could not be here: %s." problem) nil))
+      (t
+       (list 'problem (format "It cannot be built here: %s." problem)
+             (format "Or put a prebuilt module into %s."
+                     (todo-write-doctor--file (todo-write-module-folder)))))))))
+
+(defun todo-write-doctor--journals ()
+  "Return findings on the folder of the journals."
+  (let ((folder (and todo-write-directory (expand-file-name todo-write-directory))))
+    (list
+     (cond
+      ((not folder)
+       (list 'note "Lists are kept in memory only." "Set todo-write-directory."))
+      ((and (file-exists-p folder) (not (file-directory-p folder)))
+       (list 'problem (format "%s is no folder." (todo-write-doctor--file folder))
+             "Move it away, or set todo-write-directory."))
+      ((file-directory-p folder) (todo-write-doctor--journal-folder folder))
+      ((todo-write-doctor--can-be-made-p folder)
+       (list 'ok (format "Journals will be in %s" (todo-write-doctor--file folder)) nil))
+      (t
+       (list 'problem (format "%s cannot be made." (todo-write-doctor--file folder))
+             "Set todo-write-directory to a folder that you can write."))))))
+
+(defun todo-write-doctor--can-be-made-p (folder)
+  "Return non-nil if FOLDER, which does not exist, could be made."
+  (let ((above (directory-file-name folder)))
+    (while (not (file-exists-p above))
+      (setq above (directory-file-name (file-name-directory above))))
+    (and (file-accessible-directory-p above) (file-writable-p above))))
+
+(defun todo-write-doctor--journal-folder (folder)
+  "Return the finding on FOLDER, where journals are."
+  (let ((shown (todo-write-doctor--file folder))
+        (modes (file-modes folder)))
+    (cond
+     ((not (and (file-accessible-directory-p folder) (file-writable-p folder)))
+      (list 'problem (format "%s cannot be written." shown)
+            (format "chmod u+rwx %s, or set todo-write-directory." shown)))
+     ((/= 0 (logand modes #o077))
+      (list 'problem (format "%s is open to others (%o)." shown modes)
+            (format "chmod 700 %s" shown)))
+     (t
+      (list 'ok (format "Journals in %s: %d" shown
+                        (length (directory-files folder nil "\\.jsonl\\'" t)))
+            nil)))))
+
+(defun todo-write-doctor--host (name present on remedy)
+  "Return the finding on the host NAME.
+PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
+  (cond (on (list 'ok (format "%s: on" name) nil))
+        (present (list 'note (format "%s: here, but off" name) remedy))
+        (t (list 'ok (format "%s: not here" name) nil))))
+
+(defun todo-write-doctor--gptel-on-p ()
+  "Return non-nil if gptel's models have the tool, or will have it."
+  (or (bound-and-true-p todo-write-gptel--waiting)
+      (and (fboundp 'gptel-tool-name)
+           (seq-some (lambda (tool) (equal (gptel-tool-name tool) "todo_write"))
+                     (bound-and-true-p gptel-tools)))))
+
+(defun todo-write-doctor--hosts ()
+  "Return findings on the hosts."
+  (let ((transcripts (if (boundp 'todo-write-follow-directory)
+                         todo-write-follow-directory
+                       (expand-file-name "projects/"
+                                         (or (getenv "CLAUDE_CONFIG_DIR") "~/.claude")))))
+    (list
+     (todo-write-doctor--host
+      "Efrit" (locate-library "efrit-do-schema") (bound-and-true-p todo-write-efrit-mode)
+      "M-x todo-write-efrit-mode")
+     (todo-write-doctor--host
+      "gptel" (locate-library "gptel") (todo-write-doctor--gptel-on-p)
+      "M-x todo-write-gptel-register, or that in the init file")
+     (todo-write-doctor--host
+      "Claude Code transcripts" (file-directory-p transcripts)
+      (bound-and-true-p todo-write-follow-mode)
+      "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
+     (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"
+                       (if (locate-library "acp") "here" "not here")) nil))))
+
+(defun todo-write-doctor--display ()
+  "Return findings on where plans show by themselves."
+  (list
+   (if (bound-and-true-p todo-write-mode-line-mode)
+       (list 'ok "Mode line: on" nil)
+     (list 'note "Mode line: off" "M-x todo-write-mode-line-mode"))))
+
+(defun todo-write-doctor-findings ()
+  "Return what is found, an alist of (TITLE . FINDINGS).
+A finding is a list (STATE TEXT REMEDY): STATE is `ok', `note' for what
+is merely off, or `problem'; REMEDY is a sentence, or nil."
+  (list (cons "Emacs" (todo-write-doctor--emacs))
+        (cons "Module" (append (todo-write-doctor--module) (todo-write-doctor--building)))
+        (cons "Journals" (todo-write-doctor--journals))
+        (cons "Hosts" (todo-write-doctor--hosts))
+        (cons "Display" (todo-write-doctor--display))))
+
+;;; Showing
+
+(defvar todo-write-doctor-mode-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "w" #'todo-write-doctor-copy)
+    map)
+  "Keys of the doctor's buffer.")
+
+(define-derived-mode todo-write-doctor-mode special-mode "Todo-Doctor"
+  "Mode of the buffer that says what is amiss."
+  (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor)))
+  (setq-local truncate-lines nil word-wrap t))
+
+(defun todo-write-doctor-text ()
+  "Return what is found as an Org list, to be shown and copied."
+  (let* ((findings (todo-write-doctor-findings))
+         (problems (seq-count (lambda (finding) (eq (car finding) 'problem))
+                              (seq-mapcat #'cdr findings))))
+    (concat
+     (pcase problems
+       (0 "todo-write is well.\n")
+       (1 "todo-write has 1 problem.\n")
+       (_ (format "todo-write has %d problems.\n" problems)))
+     (mapconcat
+      (pcase-lambda (`(,title . ,group))
+        (concat "\n* " title "\n"
+                (mapconcat #'todo-write-doctor--line group "")))
+      findings ""))))
+
+(defun todo-write-doctor--line (finding)
+  "Return FINDING as lines of a list."
+  (pcase-let ((`(,state ,text ,remedy) finding))
+    (concat (pcase state ('ok "- [X] ") ('note "- [-] ") ('problem "- [ ] PROBLEM: "))
+            text "\n"
+            (and remedy (concat "      → " remedy "\n")))))
+
+(defun todo-write-doctor-copy ()
+  "Copy what the doctor says, for a bug report."
+  (interactive)
+  (kill-new (todo-write-doctor-text))
+  (message "Copied, for a bug report"))
+
+;;;###autoload
+(defun todo-write-doctor ()
+  "Show what todo-write needs and has, and for each problem its remedy.
+Nothing is changed by looking.  In the buffer, \\<todo-write-doctor-mode-map>\\[todo-write-doctor-copy] \
+copies it for a bug
+report, and \\[revert-buffer] looks again."
+  (interactive)
+  (let ((buffer (get-buffer-create "*todo-write doctor*")))
+    (with-current-buffer buffer
+      (todo-write-doctor-mode)
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (insert (todo-write-doctor-text))
+        (goto-char (point-min))))
+    (pop-to-buffer buffer)))
+
+(provide 'todo-write-doctor)
+;;; todo-write-doctor.el ends here
