@@ -187,6 +187,7 @@ is merely off, or `problem'; REMEDY is a sentence, or nil."
 
 (define-derived-mode todo-write-doctor-mode special-mode "Todo-Doctor"
   "Mode of the buffer that says what is amiss."
+  :interactive nil
   (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor)))
   (setq-local truncate-lines nil word-wrap t))
 
