@@ -170,7 +170,8 @@ Called when a window changes its size, with any buffer current."
          (inhibit-read-only t))
     (setq todo-write-history--revision number)
     (erase-buffer)
-    (insert (todo-write-history--header revision (length revisions) items) "\n")
+    (insert (todo-write-history--header
+             revision (plist-get (car (last revisions)) :revision) items) "\n")
     (when (= 0 (length items))
       (insert (propertize "   The list is empty.\n" 'face 'todo-write-detail)))
     (todo-write-history--insert-rows items changes)

@@ -272,7 +272,7 @@ fn moved(old_of: &[Option<usize>]) -> Option<Vec<bool>> {
 ///
 /// Lenient about anything else, so that a journal with a damaged record still opens: what is not
 /// there cannot be removed or moved, and what should be there and is not comes at its place, or
-/// at the end.
+/// at the end. No id comes twice where none does in `list`.
 pub fn apply<T: Entry>(list: &[T], changes: &[Change<T>]) -> Vec<T> {
     let mut newest: HashMap<&str, &T> = HashMap::new();
     let mut leaving: HashMap<&str, Option<usize>> = HashMap::new();
@@ -281,7 +281,8 @@ pub fn apply<T: Entry>(list: &[T], changes: &[Change<T>]) -> Vec<T> {
             Kind::Removed => drop(leaving.insert(&change.item_id, None)),
             Kind::Reordered => drop(leaving.insert(&change.item_id, change.position)),
             Kind::Added | Kind::Modified | Kind::StatusChanged => {
-                newest.extend(change.item.as_ref().map(|item| (change.item_id.as_str(), item)));
+                let item = change.item.as_ref().filter(|item| item.id() == change.item_id);
+                newest.extend(item.map(|item| (change.item_id.as_str(), item)));
             }
         }
     }
@@ -295,9 +296,9 @@ pub fn apply<T: Entry>(list: &[T], changes: &[Change<T>]) -> Vec<T> {
         }
     }
     placed.extend(changes.iter().filter(|change| change.kind != Kind::Reordered).filter_map(|change| {
-        let item = newest.get(change.item_id.as_str())?;
+        let item = newest.remove(change.item_id.as_str())?;
         let position = leaving.get(change.item_id.as_str()).copied().flatten().or(change.position);
-        Some((position.unwrap_or(usize::MAX), *item))
+        Some((position.unwrap_or(usize::MAX), item))
     }));
     placed.sort_by_key(|(position, _)| *position);
     let mut staying = staying.into_iter();

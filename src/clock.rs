@@ -33,8 +33,9 @@ pub struct Times {
 impl Times {
     /// Milliseconds in progress, up to `now`.
     pub fn spent(&self, now: Millis) -> Millis {
-        let past: Millis = self.intervals.iter().map(|(from, to)| to.saturating_sub(*from)).sum();
-        past + self.running_since.map_or(0, |since| now.saturating_sub(since))
+        let past = self.intervals.iter().map(|(from, to)| to.saturating_sub(*from));
+        let running = self.running_since.map(|since| now.saturating_sub(since));
+        past.chain(running).fold(0, Millis::saturating_add)
     }
 
     fn start(&mut self, now: Millis) {

@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::clock::Millis;
 use crate::text::fnv1a;
 use record::encode;
+pub(crate) use record::TOO_MANY;
 pub use record::{FORMAT, Record, decode};
 
 /// When a record counts as written.

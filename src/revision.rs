@@ -38,7 +38,7 @@ pub struct Stamp {
 /// One accepted write or edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Revision {
-    /// 1 for the first.
+    /// 1 for the first. Numbers are missing where records of a journal were damaged.
     pub number: u64,
     /// Who, when, what.
     pub stamp: Stamp,
@@ -47,32 +47,17 @@ pub struct Revision {
 }
 
 /// All revisions of a thread. Revision 0 is the empty list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Revisions {
+    /// By number.
     log: Vec<Revision>,
-    /// The number of the revision before `log[0]`, and its list first among the full lists.
+    /// The lists of some revisions, by number.
     full: Vec<(u64, List)>,
     current: List,
     changes_since_full: usize,
 }
 
-impl Default for Revisions {
-    fn default() -> Self {
-        Revisions::starting_at(0, List::new())
-    }
-}
-
 impl Revisions {
-    /// A history whose beginning is unknown: it starts with the list of revision `number`.
-    pub fn starting_at(number: u64, list: List) -> Revisions {
-        Revisions {
-            log: Vec::new(),
-            full: vec![(number, list.clone())],
-            current: list,
-            changes_since_full: 0,
-        }
-    }
-
     /// The newest list.
     pub fn current(&self) -> &List {
         &self.current
@@ -80,12 +65,7 @@ impl Revisions {
 
     /// The number of the newest revision; 0 before the first.
     pub fn last(&self) -> u64 {
-        self.first_known() + self.log.len() as u64
-    }
-
-    /// The oldest revision whose list is known.
-    pub fn first_known(&self) -> u64 {
-        self.full.first().map_or(0, |(number, _)| *number)
+        self.log.last().map_or(0, |revision| revision.number)
     }
 
     /// The revisions, oldest first.
@@ -95,24 +75,23 @@ impl Revisions {
 
     /// One revision.
     pub fn get(&self, number: u64) -> Option<&Revision> {
-        let index = number.checked_sub(self.first_known() + 1)?;
-        self.log.get(usize::try_from(index).ok()?)
+        let place = self.log.binary_search_by_key(&number, |revision| revision.number).ok()?;
+        Some(&self.log[place])
     }
 
-    /// Adds a revision that leads from the current list to `list` by `changes`.
+    /// Adds a revision with a number beyond the last, which leads from the current list to `list`
+    /// by `changes`.
     ///
     /// A full list is kept whenever the changes since the last one outweigh it, so that memory
     /// follows the changes, and so does the time to rebuild any list.
-    pub fn push(&mut self, list: List, changes: Vec<Change<Arc<Item>>>, stamp: Stamp) -> &Revision {
+    pub fn push(&mut self, number: u64, list: List, changes: Vec<Change<Arc<Item>>>, stamp: Stamp) {
         self.changes_since_full += changes.len() + 1;
-        let number = self.last() + 1;
         self.log.push(Revision { number, stamp, changes });
         if self.changes_since_full > list.len().max(64) {
             self.full.push((number, list.clone()));
             self.changes_since_full = 0;
         }
         self.current = list;
-        &self.log[self.log.len() - 1]
     }
 
     /// Takes the list of the newest revision from a full record, which is right where the
@@ -125,16 +104,17 @@ impl Revisions {
         self.changes_since_full = 0;
     }
 
-    /// The list of any revision from [`Revisions::first_known`] to [`Revisions::last`].
+    /// The list of any revision up to [`Revisions::last`]; of one that is missing, that of the one
+    /// before it.
     pub fn list(&self, number: u64) -> Option<List> {
-        if number == self.last() {
-            return Some(self.current.clone());
+        if number >= self.last() {
+            return (number == self.last()).then(|| self.current.clone());
         }
-        let after = self.full.partition_point(|(full, _)| *full <= number);
-        let (full, list) = self.full.get(after.checked_sub(1)?)?;
-        let mut list = list.clone();
-        for step in full + 1..=number {
-            list = apply(&list, &self.get(step)?.changes);
+        let known = self.full[..self.full.partition_point(|(full, _)| *full <= number)].last();
+        let (from, mut list) = known.map_or((0, List::new()), |(full, list)| (*full, list.clone()));
+        let place = |number| self.log.partition_point(|revision| revision.number <= number);
+        for revision in &self.log[place(from)..place(number)] {
+            list = apply(&list, &revision.changes);
         }
         Some(list)
     }

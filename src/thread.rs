@@ -336,7 +336,7 @@ impl Thread {
         if self.paused.is_some() {
             self.clock.pause(now);
         }
-        self.revisions.push(list, changes.clone(), stamp);
+        self.revisions.push(number, list, changes.clone(), stamp);
         self.observe_revision(number, changes, now);
     }
 

@@ -74,7 +74,30 @@ pub fn decode(line: &[u8]) -> Option<Record> {
     let sum = std::str::from_utf8(sum.strip_prefix(SUM.as_bytes())?).ok()?;
     let mut json = json.to_vec();
     json.push(b'}');
-    (u64::from_str_radix(sum, 16).ok()? == fnv1a(&json)).then(|| serde_json::from_slice(&json).ok())?
+    let record: Option<Record> =
+        (u64::from_str_radix(sum, 16).ok()? == fnv1a(&json)).then(|| serde_json::from_slice(&json).ok())?;
+    record.filter(Record::can_be_counted_on)
+}
+
+/// No store ever counts to this.
+pub const TOO_MANY: u64 = 1 << 53;
+
+impl Record {
+    /// Whether its numbers are such that there is a next one, and a next one again.
+    fn can_be_counted_on(&self) -> bool {
+        let highest = match self {
+            Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => *timestamp,
+            Record::Revision { number, stamp, next_id, known, .. } => {
+                *number.max(&stamp.timestamp).max(next_id).max(known)
+            }
+            Record::Full { number, timestamp, next_id, known, observations, .. } => {
+                *number.max(timestamp).max(next_id).max(known).max(observations)
+            }
+            Record::Known { number } => *number,
+            Record::Observation { number, timestamp, .. } => *number.max(timestamp),
+        };
+        highest < TOO_MANY
+    }
 }
 
 const SUM: &str = ",\"sum\":\"";

@@ -78,8 +78,9 @@ impl Thread {
     /// [`Error::NothingToUndo`].
     pub fn undo(&mut self, now: Millis) -> Result<Outcome, Error> {
         let nothing = || Error::NothingToUndo { thread: self.key.clone() };
-        let (target, list) = (0..self.at)
-            .rev()
+        let numbers = self.revisions.iter().rev().map(|revision| revision.number).chain([0]);
+        let (target, list) = numbers
+            .filter(|number| *number < self.at)
             .map_while(|number| Some((number, self.revisions.list(number)?)))
             .find(|(_, list)| list != self.list())
             .ok_or_else(nothing)?;

@@ -1,10 +1,8 @@
 //! A thread from the records of its journal.
 
 use super::*;
+use crate::journal::TOO_MANY;
 use crate::observation::Content;
-
-/// More revisions missing than this are not filled in one by one.
-const GAP: u64 = 1_000;
 
 impl Thread {
     /// Takes the thread over from its journal. What was active when the records end is paused:
@@ -43,18 +41,24 @@ impl Thread {
             }
             Record::Revision { number, stamp, changes, next_id, known } => {
                 let timestamp = stamp.timestamp;
-                self.skip_to(number.saturating_sub(1), timestamp);
+                if number > self.revisions.last() + 1 {
+                    self.lose(number - 1, self.list().clone(), timestamp);
+                }
                 let list = apply(self.list(), &changes);
                 let changes = diff(self.list(), &list);
+                let next_id = next_id.max(first_free_id(changes.iter().filter_map(|change| change.item.as_ref())));
                 self.commit(Proposal { list, stamp, next_id, known_to_agent: known == number }, changes);
                 Some(timestamp)
             }
             Record::Full { number, timestamp, list, base, next_id, known, clock, observations } => {
-                self.skip_to(number, timestamp);
-                if *self.list() != list {
+                let (list, base) = (unique(list), base.map(unique));
+                self.next_id = next_id.max(first_free_id(list.iter().chain(base.iter().flatten())));
+                if number > self.revisions.last() {
+                    self.lose(number, list, timestamp);
+                } else if *self.list() != list {
                     self.revisions.correct(list);
                 }
-                (self.base, self.next_id, self.known, self.clock) = (base, next_id, known, clock);
+                (self.base, self.known, self.clock) = (base, known, clock);
                 self.observations.skip_to(observations);
                 Some(timestamp)
             }
@@ -92,22 +96,32 @@ impl Thread {
         }
     }
 
-    /// Stands in for revisions whose records were damaged, so that the others keep their numbers.
-    fn skip_to(&mut self, number: u64, timestamp: Millis) {
-        let missing = number.saturating_sub(self.revisions.last());
-        if missing > GAP {
-            self.revisions = Revisions::starting_at(number, self.list().clone());
-            return;
-        }
-        for _ in 0..missing {
-            let stamp = Stamp {
-                timestamp,
-                author: Author::Agent,
-                source: None,
-                operation: "lost".into(),
-                restores: None,
-            };
-            self.revisions.push(self.list().clone(), Vec::new(), stamp);
-        }
+    /// Stands in for all revisions up to `number` whose records were damaged, so that the others
+    /// keep their numbers.
+    fn lose(&mut self, number: u64, list: List, timestamp: Millis) {
+        let stamp = Stamp {
+            timestamp,
+            author: Author::Agent,
+            source: None,
+            operation: "lost".into(),
+            restores: None,
+        };
+        let changes = diff(self.list(), &list);
+        self.revisions.push(number, list, changes, stamp);
+        self.at = number;
     }
+}
+
+/// The list without items whose id an item before them has. No store writes such a list, but
+/// anyone may.
+fn unique(mut list: List) -> List {
+    let mut seen = HashSet::new();
+    list.retain(|item| seen.insert(item.id.clone()));
+    list
+}
+
+/// The first number that is in no id of these items: what a journal says of it may be wrong.
+fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
+    let numbers = items.filter_map(|item| item.id.strip_prefix('t')?.parse::<u64>().ok());
+    numbers.filter(|number| *number < TOO_MANY).max().map_or(1, |number| number + 1)
 }
