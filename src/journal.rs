@@ -4,9 +4,10 @@
 //! record is complete on disk, or it is not there: a line counts only if it ends in a line feed
 //! and its checksum is right.
 
+mod files;
 mod record;
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,9 +15,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Map, Value};
 
 use crate::clock::Millis;
-use crate::text::fnv1a;
-use record::encode;
+pub use files::{Presence, bad_file, delete, files_of, is_held, peek, presence};
+use files::{create_folder, lock};
 pub(crate) use record::TOO_MANY;
+use record::encode;
 pub use record::{FORMAT, Record, decode};
 
 /// When a record counts as written.
@@ -86,26 +88,6 @@ pub struct Opened {
     pub warnings: Vec<String>,
 }
 
-/// The journals that belong to a thread: the first, and those of further Emacs processes.
-pub fn files_of(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
-    let folder = folder.to_owned();
-    let stem = file_stem(thread);
-    (1..=99)
-        .map(move |n| folder.join(if n == 1 { format!("{stem}.jsonl") } else { format!("{stem}+{n}.jsonl") }))
-}
-
-/// A name for people, then a hash that tells keys apart: no key ever becomes a path.
-fn file_stem(thread: &str) -> String {
-    let mut name: String = thread
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
-        .collect();
-    name = name.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-");
-    let tail: String = name.chars().skip(name.chars().count().saturating_sub(40)).collect();
-    let hash = fnv1a(thread.as_bytes());
-    if tail.is_empty() { format!("{hash:016x}") } else { format!("{}-{hash:016x}", tail.trim_matches('-')) }
-}
-
 /// Opens a thread's journal, or begins it.
 ///
 /// Of several files (another Emacs had the thread open at the same time once) the newest that no
@@ -121,16 +103,14 @@ pub fn open(
     durability: Durability,
 ) -> io::Result<Opened> {
     create_folder(folder)?;
-    // One in the middle may be gone: old journals are deleted one by one.
-    let (mut by_age, free): (Vec<PathBuf>, Vec<PathBuf>) =
-        files_of(folder, thread).partition(|path| path.exists());
+    let mut by_age: Vec<PathBuf> = files_of(folder, thread).filter(|path| path.exists()).collect();
     by_age.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).and_then(|data| data.modified()).ok()));
     let mut warnings = Vec::new();
     let header =
-        || Record::Thread { format: FORMAT, thread: thread.to_owned(), timestamp: now, about: about.clone() };
+        Record::Thread { format: FORMAT, thread: thread.to_owned(), timestamp: now, about: about.clone() };
     for path in by_age {
-        match lock(&path, durability) {
-            Ok(journal) => return journal.read(warnings)?.of_thread(thread, header()),
+        match Journal::at(&path, durability) {
+            Ok(journal) => return journal.read(warnings)?.of_thread(thread, header),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => warnings.push(format!(
                 "another Emacs has the journal {} open; this one writes its own",
                 path.display()
@@ -138,8 +118,21 @@ pub fn open(
             Err(error) => return Err(error),
         }
     }
-    let path = free.first().ok_or_else(|| io::Error::other("99 processes hold this thread's journals"))?;
-    Opened { journal: lock(path, durability)?, records: Vec::new(), warnings }.of_thread(thread, header())
+    let journal = begin(folder, thread, &header, durability)?;
+    Ok(Opened { journal, records: vec![header], warnings })
+}
+
+/// Begins another journal of a thread, beside those that are there.
+///
+/// # Errors
+/// What the system said.
+pub fn begin(folder: &Path, thread: &str, header: &Record, durability: Durability) -> io::Result<Journal> {
+    // One in the middle may be free: old journals are deleted one by one.
+    let free = files_of(folder, thread).find(|path| !path.exists());
+    let path = free.ok_or_else(|| io::Error::other("99 processes hold this thread's journals"))?;
+    let mut journal = Journal::at(&path, durability)?;
+    journal.append(header)?;
+    Ok(journal)
 }
 
 impl Opened {
@@ -167,106 +160,42 @@ impl Opened {
     }
 }
 
-/// The records of a thread whose journal can only be read: it is in a folder of somebody else, or
-/// another process writes it. Nothing is mended there.
-pub fn peek(folder: &Path, thread: &str) -> Vec<Record> {
-    let newest = files_of(folder, thread).filter_map(|path| {
-        let modified = fs::metadata(&path).and_then(|data| data.modified()).ok()?;
-        Some((modified, path))
-    });
-    let bytes = newest.max().and_then(|(_, path)| fs::read(path).ok()).unwrap_or_default();
-    bytes[..whole_lines(&bytes)].split_inclusive(|byte| *byte == b'\n').filter_map(decode).collect()
-}
-
 /// The length of what ends in a line feed: behind it is a record that was cut off.
 fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)
 }
 
-/// Where damaged records of a journal are set aside.
-pub fn bad_file(journal: &Path) -> PathBuf {
-    journal.with_extension("bad")
-}
-
-/// How a thread's journals are to be had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
-    /// There is none.
-    Missing,
-    /// Other processes hold all there are.
-    Held,
-    /// One can be opened.
-    Free,
-}
-
-/// Whether a thread has a journal in this folder that can be opened.
-pub fn presence(folder: &Path, thread: &str) -> Presence {
-    let files: Vec<PathBuf> = files_of(folder, thread).filter(|path| path.exists()).collect();
-    match files.as_slice() {
-        [] => Presence::Missing,
-        files if files.iter().all(|path| is_held(path)) => Presence::Held,
-        _ => Presence::Free,
-    }
-}
-
-/// Whether a process has this journal open.
-pub fn is_held(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
-}
-
-fn create_folder(folder: &Path) -> io::Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    let mut builder = fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
-}
-
-fn lock(path: &Path, durability: Durability) -> io::Result<Journal> {
+/// How journals are opened.
+fn for_appending() -> OpenOptions {
     let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = loop {
-        let file = options.open(path)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        // Whoever held the lock may have swapped in another file, or deleted this one.
-        if is_at(&file, path) {
-            break file;
-        }
-    };
-    Ok(Journal {
-        file: Some(Handle::new(file)),
-        path: path.to_owned(),
-        durability,
-        good: 0,
-        torn: false,
-        pending: Vec::new(),
-        since_full: 0,
-        full: 0,
-    })
+    options.read(true).append(true);
+    options
 }
 
-#[cfg(unix)]
-fn is_at(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let place = |data: fs::Metadata| (data.dev(), data.ino());
-    file.metadata().map(place).ok() == fs::metadata(path).map(place).ok()
-}
-
-#[cfg(not(unix))]
-fn is_at(_: &File, _: &Path) -> bool {
-    true
+/// Whether a journal that rested is another's by now, or gone.
+pub fn is_lost(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotFound)
 }
 
 impl Journal {
+    /// The journal in a file, of which nothing was read yet.
+    fn at(path: &Path, durability: Durability) -> io::Result<Journal> {
+        let mut options = for_appending();
+        options.create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        Ok(Journal {
+            file: Some(Handle::new(lock(&options, path)?)),
+            path: path.to_owned(),
+            durability,
+            good: 0,
+            torn: false,
+            pending: Vec::new(),
+            since_full: 0,
+            full: 0,
+        })
+    }
+
     /// Where the file is.
     pub fn path(&self) -> &Path {
         &self.path
@@ -299,12 +228,22 @@ impl Journal {
         self.flush()
     }
 
-    /// Closes the file until it is written again. Another process may take it over meanwhile,
-    /// which the next write will notice.
+    /// Closes the file until it is written again. Another process may take it over meanwhile, or
+    /// delete it; see [`Journal::wake`].
     pub fn rest(&mut self) {
         if !self.torn {
             self.file = None;
         }
+    }
+
+    /// Whether this process has the file open.
+    pub fn is_open(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Opens the file again if it rests; whether it is still this one's.
+    pub fn wake(&mut self) -> bool {
+        !self.file().is_err_and(|error| is_lost(&error))
     }
 
     /// The file, opened again if it rests.
@@ -312,11 +251,11 @@ impl Journal {
         let handle = match self.file.take() {
             Some(handle) => handle,
             None => {
-                let handle = lock(&self.path, self.durability)?.file.ok_or(io::ErrorKind::NotFound)?;
-                if handle.0.metadata()?.len() != self.good {
+                let file = lock(&for_appending(), &self.path)?;
+                if file.metadata()?.len() != self.good {
                     return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs went on with it"));
                 }
-                handle
+                Handle::new(file)
             }
         };
         Ok(&mut self.file.insert(handle).0)
@@ -413,7 +352,7 @@ impl Journal {
     fn rewrite(&mut self, records: &[Record]) -> io::Result<()> {
         let path = self.path.with_extension("new");
         let _ = fs::remove_file(&path);
-        let mut new = lock(&path, self.durability)?;
+        let mut new = Journal::at(&path, self.durability)?;
         for record in records {
             new.pending.extend_from_slice(&encode(record)?);
         }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::error::Error;
-use crate::journal::{self, Durability, Presence, Record};
+use crate::journal::{self, Durability, FORMAT, Opened, Presence, Record};
 use crate::thread::Thread;
 
 /// How threads are kept.
@@ -79,7 +79,8 @@ impl Store {
     /// A thread to write to: loaded, restored from its journal, or new, about what the host says.
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
         self.rest_if_many();
-        if self.threads.get(key).is_none_or(|thread| !thread.has_journal() && self.keeping.folder.is_some()) {
+        let is_kept = self.keeping.folder.is_none();
+        if !self.threads.get_mut(key).is_some_and(|thread| is_kept || thread.wake()) {
             self.load(key, about, now);
         }
         self.threads.entry(key.to_owned()).or_default()
@@ -119,35 +120,60 @@ impl Store {
     }
 
     fn load(&mut self, key: &str, about: Map<String, Value>, now: Millis) {
-        let limit = self.keeping.history_limit;
-        let mut in_memory = self.threads.remove(key);
-        let opened = self
-            .keeping
-            .folder
-            .as_deref()
-            .map(|folder| (folder, journal::open(folder, key, &about, now, self.keeping.durability)));
-        let thread = match (opened, &mut in_memory) {
-            (Some((_, Ok(opened))), Some(thread)) => {
-                self.warnings.extend(opened.warnings);
-                self.warnings.extend(thread.attach(opened.journal, now));
-                in_memory
-            }
-            (Some((_, Ok(opened))), None) => {
+        let Keeping { folder, durability, history_limit: limit } = self.keeping.clone();
+        let in_memory = self.threads.remove(key);
+        let opened = folder.as_deref().map(|folder| journal::open(folder, key, &about, now, durability));
+        let thread = match (opened, in_memory) {
+            (Some(Ok(opened)), Some(thread)) => Some(self.keep(thread, opened, now)),
+            (Some(Ok(opened)), None) => {
                 self.warnings.extend(opened.warnings);
                 Some(Thread::restore(key, opened.records, opened.journal, limit))
             }
-            (Some((folder, Err(source))), _) => {
-                let kept = if in_memory.is_none() { journal::peek(folder, key) } else { Vec::new() };
-                if !std::mem::replace(&mut self.warned, true) {
-                    let error = Error::Journal { file: folder.display().to_string(), source };
-                    self.warnings.push(format!("{error}; lists live in memory only until this is mended"));
-                }
-                in_memory.or_else(|| (!kept.is_empty()).then(|| Thread::restore(key, kept, None, limit)))
+            (Some(Err(source)), in_memory) => {
+                self.warn(source);
+                in_memory.or_else(|| {
+                    let kept = journal::peek(folder.as_deref()?, key);
+                    (!kept.is_empty()).then(|| Thread::restore(key, kept, None, limit))
+                })
             }
-            (None, _) => in_memory,
+            (None, in_memory) => in_memory,
         };
         let thread = thread.unwrap_or_else(|| Thread::new(key, about, None, limit));
         self.threads.insert(key.to_owned(), thread);
+    }
+
+    /// A thread that was in memory only, written down: in this journal, unless another process
+    /// has written another history there, or else in one beside it.
+    fn keep(&mut self, mut thread: Thread, opened: Opened, now: Millis) -> Thread {
+        self.warnings.extend(opened.warnings);
+        let path = opened.journal.path().to_owned();
+        if thread.attach(opened.journal, opened.records, now) {
+            return thread;
+        }
+        let (key, about) = (thread.key().to_owned(), thread.about().clone());
+        let header = Record::Thread { format: FORMAT, thread: key, timestamp: now, about };
+        let folder = path.parent().unwrap_or(Path::new(""));
+        match journal::begin(folder, thread.key(), &header, self.keeping.durability) {
+            Ok(journal) => {
+                self.warnings.push(format!(
+                    "another Emacs has written {}; this one goes on in {}",
+                    path.display(),
+                    journal.path().display()
+                ));
+                thread.attach(journal, vec![header], now);
+            }
+            Err(source) => self.warn(source),
+        }
+        thread
+    }
+
+    /// Says once that the folder cannot be used.
+    fn warn(&mut self, source: std::io::Error) {
+        if !std::mem::replace(&mut self.warned, true) {
+            let file = self.keeping.folder.as_deref().unwrap_or(Path::new("")).display().to_string();
+            let error = Error::Journal { file, source };
+            self.warnings.push(format!("{error}; lists live in memory only until this is mended"));
+        }
     }
 
     /// Whether a thread is in memory.
@@ -201,17 +227,26 @@ impl Store {
         children
     }
 
-    /// Forgets a thread: its list, its history and its journal.
+    /// Forgets a thread: its list, its history and its journals.
     ///
     /// # Errors
-    /// [`Error::Journal`] when a file cannot be deleted.
+    /// [`Error::Journal`] when one cannot be deleted, as when another process has it open: then
+    /// nothing is forgotten.
     pub fn forget(&mut self, key: &str) -> Result<(), Error> {
+        let files: Vec<PathBuf> = match self.keeping.folder.as_deref() {
+            Some(folder) => journal::files_of(folder, key).filter(|path| path.exists()).collect(),
+            None => Vec::new(),
+        };
+        let own = self.threads.get(key).and_then(Thread::open_file);
+        if let Some(held) = files.iter().find(|path| own != Some(path) && journal::is_held(path)) {
+            let source = std::io::Error::new(std::io::ErrorKind::WouldBlock, "another Emacs has it open");
+            return Err(Error::Journal { file: held.display().to_string(), source });
+        }
         self.threads.remove(key);
         if self.current.as_deref() == Some(key) {
             self.current = None;
         }
-        let Some(folder) = self.keeping.folder.as_deref() else { return Ok(()) };
-        journal::files_of(folder, key).filter(|path| path.exists()).try_for_each(|path| delete(&path))
+        files.iter().try_for_each(|path| delete(path).map(drop))
     }
 
     /// Deletes journals of threads that are not loaded: those older than `age`, and the oldest
@@ -231,8 +266,7 @@ impl Store {
         let mut gone = 0;
         for (place, (modified, path)) in files.iter().enumerate() {
             let old = age.is_some_and(|age| now.duration_since(*modified).is_ok_and(|past| past > age));
-            if (old || count.is_some_and(|count| place >= count)) && !journal::is_held(path) {
-                delete(path)?;
+            if (old || count.is_some_and(|count| place >= count)) && delete(path)? {
                 gone += 1;
             }
         }
@@ -240,9 +274,8 @@ impl Store {
     }
 }
 
-fn delete(path: &Path) -> Result<(), Error> {
-    let _ = fs::remove_file(journal::bad_file(path));
-    fs::remove_file(path).map_err(|source| Error::Journal { file: path.display().to_string(), source })
+fn delete(path: &Path) -> Result<bool, Error> {
+    journal::delete(path).map_err(|source| Error::Journal { file: path.display().to_string(), source })
 }
 
 /// Reads only the first line of a journal.

@@ -35,10 +35,10 @@ fn is_plain(text: &str) -> bool {
 
 /// Appends a run of white space: as it is when it is plain spacing, as one space otherwise.
 fn flush_white_space(run: &mut String, line: &mut String) {
-    if run.chars().any(|c| c.is_control() || is_line_break(c)) {
-        if !line.is_empty() {
-            line.push(' ');
-        }
+    if line.is_empty() {
+        // All that stood before it was dropped.
+    } else if run.chars().any(|c| c.is_control() || is_line_break(c)) {
+        line.push(' ');
     } else {
         line.push_str(run);
     }
@@ -94,6 +94,7 @@ mod tests {
             ("kept  double", "kept  double", false),
             ("bell\u{7}", "bell", true),
             ("a\0b", "ab", true),
+            ("\0 a \0", "a", true),
             ("esc \u{1b}[31m red", "esc [31m red", true),
             ("line\u{2028}separator", "line separator", false),
             ("第一\n第二", "第一 第二", false),

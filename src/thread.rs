@@ -12,13 +12,11 @@ use serde_json::{Map, Value};
 use crate::change::{Change, apply, diff};
 use crate::clock::{Clock, Millis, Times};
 use crate::error::Error;
-use crate::identity::{Seen, recognise};
-use crate::input::{Plan, Problem};
-use crate::item::{Draft, Item, List, Status};
+use crate::input::Problem;
+use crate::item::{Item, List, Status};
 use crate::journal::{Journal, Record};
-use crate::merge::{Merged, merge};
 use crate::observation::{Observation, Observations, Type};
-use crate::report::{self, Accepted};
+use crate::report;
 use crate::revision::{Author, Revisions, Stamp};
 use crate::stream::Stream;
 
@@ -178,57 +176,6 @@ impl Thread {
         &mut self.observations
     }
 
-    /// Takes an agent's whole list.
-    pub fn write(
-        &mut self,
-        plan: Plan<'_>,
-        source: Option<String>,
-        keep_completed: bool,
-        now: Millis,
-    ) -> Outcome {
-        let edited = self.base.is_some();
-        let base = self.base.clone().unwrap_or_else(|| self.list().clone());
-        let mut next_id = self.next_id;
-        let mut theirs = self.identify(&base, plan.drafts, &mut next_id);
-        let forced = if keep_completed { keep_completed_items(&base, &mut theirs) } else { Vec::new() };
-        let Merged { list, conflicts } = if edited {
-            merge(&base, self.list(), &theirs)
-        } else {
-            Merged { list: theirs, conflicts: Vec::new() }
-        };
-        let edits = if edited { diff(&base, self.list()) } else { Vec::new() };
-        let mut notices = plan.notices;
-        if !forced.is_empty() {
-            let (count, tasks) = (forced.len(), if forced.len() == 1 { "task stays" } else { "tasks stay" });
-            notices.push(format!("{count} completed {tasks} completed"));
-        }
-        let stamp = Stamp {
-            timestamp: now,
-            author: Author::Agent,
-            source,
-            operation: "write".into(),
-            restores: None,
-        };
-        // Work again means that the pause is over.
-        let mut warnings: Vec<String> = self.set_paused(None, now).into_iter().collect();
-        let mut outcome = self.propose(Proposal { list, stamp, next_id, known_to_agent: true });
-        if edited && outcome.changes.is_empty() {
-            warnings.extend(self.record(&Record::Known { number: self.revisions.last() }));
-        }
-        outcome.result = Accepted {
-            list: self.list(),
-            changes: &outcome.changes,
-            notices: &notices,
-            edits: &edits,
-            conflicts: &conflicts,
-        }
-        .text();
-        // The state of the disk is the user's business, not the model's.
-        notices.append(&mut warnings);
-        notices.append(&mut outcome.notices);
-        Outcome { notices, forced, ..outcome }
-    }
-
     /// Answers a write that [`crate::input`] refused; nothing changes.
     pub fn refuse(&self, problems: Vec<Problem>, now: Millis) -> Outcome {
         Outcome {
@@ -261,35 +208,6 @@ impl Thread {
     /// The item in progress, the first of several.
     pub fn current(&self) -> Option<&Arc<Item>> {
         self.list().iter().find(|item| item.status == Status::InProgress)
-    }
-
-    /// Gives the drafts the ids of the items they are, and the others new ones.
-    ///
-    /// Items are looked for in what the agent knows first, then among what the user has added or
-    /// renamed since.
-    fn identify(&self, base: &[Arc<Item>], drafts: Vec<Draft<'_>>, next_id: &mut u64) -> List {
-        let seen: Vec<Seen<'_>> = drafts.iter().map(Seen::from).collect();
-        let known: Vec<Seen<'_>> = base.iter().map(|item| Seen::from(item.as_ref())).collect();
-        let mut items: Vec<Option<&Arc<Item>>> =
-            recognise(&known, &seen).into_iter().map(|old| old.map(|old| &base[old])).collect();
-        if self.base.is_some() {
-            let found: HashSet<&str> = items.iter().flatten().map(|item| item.id.as_str()).collect();
-            let known: HashMap<&str, &str> =
-                base.iter().map(|item| (item.id.as_str(), item.content.as_str())).collect();
-            let is_news = |item: &&Arc<Item>| {
-                known.get(item.id.as_str()) != Some(&item.content.as_str())
-                    && !found.contains(item.id.as_str())
-            };
-            let added: Vec<&Arc<Item>> = self.list().iter().filter(is_news).collect();
-            let left: Vec<usize> = (0..items.len()).filter(|new| items[*new].is_none()).collect();
-            let added_seen: Vec<Seen<'_>> = added.iter().map(|item| Seen::from(item.as_ref())).collect();
-            let left_seen: Vec<Seen<'_>> = left.iter().map(|new| seen[*new]).collect();
-            for (place, old) in recognise(&added_seen, &left_seen).into_iter().enumerate() {
-                items[left[place]] = old.map(|old| added[old]);
-            }
-        }
-        let items: Vec<Option<Arc<Item>>> = items.into_iter().map(|item| item.cloned()).collect();
-        drafts.into_iter().zip(items).map(|(draft, item)| settle(draft, item, next_id)).collect()
     }
 
     /// Journals and commits a proposal; where nothing differs, no revision is made.
@@ -339,99 +257,6 @@ impl Thread {
         self.revisions.push(number, list, changes.clone(), stamp);
         self.observe_revision(number, changes, now);
     }
-
-    /// Takes a journal that could not be had before, and writes down everything.
-    pub fn attach(&mut self, journal: Journal, now: Millis) -> Option<String> {
-        self.journal = Some(journal);
-        self.record(&self.full(now))
-    }
-
-    /// Closes the journal until it is written.
-    pub fn rest(&mut self) {
-        if let Some(journal) = &mut self.journal {
-            journal.rest();
-        }
-    }
-
-    /// Whether the thread is kept anywhere.
-    pub fn has_journal(&self) -> bool {
-        self.journal.is_some()
-    }
-
-    /// Writes a record; what goes wrong is said once and never stops the thread.
-    fn record(&mut self, record: &Record) -> Option<String> {
-        let journal = self.journal.as_mut()?;
-        match journal.append(record) {
-            Ok(()) => {
-                self.warned = false;
-                None
-            }
-            Err(_) if self.warned => None,
-            Err(error) => {
-                let file = journal.path().display().to_string();
-                if error.kind() == std::io::ErrorKind::WouldBlock {
-                    // The store finds the thread another one, which begins with everything.
-                    self.journal = None;
-                } else {
-                    self.warned = true;
-                }
-                Some(format!("the journal {file} cannot be written ({error}); the list goes on in memory"))
-            }
-        }
-    }
-
-    fn record_full(&mut self, timestamp: Millis) -> Option<String> {
-        if !self.journal.as_ref().is_some_and(|journal| journal.wants_full() && !journal.is_behind()) {
-            return None;
-        }
-        self.record(&self.full(timestamp))
-    }
-
-    fn full(&self, timestamp: Millis) -> Record {
-        Record::Full {
-            number: self.revisions.last(),
-            timestamp,
-            list: self.list().clone(),
-            base: self.base.clone(),
-            next_id: self.next_id,
-            known: self.known,
-            clock: self.clock.clone(),
-            observations: self.observations.next_number(),
-        }
-    }
-}
-
-/// The item a draft is: the old object where it says the same, so that sharing shows it.
-fn settle(draft: Draft<'_>, item: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
-    match item {
-        Some(item) if draft.says_the_same(&item) => item,
-        Some(item) => {
-            let hint = draft.hint.clone().or_else(|| item.hint.clone());
-            Arc::new(Item { hint, ..draft.into_item(item.id.clone()) })
-        }
-        None => {
-            let id = format!("t{next_id}");
-            *next_id += 1;
-            Arc::new(draft.into_item(id))
-        }
-    }
-}
-
-/// Completed items stay completed (the sanitising of the change tracking design); returns their ids.
-fn keep_completed_items(base: &[Arc<Item>], theirs: &mut List) -> Vec<String> {
-    let completed: HashMap<&str, &Arc<Item>> =
-        base.iter().filter(|item| !item.status.is_open()).map(|item| (item.id.as_str(), item)).collect();
-    let mut forced = Vec::new();
-    for item in theirs.iter_mut().filter(|item| item.status.is_open()) {
-        if let Some(base) = completed.get(item.id.as_str()) {
-            forced.push(item.id.clone());
-            Arc::make_mut(item).status = Status::Completed;
-            if item.says_the_same(base) {
-                *item = Arc::clone(base);
-            }
-        }
-    }
-    forced
 }
 
 /// In the journal the previous state of an item is what the lines before say.
@@ -440,9 +265,11 @@ fn without_previous(change: Change<Arc<Item>>) -> Change<Arc<Item>> {
 }
 
 mod edit;
+mod keeping;
 mod observing;
 mod replay;
 mod streaming;
+mod writing;
 
 pub use edit::Edit;
 pub use streaming::Event;

@@ -66,8 +66,9 @@ fn a_resting_journal_that_another_process_went_on_with_is_not_overwritten() {
     first.rest();
     write(second.open("shared", Map::new(), 3), &[("Read", Pending), ("Write", Pending)], 3);
     let told = write(first.open("shared", Map::new(), 4), &[("Send", Pending)], 4);
-    assert!(told.notices.iter().any(|notice| notice.contains("cannot be written")), "{told:?}");
-    // The next write saves everything, in a file of its own.
+    let warnings = first.take_warnings();
+    assert!(told.notices.is_empty() && warnings.len() == 1, "{told:?} {warnings:?}");
+    assert!(warnings[0].contains("another Emacs has the journal"), "{warnings:?}");
     write(first.open("shared", Map::new(), 5), &[("Send", Pending), ("Pack", Pending)], 5);
     assert_eq!(journals(folder.path()).len(), 2);
     drop((first, second));

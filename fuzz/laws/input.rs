@@ -23,8 +23,8 @@ pub fn holds(data: &[u8]) {
         }
     }
     strict_is_stricter(&text, &lenient);
-    if let Some(Value::Array(todos)) = parsed {
-        shapes_say_the_same(&text, &todos.into(), &Options { strict: false, ..lenient });
+    if let Some(Value::Array(_)) = parsed {
+        shapes_say_the_same(&text, &Options { strict: false, ..lenient });
     }
 }
 
@@ -104,10 +104,10 @@ fn strict_is_stricter(text: &str, options: &Options) {
 }
 
 /// The array alone, in its object, and as a string in its object are one list.
-fn shapes_say_the_same(text: &str, todos: &Value, options: &Options) {
+fn shapes_say_the_same(text: &str, options: &Options) {
     let drafts = |text: &str| read_text(text, options).map(|plan| plan.into_owned().drafts);
     let bare = drafts(text);
-    assert_eq!(drafts(&json!({ "todos": todos }).to_string()), bare);
+    assert_eq!(drafts(&format!("{{\"todos\": {text}}}")), bare);
     assert_eq!(drafts(&json!({ "todos": text }).to_string()), bare);
     if let Ok(drafts) = bare {
         let ids: Vec<&String> = drafts.iter().filter_map(|draft| draft.hint.as_ref()).collect();

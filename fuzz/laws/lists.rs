@@ -18,11 +18,17 @@ pub fn read(data: &[u8]) -> Vec<Vec<Draft<'static>>> {
     let mut lists = vec![Vec::new()];
     for line in text.lines().take(MOST) {
         match draft(line) {
-            Some(draft) => lists.last_mut().unwrap().push(draft),
+            Some(draft) => push(lists.last_mut().unwrap(), draft),
             None => lists.push(Vec::new()),
         }
     }
     lists
+}
+
+/// Adds a task. Of the same explicit id twice the second is dropped: no write has that.
+fn push(list: &mut Vec<Draft<'static>>, mut draft: Draft<'static>) {
+    draft.hint = draft.hint.filter(|id| list.iter().all(|known| known.hint.as_ref() != Some(id)));
+    list.push(draft);
 }
 
 fn draft(line: &str) -> Option<Draft<'static>> {

@@ -8,18 +8,8 @@ impl Thread {
     /// Records an event, and returns it.
     pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
         let observation = self.observation(kind, Content::Json(content.clone()), details, now);
-        let record = Record::Observation {
-            number: observation.number,
-            kind,
-            timestamp: now,
-            title: observation.title.clone(),
-            trace_id: observation.trace_id.clone(),
-            parent_id: observation.parent_id.clone(),
-            content,
-            metadata: observation.metadata.clone(),
-        };
         // An event that cannot be saved is still an event: it waits with the records.
-        let _ = self.record(&record);
+        let _ = self.record(&record_of(&observation, content));
         self.keep(observation.clone());
         Arc::new(observation)
     }
@@ -78,5 +68,19 @@ impl Thread {
         let observation =
             self.observation(Type::ItemStatusChange, Content::Status { item, previous }, details, now);
         self.keep(observation);
+    }
+}
+
+/// An observation as it is written down, with what it carries.
+pub(super) fn record_of(observation: &Observation, content: Value) -> Record {
+    Record::Observation {
+        number: observation.number,
+        kind: observation.kind,
+        timestamp: observation.timestamp,
+        title: observation.title.clone(),
+        trace_id: observation.trace_id.clone(),
+        parent_id: observation.parent_id.clone(),
+        content,
+        metadata: observation.metadata.clone(),
     }
 }

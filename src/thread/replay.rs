@@ -46,7 +46,8 @@ impl Thread {
                 }
                 let list = apply(self.list(), &changes);
                 let changes = diff(self.list(), &list);
-                let next_id = next_id.max(first_free_id(changes.iter().filter_map(|change| change.item.as_ref())));
+                let next_id =
+                    next_id.max(first_free_id(changes.iter().filter_map(|change| change.item.as_ref())));
                 self.commit(Proposal { list, stamp, next_id, known_to_agent: known == number }, changes);
                 Some(timestamp)
             }

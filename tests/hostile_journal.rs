@@ -1,0 +1,234 @@
+//! Journals that no store would write, and journals that others write or delete meanwhile.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod common;
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{Folder, Pending, contents, ids, write};
+use serde_json::{Map, Value, json};
+use todo_write::journal::{Durability, bad_file, decode, files_of};
+use todo_write::observation::{Details, Type};
+use todo_write::store::{Keeping, Store};
+use todo_write::text::fnv1a;
+use todo_write::thread::{Edit, Thread};
+
+const KEY: &str = "a thread";
+
+fn store(folder: &Path) -> Store {
+    let folder = Some(folder.to_owned());
+    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 100 })
+}
+
+fn open(store: &mut Store) -> &mut Thread {
+    store.open(KEY, Map::new(), 1)
+}
+
+fn file(folder: &Path) -> PathBuf {
+    files_of(folder, KEY).next().unwrap()
+}
+
+/// A folder with a journal of these records, each with the right checksum.
+fn with_records(records: &[Value]) -> Folder {
+    let folder = Folder::new();
+    fs::create_dir(folder.path()).unwrap();
+    let header = json!({"record": "thread", "format": 1, "thread": KEY, "timestamp": 1, "about": {}});
+    let mut lines = String::new();
+    for record in [&header].into_iter().chain(records) {
+        let json = record.to_string();
+        let sum = fnv1a(json.as_bytes());
+        lines += &format!("{},\"sum\":\"{sum:016x}\"}}\n", json.strip_suffix('}').unwrap());
+    }
+    fs::write(file(folder.path()), lines).unwrap();
+    folder
+}
+
+fn item(id: &str, content: &str) -> Value {
+    json!({"id": id, "content": content, "status": "pending", "activeForm": content})
+}
+
+fn added(number: u64, next_id: u64, changes: &[(&str, Value)]) -> Value {
+    let changes: Vec<Value> = changes
+        .iter()
+        .map(|(id, item)| json!({"type": "added", "itemId": id, "item": item, "position": 0}))
+        .collect();
+    json!({"record": "revision", "number": number, "known": number, "nextId": next_id,
+           "stamp": {"timestamp": 5, "author": "agent", "operation": "write"}, "changes": changes})
+}
+
+fn full(number: u64, next_id: u64, list: &[Value]) -> Value {
+    json!({"record": "full", "number": number, "timestamp": 5, "list": list, "nextId": next_id,
+           "known": number, "clock": {}, "observations": 1})
+}
+
+fn assert_unique(thread: &Thread) {
+    let ids = ids(thread.list());
+    assert_eq!(ids.iter().collect::<HashSet<_>>().len(), ids.len(), "{ids:?}");
+}
+
+#[test]
+fn numbers_with_no_next_one_count_as_damage() {
+    let highest = [
+        added(u64::MAX, 2, &[]),
+        added(1, u64::MAX, &[]),
+        full(u64::MAX, 2, &[]),
+        full(1, u64::MAX, &[]),
+        json!({"record": "known", "number": u64::MAX}),
+        json!({"record": "state", "timestamp": u64::MAX, "paused": null}),
+        json!({"record": "observation", "number": u64::MAX, "type": "THOUGHTS", "timestamp": 5,
+               "title": "", "content": "", "metadata": {}}),
+    ];
+    for record in highest {
+        let folder = with_records(&[added(1, 2, &[("t1", item("t1", "Kept"))]), record.clone()]);
+        let mut store = store(folder.path());
+        let thread = open(&mut store);
+        thread.observe(Type::Thoughts, json!("so"), Details::default(), 6);
+        write(thread, &[("Kept", Pending), ("Another", Pending)], 7);
+        assert_eq!((ids(thread.list()), thread.revisions().last()), (vec!["t1", "t2"], 2), "{record}");
+        assert!(store.take_warnings()[0].contains("1 damaged record set aside"));
+        assert!(bad_file(&file(folder.path())).exists());
+    }
+}
+
+#[test]
+fn time_in_progress_has_an_end() {
+    let mut record = full(1, 2, &[item("t1", "Read")]);
+    let long = [0, u64::MAX];
+    record["clock"] = json!({"t1": {"created": 1, "intervals": [long, long], "running_since": 0}});
+    let folder = with_records(&[record]);
+    assert_eq!(open(&mut store(folder.path())).times("t1").unwrap().spent(9), u64::MAX);
+}
+
+#[test]
+fn ids_are_unique_whatever_a_journal_says() {
+    let journals = [
+        vec![full(1, 1, &[item("t1", "One"), item("t1", "Two"), item("t2", "Three")])],
+        vec![added(
+            1,
+            1,
+            &[("t1", item("t1", "One")), ("t1", item("t1", "Two")), ("t3", item("t3", "Three"))],
+        )],
+        vec![added(1, 1, &[("t1", item("t1", "One")), ("t2", item("t1", "Two"))])],
+        vec![full(1, 7, &[item("t7", "One")])],
+    ];
+    for records in journals {
+        let folder = with_records(&records);
+        let mut store = store(folder.path());
+        let thread = open(&mut store);
+        assert_unique(thread);
+        write(thread, &[("One", Pending), ("Quite new", Pending), ("And newer", Pending)], 7);
+        thread.edit(Edit::Add { content: "The user's".into(), position: None }, 8).unwrap();
+        assert_unique(thread);
+    }
+}
+
+#[test]
+fn revisions_that_are_missing_cost_neither_those_before_nor_time() {
+    let far = 1 << 52;
+    let folder = with_records(&[
+        added(1, 2, &[("t1", item("t1", "First"))]),
+        added(far, 3, &[("t2", item("t2", "Second"))]),
+        full(far + 10, 4, &[item("t3", "Third")]),
+        added(far + 11, 5, &[("t4", item("t4", "Fourth"))]),
+    ]);
+    let mut store = store(folder.path());
+    let thread = open(&mut store);
+    let at = |thread: &Thread, number| contents(&thread.list_at(number).unwrap()).join(" ");
+    assert_eq!(at(thread, 1), "First");
+    assert_eq!(at(thread, 5_000), "First");
+    assert_eq!(at(thread, far), "Second First");
+    assert_eq!(at(thread, far + 10), "Third");
+    assert_eq!(at(thread, far + 11), "Fourth Third");
+    assert!(thread.list_at(far + 12).is_err());
+    let numbers: Vec<u64> = thread.revisions().iter().map(|revision| revision.number).collect();
+    assert_eq!(numbers, [1, far - 1, far, far + 10, far + 11]);
+    for list in ["Third", "Second First", "First", ""] {
+        thread.undo(9).unwrap();
+        assert_eq!(contents(thread.list()).join(" "), list);
+    }
+    assert!(thread.undo(9).is_err());
+}
+
+#[test]
+fn a_journal_deleted_while_it_rested_is_written_anew() {
+    let folder = Folder::new();
+    let mut first = store(folder.path());
+    write(open(&mut first), &[("Read", Pending), ("Write", Pending)], 1);
+    open(&mut first).observe(Type::Title, json!("A title"), Details::default(), 2);
+    first.rest();
+    assert_eq!(store(folder.path()).prune(None, Some(0)).unwrap(), 1);
+    assert!(!file(folder.path()).exists());
+    let outcome = open(&mut first).edit(Edit::Delete { id: "t1".into() }, 3).unwrap();
+    assert_eq!((outcome.notices, first.take_warnings()), (vec![], vec![]));
+    drop(first);
+    let mut second = store(folder.path());
+    let thread = open(&mut second);
+    assert_eq!((contents(thread.list()), thread.revisions().last()), (vec!["Write"], 2));
+    assert_eq!(contents(&thread.list_at(1).unwrap()), ["Read", "Write"]);
+    assert_eq!(thread.title(), Some("A title"));
+}
+
+#[test]
+fn a_journal_that_another_went_on_with_is_left_to_it() {
+    let folder = Folder::new();
+    let mut first = store(folder.path());
+    write(open(&mut first), &[("Read", Pending)], 1);
+    first.rest();
+    write(open(&mut store(folder.path())), &[("Read", Pending), ("Of the other", Pending)], 2);
+    let outcome = open(&mut first).edit(Edit::Add { content: "Ours".into(), position: None }, 3).unwrap();
+    assert_eq!(outcome.notices, [""; 0]);
+    let warnings = first.take_warnings();
+    assert!(warnings.len() == 1 && warnings[0].contains("another Emacs has written"), "{warnings:?}");
+    assert_eq!(contents(open(&mut first).list()), ["Read", "Ours"]);
+    drop(first);
+    let [theirs, ours] = [0, 1].map(|n| files_of(folder.path(), KEY).nth(n).unwrap());
+    let whole = |path: &Path| {
+        let bytes = fs::read(path).unwrap();
+        bytes.split_inclusive(|byte| *byte == b'\n').all(|line| decode(line).is_some())
+    };
+    assert!(whole(&theirs) && whole(&ours));
+    let said = |path: &Path| fs::read_to_string(path).unwrap();
+    assert!(said(&theirs).contains("Of the other") && !said(&theirs).contains("Ours"));
+    assert!(said(&ours).contains("Ours") && !said(&ours).contains("Of the other"));
+}
+
+#[test]
+fn what_began_without_its_folder_is_saved_whole_beside_an_older_history() {
+    let folder = Folder::new();
+    write(open(&mut store(folder.path())), &[("Of long ago", Pending)], 1);
+    let elsewhere = folder.path().with_extension("away");
+    fs::rename(folder.path(), &elsewhere).unwrap();
+    fs::write(folder.path(), "no folder").unwrap();
+    let mut offline = store(folder.path());
+    write(open(&mut offline), &[("One", Pending)], 2);
+    open(&mut offline).observe(Type::Thoughts, json!({"text": "Hm."}), Details::default(), 3);
+    write(open(&mut offline), &[("One", Pending), ("Two", Pending)], 4);
+    fs::remove_file(folder.path()).unwrap();
+    fs::rename(&elsewhere, folder.path()).unwrap();
+    open(&mut offline).edit(Edit::Delete { id: "t1".into() }, 5).unwrap();
+    let living = open(&mut offline);
+    let told = living.observations().select(&Default::default());
+    let lists: Vec<_> = (0..=3).map(|number| living.list_at(number).unwrap()).collect();
+    drop(offline);
+    let mut later = store(folder.path());
+    let thread = open(&mut later);
+    assert_eq!((0..=3).map(|number| thread.list_at(number).unwrap()).collect::<Vec<_>>(), lists);
+    assert_eq!(thread.observations().select(&Default::default()), told);
+    assert!(fs::read_to_string(file(folder.path())).unwrap().contains("Of long ago"));
+}
+
+#[test]
+fn a_thread_that_another_process_has_open_is_not_forgotten() {
+    let folder = Folder::new();
+    let mut user = store(folder.path());
+    write(open(&mut user), &[("Read", Pending)], 1);
+    let mut other = store(folder.path());
+    assert!(other.forget(KEY).unwrap_err().to_string().contains("another Emacs has it open"));
+    open(&mut user).edit(Edit::Add { content: "More".into(), position: None }, 2).unwrap();
+    drop(user);
+    assert_eq!(open(&mut other).list().len(), 2);
+    other.forget(KEY).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
