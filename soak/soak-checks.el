@@ -152,7 +152,10 @@ That is the first line of each row, and all but the rows' details."
      (copy-directory from todo-write-directory nil nil t)
      (unwind-protect (progn ,@body)
        (mapc #'todo-write-forget (todo-write-threads-loaded))
-       (delete-directory todo-write-directory t))))
+       (delete-directory todo-write-directory t)
+       ;; Rows ask the module for times; let it have the usual folder again.
+       (let ((todo-write-directory from))
+         (todo-write-threads-loaded)))))
 
 (defun soak--kept (thread)
   "Return what must outlive an Emacs of THREAD."
