@@ -51,7 +51,9 @@ pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Me
                 continue;
             }
         };
-        survivors.insert(id, survivor);
+        // Another hint alone is no change.
+        let ours = in_ours.get(id).filter(|ours| ours.says_the_same(&survivor));
+        survivors.insert(id, ours.map_or(survivor, |ours| Arc::clone(ours)));
     }
     for item in ours.iter().filter(|item| !in_theirs.contains_key(item.id.as_str())) {
         match in_base.get(item.id.as_str()) {
@@ -93,7 +95,7 @@ fn fields(
     if clash {
         conflicts.push(Conflict::Field(Arc::clone(&merged)));
     }
-    if merged.says_the_same(ours) { Arc::clone(ours) } else { merged }
+    merged
 }
 
 fn field<T: PartialEq + Clone>(base: &T, ours: &T, theirs: &T, clash: &mut bool) -> T {

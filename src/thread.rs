@@ -211,7 +211,7 @@ impl Thread {
     }
 
     /// Journals and commits a proposal; where nothing differs, no revision is made.
-    fn propose(&mut self, mut proposal: Proposal) -> Outcome {
+    fn propose(&mut self, proposal: Proposal) -> Outcome {
         let timestamp = proposal.stamp.timestamp;
         let changes = diff(self.list(), &proposal.list);
         if proposal.known_to_agent && changes.is_empty() {
@@ -219,9 +219,8 @@ impl Thread {
         }
         let mut outcome = Outcome { ok: true, timestamp, changes, ..Outcome::default() };
         if !outcome.changes.is_empty() {
-            // The agent's own ids are no change: taking over what the changes lead to, and nothing
-            // else, is what the journal will do.
-            proposal.list = apply(self.list(), &outcome.changes);
+            // It is what the journal will say.
+            debug_assert_eq!(proposal.list, apply(self.list(), &outcome.changes));
             let number = self.revisions.last() + 1;
             let known = if proposal.known_to_agent { number } else { self.known };
             outcome.notices.extend(self.record(&Record::Revision {

@@ -18,17 +18,16 @@ impl Thread {
         keep_completed: bool,
         now: Millis,
     ) -> Outcome {
-        let edited = self.base.is_some();
-        let base = self.base.clone().unwrap_or_else(|| self.list().clone());
         let mut next_id = self.next_id;
-        let mut theirs = self.identify(&base, plan.drafts, &mut next_id);
-        let forced = if keep_completed { keep_completed_items(&base, &mut theirs) } else { Vec::new() };
-        let Merged { list, conflicts } = if edited {
-            merge(&base, self.list(), &theirs)
+        let base = self.base.as_ref().unwrap_or(self.list());
+        let mut theirs = self.identify(base, plan.drafts, &mut next_id);
+        let forced = if keep_completed { keep_completed_items(base, &mut theirs) } else { Vec::new() };
+        let edited = self.base.is_some();
+        let (Merged { list, conflicts }, edits) = if edited {
+            (merge(base, self.list(), &theirs), diff(base, self.list()))
         } else {
-            Merged { list: theirs, conflicts: Vec::new() }
+            (Merged { list: theirs, conflicts: Vec::new() }, Vec::new())
         };
-        let edits = if edited { diff(&base, self.list()) } else { Vec::new() };
         let mut notices = plan.notices;
         if !forced.is_empty() {
             let (count, tasks) = (forced.len(), if forced.len() == 1 { "task stays" } else { "tasks stay" });
