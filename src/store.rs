@@ -79,8 +79,8 @@ impl Store {
     /// A thread to write to: loaded, restored from its journal, or new, about what the host says.
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
         self.rest_if_many();
-        let is_kept = self.keeping.folder.is_none();
-        if !self.threads.get_mut(key).is_some_and(|thread| is_kept || thread.wake()) {
+        let in_memory_only = self.keeping.folder.is_none();
+        if !self.threads.get_mut(key).is_some_and(|thread| in_memory_only || thread.wake()) {
             self.load(key, about, now);
         }
         self.threads.entry(key.to_owned()).or_default()
@@ -207,11 +207,14 @@ impl Store {
     /// A thread that is not loaded, as its newest journal has it: only read, so that no other
     /// process is kept from writing it.
     pub fn glance(&self, key: &str) -> Option<Thread> {
-        let modified = |path: &PathBuf| fs::metadata(path).and_then(|data| data.modified()).ok();
-        let path = journal::files_of(self.keeping.folder.as_deref()?, key).max_by_key(modified)?;
-        let bytes = fs::read(path).ok()?;
-        let records = bytes.split_inclusive(|byte| *byte == b'\n').filter_map(journal::decode).collect();
-        Some(Thread::restore(key, records, None, 1))
+        let folder = self.keeping.folder.as_deref()?;
+        let records = journal::peek(folder, key);
+        match journal::presence(folder, key) {
+            Presence::Missing => None,
+            // It is at work in another process.
+            Presence::Held => Some(Thread::replayed(key, records, 1).0),
+            Presence::Free => Some(Thread::restore(key, records, None, 1)),
+        }
     }
 
     /// The threads that were begun under this one, by key, with the item they belong to.

@@ -13,7 +13,7 @@ use todo_write::journal::{Durability, bad_file, decode, files_of};
 use todo_write::observation::{Details, Type};
 use todo_write::store::{Keeping, Store};
 use todo_write::text::fnv1a;
-use todo_write::thread::{Edit, Thread};
+use todo_write::thread::{Edit, State, Thread};
 
 const KEY: &str = "a thread";
 
@@ -231,4 +231,15 @@ fn a_thread_that_another_process_has_open_is_not_forgotten() {
     assert_eq!(open(&mut other).list().len(), 2);
     other.forget(KEY).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_thread_at_work_in_another_process_is_seen_at_work() {
+    let folder = Folder::new();
+    let mut user = store(folder.path());
+    write(open(&mut user), &[("Read", Pending)], 1);
+    let other = store(folder.path());
+    assert_eq!(other.glance(KEY).unwrap().state(), State::Active);
+    drop(user);
+    assert_eq!(other.glance(KEY).unwrap().state(), State::Paused);
 }
