@@ -14,7 +14,7 @@
 (require 'ert)
 (require 'cl-lib)
 (require 'todo-write-test-helper)
-(require 'todo-write-view)
+(require 'todo-write-view-test-helper)
 
 (defun todo-write-view-tests--write (&rest entries)
   "Write ENTRIES, as for `todo-write-test-todos', to the thread \"a\"."
@@ -29,19 +29,10 @@
 (defmacro todo-write-view-tests--with-buffer (&rest body)
   "Run BODY in a live buffer of the thread \"a\", alone in the frame."
   (declare (indent 0) (debug t))
-  `(let ((todo-write-flash-seconds 0)
-         (coding (terminal-coding-system)))
-     (todo-write-with-store
-       (unwind-protect
-           (save-window-excursion
-             (set-terminal-coding-system 'utf-8)
-             (todo-write-row-forget-shapes)
-             (switch-to-buffer (todo-write-show "a"))
-             (delete-other-windows)
-             ,@body)
-         (set-terminal-coding-system coding)
-         (todo-write-row-forget-shapes)
-         (mapc #'kill-buffer todo-write-view--buffers)))))
+  `(todo-write-test-with-shapes
+     (switch-to-buffer (todo-write-show "a"))
+     (delete-other-windows)
+     ,@body))
 
 (defun todo-write-view-tests--rows ()
   "Return the rows of the current buffer without times, as a list of strings."
