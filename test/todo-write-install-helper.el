@@ -22,10 +22,11 @@
   (expand-file-name ".." (file-name-directory (or load-file-name buffer-file-name)))
   "The repository.")
 
-(defconst todo-write-install-files
-  "(\"lisp/*.el\" \"src\" \"benches\" \"Cargo.toml\" \"Cargo.lock\"
-          (\"demo\" \"demo/refactor-login.json\" \"demo/login\"))"
-  "The files of the package, as in doc/melpa/todo-write.")
+(defconst todo-write-install-recipe
+  "(todo-write :type git :host github :repo \"todo-write/todo-write\" :inherit nil
+   :files (\"lisp/*.el\" \"src\" \"benches\" \"Cargo.toml\" \"Cargo.lock\"
+           (\"demo\" \"demo/refactor-login.json\" \"demo/login\")))"
+  "The recipe of README.org, told not to ask archives what they know of it.")
 
 (cl-defstruct (todo-write-install-way
                (:constructor todo-write-install-way (name emacs &key shell once init built)))
@@ -69,14 +70,12 @@ module.  In all of them, ~ is an empty home."
     :shell '("git clone --quiet https://github.com/radian-software/straight.el ~/.emacs.d/straight/repos/straight.el")
     :init (concat "(load \"~/.emacs.d/straight/repos/straight.el/bootstrap.el\" nil t)
 (straight-use-package
- '(todo-write :type git :host github :repo \"todo-write/todo-write\" :inherit nil
-   :files " todo-write-install-files "))"))
+ '" todo-write-install-recipe ")"))
    (todo-write-install-way
     "elpaca" "28.1"
     :shell '("git clone --quiet https://github.com/progfolio/elpaca ~/.emacs.d/elpaca/sources/elpaca"
              "sed '/^;; Local Var/,$d' ~/.emacs.d/elpaca/sources/elpaca/doc/installer.el >~/.emacs.d/init.el")
-    :init (concat "(elpaca (todo-write :inherit nil :host github :repo \"todo-write/todo-write\"
-                    :files " todo-write-install-files "))
+    :init (concat "(elpaca\n " todo-write-install-recipe ")
 (elpaca-wait)")))
   "The ways to install the package.")
 
@@ -255,9 +254,16 @@ The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
                   :second (todo-write-install--session home todo-write-install--call))))
       (delete-directory home t))))
 
+(defun todo-write-install-problem (tried)
+  "Return what went wrong with a way that is TRIED, or nil."
+  (or (plist-get (plist-get tried :first) :error)
+      (plist-get (plist-get tried :second) :error)
+      (and (todo-write-install-question (plist-get tried :second))
+           "A second Emacs asked again.")))
+
 (defun todo-write-install-question (session)
   "Return the question about the module that SESSION was asked, or nil."
-  (let ((messages (plist-get session :messages)))
+  (let ((messages (or (plist-get session :messages) "")))
     (and (string-match "^The module of todo-write.*(y or n) y$" messages)
          (match-string 0 messages))))
 
@@ -270,7 +276,7 @@ The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
 (defun todo-write-install--print (way tried)
   "Print what came of WAY, which is TRIED."
   (let* ((show (lambda (title text)
-                 (unless (string-empty-p (string-trim text))
+                 (unless (string-blank-p (or text ""))
                    (princ (format "%s\n\n%s\n\n" title
                                   (todo-write-install--indented (string-trim-right text)))))))
          (first (plist-get tried :first))
@@ -288,24 +294,23 @@ The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
                (todo-write-install--cargo-words (plist-get first :cargo) home)))
     (funcall show "The call is answered:" (plist-get first :result))
     (funcall show "And M-x todo-write-show shows:"
-             (replace-regexp-in-string " +$" "" (plist-get first :plan)))
-    (when-let ((problem (plist-get first :error)))
-      (funcall show "It FAILED:" problem))
-    (funcall show "The module is in:"
-             (abbreviate-file-name
-              (string-replace home "~" (or (plist-get first :module) "no file"))))))
+             (replace-regexp-in-string " +$" "" (or (plist-get first :plan) "")))
+    (funcall show "It FAILED:" (todo-write-install-problem tried))
+    (when-let ((module (plist-get first :module)))
+      (funcall show "The module is in:" (string-replace home "~" module)))))
 
 (defun todo-write-install--cargo-words (text home)
   "Return of TEXT, which cargo said, the lines of this package, with HOME as ~."
-  (string-join
-   (seq-filter (lambda (line)
-                 (string-match-p "build --release\\|todo-write v\\|Finished" line))
-               (split-string (replace-regexp-in-string
-                              " in [0-9.ms ]+$" ""
-                              (replace-regexp-in-string
-                               "^/.*/cargo " "$ cargo " (string-replace home "~" text)))
-                             "\n"))
-   "\n"))
+  (let ((case-fold-search nil))
+    (string-join
+     (seq-filter (lambda (line)
+                   (string-match-p "build --release\\|todo-write v\\|Finished" line))
+                 (split-string (replace-regexp-in-string
+                                " in [0-9.ms ]+$" ""
+                                (replace-regexp-in-string
+                                 "^/.*/cargo " "$ cargo " (string-replace home "~" text)))
+                               "\n"))
+     "\n")))
 
 (defun todo-write-install-print ()
   "Try each way that this Emacs has and print what came of it.
@@ -315,10 +320,8 @@ environment may name clones that stand for those on GitHub."
     (dolist (way todo-write-install-ways)
       (unless (version< emacs-version (todo-write-install-way-emacs way))
         (let ((tried (condition-case err (todo-write-install-try way)
-                       (error (list :home "" :first
-                                    (list :error (error-message-string err)
-                                          :result "" :plan "" :messages ""))))))
-          (when (plist-get (plist-get tried :first) :error)
+                       (error (list :first (list :error (error-message-string err)))))))
+          (when (todo-write-install-problem tried)
             (setq failed t))
           (todo-write-install--print way tried))))
     (kill-emacs (if failed 1 0))))
