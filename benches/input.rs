@@ -7,11 +7,10 @@ mod common;
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use todo_write::input::{Options, read_text};
 
-use common::{call, call_of, draft, sent};
+use common::{Call, call, call_of, draft, sent};
 
 fn main() {
     divan::main();
@@ -98,22 +97,6 @@ fn read(bencher: Bencher, case: Case) {
     bencher.counter(BytesCount::of_str(&text)).bench(|| read_text(black_box(&text), &options));
 }
 
-/// A call, if it is in the schema's shape.
-#[derive(Deserialize)]
-#[allow(dead_code)] // It is only to be parsed.
-struct Call {
-    todos: Vec<Todo>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-#[allow(dead_code)]
-struct Todo {
-    content: String,
-    status: String,
-    active_form: String,
-}
-
 /// The cases that plain structs can take at all.
 #[divan::bench(args = [Case::Usual, Case::Accepted, Case::Refused, Case::LongTexts, Case::ControlCharacters,
     Case::UnknownKeys, Case::Nested])]
@@ -121,7 +104,7 @@ fn yardstick(bencher: Bencher, case: Case) {
     let text = case.text();
     bencher
         .counter(BytesCount::of_str(&text))
-        .bench(|| serde_json::from_str::<Call>(black_box(&text)).is_ok());
+        .bench(|| serde_json::from_str::<Call<String>>(black_box(&text)).is_ok());
 }
 
 #[divan::bench(args = CASES)]

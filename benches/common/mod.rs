@@ -4,10 +4,15 @@
 // No benchmark uses all of it.
 #![allow(dead_code)]
 
+pub mod session;
+
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use todo_write::identity::Seen;
 use todo_write::item::{Draft, Item, List, Status};
 use todo_write::thread::Thread;
 
@@ -61,6 +66,87 @@ pub fn edited(size: usize, current: usize) -> List {
     reworded.chain((size..size + size / 100).map(|n| item(n, current))).collect()
 }
 
+/// What the agent did to its list.
+#[derive(Clone, Copy, Debug)]
+pub enum Rewrite {
+    /// Completed one task and started the next: the usual call.
+    TwoChanges,
+    /// The same, where unchanged items are one object: recognising them has compared them.
+    AsHeld,
+    /// [`edited`].
+    Edited,
+    /// Gave every task other words for the same.
+    Renamed,
+    /// Turned the order round.
+    Reversed,
+    /// Every task has the same text, before and after.
+    AllAlike,
+    /// Sent tasks that have nothing to do with the old ones.
+    Replaced,
+}
+
+impl std::fmt::Display for Rewrite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+impl Rewrite {
+    /// The list before and after; but for [`Rewrite::AsHeld`] they have no object in common.
+    pub fn lists(self, size: usize) -> [List; 2] {
+        let current = size / 2;
+        let before = list(size, current);
+        let reworded = |words: &dyn Fn(usize, &str) -> String| {
+            (0..size).map(|n| with_text(&item(n, current), words(n, &content(n)))).collect()
+        };
+        let after = match self {
+            Rewrite::TwoChanges => list(size, current + 1),
+            Rewrite::AsHeld => {
+                let changed = |n: &usize| n.abs_diff(current) <= 1;
+                (0..size)
+                    .map(|n| if changed(&n) { item(n, current + 1) } else { before[n].clone() })
+                    .collect()
+            }
+            Rewrite::Edited => edited(size, current),
+            Rewrite::Renamed => reworded(&|_, text| format!("{text} (first pass)")),
+            Rewrite::Reversed => (0..size).rev().map(|n| item(n, current)).collect(),
+            Rewrite::AllAlike => {
+                let alike = || reworded(&|_, _| "Fix the test".to_owned());
+                return [alike(), alike()];
+            }
+            Rewrite::Replaced => reworded(&|n, _| format!("Bake loaf {n} for guest {}", n * 31)),
+        };
+        [before, after]
+    }
+}
+
+fn with_text(task: &Item, content: String) -> Arc<Item> {
+    Arc::new(Item { active_form: content.clone(), content, ..task.clone() })
+}
+
+pub fn seen(list: &[Arc<Item>]) -> Vec<Seen<'_>> {
+    list.iter().map(|item| Seen::from(item.as_ref())).collect()
+}
+
+/// How many of the new texts are in a table of the old ones: the yardstick of recognising.
+pub fn found_by_text(old: &[Seen<'_>], new: &[Seen<'_>]) -> usize {
+    let places: HashMap<&str, usize> = old.iter().enumerate().map(|(n, seen)| (seen.content, n)).collect();
+    new.iter().filter(|seen| places.contains_key(seen.content)).count()
+}
+
+/// The items that differ, looked up in tables of ids: the yardstick of comparing. It sees no
+/// moves.
+pub fn differing_by_id<'l>(old: &'l [Arc<Item>], new: &'l [Arc<Item>]) -> Vec<[Option<&'l Arc<Item>>; 2]> {
+    let (before, after) = (by_id(old), by_id(new));
+    let here = new.iter().map(|item| [before.get(item.id.as_str()).copied(), Some(item)]);
+    let gone = old.iter().filter(|item| !after.contains_key(item.id.as_str())).map(|item| [Some(item), None]);
+    here.chain(gone).filter(|[old, new]| old != new).collect()
+}
+
+fn by_id(list: &[Arc<Item>]) -> HashMap<&str, &Arc<Item>> {
+    list.iter().map(|item| (item.id.as_str(), item)).collect()
+}
+
 /// One task as agents send it.
 pub fn sent(draft: &Draft<'_>) -> Value {
     json!({
@@ -78,6 +164,21 @@ pub fn call(tasks: Vec<Value>) -> String {
 /// The call that sends [`list`].
 pub fn call_of(size: usize, current: usize) -> String {
     call((0..size).map(|n| sent(&draft(n, current))).collect())
+}
+
+/// A call in the schema's shape, which serde_json alone parses: the yardstick of reading. `S` is
+/// the status, a text where any is taken.
+#[derive(Deserialize)]
+pub struct Call<S> {
+    pub todos: Vec<Todo<S>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Todo<S> {
+    pub content: String,
+    pub status: S,
+    pub active_form: String,
 }
 
 /// A thread in memory.

@@ -1,0 +1,195 @@
+//! The rows of `make bench` that need no Emacs, one a line, tab-separated.
+//!
+//! A row is WORK, PLACE, UNIT, OURS, YARDSTICK, THEIRS, RATIO, its lower and upper QUARTILE, and
+//! the BUDGET for the ratio, or nothing. Both sides are measured in turn, sample by sample, so
+//! that whatever else the machine does hits both; a ratio is that of two neighbouring samples.
+
+#[path = "../common/mod.rs"]
+mod common;
+mod node;
+mod row;
+
+use std::hint::black_box;
+use std::io;
+
+use serde_json::Map;
+use todo_write::change::diff;
+use todo_write::identity::recognise;
+use todo_write::input::{Options, Plan, read_text};
+use todo_write::item::{List, Status};
+use todo_write::journal::{Durability, files_of};
+use todo_write::store::{Keeping, Store};
+use todo_write::thread::Edit;
+use todo_write::transcript::Transcript;
+
+use common::session::{Line, Session};
+use common::{Call, Folder, Rewrite, call_of, draft, found_by_text, seen, thread};
+use node::Node;
+use row::{Row, seconds, times};
+
+fn main() -> io::Result<()> {
+    // Cargo passes --bench; with --test there is nothing to show.
+    if std::env::args().any(|argument| argument == "--test") {
+        return Ok(());
+    }
+    json(12, None);
+    json(1_000, Some(2.0));
+    flatness();
+    worst_of_recognising();
+    transcript();
+    journal_bytes();
+    match Node::start() {
+        Some(mut node) => against_node(&mut node)?,
+        None => eprintln!("skipped: no node, so nothing to compare the diff with"),
+    }
+    Ok(())
+}
+
+/// From JSON text to the outcome of a write with two changes, against parsing the text alone.
+fn json(size: usize, budget: Option<f64>) {
+    let texts = [call_of(size, size / 2), call_of(size, size / 2 + 1)];
+    let (options, mut thread, mut now) = (Options::default(), thread(), 0);
+    let mut write = || {
+        now += 1;
+        let plan = read_text(&texts[now as usize % 2], &options).unwrap_or_default();
+        let outcome = thread.write(plan, None, false, now);
+        assert!(outcome.ok && (outcome.changes.len() == 2 || outcome.changes.len() == size));
+        outcome
+    };
+    let mut text = 0;
+    let mut parse = || {
+        text += 1;
+        serde_json::from_str::<Call<Status>>(&texts[text % 2]).is_ok()
+    };
+    Row {
+        work: format!("JSON text to outcome, 2 changes, {size} items"),
+        unit: "s",
+        yardstick: "serde_json into plain structs",
+        budget,
+    }
+    .measure(|| seconds(times(size), &mut write), || seconds(times(size), &mut parse));
+}
+
+/// The time an item takes at a hundred thousand against that at a thousand.
+fn flatness() {
+    for (words, case) in [("", Rewrite::TwoChanges), (" as the store holds them", Rewrite::AsHeld)] {
+        per_item_at_100000(&format!("diff by id{words}"), Some(1.5), case, |[before, after]| {
+            diff(before, after)
+        });
+    }
+}
+
+fn per_item_at_100000<T>(words: &str, budget: Option<f64>, case: Rewrite, work: impl Fn(&[List; 2]) -> T) {
+    let (many, few) = (100_000, 1_000);
+    let lists = [many, few].map(|size| case.lists(size));
+    let one = |lists, size| seconds(times(size), || work(black_box(lists))) / size as f64;
+    Row {
+        work: format!("{words}, {many} items: one item"),
+        unit: "s",
+        yardstick: "one item of 1000",
+        budget,
+    }
+    .measure(|| one(&lists[0], many), || one(&lists[1], few));
+}
+
+/// What it costs to find out which task is which where the texts do not tell.
+fn worst_of_recognising() {
+    let size = 10_000;
+    let cases = [
+        ("all renamed", Rewrite::Renamed),
+        ("all replaced", Rewrite::Replaced),
+        ("order reversed", Rewrite::Reversed),
+        ("all texts alike", Rewrite::AllAlike),
+    ];
+    for (words, case) in cases {
+        let lists = case.lists(size);
+        let [old, new] = lists.each_ref().map(|list| seen(list));
+        Row {
+            work: format!("recognise, {words}, {size} items: one item"),
+            unit: "s",
+            yardstick: "a table of the texts",
+            budget: None,
+        }
+        .measure(
+            || seconds(times(size), || recognise(black_box(&old), black_box(&new))) / size as f64,
+            || seconds(times(size), || found_by_text(black_box(&old), black_box(&new))) / size as f64,
+        );
+        per_item_at_100000(&format!("recognise, {words}"), None, case, |[old, new]| {
+            recognise(&seen(old), &seen(new))
+        });
+    }
+}
+
+/// A session's lines to events, against parsing the lines alone.
+fn transcript() {
+    let lines = Session::Usual.lines(100);
+    let read = || {
+        let mut transcript = Transcript::new(Options::default(), 1_000);
+        lines.iter().for_each(|line| transcript.line(line));
+        transcript.take_events()
+    };
+    let parse =
+        || -> Vec<Line> { lines.iter().filter_map(|line| serde_json::from_slice(line).ok()).collect() };
+    Row {
+        work: format!("transcript to events, {} lines", lines.len()),
+        unit: "s",
+        yardstick: "serde_json into plain structs",
+        budget: None,
+    }
+    .measure(|| seconds(1, read), || seconds(1, parse));
+}
+
+/// What a status change adds to the journal of a long list and of a short one.
+fn journal_bytes() {
+    let bytes = |size: usize| {
+        let folder = Folder::new("ratios");
+        let keeping = Keeping {
+            folder: Some(folder.path().to_owned()),
+            durability: Durability::Process,
+            history_limit: 1_000,
+        };
+        let mut store = Store::new(keeping);
+        let length = || {
+            let file = files_of(folder.path(), "bench").next().unwrap_or_default();
+            std::fs::metadata(file).map_or(0, |data| data.len())
+        };
+        let thread = store.open("bench", Map::new(), 0);
+        let drafts = (0..size).map(|n| draft(n, size / 2)).collect();
+        thread.write(Plan { drafts, notices: Vec::new() }, None, false, 0);
+        let before = length();
+        let _ = thread.edit(Edit::Status { id: "t1".into(), status: Status::Pending }, 1);
+        (length() - before) as f64
+    };
+    Row {
+        work: "journal of a status change, 10000 items".into(),
+        unit: "B",
+        yardstick: "12 items",
+        budget: Some(1.05),
+    }
+    .print(&[(bytes(10_000), bytes(12))]);
+}
+
+fn against_node(node: &mut Node) -> io::Result<()> {
+    for (size, budget) in [(1_000, 1.0 / 10.0), (10_000, 1.0 / 15.0), (100_000, 1.0 / 20.0)] {
+        let [two, held, edited] =
+            [Rewrite::TwoChanges, Rewrite::AsHeld, Rewrite::Edited].map(|case| case.lists(size));
+        let by_id = |[before, after]: &[List; 2]| diff(black_box(before), black_box(after)).len();
+        let mut row = |case, words: &str, budget, work: &dyn Fn() -> usize| {
+            let ours = || seconds(times(size), work) / size as f64;
+            node.row(format!("diff {words}, {size} items: one item"), budget, size, case, ours)
+        };
+        row("two", "by id, 2 changes", Some(budget), &|| by_id(&two))?;
+        row("two", "by id, as the store holds them", Some(budget), &|| by_id(&held))?;
+        row("edited", "by id, 12 % changed", Some(budget), &|| by_id(&edited))?;
+        row("two", "without ids, 2 changes", None, &|| without_ids(&two))?;
+        node.must_agree(size, "two", &diff(&two[0], &two[1]))?;
+        node.must_agree(size, "edited", &diff(&edited[0], &edited[1]))?;
+    }
+    Ok(())
+}
+
+/// What a call without ids costs: to find out which item is which, and then what changed.
+fn without_ids([before, after]: &[List; 2]) -> usize {
+    let same = recognise(&seen(before), &seen(after));
+    same.iter().flatten().count() + diff(black_box(before), black_box(after)).len()
+}

@@ -1,0 +1,63 @@
+//! Following the session that another program writes down.
+//!
+//! `read` makes events of lines, `skimmed` looks in lines of long ago for lists only. `yardstick`
+//! is serde_json on the same lines into plain structs that have the same texts whole, and
+//! `copied` moves their bytes.
+
+mod common;
+
+use divan::counter::BytesCount;
+use divan::{Bencher, black_box};
+use todo_write::input::Options;
+use todo_write::transcript::Transcript;
+
+use common::session::{Line, Session};
+
+fn main() {
+    divan::main();
+}
+
+const CASES: [Session; 4] = [Session::Usual, Session::OneByOne, Session::LongAnswers, Session::OtherLines];
+const TURNS: usize = 100;
+/// Events kept until they are taken.
+const HISTORY: usize = 1_000;
+
+fn run<T>(bencher: Bencher, case: Session, work: impl Fn(&[Vec<u8>]) -> T + Sync) {
+    let lines = case.lines(TURNS);
+    let bytes: usize = lines.iter().map(Vec::len).sum();
+    bencher.counter(BytesCount::new(bytes)).bench(|| work(black_box(&lines)));
+}
+
+fn transcript() -> Transcript {
+    Transcript::new(Options::default(), HISTORY)
+}
+
+#[divan::bench(args = CASES)]
+fn read(bencher: Bencher, case: Session) {
+    run(bencher, case, |lines| {
+        let mut transcript = transcript();
+        lines.iter().for_each(|line| transcript.line(line));
+        transcript.take_events()
+    });
+}
+
+#[divan::bench(args = CASES)]
+fn skimmed(bencher: Bencher, case: Session) {
+    run(bencher, case, |lines| {
+        let mut transcript = transcript();
+        lines.iter().for_each(|line| transcript.skim(line));
+        transcript.take_events()
+    });
+}
+
+#[divan::bench(args = CASES)]
+fn yardstick(bencher: Bencher, case: Session) {
+    run(bencher, case, |lines| {
+        lines.iter().filter_map(|line| serde_json::from_slice(line).ok()).collect::<Vec<Line>>()
+    });
+}
+
+#[divan::bench(args = CASES)]
+fn copied(bencher: Bencher, case: Session) {
+    run(bencher, case, <[Vec<u8>]>::concat);
+}
