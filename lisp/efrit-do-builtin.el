@@ -15,6 +15,7 @@
 ;;; Code:
 
 (require 'efrit-do-tools)
+(require 'todo-write-row)
 (require 'project)
 
 (defcustom efrit-do-read-limit (* 2 1024 1024)
@@ -254,16 +255,17 @@ programs, and those in which Emacs visits files, are taken."
 (defun efrit-do--buffer-create (name content &optional mode)
   "Make a buffer called NAME with CONTENT in major MODE and show it.
 A buffer that is there already is left alone: the new one gets a number."
-  (let ((buffer (generate-new-buffer name))
+  (let ((buffer (generate-new-buffer (todo-write-row-plain name)))
         (directory default-directory))
     (with-current-buffer buffer
+      ;; First the mode: some, such as Org's, obey what they find in the text.
+      (let ((enable-local-variables nil)
+            (function (efrit-do--mode mode)))
+        (when function (funcall function)))
       (setq default-directory directory)
       (when content
         (insert (substring-no-properties content)))
-      (goto-char (point-min))
-      (let ((enable-local-variables nil)
-            (function (efrit-do--mode mode)))
-        (when function (funcall function))))
+      (goto-char (point-min)))
     (unless noninteractive
       (display-buffer buffer))
     (format "Made buffer %s (%d characters)%s" (buffer-name buffer)
@@ -288,8 +290,15 @@ it another way"
       (signal 'todo-write-error (list (format "%s %s" file problem))))))
 
 (defun efrit-do--read-file (path &optional first last)
-  "Return the text of the file PATH, or its lines FIRST to LAST."
-  (let ((file (expand-file-name path)))
+  "Return the text of the file PATH, or its lines FIRST to LAST.
+The name comes from a model.  Unless the session's directory is remote, it
+names a plain file of this machine: nothing is fetched from another one,
+asked of another user, decrypted or unpacked."
+  (let* ((host (file-remote-p default-directory))
+         (file-name-handler-alist (and host file-name-handler-alist))
+         (file (expand-file-name path)))
+    (unless (member (file-remote-p file) (list nil host))
+      (signal 'todo-write-error (list (format "%s is on another host" file))))
     (efrit-do--check-readable file)
     (with-temp-buffer
       (let ((format-alist nil)

@@ -13,6 +13,7 @@
 
 (require 'cl-lib)
 (require 'todo-write)
+(require 'todo-write-row)
 
 (defcustom efrit-do-confirm 'tool
   "Which tool calls wait for the user's consent.
@@ -52,18 +53,9 @@ OWN is what the tool itself says: nil, t or a function of the arguments."
          ((pred functionp) (funcall efrit-do-confirm name input))
          ((pred listp) (member name efrit-do-confirm)))))
 
-(defun efrit-do-printable (text)
-  "Return TEXT as plain text in which nothing can hide.
-Properties go; control and format characters (those that reorder or hide what
-follows them included) are shown as their code."
-  (replace-regexp-in-string
-   "[^\n\t[:print:]]\\|[\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
-   (lambda (match) (format "\\x%x" (aref match 0)))
-   (substring-no-properties text) t t))
-
 (defun efrit-do--call-text (values)
   "Return the argument VALUES of a call as text for a person to judge."
-  (efrit-do-printable
+  (todo-write-row-plain-lines
    (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
               (delq nil (copy-sequence values)) "\n")))
 
@@ -86,7 +78,10 @@ to ask (see `efrit-do-confirm')" name))))
                                (window-height . fit-window-to-buffer)))
       (unwind-protect
           (pcase (car (read-multiple-choice
-                       (format "Let the agent run this %s?" name)
+                       ;; What is below the window's end is said at least.
+                       (format "Let the agent run this %s (%d lines)?" name
+                               (with-current-buffer buffer
+                                 (count-lines (point-min) (point-max))))
                        '((?y "yes") (?n "no")
                          (?! "always" "Yes, and this tool need not ask again \
 in this session")

@@ -13,6 +13,7 @@
 
 (require 'seq)
 (require 'subr-x)
+(require 'todo-write-row)
 
 ;;; Writing at the end
 
@@ -37,7 +38,7 @@
 
 (defun efrit-do-view--insert (text &optional face)
   "Insert TEXT, which is plain text whatever is in it, in FACE."
-  (insert (propertize (substring-no-properties text)
+  (insert (propertize (todo-write-row-plain-lines text)
                       'font-lock-face face 'face face)))
 
 (defun efrit-do-view--fresh-line ()
@@ -86,7 +87,8 @@ The overlay covers the part's body, which is empty so far."
   "Return TEXT as one line that fits the window behind BEFORE, a string."
   (let ((window (get-buffer-window nil t)))
     (truncate-string-to-width
-     (string-trim (replace-regexp-in-string "[[:space:]]+" " " text))
+     (string-trim (replace-regexp-in-string "[[:space:]]+" " "
+                                            (todo-write-row-plain-lines text)))
      (max 20 (- (if window (window-max-chars-per-line window) 79)
                 (string-width before) 5))
      nil nil "…")))

@@ -18,6 +18,7 @@
 (require 'subr-x)
 (require 'tabulated-list)
 (require 'todo-write)
+(require 'todo-write-row)
 
 (defcustom todo-write-log-delay 0.2
   "Seconds after which new observations show in the log.
@@ -67,7 +68,7 @@ What comes within that time is drawn at once."
   "Return TEXT, whatever is in it, as plain text in one line."
   (truncate-string-to-width
    (string-trim (replace-regexp-in-string "[[:space:]]+" " "
-                                          (substring-no-properties text)))
+                                          (todo-write-row-plain-lines text)))
    300 nil nil "…"))
 
 (defun todo-write-log--summary (content)
@@ -243,7 +244,7 @@ argument asks for one.  Signals `user-error' if there is none."
     (with-current-buffer (get-buffer-create "*todo-write-observation*")
       (let ((inhibit-read-only t))
         (erase-buffer)
-        (insert (substring-no-properties
+        (insert (todo-write-row-plain-lines
                  (if (stringp content) content
                    (todo-write-to-json observation))))
         (unless (stringp content)

@@ -39,6 +39,29 @@
   (or (bound-and-true-p todo-write-view-thread)
       (todo-write-list-read "Plan of: ")))
 
+(declare-function org-link-types "ol")
+
+(defun todo-write-org--live ()
+  "Return a regexp of what would do something in Org.
+Those are links but to the web, code, macros, snippets, LaTeX, notes,
+targets, and dates: an agenda evaluates <%%(FORM)>."
+  (require 'ol)
+  (concat "\\[\\[\\|<[<0-9%]\\|{{{\\|@@\\|\\[fn:\\|\\[cite\\|\\\\[[:alpha:]([]"
+          "\\|\\<\\(?:src\\|call\\)_\\|\\<"
+          (regexp-opt (seq-difference (org-link-types) '("http" "https")))
+          ":"))
+
+(defun todo-write-org-plain (text)
+  "Return TEXT, an agent's, as text that does nothing in Org.
+Org's escape character is the zero-width space, of which TEXT itself has
+none once `todo-write-row-plain' has shown it as an escape."
+  ;; What a word is must not depend on the buffer.
+  (with-syntax-table (standard-syntax-table)
+    (replace-regexp-in-string
+     (todo-write-org--live)
+     (lambda (match) (concat (substring match 0 1) "\u200b" (substring match 1)))
+     (todo-write-row-plain text) t t)))
+
 (defun todo-write-check-list (thread &optional format)
   "Return the list of THREAD as a check list, a string.
 FORMAT is `org', the default, or `markdown'."
@@ -48,7 +71,9 @@ FORMAT is `org', the default, or `markdown'."
                          ("completed" (if (eq format 'markdown) "x" "X"))
                          ("in_progress" (if (eq format 'markdown) " " "-"))
                          (_ " "))
-                       (todo-write-row-plain (plist-get item :content))))
+                       (funcall (if (eq format 'markdown) #'todo-write-row-plain
+                                  #'todo-write-org-plain)
+                                (plist-get item :content))))
              (todo-write-items thread) ""))
 
 ;;;###autoload
@@ -84,7 +109,7 @@ that Org keeps up to date."
     (unless (bolp) (insert "\n"))
     (when (derived-mode-p 'org-mode)
       (insert (make-string (1+ (or (org-current-level) 0)) ?*) " "
-              (todo-write-row-plain (or (plist-get summary :title) "Plan"))
+              (todo-write-org-plain (or (plist-get summary :title) "Plan"))
               (format " [%d/%d]\n" (plist-get summary :completed)
                       (plist-get summary :total))))
     (insert (todo-write-check-list thread))))
@@ -119,7 +144,8 @@ them."
                              (match-string-no-properties 2)))))
         (forward-line))
       (mapcar (lambda (item)
-                (plist-put item :activeForm (plist-get item :content)))
+                (let ((content (string-replace "\u200b" "" (plist-get item :content))))
+                  (plist-put (plist-put item :content content) :activeForm content)))
               (nreverse items)))))
 
 (defun todo-write-org--bounds ()

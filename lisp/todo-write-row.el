@@ -144,9 +144,11 @@ PAUSED non-nil means that the agent is stopped."
 ;;; Text
 
 (defconst todo-write-row--unseen
-  (concat "[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e"
-          "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
-  "Characters that have no width, act on others, or break lines.
+  (concat "[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e"
+          "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+          "\ufffe\uffff\U000e0000-\U000e007f]")
+  "Characters that show nothing, act on others, or break lines.
+U+FFFE and U+FFFF must not be in an SVG file, either.
 A plan that says one thing and shows another must not exist.")
 
 (defun todo-write-row-plain (string)
@@ -163,6 +165,11 @@ characters and the like; U+202E reads \\u202e."
         ((or (text-properties-at 0 string) (next-property-change 0 string))
          (substring-no-properties string))
         (t string)))
+
+(defun todo-write-row-plain-lines (string)
+  "Return STRING as `todo-write-row-plain' does, but with its newlines and tabs."
+  (replace-regexp-in-string "[^\n\t]+" #'todo-write-row-plain
+                            (substring-no-properties string) t t))
 
 (defun todo-write-row-text (item kind)
   "Return the text for ITEM in a row of KIND.

@@ -16,6 +16,7 @@
 (require 'seq)
 (require 'svg)
 (require 'todo-write)
+(require 'todo-write-org)
 (require 'todo-write-timeline)
 
 (defconst todo-write-timeline-export--colours
@@ -99,7 +100,7 @@ COLOUR is a function from the keys of the colours to their values."
 Signal a `user-error' if no task was begun."
   (concat
    (format "#+title: %s\n\n"
-           (todo-write-row-plain
+           (todo-write-org-plain
             (or (plist-get (todo-write-summary thread) :title) "Plan")))
    "| Task | Status | From | To | In progress |\n|-\n"
    (mapconcat
@@ -109,7 +110,7 @@ Signal a `user-error' if no task was begun."
                      (format "| %s | %s | %s | %s | %s |\n"
                              ;; A bar in a text would end its cell.
                              (string-replace "|" "\\vert{}"
-                                             (todo-write-row-plain
+                                             (todo-write-org-plain
                                               (plist-get item :content)))
                              (if (eq (todo-write-timeline-kind row) 'removed) "dropped"
                                (plist-get item :status))

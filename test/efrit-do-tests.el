@@ -395,7 +395,7 @@
                         (list :command
                               (concat "ls\u202e\u200b"
                                       (propertize " rm" 'invisible t))))))
-               "ls\\x202e\\x200b rm")))))
+               "ls\\u202e\\u200b rm")))))
 
 ;;; Beside upstream Efrit
 

@@ -38,7 +38,7 @@
 (ert-deftest todo-write-copy-shows-unseen-characters-as-escapes ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "x\u202ey")
-    (should (equal (todo-write-check-list "a") "- [ ] x\\u202ey\n"))))
+    (should (equal (todo-write-check-list "a" 'markdown) "- [ ] x\\u202ey\n"))))
 
 (ert-deftest todo-write-insert-org-makes-a-heading-with-a-cookie-in-org ()
   (todo-write-org-tests--with-plan
