@@ -15,7 +15,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Map, Value};
 
 use crate::clock::Millis;
-pub use files::{Presence, bad_file, delete, files_of, is_held, peek, presence};
+pub use files::{
+    Presence, bad_file, delete, existing, files_of, is_held, is_plain, modified, peek, presence,
+};
 use files::{create_folder, lock};
 pub(crate) use record::TOO_MANY;
 use record::encode;
@@ -103,8 +105,8 @@ pub fn open(
     durability: Durability,
 ) -> io::Result<Opened> {
     create_folder(folder)?;
-    let mut by_age: Vec<PathBuf> = files_of(folder, thread).filter(|path| path.exists()).collect();
-    by_age.sort_by_key(|path| std::cmp::Reverse(fs::metadata(path).and_then(|data| data.modified()).ok()));
+    let mut by_age: Vec<PathBuf> = existing(folder, thread).collect();
+    by_age.sort_by_key(|path| std::cmp::Reverse(modified(path)));
     let mut warnings = Vec::new();
     let header =
         Record::Thread { format: FORMAT, thread: thread.to_owned(), timestamp: now, about: about.clone() };
@@ -128,7 +130,7 @@ pub fn open(
 /// What the system said.
 pub fn begin(folder: &Path, thread: &str, header: &Record, durability: Durability) -> io::Result<Journal> {
     // One in the middle may be free: old journals are deleted one by one.
-    let free = files_of(folder, thread).find(|path| !path.exists());
+    let free = files_of(folder, thread).find(|path| fs::symlink_metadata(path).is_err());
     let path = free.ok_or_else(|| io::Error::other("99 processes hold this thread's journals"))?;
     let mut journal = Journal::at(&path, durability)?;
     journal.append(header)?;
@@ -333,6 +335,9 @@ impl Journal {
     /// Copies damaged records beside the journal; what they say may still be of use to a person.
     fn set_aside(&self, bad: &[&[u8]]) -> io::Result<String> {
         let path = bad_file(&self.path);
+        if !is_plain(&path) {
+            let _ = fs::remove_file(&path);
+        }
         let mut options = OpenOptions::new();
         options.append(true).create(true);
         #[cfg(unix)]

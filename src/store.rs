@@ -200,7 +200,9 @@ impl Store {
         let Some(Ok(entries)) = entries else { return Vec::new() };
         entries
             .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+            .filter(|path| {
+                path.extension().is_some_and(|extension| extension == "jsonl") && journal::is_plain(path)
+            })
             .collect()
     }
 
@@ -237,7 +239,7 @@ impl Store {
     /// nothing is forgotten.
     pub fn forget(&mut self, key: &str) -> Result<(), Error> {
         let files: Vec<PathBuf> = match self.keeping.folder.as_deref() {
-            Some(folder) => journal::files_of(folder, key).filter(|path| path.exists()).collect(),
+            Some(folder) => journal::existing(folder, key).collect(),
             None => Vec::new(),
         };
         let own = self.threads.get(key).and_then(Thread::open_file);
@@ -262,7 +264,7 @@ impl Store {
             .files()
             .into_iter()
             .filter(|path| describe(path).is_some_and(|kept| !self.threads.contains_key(&kept.key)))
-            .filter_map(|path| Some((fs::metadata(&path).ok()?.modified().ok()?, path)))
+            .filter_map(|path| Some((journal::modified(&path)?, path)))
             .collect();
         files.sort_by_key(|(modified, _)| std::cmp::Reverse(*modified));
         let now = SystemTime::now();

@@ -6,6 +6,7 @@ mod common;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use common::{Folder, Pending, contents, ids, write};
 use serde_json::{Map, Value, json};
@@ -242,4 +243,43 @@ fn a_thread_at_work_in_another_process_is_seen_at_work() {
     assert_eq!(other.glance(KEY).unwrap().state(), State::Active);
     drop(user);
     assert_eq!(other.glance(KEY).unwrap().state(), State::Paused);
+}
+
+#[test]
+#[cfg(unix)]
+fn what_is_no_plain_file_is_neither_read_nor_written_nor_waited_for() {
+    let folder = with_records(&[added(1, 2, &[("t1", item("t1", "Elsewhere"))])]);
+    let precious = folder.path().join("precious");
+    fs::rename(file(folder.path()), &precious).unwrap();
+    // Its last line has no end: a journal like that would be cut.
+    let text = fs::read_to_string(&precious).unwrap() + "and no line feed";
+    fs::write(&precious, &text).unwrap();
+    let names: Vec<PathBuf> = files_of(folder.path(), KEY).take(4).collect();
+    std::os::unix::fs::symlink(&precious, &names[0]).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("nowhere"), &names[1]).unwrap();
+    assert!(Command::new("mkfifo").arg(&names[2]).status().unwrap().success());
+    let mut store = store(folder.path());
+    assert!(store.kept().is_empty());
+    assert!(store.get(KEY, 2).is_none());
+    assert!(store.glance(KEY).is_none());
+    write(open(&mut store), &[("Mine", Pending)], 3);
+    assert_eq!(store.take_warnings(), [""; 0]);
+    assert!(names[3].is_file());
+    store.forget(KEY).unwrap();
+    assert!(!names[3].exists());
+    assert_eq!(fs::read_to_string(&precious).unwrap(), text);
+    assert!(!folder.path().join("nowhere").exists());
+}
+
+#[test]
+#[cfg(unix)]
+fn damaged_records_are_not_set_aside_through_a_link() {
+    let folder = with_records(&[added(1, 2, &[("t1", item("t1", "Kept"))]), added(u64::MAX, 2, &[])]);
+    let precious = folder.path().join("precious");
+    fs::write(&precious, "as it was").unwrap();
+    std::os::unix::fs::symlink(&precious, bad_file(&file(folder.path()))).unwrap();
+    let mut store = store(folder.path());
+    assert_eq!(ids(open(&mut store).list()), ["t1"]);
+    assert!(store.take_warnings()[0].contains("1 damaged record set aside"));
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "as it was");
 }

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use super::{Record, decode, whole_lines};
 use crate::text::fnv1a;
@@ -13,6 +14,17 @@ pub fn files_of(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
     let stem = file_stem(thread);
     (1..=99)
         .map(move |n| folder.join(if n == 1 { format!("{stem}.jsonl") } else { format!("{stem}+{n}.jsonl") }))
+}
+
+/// Those of them that are there. What is no plain file is left alone: a link would lead out of the
+/// folder, a pipe would be waited for.
+pub fn existing(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
+    files_of(folder, thread).filter(|path| is_plain(path))
+}
+
+/// Whether this is a file itself, not a link to one.
+pub fn is_plain(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
 }
 
 /// A name for people, then a hash that tells keys apart: no key ever becomes a path.
@@ -30,12 +42,14 @@ fn file_stem(thread: &str) -> String {
 /// The records of a thread whose journal can only be read: it is in a folder of somebody else, or
 /// another process writes it. Nothing is mended there.
 pub fn peek(folder: &Path, thread: &str) -> Vec<Record> {
-    let newest = files_of(folder, thread).filter_map(|path| {
-        let modified = fs::metadata(&path).and_then(|data| data.modified()).ok()?;
-        Some((modified, path))
-    });
-    let bytes = newest.max().and_then(|(_, path)| fs::read(path).ok()).unwrap_or_default();
+    let newest = existing(folder, thread).max_by_key(|path| modified(path));
+    let bytes = newest.and_then(|path| fs::read(path).ok()).unwrap_or_default();
     bytes[..whole_lines(&bytes)].split_inclusive(|byte| *byte == b'\n').filter_map(decode).collect()
+}
+
+/// When a file was written last.
+pub fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
 /// Where damaged records of a journal are set aside.
@@ -56,7 +70,7 @@ pub enum Presence {
 
 /// Whether a thread has a journal in this folder that can be opened.
 pub fn presence(folder: &Path, thread: &str) -> Presence {
-    let files: Vec<PathBuf> = files_of(folder, thread).filter(|path| path.exists()).collect();
+    let files: Vec<PathBuf> = existing(folder, thread).collect();
     match files.as_slice() {
         [] => Presence::Missing,
         files if files.iter().all(|path| is_held(path)) => Presence::Held,
