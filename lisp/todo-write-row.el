@@ -208,13 +208,17 @@ The task in progress shows what is being done, not what is to do."
   "Insert blanks up to COLUMN of a line of which USED columns are filled."
   (let ((start (point)))
     (insert-char ?\s (max 1 (- column used)))
-    ;; The blanks are right where all characters have their nominal width; the
-    ;; display property is right also where fonts are wider, and keeps
-    ;; right-to-left text from pulling the digits to its side.
-    (put-text-property start (point) 'display
-                       (or (alist-get column todo-write-row--stops)
-                           (setf (alist-get column todo-write-row--stops)
-                                 `(space :align-to ,column))))))
+    (todo-write-row--align start (point) column)))
+
+(defun todo-write-row--align (start end column)
+  "Let the blanks from START to END end at COLUMN.
+They are right where all characters have their nominal width; this is
+right also where fonts are wider, and keeps right-to-left text from
+pulling the digits to its side."
+  (put-text-property start end 'display
+                     (or (alist-get column todo-write-row--stops)
+                         (setf (alist-get column todo-write-row--stops)
+                               `(space :align-to ,column)))))
 
 (defun todo-write-row--insert (string face)
   "Insert STRING in FACE."
@@ -244,18 +248,30 @@ RIGHT ends at the last column; without it the line ends after LEFT."
 
 (defun todo-write-row-insert-bar (completed total width)
   "Insert a bar of WIDTH columns for COMPLETED of TOTAL tasks."
-  (let ((filled (if (> total 0) (/ (* completed width) total) 0))
-        (start (point)))
-    (todo-write-row--repeat 'full filled)
-    (put-text-property start (point) 'face 'todo-write-bar)
-    (setq start (point))
-    (todo-write-row--repeat 'rest (- width filled))
-    (put-text-property start (point) 'face 'todo-write-bar-rest)))
+  (let* ((cells (/ width (char-width (aref (todo-write-row-shape 'full) 0))))
+         (filled (todo-write-row--filled completed total cells)))
+    (todo-write-row--insert-cells 'full 'todo-write-bar filled)
+    (todo-write-row--insert-cells 'rest 'todo-write-bar-rest (- cells filled))))
 
-(defun todo-write-row--repeat (kind count)
-  "Insert the shape of KIND, one character, as often as fits COUNT columns."
-  (let ((char (aref (todo-write-row-shape kind) 0)))
-    (insert-char char (/ count (char-width char)))))
+(defun todo-write-row--filled (completed total cells)
+  "Return how many of CELLS are filled when COMPLETED of TOTAL tasks are."
+  (if (> total 0) (/ (* completed cells) total) 0))
+
+(defun todo-write-row--insert-cells (kind face count)
+  "Insert the shape of KIND, one character, in FACE, COUNT times."
+  (let ((start (point)))
+    (insert-char (aref (todo-write-row-shape kind) 0) count t)
+    (put-text-property start (point) 'face face)))
+
+(defun todo-write-row--move-bar (start end total old new)
+  "Let the bar from START to END, which showed OLD of TOTAL tasks, show NEW."
+  (let* ((from (todo-write-row--filled old total (- end start)))
+         (to (todo-write-row--filled new total (- end start))))
+    (goto-char (+ start (min from to)))
+    (delete-char (abs (- to from)))
+    (if (< from to)
+        (todo-write-row--insert-cells 'full 'todo-write-bar (- to from))
+      (todo-write-row--insert-cells 'rest 'todo-write-bar-rest (- from to)))))
 
 ;;; Lines
 
@@ -264,26 +280,45 @@ RIGHT ends at the last column; without it the line ends after LEFT."
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left."
-  (let* ((start (point))
+  (insert-char ?\s (1+ (or indent 0)))
+  (todo-write-row--insert-rest item kind spent width (1+ (or indent 0))))
+
+(defun todo-write-row-replace (item kind spent width)
+  "Make the line at point one for ITEM of KIND, leave point at its end.
+The line is one that `todo-write-row-insert' has inserted; SPENT and
+WIDTH are as there.  Its first character and its newline stay, and with
+them what points to the start of this line or the next."
+  (forward-char)
+  (delete-region (point) (line-end-position))
+  (todo-write-row--insert-rest item kind spent width 1))
+
+(defun todo-write-row--insert-rest (item kind spent width margin)
+  "Insert the line for ITEM after its first MARGIN blanks.
+KIND, SPENT and WIDTH are as in `todo-write-row-insert'."
+  (let* ((start (- (point) margin))
          (shape (todo-write-row-shape kind))
-         (margin (+ (or indent 0) (if (eq kind 'pending) 3 1)))
-         (left (+ margin (string-width shape) 1))
+         (lead (if (eq kind 'pending) "  " ""))
+         (left (+ margin (length lead) (string-width shape) 1))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
                     (todo-write-row-time spent)))
          (end (if time (- width (length time) 1) width))
          (text (todo-write-row-truncate (todo-write-row-text item kind)
-                                        (max 0 (- end left (if time 1 0)))))
-         (middle (progn (insert-char ?\s margin)
-                        ;; Inherited, these make no interval of their own.
-                        (insert-and-inherit shape " ")
-                        (point))))
-    (insert-and-inherit text)
-    (put-text-property middle (point) 'face (todo-write-row-face kind))
-    (put-text-property start middle 'face (todo-write-row-shape-face kind))
+                                        (max 0 (- end left (if time 1 0))))))
+    ;; Inherited, and in one piece, this makes the fewest objects.
+    (insert-and-inherit (concat lead shape " " text))
+    (let ((middle (- (point) (length text))))
+      (put-text-property middle (point) 'face (todo-write-row-face kind))
+      (put-text-property start middle 'face (todo-write-row-shape-face kind)))
     (when time
-      (todo-write-row--insert-stop (+ left (todo-write-row-width text)) end)
-      (todo-write-row--insert " " 'todo-write-time)
-      (insert-and-inherit time))))
+      (todo-write-row--insert-time time (- end left (todo-write-row-width text)) end))))
+
+(defun todo-write-row--insert-time (time blanks column)
+  "Insert TIME after BLANKS blanks that end at COLUMN."
+  (let ((start (point)))
+    (insert-char ?\s blanks)
+    (insert " " time)
+    (put-text-property start (point) 'face 'todo-write-time)
+    (todo-write-row--align start (+ start blanks) column)))
 
 (defun todo-write-row-insert-header (summary width)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.
@@ -307,6 +342,27 @@ SUMMARY is what `todo-write-summary' returns, or nil for no plan."
     (when bar
       (insert "  ")
       (todo-write-row-insert-bar (plist-get summary :completed) total bar))))
+
+(defun todo-write-row-replace-header (old summary width)
+  "Make the header line at point, which shows OLD, show SUMMARY.
+Both are as in `todo-write-row-insert-header', and WIDTH is the same."
+  (let* ((end (line-end-position))
+         (text (todo-write-row-progress summary))
+         (face (todo-write-row-progress-face (plist-get summary :state)))
+         (start (text-property-any (point) end 'face face))
+         (stop (and start (next-single-property-change start 'face nil end))))
+    (if (not (and start (= (length text) (- stop start))
+                  (cl-loop for key in '(:state :title :total :reason)
+                           always (equal (plist-get old key) (plist-get summary key)))))
+        (progn (delete-region (point) end)
+               (todo-write-row-insert-header summary width))
+      (goto-char stop)
+      (insert-and-inherit text)
+      (delete-region start stop)
+      (when (< stop end)
+        (todo-write-row--move-bar (+ 2 stop) end (plist-get summary :total)
+                                  (plist-get old :completed)
+                                  (plist-get summary :completed))))))
 
 (defun todo-write-row-progress (summary)
   "Return the state and the count of SUMMARY in a few columns."

@@ -49,17 +49,33 @@
 
 (defun todo-write-view--print (row)
   "Insert the text of ROW; the printer of the ewoc."
-  (let ((id (todo-write-view--row-id row))
-        (item (todo-write-view--row-item row))
-        (start (point)))
+  (todo-write-view--print-line row #'todo-write-row-insert)
+  (insert-and-inherit "\n")
+  (todo-write-view--insert-below (todo-write-view--row-id row)
+                                 (todo-write-view--row-item row)))
+
+(defun todo-write-view--print-line (row function)
+  "Call FUNCTION, which inserts or replaces a line at point, for that of ROW."
+  (let ((start (point))
+        (item (todo-write-view--row-item row)))
     (if (todo-write-view--row-ghost row)
-        (todo-write-row-insert item 'removed nil todo-write-view--width)
-      (todo-write-row-insert item (todo-write-row-kind item (todo-write-view--paused-p))
-                             (todo-write-dyn--spent todo-write-view-thread id)
-                             todo-write-view--width))
-    (insert-and-inherit "\n")
-    (put-text-property start (point) 'category (todo-write-view--row-category row))
-    (todo-write-view--insert-below id item)))
+        (funcall function item 'removed nil todo-write-view--width)
+      (funcall function item (todo-write-row-kind item (todo-write-view--paused-p))
+               (todo-write-dyn--spent todo-write-view-thread (todo-write-view--row-id row))
+               todo-write-view--width))
+    (put-text-property start (point) 'category (todo-write-view--row-category row))))
+
+(defun todo-write-view--redraw (node)
+  "Redraw the row of NODE."
+  (let* ((row (ewoc-data node))
+         (id (todo-write-view--row-id row)))
+    (goto-char (ewoc-location node))
+    (if (or (gethash id todo-write-view--open)
+            (assoc id todo-write-view--children)
+            (< (1+ (line-end-position)) (todo-write-view--end node)))
+        (ewoc-invalidate todo-write-view--ewoc node)
+      ;; With nothing below it, the line is all there is.
+      (todo-write-view--print-line row #'todo-write-row-replace))))
 
 (defun todo-write-view--insert-below (id item)
   "Insert the lines below the row of ITEM, whose id is ID, if any."
@@ -87,10 +103,6 @@ row here."
           (let ((width todo-write-view--width))
             (todo-write-row-string (todo-write-children-insert children width)))))))
 
-(defun todo-write-view--insert-header ()
-  "Insert the line above the rows at point, but for its newline."
-  (todo-write-row-insert-header todo-write-view--summary todo-write-view--width))
-
 ;;; Drawing
 
 (defun todo-write-view--draw (&rest _)
@@ -100,8 +112,9 @@ row here."
     (when todo-write-view--ewoc
       (todo-write-view--release-markers))
     (erase-buffer)
-    (todo-write-view--insert-header)
+    (todo-write-row-insert-header todo-write-view--summary todo-write-view--width)
     (insert "\n")
+    (setq todo-write-view--header todo-write-view--summary)
     (clrhash todo-write-view--nodes)
     (clrhash todo-write-view--running)
     (setq todo-write-view--ghosts nil
@@ -267,7 +280,7 @@ before any row is put in, so that each finds its predecessor in place."
     (setf (todo-write-view--row-item row) item)
     (todo-write-view--note row)
     (when node
-      (ewoc-invalidate todo-write-view--ewoc node))))
+      (todo-write-view--redraw node))))
 
 (defun todo-write-view--redraw-running (&optional except)
   "Redraw the rows of the tasks in progress.
@@ -275,13 +288,14 @@ Leave out those for whose node the function EXCEPT returns non-nil."
   (dolist (id (hash-table-keys todo-write-view--running))
     (let ((node (gethash id todo-write-view--nodes)))
       (unless (and except (funcall except node))
-        (ewoc-invalidate todo-write-view--ewoc node)))))
+        (todo-write-view--redraw node)))))
 
 (defun todo-write-view--redraw-header ()
   "Redraw what stands above and below the rows."
   (goto-char (point-min))
-  (delete-region (point) (line-end-position))
-  (todo-write-view--insert-header)
+  (todo-write-row-replace-header todo-write-view--header todo-write-view--summary
+                                 todo-write-view--width)
+  (setq todo-write-view--header todo-write-view--summary)
   (let ((footer (todo-write-view--footer)))
     ;; Where faces differ, so do words.
     (unless (equal footer (cdr (ewoc-get-hf todo-write-view--ewoc)))
@@ -291,7 +305,7 @@ Leave out those for whose node the function EXCEPT returns non-nil."
 (defun todo-write-view--redraw-row (id)
   "Redraw the row of ID, if there is one."
   (when-let* ((node (gethash id todo-write-view--nodes)))
-    (ewoc-invalidate todo-write-view--ewoc node)))
+    (todo-write-view--redraw node)))
 
 (defun todo-write-view--flash (changes)
   "Highlight the rows that were just redrawn, for a moment.

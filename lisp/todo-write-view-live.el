@@ -159,17 +159,16 @@ If that fails half way, the next change draws the whole buffer."
 
 ;;; Time and width
 
-(defun todo-write-view--ticking-p ()
-  "Return non-nil while somebody can see a running time."
-  (and (> (hash-table-count todo-write-view--running) 0)
-       (not (todo-write-view--paused-p))
-       (get-buffer-window nil 0)))
+(defun todo-write-view--ticking-p (buffer)
+  "Return non-nil while somebody can see a time run in BUFFER."
+  (with-current-buffer buffer
+    (and (> (hash-table-count todo-write-view--running) 0)
+         (not (todo-write-view--paused-p))
+         (get-buffer-window nil 0))))
 
 (defun todo-write-view--set-timer ()
   "Keep the times going as long as somebody can see one run."
-  (if (seq-some (lambda (buffer)
-                  (with-current-buffer buffer (todo-write-view--ticking-p)))
-                (todo-write-view--live-buffers))
+  (if (cl-some #'todo-write-view--ticking-p (todo-write-view--live-buffers))
       (unless todo-write-view--timer
         (setq todo-write-view--timer (run-at-time 1 1 #'todo-write-view--tick)))
     (when todo-write-view--timer
@@ -179,8 +178,8 @@ If that fails half way, the next change draws the whole buffer."
 (defun todo-write-view--tick ()
   "Redraw the rows whose time somebody can see run."
   (dolist (buffer (todo-write-view--live-buffers))
-    (with-current-buffer buffer
-      (when (todo-write-view--ticking-p)
+    (when (todo-write-view--ticking-p buffer)
+      (with-current-buffer buffer
         (todo-write-view--keeping-places
           (todo-write-view--redraw-running #'todo-write-view--flashing-p)))))
   (todo-write-view--set-timer))

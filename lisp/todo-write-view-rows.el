@@ -71,8 +71,17 @@ The id nil stands for threads that work for no row of this buffer.")
 (defvar-local todo-write-view--summary nil
   "What `todo-write-summary' said when the buffer was last drawn.")
 
+(defvar-local todo-write-view--header nil
+  "The summary that the header shows.")
+
 (defvar-local todo-write-view--width nil
   "Columns the rows were last drawn for.")
+
+(defun todo-write-view--make-tables ()
+  "Give the current buffer its empty tables of rows."
+  (setq todo-write-view--nodes (make-hash-table :test #'equal)
+        todo-write-view--running (make-hash-table :test #'equal)
+        todo-write-view--open (make-hash-table :test #'equal)))
 
 (defvar todo-write-view--buffers nil
   "The buffers in `todo-write-view-mode'.")
@@ -80,8 +89,10 @@ The id nil stands for threads that work for no row of this buffer.")
 (defun todo-write-view--live-buffers ()
   "Return the buffers in `todo-write-view-mode'.
 One that runs no hooks, as temporary ones do, goes without a word."
-  (setq todo-write-view--buffers
-        (seq-filter #'buffer-live-p todo-write-view--buffers)))
+  (if (cl-every #'buffer-live-p todo-write-view--buffers)
+      todo-write-view--buffers
+    (setq todo-write-view--buffers
+          (cl-remove-if-not #'buffer-live-p todo-write-view--buffers))))
 
 (defun todo-write-view--paused-p ()
   "Return non-nil if the thread was paused when last drawn."

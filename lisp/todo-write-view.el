@@ -111,10 +111,8 @@ and \\=✗ dropped before it was completed.
   (setq truncate-lines t
         ;; A task in Hebrew or Arabic must not turn its row around.
         bidi-paragraph-direction 'left-to-right
-        show-trailing-whitespace nil
-        todo-write-view--nodes (make-hash-table :test #'equal)
-        todo-write-view--running (make-hash-table :test #'equal)
-        todo-write-view--open (make-hash-table :test #'equal))
+        show-trailing-whitespace nil)
+  (todo-write-view--make-tables)
   (setq-local revert-buffer-function #'todo-write-view-refresh
               imenu-create-index-function #'todo-write-view--imenu-index
               bookmark-make-record-function #'todo-write-bookmark-record

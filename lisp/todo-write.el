@@ -206,6 +206,7 @@ it was interrupted, `empty' if there is no list."
 
 (defun todo-write-summary (thread)
   "Return what can be said of THREAD without its list, as a plist.
+All who ask between two changes get the same object: do not modify it.
 Its keys are:
   :state      as from `todo-write-state'
   :total :completed  numbers of items

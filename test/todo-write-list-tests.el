@@ -153,8 +153,8 @@
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
     (let ((drawn 0)
-          (line (symbol-function 'todo-write-row-insert)))
-      (cl-letf (((symbol-function 'todo-write-row-insert)
+          (line (symbol-function 'todo-write-row-text)))
+      (cl-letf (((symbol-function 'todo-write-row-text)
                  (lambda (&rest args) (cl-incf drawn) (apply line args))))
         (todo-write-observe "a" "TITLE" "Late title"))
       (should (string-prefix-p " Late title" (todo-write-test-text)))

@@ -186,8 +186,8 @@ It has any buffer current then, which must come to no harm."
   (todo-write-view-tests--with-buffer
     (apply #'todo-write-view-tests--write (mapcar #'number-to-string (number-sequence 1 100)))
     (let* ((drawn nil)
-           (line (symbol-function 'todo-write-row-insert)))
-      (cl-letf (((symbol-function 'todo-write-row-insert)
+           (line (symbol-function 'todo-write-row-text)))
+      (cl-letf (((symbol-function 'todo-write-row-text)
                  (lambda (item &rest rest)
                    (push (plist-get item :content) drawn)
                    (apply line item rest))))
