@@ -52,7 +52,7 @@ module.  In all of them, ~ is an empty home."
    (todo-write-install-way
     "package-install-file" "28.1"
     :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write"
-             "DIST=~/ ~/src/todo-write/bin/package")
+             "DIST=~ ~/src/todo-write/bin/package")
     :once '(package-install-file "~/todo-write-0.1.0.tar")
     :init "")
    (todo-write-install-way
