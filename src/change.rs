@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fault::may_panic_here;
 use crate::item::Item;
 
 /// The name of a field, as on the wire.
@@ -131,6 +132,7 @@ fn none<T>() -> Option<T> {
 /// is a longest increasing subsequence. Linear in both lists, but for a logarithm in the number
 /// of items that moved.
 pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
+    may_panic_here();
     let mut changes = Vec::new();
     // What stands where it stood needs no table, and is looked at once: a long list does not fit
     // the cache.

@@ -57,6 +57,8 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A bug: Rust code panicked and was caught at the border.
-    #[error("todo-write failed inside: {0}. The list is as it was before the call; please report this")]
+    #[error(
+        "todo-write failed inside: {0}. The list is as it was before the call or as the call made it; please report this"
+    )]
     Panic(String),
 }

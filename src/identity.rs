@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::fault::may_panic_here;
 use crate::item::{Draft, Item, Status};
 use crate::similarity::{Words, similarity};
 
@@ -65,6 +66,7 @@ const KEPT: usize = 8;
 ///
 /// No old position comes twice. The cost is linear in both lists together.
 pub fn recognise(previous: &[Seen<'_>], current: &[Seen<'_>]) -> Vec<Option<usize>> {
+    may_panic_here();
     let mut matching =
         Matching { previous, current, old_of: vec![None; current.len()], taken: vec![false; previous.len()] };
     matching.by_hint();

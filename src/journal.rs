@@ -15,13 +15,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Map, Value};
 
 use crate::clock::Millis;
+use crate::fault::may_panic_here;
 pub use files::{
     Presence, bad_file, delete, existing, files_of, is_held, is_plain, modified, peek, presence,
 };
 use files::{create_folder, lock};
 pub(crate) use record::TOO_MANY;
 use record::encode;
-pub use record::{FORMAT, Record, decode};
+pub use record::{FORMAT, Record, decode, decode_all};
 
 /// When a record counts as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -104,6 +105,7 @@ pub fn open(
     now: Millis,
     durability: Durability,
 ) -> io::Result<Opened> {
+    may_panic_here();
     create_folder(folder)?;
     let mut by_age: Vec<PathBuf> = existing(folder, thread).collect();
     by_age.sort_by_key(|path| std::cmp::Reverse(modified(path)));
@@ -227,6 +229,7 @@ impl Journal {
             self.since_full += line.len() as u64;
         }
         self.pending.extend_from_slice(&line);
+        may_panic_here();
         self.flush()
     }
 
@@ -291,11 +294,27 @@ impl Journal {
         result
     }
 
-    fn read(mut self, mut warnings: Vec<String>) -> io::Result<Opened> {
+    /// The records, those that wait to be written too.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn records(&mut self) -> io::Result<Vec<Record>> {
+        let mut bytes = self.bytes()?;
+        bytes.truncate(usize::try_from(self.good).unwrap_or(usize::MAX));
+        bytes.extend_from_slice(&self.pending);
+        Ok(decode_all(&bytes))
+    }
+
+    fn bytes(&mut self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let file = self.file()?;
         file.seek(SeekFrom::Start(0))?;
         file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn read(mut self, mut warnings: Vec<String>) -> io::Result<Opened> {
+        let bytes = self.bytes()?;
         let end = whole_lines(&bytes);
         if end < bytes.len() {
             warnings.push(format!(

@@ -18,6 +18,7 @@
 pub mod change;
 pub mod clock;
 pub mod error;
+pub mod fault;
 pub mod identity;
 pub mod input;
 pub mod item;

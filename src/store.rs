@@ -80,7 +80,7 @@ impl Store {
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
         self.rest_if_many();
         let in_memory_only = self.keeping.folder.is_none();
-        if !self.threads.get_mut(key).is_some_and(|thread| in_memory_only || thread.wake()) {
+        if !self.loaded_mut(key).is_some_and(|thread| in_memory_only || thread.wake()) {
             self.load(key, about, now);
         }
         self.threads.entry(key.to_owned()).or_default()
@@ -104,7 +104,13 @@ impl Store {
                 }
             }
         }
-        self.threads.get_mut(key)
+        self.loaded_mut(key)
+    }
+
+    fn loaded_mut(&mut self, key: &str) -> Option<&mut Thread> {
+        let thread = self.threads.get_mut(key)?;
+        thread.settle();
+        Some(thread)
     }
 
     /// Closes journals where too many are open; each is opened again when it is written.
@@ -121,8 +127,8 @@ impl Store {
 
     fn load(&mut self, key: &str, about: Map<String, Value>, now: Millis) {
         let Keeping { folder, durability, history_limit: limit } = self.keeping.clone();
-        let in_memory = self.threads.remove(key);
         let opened = folder.as_deref().map(|folder| journal::open(folder, key, &about, now, durability));
+        let in_memory = self.threads.remove(key);
         let thread = match (opened, in_memory) {
             (Some(Ok(opened)), Some(thread)) => Some(self.keep(thread, opened, now)),
             (Some(Ok(opened)), None) => {

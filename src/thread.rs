@@ -1,8 +1,8 @@
 //! One agent conversation's list: the only place where state changes.
 //!
 //! Each entry point goes the same way: work out the new list as plain data, journal it, then
-//! commit it in one step that cannot fail. A panic or a full disk in between leaves the thread
-//! as it was.
+//! commit it in one step that cannot fail. A full disk in between costs nothing; after a panic in
+//! between, what the journal says holds.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -88,6 +88,8 @@ pub struct Thread {
     journal: Option<Journal>,
     /// Set once the user was told that the journal cannot be written.
     warned: bool,
+    /// Set between a record and what it says; see [`Thread::settle`].
+    unsettled: bool,
 }
 
 /// A revision that is worked out and not yet made.
@@ -192,9 +194,8 @@ impl Thread {
         if self.paused.is_some() == reason.is_some() {
             return None;
         }
-        let notice = self.record(&Record::State { timestamp: now, paused: reason.clone() });
-        self.apply_paused(reason, now);
-        notice
+        let record = Record::State { timestamp: now, paused: reason.clone() };
+        self.record_then(&record, |thread| thread.apply_paused(reason, now))
     }
 
     fn apply_paused(&mut self, reason: Option<String>, now: Millis) {
@@ -223,14 +224,15 @@ impl Thread {
             debug_assert_eq!(proposal.list, apply(self.list(), &outcome.changes));
             let number = self.revisions.last() + 1;
             let known = if proposal.known_to_agent { number } else { self.known };
-            outcome.notices.extend(self.record(&Record::Revision {
+            let record = Record::Revision {
                 number,
                 stamp: proposal.stamp.clone(),
                 changes: outcome.changes.iter().cloned().map(without_previous).collect(),
                 next_id: proposal.next_id,
                 known,
-            }));
-            self.commit(proposal, outcome.changes.clone());
+            };
+            let changes = outcome.changes.clone();
+            outcome.notices.extend(self.record_then(&record, |thread| thread.commit(proposal, changes)));
             outcome.notices.extend(self.record_full(timestamp));
         }
         outcome.revision = self.revisions.last();

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::{Record, decode, whole_lines};
+use super::{Record, decode_all, whole_lines};
 use crate::text::fnv1a;
 
 /// The journals that belong to a thread: the first, and those of further Emacs processes.
@@ -44,7 +44,7 @@ fn file_stem(thread: &str) -> String {
 pub fn peek(folder: &Path, thread: &str) -> Vec<Record> {
     let newest = existing(folder, thread).max_by_key(|path| modified(path));
     let bytes = newest.and_then(|path| fs::read(path).ok()).unwrap_or_default();
-    bytes[..whole_lines(&bytes)].split_inclusive(|byte| *byte == b'\n').filter_map(decode).collect()
+    decode_all(&bytes[..whole_lines(&bytes)])
 }
 
 /// When a file was written last.

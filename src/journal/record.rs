@@ -67,6 +67,11 @@ pub fn encode(record: &Record) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
+/// Reads lines, but for damaged ones.
+pub fn decode_all(lines: &[u8]) -> Vec<Record> {
+    lines.split_inclusive(|byte| *byte == b'\n').filter_map(decode).collect()
+}
+
 /// Reads a line with its line feed; none where it is damaged.
 pub fn decode(line: &[u8]) -> Option<Record> {
     let line = line.strip_suffix(b"\"}\n")?;

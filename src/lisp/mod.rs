@@ -6,6 +6,8 @@
 //! what Lisp itself signalled or threw, a quit included, passes through.
 
 mod diffs;
+#[cfg(feature = "panic-injection")]
+mod faults;
 mod observations;
 mod read;
 mod rows;
@@ -28,6 +30,7 @@ use once_cell::sync::Lazy;
 
 use crate::clock::Millis;
 use crate::error::Error;
+use crate::fault::may_panic_here;
 use crate::input::{Options, SeveralInProgress};
 use crate::journal::Durability;
 use crate::store::{Keeping, Store};
@@ -76,9 +79,11 @@ static WORLD: Lazy<Mutex<World>> = Lazy::new(Mutex::default);
 
 /// Works on the stores. `work` must not call Lisp.
 fn with_world<T>(work: impl FnOnce(&mut World) -> T) -> T {
-    // A panic leaves a thread as it was before the call (see `crate::thread`), so poison says
-    // nothing.
-    work(&mut WORLD.lock().unwrap_or_else(PoisonError::into_inner))
+    // A thread that a panic stopped halfway is known by itself (see `Thread::settle`), so poison
+    // says nothing.
+    let mut world = WORLD.lock().unwrap_or_else(PoisonError::into_inner);
+    may_panic_here();
+    work(&mut world)
 }
 
 fn now() -> Millis {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::change::{Change, Kind};
 use crate::clock::Millis;
+use crate::fault::may_panic_here;
 use crate::item::{Item, Status};
 use crate::loose::Loose;
 use crate::observation::{Content, Observation};
@@ -238,6 +239,7 @@ pub fn changes<'e, T: Subject>(env: &'e Env, all: &[Change<T>], timestamp: Milli
 
 /// The outcome plist.
 pub fn outcome<'e>(env: &'e Env, outcome: &Outcome) -> Result<Value<'e>> {
+    may_panic_here();
     let changed = if outcome.changes.is_empty() {
         None
     } else {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::observing::record_of;
 use super::*;
+use crate::fault::may_panic_here;
 use crate::journal::is_lost;
 use crate::observation::{Content, Filter};
 
@@ -77,6 +78,34 @@ impl Thread {
         }
         records.sort_by_key(|(place, _)| *place);
         records.into_iter().map(|(_, record)| record).collect()
+    }
+
+    /// Writes a record, and then does what it says. Only a panic leaves the two apart; see
+    /// [`Thread::settle`].
+    pub(super) fn record_then(
+        &mut self,
+        record: &Record,
+        commit: impl FnOnce(&mut Thread),
+    ) -> Option<String> {
+        may_panic_here();
+        self.unsettled = true;
+        let notice = self.record(record);
+        may_panic_here();
+        commit(self);
+        may_panic_here();
+        self.unsettled = false;
+        notice
+    }
+
+    /// After a panic in between, goes by the journal: it may have what the thread lacks.
+    pub fn settle(&mut self) {
+        let is_behind = std::mem::take(&mut self.unsettled);
+        let journal = self.journal.as_mut().filter(|_| is_behind);
+        if let Some(records) = journal.and_then(|journal| journal.records().ok()) {
+            let (thread, _) = Thread::replayed(&self.key, records, self.history_limit);
+            let stale = std::mem::replace(self, thread);
+            (self.journal, self.stream, self.warned) = (stale.journal, stale.stream, stale.warned);
+        }
     }
 
     /// Writes a record; what goes wrong is said once and never stops the thread.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::change::Kind;
+use crate::fault::may_panic_here;
 use crate::observation::{Content, Details, Phase};
 
 impl Thread {
@@ -9,8 +10,8 @@ impl Thread {
     pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
         let observation = self.observation(kind, Content::Json(content.clone()), details, now);
         // An event that cannot be saved is still an event: it waits with the records.
-        let _ = self.record(&record_of(&observation, content));
-        self.keep(observation.clone());
+        let _ =
+            self.record_then(&record_of(&observation, content), |thread| thread.keep(observation.clone()));
         Arc::new(observation)
     }
 
@@ -18,6 +19,7 @@ impl Thread {
         if let (Type::Title, Content::Json(Value::String(title))) = (observation.kind, &observation.content) {
             self.title = Some(title.clone());
         }
+        may_panic_here();
         self.observations.push(observation, self.history_limit);
     }
 
