@@ -231,23 +231,37 @@ task stood in the list before; completed tasks leave no ghost."
 (defun todo-write-view--update (changes)
   "Redraw the rows that are out of date.
 CHANGES is a vector of change plists."
-  (let ((paused (todo-write-view--paused-p))
-        (summary (todo-write-summary todo-write-view-thread)))
+  (let ((summary (todo-write-summary todo-write-view-thread)))
     (if (> (* 3 (length changes)) (max 200 (plist-get summary :total)))
         (todo-write-view--draw)
-      (todo-write-view--keeping-places
-        (setq todo-write-view--summary summary)
-        ;; A list below a task that goes, or comes back, moves.
-        (when todo-write-view--children
-          (setq todo-write-view--children
-                (todo-write-children-by-item todo-write-view-thread)))
-        (mapc #'todo-write-view--take-out todo-write-view--ghosts)
-        (setq todo-write-view--ghosts nil)
-        (todo-write-view--apply changes)
-        (unless (eq paused (todo-write-view--paused-p))
-          (todo-write-view--redraw-running))
-        (todo-write-view--redraw-header))
+      (todo-write-view--call-keeping-places
+       (lambda () (todo-write-view--redraw-changed changes summary))
+       (todo-write-view--in-line-p changes))
       (todo-write-view--flash changes))))
+
+(defun todo-write-view--redraw-changed (changes summary)
+  "Redraw what CHANGES put out of date, and show SUMMARY."
+  (let ((paused (todo-write-view--paused-p)))
+    (setq todo-write-view--summary summary)
+    ;; A list below a task that goes, or comes back, moves.
+    (when todo-write-view--children
+      (setq todo-write-view--children
+            (todo-write-children-by-item todo-write-view-thread)))
+    (mapc #'todo-write-view--take-out todo-write-view--ghosts)
+    (setq todo-write-view--ghosts nil)
+    (todo-write-view--apply changes)
+    (unless (eq paused (todo-write-view--paused-p))
+      (todo-write-view--redraw-running))
+    (todo-write-view--redraw-header)))
+
+(defun todo-write-view--in-line-p (changes)
+  "Return non-nil if rows stay in their places, and single lines, by CHANGES.
+That is a vector of change plists."
+  (and (null todo-write-view--ghosts)
+       (null todo-write-view--children)
+       (= 0 (hash-table-count todo-write-view--open))
+       (cl-loop for change across changes
+                always (member (plist-get change :type) '("status_changed" "modified")))))
 
 (defun todo-write-view--apply (changes)
   "Bring the rows and their order up to date.

@@ -32,6 +32,12 @@ A list (ID OFFSET MARKER), ID nil outside the rows."
           (if node (- position (ewoc-location node)) 0)
           (copy-marker position))))
 
+(defun todo-write-view--place-in-line (position)
+  "Return the place of POSITION, or nil where it stays by itself.
+Lines that are written over keep their first character."
+  (unless (memq (char-before position) '(nil ?\n))
+    (todo-write-view--place position)))
+
 (defun todo-write-view--position (place)
   "Return the position of PLACE, and release it.
 A row that is gone leaves its place to the one that followed it."
@@ -43,9 +49,10 @@ A row that is gone leaves its place to the one that followed it."
         (min (+ (ewoc-location node) offset) (1- (todo-write-view--end node)))
       position)))
 
-(defun todo-write-view--call-keeping-places (function)
-  "Call FUNCTION, which redraws; keep point, mark and all windows in place."
-  (let* ((place #'todo-write-view--place)
+(defun todo-write-view--call-keeping-places (function &optional in-line)
+  "Call FUNCTION, which redraws; keep point, mark and all windows in place.
+IN-LINE says that it does so by `todo-write-row-replace' and the like only."
+  (let* ((place (if in-line #'todo-write-view--place-in-line #'todo-write-view--place))
          (point (funcall place (point)))
          (mark (and (mark t) (funcall place (mark t))))
          (windows (mapcar (lambda (window)
@@ -59,10 +66,12 @@ A row that is gone leaves its place to the one that followed it."
          (inhibit-quit t)
          ;; Rows are put together from pieces; nobody wants to hear of each.
          (inhibit-modification-hooks t))
-    (funcall function)
-    (todo-write-view--update-folds)
+    (save-excursion
+      (funcall function)
+      (todo-write-view--update-folds))
     (restore-buffer-modified-p nil)
-    (goto-char (todo-write-view--position point))
+    (when point
+      (goto-char (todo-write-view--position point)))
     (when mark
       (set-marker (mark-marker) (todo-write-view--position mark)))
     (mapc #'todo-write-view--restore-window windows)))
@@ -72,11 +81,11 @@ A row that is gone leaves its place to the one that followed it."
 ENTRY is a list of the window, the places of its start and its point,
 and whether it follows."
   (pcase-let* ((`(,window ,start ,point ,following) entry)
-               (start (todo-write-view--position start))
-               (point (todo-write-view--position point)))
-    (unless (= point (window-point window))
+               (start (and start (todo-write-view--position start)))
+               (point (and point (todo-write-view--position point))))
+    (unless (eql (or point (window-point window)) (window-point window))
       (set-window-point window point))
-    (unless (= start (window-start window))
+    (unless (eql (or start (window-start window)) (window-start window))
       (set-window-start window start t))
     (when following
       (todo-write-view--follow window))))

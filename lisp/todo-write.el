@@ -90,10 +90,11 @@ for a bug in the module."
   (let* ((inhibit-quit t)
          (paused (eq (todo-write-dyn--state thread) 'paused))
          (outcome (todo-write-dyn--write thread input source)))
-    (unwind-protect
+    (if (not (and paused (plist-get outcome :ok)))
         (todo-write--tell thread outcome)
       ;; Work goes on, also where the list is the same.
-      (when (and paused (plist-get outcome :ok))
+      (unwind-protect
+          (todo-write--tell thread outcome)
         (todo-write--run-hook 'todo-write-state-functions thread
                               (todo-write-dyn--state thread))))))
 

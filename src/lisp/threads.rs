@@ -173,14 +173,14 @@ fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value
                 thread.state()
             })
         });
-        write::symbol(env, state.as_str())
+        Ok(write::state(env, state))
     })
 }
 
 /// See `todo-write-state'.
 #[defun]
 fn state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
-    border(env, || write::symbol(env, with_thread(&read::thread(thread)?, Thread::state).as_str()))
+    border(env, || Ok(write::state(env, with_thread(&read::thread(thread)?, Thread::state))))
 }
 
 /// See `todo-write-items'.
@@ -310,10 +310,10 @@ impl Summary {
     fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
         let text = |text: &Option<String>| text.as_ref().map(|text| write::text(env, text)).transpose();
         write::Plist::new(env)
-            .set(k_state, write::symbol(env, self.state.as_str())?)?
+            .set(k_state, write::state(env, self.state))?
             .set(k_total, self.total as i64)?
             .set(k_completed, self.completed as i64)?
-            .set(k_current, self.current.as_ref().map(|item| write::item(env, item)).transpose()?)?
+            .set(k_current, self.current.as_ref().map(|item| write::current_item(env, item)).transpose()?)?
             .set(k_title, text(&self.title)?)?
             .set(k_revision, self.revision as i64)?
             .set(k_reason, text(&self.reason)?)?

@@ -1,6 +1,6 @@
 //! From Rust data to Lisp objects: plists with keyword keys, vectors, strings.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use emacs::{Env, GlobalRef, IntoLisp, Result, Value};
 use once_cell::sync::OnceCell;
@@ -13,12 +13,13 @@ use crate::item::{Item, Status};
 use crate::loose::Loose;
 use crate::observation::{Content, Observation};
 use crate::revision::{Author, Revision};
-use crate::thread::Outcome;
+use crate::thread::{Outcome, State};
 
-emacs::use_functions! { list vector intern }
+emacs::use_functions! { list vector intern set symbol_value => "symbol-value" }
 
 emacs::use_symbols! {
-    nil t
+    nil t active paused done empty
+    last_begun => "todo-write-dyn--last-begun"
     k_null => ":null" k_false => ":false"
     k_ok => ":ok" k_revision => ":revision" k_result => ":result" k_changes => ":changes"
     k_notices => ":notices" k_errors => ":errors" k_forced => ":forced"
@@ -97,6 +98,17 @@ pub fn symbol<'e>(env: &'e Env, name: &str) -> Result<Value<'e>> {
     env.call(intern, (name,))
 }
 
+/// The symbol of a state.
+pub fn state(env: &Env, state: State) -> Value<'_> {
+    let name = match state {
+        State::Active => active,
+        State::Paused => paused,
+        State::Done => done,
+        State::Empty => empty,
+    };
+    name.bind(env)
+}
+
 /// A string. Emacs allocates a multibyte one twice, so plain ASCII, which is most of all text,
 /// becomes a unibyte one; to Lisp the two are equal.
 pub fn text<'e>(env: &'e Env, text: &str) -> Result<Value<'e>> {
@@ -148,6 +160,24 @@ pub fn item<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
     Texts::of(env, item, text(env, &item.id)?)?.item(env, item)
 }
 
+/// What the Lisp variable of that name has in Lisp: the item that a change put in progress last.
+static LAST_BEGUN: Mutex<Option<Arc<Item>>> = Mutex::new(None);
+
+/// As [`item`], of the item in progress: that of the change which put it there, if it is the last.
+pub fn current_item<'e>(env: &'e Env, current: &Arc<Item>) -> Result<Value<'e>> {
+    let last = LAST_BEGUN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if last.is_some_and(|last| Arc::ptr_eq(&last, current)) {
+        return env.call(symbol_value, [last_begun.bind(env)]);
+    }
+    item(env, current)
+}
+
+fn note_begun(env: &Env, begun: &Arc<Item>, made: Value<'_>) -> Result<()> {
+    env.call(set, [last_begun.bind(env), made])?;
+    *LAST_BEGUN.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun.clone());
+    Ok(())
+}
+
 /// What a change can be about.
 pub trait Subject: Sized {
     /// Its Lisp form.
@@ -185,7 +215,11 @@ impl Subject for Arc<Item> {
         let form = |texts: Option<Texts<'e>>, item: Option<&Self>| {
             texts.zip(item).map(|(texts, item)| texts.item(env, item)).transpose()
         };
-        Ok([form(before, previous)?, form(now, current)?])
+        let made = form(now, current)?;
+        if let (Some(begun), Some(made)) = (current.filter(|item| item.status == Status::InProgress), made) {
+            note_begun(env, begun, made)?;
+        }
+        Ok([form(before, previous)?, made])
     }
 }
 
