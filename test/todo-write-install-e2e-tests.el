@@ -26,6 +26,9 @@
         (should (equal (plist-get session :result)
                        "1/2 tasks completed. Current: Changing it."))
         (should (string-search "● Changing it" (plist-get session :plan)))
+        ;; What else the init file may call is there where autoloads are.
+        (should (= (length (plist-get session :commands))
+                   (if (equal name "A checkout, without make") 0 2)))
         (should (string-prefix-p home (plist-get session :module))))
       (should (eq (not (todo-write-install-way-built way))
                   (and (todo-write-install-question (plist-get tried :first)) t)))
@@ -33,7 +36,10 @@
       tried)))
 
 (ert-deftest todo-write-installs-from-a-checkout ()
-  (let ((tried (todo-write-install-tests--try "A checkout")))
+  (todo-write-install-tests--try "A checkout"))
+
+(ert-deftest todo-write-installs-from-a-checkout-without-make ()
+  (let ((tried (todo-write-install-tests--try "A checkout, without make")))
     (should (string-match-p "Compiling todo-write v.*\n +Finished"
                             (plist-get (plist-get tried :first) :cargo)))))
 

@@ -40,7 +40,12 @@ module.  In all of them, ~ is an empty home."
 (defconst todo-write-install-ways
   (list
    (todo-write-install-way
-    "A checkout" "28.1"
+    "A checkout" "28.1" :built t
+    :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write"
+             "make --no-print-directory -C ~/src/todo-write build")
+    :init "(load \"~/src/todo-write/lisp/todo-write-autoloads\" nil t)")
+   (todo-write-install-way
+    "A checkout, without make" "28.1"
     :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write")
     :init "(add-to-list 'load-path \"~/src/todo-write/lisp\")
 (require 'todo-write-view)")
@@ -149,12 +154,13 @@ ln -s todo-write ../github/todo-write.git && cd .. && rm -rf work" tree))))
 
 (defconst todo-write-install--call
   '(progn
-     (require 'todo-write-view)
+     (require 'todo-write)
      (let ((outcome (todo-write "trial" "{\"todos\": [
 {\"content\": \"Read the code\", \"status\": \"completed\", \"activeForm\": \"Reading\"},
 {\"content\": \"Change it\", \"status\": \"in_progress\", \"activeForm\": \"Changing it\"}]}")))
        (todo-write-show "trial")
        (list :result (plist-get outcome :result)
+             :commands (seq-filter #'commandp '(todo-write-follow-mode efrit-do))
              :plan (with-current-buffer "*efrit-todos*"
                      (buffer-substring-no-properties (point-min) (point-max)))
              :module (todo-write-module-file)
