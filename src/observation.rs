@@ -1,5 +1,6 @@
 //! What happened in a thread, as recorded events, and the phase of the work.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -140,7 +141,7 @@ pub struct Details {
 }
 
 /// One recorded event of a thread.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Observation {
     /// Counts from 1 in each thread.
     pub number: u64,
@@ -148,22 +149,67 @@ pub struct Observation {
     pub kind: Type,
     /// When it was recorded.
     pub timestamp: Millis,
-    /// One line for people.
-    pub title: String,
+    /// See [`Observation::title`].
+    pub own_title: Option<String>,
     /// See [`Details::trace_id`].
     pub trace_id: Option<String>,
     /// The item in progress, in execution.
     pub parent_id: Option<String>,
     /// What it carries.
     pub content: Content,
-    /// `phase`, and in execution `stepId` and `stepDescription`; then what the host added.
-    pub metadata: Map<String, Value>,
+    /// Where the work stood.
+    pub phase: Option<Phase>,
+    /// In execution, the item that the work was at.
+    pub step: Option<Arc<Item>>,
+    /// What the host added, and all of it in one that comes from the journal.
+    pub details: Map<String, Value>,
 }
 
+// Each write makes some of these, and hardly any is looked at: what follows from the rest is made
+// when it is read.
 impl Observation {
+    /// One line for people: what the host said, or the type in words.
+    pub fn title(&self) -> Cow<'_, str> {
+        match &self.own_title {
+            Some(title) => Cow::Borrowed(title),
+            None => Cow::Owned(self.kind.as_str().to_lowercase().replace('_', " ")),
+        }
+    }
+
+    /// `phase`, and in execution `stepId` and `stepDescription`; then what the host added.
+    pub fn metadata(&self) -> Map<String, Value> {
+        let follows = ["phase", "stepId", "stepDescription"]
+            .into_iter()
+            .filter_map(|key| Some((key.to_owned(), self.follows(key)?.into())));
+        let mut metadata: Map<String, Value> = follows.collect();
+        metadata.extend(self.details.clone());
+        metadata
+    }
+
     /// A string out of the metadata.
     pub fn metadata_str(&self, key: &str) -> Option<&str> {
-        self.metadata.get(key).and_then(Value::as_str)
+        self.details.get(key).map_or_else(|| self.follows(key), Value::as_str)
+    }
+
+    fn follows(&self, key: &str) -> Option<&str> {
+        match key {
+            "phase" => self.phase.map(Phase::as_str),
+            "stepId" => self.step.as_ref().map(|item| item.id.as_str()),
+            "stepDescription" => self.step.as_ref().map(|item| item.content.as_str()),
+            _ => None,
+        }
+    }
+}
+
+/// One that comes from the journal is equal to the one that went there.
+impl PartialEq for Observation {
+    fn eq(&self, other: &Observation) -> bool {
+        let place = |of: &Observation| (of.number, of.kind, of.timestamp);
+        place(self) == place(other)
+            && self.title() == other.title()
+            && (&self.trace_id, &self.parent_id) == (&other.trace_id, &other.parent_id)
+            && self.content == other.content
+            && self.metadata() == other.metadata()
     }
 }
 

@@ -26,27 +26,22 @@ impl Thread {
     /// An observation with the context that follows from the list.
     fn observation(&self, kind: Type, content: Content, details: Details, now: Millis) -> Observation {
         let phase = details.phase.unwrap_or_else(|| Some(Phase::of(self.list())));
-        let mut metadata = Map::new();
-        metadata.extend(phase.map(|phase| ("phase".to_owned(), phase.as_str().into())));
         let step = match &details.parent_id {
             Some(id) => self.list().iter().find(|item| item.id == *id),
             None if phase == Some(Phase::Execution) => self.current(),
             None => None,
         };
-        if let Some(item) = step.filter(|_| phase == Some(Phase::Execution)) {
-            metadata.insert("stepId".into(), item.id.clone().into());
-            metadata.insert("stepDescription".into(), item.content.clone().into());
-        }
-        metadata.extend(details.metadata);
         Observation {
             number: self.observations.next_number(),
             kind,
             timestamp: now,
-            title: details.title.unwrap_or_else(|| kind.as_str().to_lowercase().replace('_', " ")),
+            own_title: details.title,
             trace_id: details.trace_id,
             parent_id: details.parent_id.or_else(|| step.map(|item| item.id.clone())),
             content,
-            metadata,
+            phase,
+            step: step.filter(|_| phase == Some(Phase::Execution)).cloned(),
+            details: details.metadata,
         }
     }
 
@@ -79,10 +74,10 @@ pub(super) fn record_of(observation: &Observation, content: Value) -> Record {
         number: observation.number,
         kind: observation.kind,
         timestamp: observation.timestamp,
-        title: observation.title.clone(),
+        title: observation.title().into_owned(),
         trace_id: observation.trace_id.clone(),
         parent_id: observation.parent_id.clone(),
         content,
-        metadata: observation.metadata.clone(),
+        metadata: observation.metadata(),
     }
 }

@@ -81,16 +81,17 @@ impl Thread {
                 content,
                 metadata,
             } => {
-                let content = Content::Json(content);
                 self.keep(Observation {
                     number,
                     kind,
                     timestamp,
-                    title,
+                    own_title: Some(title),
                     trace_id,
                     parent_id,
-                    content,
-                    metadata,
+                    content: Content::Json(content),
+                    phase: None,
+                    step: None,
+                    details: metadata,
                 });
                 Some(timestamp)
             }

@@ -193,7 +193,7 @@ fn known(thread: &Thread, speaker: &Speaker, events: &[Event]) -> Option<Known> 
     let last_list = || events.iter().rposition(|event| is_ours(event) && matches!(event.what, What::List(_)));
     let observations = thread.observations().select(&Filter::default());
     let mark = observations.iter().rev().find_map(|observation| {
-        let time = observation.metadata.get("timestamp").and_then(Value::as_u64);
+        let time = observation.details.get("timestamp").and_then(Value::as_u64);
         Some((observation.metadata_str("uuid")?, time))
     });
     let Some((uuid, time)) = mark else {
