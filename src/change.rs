@@ -122,6 +122,28 @@ impl<T> Change<T> {
     }
 }
 
+impl<T: Entry> Change<T> {
+    fn added(item: &T, position: usize) -> Change<T> {
+        Change { item: Some(item.clone()), position: Some(position), ..Change::new(Kind::Added, item.id()) }
+    }
+
+    fn reordered(item: &T, previous: usize, position: usize) -> Change<T> {
+        Change {
+            position: Some(position),
+            previous_position: Some(previous),
+            ..Change::new(Kind::Reordered, item.id())
+        }
+    }
+
+    fn removed(item: &T, previous: usize) -> Change<T> {
+        Change {
+            previous_item: Some(item.clone()),
+            previous_position: Some(previous),
+            ..Change::new(Kind::Removed, item.id())
+        }
+    }
+}
+
 fn none<T>() -> Option<T> {
     None
 }
@@ -134,8 +156,30 @@ fn none<T>() -> Option<T> {
 pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
     may_panic_here();
     let mut changes = Vec::new();
-    // What stands where it stood needs no table, and is looked at once: a long list does not fit
-    // the cache.
+    let start = compare_in_place(previous, current, &mut changes);
+    let old_of = positions(&previous[start..], &current[start..]);
+    let moved = moved(&old_of);
+    let mut kept = vec![false; previous.len() - start];
+    for (place, (item, old)) in current[start..].iter().zip(old_of).enumerate() {
+        let position = start + place;
+        let Some(old) = old else {
+            changes.push(Change::added(item, position));
+            continue;
+        };
+        kept[old] = true;
+        changes.extend(compare(&previous[start + old], item, position));
+        if moved.as_ref().is_some_and(|moved| moved[place]) {
+            changes.push(Change::reordered(item, start + old, position));
+        }
+    }
+    let gone = (start..).zip(&previous[start..]).zip(kept).filter(|(_, kept)| !kept);
+    changes.extend(gone.map(|((old, item), _)| Change::removed(item, old)));
+    changes
+}
+
+/// Compares what stands where it stood, up to the first that does not, and returns its place.
+/// That much needs no table, and is looked at once: a long list does not fit the cache.
+fn compare_in_place<T: Entry>(previous: &[T], current: &[T], changes: &mut Vec<Change<T>>) -> usize {
     let mut start = 0;
     for (old, new) in previous.iter().zip(current) {
         if !old.is_same_object(new) {
@@ -146,36 +190,7 @@ pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
         }
         start += 1;
     }
-    let old_of = positions(&previous[start..], &current[start..]);
-    let moved = moved(&old_of);
-    let mut kept = vec![false; previous.len() - start];
-    for (place, (item, old)) in current[start..].iter().zip(&old_of).enumerate() {
-        let position = start + place;
-        let Some(old) = *old else {
-            changes.push(Change {
-                item: Some(item.clone()),
-                position: Some(position),
-                ..Change::new(Kind::Added, item.id())
-            });
-            continue;
-        };
-        kept[old] = true;
-        changes.extend(compare(&previous[start + old], item, position));
-        if moved.as_ref().is_some_and(|moved| moved[place]) {
-            changes.push(Change {
-                position: Some(position),
-                previous_position: Some(start + old),
-                ..Change::new(Kind::Reordered, item.id())
-            });
-        }
-    }
-    let gone = (start..).zip(&previous[start..]).zip(kept).filter(|(_, kept)| !kept);
-    changes.extend(gone.map(|((old, item), _)| Change {
-        previous_item: Some(item.clone()),
-        previous_position: Some(old),
-        ..Change::new(Kind::Removed, item.id())
-    }));
-    changes
+    start
 }
 
 fn is_same<T: Entry>(previous: &T, current: &T) -> bool {
@@ -203,6 +218,9 @@ fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Chang
 
 /// How far ahead an entry is looked for, before it is left to the table.
 const AHEAD: usize = 8;
+/// After so many entries in a row that were not found, the rest is left to the table: the order is
+/// another one.
+const LOST: usize = 64;
 
 /// For each current entry its position in `previous`: those at the end by their place, those in
 /// between in one walk along both lists, and what that passes over by a table.
@@ -211,11 +229,11 @@ fn positions<T: Entry>(previous: &[T], current: &[T]) -> Vec<Option<usize>> {
     let (olds, news) = (previous.len() - end, current.len() - end);
     let mut old_of: Vec<Option<usize>> = vec![None; news];
     let (mut old_left, mut new_left) = (Vec::new(), Vec::new());
-    let (mut old, mut new) = (0, 0);
-    while old < olds && new < news {
+    let (mut old, mut new, mut lost) = (0, 0, 0);
+    while old < olds && new < news && lost < LOST {
         if is_same(&previous[old], &current[new]) {
             old_of[new] = Some(old);
-            (old, new) = (old + 1, new + 1);
+            (old, new, lost) = (old + 1, new + 1, 0);
         } else if let Some(found) =
             previous[old..olds].iter().take(AHEAD).position(|old| is_same(old, &current[new]))
         {
@@ -229,7 +247,7 @@ fn positions<T: Entry>(previous: &[T], current: &[T]) -> Vec<Option<usize>> {
         } else {
             old_left.push(old);
             new_left.push(new);
-            (old, new) = (old + 1, new + 1);
+            (old, new, lost) = (old + 1, new + 1, lost + 1);
         }
     }
     old_left.extend(old..olds);
