@@ -16,7 +16,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
 
@@ -43,8 +42,7 @@ plan's id after a slash.
 Signal `todo-write-input-error' if THREAD is no string or UPDATE is
 none of these."
   (unless (or (consp update) (hash-table-p update) (vectorp update))
-    (signal 'todo-write-input-error
-            (list (format "update: received %S, expected an ACP session update" update))))
+    (todo-write--wrong "update" update "an ACP session update"))
   (let ((plan (todo-write-acp--plan update)))
     (when plan
       (let ((key (todo-write-acp--thread thread (todo-write-acp--get plan "planId"))))
@@ -81,7 +79,7 @@ A removed plan is one without entries."
 What is no list of entries is left as it is, for the store to refuse."
   (let ((entries (todo-write-acp--get plan "entries")))
     (list :todos
-          (if (or (vectorp entries) (consp entries))
+          (if (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
               (vconcat (mapcar #'todo-write-acp--todo
                                (seq-remove #'todo-write-acp--cancelled-p entries)))
             entries))))
@@ -112,8 +110,7 @@ The protocol has one text for a task, whether it is in progress or not."
           ((not (consp object)) nil)
           ((consp (car object))
            (seq-some (lambda (key) (cdr (assoc key object))) keys))
-          (t (cl-loop for (name value) on object by #'cddr
-                      when (member name keys) return value)))))
+          (t (seq-some (lambda (key) (plist-get object key)) keys)))))
 
 ;;;###autoload
 (defun todo-write-acp-connect (client &optional buffer)

@@ -88,6 +88,15 @@ Each function is called with THREAD.")
 (define-error 'todo-write-journal-error "Todo-write, journal" 'todo-write-error)
 (define-error 'todo-write-panic "Todo-write, bug" 'todo-write-error)
 
+(defun todo-write--wrong (what received expected)
+  "Signal that the argument WHAT was RECEIVED and something EXPECTED.
+RECEIVED may be any object, also one that holds itself."
+  (let ((print-circle t) (print-level 4) (print-length 8))
+    (signal 'todo-write-input-error
+            (list (format "%s: received %s, expected %s" what
+                          (truncate-string-to-width (format "%S" received) 200 nil nil t)
+                          expected)))))
+
 ;;; The module
 
 (declare-function todo-write-dyn--configure "ext:todo-write-dyn")
@@ -155,10 +164,12 @@ A new one is about the plist ABOUT; see `todo-write-begin'."
       (display-warning 'todo-write warning))))
 
 (defun todo-write--project ()
-  "Return the root of the project at hand, or the folder at hand."
-  (let ((project (project-current)))
+  "Return the root of the project at hand, or the folder at hand.
+No agent's write fails for want of one."
+  (let ((project (ignore-errors (project-current))))
     (expand-file-name
-     (if project (project-root project) default-directory))))
+     (or (and project (ignore-errors (project-root project)))
+         default-directory "~/"))))
 
 (provide 'todo-write-core)
 ;;; todo-write-core.el ends here

@@ -94,8 +94,7 @@ timers; see `with-local-quit'.
 Signal `todo-write-input-error' if FUNCTION is none, and for an unknown
 key."
   (unless (functionp function)
-    (signal 'todo-write-input-error
-            (list (format "subscriber: received %S, expected a function" function))))
+    (todo-write--wrong "subscriber" function "a function"))
   (let ((subscriber (todo-write--make-subscriber
                      :function function :kind (plist-get filter :kind)
                      :filter (todo-write--compile-filter filter))))
@@ -114,8 +113,9 @@ key."
   "Return FILTER, a plist, as an alist of keys and strings, without :kind."
   (cl-loop for (key value) on filter by #'cddr
            unless (memq key '(:kind :thread :type :phase :token-type :step))
-           do (signal 'todo-write-input-error
-                      (list (format "filter: unknown key %S" key)))
+           do (todo-write--wrong "filter" key "a key that is known")
+           unless (or (stringp value) (symbolp value))
+           do (todo-write--wrong "filter" value "a string or a symbol")
            when (and value (not (eq key :kind)))
            collect (cons key (format "%s" value))))
 

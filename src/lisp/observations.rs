@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
-use serde_json::{Map, Value as Json};
+use serde_json::Map;
 
-use super::read::{self, WholeNumber, keyword_arguments, wrong};
+use super::read::{self, WholeNumber, keyword_arguments, wrong, wrong_raw};
 use super::write::{self, PlanOf};
 use super::{border, now, with_world};
 use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
+use crate::raw::Raw;
 use crate::thread::Thread;
 
 /// See `todo-write-observe'; METADATA is a plist.
@@ -53,31 +54,35 @@ pub(super) fn phase(value: Value<'_>) -> Result<Option<Phase>> {
 /// Sorts a metadata plist: `:title`, `:trace-id`, `:parent-id` and `:phase` have places of their
 /// own, all else stays metadata.
 fn details(metadata: Value<'_>) -> Result<Details> {
-    let expected = "a plist of keywords and values";
     let fields = match read::raw_with_symbols(metadata)? {
-        crate::raw::Raw::Null => Map::new(),
-        raw => match raw.to_json() {
-            Json::Object(fields) => fields,
-            _ => return Err(wrong("metadata", metadata, expected)),
-        },
+        Raw::Null => Vec::new(),
+        Raw::Object(fields) => fields,
+        _ => return Err(wrong("metadata", metadata, "a plist of keywords and values")),
     };
     let mut details = Details::default();
     for (key, value) in fields {
-        let text = value.as_str().map(str::to_owned);
-        match key.as_str() {
-            "title" => details.title = text,
-            "trace-id" | "traceId" => details.trace_id = text,
-            "parent-id" | "parentId" => details.parent_id = text,
+        match key.as_ref() {
+            "title" => details.title = text("title", &value)?,
+            "trace-id" | "traceId" => details.trace_id = text("trace-id", &value)?,
+            "parent-id" | "parentId" => details.parent_id = text("parent-id", &value)?,
             "phase" => {
-                details.phase = text.as_deref().and_then(Phase::parse).map(Some);
-                if details.phase.is_none() && !value.is_null() {
-                    return Err(wrong("phase", metadata, "planning, execution or synthesis"));
-                }
+                let expected = "planning, execution or synthesis";
+                let phase =
+                    |name: String| Phase::parse(&name).ok_or_else(|| wrong_raw("phase", &value, expected));
+                details.phase = text("phase", &value)?.map(phase).transpose()?.map(Some);
             }
-            _ => drop(details.metadata.insert(key, value)),
+            _ => drop(details.metadata.insert(key.into_owned(), value.to_json())),
         }
     }
     Ok(details)
+}
+
+fn text(what: &'static str, value: &Raw<'_>) -> Result<Option<String>> {
+    match value {
+        Raw::Null => Ok(None),
+        Raw::Text(text) => Ok(Some(text.to_string())),
+        _ => Err(wrong_raw(what, value, "a string")),
+    }
 }
 
 /// See `todo-write-observations'; FILTER is a plist.

@@ -145,7 +145,7 @@ impl<'e> Reader<'e> {
             return Ok(unreadable("a list that is dotted or circular"));
         };
         match elements.first() {
-            Some(first) if is_keyword(*first)? => self.plist(elements, depth),
+            Some(first) if is_keyword(*first)? && !is_constant(*first) => self.plist(elements, depth),
             Some(first) if is_alist_entry(*first)? => self.pairs(elements, depth),
             _ => {
                 let values = elements.into_iter().map(|element| self.read(element, depth + 1));
@@ -208,6 +208,11 @@ fn is_symbol(value: Value<'_>) -> Result<bool> {
 
 fn is_keyword(value: Value<'_>) -> Result<bool> {
     Ok(value.env.call(keywordp, [value])?.is_not_nil())
+}
+
+/// Whether a keyword stands for a JSON constant, which is no key.
+fn is_constant(value: Value<'_>) -> bool {
+    [&key_null, &key_json_null, &key_false, &key_json_false].into_iter().any(|constant| value == **constant)
 }
 
 /// Whether a list that starts with this element is an alist. An element that is a plist makes
@@ -279,9 +284,12 @@ fn string_of(value: Value<'_>) -> Result<Option<String>> {
 
 /// The error for an argument of the wrong kind.
 pub fn wrong(what: &'static str, value: Value<'_>, expected: &str) -> emacs::Error {
-    let received =
-        raw_with_symbols(value).map_or_else(|_| "something unreadable".into(), |raw| raw.describe());
-    Error::Argument { what, received, expected: expected.into() }.into()
+    wrong_raw(what, &raw_with_symbols(value).unwrap_or_else(|_| unreadable("something unreadable")), expected)
+}
+
+/// The same for one that was read already.
+pub fn wrong_raw(what: &'static str, value: &Raw<'_>, expected: &str) -> emacs::Error {
+    Error::Argument { what, received: value.describe(), expected: expected.into() }.into()
 }
 
 /// A string argument.
