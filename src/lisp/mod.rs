@@ -52,6 +52,7 @@ fn init(env: &Env) -> Result<()> {
         PANIC_PLACE.with_borrow_mut(|last| *last = place);
     }));
     env.call("set", (env.intern("todo-write-dyn--version")?, env!("CARGO_PKG_VERSION")))?;
+    env.call("set", (env.intern("todo-write-dyn--last-summary")?, ()))?;
     Ok(())
 }
 

@@ -254,16 +254,22 @@ fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i6
 fn summary<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let summary = with_thread(&read::thread(thread)?, Summary::of);
-        // All that show a plan ask for it after each change: they share one object.
-        let mut last = LAST_SUMMARY.lock().unwrap_or_else(PoisonError::into_inner);
-        if last.as_ref() == Some(&summary) {
-            return env.call(symbol_value, [last_summary.bind(env)]);
+        // All that show a plan ask for it after each change: they share one object. It is fetched
+        // before it is known to fit, since each crossing may collect garbage, and so run hooks
+        // that ask for another one.
+        let last = env.call(symbol_value, [last_summary.bind(env)])?;
+        if is_last_summary(&summary) {
+            return Ok(last);
         }
         let made = summary.to_lisp(env)?;
         env.call(set, [last_summary.bind(env), made])?;
-        *last = Some(summary);
+        *LAST_SUMMARY.lock().unwrap_or_else(PoisonError::into_inner) = Some(summary);
         Ok(made)
     })
+}
+
+fn is_last_summary(summary: &Summary) -> bool {
+    LAST_SUMMARY.lock().unwrap_or_else(PoisonError::into_inner).as_ref() == Some(summary)
 }
 
 /// What the Lisp variable of that name has in Lisp.
