@@ -55,6 +55,17 @@
     map)
   "Keymap of `todo-write-history-mode'.")
 
+(easy-menu-define todo-write-history-mode-menu todo-write-history-mode-map
+  "Menu of `todo-write-history-mode'."
+  '("History"
+    ["Older" todo-write-history-older]
+    ["Newer" todo-write-history-newer]
+    ["Oldest" todo-write-history-oldest]
+    ["Newest" todo-write-history-newest]
+    "--"
+    ["Refresh" revert-buffer]
+    ["Quit" quit-window]))
+
 (define-derived-mode todo-write-history-mode special-mode "Plan history"
   "Major mode of the buffer that shows one revision of a plan.
 

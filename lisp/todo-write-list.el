@@ -177,11 +177,11 @@ if there is no thread."
 \\{todo-write-list-mode-map}"
   :interactive nil
   (setq tabulated-list-format
-        (vector '("Plan" 30 t)
+        (vector '("Plan" 28 t)
                 '("Done" 7 todo-write-list--less-done :right-align t)
                 '("State" 9 t)
-                '("Age" 7 todo-write-list--younger :right-align t)
-                '("Current task" 38 t)
+                '("Age" 6 todo-write-list--younger :right-align t)
+                '("Current task" 32 t)
                 '("Project" 0 t))
         tabulated-list-padding 1
         tabulated-list-entries #'todo-write-list--entries

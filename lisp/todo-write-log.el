@@ -36,6 +36,19 @@ What comes within that time is drawn at once."
     map)
   "Keymap of `todo-write-log-mode'.")
 
+(easy-menu-define todo-write-log-mode-menu todo-write-log-mode-map
+  "Menu of `todo-write-log-mode'."
+  '("Log"
+    ["Show" todo-write-log-show]
+    "--"
+    ["Only a Type…" todo-write-log-filter-type]
+    ["Only a Phase…" todo-write-log-filter-phase]
+    ["Only a Task…" todo-write-log-filter-item]
+    ["Everything" todo-write-log-filter-none]
+    "--"
+    ["Refresh" revert-buffer]
+    ["Quit" quit-window]))
+
 (define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
   "Major mode of the list of what was recorded of a thread.
 

@@ -51,6 +51,9 @@
   "Insert the text of ROW; the printer of the ewoc."
   (todo-write-view--print-line row #'todo-write-row-insert)
   (insert-and-inherit "\n")
+  (when (todo-write-view--row-ghost row)
+    ;; A struck newline shows as a stroke behind the text.
+    (put-text-property (1- (point)) (point) 'face nil))
   (todo-write-view--insert-below (todo-write-view--row-id row)
                                  (todo-write-view--row-item row)))
 

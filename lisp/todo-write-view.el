@@ -95,6 +95,7 @@
     ["Export Timeline…" todo-write-export-timeline]
     ["Log" todo-write-log]
     ["Copy as Check List" todo-write-copy]
+    ["Copy as Markdown" todo-write-copy-markdown]
     "--"
     ["All Keys" todo-write-menu]
     ["Refresh" revert-buffer]

@@ -21,8 +21,12 @@
 (require 'todo-write-auto-show)
 (require 'todo-write-bookmark)
 (require 'todo-write-header-line)
+(require 'todo-write-history)
+(require 'todo-write-list)
+(require 'todo-write-log)
 (require 'todo-write-menu)
 (require 'todo-write-notify)
+(require 'todo-write-timeline)
 
 ;;; Menus and keys
 
@@ -41,6 +45,48 @@
                              "\\{todo-write-view-mode-map}")))
     (should (lookup-key todo-write-view-mode-map [menu-bar Plan]))
     (should (string-match-p "in progress" (documentation 'todo-write-view-mode)))))
+
+(defun todo-write-around-tests--commands (map)
+  "Return the commands of keys in MAP itself, those of the mouse left out."
+  (let (found)
+    (map-keymap-internal
+     (lambda (event binding)
+       (cond ((memq event '(menu-bar remap mouse-1 mouse-2 follow-link)))
+             ((keymapp binding)
+              (setq found (append (todo-write-around-tests--commands binding) found)))
+             ((commandp binding) (push binding found))))
+     map)
+    found))
+
+(ert-deftest todo-write-menu-bars-offer-to-the-mouse-what-keys-do ()
+  (dolist (map (list todo-write-view-mode-map todo-write-list-mode-map
+                     todo-write-history-mode-map todo-write-timeline-mode-map
+                     todo-write-log-mode-map))
+    (let (offered (commands (todo-write-around-tests--commands map)))
+      (map-keymap (lambda (_ menu)
+                    (map-keymap (lambda (_ item)
+                                  (when (eq 'menu-item (car-safe item))
+                                    (push (nth 2 item) offered)))
+                                (if (eq 'menu-item (car-safe menu)) (nth 2 menu) menu)))
+                  (lookup-key map [menu-bar]))
+      (should commands)
+      ;; A click goes where these go.
+      (should-not (seq-difference commands
+                                  (append '(next-line previous-line todo-write-view-next
+                                                      todo-write-view-previous)
+                                          offered))))))
+
+(ert-deftest todo-write-row-faces-inherit-and-shapes-differ ()
+  (dolist (face (face-list))
+    (when (string-prefix-p "todo-write-" (symbol-name face))
+      (ert-info ((symbol-name face))
+        (pcase-dolist (`(,_ . ,attributes) (face-default-spec face))
+          (should (plist-get (if (keywordp (car attributes)) attributes (car attributes))
+                             :inherit))))))
+  (let ((shapes (mapcar (lambda (kind) (alist-get kind todo-write-row--shapes))
+                        '(completed in_progress pending paused removed))))
+    (dolist (shape (list #'car #'cadr))
+      (should (= 5 (length (seq-uniq (mapcar shape shapes))))))))
 
 (ert-deftest todo-write-menu-context-is-about-the-task-clicked-on ()
   (todo-write-test-with-view

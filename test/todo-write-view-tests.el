@@ -284,6 +284,7 @@ It has any buffer current then, which must come to no harm."
     (goto-char (point-min))
     (search-forward "Drop")
     (should (eq (get-text-property (1- (point)) 'face) 'todo-write-removed))
+    (should-not (get-text-property (point) 'face))
     (todo-write-view-tests--write '("Keep" "completed") "Last")
     (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" "   ○ Last")))))
 
