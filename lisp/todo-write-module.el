@@ -289,7 +289,8 @@ Meanwhile the last line that it said is shown."
                      (skip-chars-backward "\n")
                      (string-trim (buffer-substring-no-properties
                                    (line-beginning-position) (point)))))))
-      (redisplay))))
+      (redisplay))
+    (message "Building the module of todo-write: ended")))
 
 (defun todo-write-module--first-error (process)
   "Return the first line with an error that PROCESS said, or how it ended."
