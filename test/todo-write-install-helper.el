@@ -138,6 +138,8 @@ So the init files in HOME are those that people write, without a network."
   (with-temp-file (expand-file-name ".emacs.d/early-init.el" home)
     (insert "(setq native-comp-jit-compilation nil package-archives nil)\n"))
   (with-temp-file (expand-file-name ".gitconfig" home)
+    ;; In a container the files may be another user's.
+    (insert "[safe]\n\tdirectory = *\n")
     (pcase-dolist (`(,place . ,address) (todo-write-install--addresses home))
       (insert (format "[url %S]\n\tinsteadOf = %S\n" place address))))
   (let ((tree (shell-quote-argument todo-write-install-root)))
@@ -292,7 +294,7 @@ The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
       (funcall show "In a shell:" (concat "$ " command "\n"
                                           (string-replace home "~" output))))
     (when-let ((form (todo-write-install-way-once way)))
-      (funcall show "Once, by `M-:':" (pp-to-string form)))
+      (funcall show "Once, by `M-:':" (let ((indent-tabs-mode nil)) (pp-to-string form))))
     (funcall show "In ~/.emacs.d/init.el:" (todo-write-install-way-init way))
     (when-let ((question (todo-write-install-question first)))
       (funcall show "At the first call of `todo_write' Emacs asks:" question)
