@@ -1,10 +1,10 @@
 //! Which new item is which old item, on a schema without ids.
 //!
-//! Five steps, each on what the one before left: explicit ids that mean something, equal content,
-//! content equal but for case, spaces and punctuation, equal activeForm, similar text. A wrong
-//! "same" is worse than a wrong "new", so the last step has a threshold, tuned on hand-labelled
-//! pairs (`test/identity/README.md`) for hardly any of the former; and its work is bounded, so
-//! that huge lists stay linear.
+//! Five steps, each on what the one before left: equal content, so that the same list again is the
+//! same items; explicit ids that mean something; content equal but for case, spaces and
+//! punctuation; equal activeForm; similar text. A wrong "same" is worse than a wrong "new", so the
+//! last step has a threshold, tuned on hand-labelled pairs (`test/identity/README.md`) for hardly
+//! any of the former; and its work is bounded, so that huge lists stay linear.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -69,11 +69,11 @@ pub fn recognise(previous: &[Seen<'_>], current: &[Seen<'_>]) -> Vec<Option<usiz
     may_panic_here();
     let mut matching =
         Matching { previous, current, old_of: vec![None; current.len()], taken: vec![false; previous.len()] };
-    matching.by_hint();
     matching.by_content();
     if matching.is_complete() {
         return matching.old_of;
     }
+    matching.by_hint();
     matching.by_folded_content();
     matching.by_active_form();
     matching.by_similarity();
@@ -122,33 +122,29 @@ impl<'a> Matching<'a> {
             return;
         }
         let mut old: HashMap<&str, usize> = HashMap::new();
-        for (index, seen) in self.previous.iter().enumerate() {
-            if let Some(hint) = meaningful(seen) {
+        for index in self.old_left() {
+            if let Some(hint) = meaningful(&self.previous[index]) {
                 old.entry(hint).or_insert(index);
             }
         }
-        for (new, seen) in self.current.iter().enumerate() {
-            let Some(&index) = meaningful(seen).and_then(|hint| old.get(hint)) else { continue };
-            if !self.taken[index] && self.are_related(index, new) {
+        for new in self.new_left() {
+            let index = meaningful(&self.current[new]).and_then(|hint| old.get(hint).copied());
+            if let Some(index) = index.filter(|index| !self.taken[*index] && self.are_related(*index, new)) {
                 self.pair(new, index);
             }
         }
     }
 
     fn are_related(&self, old: usize, new: usize) -> bool {
-        let (old, new) = (self.previous[old].content, self.current[new].content);
-        old == new || similarity(&Words::of(old), &Words::of(new)) >= UNRELATED
+        let [old, new] = [&self.previous[old], &self.current[new]].map(|seen| Words::of(seen.content));
+        similarity(&old, &new) >= UNRELATED
     }
 
     /// Equal content; most lists are the last one again, so the common beginning needs no table.
     fn by_content(&mut self) {
         let (previous, current) = (self.previous, self.current);
         let mut start = 0;
-        while start < previous.len().min(current.len())
-            && !self.taken[start]
-            && self.old_of[start].is_none()
-            && previous[start].content == current[start].content
-        {
+        while start < previous.len().min(current.len()) && previous[start].content == current[start].content {
             self.pair(start, start);
             start += 1;
         }

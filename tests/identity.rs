@@ -97,6 +97,15 @@ fn an_explicit_id_is_a_hint_between_texts_that_are_not_unrelated() {
 }
 
 #[test]
+fn the_same_content_speaks_louder_than_an_explicit_id() {
+    let old = [with_id("a", "Water the roses"), with_id("b", "Water the tomatoes")];
+    let swapped = [with_id("b", "Water the roses"), with_id("a", "Water the tomatoes")];
+    assert_eq!(recognise(&old, &swapped), [Some(0), Some(1)]);
+    let moved_on = [with_id("a", "Water the tomatoes"), with_id("b", "Water the beans")];
+    assert_eq!(recognise(&old, &moved_on)[0], Some(1));
+}
+
+#[test]
 fn a_positional_id_is_ignored() {
     let old = [with_id("1", "Feed the cat"), with_id("todo-2", "Wash the car")];
     let new = [with_id("1", "Wash the car"), with_id("todo-2", "Feed the cat")];

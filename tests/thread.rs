@@ -5,10 +5,11 @@ mod common;
 
 use std::collections::HashSet;
 
-use common::{Completed, InProgress, Pending, contents, ids, plan, thread, write};
+use common::{Completed, InProgress, Pending, contents, draft, ids, plan, thread, write};
 use proptest::prelude::*;
 use todo_write::change::{Kind, apply, diff};
-use todo_write::item::Status;
+use todo_write::input::Plan;
+use todo_write::item::{Draft, Status};
 use todo_write::thread::{Edit, State, Thread};
 
 type Tasks<'a> = &'a [(&'a str, Status)];
@@ -96,6 +97,25 @@ fn ids_of_the_agents_own_are_no_change_and_leave_no_list_that_its_changes_do_not
         assert_eq!(outcome.changes.len(), 1);
         assert_eq!(&apply(&before, &outcome.changes), thread.list());
     }
+}
+
+#[test]
+fn the_same_list_again_is_no_change_though_an_item_once_had_the_id_of_another() {
+    let hinted = |draft: Draft<'static>, id: &str| Draft { hint: Some(id.into()), ..draft };
+    let lists = [
+        vec![hinted(draft("Fix login", Pending), "auth")],
+        vec![
+            Draft { active_form: "On: Fix login".into(), ..draft("Document login", Pending) },
+            hinted(draft("Document API", Pending), "auth"),
+        ],
+    ];
+    let mut thread = thread();
+    for drafts in lists {
+        let plan = || Plan { drafts: drafts.clone(), notices: Vec::new() };
+        thread.write(plan(), None, false, 1);
+        assert_eq!(thread.write(plan(), None, false, 2).changes, []);
+    }
+    assert_eq!(ids(thread.list()), ["t1", "t2"]);
 }
 
 #[test]
