@@ -82,8 +82,9 @@ second that after it.  NAME goes into the threads' keys."
           '(prepared called)))
 
 (defun todo-write-panic--once (name prepare call number)
-  "Make CALL, as `todo-write-panic--without', and panic at place NUMBER.
-Return the error, or nil if the call does not pass that many places."
+  "Make CALL on a thread that PREPARE prepared, and panic at place NUMBER.
+NAME goes into the thread's key.  Return the error, or nil if the call
+does not pass that many places."
   (let ((thread (format "%s %d" name number))
         (expected (todo-write-panic--without (format "%s %d" name number) prepare call))
         condition)
