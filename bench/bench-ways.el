@@ -56,6 +56,34 @@ which spares memory and helps nobody."
   "Return INPUTS as JSON texts."
   (vconcat (mapcar #'json-serialize inputs)))
 
+;;; Buffers
+
+(defun bench--show (buffer)
+  "Show BUFFER in the only window."
+  (switch-to-buffer buffer)
+  (delete-other-windows))
+
+(defun bench--close ()
+  "Kill the buffer of the plan, if there is one."
+  (when-let* ((buffer (get-buffer bench-plain-buffer)))
+    (kill-buffer buffer)))
+
+(defvar efrit-todos-auto-show)
+
+(defun bench-closed (way)
+  "Return WAY in an Emacs where the user has closed the plan's buffer."
+  (let ((closed (copy-bench-way way)))
+    (setf (bench-way-begin closed)
+          (lambda ()
+            (funcall (bench-way-begin way))
+            (bench--close)
+            (setq efrit-todos-auto-show nil))
+          (bench-way-end closed)
+          (lambda ()
+            (setq efrit-todos-auto-show t)
+            (funcall (bench-way-end way))))
+    closed))
+
 ;;; todo-write
 
 (defconst bench-thread "bench"
@@ -65,11 +93,6 @@ which spares memory and helps nobody."
   "Folder of the journals.")
 
 (setq todo-write-max-items 100000)
-
-(defun bench--show (buffer)
-  "Show BUFFER in the only window."
-  (switch-to-buffer buffer)
-  (delete-other-windows))
 
 (defun bench--ours-begin (folder first)
   "Show FIRST, a call, in a new thread whose journal is in FOLDER, if any."
@@ -108,7 +131,7 @@ FIRST is the call that stands before the measured ones."
 
 (defun bench-plain-end ()
   "Forget the list."
-  (kill-buffer bench-plain-buffer)
+  (bench--close)
   (setq bench-plain-items nil))
 
 (defun bench-plain (first)
@@ -143,7 +166,7 @@ FIRST is the call that stands before the measured ones."
 
 (defun bench-efrit-end ()
   "Forget the list."
-  (kill-buffer "*efrit-todos*")
+  (bench--close)
   (setq efrit-do--current-todos nil))
 
 (defun bench-efrit (first)

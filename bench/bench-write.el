@@ -38,15 +38,18 @@
           (bench-row (format "write, %d items, %s, %s" size work journal) ours words theirs
                      :measure (or measure #'bench-charged) :budget budget))))))
 
-(defun bench-write--rows-of-parts (size samples)
-  "Write what calls of SIZE tasks in SAMPLES are made of."
-  (let ((samples (assq-delete-all 'memory (copy-alist samples))))
-    (bench-write--rows "without collections" size samples #'bench-sample-seconds)
+(defun bench-write--rows-of-parts (size samples &optional closed)
+  "Write what a call of SIZE tasks in SAMPLES is made of.
+CLOSED says that no buffer shows the plan."
+  (pcase-dolist (`(,what ,unit ,measure)
+                 `(("without collections" "s" ,#'bench-sample-seconds)
+                   ("bytes of Lisp allocated" "B" ,#'bench-sample-bytes)
+                   ("Lisp objects made" "objects" ,#'bench-objects)))
     (pcase-dolist (`(,yardstick . ,words) '((efrit . "Efrit") (plain . "plain Lisp")))
       (when-let* ((theirs (alist-get yardstick samples)))
-        (bench-row (format "write, %d items, bytes of Lisp allocated" size)
-                   (alist-get 'journal samples) words theirs
-                   :unit "B" :measure #'bench-sample-bytes)))))
+        (bench-row (format "one call, %d items, %s, %s" size
+                           (if closed "buffer closed" "buffer open") what)
+                   (alist-get 'journal samples) words theirs :unit unit :measure measure)))))
 
 (defun bench-write--notes (size ways inputs samples)
   "Write what a call of SIZE tasks, one of INPUTS, costs in SAMPLES of WAYS."
@@ -65,6 +68,11 @@ collects as it likes); %.0f objects: %s"
   "Return WAYS without the one that keeps no journal."
   (assq-delete-all 'memory ways))
 
+(defun bench-write--closed (ways)
+  "Return WAYS with no buffer that shows the plan."
+  (mapcar (lambda (way) (cons (car way) (bench-closed (cdr way))))
+          (bench-write--without-memory ways)))
+
 (pcase-dolist (`(,size ,calls ,part) '((5 20 1.0) (12 20 1.0) (100 20 1.0) (1000 8 0.7) (10000 4 0.4)))
   (let* ((inputs (bench-inputs size))
          (ways (bench-write--ways (aref inputs 0)))
@@ -77,9 +85,11 @@ collects as it likes); %.0f objects: %s"
                     (bench-compare ways inputs calls rounds))))
     (bench-write--rows "decoded" size samples)
     (when (<= size 12)
-      (bench-write--notes size ways inputs samples))
-    (when (memq size '(12 1000))
+      (bench-write--notes size ways inputs samples)
       (bench-write--rows-of-parts size samples)
+      (bench-write--rows-of-parts
+       size (bench-compare (bench-write--closed ways) inputs calls rounds) t))
+    (when (memq size '(12 1000))
       (let* ((texts (bench-texts inputs))
              (ways (bench-write--without-memory (bench-write--ways (aref texts 0)))))
         (bench-write--rows "JSON text" size (bench-compare ways texts calls rounds))))))
