@@ -1,0 +1,93 @@
+;;; todo-write-quit-e2e-tests.el --- C-g at any moment  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; An Emacs in a terminal writes and looks without end, and a user types C-g
+;; at random moments.  Each time, what is saved must have been told, and the
+;; next call must find all in order.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'todo-write-test-helper)
+
+(defconst todo-write-quit-tests--quits 150
+  "How often C-g is typed.")
+
+(defconst todo-write-quit-tests--child
+  '(let ((inhibit-quit t) (n 0) (quits 0) (told 0) wrong)
+     (add-hook 'todo-write-change-functions (lambda (&rest _) (cl-incf told)))
+     (todo-write-subscribe (lambda (_) (cl-incf told)) :type "PLAN_UPDATE")
+     (send-string-to-terminal "@@")
+     (while (< quits wanted)
+       (condition-case nil
+           (let ((inhibit-quit nil))
+             (while t
+               (todo-write "a" (list :todos
+                                     (vconcat (mapcar (lambda (k)
+                                                        (list :content (format "Task %d" (+ n k))
+                                                              :status "pending" :activeForm "Doing"))
+                                                      (number-sequence 1 30)))))
+               (setq n (1+ n))
+               (todo-write-items "a")
+               (todo-write-changes-between "a" 0 n)
+               (todo-write-summary "a")))
+         (quit
+          (setq quits (1+ quits))
+          (let ((revision (plist-get (todo-write-summary "a") :revision)))
+            (unless (and (= told (* 2 revision)) (<= n revision (1+ n)))
+              (push (list :written n :revision revision :told told) wrong))
+            (setq n revision))
+          (send-string-to-terminal "@@"))))
+     (write-region (prin1-to-string (list :revisions n :wrong wrong)) nil result nil 'silent)
+     (kill-emacs))
+  "What the Emacs does that is typed at.")
+
+(defun todo-write-quit-tests--start (heard result)
+  "Start the Emacs, which writes to the file RESULT; call HEARD for each C-g it met."
+  (let* ((process-environment (cons "TERM=xterm-256color" process-environment))
+         (command (todo-write-test-emacs
+                   '(require 'cl-lib)
+                   `(let ((wanted ,todo-write-quit-tests--quits) (result ,result))
+                      ,todo-write-quit-tests--child)))
+         (process (make-process :name "todo-write-quit" :noquery t :connection-type 'pty
+                                :command (cl-substitute "-nw" "--batch" command :test #'equal)
+                                :filter (lambda (_ text)
+                                          (dotimes (_ (cl-count ?@ text)) (funcall heard))))))
+    (set-process-window-size process 24 80)
+    process))
+
+(ert-deftest todo-write-c-g-at-any-moment-loses-nothing-and-leaves-nobody-untold ()
+  (todo-write-with-store
+    (let* ((folder (make-temp-file "todo-write-quit" t))
+           (result (expand-file-name "result" folder))
+           (marks 0)
+           (process (todo-write-quit-tests--start (lambda () (cl-incf marks)) result)))
+      (unwind-protect
+          (progn
+            (dotimes (k todo-write-quit-tests--quits)
+              ;; A second C-g before the first is dealt with is Emacs's way to ask for its end.
+              (todo-write-test-wait (lambda () (or (>= marks (* 2 (1+ k)))
+                                                   (not (process-live-p process))))
+                                    60)
+              (let ((moment (+ (float-time) (/ (random 100) 10000.0))))
+                (while (< (float-time) moment)
+                  (accept-process-output process (max 0 (- moment (float-time))))))
+              (process-send-string process "\C-g"))
+            (todo-write-test-wait (lambda () (not (process-live-p process))) 60)
+            (let ((told (with-temp-buffer (insert-file-contents result) (read (current-buffer)))))
+              (message "%d times C-g while %d lists were written" todo-write-quit-tests--quits
+                       (plist-get told :revisions))
+              (should-not (plist-get told :wrong))
+              (should (> (plist-get told :revisions) 0))
+              (should (= (plist-get told :revisions) (length (todo-write-revisions "a"))))
+              (should (= 30 (length (todo-write-items "a"))))))
+        (delete-process process)
+        (delete-directory folder t)))))
+
+(provide 'todo-write-quit-e2e-tests)
+;;; todo-write-quit-e2e-tests.el ends here
