@@ -15,6 +15,9 @@
 //!
 //! Only [`lisp`] knows Emacs; without the feature `module` the rest is a plain Rust library.
 
+// The macros of the crate `emacs` make unsafe code of their own; of ours, the lint denies any.
+#![cfg_attr(not(feature = "module"), forbid(unsafe_code))]
+
 pub mod change;
 pub mod clock;
 pub mod error;
