@@ -260,18 +260,29 @@ RIGHT ends at the last column; without it the line ends after LEFT."
 (defun todo-write-row--insert-cells (kind face count)
   "Insert the shape of KIND, one character, in FACE, COUNT times."
   (let ((start (point)))
-    (insert-char (aref (todo-write-row-shape kind) 0) count t)
+    (insert-char (aref (todo-write-row-shape kind) 0) count)
     (put-text-property start (point) 'face face)))
+
+;; What is written over character by character moves no marker and no text,
+;; and there may be thousands of rows below.
 
 (defun todo-write-row--move-bar (start end total old new)
   "Let the bar from START to END, which showed OLD of TOTAL tasks, show NEW."
   (let* ((from (todo-write-row--filled old total (- end start)))
-         (to (todo-write-row--filled new total (- end start))))
-    (goto-char (+ start (min from to)))
-    (delete-char (abs (- to from)))
-    (if (< from to)
-        (todo-write-row--insert-cells 'full 'todo-write-bar (- to from))
-      (todo-write-row--insert-cells 'rest 'todo-write-bar-rest (- from to)))))
+         (to (todo-write-row--filled new total (- end start)))
+         (kinds (if (< from to) '(rest . full) '(full . rest)))
+         (low (+ start (min from to)))
+         (high (+ start (max from to))))
+    (subst-char-in-region low high (aref (todo-write-row-shape (car kinds)) 0)
+                          (aref (todo-write-row-shape (cdr kinds)) 0) t)
+    (put-text-property low high 'face (if (< from to) 'todo-write-bar 'todo-write-bar-rest))))
+
+(defun todo-write-row--overwrite (start text)
+  "Write TEXT over the text at START, which differs by some digits."
+  (dotimes (n (length text))
+    (let ((at (+ start n)))
+      (unless (eq (char-after at) (aref text n))
+        (subst-char-in-region at (1+ at) (char-after at) (aref text n) t)))))
 
 ;;; Lines
 
@@ -356,9 +367,7 @@ Both are as in `todo-write-row-insert-header', and WIDTH is the same."
                            always (equal (plist-get old key) (plist-get summary key)))))
         (progn (delete-region (point) end)
                (todo-write-row-insert-header summary width))
-      (goto-char stop)
-      (insert-and-inherit text)
-      (delete-region start stop)
+      (todo-write-row--overwrite start text)
       (when (< stop end)
         (todo-write-row--move-bar (+ 2 stop) end (plist-get summary :total)
                                   (plist-get old :completed)

@@ -124,12 +124,16 @@ a task that was dropped."
        (cl-find-if (lambda (overlay) (overlay-get overlay 'todo-write-count))
                    (overlays-at position))))
 
-(defun todo-write-view--folded-lines (start end)
-  "Return how many lines between START and END are not seen."
-  (cl-loop for overlay in todo-write-view--folds
-           when (and (overlay-start overlay)
-                     (>= (overlay-start overlay) start) (<= (overlay-end overlay) end))
-           sum (1- (overlay-get overlay 'todo-write-count))))
+(defun todo-write-view--forward-seen (count)
+  "Move COUNT lines forward, as a user sees them: what is folded is one."
+  (if (null todo-write-view--folds)
+      (forward-line count)
+    (while (and (> count 0) (not (eobp)))
+      (let ((fold (todo-write-view--fold-at (point))))
+        (if fold
+            (goto-char (overlay-end fold))
+          (forward-line)))
+      (setq count (1- count)))))
 
 (provide 'todo-write-view-fold)
 ;;; todo-write-view-fold.el ends here

@@ -135,8 +135,7 @@ Point moves in windows that are not selected, and where it must."
     (and (>= position start)
          (save-excursion
            (goto-char start)
-           (forward-line (+ (window-body-height window)
-                            (todo-write-view--folded-lines start position)))
+           (todo-write-view--forward-seen (window-body-height window))
            (or (eobp) (> (point) position))))))
 
 (defun todo-write-view--start-for (window position)
