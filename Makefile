@@ -101,7 +101,7 @@ audit: ## check the crates: licences, sources, yanked, known weaknesses; ADVISOR
 	@bin/audit
 
 .PHONY: screenshot
-screenshot: build ## take the README's pictures
+screenshot: build ## take the pictures of doc/pictures.md and README.org
 	@bin/setup screenshot
 	@bin/screenshot
 
