@@ -160,8 +160,12 @@ A new one is about the plist ABOUT; see `todo-write-begin'."
     (todo-write-dyn--open
      thread (append about (unless (plist-member about :project)
                             (list :project (todo-write--project)))))
-    (dolist (warning (todo-write-dyn--warnings))
-      (display-warning 'todo-write warning))))
+    (todo-write--warn)))
+
+(defun todo-write--warn ()
+  "Tell the user what the module found amiss with the journals."
+  (dolist (warning (todo-write-dyn--warnings))
+    (display-warning 'todo-write warning)))
 
 (defun todo-write--project ()
   "Return the root of the project at hand, or the folder at hand.

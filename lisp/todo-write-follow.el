@@ -29,7 +29,6 @@
 (declare-function todo-write-dyn--transcript-open "ext:todo-write-dyn")
 (declare-function todo-write-dyn--transcript-pause "ext:todo-write-dyn")
 (declare-function todo-write-dyn--transcript-read "ext:todo-write-dyn")
-(declare-function todo-write-dyn--warnings "ext:todo-write-dyn")
 (declare-function todo-write-show "todo-write-view" (&optional thread select))
 (autoload 'todo-write-show "todo-write-view" nil t)
 
@@ -237,8 +236,7 @@ several; with a prefix argument, stop all.  Stopping the one that
         (todo-write--configure)
         (setq news (todo-write-dyn--transcript-read
                     (todo-write-follow--session-handle session)))
-        (mapc (apply-partially #'display-warning 'todo-write)
-              (todo-write-dyn--warnings))
+        (todo-write--warn)
         (setf (todo-write-follow--session-thread session)
               (plist-get news :thread))
         (when (and (> (plist-get news :bytes) 0)

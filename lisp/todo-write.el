@@ -145,6 +145,8 @@ The caller inhibits quitting: what was saved is told."
       (todo-write--deliver thread)
     (when (plist-get outcome :changes)
       (todo-write--run-hook 'todo-write-change-functions thread outcome)))
+  ;; The call may have opened a journal again, and found another Emacs there.
+  (todo-write--warn)
   outcome)
 
 (defun todo-write-pause (thread &optional reason)

@@ -166,5 +166,16 @@ its journals rest now and then, so that others may take them."
                         '(prin1 (mapcar (lambda (revision) (plist-get revision :revision))
                                         (todo-write-revisions "a"))))))))))
 
+(ert-deftest todo-write-that-another-emacs-went-on-with-a-resting-journal-is-said-at-once ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One")
+    (let ((todo-write-directory nil)) (todo-write-threads))
+    (todo-write-test-child `(todo-write "a" ',(todo-write-test-todos "Theirs")) '(prin1 t))
+    (let ((warnings (todo-write-test-warnings (todo-write-test-write "a" "One" "Two"))))
+      (should (= 1 (length warnings)))
+      (should (string-search "another Emacs has" (car warnings))))
+    (should-not (todo-write-test-warnings (todo-write-test-write "a" "One")))
+    (should (equal '("One") (todo-write-test-contents "a")))))
+
 (provide 'todo-write-many-e2e-tests)
 ;;; todo-write-many-e2e-tests.el ends here
