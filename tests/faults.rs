@@ -9,31 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use common::{Completed, Folder, InProgress, Pending, contents, skip, write};
+use common::{Folder, KEY, PLAN, Pending, contents, file, open, skip, store, write};
 use proptest::prelude::*;
 use serde_json::{Map, json};
-use todo_write::item::{List, Status};
+use todo_write::item::List;
 use todo_write::journal::{self, Durability, Record, bad_file, decode, files_of};
 use todo_write::observation::{Details, Type};
-use todo_write::store::{Keeping, Store};
+use todo_write::store::Store;
 use todo_write::thread::{Edit, Thread};
-
-const KEY: &str = "a thread";
-const PLAN: [(&str, Status); 3] =
-    [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
-
-fn store(folder: &Path) -> Store {
-    let folder = Some(folder.to_owned());
-    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 100 })
-}
-
-fn open(store: &mut Store) -> &mut Thread {
-    store.open(KEY, Map::new(), 1)
-}
-
-fn file(folder: &Path) -> PathBuf {
-    files_of(folder, KEY).next().unwrap()
-}
 
 /// A folder with this journal, and nothing else.
 fn with_journal(bytes: &[u8]) -> Folder {

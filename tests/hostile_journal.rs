@@ -8,28 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{Folder, Pending, contents, ids, write};
-use serde_json::{Map, Value, json};
-use todo_write::journal::{Durability, bad_file, decode, files_of};
+use common::{Folder, KEY, Pending, contents, file, ids, open, store, write};
+use serde_json::{Value, json};
+use todo_write::journal::{bad_file, decode, files_of};
 use todo_write::observation::{Details, Type};
-use todo_write::store::{Keeping, Store};
 use todo_write::text::fnv1a;
 use todo_write::thread::{Edit, State, Thread};
-
-const KEY: &str = "a thread";
-
-fn store(folder: &Path) -> Store {
-    let folder = Some(folder.to_owned());
-    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 100 })
-}
-
-fn open(store: &mut Store) -> &mut Thread {
-    store.open(KEY, Map::new(), 1)
-}
-
-fn file(folder: &Path) -> PathBuf {
-    files_of(folder, KEY).next().unwrap()
-}
 
 /// A folder with a journal of these records, each with the right checksum.
 fn with_records(records: &[Value]) -> Folder {

@@ -4,11 +4,11 @@
 mod common;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use common::{Completed, Folder, InProgress, Pending, contents, plan, write};
+use common::{Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, plan, store, write};
 use proptest::prelude::*;
 use serde_json::{Map, json};
 use todo_write::clock::Times;
@@ -18,25 +18,6 @@ use todo_write::observation::{Details, Filter, Observation, Type};
 use todo_write::revision::Revision;
 use todo_write::store::{Keeping, Store};
 use todo_write::thread::{Edit, State, Thread};
-
-const KEY: &str = "a thread";
-const PLAN: [(&str, Status); 3] =
-    [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
-
-fn store(folder: &Path) -> Store {
-    let folder = Some(folder.to_owned());
-    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 10_000 })
-}
-
-fn open<'s>(store: &'s mut Store, key: &str) -> &'s mut Thread {
-    let thread = store.open(key, Map::new(), 1);
-    assert!(thread.has_journal());
-    thread
-}
-
-fn file(folder: &Path, key: &str) -> PathBuf {
-    files_of(folder, key).next().unwrap()
-}
 
 /// Another folder with the journals as they are on disk now.
 fn copied(folder: &Folder) -> Folder {
@@ -143,7 +124,7 @@ proptest! {
     ) {
         let folder = Folder::new();
         let mut living = store(folder.path());
-        let living = open(&mut living, KEY);
+        let living = open(&mut living);
         let mut now = 100;
         for act in &acts {
             now += 10;
@@ -153,7 +134,7 @@ proptest! {
         perform(living, &Act::Pause, now);
         let copy = copied(&folder);
         let mut restored = store(copy.path());
-        let restored = open(&mut restored, KEY);
+        let restored = open(&mut restored);
         prop_assert_eq!(everything(restored), everything(living));
         for act in &further {
             now += 10;
@@ -168,9 +149,9 @@ proptest! {
 fn an_active_thread_comes_back_paused_and_a_finished_one_done() {
     for (tasks, state) in [(&PLAN[..], State::Paused), (&PLAN[..1], State::Done), (&[], State::Empty)] {
         let folder = Folder::new();
-        write(open(&mut store(folder.path()), KEY), tasks, 1);
+        write(open(&mut store(folder.path())), tasks, 1);
         let mut again = store(folder.path());
-        assert_eq!(open(&mut again, KEY).state(), state);
+        assert_eq!(open(&mut again).state(), state);
         assert_eq!(again.take_warnings(), [""; 0]);
     }
 }
@@ -179,14 +160,14 @@ fn an_active_thread_comes_back_paused_and_a_finished_one_done() {
 fn edits_of_another_life_are_told_to_the_agent_once() {
     let folder = Folder::new();
     let mut before = store(folder.path());
-    write(open(&mut before, KEY), &PLAN, 1);
-    open(&mut before, KEY).edit(Edit::Delete { id: "t3".into() }, 2).unwrap();
+    write(open(&mut before), &PLAN, 1);
+    open(&mut before).edit(Edit::Delete { id: "t3".into() }, 2).unwrap();
     drop(before);
     let mut after = store(folder.path());
-    assert!(write(open(&mut after, KEY), &PLAN, 3).result.contains("The user deleted \"Ship it\"."));
+    assert!(write(open(&mut after), &PLAN, 3).result.contains("The user deleted \"Ship it\"."));
     drop(after);
     let mut later = store(folder.path());
-    assert!(!write(open(&mut later, KEY), &PLAN[..2], 4).result.contains("The user"));
+    assert!(!write(open(&mut later), &PLAN[..2], 4).result.contains("The user"));
 }
 
 #[test]
@@ -194,8 +175,8 @@ fn a_thread_on_a_disk_that_must_sync_comes_back_too() {
     let folder = Folder::new();
     let keeping =
         || Keeping { folder: Some(folder.path().into()), durability: Durability::Disk, history_limit: 10 };
-    write(open(&mut Store::new(keeping()), KEY), &PLAN, 1);
-    assert_eq!(open(&mut Store::new(keeping()), KEY).list().len(), 3);
+    write(open(&mut Store::new(keeping())), &PLAN, 1);
+    assert_eq!(open(&mut Store::new(keeping())).list().len(), 3);
 }
 
 #[test]
@@ -206,9 +187,9 @@ fn a_record_is_in_the_file_before_the_outcome_is_returned() {
         let tasks: Vec<(String, Status)> = (0..=n).map(|n| (format!("Task {n}"), Pending)).collect();
         let tasks: Vec<(&str, Status)> =
             tasks.iter().map(|(text, status)| (text.as_str(), *status)).collect();
-        write(open(&mut living, KEY), &tasks, n);
+        write(open(&mut living), &tasks, n);
         let copy = copied(&folder);
-        assert_eq!(open(&mut store(copy.path()), KEY).list(), open(&mut living, KEY).list());
+        assert_eq!(open(&mut store(copy.path())).list(), open(&mut living).list());
     }
 }
 
@@ -216,11 +197,11 @@ fn a_record_is_in_the_file_before_the_outcome_is_returned() {
 fn bytes_of_a_status_change(items: usize) -> u64 {
     let folder = Folder::new();
     let mut store = store(folder.path());
-    let thread = open(&mut store, KEY);
+    let thread = open(&mut store);
     let names: Vec<String> = (0..items).map(|n| format!("Task {:05}", n)).collect();
     let tasks: Vec<_> = names.iter().map(|name| (name.as_str(), Pending)).collect();
     write(thread, &tasks, 1_000);
-    let length = || fs::metadata(file(folder.path(), KEY)).unwrap().len();
+    let length = || fs::metadata(file(folder.path())).unwrap().len();
     let before = length();
     let id = thread.list()[items / 2].id.clone();
     thread.edit(Edit::Status { id, status: Completed }, 1_001).unwrap();
@@ -239,13 +220,13 @@ fn a_status_change_costs_as_many_bytes_in_a_long_list_as_in_a_short_one() {
 fn a_long_history_costs_bytes_in_proportion_to_its_changes() {
     let folder = Folder::new();
     let mut store = store(folder.path());
-    let thread = open(&mut store, KEY);
+    let thread = open(&mut store);
     write(thread, &PLAN, 1);
     for n in 0..2_000 {
         let status = if n % 2 == 0 { Completed } else { Pending };
         thread.edit(Edit::Status { id: "t3".into(), status }, n).unwrap();
     }
-    let length = fs::metadata(file(folder.path(), KEY)).unwrap().len();
+    let length = fs::metadata(file(folder.path())).unwrap().len();
     // Records of some 300 bytes, and full ones that may double them.
     assert!(length < 2_000 * 600, "{length} bytes");
 }
@@ -257,13 +238,13 @@ fn only_the_user_can_read_the_folder_and_its_files() {
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let outer = Folder::new();
     let folder = outer.path().join("deep/down");
-    write(open(&mut store(&folder), KEY), &PLAN, 1);
-    let path = file(&folder, KEY);
+    write(open(&mut store(&folder)), &PLAN, 1);
+    let path = file(&folder);
     assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
     let mut bytes = fs::read(&path).unwrap();
     bytes[10] ^= 1;
     fs::write(&path, bytes).unwrap();
-    open(&mut store(&folder), KEY);
+    open(&mut store(&folder));
     assert_eq!((mode(&path), mode(&bad_file(&path))), (0o600, 0o600));
 }
 
@@ -306,7 +287,7 @@ fn no_key_escapes_the_folder_or_meets_another() {
     let folder = outer.path().join("journals");
     let mut first = store(&folder);
     for (n, key) in keys.iter().enumerate() {
-        write(open(&mut first, key), &[(&format!("Task of key {n}"), Pending)], 1);
+        write(first.open(key, Map::new(), 1), &[(&format!("Task of key {n}"), Pending)], 1);
     }
     let mut kept: Vec<String> = first.kept().into_iter().map(|kept| kept.key).collect();
     drop(first);
@@ -325,7 +306,7 @@ fn no_key_escapes_the_folder_or_meets_another() {
     }
     let mut second = store(&folder);
     for (n, key) in keys.iter().enumerate() {
-        assert_eq!(contents(open(&mut second, key).list()), [format!("Task of key {n}")]);
+        assert_eq!(contents(second.open(key, Map::new(), 1).list()), [format!("Task of key {n}")]);
     }
 }
 
@@ -342,8 +323,8 @@ fn kept_threads_are_listed_newest_first_with_what_they_are_about() {
         before.open(key, Map::from_iter([("project".to_owned(), json!(format!("/{key}")))]), 1);
     }
     drop(before);
-    age(&file(folder.path(), "old"), 2);
-    age(&file(folder.path(), "older"), 3);
+    age(&files_of(folder.path(), "old").next().unwrap(), 2);
+    age(&files_of(folder.path(), "older").next().unwrap(), 3);
     fs::write(folder.path().join("notes.txt"), "mine").unwrap();
     fs::write(folder.path().join("foreign.jsonl"), "{}\n").unwrap();
     let kept = store(folder.path()).kept();
@@ -364,12 +345,12 @@ fn pruning_takes_the_old_and_the_many_but_none_in_use() {
     for (days, count, left) in cases {
         let folder = Folder::new();
         let mut before = store(folder.path());
-        ["a", "b", "c", "d"].iter().for_each(|key| drop(write(open(&mut before, key), &PLAN, 1)));
+        ["a", "b", "c", "d"].iter().for_each(|key| drop(write(before.open(key, Map::new(), 1), &PLAN, 1)));
         drop(before);
         let mut user = store(folder.path());
-        write(open(&mut user, "held"), &PLAN, 1);
+        write(user.open("held", Map::new(), 1), &PLAN, 1);
         for (n, key) in ["a", "b", "c", "d", "held"].iter().enumerate() {
-            age(&file(folder.path(), key), 10 * (n as u64 + 1));
+            age(&files_of(folder.path(), key).next().unwrap(), 10 * (n as u64 + 1));
         }
         let mut pruner = store(folder.path());
         let gone = pruner.prune(days.map(|days| Duration::from_secs(days * 86_400)), count).unwrap();
@@ -388,15 +369,15 @@ fn pruning_takes_the_old_and_the_many_but_none_in_use() {
 fn a_forgotten_thread_leaves_nothing_and_the_others_stay() {
     let folder = Folder::new();
     let mut store = store(folder.path());
-    write(open(&mut store, KEY), &PLAN, 1);
-    write(open(&mut store, "another"), &PLAN, 1);
+    write(open(&mut store), &PLAN, 1);
+    write(store.open("another", Map::new(), 1), &PLAN, 1);
     store.set_current(KEY);
-    let path = file(folder.path(), KEY);
+    let path = file(folder.path());
     fs::write(bad_file(&path), "damaged").unwrap();
     store.forget(KEY).unwrap();
     assert!(store.get(KEY, 2).is_none() && store.current().is_none());
     assert!(!path.exists() && !bad_file(&path).exists());
     assert_eq!(store.kept().len(), 1);
-    assert_eq!(open(&mut store, KEY).list().len(), 0);
+    assert_eq!(open(&mut store).list().len(), 0);
     store.forget("never seen").unwrap();
 }

@@ -6,18 +6,12 @@ mod common;
 use std::fs;
 use std::path::Path;
 
-use common::{Folder, InProgress, Pending, contents, write};
+use common::{Folder, InProgress, Pending, contents, store, write};
 use serde_json::Map;
-use todo_write::journal::{Durability, is_held};
-use todo_write::store::{Keeping, Store};
+use todo_write::journal::is_held;
 use todo_write::thread::State;
 
 const THREADS: usize = 300;
-
-fn store(folder: &Path) -> Store {
-    let folder = Some(folder.to_owned());
-    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 100 })
-}
 
 fn journals(folder: &Path) -> Vec<std::path::PathBuf> {
     fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()

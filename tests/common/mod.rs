@@ -8,11 +8,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde_json::Map;
 use todo_write::input::Plan;
 use todo_write::item::{Draft, Item, Status};
+use todo_write::journal::{Durability, files_of};
+use todo_write::store::{Keeping, Store};
 use todo_write::thread::{Outcome, Thread};
 
 pub use todo_write::item::Status::{Completed, InProgress, Pending};
+
+/// The key of the one thread that most tests have.
+pub const KEY: &str = "a thread";
+pub const PLAN: [(&str, Status); 3] =
+    [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
 
 /// An item whose activeForm follows from its content.
 pub fn item(id: &str, content: &str, status: Status) -> Arc<Item> {
@@ -35,7 +43,22 @@ pub fn plan<'a>(tasks: &[(&'a str, Status)]) -> Plan<'a> {
 }
 
 pub fn thread() -> Thread {
-    Thread::new("a thread", serde_json::Map::new(), None, 10_000)
+    Thread::new(KEY, Map::new(), None, 10_000)
+}
+
+/// A store that keeps its threads in `folder`.
+pub fn store(folder: &Path) -> Store {
+    let folder = Some(folder.to_owned());
+    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 10_000 })
+}
+
+pub fn open(store: &mut Store) -> &mut Thread {
+    store.open(KEY, Map::new(), 1)
+}
+
+/// The thread's first journal in `folder`.
+pub fn file(folder: &Path) -> PathBuf {
+    files_of(folder, KEY).next().unwrap()
 }
 
 pub fn write(thread: &mut Thread, tasks: &[(&str, Status)], now: u64) -> Outcome {
