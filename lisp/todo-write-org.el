@@ -41,26 +41,40 @@
 
 (declare-function org-link-types "ol")
 
+(defvar todo-write-org--live nil
+  "The types of links in Org, and what `todo-write-org--live' made of them.")
+
 (defun todo-write-org--live ()
   "Return a regexp of what would do something in Org.
 Those are links but to the web, code, macros, snippets, LaTeX, notes,
 targets, and dates: an agenda evaluates <%%(FORM)>."
   (require 'ol)
+  (let ((types (seq-difference (org-link-types) '("http" "https"))))
+    ;; It is made once, not for each task.
+    (unless (equal types (car todo-write-org--live))
+      (setq todo-write-org--live (cons types (todo-write-org--live-regexp types))))
+    (cdr todo-write-org--live)))
+
+(defun todo-write-org--live-regexp (types)
+  "Return the regexp of `todo-write-org--live', with TYPES of links."
   (concat "\\[\\[\\|<[<0-9%]\\|{{{\\|@@\\|\\[fn:\\|\\[cite\\|\\\\[[:alpha:]([]"
           "\\|\\<\\(?:src\\|call\\)_\\|\\<"
-          (regexp-opt (seq-difference (org-link-types) '("http" "https")))
+          (regexp-opt types)
           ":"))
 
 (defun todo-write-org-plain (text)
   "Return TEXT, an agent's, as text that does nothing in Org.
 Org's escape character is the zero-width space, of which TEXT itself has
 none once `todo-write-row-plain' has shown it as an escape."
-  ;; What a word is must not depend on the buffer.
-  (with-syntax-table (standard-syntax-table)
-    (replace-regexp-in-string
-     (todo-write-org--live)
-     (lambda (match) (concat (substring match 0 1) "\u200b" (substring match 1)))
-     (todo-write-row-plain text) t t)))
+  (let ((live (todo-write-org--live)))
+    (with-temp-buffer
+      (insert (todo-write-row-plain text))
+      (goto-char (point-min))
+      (while (re-search-forward live nil t)
+        ;; What follows the first character may be the beginning of another.
+        (goto-char (1+ (match-beginning 0)))
+        (insert "\u200b"))
+      (buffer-string))))
 
 (defun todo-write-check-list (thread &optional format)
   "Return the list of THREAD as a check list, a string.

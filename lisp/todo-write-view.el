@@ -131,8 +131,9 @@ and \\=✗ dropped before it was completed.
 (defun todo-write-show (&optional thread select action)
   "Show the plan of THREAD and keep it up to date; return its buffer.
 THREAD is a key, a string; nil stands for the thread at hand, which is
-the one of the current buffer, else the one written last.  With a prefix
-argument, read it in the minibuffer.
+the one of the current buffer, else the newest of the current project,
+else the one written last.  With a prefix argument, read it in the
+minibuffer.
 
 SELECT non-nil, as in interactive use, selects the window; otherwise the
 selected window stays selected.  ACTION is one for `display-buffer'."

@@ -38,7 +38,8 @@
     "src_emacs-lisp{(setq todo-write-security-tests--ran t)}"
     "call_name()" "{{{modification-time(%Y)}}}" "@@html:<script>@@" "<<target>>" "x[fn:x]"
     "<%%(setq todo-write-security-tests--ran t)>" "<2026-01-01>" "\\input{/etc/passwd}"
-    "\\(x\\)" "file:/etc/passwd" "(help:car)" "<help: car>" "[cite:@x]")
+    "\\(x\\)" "file:/etc/passwd" "(help:car)" "<help: car>" "[cite:@x]"
+    "<<%%(setq todo-write-security-tests--ran t)>" "{{{{x}}}" "x[[fn:x]" "<<<x>>>")
   "Texts that are live in Org.")
 
 (defun todo-write-security-tests--org-types (text)
@@ -48,7 +49,7 @@
       (insert text)
       (org-mode)
       (org-element-map (org-element-parse-buffer)
-          '(link inline-src-block inline-babel-call macro export-snippet target
+          '(link inline-src-block inline-babel-call macro export-snippet target radio-target
                  footnote-reference citation src-block property-drawer babel-call
                  timestamp latex-fragment)
         #'org-element-type))))
