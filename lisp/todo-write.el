@@ -54,7 +54,6 @@
 (declare-function todo-write-dyn--items "ext:todo-write-dyn")
 (declare-function todo-write-dyn--kept "ext:todo-write-dyn")
 (declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
-(declare-function todo-write-dyn--loaded-p "ext:todo-write-dyn")
 (declare-function todo-write-dyn--pause "ext:todo-write-dyn")
 (declare-function todo-write-dyn--previous-id "ext:todo-write-dyn")
 (declare-function todo-write-dyn--prune "ext:todo-write-dyn")
@@ -377,10 +376,8 @@ This is done once when the package is first used in a session."
   "Load THREAD from its journal, and return its key, or nil if there is none.
 Without THREAD, load the newest one of the current project."
   (interactive)
-  (todo-write--configure)
   (let ((key (or thread (todo-write--newest-of-project))))
-    (when (and key (or (todo-write-dyn--loaded-p key)
-                       (member key (todo-write-threads))))
+    (when (and key (member key (todo-write-threads)))
       (todo-write--open key)
       (when (called-interactively-p 'interactive)
         (message "Restored %s" key))
@@ -388,6 +385,7 @@ Without THREAD, load the newest one of the current project."
 
 (defun todo-write--newest-of-project ()
   "Return the key of the newest kept thread of the current project, or nil."
+  (todo-write--configure)
   (let ((project (todo-write--project)))
     (plist-get (cl-find-if (lambda (kept)
                              (equal project

@@ -43,6 +43,35 @@
                        (prin1 (featurep 'todo-write-dyn))))
                    t))))
 
+(defun todo-write-module-tests--commands ()
+  "Return (COMMAND . LIBRARY) of each command of todo-write that is autoloaded."
+  (let (commands)
+    (dolist (file (directory-files (file-name-directory (locate-library "todo-write")) t
+                                   "\\`todo-write.*\\.el\\'"))
+      (with-temp-buffer
+        (insert-file-contents file)
+        (while (re-search-forward "^;;;###autoload\n(\\(?:defun\\|define-minor-mode\\) \\([^ ]+\\)" nil t)
+          (push (cons (intern (match-string 1)) (intern (file-name-base file))) commands))))
+    commands))
+
+(ert-deftest todo-write-module-no-command-needs-another-call-before-it ()
+  (let ((commands (todo-write-module-tests--commands)))
+    (should (assq 'todo-write-show commands))
+    (pcase-dolist (`(,command . ,library) commands)
+      (unless (memq command '(todo-write-module-build todo-write-follow))
+        (ert-info ((symbol-name command))
+          (should (eq (todo-write-test-child
+                       `(let ((todo-write-directory (make-temp-file "first" t)) (noninteractive nil)
+                              (inhibit-interaction t))
+                          (require ',library)
+                          (prin1 (condition-case err
+                                     (progn (when (commandp ',command)
+                                              (call-interactively ',command))
+                                            'done)
+                                   (void-function err)
+                                   (error 'done)))))
+                      'done)))))))
+
 (ert-deftest todo-write-module-missing-says-how-to-build-it ()
   (todo-write-copy-with
     (should (string-match-p
