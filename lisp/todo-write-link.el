@@ -15,6 +15,7 @@
 ;;; Code:
 
 (require 'todo-write)
+(require 'todo-write-org)
 (require 'todo-write-row)
 (require 'url-util)
 
@@ -71,7 +72,7 @@ Brackets and blanks of a key would end the link early."
         (org-link-store-props
          :type "todo-write"
          :link (concat "todo-write:" (todo-write-link--path key (and item id)))
-         :description (todo-write-row-plain
+         :description (todo-write-org-plain
                        (or (plist-get item :content)
                            (plist-get (todo-write-summary key) :title) key)))))))
 

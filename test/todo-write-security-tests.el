@@ -19,6 +19,7 @@
 (require 'todo-write-view-test-helper)
 (require 'todo-write-bookmark)
 (require 'todo-write-follow)
+(require 'todo-write-link)
 (require 'todo-write-log)
 (require 'todo-write-notify)
 (require 'todo-write-org)
@@ -81,6 +82,16 @@
     (todo-write-test-wait
      (lambda () (< 0 (plist-get (todo-write-times "a" "t1") :spent))))
     (should-not (todo-write-security-tests--org-types (todo-write-timeline-org "a")))))
+
+(ert-deftest todo-write-link-has-a-description-that-is-dead-text ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "@@html:<script>@@ {{{x}}} [[elisp:ding]]")
+    (todo-write-view-goto (todo-write-test-id "a" "@@html:<script>@@ {{{x}}} [[elisp:ding]]"))
+    (todo-write-link-store)
+    (should (equal '(link) (todo-write-security-tests--org-types
+                            (org-link-make-string (plist-get org-store-link-plist :link)
+                                                  (plist-get org-store-link-plist
+                                                             :description)))))))
 
 (ert-deftest todo-write-timeline-svg-is-well-formed-whatever-the-text ()
   (skip-unless (libxml-available-p))
