@@ -247,7 +247,12 @@ impl Reader {
 
     fn fold(&mut self, word: &str) {
         self.folded.clear();
-        self.folded.extend(word.chars().flat_map(char::to_lowercase));
+        if word.is_ascii() {
+            self.folded.push_str(word);
+            self.folded.make_ascii_lowercase();
+        } else {
+            self.folded.extend(word.chars().flat_map(char::to_lowercase));
+        }
     }
 }
 
