@@ -27,23 +27,31 @@
 ;;; Functions
 
 (defconst todo-write-torture-tests--left-out
-  "\\`todo-write-\\(?:test\\|torture\\|module\\|menu\\|doctor\\|with\\|acp-connect\\|[a-z-]+-tests\\)"
-  "Names of functions that are none of the package, or build it, or need another one.")
+  "\\`todo-write-\\(?:module\\|menu\\|doctor\\|gptel\\|efrit\\|acp-connect\\)"
+  "Names of functions that build the package, or need another one.")
+
+(defun todo-write-torture-tests--ours-p (symbol)
+  "Return non-nil if SYMBOL is a public function of the package that is loaded."
+  (let ((name (symbol-name symbol)) (file (symbol-file symbol 'defun)))
+    (and (string-match-p "\\`todo-write\\(?:-\\|\\'\\)" name)
+         (not (string-search "--" name))
+         (not (string-match-p todo-write-torture-tests--left-out name))
+         (not (autoloadp (symbol-function symbol)))
+         ;; Tests and their helpers have such names, too.
+         file
+         (equal (file-name-directory (expand-file-name file))
+                (file-name-directory (locate-library "todo-write"))))))
 
 (defun todo-write-torture-tests--functions (primitive)
   "Return the functions of the module if PRIMITIVE, else the public ones."
   (let (functions)
     (mapatoms
      (lambda (symbol)
-       (let ((name (symbol-name symbol)))
-         (when (and (fboundp symbol) (not (macrop symbol))
-                    (if primitive
-                        (string-prefix-p "todo-write-dyn--" name)
-                      (and (string-match-p "\\`todo-write\\(?:-\\|\\'\\)" name)
-                           (not (string-search "--" name))
-                           (not (autoloadp (symbol-function symbol)))
-                           (not (string-match-p todo-write-torture-tests--left-out name)))))
-           (push symbol functions)))))
+       (when (and (fboundp symbol) (not (macrop symbol))
+                  (if primitive
+                      (string-prefix-p "todo-write-dyn--" (symbol-name symbol))
+                    (todo-write-torture-tests--ours-p symbol)))
+         (push symbol functions))))
     (sort functions #'string<)))
 
 (defconst todo-write-torture-tests--plausible
