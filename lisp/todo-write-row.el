@@ -301,7 +301,9 @@ WIDTH are as there.  Its first character and its newline stay, and with
 them what points to the start of this line or the next."
   (forward-char)
   (delete-region (point) (line-end-position))
-  (todo-write-row--insert-rest item kind spent width 1))
+  (todo-write-row--insert-rest item kind spent width 1)
+  ;; A face may extend to the edge of the window.
+  (put-text-property (point) (1+ (point)) 'face (get-text-property (1- (point)) 'face)))
 
 (defun todo-write-row--insert-rest (item kind spent width margin)
   "Insert the line for ITEM after its first MARGIN blanks.

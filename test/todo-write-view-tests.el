@@ -40,6 +40,15 @@
           (cdr (split-string (buffer-substring-no-properties (point-min) (point-max))
                              "\n" t))))
 
+(defun todo-write-view-tests--characters ()
+  "Return the characters of the current buffer without times.
+Each is a list of the character, its face and the id of its row."
+  (cl-loop for position from (point-min) below (point-max)
+           for face = (get-text-property position 'face)
+           unless (eq face 'todo-write-time)
+           collect (list (char-after position) face
+                         (get-text-property position 'todo-write-id))))
+
 (defun todo-write-view-tests--line (position)
   "Return the line at POSITION."
   (save-excursion
@@ -236,9 +245,11 @@ It has any buffer current then, which must come to no harm."
       (let ((fresh (let ((todo-write-view-buffer-name "*fresh plan*"))
                      (save-window-excursion
                        (with-current-buffer (todo-write-show "a")
-                         (prog1 (todo-write-view-tests--rows)
+                         (prog1 (cons (todo-write-view-tests--rows)
+                                      (todo-write-view-tests--characters))
                            (kill-buffer)))))))
-        (should (equal (cons step (todo-write-view-tests--rows)) (cons step fresh)))))))
+        (should (equal (cons step (todo-write-view-tests--rows)) (cons step (car fresh))))
+        (should (equal (todo-write-view-tests--characters) (cdr fresh)))))))
 
 (ert-deftest todo-write-view-leaves-other-threads-alone ()
   (todo-write-view-tests--with-buffer
