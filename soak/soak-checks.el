@@ -101,14 +101,14 @@
                  rows items)))))
 
 (defun soak--drawn ()
-  "Return what the plan's buffer shows, without what only time changes.
-That is the first line of each row, and all but the rows' details."
+  "Return what the plan's buffer shows but for details: without times, and whole."
   (let ((todo-write-view--ghosts nil) (open (hash-table-keys todo-write-view--open)))
     (clrhash todo-write-view--open)
     (todo-write-view--keeping-places (mapc #'todo-write-view--redraw-row open))
-    (prog1 (cons (mapcar #'car (soak--seen-rows))
-                 (replace-regexp-in-string
-                  "[ 0-9:]+" " " (buffer-substring-no-properties (point-min) (point-max))))
+    (prog1 (let ((text (buffer-substring-no-properties (point-min) (point-max))))
+             (cons (cons (mapcar #'car (soak--seen-rows))
+                         (replace-regexp-in-string "[ 0-9:]+" " " text))
+                   text))
       (dolist (id open) (puthash id t todo-write-view--open)))))
 
 (defun soak--check-redraw ()
@@ -118,7 +118,8 @@ That is the first line of each row, and all but the rows' details."
       (let ((before (soak--drawn)))
         (todo-write-view-refresh)
         (let ((after (soak--drawn)))
-          (soak--must (equal before after) "Redrawn, %S became %S" before after))
+          (soak--must (equal (car before) (car after)) "Redrawn, %s became %s"
+                      (cdr before) (cdr after)))
         (todo-write-view-refresh)))))
 
 (defun soak--check-mode-line ()
