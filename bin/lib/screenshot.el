@@ -11,6 +11,9 @@
 
 ;;; Code:
 
+(require 'todo-write-module)
+;; Nobody is there to answer.
+(setq todo-write-module-auto-build nil)
 (require 'todo-write)
 (require 'todo-write-view)
 (require 'todo-write-edit)
