@@ -96,6 +96,10 @@ soak: build ## work at random and watch the memory; MINUTES=60, SEED=n, WRITE=1
 fuzz: setup ## search for inputs that break a law; SECONDS=60 a target, TARGETS=names
 	@bin/fuzz '$(or $(SECONDS),60)' $(TARGETS)
 
+.PHONY: faults
+faults: setup-test build ## break things on purpose, and count: kills, faults, panics, wrong calls
+	@bin/faults
+
 .PHONY: audit
 audit: ## check the crates: licences, sources, yanked, known weaknesses; ADVISORIES=copy
 	@bin/audit

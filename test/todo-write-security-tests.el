@@ -217,8 +217,9 @@
         (todo-write-follow-stop fifo)
         (delete-directory folder t)))))
 
-(ert-deftest todo-write-security-names-tests-that-exist ()
-  (let ((root (getenv "TODO_WRITE_ROOT")) (known (make-hash-table :test #'equal)) (named 0))
+(defun todo-write-security-tests--all ()
+  "Return a hash table whose keys are the names of all tests."
+  (let ((root (getenv "TODO_WRITE_ROOT")) (known (make-hash-table :test #'equal)))
     (dolist (file (append (directory-files (expand-file-name "test" root) t "\\.el\\'")
                           (directory-files-recursively (expand-file-name "src" root) "\\.rs\\'")
                           (directory-files-recursively (expand-file-name "tests" root) "\\.rs\\'")))
@@ -226,6 +227,10 @@
         (insert-file-contents file)
         (while (re-search-forward "(ert-deftest \\([^ ]+\\)\\|^ *fn \\([a-z0-9_]+\\)" nil t)
           (puthash (or (match-string 1) (match-string 2)) t known))))
+    known))
+
+(ert-deftest todo-write-security-names-tests-that-exist ()
+  (let ((root (getenv "TODO_WRITE_ROOT")) (known (todo-write-security-tests--all)) (named 0))
     (with-temp-buffer
       (insert-file-contents (expand-file-name "doc/security.md" root))
       (search-forward "\n## ")
@@ -236,6 +241,18 @@
             (cl-incf named)
             (should (equal (list name t) (list name (gethash name known))))))))
     (should (< 20 named))))
+
+(ert-deftest todo-write-reliability-names-tests-that-exist ()
+  (let ((known (todo-write-security-tests--all)) (named 0))
+    (with-temp-buffer
+      (insert-file-contents (expand-file-name "doc/reliability.md" (getenv "TODO_WRITE_ROOT")))
+      (search-forward "| found by ")
+      (forward-line 1)
+      (while (re-search-forward "| \\(`[^|]+`\\) |$" nil t)
+        (dolist (name (split-string (match-string 1) "[`, ]+" t))
+          (cl-incf named)
+          (should (equal (list name t) (list name (gethash name known)))))))
+    (should (< 8 named))))
 
 (provide 'todo-write-security-tests)
 ;;; todo-write-security-tests.el ends here

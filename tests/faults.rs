@@ -1,5 +1,5 @@
 //! When the disk, the file or another process does not play along: nothing else is lost, and the
-//! user hears of it once.
+//! user hears of it once. What each test did is printed, and counted by bin/faults.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 mod common;
@@ -75,6 +75,7 @@ fn a_journal_cut_at_any_byte_of_its_last_two_records_loses_no_whole_record() {
     let (whole, lists) = sample();
     let lines = lines(whole);
     let tail: usize = lines[lines.len() - 2..].iter().map(|line| line.len()).sum();
+    println!("faults: {tail} journals cut off");
     for cut in whole.len() - tail..whole.len() {
         let folder = with_journal(&whole[..cut]);
         let complete = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
@@ -91,6 +92,7 @@ fn a_journal_cut_at_any_byte_of_its_last_two_records_loses_no_whole_record() {
 fn a_journal_cut_anywhere_goes_on() {
     let (whole, _) = sample();
     for cut in (0..whole.len()).step_by(1_499) {
+        println!("faults: 1 journals cut off");
         let folder = with_journal(&whole[..cut]);
         let mut again = store(folder.path());
         open(&mut again).edit(Edit::Add { content: "One more".into(), position: None }, 99).unwrap();
@@ -129,6 +131,7 @@ proptest! {
         let (whole, _) = sample();
         let mut bytes = whole.clone();
         flips.iter().for_each(|(at, mask)| bytes[at.index(whole.len())] ^= mask);
+        println!("faults: {} bytes flipped", flips.len());
         let folder = with_journal(&bytes);
 
         // A record is whole if its bytes are, and the line feed before it.
@@ -179,6 +182,7 @@ proptest! {
 
     #[test]
     fn any_bytes_at_all_open_and_go_on(bytes in prop::collection::vec(any::<u8>(), 0..3_000)) {
+        println!("faults: 1 journals of random bytes");
         let folder = with_journal(&bytes);
         let mut first = store(folder.path());
         write(open(&mut first), &PLAN, 1);
@@ -269,6 +273,7 @@ fn a_folder_that_cannot_be_made_costs_one_warning_and_no_list() {
         assert_eq!(write(open(&mut offline), &PLAN[..n], 1).revision, n as u64);
         let warnings = offline.take_warnings();
         assert_eq!(warnings.len(), usize::from(n == 1), "{warnings:?}");
+        println!("faults: 1 writes without a folder");
     }
     // Mended, the next write saves everything.
     fs::remove_file(outer.path()).unwrap();
@@ -299,6 +304,7 @@ fn a_disk_that_is_full_in_the_middle_of_a_record_loses_nothing() {
         .unwrap();
     let output = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
     assert!(child.status.success() && output.contains("the disk was full"), "{output}");
+    println!("{output}");
 }
 
 fn on_a_full_disk(folder: &Path) {
@@ -328,6 +334,7 @@ fn on_a_full_disk(folder: &Path) {
     assert_eq!(&on_disk(folder), open(&mut full).list());
     assert_eq!(open(&mut full).list().len(), 199);
     println!("the disk was full after {} items", saved.len());
+    println!("faults: {} writes to a full disk", 200 - saved.len());
 }
 
 /// As [`on_disk`], without another file: there is no room for one.
