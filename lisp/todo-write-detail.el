@@ -62,9 +62,13 @@ first are indented by the columns that its text property
 
 ;;; Paragraphs
 
+(defvar todo-write-detail--shown nil
+  "What the row above shows of its task, or nil where it may be cut.")
+
 (defun todo-write-detail-string (thread item width)
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH."
   (with-temp-buffer
+    (setq-local todo-write-detail--shown (todo-write-detail--shown item width))
     (dolist (function todo-write-detail-functions)
       (dolist (paragraph (condition-case-unless-debug err
                              (funcall function thread item)
@@ -74,6 +78,12 @@ first are indented by the columns that its text property
     ;; What has a face of its own keeps it.
     (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
     (buffer-string)))
+
+(defun todo-write-detail--shown (item width)
+  "Return the text that a row of WIDTH columns shows of ITEM, or nil if it cuts it."
+  (let ((text (todo-write-row-text item (todo-write-row-kind item))))
+    ;; Beside it stand a shape and a time, of hours if need be.
+    (and (<= (todo-write-row-width text) (- width 15)) text)))
 
 (defun todo-write-detail--insert (paragraph width)
   "Insert PARAGRAPH, filled to WIDTH, below the text of its row."
@@ -116,14 +126,17 @@ first are indented by the columns that its text property
 
 (defun todo-write-detail-item (thread item)
   "Return what there is to say about ITEM of THREAD, a list of strings.
-Its full text, what it is called while in progress, priority and times."
+Its full text and what it is called while in progress, where the row does
+not show them; priority and times."
   (let ((times (todo-write-times thread (plist-get item :id)))
         (content (todo-write-row-plain (plist-get item :content)))
         (active (todo-write-row-plain (or (plist-get item :activeForm) "")))
         (priority (plist-get item :priority)))
     (delq nil
-          (list (propertize content 'face 'default)
-                (unless (member active (list "" content)) (concat "While at it: " active))
+          (list (unless (equal content todo-write-detail--shown)
+                  (propertize content 'face 'default))
+                (unless (member active (list "" content todo-write-detail--shown))
+                  (concat "While at it: " active))
                 (when priority (format "Priority: %s" (todo-write-row-plain priority)))
                 (todo-write-detail--dates times)))))
 

@@ -54,6 +54,7 @@
 (declare-function todo-write-dyn--items "ext:todo-write-dyn")
 (declare-function todo-write-dyn--kept "ext:todo-write-dyn")
 (declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
+(declare-function todo-write-dyn--loaded-p "ext:todo-write-dyn")
 (declare-function todo-write-dyn--pause "ext:todo-write-dyn")
 (declare-function todo-write-dyn--previous-id "ext:todo-write-dyn")
 (declare-function todo-write-dyn--prune "ext:todo-write-dyn")
@@ -376,8 +377,10 @@ This is done once when the package is first used in a session."
   "Load THREAD from its journal, and return its key, or nil if there is none.
 Without THREAD, load the newest one of the current project."
   (interactive)
+  (todo-write--configure)
   (let ((key (or thread (todo-write--newest-of-project))))
-    (when (and key (member key (todo-write-threads)))
+    (when (and key (or (todo-write-dyn--loaded-p key)
+                       (member key (todo-write-threads))))
       (todo-write--open key)
       (when (called-interactively-p 'interactive)
         (message "Restored %s" key))

@@ -41,6 +41,16 @@
     (should (memq 'todo-write-word-added
                   (ensure-list (get-text-property (1- (point)) 'face))))))
 
+(ert-deftest todo-write-detail-repeats-the-text-only-of-a-row-that-is-cut ()
+  (todo-write-test-with-view
+    (let ((long (string-join (make-list 30 "words") " ")))
+      (todo-write-test-write "a" "Short" long)
+      (todo-write-test-open "Short")
+      (should-not (string-match-p "^     Short$" (todo-write-test-text)))
+      (todo-write-test-open long)
+      (should (string-match-p "^   ○ words words [^\n]*…" (todo-write-test-text)))
+      (should (string-match-p "^     words words " (todo-write-test-text))))))
+
 (ert-deftest todo-write-detail-tells-moves-drops-and-undo ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
@@ -130,8 +140,7 @@
       (todo-write-test-write "a" "One")
       (todo-write-test-open "One")
       (should (string-match-p "failed: Oops
-     One
-" (todo-write-test-text))))))
+     While at it" (todo-write-test-text))))))
 
 (ert-deftest todo-write-view-is-whole-again-after-a-row-could-not-be-drawn ()
   (todo-write-test-with-view
@@ -153,7 +162,7 @@
                                               (point)))
       (todo-write-test-write "a" "New" "One" '("Two" "completed") "Three")
       (should (gethash (todo-write-test-id "a" "Two") todo-write-view--open))
-      (should (string-match-p "✓ Two *\n     Two\n" (todo-write-test-text)))
+      (should (string-match-p "✓ Two *\n     While at it" (todo-write-test-text)))
       (should (looking-at-p " ✓ Two"))
       (should (save-excursion (goto-char (window-point other)) (looking-at-p "ee"))))))
 

@@ -464,7 +464,7 @@ It has any buffer current then, which must come to no harm."
     (should (looking-at-p " ● Writing"))
     (todo-write-view-tests--write
      "Zero" "Two" '("Write the text" "completed" "Writing"))
-    (should (string-match-p "^ ✓ Write the text.*\n     Write the text\n" (buffer-string)))
+    (should (string-match-p "^ ✓ Write the text.*\n     While at it: Writing\n" (buffer-string)))
     (todo-write-view-tests--press "TAB")
     (should-not (string-match-p "Added" (buffer-string)))))
 
@@ -475,7 +475,7 @@ It has any buffer current then, which must come to no harm."
     (let ((event `(mouse-1 (,(selected-window) ,(point) (0 . 0) 0))))
       (goto-char (point-min))
       (funcall (key-binding [mouse-1]) event)
-      (should (string-match-p "○ Two\n     Two\n" (buffer-string))))))
+      (should (string-match-p "○ Two\n     While at it" (buffer-string))))))
 
 (ert-deftest todo-write-view-details-are-open-to-extension ()
   (todo-write-view-tests--with-buffer
