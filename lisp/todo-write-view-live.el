@@ -195,5 +195,11 @@ any buffer current."
       (todo-write-view--draw))
     (todo-write-view--set-timer)))
 
+(defun todo-write-view--widen ()
+  "Draw the current buffer anew where its narrowest window shows it no longer."
+  (when (and todo-write-view--ewoc
+             (not (eql todo-write-view--width (todo-write-view--fitting-width))))
+    (todo-write-view--draw)))
+
 (provide 'todo-write-view-live)
 ;;; todo-write-view-live.el ends here

@@ -122,6 +122,7 @@ and \\=✗ dropped before it was completed.
   (todo-write-view--start-following)
   (add-hook 'context-menu-functions #'todo-write-menu-context 10 t)
   (add-hook 'window-size-change-functions #'todo-write-view--fit nil t)
+  (add-hook 'window-configuration-change-hook #'todo-write-view--widen nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
   (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
 

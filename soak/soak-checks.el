@@ -114,6 +114,8 @@
 (defun soak--check-redraw ()
   "Check that the plan's buffer is what drawing it anew makes of it."
   (when-let* ((buffer (get-buffer todo-write-view-buffer-name)))
+    ;; It fits its windows from the next display on.
+    (redisplay t)
     (with-current-buffer buffer
       (let ((before (soak--drawn)))
         (todo-write-view-refresh)

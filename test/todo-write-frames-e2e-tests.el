@@ -141,7 +141,7 @@ The row of t30 is open."
       (should (equal (todo-write-frames--places) places))
       (should (todo-write-frames--eval
                `(with-current-buffer todo-write-view-buffer-name
-                  (string-match-p "Task 30\n     Task 30\n" (buffer-string))))))))
+                  (string-match-p "Task 30\n     While at it: Doing 30\n" (buffer-string))))))))
 
 (ert-deftest todo-write-view-follows-in-one-frame-while-another-stays ()
   (todo-write-frames--with-user tty
@@ -165,6 +165,25 @@ The row of t30 is open."
                 (todo-write-show "a")
                 (and (eq frame (selected-frame))
                      (eq (car test-windows) (selected-window))))))))
+
+(ert-deftest todo-write-view-fits-the-windows-that-are-left ()
+  (todo-write-frames--with-user _tty
+    (let ((widths (todo-write-frames--eval
+                   '(switch-to-buffer (todo-write-show "a"))
+                   '(delete-other-windows)
+                   '(setq test-window (split-window-right 60))
+                   '(set-window-buffer test-window "*scratch*")
+                   '(defun test-width ()
+                      (redisplay t)
+                      (with-current-buffer todo-write-view-buffer-name
+                        todo-write-view--width))
+                   '(let ((alone (test-width)))
+                      (set-window-buffer test-window todo-write-view-buffer-name)
+                      (let ((both (test-width)))
+                        (set-window-buffer test-window "*scratch*")
+                        (list alone both (test-width)))))))
+      (should (< (nth 1 widths) (nth 0 widths)))
+      (should (= (nth 2 widths) (nth 0 widths))))))
 
 ;;; Typing
 
