@@ -231,16 +231,16 @@ task stood in the list before; completed tasks leave no ghost."
 
 ;;; Bringing up to date
 
-(defun todo-write-view--update (changes)
+(defun todo-write-view--update (changes summary)
   "Redraw the rows that are out of date.
-CHANGES is a vector of change plists."
-  (let ((summary (todo-write-summary todo-write-view-thread)))
-    (if (> (* 3 (length changes)) (max 200 (plist-get summary :total)))
-        (todo-write-view--draw)
-      (todo-write-view--call-keeping-places
-       (lambda () (todo-write-view--redraw-changed changes summary))
-       (todo-write-view--in-line-p changes))
-      (todo-write-view--flash changes))))
+CHANGES is a vector of change plists, after which the thread is as
+SUMMARY says."
+  (if (> (* 3 (length changes)) (max 200 (plist-get summary :total)))
+      (todo-write-view--draw)
+    (todo-write-view--call-keeping-places
+     (lambda () (todo-write-view--redraw-changed changes summary))
+     (todo-write-view--in-line-p changes))
+    (todo-write-view--flash changes)))
 
 (defun todo-write-view--redraw-changed (changes summary)
   "Redraw what CHANGES put out of date, and show SUMMARY."

@@ -68,23 +68,26 @@ A buffer that has shown nothing so far shows THREAD from now on."
   "Redraw what OUTCOME of THREAD changed, if a buffer is for it."
   (todo-write-view--redraw-for-child thread)
   (todo-write-view--in-buffers-of thread
-    (let ((drawn (or (plist-get todo-write-view--summary :revision) 0))
-          (told (plist-get outcome :revision))
-          (current (plist-get (todo-write-summary thread) :revision)))
+    (let* ((drawn (or (plist-get todo-write-view--summary :revision) 0))
+           (told (plist-get outcome :revision))
+           (summary (todo-write-summary thread))
+           (current (plist-get summary :revision)))
       (cond ((and todo-write-view--ewoc (= told current (1+ drawn)))
-             (todo-write-view--try-update (plist-get (plist-get outcome :changes) :changes)))
+             (todo-write-view--try-update (plist-get (plist-get outcome :changes) :changes)
+                                          summary))
             ;; Another subscriber wrote meanwhile, and was drawn already.
             ((and (< told current) (= drawn current)))
             ;; Revisions were missed, or the thread was forgotten and begun anew.
             (t (todo-write-view--draw)))
       (todo-write-view--set-timer))))
 
-(defun todo-write-view--try-update (changes)
+(defun todo-write-view--try-update (changes summary)
   "Redraw the rows that CHANGES, a vector of change plists, put out of date.
+SUMMARY is what `todo-write-summary' says of the thread now.
 If that fails half way, the next change draws the whole buffer."
   (let ((failed t))
     (unwind-protect
-        (progn (todo-write-view--update changes)
+        (progn (todo-write-view--update changes summary)
                (setq failed nil))
       (when failed
         (setq todo-write-view--summary nil)))))

@@ -113,6 +113,8 @@ and \\=✗ dropped before it was completed.
         ;; A task in Hebrew or Arabic must not turn its row around.
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
+  ;; Lines are short: to find their ends costs less than to remember them.
+  (setq-local cache-long-scans nil)
   (todo-write-view--make-tables)
   (setq-local revert-buffer-function #'todo-write-view-refresh
               imenu-create-index-function #'todo-write-view--imenu-index

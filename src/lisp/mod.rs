@@ -20,6 +20,7 @@ mod write;
 use std::any::Any;
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -63,16 +64,25 @@ thread_local! {
 /// What the user's options say, and the stores they name.
 #[derive(Default)]
 struct World {
-    stores: HashMap<Option<PathBuf>, Store>,
     keeping: Keeping,
+    /// That of the folder which `keeping` names.
+    store: Store,
+    /// Those of folders that it named before.
+    others: HashMap<Option<PathBuf>, Store>,
     input: Options,
     keep_completed: bool,
 }
 
 impl World {
-    fn store(&mut self) -> &mut Store {
-        let keeping = &self.keeping;
-        self.stores.entry(keeping.folder.clone()).or_insert_with(|| Store::new(keeping.clone()))
+    fn set_keeping(&mut self, keeping: Keeping) {
+        if self.keeping.folder != keeping.folder {
+            self.store.rest();
+            let next = self.others.remove(&keeping.folder).unwrap_or_else(|| Store::new(keeping.clone()));
+            let last = mem::replace(&mut self.store, next);
+            self.others.insert(self.keeping.folder.take(), last);
+        }
+        self.keeping = keeping.clone();
+        self.store.set_keeping(keeping);
     }
 }
 
@@ -94,7 +104,7 @@ fn now() -> Millis {
 /// Runs the body of a Lisp function: panics and errors become Lisp errors.
 fn border<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-        let place = PANIC_PLACE.with_borrow_mut(std::mem::take);
+        let place = PANIC_PLACE.with_borrow_mut(mem::take);
         Err(Error::Panic(format!("{} at {place}", panic_words(panic.as_ref()))).into())
     });
     result.or_else(|error| match error.downcast_ref::<Error>() {
@@ -163,12 +173,8 @@ fn configure<'e>(
         };
         let keep_completed = keep_completed.is_not_nil();
         with_world(|world| {
-            if world.keeping.folder != keeping.folder {
-                world.store().rest();
-            }
-            (world.keeping, world.input, world.keep_completed) = (keeping, input, keep_completed);
-            let keeping = world.keeping.clone();
-            world.store().set_keeping(keeping);
+            (world.input, world.keep_completed) = (input, keep_completed);
+            world.set_keeping(keeping);
         });
         Ok(())
     })

@@ -27,7 +27,7 @@ fn observe<'e>(
         let content = read::raw_with_symbols(content)?.to_json();
         let details = details(metadata)?;
         let observation = with_world(|world| {
-            world.store().open(&key, Map::new(), now()).observe(kind, content, details, now())
+            world.store.open(&key, Map::new(), now()).observe(kind, content, details, now())
         });
         write::observation(env, &key, &observation, None)
     })
@@ -103,7 +103,7 @@ fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Resul
             }
         }
         let found = with_world(|world| {
-            let thread = world.store().get(&key, now())?;
+            let thread = world.store.get(&key, now())?;
             Some(with_plans(thread, thread.observations().select(&chosen)))
         });
         to_lisp(env, &key, found.unwrap_or_default())
@@ -116,7 +116,7 @@ fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let found = with_world(|world| {
-            let thread = world.store().get(&key, now())?;
+            let thread = world.store.get(&key, now())?;
             let new = thread.observations_mut().take_new();
             Some(with_plans(thread, new))
         });
@@ -129,7 +129,7 @@ fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn skip_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     border(env, || {
         let key = read::thread(thread)?;
-        with_world(|world| world.store().get(&key, now()).map(|thread| thread.observations_mut().take_new()));
+        with_world(|world| world.store.get(&key, now()).map(|thread| thread.observations_mut().take_new()));
         Ok(())
     })
 }

@@ -68,8 +68,7 @@ fn stream<'e>(
             session_id: session_id.as_deref(),
         };
         let (anew, time) = (anew.is_not_nil(), now());
-        let context =
-            with_world(|world| world.store().open(&key, Map::new(), time).stream(event, anew, time));
+        let context = with_world(|world| world.store.open(&key, Map::new(), time).stream(event, anew, time));
         match context {
             None => (time as i64).into_lisp(env),
             Some(context) => env.cons(time as i64, to_lisp(env, &context)?),

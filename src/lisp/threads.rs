@@ -30,12 +30,12 @@ emacs::use_symbols! {
 
 /// Works on a thread that is written to.
 fn with_open<T>(key: &str, work: impl FnOnce(&mut Thread) -> T) -> T {
-    with_world(|world| work(world.store().open(key, Map::new(), now())))
+    with_world(|world| work(world.store.open(key, Map::new(), now())))
 }
 
 /// Looks at a thread; an unknown one reads as an empty one.
 pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
-    with_world(|world| match world.store().get(key, now()) {
+    with_world(|world| match world.store.get(key, now()) {
         Some(thread) => work(thread),
         None => work(&Thread::new(key, Map::new(), None, 1)),
     })
@@ -46,7 +46,7 @@ pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
 fn loaded_p<'e>(env: &'e Env, thread: Value<'e>) -> Result<bool> {
     border(env, || {
         let key = read::thread(thread)?;
-        Ok(with_world(|world| world.store().is_loaded(&key)))
+        Ok(with_world(|world| world.store.is_loaded(&key)))
     })
 }
 
@@ -60,7 +60,7 @@ fn open<'e>(env: &'e Env, thread: Value<'e>, about: Value<'e>) -> Result<()> {
             _ => Map::new(),
         };
         with_world(|world| {
-            world.store().open(&key, about, now());
+            world.store.open(&key, about, now());
         });
         Ok(())
     })
@@ -79,7 +79,7 @@ fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e
                 raw => input::read(raw, &world.input),
             };
             let keep_completed = world.keep_completed;
-            let store = world.store();
+            let store = &mut world.store;
             let thread = store.open(&key, Map::new(), now());
             let outcome = match plan {
                 Ok(plan) => thread.write(plan, source, keep_completed, now()),
@@ -166,7 +166,7 @@ fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value
         let key = read::thread(thread)?;
         let reason = if reason.is_not_nil() { Some(Text::read("reason", reason)?.0) } else { None };
         let state = with_world(|world| {
-            let store = world.store();
+            let store = &mut world.store;
             // Pausing what is not there would begin a thread and its journal.
             store.get(&key, now()).map_or(State::Empty, |thread| {
                 thread.set_paused(reason, now());
@@ -281,7 +281,7 @@ fn glance<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let glance = with_world(|world| {
-            let store = world.store();
+            let store = &mut world.store;
             if store.is_loaded(&key) { None } else { store.glance(&key) }
         });
         glance.map_or_else(|| with_thread(&key, Summary::of), |thread| Summary::of(&thread)).to_lisp(env)
@@ -355,7 +355,7 @@ fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'
 fn loaded<'e>(env: &'e Env) -> Result<Value<'e>> {
     border(env, || {
         let keys: Vec<String> =
-            with_world(|world| world.store().loaded().map(|thread| thread.key().to_owned()).collect());
+            with_world(|world| world.store.loaded().map(|thread| thread.key().to_owned()).collect());
         write::list_of(env, &keys, |key| key.into_lisp(env))
     })
 }
@@ -364,7 +364,7 @@ fn loaded<'e>(env: &'e Env) -> Result<Value<'e>> {
 #[defun]
 fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
     border(env, || {
-        let kept = with_world(|world| world.store().kept());
+        let kept = with_world(|world| world.store.kept());
         write::list_of(env, &kept, |kept| {
             write::Plist::new(env)
                 .set(k_key, &kept.key)?
@@ -380,7 +380,7 @@ fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
 fn children<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let children = with_world(|world| world.store().children(&key));
+        let children = with_world(|world| world.store.children(&key));
         write::list_of(env, &children, |(key, item)| env.cons(key, item.as_deref()))
     })
 }
@@ -409,7 +409,7 @@ fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 /// The key of the thread written last, or nil.
 #[defun]
 fn current(env: &Env) -> Result<Option<String>> {
-    border(env, || Ok(with_world(|world| world.store().current().map(str::to_owned))))
+    border(env, || Ok(with_world(|world| world.store.current().map(str::to_owned))))
 }
 
 /// See `todo-write-forget'.
@@ -417,7 +417,7 @@ fn current(env: &Env) -> Result<Option<String>> {
 fn forget<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     border(env, || {
         let key = read::thread(thread)?;
-        Ok(with_world(|world| world.store().forget(&key))?)
+        Ok(with_world(|world| world.store.forget(&key))?)
     })
 }
 
@@ -428,7 +428,7 @@ fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<i64> {
         let days: Option<u32> = WholeNumber::read_optional("days", days)?;
         let count: Option<usize> = WholeNumber::read_optional("count", count)?;
         let age = days.map(|days| Duration::from_secs(u64::from(days) * 86_400));
-        Ok(with_world(|world| world.store().prune(age, count))? as i64)
+        Ok(with_world(|world| world.store.prune(age, count))? as i64)
     })
 }
 
@@ -436,7 +436,7 @@ fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<i64> {
 #[defun]
 fn warnings<'e>(env: &'e Env) -> Result<Value<'e>> {
     border(env, || {
-        let warnings = with_world(|world| Store::take_warnings(world.store()));
+        let warnings = with_world(|world| Store::take_warnings(&mut world.store));
         write::list_of(env, &warnings, |warning| warning.into_lisp(env))
     })
 }

@@ -50,7 +50,7 @@ fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
             let news = follower.read()?;
             let told = with_world(|world| {
                 let keep_completed = world.keep_completed;
-                follower.recorder.record(world.store(), &news.events, keep_completed, now())
+                follower.recorder.record(&mut world.store, &news.events, keep_completed, now())
             });
             Ok((news, follower.thread(), told))
         })?
@@ -90,7 +90,7 @@ fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> R
     border(env, || {
         let reason = Text::read("reason", reason)?.0;
         let told = with_follower(handle, |follower| {
-            with_world(|world| follower.recorder.pause(world.store(), &reason, now()))
+            with_world(|world| follower.recorder.pause(&mut world.store, &reason, now()))
         })?;
         write::list_of(env, &told, |told| tell(env, told))
     })
