@@ -47,18 +47,20 @@
   (when (todo-write-module-supported-p)
     (let* ((file (todo-write-module-file))
            (version (and file (todo-write-module-file-version file)))
-           (loaded (bound-and-true-p todo-write-dyn--version)))
+           (loaded (bound-and-true-p todo-write-dyn--version))
+           (first (and (todo-write-module-build-problem)
+                       "M-x todo-write-module-build, when what stands below is mended.")))
       (delq
        nil
        (list
         (cond
          ((not file)
           (list 'problem "The module is not built."
-                "M-x todo-write-module-build, or the first use, builds it."))
+                (or first "M-x todo-write-module-build, or the first use, builds it.")))
          ((not (equal version todo-write-version))
           (list 'problem (format "The module %s is version %s."
                                  (todo-write-doctor--file file) (or version "unknown"))
-                "M-x todo-write-module-build builds it anew."))
+                (or first "M-x todo-write-module-build builds it anew.")))
          (t (list 'ok (format "Module %s in %s" version (todo-write-doctor--file file)) nil)))
         (cond
          ((not (featurep 'todo-write-dyn))
@@ -83,7 +85,7 @@ It is a problem only where the module is yet to be built."
        (list 'ok (format "It need not be built, and could not be here: %s." problem) nil))
       (t
        (list 'problem (format "It cannot be built here: %s." problem)
-             (format "Or put a prebuilt module into %s."
+             (format "Mend that, or put a prebuilt module into %s."
                      (todo-write-doctor--file (todo-write-module-folder)))))))))
 
 (defun todo-write-doctor--journals ()

@@ -81,7 +81,7 @@ They are evaluated with a copy of the package.")
                     "prebuilt module into ~")
                    ("A module of another version"
                     "PROBLEM: The module ~/todo-write-dyn.* is version 0.0.1"
-                    "todo-write-module-build builds it anew")
+                    "todo-write-module-build, when")
                    ("A journal folder that cannot be made"
                     "PROBLEM: ~/file/journals cannot be made" "Set todo-write-directory")
                    ("A journal folder that others can read"
