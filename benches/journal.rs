@@ -18,7 +18,8 @@ use todo_write::journal::{Durability, files_of};
 use todo_write::store::{Keeping, Store};
 use todo_write::thread::Edit;
 
-use common::{Folder, draft};
+use common::draft;
+use common::folder::Folder;
 
 fn main() {
     divan::main();
@@ -54,7 +55,7 @@ fn turn(store: &mut Store, n: u64) {
 /// A status change of a thread with a journal; the full records that come due are in it.
 #[divan::bench(consts = SIZES)]
 fn appended<const N: usize>(bencher: Bencher) {
-    let folder = Folder::new("appended");
+    let folder = Folder::new();
     let mut store = store(&folder);
     begin(&mut store, N);
     let mut n = 0;
@@ -78,7 +79,7 @@ fn in_memory<const N: usize>(bencher: Bencher) {
 
 #[divan::bench]
 fn appended_bytes(bencher: Bencher) {
-    let folder = Folder::new("bytes");
+    let folder = Folder::new();
     let _ = std::fs::create_dir(folder.path());
     let Ok(mut file) = OpenOptions::new().append(true).create(true).open(folder.path().join("bytes")) else {
         return;
@@ -89,7 +90,7 @@ fn appended_bytes(bencher: Bencher) {
 
 /// A journal of some revisions, closed.
 fn journal(size: usize) -> Folder {
-    let folder = Folder::new("replayed");
+    let folder = Folder::new();
     let mut store = store(&folder);
     begin(&mut store, size);
     (1..=REVISIONS).for_each(|n| turn(&mut store, n));

@@ -4,10 +4,11 @@
 // No benchmark uses all of it.
 #![allow(dead_code)]
 
+#[path = "../../tests/common/folder.rs"]
+pub mod folder;
 pub mod session;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -184,25 +185,4 @@ pub struct Todo<S> {
 /// A thread in memory.
 pub fn thread() -> Thread {
     Thread::new("bench", Map::new(), None, 1_000)
-}
-
-/// A folder of this process's own, gone with the value.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    pub fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("todo-write-{name}-{}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Folder(path)
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

@@ -22,8 +22,9 @@ use todo_write::store::{Keeping, Store};
 use todo_write::thread::Edit;
 use todo_write::transcript::Transcript;
 
+use common::folder::Folder;
 use common::session::{Line, Session};
-use common::{Call, Folder, Rewrite, call_of, draft, found_by_text, seen, thread};
+use common::{Call, Rewrite, call_of, draft, found_by_text, seen, thread};
 use node::Node;
 use row::{Row, seconds, times};
 
@@ -146,7 +147,7 @@ fn transcript() {
 /// What a status change adds to the journal of a long list and of a short one.
 fn journal_bytes() {
     let bytes = |size: usize| {
-        let folder = Folder::new("ratios");
+        let folder = Folder::new();
         let keeping = Keeping {
             folder: Some(folder.path().to_owned()),
             durability: Durability::Process,

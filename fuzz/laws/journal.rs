@@ -19,6 +19,7 @@ pub fn holds(data: &[u8]) {
     let (first, rest) = data.split_first().unwrap_or((&0, &[]));
     let bytes = if *first & 1 == 1 { sealed(rest) } else { rest.to_vec() };
     let folder = Folder::new();
+    fs::create_dir(folder.path()).unwrap();
     let path = files_of(folder.path(), KEY).next().unwrap();
     fs::write(&path, &bytes).unwrap();
     let whole = records(&bytes);

@@ -16,6 +16,7 @@ pub mod stream;
 pub mod thread;
 pub mod transcript;
 
+#[path = "../../tests/common/folder.rs"]
 mod folder;
 mod lists;
 

@@ -24,6 +24,7 @@ pub fn holds(data: &[u8]) {
     let (first, bytes) = data.split_first().unwrap_or((&0, &[]));
     is_skimmed(bytes);
     let folder = Folder::new();
+    fs::create_dir(folder.path()).unwrap();
     let path = folder.path().join("session.jsonl");
     fs::write(&path, bytes).unwrap();
     if let Some(head) = describe(&path) {

@@ -2,11 +2,11 @@
 // No test uses all of it.
 #![allow(dead_code, unused_imports, clippy::unwrap_used)]
 
+pub mod folder;
 pub mod walk;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Map;
 use todo_write::input::Plan;
@@ -15,6 +15,7 @@ use todo_write::journal::{Durability, files_of};
 use todo_write::store::{Keeping, Store};
 use todo_write::thread::{Outcome, Thread};
 
+pub use folder::Folder;
 pub use todo_write::item::Status::{Completed, InProgress, Pending};
 
 /// The key of the one thread that most tests have.
@@ -79,28 +80,4 @@ pub fn ids(list: &[Arc<Item>]) -> Vec<&str> {
 pub fn skip(why: &str) {
     assert!(std::env::var("CI").as_deref() != Ok("true"), "skipped under CI: {why}");
     eprintln!("skipped: {why}");
-}
-
-/// A folder of a test's own, gone with the value.
-pub struct Folder(PathBuf);
-
-impl Folder {
-    /// A path where nothing is yet.
-    pub fn new() -> Folder {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}-{number}", std::process::id()));
-        let _ = std::fs::remove_dir_all(&path);
-        Folder(path)
-    }
-
-    pub fn path(&self) -> &Path {
-        &self.0
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }

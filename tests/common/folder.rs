@@ -1,17 +1,20 @@
-//! A folder of a law's own.
+//! A folder for tests, laws and benchmarks.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A folder that is there, and gone with the value.
+/// A folder of its own, gone with the value.
 pub struct Folder(PathBuf);
 
 impl Folder {
+    /// A path where nothing is yet: in cargo's own folder where there is one, else where the
+    /// system has temporary files.
     pub fn new() -> Folder {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("todo-write-laws-{}-{number}", std::process::id()));
-        std::fs::create_dir(&path).unwrap();
+        let parent = option_env!("CARGO_TARGET_TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from);
+        let path = parent.join(format!("todo-write-{}-{number}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
         Folder(path)
     }
 
