@@ -182,12 +182,10 @@ pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
 fn compare_in_place<T: Entry>(previous: &[T], current: &[T], changes: &mut Vec<Change<T>>) -> usize {
     let mut start = 0;
     for (old, new) in previous.iter().zip(current) {
-        if !old.is_same_object(new) {
-            if old.id() != new.id() {
-                break;
-            }
-            changes.extend(compare(old, new, start));
+        if !is_same(old, new) {
+            break;
         }
+        changes.extend(compare(old, new, start));
         start += 1;
     }
     start

@@ -222,12 +222,7 @@ impl Journal {
     /// What the system said. The record is kept, and written with the next one.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
         let line = encode(record)?;
-        if matches!(record, Record::Full { .. }) {
-            self.full = line.len() as u64;
-            self.since_full = 0;
-        } else {
-            self.since_full += line.len() as u64;
-        }
+        self.count(record, line.len() as u64);
         self.pending.extend_from_slice(&line);
         may_panic_here();
         self.flush()

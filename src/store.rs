@@ -227,13 +227,11 @@ impl Store {
 
     /// The threads that were begun under this one, by key, with the item they belong to.
     pub fn children(&self, parent: &str) -> Vec<(String, Option<String>)> {
-        let text = |thread: &Thread, key: &str| thread.about().get(key)?.as_str().map(str::to_owned);
-        let mut children: Vec<_> = self
-            .threads
-            .values()
-            .filter(|thread| text(thread, "parent").as_deref() == Some(parent))
-            .map(|thread| (thread.key().to_owned(), text(thread, "parentItem")))
-            .collect();
+        let of_parent = |thread: &Thread| {
+            let (key, item) = thread.parent()?;
+            (key == parent).then(|| (thread.key().to_owned(), item.map(str::to_owned)))
+        };
+        let mut children: Vec<_> = self.threads.values().filter_map(of_parent).collect();
         children.sort();
         children
     }

@@ -121,6 +121,12 @@ impl Thread {
         &self.about
     }
 
+    /// The key of the thread that a subagent's works for, and the id of the item, if that is known.
+    pub fn parent(&self) -> Option<(&str, Option<&str>)> {
+        let text = |key: &str| self.about.get(key)?.as_str();
+        Some((text("parent")?, text("parentItem")))
+    }
+
     /// The current list.
     pub fn list(&self) -> &List {
         self.revisions.current()

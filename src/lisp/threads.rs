@@ -399,8 +399,7 @@ fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let parent = with_thread(&read::thread(thread)?, |thread| {
-            let text = |key: &str| thread.about().get(key)?.as_str().map(str::to_owned);
-            Some((text("parent")?, text("parentItem")))
+            thread.parent().map(|(key, item)| (key.to_owned(), item.map(str::to_owned)))
         });
         parent.map(|(key, item)| env.cons(key, item)).transpose()?.into_lisp(env)
     })
