@@ -15,8 +15,8 @@
 
 (require 'seq)
 (require 'todo-write-core)
+(require 'todo-write-follow-sessions)
 
-(defvar todo-write-follow-directory)
 (declare-function gptel-tool-name "ext:gptel-request" (tool))
 
 (defun todo-write-doctor--file (file)
@@ -42,13 +42,13 @@
    (list 'ok (format "todo-write %s in %s" todo-write-version
                      (todo-write-doctor--file todo-write-module--lisp)) nil)))
 
-(defun todo-write-doctor--module ()
-  "Return findings on the module."
+(defun todo-write-doctor--module (problem)
+  "Return findings on the module, which cannot be built for PROBLEM, if any."
   (when (todo-write-module-supported-p)
     (let* ((file (todo-write-module-file))
            (version (and file (todo-write-module-file-version file)))
            (loaded (bound-and-true-p todo-write-dyn--version))
-           (first (and (todo-write-module-build-problem)
+           (first (and problem
                        "M-x todo-write-module-build, when what stands below is mended.")))
       (delq
        nil
@@ -69,11 +69,10 @@
          (t (list 'problem (format "The loaded module is version %s." (or loaded "unknown"))
                   "Restart Emacs: it cannot unload a module."))))))))
 
-(defun todo-write-doctor--building ()
-  "Return findings on what builds the module.
+(defun todo-write-doctor--building (problem)
+  "Return findings on what builds the module, or cannot for PROBLEM.
 It is a problem only where the module is yet to be built."
-  (let ((problem (todo-write-module-build-problem))
-        (cargo (todo-write-module-cargo))
+  (let ((cargo (todo-write-module-cargo))
         (file (and (todo-write-module-supported-p) (todo-write-module-file))))
     (list
      (cond
@@ -144,23 +143,19 @@ PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
 
 (defun todo-write-doctor--hosts ()
   "Return findings on the hosts."
-  (let ((transcripts (if (boundp 'todo-write-follow-directory)
-                         todo-write-follow-directory
-                       (expand-file-name "projects/"
-                                         (or (getenv "CLAUDE_CONFIG_DIR") "~/.claude")))))
-    (list
-     (todo-write-doctor--host
-      "Efrit" (locate-library "efrit-do-schema") (bound-and-true-p todo-write-efrit-mode)
-      "M-x todo-write-efrit-mode")
-     (todo-write-doctor--host
-      "gptel" (locate-library "gptel") (todo-write-doctor--gptel-on-p)
-      "M-x todo-write-gptel-register, or that in the init file")
-     (todo-write-doctor--host
-      "Claude Code transcripts" (file-directory-p transcripts)
-      (bound-and-true-p todo-write-follow-mode)
-      "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
-     (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"
-                       (if (locate-library "acp") "here" "not here")) nil))))
+  (list
+   (todo-write-doctor--host
+    "Efrit" (locate-library "efrit-do-schema") (bound-and-true-p todo-write-efrit-mode)
+    "M-x todo-write-efrit-mode")
+   (todo-write-doctor--host
+    "gptel" (locate-library "gptel") (todo-write-doctor--gptel-on-p)
+    "M-x todo-write-gptel-register, or that in the init file")
+   (todo-write-doctor--host
+    "Claude Code transcripts" (file-directory-p todo-write-follow-directory)
+    (bound-and-true-p todo-write-follow-mode)
+    "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
+   (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"
+                     (if (locate-library "acp") "here" "not here")) nil)))
 
 (defun todo-write-doctor--display ()
   "Return findings on where plans show by themselves."
@@ -174,7 +169,9 @@ PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
 A finding is a list (STATE TEXT REMEDY): STATE is `ok', `note' for what
 is merely off, or `problem'; REMEDY is a sentence, or nil."
   (list (cons "Emacs" (todo-write-doctor--emacs))
-        (cons "Module" (append (todo-write-doctor--module) (todo-write-doctor--building)))
+        (cons "Module" (let ((problem (todo-write-module-build-problem)))
+                         (append (todo-write-doctor--module problem)
+                                 (todo-write-doctor--building problem))))
         (cons "Journals" (todo-write-doctor--journals))
         (cons "Hosts" (todo-write-doctor--hosts))
         (cons "Display" (todo-write-doctor--display))))
