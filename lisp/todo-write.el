@@ -82,6 +82,8 @@ The value is an outcome, a plist:
   :notices   list of strings: what was repaired
   :errors    list of plists :path :received :expected, if refused
   :forced    ids that `todo-write-keep-completed' kept completed
+What did not change is the same object in several outcomes: do not
+modify their parts.
 
 A refused write changes nothing and is no error.  Signal
 `todo-write-input-error' if THREAD is no string, and `todo-write-panic'

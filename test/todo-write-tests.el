@@ -84,6 +84,47 @@
     (should (equal (mapcar (lambda (item) (plist-get item :id)) (todo-write-items "a"))
                    '("t1" "t3")))))
 
+;;; Objects that outcomes share
+
+(defun todo-write-tests--last-change (outcome)
+  "Return the last change of OUTCOME."
+  (let ((changes (plist-get (plist-get outcome :changes) :changes)))
+    (aref changes (1- (length changes)))))
+
+(ert-deftest todo-write-what-did-not-change-is-the-same-object-in-the-next-outcome ()
+  (todo-write-with-store
+    (let* ((first (todo-write-tests--last-change
+                   (todo-write-test-write "a" '("One" "in_progress" "Doing one"))))
+           (second (todo-write-tests--last-change
+                    (todo-write-test-write "a" '("One" "completed" "Doing one")))))
+      (should (eq (plist-get second :previousItem) (plist-get first :item)))
+      (should (eq (plist-get (plist-get second :item) :content)
+                  (plist-get (plist-get first :item) :content)))
+      (should (equal (plist-get first :item)
+                     '(:id "t1" :content "One" :status "in_progress"
+                       :activeForm "Doing one" :priority nil)))
+      (should (equal (plist-get second :item)
+                     '(:id "t1" :content "One" :status "completed"
+                       :activeForm "Doing one" :priority nil))))))
+
+(ert-deftest todo-write-outcomes-of-items-with-like-ids-never-mix ()
+  (todo-write-with-store
+    ;; Another thread has the same ids, and a long list ids that share a place with them.
+    (let ((long (mapcar (lambda (n) (format "Task %d of many" n)) (number-sequence 1 200))))
+      (apply #'todo-write-test-write "long" long)
+      (todo-write-test-write "short" "One" "Two")
+      (dolist (status '("in_progress" "completed" "pending"))
+        (dolist (n '(0 64 128))
+          (setf (nth n long) (list (format "Task %d of many" (1+ n)) status "At it"))
+          (should (equal (plist-get (todo-write-tests--last-change
+                                     (apply #'todo-write-test-write "long" long))
+                                    :item)
+                         (aref (todo-write-items "long") n))))
+        (should (equal (plist-get (todo-write-tests--last-change
+                                   (todo-write-test-write "short" (list "One" status "At one") "Two"))
+                                  :item)
+                       (aref (todo-write-items "short") 0)))))))
+
 ;;; Editing
 
 (ert-deftest todo-write-edit-adds-at-the-end-or-at-a-place ()

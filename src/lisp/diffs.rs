@@ -22,7 +22,7 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
     border(env, || {
         let (list, changes) = (read::raw_with_symbols(list)?, read::raw_with_symbols(changes)?);
         let result = loose::change(&list, &changes)?;
-        write::vector_of(env, &result, |entry| write::Subject::to_lisp(entry, env))
+        write::vector_of(env, &result, |entry| write::entry(env, entry))
     })
 }
 

@@ -8,6 +8,7 @@
 mod diffs;
 #[cfg(feature = "panic-injection")]
 mod faults;
+mod items;
 mod observations;
 mod read;
 mod rows;
@@ -54,7 +55,7 @@ fn init(env: &Env) -> Result<()> {
     }));
     env.call("set", (env.intern("todo-write-dyn--version")?, env!("CARGO_PKG_VERSION")))?;
     env.call("set", (env.intern("todo-write-dyn--last-summary")?, ()))?;
-    Ok(())
+    items::init(env)
 }
 
 thread_local! {

@@ -8,7 +8,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use super::read::{self, Text, WholeNumber, elements};
 use super::threads::with_thread;
-use super::{border, write};
+use super::{border, items, write};
 use crate::change::Kind;
 use crate::item::Item;
 use crate::revision::Revision;
@@ -59,7 +59,7 @@ fn gone<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
             let is_last = |(place, item): &(usize, &Arc<Item>)| last.get(item.id.as_str()) == Some(place);
             gone.into_iter().enumerate().filter(is_last).map(|(_, item)| item.clone()).collect()
         });
-        write::list_of(env, &gone, |one| write::item(env, one))
+        write::list_of(env, &gone, |one| items::item(env, one))
     })
 }
 

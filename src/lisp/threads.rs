@@ -6,6 +6,7 @@ use std::time::Duration;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::{Map, Value as Json};
 
+use super::items::{self, Form};
 use super::read::{self, Text, WholeNumber, elements, wrong};
 use super::{border, now, with_world, write};
 use crate::change::diff;
@@ -193,7 +194,7 @@ fn items<'e>(env: &'e Env, thread: Value<'e>, revision: Value<'e>) -> Result<Val
             Some(revision) => thread.list_at(revision),
             None => Ok(thread.list().clone()),
         })?;
-        write::vector_of(env, &list, |item| write::item(env, item))
+        write::vector_of(env, &list, |item| items::item(env, item))
     })
 }
 
@@ -203,7 +204,7 @@ fn item<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>>
     border(env, || {
         let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
         let item = with_thread(&key, |thread| thread.list().iter().find(|item| item.id == id).cloned());
-        item.map(|item| write::item(env, &item)).transpose()?.into_lisp(env)
+        item.map(|item| items::item(env, &item)).transpose()?.into_lisp(env)
     })
 }
 
@@ -315,11 +316,12 @@ impl Summary {
 
     fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
         let text = |text: &Option<String>| text.as_ref().map(|text| write::text(env, text)).transpose();
+        let current = self.current.as_ref().map(|item| Form::of(env, item)).transpose()?;
         write::Plist::new(env)
             .set(k_state, write::state(env, self.state))?
             .set(k_total, self.total as i64)?
             .set(k_completed, self.completed as i64)?
-            .set(k_current, self.current.as_ref().map(|item| write::current_item(env, item)).transpose()?)?
+            .set(k_current, current.map(|form| form.plist))?
             .set(k_title, text(&self.title)?)?
             .set(k_revision, self.revision as i64)?
             .set(k_reason, text(&self.reason)?)?

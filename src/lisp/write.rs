@@ -1,25 +1,25 @@
 //! From Rust data to Lisp objects: plists with keyword keys, vectors, strings.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use emacs::{Env, GlobalRef, IntoLisp, Result, Value};
+use emacs::{Env, GlobalRef, IntoLisp, OnceGlobalRef, Result, Value};
 use once_cell::sync::OnceCell;
 use serde_json::{Map, Value as Json};
 
-use crate::change::{Change, Kind};
+use super::items::{Form, item, status};
+use crate::change::{Change, Entry, Kind};
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
-use crate::item::{Item, Status};
+use crate::item::Item;
 use crate::loose::Loose;
 use crate::observation::{Content, Observation};
 use crate::revision::{Author, Revision};
 use crate::thread::{Outcome, State};
 
-emacs::use_functions! { list vector intern set symbol_value => "symbol-value" }
+emacs::use_functions! { list vector intern nconc }
 
 emacs::use_symbols! {
     nil t active paused done empty
-    last_begun => "todo-write-dyn--last-begun"
     k_null => ":null" k_false => ":false"
     k_ok => ":ok" k_revision => ":revision" k_result => ":result" k_changes => ":changes"
     k_notices => ":notices" k_errors => ":errors" k_forced => ":forced"
@@ -28,8 +28,7 @@ emacs::use_symbols! {
     k_status_changed => ":statusChanged" k_reordered => ":reordered"
     k_type => ":type" k_item_id => ":itemId" k_item => ":item" k_previous_item => ":previousItem"
     k_fields => ":fields" k_position => ":position" k_previous_position => ":previousPosition"
-    k_id => ":id" k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
-    k_priority => ":priority" k_previous_status => ":previousStatus"
+    k_id => ":id" k_content => ":content" k_status => ":status" k_previous_status => ":previousStatus"
     k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
     k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
@@ -48,18 +47,14 @@ impl<'e> Plist<'e> {
     }
 
     /// Adds a key.
-    pub fn set(mut self, key: &'e emacs::OnceGlobalRef, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
+    pub fn set(mut self, key: &'e OnceGlobalRef, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
         self.values.push(key.bind(self.env));
         self.values.push(value.into_lisp(self.env)?);
         Ok(self)
     }
 
     /// Adds a key, unless there is nothing to say.
-    pub fn set_some(
-        self,
-        key: &'e emacs::OnceGlobalRef,
-        value: Option<impl IntoLisp<'e>>,
-    ) -> Result<Plist<'e>> {
+    pub fn set_some(self, key: &'e OnceGlobalRef, value: Option<impl IntoLisp<'e>>) -> Result<Plist<'e>> {
         match value {
             Some(value) => self.set(key, value),
             None => Ok(self),
@@ -69,6 +64,11 @@ impl<'e> Plist<'e> {
     /// The list.
     pub fn finish(self) -> Result<Value<'e>> {
         self.env.call(list, &self.values)
+    }
+
+    /// The list with `rest`, another plist, as its end.
+    pub fn finish_before(self, rest: Value<'e>) -> Result<Value<'e>> {
+        self.env.call(nconc, [self.env.call(list, &self.values)?, rest])
     }
 }
 
@@ -116,14 +116,9 @@ pub fn text<'e>(env: &'e Env, text: &str) -> Result<Value<'e>> {
 }
 
 /// A string that comes again and again: made once, and kept in `place`.
-fn constant<'e>(env: &'e Env, place: &'static OnceCell<GlobalRef>, name: &str) -> Result<Value<'e>> {
+pub fn constant<'e>(env: &'e Env, place: &'static OnceCell<GlobalRef>, name: &str) -> Result<Value<'e>> {
     let made = place.get_or_try_init(|| Ok::<_, emacs::Error>(text(env, name)?.make_global_ref()))?;
     Ok(made.bind(env))
-}
-
-fn status<'e>(env: &'e Env, status: Status) -> Result<Value<'e>> {
-    static NAMES: [OnceCell<GlobalRef>; 3] = [const { OnceCell::new() }; 3];
-    constant(env, &NAMES[status as usize], status.as_str())
 }
 
 fn kind<'e>(env: &'e Env, kind: Kind) -> Result<Value<'e>> {
@@ -131,120 +126,50 @@ fn kind<'e>(env: &'e Env, kind: Kind) -> Result<Value<'e>> {
     constant(env, &NAMES[kind as usize], kind.as_str())
 }
 
-/// The texts of an item, which both sides of a change may have in common.
-#[derive(Clone, Copy)]
-struct Texts<'e> {
-    id: Value<'e>,
-    content: Value<'e>,
-    active_form: Value<'e>,
-}
-
-impl<'e> Texts<'e> {
-    fn of(env: &'e Env, item: &Item, id: Value<'e>) -> Result<Texts<'e>> {
-        Ok(Texts { id, content: text(env, &item.content)?, active_form: text(env, &item.active_form)? })
-    }
-
-    fn item(self, env: &'e Env, item: &Item) -> Result<Value<'e>> {
-        Plist::new(env)
-            .set(k_id, self.id)?
-            .set(k_content, self.content)?
-            .set(k_status, status(env, item.status)?)?
-            .set(k_active_form, self.active_form)?
-            .set(k_priority, item.priority.map(|priority| priority.as_str()))?
-            .finish()
-    }
-}
-
-/// `(:id :content :status :activeForm :priority)`; priority is nil where there is none.
-pub fn item<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
-    Texts::of(env, item, text(env, &item.id)?)?.item(env, item)
-}
-
-/// What the Lisp variable of that name has in Lisp: the item that a change put in progress last.
-static LAST_BEGUN: Mutex<Option<Arc<Item>>> = Mutex::new(None);
-
-/// As [`item`], of the item in progress: that of the change which put it there, if it is the last.
-pub fn current_item<'e>(env: &'e Env, current: &Arc<Item>) -> Result<Value<'e>> {
-    let last = LAST_BEGUN.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    if last.is_some_and(|last| Arc::ptr_eq(&last, current)) {
-        return env.call(symbol_value, [last_begun.bind(env)]);
-    }
-    item(env, current)
-}
-
-fn note_begun(env: &Env, begun: &Arc<Item>, made: Value<'_>) -> Result<()> {
-    env.call(set, [last_begun.bind(env), made])?;
-    *LAST_BEGUN.lock().unwrap_or_else(PoisonError::into_inner) = Some(begun.clone());
-    Ok(())
-}
-
 /// What a change can be about.
-pub trait Subject: Sized {
-    /// Its Lisp form.
-    fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>>;
-
-    /// The Lisp forms of what it was and is, whose id is ID.
-    fn both<'e>(
-        env: &'e Env,
-        _id: Value<'e>,
-        previous: Option<&Self>,
-        current: Option<&Self>,
-    ) -> Result<[Option<Value<'e>>; 2]> {
-        let form = |subject: Option<&Self>| subject.map(|subject| subject.to_lisp(env)).transpose();
-        Ok([form(previous)?, form(current)?])
-    }
+pub trait Subject {
+    /// The Lisp forms of its id and of itself.
+    fn to_lisp<'e>(&self, env: &'e Env) -> Result<[Value<'e>; 2]>;
 }
 
 impl Subject for Arc<Item> {
-    fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
-        item(env, self)
-    }
-
-    fn both<'e>(
-        env: &'e Env,
-        id: Value<'e>,
-        previous: Option<&Self>,
-        current: Option<&Self>,
-    ) -> Result<[Option<Value<'e>>; 2]> {
-        let texts = |item: &Self| Texts::of(env, item, id);
-        let now = current.map(texts).transpose()?;
-        let before = match (previous, current) {
-            (Some(p), Some(c)) if p.content == c.content && p.active_form == c.active_form => now,
-            _ => previous.map(texts).transpose()?,
-        };
-        let form = |texts: Option<Texts<'e>>, item: Option<&Self>| {
-            texts.zip(item).map(|(texts, item)| texts.item(env, item)).transpose()
-        };
-        let made = form(now, current)?;
-        if let (Some(begun), Some(made)) = (current.filter(|item| item.status == Status::InProgress), made) {
-            note_begun(env, begun, made)?;
-        }
-        Ok([form(before, previous)?, made])
+    fn to_lisp<'e>(&self, env: &'e Env) -> Result<[Value<'e>; 2]> {
+        Form::of(env, self).map(|form| [form.id, form.plist])
     }
 }
 
 impl Subject for Loose {
-    fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
-        let mut values = Vec::with_capacity(self.fields().len() * 2);
-        for (key, value) in self.fields() {
-            values.push(symbol(env, &format!(":{key}"))?);
-            // Nothing under a key is nil, as in the plists of the store's own items.
-            values.push(if value.is_null() { nil.bind(env) } else { json(env, value)? });
-        }
-        env.call(list, &values)
+    fn to_lisp<'e>(&self, env: &'e Env) -> Result<[Value<'e>; 2]> {
+        Ok([text(env, self.id())?, entry(env, self)?])
     }
 }
 
+/// The plist of an entry with any fields.
+pub fn entry<'e>(env: &'e Env, entry: &Loose) -> Result<Value<'e>> {
+    let mut values = Vec::with_capacity(entry.fields().len() * 2);
+    for (key, value) in entry.fields() {
+        values.push(symbol(env, &format!(":{key}"))?);
+        // Nothing under a key is nil, as in the plists of the store's own items.
+        values.push(if value.is_null() { nil.bind(env) } else { json(env, value)? });
+    }
+    env.call(list, &values)
+}
+
+/// The plist of a change.
 pub fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, timestamp: Millis) -> Result<Value<'e>> {
-    let id = text(env, &change.item_id)?;
-    let [previous, current] = T::both(env, id, change.previous_item.as_ref(), change.item.as_ref())?;
+    let form = |subject: &Option<T>| subject.as_ref().map(|subject| subject.to_lisp(env)).transpose();
+    let (previous, current) = (form(&change.previous_item)?, form(&change.item)?);
+    let id = match current.or(previous) {
+        Some([id, _]) => id,
+        None => text(env, &change.item_id)?,
+    };
     let fields = || vector_of(env, &change.fields, |field| text(env, field));
     Plist::new(env)
         .set(k_type, kind(env, change.kind)?)?
         .set(k_item_id, id)?
         .set(k_timestamp, timestamp as i64)?
-        .set_some(k_item, current)?
-        .set_some(k_previous_item, previous)?
+        .set_some(k_item, current.map(|[_, item]| item))?
+        .set_some(k_previous_item, previous.map(|[_, item]| item))?
         .set_some(k_fields, (change.kind == Kind::Modified).then(fields).transpose()?)?
         .set_some(k_position, change.position.map(|position| position as i64))?
         .set_some(k_previous_position, change.previous_position.map(|position| position as i64))?
@@ -260,15 +185,41 @@ pub fn changes<'e, T: Subject>(env: &'e Env, all: &[Change<T>], timestamp: Milli
             all.iter().zip(&values).filter(|(one, _)| one.kind == kind).map(|(_, value)| *value).collect();
         if chosen.len() == all.len() { Ok(every) } else { env.call(vector, &chosen) }
     };
-    Plist::new(env)
-        .set(k_timestamp, timestamp as i64)?
-        .set(k_changes, every)?
-        .set(k_added, only(Kind::Added)?)?
-        .set(k_modified, only(Kind::Modified)?)?
-        .set(k_removed, only(Kind::Removed)?)?
-        .set(k_status_changed, only(Kind::StatusChanged)?)?
-        .set(k_reordered, only(Kind::Reordered)?)?
-        .finish()
+    let mut plist = Plist::new(env).set(k_timestamp, timestamp as i64)?.set(k_changes, every)?;
+    let is_there = |(kind, _): &Accessor| all.iter().any(|one| one.kind == *kind);
+    let (there, absent): (Vec<_>, Vec<_>) = accessors().into_iter().partition(is_there);
+    for (kind, key) in there {
+        plist = plist.set(key, only(kind)?)?;
+    }
+    plist.finish_before(empty_accessors(env, &absent)?)
+}
+
+/// A kind, and the key of its changes.
+type Accessor = (Kind, &'static OnceGlobalRef);
+
+fn accessors() -> [Accessor; 5] {
+    [
+        (Kind::Added, k_added),
+        (Kind::Modified, k_modified),
+        (Kind::Removed, k_removed),
+        (Kind::StatusChanged, k_status_changed),
+        (Kind::Reordered, k_reordered),
+    ]
+}
+
+/// The end of a changes plist: the accessors that have nothing. There are few such ends, so each
+/// is made once.
+fn empty_accessors<'e>(env: &'e Env, absent: &[Accessor]) -> Result<Value<'e>> {
+    static MADE: [OnceCell<GlobalRef>; 32] = [const { OnceCell::new() }; 32];
+    let place = &MADE[absent.iter().map(|(kind, _)| 1 << *kind as usize).sum::<usize>()];
+    if let Some(made) = place.get() {
+        return Ok(made.bind(env));
+    }
+    let nothing = env.call(vector, [])?;
+    let plist = absent.iter().try_fold(Plist::new(env), |plist, (_, key)| plist.set(key, nothing))?;
+    let made = plist.finish()?.make_global_ref();
+    // Another may have come first: making it may have run Lisp.
+    Ok(place.get_or_init(|| made).bind(env))
 }
 
 /// The outcome plist.
