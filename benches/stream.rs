@@ -1,5 +1,6 @@
 //! Tokens on their way through a thread.
 //!
+//! The groups take each token as the host describes it; `next` takes it as one like the last.
 //! `yardstick` only joins the tokens to a text, as a block of thinking does.
 
 mod common;
@@ -36,7 +37,7 @@ fn working(size: usize) -> Thread {
 fn run(bencher: Bencher, thread: &mut Thread, event: Event<'_>) {
     bencher.counter(ItemsCount::new(TOKENS)).bench_local(|| {
         for now in 0..TOKENS {
-            black_box(thread.stream(black_box(event), false, now));
+            black_box(thread.stream(black_box(event), now));
         }
     });
 }
@@ -55,6 +56,18 @@ fn response<const N: usize>(bencher: Bencher) {
 #[divan::bench(consts = SIZES)]
 fn planning_thoughts<const N: usize>(bencher: Bencher) {
     run(bencher, &mut working(N), token(true, Some("PLANNING_THOUGHTS")));
+}
+
+#[divan::bench(consts = SIZES)]
+fn next<const N: usize>(bencher: Bencher) {
+    let mut thread = working(N);
+    bencher.counter(ItemsCount::new(TOKENS)).bench_local(|| {
+        for now in 0..TOKENS {
+            if !thread.stream_next(black_box(TOKEN)) {
+                thread.stream(token(true, None), now);
+            }
+        }
+    });
 }
 
 #[divan::bench]

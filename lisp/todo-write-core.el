@@ -116,9 +116,8 @@ RECEIVED may be any object, also one that holds itself."
 ;; Files that are loaded anew may be of another version than the module.
 (setq todo-write--configured nil)
 
-(defvar todo-write--stream-contexts (make-hash-table :test #'equal)
-  "What the last stream event of each thread had besides type, data and time.
-It is the end of the event's plist.  A thread that has one is open.")
+(defvar todo-write--token-runs (make-hash-table :test #'equal)
+  "The `todo-write--run' of each thread whose last stream event was a token.")
 
 (defconst todo-write--options
   '(todo-write-directory
@@ -149,7 +148,7 @@ The first call loads it."
         (todo-write-dyn--prune todo-write-journal-days
                                todo-write-journal-count))
       ;; In another folder are other threads.
-      (clrhash todo-write--stream-contexts)
+      (clrhash todo-write--token-runs)
       (setq todo-write--configured values))))
 
 (defun todo-write--open (thread &optional about)

@@ -18,6 +18,7 @@
 (declare-function todo-write-dyn--observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--observe "ext:todo-write-dyn")
 (declare-function todo-write-dyn--stream "ext:todo-write-dyn")
+(declare-function todo-write-dyn--stream-next "ext:todo-write-dyn")
 (declare-function todo-write-dyn--skip-observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--take-observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--token-context "ext:todo-write-dyn")
@@ -136,26 +137,47 @@ key."
        (cl-loop for (key . value) in (todo-write--subscriber-filter subscriber)
                 always (equal value (todo-write--event-value event key)))))
 
-(defun todo-write--emit (kind event)
-  "Give EVENT, which is of KIND, to the subscribers that want it."
-  (todo-write--call-each #'todo-write--give todo-write--subscribers kind event))
+(defvar todo-write--event nil
+  "The event that is being told.")
 
-(defun todo-write--give (subscriber kind event)
-  "Give EVENT, which is of KIND, to SUBSCRIBER if it wants it."
+(defvar todo-write--event-kind nil
+  "The kind of that event.")
+
+(defvar todo-write--unheard nil
+  "The subscribers that have yet to hear that event; the first is at it.")
+
+;; These are variables since what an unwind form captures is made anew each
+;; time, and there are many tokens.
+
+(defun todo-write--emit (kind event)
+  "Give EVENT, which is of KIND, to the subscribers that want it; return it."
+  (let ((todo-write--event event)
+        (todo-write--event-kind kind)
+        (todo-write--unheard todo-write--subscribers))
+    (todo-write--emit-to-rest))
+  event)
+
+(defun todo-write--emit-to-rest ()
+  "Give the event at hand to the subscribers that have yet to hear it.
+Where one is left by a throw, that goes on after the last of them."
+  (unwind-protect
+      (while todo-write--unheard
+        (todo-write--give (car todo-write--unheard))
+        (pop todo-write--unheard))
+    (when todo-write--unheard
+      (todo-write--count-failure (pop todo-write--unheard) "it was left by a throw")
+      (todo-write--emit-to-rest))))
+
+(defun todo-write--give (subscriber)
+  "Give the event at hand to SUBSCRIBER if it wants it."
   ;; An earlier one may have ended the subscription of a later one.
   (when (and (memq subscriber todo-write--subscribers)
-             (todo-write--admits-p subscriber kind event))
-    (let ((thrown t))
-      (unwind-protect
-          (progn
-            (condition-case-unless-debug err
-                (progn (funcall (todo-write--subscriber-function subscriber) event)
-                       (setf (todo-write--subscriber-failures subscriber) 0))
-              (quit (setq quit-flag t))
-              (error (todo-write--count-failure subscriber (error-message-string err))))
-            (setq thrown nil))
-        (when thrown
-          (todo-write--count-failure subscriber "it was left by a throw"))))))
+             (todo-write--admits-p subscriber todo-write--event-kind todo-write--event))
+    (condition-case-unless-debug err
+        (progn (funcall (todo-write--subscriber-function subscriber) todo-write--event)
+               (setf (todo-write--subscriber-failures subscriber) 0))
+      (quit (setq quit-flag t))
+      (error (todo-write--count-failure subscriber (error-message-string err))))))
 
 (defun todo-write--count-failure (subscriber why)
   "Count that SUBSCRIBER failed; say WHY once, remove it in the end."
@@ -223,6 +245,34 @@ included, has no phase.  THINKING tells thoughts from response.
   (todo-write--configure)
   (todo-write-dyn--token-context call-context thinking))
 
+(cl-defstruct (todo-write--run
+               (:type list)
+               (:constructor todo-write--make-run
+                             (rest thinking call-context trace-id session-id)))
+  "Tokens of a thread, one after the other, that differ in data and time only.
+REST is what their events end with, the other slots what the host says
+of each."
+  rest thinking call-context trace-id session-id)
+
+(defun todo-write--stream-form (form thread &rest event)
+  "Return FORM, a call with THREAD and EVENT, as one that makes no list of EVENT.
+Where not all keys are to be seen, that is FORM itself."
+  (let* ((place (make-symbol "thread"))
+         (bindings (list (list place thread)))
+         values)
+    (while (and (keywordp (car event)) (cdr event))
+      (let ((key (pop event))
+            (value (make-symbol "value")))
+        (push (list value (pop event)) bindings)
+        (setq values (append values (list key value)))))
+    (if event
+        form
+      `(let* ,(nreverse bindings)
+         (todo-write--stream ,place
+                             ,@(mapcar (lambda (key) (plist-get values key))
+                                       '(:type :data :thinking :call-context
+                                         :trace-id :session-id)))))))
+
 (defun todo-write-stream (thread &rest event)
   "Pass on EVENT of a stream of THREAD; return it completed.
 EVENT is a plist:
@@ -235,35 +285,52 @@ EVENT is a plist:
 The value is what subscribers get, a plist :type :data :timestamp (in
 milliseconds) :tokenType :phase :stepId :stepDescription (in execution)
 :threadId :traceId :sessionId, all strings but the time and the data.
+Events may have parts in common: change none.
 
 Thoughts are joined: where they end, one THOUGHTS observation is
 recorded.  Signal `todo-write-input-error' for an unknown type, and for
 a token that is no string."
+  (declare (compiler-macro todo-write--stream-form))
+  (todo-write--stream thread (plist-get event :type) (plist-get event :data)
+                      (plist-get event :thinking) (plist-get event :call-context)
+                      (plist-get event :trace-id) (plist-get event :session-id)))
+
+(defun todo-write--stream (thread type data thinking call-context trace-id session-id)
+  "Do what `todo-write-stream' does, with THREAD and the values of its keys.
+These are TYPE, DATA, THINKING, CALL-CONTEXT, TRACE-ID and SESSION-ID."
   (todo-write--configure)
-  (let ((context (gethash thread todo-write--stream-contexts)))
-    (unless context
-      (todo-write--open thread))
-    (let* ((inhibit-quit t)
-           (type (plist-get event :type))
-           (data (plist-get event :data))
-           (time (todo-write-dyn--stream
-                  thread type data (plist-get event :thinking)
-                  (plist-get event :call-context) (plist-get event :trace-id)
-                  (plist-get event :session-id) (not context)))
-           (anew (consp time)))
-      (when anew
-        (setq context (puthash thread (cdr time) todo-write--stream-contexts)
-              time (car time)))
-      (let ((event (cl-list* :type type :data data :timestamp time context)))
-        (unwind-protect
-            ;; A block of thoughts can only have ended where the context
-            ;; changed, or where the stream did.
-            (when anew (todo-write--tell-thoughts thread))
-          (todo-write--emit 'stream event))
-        event))))
+  (let* ((inhibit-quit t)
+         (run (gethash thread todo-write--token-runs))
+         (time (and run
+                    (equal type "TOKEN")
+                    (eq thinking (todo-write--run-thinking run))
+                    (equal call-context (todo-write--run-call-context run))
+                    (equal trace-id (todo-write--run-trace-id run))
+                    (equal session-id (todo-write--run-session-id run))
+                    (todo-write-dyn--stream-next thread data))))
+    (if time
+        (todo-write--emit
+         'stream (cl-list* :data data :timestamp time (todo-write--run-rest run)))
+      (todo-write--stream-anew
+       thread type data thinking call-context trace-id session-id))))
+
+(defun todo-write--stream-anew (thread type data &rest said)
+  "Do what `todo-write--stream' does with an event unlike the one before.
+THREAD, TYPE, DATA and SAID are the arguments of that."
+  (todo-write--open thread)
+  (remhash thread todo-write--token-runs)
+  (pcase-let* ((`(,time ,recorded . ,rest)
+                (apply #'todo-write-dyn--stream thread type data said))
+               (event (cl-list* :data data :timestamp time rest)))
+    (when (equal (plist-get event :type) "TOKEN")
+      (puthash thread (apply #'todo-write--make-run rest said) todo-write--token-runs))
+    (unwind-protect
+        (when recorded (todo-write--tell-thoughts thread))
+      (todo-write--emit 'stream event))
+    event))
 
 (defun todo-write--tell-thoughts (thread)
-  "Tell of the thoughts of THREAD that may have been recorded."
+  "Tell of the thoughts of THREAD that were recorded."
   (unwind-protect
       (todo-write--deliver thread)
     (todo-write--run-hook 'todo-write-observe-functions thread "THOUGHTS")))

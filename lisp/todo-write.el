@@ -361,7 +361,7 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
   (interactive (list (todo-write-read-thread "Forget thread: ")))
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (remhash thread todo-write--stream-contexts)
+    (remhash thread todo-write--token-runs)
     (todo-write-dyn--forget thread)
     (todo-write--run-hook 'todo-write-forget-functions thread)))
 

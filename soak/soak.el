@@ -88,7 +88,7 @@
                            todo-write-observe-functions todo-write-forget-functions
                            todo-write--subscribers todo-write-view--buffers)))
      (mapcar (lambda (thread) (format "thread %s" thread)) (todo-write-threads-loaded))
-     (and (> (hash-table-count todo-write--stream-contexts) 0) '("stream contexts")))))
+     (and (> (hash-table-count todo-write--token-runs) 0) '("runs of tokens")))))
 
 (defun soak-run ()
   "Run the soak and leave Emacs, with status 0 if all went well."

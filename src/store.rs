@@ -107,7 +107,8 @@ impl Store {
         self.loaded_mut(key)
     }
 
-    fn loaded_mut(&mut self, key: &str) -> Option<&mut Thread> {
+    /// A thread that is in memory.
+    pub fn loaded_mut(&mut self, key: &str) -> Option<&mut Thread> {
         let thread = self.threads.get_mut(key)?;
         thread.settle();
         Some(thread)

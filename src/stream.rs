@@ -28,15 +28,19 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The wire form.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Token => "TOKEN",
+            Kind::Metadata => "METADATA",
+            Kind::Error => "ERROR",
+            Kind::End => "END",
+        }
+    }
+
     /// Reads the wire form.
     pub fn parse(name: &str) -> Option<Kind> {
-        match name {
-            "TOKEN" => Some(Kind::Token),
-            "METADATA" => Some(Kind::Metadata),
-            "ERROR" => Some(Kind::Error),
-            "END" => Some(Kind::End),
-            _ => None,
-        }
+        [Kind::Token, Kind::Metadata, Kind::Error, Kind::End].into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
@@ -129,20 +133,10 @@ pub struct Block {
 /// A stream as far as it has come.
 #[derive(Clone, Debug, Default)]
 pub struct Stream {
-    told: Option<Arc<Context>>,
     thinking: Option<Block>,
 }
 
 impl Stream {
-    /// Whether an event has another context than the one before, so that it must be told.
-    pub fn is_news(&mut self, context: &Arc<Context>) -> bool {
-        let news = self.told.as_ref() != Some(context);
-        if news {
-            self.told = Some(Arc::clone(context));
-        }
-        news
-    }
-
     /// Takes an event in; what was thought before it is returned where the event ends it.
     pub fn take(&mut self, kind: Kind, thinking: bool, data: &str, context: Arc<Context>) -> Option<Block> {
         // Usage figures come at any time and end nothing.
@@ -150,16 +144,22 @@ impl Stream {
             return None;
         }
         let thinking = thinking && kind == Kind::Token;
-        if let Some(block) = self.thinking.as_mut()
-            && thinking
-            && block.context == context
-            && block.text.len() + data.len() <= MAX_BLOCK
-        {
-            block.text.push_str(data);
+        let goes_on = thinking && self.thinking.as_ref().is_some_and(|block| block.context == context);
+        if goes_on && self.take_next(data) {
             return None;
         }
         let done = self.thinking.take().filter(|block| !block.text.is_empty());
         self.thinking = thinking.then(|| Block { text: data.to_owned(), context });
         done
+    }
+
+    /// Takes in a token like the one before, unless the block it belongs to is full.
+    pub fn take_next(&mut self, data: &str) -> bool {
+        let Some(block) = &mut self.thinking else { return true };
+        let fits = block.text.len() + data.len() <= MAX_BLOCK;
+        if fits {
+            block.text.push_str(data);
+        }
+        fits
     }
 }

@@ -83,7 +83,8 @@ pub struct Thread {
     title: Option<String>,
     observations: Observations,
     stream: Stream,
-    last_event: Option<streaming::LastEvent>,
+    /// The revision at which the last stream event came, if that was a token.
+    last_token_at: Option<u64>,
     history_limit: usize,
     journal: Option<Journal>,
     /// Set once the user was told that the journal cannot be written.

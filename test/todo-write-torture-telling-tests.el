@@ -197,7 +197,7 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
   (todo-write-with-store
     (todo-write-stream "a" :type "TOKEN" :data "x")
     (todo-write-forget "a")
-    (should (zerop (hash-table-count todo-write--stream-contexts)))
+    (should (zerop (hash-table-count todo-write--token-runs)))
     (todo-write-stream "a" :type "TOKEN" :data "x")
     (should (plist-get (todo-write-about "a") :project))))
 

@@ -26,14 +26,14 @@ const KINDS: [Kind; 6] = [Kind::Token, Kind::Token, Kind::Token, Kind::Metadata,
 pub fn holds(data: &[u8]) {
     let mut told = Telling {
         thread: Thread::new("stream", Map::new(), None, 100_000),
-        context: None,
+        last: None,
         thought: String::new(),
         longest: 0,
     };
     let mut data = Unstructured::new(data);
     while !data.is_empty() && told.next(&mut data).is_ok() {}
     let end = Event { call_context: None, trace_id: None, session_id: None, ..event(Kind::End, "", false) };
-    told.thread.stream(end, false, 9);
+    told.thread.stream(end, 9);
     let blocks = thoughts(&told.thread);
     assert_eq!(blocks.concat(), told.thought);
     assert!(blocks.iter().all(|block| block.len() <= MAX_BLOCK.max(told.longest)));
@@ -41,7 +41,8 @@ pub fn holds(data: &[u8]) {
 
 struct Telling {
     thread: Thread,
-    context: Option<Arc<Context>>,
+    /// The last event, and its context.
+    last: Option<(Event<'static>, Arc<Context>)>,
     /// All thinking tokens.
     thought: String,
     /// Bytes of the longest one.
@@ -56,26 +57,35 @@ impl Telling {
         }
         let repeat = if data.ratio(1, 64)? { 5_000 } else { 1 };
         let text = data.arbitrary::<&str>()?.repeat(repeat);
-        let event = Event {
-            call_context: *data.choose(&CALLS)?,
-            trace_id: *data.choose(&NAMES)?,
-            session_id: *data.choose(&NAMES)?,
-            ..event(*data.choose(&KINDS)?, &text, data.arbitrary()?)
-        };
+        let alike = self.alike(data)?;
+        let event = Event { data: &text, ..alike };
         if event.thinking && event.kind == Kind::Token {
             self.thought.push_str(event.data);
             self.longest = self.longest.max(event.data.len());
         }
-        let anew = data.ratio(1, 8)?;
-        let told = self.thread.stream(event, anew, 6);
-        assert!(told.is_some() || !anew);
-        self.context = told.or(self.context.take());
-        self.has_its_context(&event);
+        let context = match self.last.take() {
+            Some((last, context)) if last == alike && self.thread.stream_next(event.data) => context,
+            _ => self.thread.stream(event, 6).0,
+        };
+        self.has_its_context(&event, &context);
+        self.last = Some((alike, context));
         Ok(())
     }
 
-    fn has_its_context(&self, event: &Event<'_>) {
-        let context = self.context.as_deref().unwrap();
+    /// An event without data, which is often the last.
+    fn alike(&self, data: &mut Unstructured<'_>) -> Result<Event<'static>> {
+        match self.last {
+            Some((last, _)) if data.arbitrary()? => Ok(last),
+            _ => Ok(Event {
+                call_context: *data.choose(&CALLS)?,
+                trace_id: *data.choose(&NAMES)?,
+                session_id: *data.choose(&NAMES)?,
+                ..event(*data.choose(&KINDS)?, "", data.arbitrary()?)
+            }),
+        }
+    }
+
+    fn has_its_context(&self, event: &Event<'_>, context: &Context) {
         let phase = match event.call_context {
             None => Some(Phase::of(self.thread.list())),
             named => token_context(named, event.thinking).0,

@@ -1,6 +1,6 @@
 //! Lisp functions on streams.
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
 use serde_json::Map;
 
 use super::read::{self, wrong};
@@ -11,7 +11,7 @@ use crate::stream::{Context, Kind, token_context as context_of};
 use crate::thread::Event;
 
 emacs::use_symbols! {
-    k_token_type => ":tokenType" k_phase => ":phase" k_step_id => ":stepId"
+    k_type => ":type" k_token_type => ":tokenType" k_phase => ":phase" k_step_id => ":stepId"
     k_step_description => ":stepDescription" k_thread_id => ":threadId"
     k_trace_id => ":traceId" k_session_id => ":sessionId" k_token_type_argument => ":token-type"
 }
@@ -31,8 +31,8 @@ fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>)
 
 /// Take a stream event of THREAD in.
 ///
-/// The value is the time in milliseconds; where the context of the event is another than that
-/// of the event before, or with ANEW, a cons of the time and the context, a plist.
+/// The value is `(TIME RECORDED . REST)': the time in milliseconds, non-nil if thoughts were
+/// recorded which ended with it, and what the event is besides data and time, a plist.
 #[defun]
 #[allow(clippy::too_many_arguments)] // What a stream event has.
 fn stream<'e>(
@@ -44,7 +44,6 @@ fn stream<'e>(
     call_context: Value<'e>,
     trace_id: Value<'e>,
     session_id: Value<'e>,
-    anew: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
@@ -67,17 +66,31 @@ fn stream<'e>(
             trace_id: trace_id.as_deref(),
             session_id: session_id.as_deref(),
         };
-        let (anew, time) = (anew.is_not_nil(), now());
-        let context = with_world(|world| world.store.open(&key, Map::new(), time).stream(event, anew, time));
-        match context {
-            None => (time as i64).into_lisp(env),
-            Some(context) => env.cons(time as i64, to_lisp(env, &context)?),
-        }
+        let time = now();
+        let (context, recorded) =
+            with_world(|world| world.store.open(&key, Map::new(), time).stream(event, time));
+        env.cons(time as i64, env.cons(recorded, to_lisp(env, event.kind, &context)?)?)
     })
 }
 
-fn to_lisp<'e>(env: &'e Env, context: &Context) -> Result<Value<'e>> {
+/// Take in the token DATA of THREAD, which is like its last stream event in all else.
+///
+/// The value is the time in milliseconds, or nil for a token that `todo-write-dyn--stream'
+/// has to take, since the list has changed or a block ends.
+#[defun]
+fn stream_next<'e>(env: &'e Env, thread: Value<'e>, data: Value<'e>) -> Result<Option<i64>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let data = read::Text::read("data", data)?.0;
+        let taken =
+            with_world(|world| world.store.loaded_mut(&key).is_some_and(|thread| thread.stream_next(&data)));
+        Ok(taken.then(|| now() as i64))
+    })
+}
+
+fn to_lisp<'e>(env: &'e Env, kind: Kind, context: &Context) -> Result<Value<'e>> {
     Plist::new(env)
+        .set(k_type, kind.as_str())?
         .set_some(k_token_type, context.token_type)?
         .set_some(k_phase, context.phase.map(Phase::as_str))?
         .set_some(k_step_id, context.step_id.as_deref())?

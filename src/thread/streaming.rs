@@ -7,7 +7,7 @@ use crate::observation::Phase;
 use crate::stream::{Block, Context, Kind, token_context, token_type};
 
 /// What a host says of a stream event.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
     /// What it is.
     pub kind: Kind,
@@ -23,59 +23,26 @@ pub struct Event<'a> {
     pub session_id: Option<&'a str>,
 }
 
-/// What the context of an event followed from. Tokens come by the hundred thousand, and nearly all
-/// are like the one before.
-#[derive(Debug)]
-pub(super) struct LastEvent {
-    kind: Kind,
-    thinking: bool,
-    call_context: Option<String>,
-    revision: u64,
-    context: Arc<Context>,
-}
-
-impl LastEvent {
-    fn is_like(&self, event: &Event<'_>, revision: u64) -> bool {
-        self.kind == event.kind
-            && self.thinking == event.thinking
-            && self.revision == revision
-            && self.call_context.as_deref() == event.call_context
-            && self.context.trace_id.as_deref() == event.trace_id
-            && self.context.session_id.as_deref() == event.session_id
-    }
-}
-
 impl Thread {
-    /// Takes a stream event in. Returns its context where that differs from the last event's,
-    /// and always with `anew`.
-    pub fn stream(&mut self, event: Event<'_>, anew: bool, now: Millis) -> Option<Arc<Context>> {
-        let context = self.context_of(&event);
-        let news = self.stream.is_news(&context);
-        let told = (news || anew).then(|| Arc::clone(&context));
-        if let Some(block) = self.stream.take(event.kind, event.thinking, event.data, context) {
-            self.observe_thoughts(block, now);
-        }
-        told
+    /// Takes a stream event in. Returns its context, and whether thoughts ended with it, which are
+    /// recorded now.
+    pub fn stream(&mut self, event: Event<'_>, now: Millis) -> (Arc<Context>, bool) {
+        self.last_token_at = None;
+        let context = Arc::new(self.context_of(&event));
+        let ended = self.stream.take(event.kind, event.thinking, event.data, Arc::clone(&context));
+        let recorded = ended.map(|block| self.observe_thoughts(block, now)).is_some();
+        self.last_token_at = (event.kind == Kind::Token).then(|| self.revisions.last());
+        (context, recorded)
     }
 
-    /// The context of an event; that of the last one, if nothing can have changed since.
-    fn context_of(&mut self, event: &Event<'_>) -> Arc<Context> {
-        let revision = self.revisions.last();
-        if let Some(last) = self.last_event.as_ref().filter(|last| last.is_like(event, revision)) {
-            return Arc::clone(&last.context);
-        }
-        let context = Arc::new(self.new_context(event));
-        self.last_event = Some(LastEvent {
-            kind: event.kind,
-            thinking: event.thinking,
-            call_context: event.call_context.map(str::to_owned),
-            revision,
-            context: Arc::clone(&context),
-        });
-        context
+    /// Takes in a token that the host describes as it did the last event. It was not taken where
+    /// its context may be another, or where it ends a block; then it is one for
+    /// [`Thread::stream`]. Tokens come by the hundred thousand, and nearly all are taken here.
+    pub fn stream_next(&mut self, data: &str) -> bool {
+        self.last_token_at == Some(self.revisions.last()) && self.stream.take_next(data)
     }
 
-    fn new_context(&self, event: &Event<'_>) -> Context {
+    fn context_of(&self, event: &Event<'_>) -> Context {
         let phase = match event.call_context {
             Some(_) => token_context(event.call_context, event.thinking).0,
             None => Some(Phase::of(self.list())),
