@@ -16,7 +16,7 @@
 (require 'svg)
 
 (defconst soak-report--columns
-  '(seconds operations rss lisp files buffers overlays timers journals)
+  '(seconds operations rss used lisp files buffers overlays timers journals)
   "Columns of a sample.  Memory and journals are in KiB.")
 
 (defvar soak-report--samples nil
@@ -32,10 +32,26 @@
 
 ;;; Samples
 
+(defun soak-report--used ()
+  "Return what is allocated and not freed again, by whomever, in KiB.
+It is the C library's answer, which Emacs writes to standard error, that
+bin/soak sends to a file; 0 where there is none."
+  (let ((file (soak-report--file "malloc.xml")))
+    (write-region "" nil file nil 'silent)
+    (malloc-info)
+    (with-temp-buffer
+      (insert-file-contents file)
+      (cl-flet ((bytes (of)
+                  (goto-char (point-max))
+                  (if (re-search-backward (format "type=\"%s\".* size=\"\\([0-9]+\\)\"" of) nil t)
+                      (string-to-number (match-string 1))
+                    0)))
+        (/ (+ (bytes "current") (bytes "mmap") (- (bytes "fast")) (- (bytes "rest"))) 1024)))))
+
 (defun soak-report--lisp ()
-  "Return what Lisp objects take after a collection, in KiB."
+  "Return what the Lisp objects take that a collection leaves, in KiB."
   (/ (apply #'+ (mapcar (lambda (kind)
-                          (* (nth 1 kind) (+ (nth 2 kind) (or (nth 3 kind) 0))))
+                          (* (nth 1 kind) (nth 2 kind)))
                         (garbage-collect)))
      1024))
 
@@ -61,8 +77,9 @@
 (defun soak-report-sample (seconds operations)
   "Take a sample after SECONDS and so many OPERATIONS, and write it down."
   (let* ((lisp (soak-report--lisp))
-         (sample (list seconds operations (alist-get 'rss (process-attributes (emacs-pid)) 0) lisp
-                       (soak-report--files) (length (buffer-list)) (soak-report--overlays)
+         (sample (list seconds operations (alist-get 'rss (process-attributes (emacs-pid)) 0)
+                       (soak-report--used) lisp (soak-report--files)
+                       (length (buffer-list)) (soak-report--overlays)
                        (length (append timer-list timer-idle-list)) (soak-report--journals)))
          (line (lambda (values) (concat (mapconcat (lambda (value) (format "%s" value)) values "\t")
                                         "\n"))))
@@ -101,7 +118,7 @@ The first quarter, in which things fill up, is left out."
   "Return non-nil unless memory grew from the second quarter to the last.
 A twentieth is the noise of an allocator.  Short runs cannot tell."
   (or (< (length soak-report--samples) 100)
-      (cl-loop for name in '(rss lisp files)
+      (cl-loop for name in '(rss used lisp files)
                always (<= (soak-report--median (soak-report--column name 0.75))
                           (* 1.05 (soak-report--median (soak-report--column name 0.25 0.5)))))))
 
@@ -119,7 +136,8 @@ their names and numbers."
     (soak-report-line "%-14s %9d %7d" "all" (apply #'+ (hash-table-values counts)) failed)
     (soak-report-line "\n%-14s %9s %9s %9s %9s %12s" "" "first" "median" "last" "most" "an hour")
     (pcase-dolist (`(,name ,title ,unit)
-                   '((rss "memory, MiB" 1024.0) (lisp "Lisp, MiB" 1024.0)
+                   '((rss "memory, MiB" 1024.0) (used "in use, MiB" 1024.0)
+                     (lisp "Lisp, MiB" 1024.0)
                      (journals "journals, MiB" 1024.0) (files "open files" 1)
                      (buffers "buffers" 1) (overlays "overlays" 1) (timers "timers" 1)))
       (let ((column (mapcar (lambda (value) (/ value (float unit))) (soak-report--column name))))
@@ -135,7 +153,9 @@ their names and numbers."
 
 ;;; Graph
 
-(defconst soak-report--lines '((rss "#3b7dd8" "memory of Emacs") (lisp "#d9822b" "Lisp objects"))
+(defconst soak-report--lines '((rss "#3b7dd8" "memory of Emacs")
+                                     (used "#3a9d5d" "allocated in it")
+                                     (lisp "#d9822b" "Lisp objects"))
   "What the graph shows: column, colour and words.")
 
 (defun soak-report--step (most)

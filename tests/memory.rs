@@ -1,19 +1,26 @@
-//! How much memory a long history takes.
+//! How much memory a long history takes, and that none is left of a thread that is forgotten.
 //!
-//! A test of its own: the allocator counts for the whole process.
+//! Tests of their own, one at a time: the allocator counts for the whole process.
 #![allow(missing_docs, unsafe_code)]
 
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Completed, InProgress, Pending, plan, thread};
+use common::{Completed, Folder, InProgress, PLAN, Pending, plan, store, thread, write};
+use serde_json::{Map, json};
 use todo_write::item::Status;
+use todo_write::observation::{Details, Type};
+use todo_write::store::Store;
+use todo_write::stream::Kind;
+use todo_write::thread::{Edit, Event};
 
 struct Counting;
 
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 // SAFETY: everything is the system allocator's; only sizes are added up beside it.
 unsafe impl GlobalAlloc for Counting {
@@ -36,15 +43,20 @@ static ALLOCATOR: Counting = Counting;
 const ITEMS: usize = 1_000;
 const REVISIONS: usize = 10_000;
 
+fn in_use() -> usize {
+    IN_USE.load(Ordering::Relaxed)
+}
+
 #[test]
 fn ten_thousand_revisions_of_a_thousand_items_take_at_most_64_mib() {
+    let _alone = ONE_AT_A_TIME.lock();
     let names: Vec<String> =
         (0..ITEMS).map(|n| format!("Convert module {n} of the old code base to the new interface")).collect();
     let mut tasks: Vec<(&str, Status)> = names.iter().map(|name| (name.as_str(), Pending)).collect();
-    let before = IN_USE.load(Ordering::Relaxed);
+    let before = in_use();
     let mut thread = thread();
     thread.write(plan(&tasks), None, false, 0);
-    let first = IN_USE.load(Ordering::Relaxed) - before;
+    let first = in_use() - before;
     for n in 0..REVISIONS {
         // One task is done and the next begun, round after round.
         let (this, next) = (n % ITEMS, (n + 1) % ITEMS);
@@ -53,7 +65,7 @@ fn ten_thousand_revisions_of_a_thousand_items_take_at_most_64_mib() {
         let outcome = thread.write(plan(&tasks), None, false, n as u64);
         assert_eq!(outcome.changes.len(), 2, "revision {n}");
     }
-    let used = IN_USE.load(Ordering::Relaxed) - before;
+    let used = in_use() - before;
     assert_eq!(thread.revisions().last(), 1 + REVISIONS as u64);
     let mib = |bytes: usize| bytes as f64 / f64::from(1 << 20);
     println!(
@@ -64,5 +76,40 @@ fn ten_thousand_revisions_of_a_thousand_items_take_at_most_64_mib() {
     );
     assert!(used <= 64 << 20, "{:.1} MiB", mib(used));
     drop(thread);
-    assert!(IN_USE.load(Ordering::Relaxed).saturating_sub(before) < 1 << 20);
+    assert!(in_use().saturating_sub(before) < 1 << 20);
+}
+
+/// All that may happen to a thread, to the last.
+fn live(store: &mut Store, key: &str) {
+    let thread = store.open(key, Map::new(), 1);
+    write(thread, &PLAN, 2);
+    let renamed = Edit::Rename { id: "t2".into(), content: "Mend the lexer".into() };
+    assert!(thread.edit(renamed, 3).is_ok_and(|outcome| outcome.ok));
+    assert!(thread.undo(4).is_ok_and(|outcome| outcome.ok));
+    thread.observe(Type::Thoughts, json!("It was the lexer"), Details::default(), 5);
+    let token = Event {
+        kind: Kind::Token,
+        data: "a word",
+        thinking: true,
+        call_context: None,
+        trace_id: None,
+        session_id: None,
+    };
+    assert!(thread.stream(token, false, 6).is_some());
+    write(thread, &PLAN[1..], 7);
+    store.rest();
+    assert!(store.forget(key).is_ok());
+}
+
+#[test]
+fn a_thread_that_is_forgotten_leaves_no_memory_in_use() {
+    let _alone = ONE_AT_A_TIME.lock();
+    let folder = Folder::new();
+    let mut store = store(folder.path());
+    let mut live_through =
+        |numbers: std::ops::Range<u32>| numbers.for_each(|n| live(&mut store, &format!("thread {n:04}")));
+    live_through(0..10);
+    let before = in_use();
+    live_through(10..1_000);
+    assert_eq!(in_use(), before);
 }
