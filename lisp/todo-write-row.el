@@ -124,22 +124,33 @@ PAUSED non-nil means that the agent is stopped."
     ("in_progress" (if paused 'paused 'in_progress))
     (_ 'pending)))
 
+(defconst todo-write-row--properties
+  '((completed (face todo-write-completed) (face todo-write-completed-shape))
+    (in_progress (face todo-write-in-progress) (face todo-write-in-progress-shape))
+    (paused (face todo-write-paused) (face todo-write-paused))
+    (removed (face todo-write-removed) (face todo-write-removed-shape))
+    (pending (face todo-write-pending) (face todo-write-pending)))
+  "Alist of (KIND TEXT SHAPE), the properties of a task's text and shape.
+Each is a list for `add-text-properties'; `put-text-property' would make
+one anew whenever a row is drawn.")
+
+(defun todo-write-row--text-properties (kind)
+  "Return the properties of the text of a task of KIND."
+  (nth 1 (or (assq kind todo-write-row--properties)
+             (assq 'pending todo-write-row--properties))))
+
+(defun todo-write-row--shape-properties (kind)
+  "Return the properties of the shape of a task of KIND."
+  (nth 2 (or (assq kind todo-write-row--properties)
+             (assq 'pending todo-write-row--properties))))
+
 (defun todo-write-row-face (kind)
   "Return the face of the text of a task of KIND."
-  (pcase kind
-    ('completed 'todo-write-completed)
-    ('in_progress 'todo-write-in-progress)
-    ('paused 'todo-write-paused)
-    ('removed 'todo-write-removed)
-    (_ 'todo-write-pending)))
+  (plist-get (todo-write-row--text-properties kind) 'face))
 
 (defun todo-write-row-shape-face (kind)
   "Return the face of the shape of a task of KIND."
-  (pcase kind
-    ('completed 'todo-write-completed-shape)
-    ('in_progress 'todo-write-in-progress-shape)
-    ('removed 'todo-write-removed-shape)
-    (_ (todo-write-row-face kind))))
+  (plist-get (todo-write-row--shape-properties kind) 'face))
 
 ;;; Text
 
@@ -155,7 +166,7 @@ A plan that says one thing and shows another must not exist.")
   "Return STRING without properties, unseen characters shown as escapes.
 These are control characters, bidirectional overrides, zero-width
 characters and the like; U+202E reads \\u202e."
-  (cond ((string-match-p todo-write-row--unseen string)
+  (cond ((let ((case-fold-search nil)) (string-match-p todo-write-row--unseen string))
          (replace-regexp-in-string
           todo-write-row--unseen
           (lambda (match)
@@ -190,11 +201,12 @@ The task in progress shows what is being done, not what is to do."
 
 (defun todo-write-row-truncate (string width)
   "Return STRING cut to WIDTH columns, with an ellipsis if anything is cut."
-  (let ((ellipsis (todo-write-row-shape 'ellipsis)))
-    (cond ((<= (todo-write-row-width string) width) string)
-          ((and (todo-write-row--ascii-p string) (<= (length ellipsis) width))
-           (concat (substring string 0 (- width (string-width ellipsis))) ellipsis))
-          (t (truncate-string-to-width string width 0 nil ellipsis)))))
+  (if (<= (todo-write-row-width string) width)
+      string
+    (let ((ellipsis (todo-write-row-shape 'ellipsis)))
+      (if (and (todo-write-row--ascii-p string) (<= (length ellipsis) width))
+          (concat (substring string 0 (- width (string-width ellipsis))) ellipsis)
+        (truncate-string-to-width string width 0 nil ellipsis)))))
 
 (defmacro todo-write-row-string (&rest body)
   "Return what BODY inserts, as a string."
@@ -202,7 +214,7 @@ The task in progress shows what is being done, not what is to do."
   `(with-temp-buffer ,@body (buffer-string)))
 
 (defvar todo-write-row--stops nil
-  "Alist of columns and the display properties of blanks that end there.")
+  "Alist of columns and the properties of blanks that end there.")
 
 (defun todo-write-row--insert-stop (used column)
   "Insert blanks up to COLUMN of a line of which USED columns are filled."
@@ -215,10 +227,10 @@ The task in progress shows what is being done, not what is to do."
 They are right where all characters have their nominal width; this is
 right also where fonts are wider, and keeps right-to-left text from
 pulling the digits to its side."
-  (put-text-property start end 'display
-                     (or (alist-get column todo-write-row--stops)
-                         (setf (alist-get column todo-write-row--stops)
-                               `(space :align-to ,column)))))
+  (add-text-properties start end
+                       (or (alist-get column todo-write-row--stops)
+                           (setf (alist-get column todo-write-row--stops)
+                                 `(display (space :align-to ,column))))))
 
 (defun todo-write-row--insert (string face)
   "Insert STRING in FACE."
@@ -286,51 +298,91 @@ RIGHT ends at the last column; without it the line ends after LEFT."
 
 ;;; Lines
 
+;; Emacs copies the properties of text wherever it cuts a stretch in two, and
+;; makes a list of those on both sides where text is inserted between two
+;; stretches.  So a line's newline belongs to the stretch before it, and what
+;; goes before the newline goes into that.
+
 (defun todo-write-row-insert (item kind spent width &optional indent)
   "Insert the line for ITEM of KIND, WIDTH columns, without a newline.
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left."
-  (insert-char ?\s (1+ (or indent 0)))
-  (todo-write-row--insert-rest item kind spent width (1+ (or indent 0))))
+  (let* ((start (point))
+         (margin (1+ (or indent 0)))
+         (lead (todo-write-row--lead kind))
+         (left (+ margin (todo-write-row--shape-end lead kind)))
+         (time (todo-write-row--shown-time kind spent))
+         (text (todo-write-row--cut-text item kind left time width)))
+    (insert-char ?\s margin)
+    (insert-and-inherit (concat (make-string lead ?\s) (todo-write-row-shape kind) " " text))
+    (let ((middle (- (point) (length text))))
+      (add-text-properties middle (point) (todo-write-row--text-properties kind))
+      (add-text-properties start middle (todo-write-row--shape-properties kind)))
+    (when time
+      (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 0))))
 
 (defun todo-write-row-replace (item kind spent width)
-  "Make the line at point one for ITEM of KIND, leave point at its end.
-The line is one that `todo-write-row-insert' has inserted; SPENT and
-WIDTH are as there.  Its first character and its newline stay, and with
-them what points to the start of this line or the next."
-  (forward-char)
-  (delete-region (point) (line-end-position))
-  (todo-write-row--insert-rest item kind spent width 1)
-  ;; A face may extend to the edge of the window.
-  (put-text-property (point) (1+ (point)) 'face (get-text-property (1- (point)) 'face)))
-
-(defun todo-write-row--insert-rest (item kind spent width margin)
-  "Insert the line for ITEM after its first MARGIN blanks.
-KIND, SPENT and WIDTH are as in `todo-write-row-insert'."
-  (let* ((start (- (point) margin))
-         (shape (todo-write-row-shape kind))
-         (lead (if (eq kind 'pending) "  " ""))
-         (left (+ margin (length lead) (string-width shape) 1))
-         (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
-                    (todo-write-row-time spent)))
-         (end (if time (- width (length time) 1) width))
-         (text (todo-write-row-truncate (todo-write-row-text item kind)
-                                        (max 0 (- end left (if time 1 0))))))
-    ;; Inherited, and in one piece, this makes the fewest objects.
-    (insert-and-inherit (concat lead shape " " text))
-    (let ((middle (- (point) (length text))))
-      (put-text-property middle (point) 'face (todo-write-row-face kind))
-      (put-text-property start middle 'face (todo-write-row-shape-face kind)))
+  "Make the line at point one for ITEM of KIND.
+The line is one that `todo-write-row-insert' has inserted, without an
+indent; SPENT and WIDTH are as there.  Its first character and its
+newline stay, and with them what points to the start of this line or the
+next."
+  (let* ((lead (todo-write-row--lead kind))
+         (left (1+ (todo-write-row--shape-end lead kind)))
+         (time (todo-write-row--shown-time kind spent))
+         (text (todo-write-row--cut-text item kind left time width)))
+    (todo-write-row--replace-shape lead kind)
+    (let ((start (point)))
+      (skip-chars-forward "^\n")
+      (insert-and-inherit text)
+      (delete-region start (- (point) (length text)))
+      ;; A face may extend to the edge of the window, so the newline has it too.
+      (add-text-properties start (1+ (point)) (todo-write-row--text-properties kind)))
     (when time
-      (todo-write-row--insert-time time (- end left (todo-write-row-width text)) end))))
+      (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 1))))
 
-(defun todo-write-row--insert-time (time blanks column)
-  "Insert TIME after BLANKS blanks that end at COLUMN."
-  (let ((start (point)))
-    (insert-char ?\s blanks)
-    (insert " " time)
-    (put-text-property start (point) 'face 'todo-write-time)
+(defun todo-write-row--replace-shape (lead kind)
+  "Make the shape of the line at point that of KIND, after LEAD blanks.
+Leave point where its text begins."
+  (let ((start (point))
+        (shape (aref (todo-write-row-shape kind) 0)))
+    (forward-char)
+    (let ((surplus (- (skip-chars-forward " ") lead)))
+      (cond ((> surplus 0) (delete-region (- (point) surplus) (point)))
+            ((< surplus 0) (insert-char ?\s (- surplus) t))))
+    (subst-char-in-region (point) (1+ (point)) (char-after) shape t)
+    (forward-char 2)
+    (add-text-properties start (point) (todo-write-row--shape-properties kind))))
+
+(defun todo-write-row--lead (kind)
+  "Return how many blanks stand between the margin and the shape of KIND."
+  (if (eq kind 'pending) 2 0))
+
+(defun todo-write-row--shape-end (lead kind)
+  "Return the columns of LEAD blanks, the shape of KIND and the blank after it."
+  (+ lead (string-width (todo-write-row-shape kind)) 1))
+
+(defun todo-write-row--shown-time (kind spent)
+  "Return the time SPENT as a task of KIND shows it, or nil."
+  (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
+       (todo-write-row-time spent)))
+
+(defun todo-write-row--cut-text (item kind left time width)
+  "Return the text of ITEM of KIND, cut to what is free of WIDTH columns.
+LEFT columns stand before it, and TIME after it unless that is nil."
+  (todo-write-row-truncate (todo-write-row-text item kind)
+                           (max 0 (- width left (if time (+ (length time) 2) 0)))))
+
+(defun todo-write-row--insert-time (time used width after)
+  "Insert TIME at the end of a line of WIDTH columns, of which USED are filled.
+AFTER characters behind point get its face, too."
+  (let* ((start (point))
+         (column (- width (length time) 1))
+         (blanks (- column used)))
+    (insert-char ?\s (1+ blanks) t)
+    (insert-and-inherit time)
+    (add-text-properties start (+ (point) after) '(face todo-write-time))
     (todo-write-row--align start (+ start blanks) column)))
 
 (defun todo-write-row-insert-header (summary width)

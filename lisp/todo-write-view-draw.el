@@ -49,39 +49,41 @@
 
 (defun todo-write-view--print (row)
   "Insert the text of ROW; the printer of the ewoc."
-  (todo-write-view--print-line row #'todo-write-row-insert)
-  (insert-and-inherit "\n")
-  (when (todo-write-view--row-ghost row)
-    ;; A struck newline shows as a stroke behind the text.
-    (put-text-property (1- (point)) (point) 'face nil))
-  (todo-write-view--insert-below (todo-write-view--row-id row)
-                                 (todo-write-view--row-item row)))
+  (let ((start (point)))
+    (todo-write-view--print-line row #'todo-write-row-insert)
+    (insert-and-inherit "\n")
+    (when (todo-write-view--row-ghost row)
+      ;; A struck newline shows as a stroke behind the text.
+      (put-text-property (1- (point)) (point) 'face nil))
+    (put-text-property start (point) 'category (todo-write-view--row-category row)))
+  (setf (todo-write-view--row-below row)
+        (todo-write-view--insert-below (todo-write-view--row-id row)
+                                       (todo-write-view--row-item row))))
 
 (defun todo-write-view--print-line (row function)
   "Call FUNCTION, which inserts or replaces a line at point, for that of ROW."
-  (let ((start (point))
-        (item (todo-write-view--row-item row)))
+  (let ((item (todo-write-view--row-item row)))
     (if (todo-write-view--row-ghost row)
         (funcall function item 'removed nil todo-write-view--width)
       (funcall function item (todo-write-row-kind item (todo-write-view--paused-p))
                (todo-write-dyn--spent todo-write-view-thread (todo-write-view--row-id row))
-               todo-write-view--width))
-    (put-text-property start (point) 'category (todo-write-view--row-category row))))
+               todo-write-view--width))))
 
 (defun todo-write-view--redraw (node)
   "Redraw the row of NODE."
   (let* ((row (ewoc-data node))
          (id (todo-write-view--row-id row)))
-    (goto-char (ewoc-location node))
-    (if (or (gethash id todo-write-view--open)
-            (assoc id todo-write-view--children)
-            (< (1+ (line-end-position)) (todo-write-view--end node)))
+    (if (or (todo-write-view--row-below row)
+            (gethash id todo-write-view--open)
+            (assoc id todo-write-view--children))
         (ewoc-invalidate todo-write-view--ewoc node)
       ;; With nothing below it, the line is all there is.
+      (goto-char (ewoc-location node))
       (todo-write-view--print-line row #'todo-write-row-replace))))
 
 (defun todo-write-view--insert-below (id item)
-  "Insert the lines below the row of ITEM, whose id is ID, if any."
+  "Insert the lines below the row of ITEM, whose id is ID.
+Return non-nil if there are any."
   (let ((open (gethash id todo-write-view--open))
         (children (cdr (assoc id todo-write-view--children)))
         (start (point)))
@@ -89,7 +91,8 @@
       (insert (todo-write-detail-string todo-write-view-thread item
                                         todo-write-view--width)))
     (todo-write-children-insert children todo-write-view--width open)
-    (put-text-property start (point) 'todo-write-id id)))
+    (put-text-property start (point) 'todo-write-id id)
+    (< start (point))))
 
 (defun todo-write-view--footer ()
   "Return the text below the rows.

@@ -33,8 +33,9 @@
                                  &aux (category (todo-write-view--category id))))
                (:copier nil))
   "A row of the buffer: a task, or the ghost of one that was dropped.
-CATEGORY is the symbol whose properties all its characters have."
-  id item ghost category)
+CATEGORY is the symbol whose properties all its characters have; BELOW
+says that there are lines below its own."
+  id item ghost category below)
 
 (defun todo-write-view--category (id)
   "Return a new symbol with the properties of the characters of the row of ID.

@@ -29,8 +29,7 @@
   "The repository.")
 
 (defconst run-home (make-temp-file "todo-write-test-" t)
-  "Stands in for the user's own Emacs directory, and has the temporary files.
-It goes when the run ends, with all that a test or a child that was killed left.")
+  "Stands in for the user's own Emacs directory.")
 
 (defun run-condition (condition)
   "Return CONDITION, as a test signalled it, as text for a person."
@@ -93,10 +92,7 @@ It goes when the run ends, with all that a test or a child that was killed left.
 (add-hook 'kill-emacs-hook (lambda () (delete-directory run-home t)))
 (setenv "TODO_WRITE_ROOT" run-root)
 (set-language-environment "UTF-8")
-(setq user-emacs-directory (file-name-as-directory run-home)
-      temporary-file-directory (file-name-as-directory (expand-file-name "tmp" run-home)))
-(make-directory temporary-file-directory)
-(setenv "TMPDIR" temporary-file-directory)
+(setq user-emacs-directory (file-name-as-directory run-home))
 (add-to-list 'load-path (expand-file-name "test" run-root))
 (unless (locate-library "todo-write")
   (add-to-list 'load-path (expand-file-name "lisp" run-root))
