@@ -408,18 +408,20 @@ SUMMARY is what `todo-write-summary' returns, or nil for no plan."
       (insert "  ")
       (todo-write-row-insert-bar (plist-get summary :completed) total bar))))
 
-(defun todo-write-row-replace-header (old summary width)
+(defun todo-write-row-replace-header (old summary count width)
   "Make the header line at point, which shows OLD, show SUMMARY.
-Both are as in `todo-write-row-insert-header', and WIDTH is the same."
-  (let* ((end (line-end-position))
-         (text (todo-write-row-progress summary))
+Both are as in `todo-write-row-insert-header', and WIDTH is the same.
+COUNT is from `todo-write-row-count'."
+  (let* ((begin (point))
+         (end (progn (skip-chars-forward "^\n") (point)))
+         (text (todo-write-row-progress summary count))
          (face (todo-write-row-progress-face (plist-get summary :state)))
-         (start (text-property-any (point) end 'face face))
+         (start (text-property-any begin end 'face face))
          (stop (and start (next-single-property-change start 'face nil end))))
     (if (not (and start (= (length text) (- stop start))
                   (cl-loop for key in '(:state :title :total :reason)
                            always (equal (plist-get old key) (plist-get summary key)))))
-        (progn (delete-region (point) end)
+        (progn (delete-region begin end)
                (todo-write-row-insert-header summary width))
       (todo-write-row--overwrite start text)
       (when (< stop end)
@@ -427,10 +429,14 @@ Both are as in `todo-write-row-insert-header', and WIDTH is the same."
                                   (plist-get old :completed)
                                   (plist-get summary :completed))))))
 
-(defun todo-write-row-progress (summary)
-  "Return the state and the count of SUMMARY in a few columns."
-  (let ((count (format "%d/%d" (or (plist-get summary :completed) 0)
-                       (or (plist-get summary :total) 0))))
+(defun todo-write-row-count (summary)
+  "Return how many tasks of SUMMARY are completed, as in 2/4."
+  (format "%d/%d" (or (plist-get summary :completed) 0) (or (plist-get summary :total) 0)))
+
+(defun todo-write-row-progress (summary &optional count)
+  "Return the state and the count of SUMMARY in a few columns.
+COUNT is from `todo-write-row-count', if it was asked already."
+  (let ((count (or count (todo-write-row-count summary))))
     (pcase (plist-get summary :state)
       ((or 'nil 'empty) "no tasks")
       ('done (concat (todo-write-row-shape 'completed) " done " count))

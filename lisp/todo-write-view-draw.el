@@ -113,7 +113,7 @@ row here."
 
 (defun todo-write-view--draw (&rest _)
   "Draw the whole buffer."
-  (todo-write-view--keeping-places
+  (todo-write-view--keeping-places nil
     (todo-write-view--look)
     (when todo-write-view--ewoc
       (todo-write-view--release-markers))
@@ -127,8 +127,9 @@ row here."
           todo-write-view--ewoc (ewoc-create #'todo-write-view--print
                                              "" (todo-write-view--footer) t))
     (when todo-write-view-thread
-      (todo-write-view--enter-all)))
-  (todo-write-view--note-count))
+      (todo-write-view--enter-all))
+    (todo-write-view--note-count (todo-write-row-count todo-write-view--summary)))
+  (setq todo-write-view--drawn (plist-get todo-write-view--summary :revision)))
 
 (defun todo-write-view--look ()
   "Take from the store what is to be drawn besides the rows."
@@ -197,12 +198,11 @@ All rows before it must be in their places already."
       (puthash (todo-write-view--row-id row) t todo-write-view--running)
     (remhash (todo-write-view--row-id row) todo-write-view--running)))
 
-(defun todo-write-view--note-count ()
-  "Put the count into this buffer's mode line, which never scrolls away."
-  (setq mode-line-process
+(defun todo-write-view--note-count (count)
+  "Show COUNT in the mode line, if there are tasks."
+  (setq todo-write-view--count
         (unless (memq (plist-get todo-write-view--summary :state) '(nil empty))
-          (format " %d/%d" (plist-get todo-write-view--summary :completed)
-                  (plist-get todo-write-view--summary :total)))))
+          count)))
 
 (defun todo-write-view--take-out (id)
   "Delete the row of ID, if any, and return it."
@@ -240,9 +240,11 @@ CHANGES is a vector of change plists, after which the thread is as
 SUMMARY says."
   (if (> (* 3 (length changes)) (max 200 (plist-get summary :total)))
       (todo-write-view--draw)
-    (todo-write-view--call-keeping-places
-     (lambda () (todo-write-view--redraw-changed changes summary))
-     (todo-write-view--in-line-p changes))
+    ;; If this fails half way, the next change draws the whole buffer.
+    (setq todo-write-view--drawn nil)
+    (todo-write-view--keeping-places (todo-write-view--in-line-p changes)
+      (todo-write-view--redraw-changed changes summary))
+    (setq todo-write-view--drawn (plist-get summary :revision))
     (todo-write-view--flash changes)))
 
 (defun todo-write-view--redraw-changed (changes summary)
@@ -312,15 +314,16 @@ Leave out those for whose node the function EXCEPT returns non-nil."
 
 (defun todo-write-view--redraw-header ()
   "Redraw what stands above and below the rows."
-  (goto-char (point-min))
-  (todo-write-row-replace-header todo-write-view--header todo-write-view--summary
-                                 todo-write-view--width)
-  (setq todo-write-view--header todo-write-view--summary)
-  (let ((footer (todo-write-view--footer)))
+  (let ((count (todo-write-row-count todo-write-view--summary))
+        (footer (todo-write-view--footer)))
+    (goto-char (point-min))
+    (todo-write-row-replace-header todo-write-view--header todo-write-view--summary
+                                   count todo-write-view--width)
+    (setq todo-write-view--header todo-write-view--summary)
     ;; Where faces differ, so do words.
     (unless (equal footer (cdr (ewoc-get-hf todo-write-view--ewoc)))
-      (ewoc-set-hf todo-write-view--ewoc "" footer)))
-  (todo-write-view--note-count))
+      (ewoc-set-hf todo-write-view--ewoc "" footer))
+    (todo-write-view--note-count count)))
 
 (defun todo-write-view--redraw-row (id)
   "Redraw the row of ID, if there is one."
@@ -333,10 +336,10 @@ CHANGES is a vector of change plists."
   (when (> todo-write-flash-seconds 0)
     (let ((spare todo-write-view--flashes))
       (cl-loop for change across changes
-               for node = (gethash (plist-get change :itemId) todo-write-view--nodes)
-               when node do
+               for start = (todo-write-view--start (plist-get change :itemId))
+               when start do
                (move-overlay (or (pop spare) (todo-write-view--make-flash))
-                             (ewoc-location node) (todo-write-view--end node)
+                             start (todo-write-view--end start)
                              (current-buffer)))
       (mapc #'delete-overlay spare))
     (cancel-timer todo-write-view--flash-timer)

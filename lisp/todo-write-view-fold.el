@@ -60,8 +60,8 @@ RET and TAB are the keys of the buffer.")
 (defun todo-write-view--short-p ()
   "Return non-nil if a window is too low for all rows."
   (let ((lines (+ 2 (or (plist-get todo-write-view--summary :total) 0))))
-    (cl-some (lambda (window) (> lines (window-body-height window)))
-             (get-buffer-window-list nil nil t))))
+    (cl-loop for window in (get-buffer-window-list nil nil t)
+             thereis (> lines (window-body-height window)))))
 
 (defun todo-write-view--folding-p ()
   "Return non-nil if completed tasks are to be folded now."

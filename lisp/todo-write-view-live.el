@@ -68,35 +68,24 @@ A buffer that has shown nothing so far shows THREAD from now on."
   "Redraw what OUTCOME of THREAD changed, if a buffer is for it."
   (todo-write-view--redraw-for-child thread)
   (todo-write-view--in-buffers-of thread
-    (let* ((drawn (or (plist-get todo-write-view--summary :revision) 0))
+    (let* ((drawn (or todo-write-view--drawn 0))
            (told (plist-get outcome :revision))
            (summary (todo-write-summary thread))
            (current (plist-get summary :revision)))
       (cond ((and todo-write-view--ewoc (= told current (1+ drawn)))
-             (todo-write-view--try-update (plist-get (plist-get outcome :changes) :changes)
-                                          summary))
+             (todo-write-view--update (plist-get (plist-get outcome :changes) :changes)
+                                      summary))
             ;; Another subscriber wrote meanwhile, and was drawn already.
             ((and (< told current) (= drawn current)))
             ;; Revisions were missed, or the thread was forgotten and begun anew.
             (t (todo-write-view--draw)))
       (todo-write-view--set-timer))))
 
-(defun todo-write-view--try-update (changes summary)
-  "Redraw the rows that CHANGES, a vector of change plists, put out of date.
-SUMMARY is what `todo-write-summary' says of the thread now.
-If that fails half way, the next change draws the whole buffer."
-  (let ((failed t))
-    (unwind-protect
-        (progn (todo-write-view--update changes summary)
-               (setq failed nil))
-      (when failed
-        (setq todo-write-view--summary nil)))))
-
 (defun todo-write-view--on-state (thread _state)
   "Redraw what a pause of THREAD, or its end, concerns."
   (todo-write-view--redraw-for-child thread)
   (todo-write-view--in-buffers-of thread
-    (todo-write-view--keeping-places
+    (todo-write-view--keeping-places nil
       (setq todo-write-view--summary (todo-write-summary thread))
       (todo-write-view--redraw-running)
       (todo-write-view--redraw-header))
@@ -120,7 +109,7 @@ If that fails half way, the next change draws the whole buffer."
      (dolist (buffer (todo-write-view--live-buffers))
        (with-current-buffer buffer
          (when (equal todo-write-view-thread thread)
-           (todo-write-view--keeping-places
+           (todo-write-view--keeping-places nil
              (setq todo-write-view--summary (todo-write-summary thread))
              (todo-write-view--redraw-header))))))
     ((guard (and (member type todo-write-detail-events)
@@ -141,7 +130,7 @@ If that fails half way, the next change draws the whole buffer."
   (dolist (buffer (todo-write-view--live-buffers))
     (with-current-buffer buffer
       (when (todo-write-view--some-open-p buffer)
-        (todo-write-view--keeping-places
+        (todo-write-view--keeping-places nil
           (mapc #'todo-write-view--redraw-row
                 (hash-table-keys todo-write-view--open)))))))
 
@@ -149,16 +138,16 @@ If that fails half way, the next change draws the whole buffer."
 
 (defun todo-write-view--redraw-for-child (thread)
   "Redraw the rows that show THREAD because it works for them."
-  (dolist (ancestor (todo-write-children-ancestors thread))
-    (pcase-let ((`(,key . ,id) ancestor))
-      (dolist (buffer (todo-write-view--live-buffers))
-        (with-current-buffer buffer
-          (when (and (equal todo-write-view-thread key) todo-write-view--ewoc)
-            (todo-write-view--keeping-places
-              (setq todo-write-view--children (todo-write-children-by-item key))
-              (if (gethash id todo-write-view--nodes)
-                  (todo-write-view--redraw-row id)
-                (todo-write-view--redraw-header)))))))))
+  (dolist (buffer (todo-write-view--live-buffers))
+    (with-current-buffer buffer
+      (when-let* ((shown (and todo-write-view--ewoc todo-write-view-thread))
+                  ((not (equal shown thread)))
+                  (ancestor (assoc shown (todo-write-children-ancestors thread))))
+        (todo-write-view--keeping-places nil
+          (setq todo-write-view--children (todo-write-children-by-item shown))
+          (if (gethash (cdr ancestor) todo-write-view--nodes)
+              (todo-write-view--redraw-row (cdr ancestor))
+            (todo-write-view--redraw-header)))))))
 
 ;;; Time and width
 
@@ -183,7 +172,7 @@ If that fails half way, the next change draws the whole buffer."
   (dolist (buffer (todo-write-view--live-buffers))
     (when (todo-write-view--ticking-p buffer)
       (with-current-buffer buffer
-        (todo-write-view--keeping-places
+        (todo-write-view--keeping-places nil
           (todo-write-view--redraw-running #'todo-write-view--flashing-p)))))
   (todo-write-view--set-timer))
 
@@ -194,7 +183,7 @@ any buffer current."
   (with-current-buffer (window-buffer window)
     (if (eql todo-write-view--width (todo-write-view--fitting-width))
         ;; It may be higher or lower than before.
-        (todo-write-view--keeping-places)
+        (todo-write-view--keeping-places nil)
       (todo-write-view--draw))
     (todo-write-view--set-timer)))
 

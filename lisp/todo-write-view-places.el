@@ -27,9 +27,9 @@
   "Return what POSITION is to be found by after a redraw.
 A list (ID OFFSET MARKER), ID nil outside the rows."
   (let* ((id (get-text-property position 'todo-write-id))
-         (node (and id (gethash id todo-write-view--nodes))))
-    (list (and node id)
-          (if node (- position (ewoc-location node)) 0)
+         (start (todo-write-view--start id)))
+    (list (and start id)
+          (if start (- position start) 0)
           (copy-marker position))))
 
 (defun todo-write-view--place-in-line (position)
@@ -42,44 +42,44 @@ Lines that are written over keep their first character."
   "Return the position of PLACE, and release it.
 A row that is gone leaves its place to the one that followed it."
   (pcase-let* ((`(,id ,offset ,marker) place)
-               (node (and id (gethash id todo-write-view--nodes)))
+               (start (todo-write-view--start id))
                (position (marker-position marker)))
     (set-marker marker nil)
-    (if node
-        (min (+ (ewoc-location node) offset) (1- (todo-write-view--end node)))
+    (if start
+        (min (+ start offset) (1- (todo-write-view--end start)))
       position)))
 
-(defun todo-write-view--call-keeping-places (function &optional in-line)
-  "Call FUNCTION, which redraws; keep point, mark and all windows in place.
-IN-LINE says that it does so by `todo-write-row-replace' and the like only."
-  (let* ((place (if in-line #'todo-write-view--place-in-line #'todo-write-view--place))
-         (point (funcall place (point)))
-         (mark (and (mark t) (funcall place (mark t))))
-         (windows (mapcar (lambda (window)
-                            (list window
-                                  (funcall place (window-start window))
-                                  (funcall place (window-point window))
-                                  (todo-write-view--following-p window)))
-                          (get-buffer-window-list nil nil t)))
-         (inhibit-read-only t)
-         ;; A row that is half drawn could not be redrawn by itself.
-         (inhibit-quit t)
-         ;; Rows are put together from pieces; nobody wants to hear of each.
-         (inhibit-modification-hooks t))
-    (save-excursion
-      (funcall function)
-      (todo-write-view--update-folds))
-    (restore-buffer-modified-p nil)
+(defun todo-write-view--places (place)
+  "Return where point, mark and windows are, each by the function PLACE.
+A list (POINT MARK WINDOW...); see `todo-write-view--window-place'."
+  (let ((windows (get-buffer-window-list nil nil t))
+        places)
+    (dolist (window windows)
+      (when-let* ((entry (todo-write-view--window-place window place)))
+        (push entry places)))
+    `(,(funcall place (point)) ,(and (mark t) (funcall place (mark t))) ,@places)))
+
+(defun todo-write-view--window-place (window place)
+  "Return what WINDOW is to be put back by, or nil if it stays by itself.
+A list (WINDOW START POINT FOLLOWING), with places by the function PLACE."
+  (let ((start (funcall place (window-start window)))
+        (point (funcall place (window-point window)))
+        (following (todo-write-view--following-p window)))
+    (and (or start point following)
+         (list window start point following))))
+
+(defun todo-write-view--put-back (places)
+  "Put point, mark and windows back to PLACES."
+  (pcase-let ((`(,point ,mark . ,windows) places))
     (when point
       (goto-char (todo-write-view--position point)))
     (when mark
       (set-marker (mark-marker) (todo-write-view--position mark)))
-    (mapc #'todo-write-view--restore-window windows)))
+    (mapc #'todo-write-view--put-window-back windows)))
 
-(defun todo-write-view--restore-window (entry)
+(defun todo-write-view--put-window-back (entry)
   "Bring a window back to its place, or to the task in progress.
-ENTRY is a list of the window, the places of its start and its point,
-and whether it follows."
+ENTRY is from `todo-write-view--window-place'."
   (pcase-let* ((`(,window ,start ,point ,following) entry)
                (start (and start (todo-write-view--position start)))
                (point (and point (todo-write-view--position point))))
@@ -90,10 +90,24 @@ and whether it follows."
     (when following
       (todo-write-view--follow window))))
 
-(defmacro todo-write-view--keeping-places (&rest body)
-  "Run BODY, which redraws; keep point, mark and all windows in place."
-  (declare (indent 0) (debug t))
-  `(todo-write-view--call-keeping-places (lambda () ,@body)))
+(defmacro todo-write-view--keeping-places (in-line &rest body)
+  "Run BODY, which redraws; keep point, mark and all windows in place.
+IN-LINE non-nil says that it does so by `todo-write-row-replace' and the
+like only."
+  (declare (indent 1) (debug t))
+  `(let ((places (todo-write-view--places (if ,in-line
+                                              #'todo-write-view--place-in-line
+                                            #'todo-write-view--place)))
+         (inhibit-read-only t)
+         ;; A row that is half drawn could not be redrawn by itself.
+         (inhibit-quit t)
+         ;; Rows are put together from pieces; nobody wants to hear of each.
+         (inhibit-modification-hooks t))
+     (save-excursion
+       ,@body
+       (todo-write-view--update-folds))
+     (restore-buffer-modified-p nil)
+     (todo-write-view--put-back places)))
 
 ;;; Following
 

@@ -72,8 +72,14 @@ The id nil stands for threads that work for no row of this buffer.")
 (defvar-local todo-write-view--summary nil
   "What `todo-write-summary' said when the buffer was last drawn.")
 
+(defvar-local todo-write-view--drawn nil
+  "Number of the revision that the rows show, or nil while they are redrawn.")
+
 (defvar-local todo-write-view--header nil
   "The summary that the header shows.")
+
+(defvar-local todo-write-view--count nil
+  "The count of tasks in this buffer's mode line, which never scrolls away.")
 
 (defvar-local todo-write-view--width nil
   "Columns the rows were last drawn for.")
@@ -108,9 +114,9 @@ One that runs no hooks, as temporary ones do, goes without a word."
   (when-let* ((node (and id (gethash id todo-write-view--nodes))))
     (marker-position (ewoc-location node))))
 
-(defun todo-write-view--end (node)
-  "Return the position after the text of NODE."
-  (next-single-property-change (ewoc-location node) 'todo-write-id nil (point-max)))
+(defun todo-write-view--end (start)
+  "Return the position after the text of the row at START."
+  (next-single-property-change start 'todo-write-id nil (point-max)))
 
 (provide 'todo-write-view-rows)
 ;;; todo-write-view-rows.el ends here

@@ -114,7 +114,8 @@ and \\=✗ dropped before it was completed.
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
   ;; Lines are short: to find their ends costs less than to remember them.
-  (setq-local cache-long-scans nil)
+  (setq-local cache-long-scans nil
+              mode-line-process '(todo-write-view--count (" " todo-write-view--count)))
   (todo-write-view--make-tables)
   (setq-local revert-buffer-function #'todo-write-view-refresh
               imenu-create-index-function #'todo-write-view--imenu-index
@@ -307,7 +308,7 @@ tasks are folded, unfold them; on a subagent's list, show that."
   (if (gethash id todo-write-view--open)
       (remhash id todo-write-view--open)
     (puthash id t todo-write-view--open))
-  (todo-write-view--keeping-places
+  (todo-write-view--keeping-places nil
     (todo-write-view--redraw-row id)))
 
 (defun todo-write-view-toggle-fold ()
@@ -315,7 +316,7 @@ tasks are folded, unfold them; on a subagent's list, show that."
 See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
   (setq todo-write-view--fold (not todo-write-view--folds))
-  (todo-write-view--keeping-places)
+  (todo-write-view--keeping-places nil)
   (unless (or todo-write-view--folds (not todo-write-view--fold))
     (message "No %d completed tasks follow each other" todo-write-view--least-fold)))
 
