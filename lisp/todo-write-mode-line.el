@@ -66,10 +66,10 @@ stands for itself.")
     map)
   "Keymap of the plan in the mode line.")
 
-(defconst todo-write-mode-line--properties
-  `(face todo-write-mode-line mouse-face mode-line-highlight
-    help-echo todo-write-mode-line--help local-map ,todo-write-mode-line-map)
-  "Properties of the plan in the mode line.")
+;; One property instead of four, which would be copied into each new text.
+(setplist 'todo-write-mode-line--category
+          `(face todo-write-mode-line mouse-face mode-line-highlight
+            help-echo todo-write-mode-line--help local-map ,todo-write-mode-line-map))
 
 ;;;###autoload
 (define-minor-mode todo-write-mode-line-mode
@@ -114,28 +114,35 @@ stands for itself.")
 (defun todo-write-mode-line--string (summary)
   "Return the text for SUMMARY with its mouse properties, or nil for no tasks."
   (unless (eq (plist-get summary :state) 'empty)
-    (let ((string (concat "["
-                          (todo-write-row-truncate
-                           (todo-write-mode-line--text summary todo-write-mode-line--thread)
-                           (max 4 (- todo-write-mode-line-width 2)))
-                          "] ")))
-      (add-text-properties 0 (1- (length string)) todo-write-mode-line--properties string)
+    (let ((string (todo-write-mode-line--text summary todo-write-mode-line--thread
+                                              "[" "] " (max 4 (- todo-write-mode-line-width 2)))))
+      (add-text-properties 0 (1- (length string)) '(category todo-write-mode-line--category)
+                           string)
       string)))
 
-(defun todo-write-mode-line--text (summary &optional thread)
+(defun todo-write-mode-line--text (summary thread &optional before after width)
   "Return the words for SUMMARY: count, state and current task.
-A spinner stands before them while the host of THREAD is busy."
-  (let ((spinner (todo-write-busy-spinner thread))
-        (state (plist-get summary :state))
-        (current (plist-get summary :current)))
-    (concat spinner (and spinner " ")
-            (format "%d/%d" (plist-get summary :completed) (plist-get summary :total))
-            (and (memq state '(done paused)) " ")
-            (pcase state
-              ('done (todo-write-row-shape 'completed))
-              ('paused (todo-write-row-shape 'paused)))
-            (and current " ")
-            (and current (todo-write-row-text current 'in_progress)))))
+A spinner stands before them while the host of THREAD is busy.  They are
+put between BEFORE and AFTER, cut to WIDTH columns unless that is nil."
+  (let* ((count (todo-write-mode-line--count summary (todo-write-busy-spinner thread)))
+         (current (plist-get summary :current))
+         (text (and current (todo-write-row-text current 'in_progress))))
+    (concat before count (and text " ")
+            (if (and text width)
+                (todo-write-row-truncate
+                 text (max 0 (- width (todo-write-row-width count) 1)))
+              text)
+            after)))
+
+(defun todo-write-mode-line--count (summary spinner)
+  "Return the count and the state of SUMMARY after SPINNER, a string or nil."
+  (let ((count (todo-write-row-count summary))
+        (shape (pcase (plist-get summary :state)
+                 ('done (todo-write-row-shape 'completed))
+                 ('paused (todo-write-row-shape 'paused)))))
+    (if (or spinner shape)
+        (concat spinner (and spinner " ") count (and shape " ") shape)
+      count)))
 
 (defun todo-write-mode-line--help (&rest _)
   "Return the tasks of the plan, a line each.

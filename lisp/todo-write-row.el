@@ -203,10 +203,12 @@ The task in progress shows what is being done, not what is to do."
   "Return STRING cut to WIDTH columns, with an ellipsis if anything is cut."
   (if (<= (todo-write-row-width string) width)
       string
-    (let ((ellipsis (todo-write-row-shape 'ellipsis)))
-      (if (and (todo-write-row--ascii-p string) (<= (length ellipsis) width))
-          (concat (substring string 0 (- width (string-width ellipsis))) ellipsis)
-        (truncate-string-to-width string width 0 nil ellipsis)))))
+    (let* ((ellipsis (todo-write-row-shape 'ellipsis))
+           (rest (- width (string-width ellipsis))))
+      (cond ((< rest 0) "")
+            ((todo-write-row--ascii-p string)
+             (concat (substring string 0 rest) ellipsis))
+            (t (truncate-string-to-width string width 0 nil ellipsis))))))
 
 (defmacro todo-write-row-string (&rest body)
   "Return what BODY inserts, as a string."
