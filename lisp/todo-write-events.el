@@ -36,31 +36,62 @@ they do not run this one.")
 ;; so it is done here wherever the call comes from, or C-g would leave half of
 ;; those concerned without news of what is saved.
 
-(defun todo-write--call-each (function list first second)
-  "Call FUNCTION with each element of LIST, FIRST and SECOND.
+;; What goes on below is in variables, since what an unwind form or a function
+;; captures is made anew each time, and there are many writes and tokens.
+
+(defvar todo-write--caller nil
+  "The function that `todo-write--call-each' calls.")
+
+(defvar todo-write--uncalled nil
+  "What it is yet to be called with.")
+
+(defun todo-write--call-each (function list)
+  "Call FUNCTION with each element of LIST.
 Where it is left by a throw, that goes on after the last call."
+  (let ((todo-write--caller function)
+        (todo-write--uncalled list))
+    (todo-write--call-rest)))
+
+(defun todo-write--call-rest ()
+  "Make the calls that `todo-write--call-each' is yet to make."
   (unwind-protect
-      (while list
-        (funcall function (pop list) first second))
-    (when list
-      (todo-write--call-each function list first second))))
+      (while todo-write--uncalled
+        (funcall todo-write--caller (pop todo-write--uncalled)))
+    (when todo-write--uncalled
+      (todo-write--call-rest))))
+
+(defvar todo-write--hook nil
+  "The hook that is being run.")
+
+(defvar todo-write--hook-args nil
+  "The arguments of its functions.")
+
+(defvar todo-write--hooked nil
+  "Its functions, the last one first.")
 
 (defun todo-write--run-hook (hook &rest args)
   "Call the functions on HOOK with ARGS, each whatever the others do."
-  (let (functions)
-    (run-hook-wrapped hook (lambda (function) (push function functions) nil))
-    (todo-write--call-each #'todo-write--call-hooked (nreverse functions) hook args)))
+  (let ((todo-write--hook hook)
+        (todo-write--hook-args args)
+        (todo-write--hooked nil))
+    (run-hook-wrapped hook #'todo-write--note-hooked)
+    (todo-write--call-each #'todo-write--call-hooked (nreverse todo-write--hooked))))
 
-(defun todo-write--call-hooked (function hook args)
-  "Call FUNCTION, which is on HOOK, with ARGS; say so if it fails."
+(defun todo-write--note-hooked (function)
+  "Note that FUNCTION is on the hook; return nil, so that the next one is noted."
+  (push function todo-write--hooked)
+  nil)
+
+(defun todo-write--call-hooked (function)
+  "Call FUNCTION, which is on the hook that is being run; say so if it fails."
   (condition-case-unless-debug err
-      (apply function args)
+      (apply function todo-write--hook-args)
     (quit (setq quit-flag t))
     (error
      (display-warning
       'todo-write
       (format-message "`%s' on `%s' failed: %s"
-                      function hook (error-message-string err))))))
+                      function todo-write--hook (error-message-string err))))))
 
 ;;; Observations
 
@@ -146,9 +177,6 @@ key."
 (defvar todo-write--unheard nil
   "The subscribers that have yet to hear that event; the first is at it.")
 
-;; These are variables since what an unwind form captures is made anew each
-;; time, and there are many tokens.
-
 (defun todo-write--emit (kind event)
   "Give EVENT, which is of KIND, to the subscribers that want it; return it."
   (let ((todo-write--event event)
@@ -196,10 +224,9 @@ Where one is left by a throw, that goes on after the last of them."
 (defun todo-write--deliver (thread)
   "Give the new observations of THREAD to the subscribers."
   (when todo-write--subscribers
-    (todo-write--call-each (lambda (observation &rest _)
+    (todo-write--call-each (lambda (observation)
                              (todo-write--emit 'observation observation))
-                           (append (todo-write-dyn--take-observations thread) nil)
-                           nil nil)))
+                           (append (todo-write-dyn--take-observations thread) nil))))
 
 (defun todo-write-observe (thread type content &rest metadata)
   "Record that something happened in THREAD, and return the observation.

@@ -143,13 +143,19 @@ to undo."
 (defun todo-write--tell (thread outcome)
   "Tell hooks and subscribers of THREAD what came of a call; return OUTCOME.
 The caller inhibits quitting: what was saved is told."
-  (unwind-protect
-      (todo-write--deliver thread)
-    (when (plist-get outcome :changes)
-      (todo-write--run-hook 'todo-write-change-functions thread outcome)))
+  (if (null todo-write--subscribers)
+      (todo-write--tell-hook thread outcome)
+    (unwind-protect
+        (todo-write--deliver thread)
+      (todo-write--tell-hook thread outcome)))
   ;; The call may have opened a journal again, and found another Emacs there.
   (todo-write--warn)
   outcome)
+
+(defun todo-write--tell-hook (thread outcome)
+  "Tell the hook of THREAD what came of a call, unless OUTCOME has no changes."
+  (when (plist-get outcome :changes)
+    (todo-write--run-hook 'todo-write-change-functions thread outcome)))
 
 (defun todo-write-pause (thread &optional reason)
   "Pause THREAD for REASON, a string; return its state.
