@@ -10,6 +10,7 @@
 
 ;;; Code:
 
+(eval-when-compile (require 'cl-lib))
 (require 'project)
 (require 'todo-write-module)
 
@@ -112,27 +113,31 @@ RECEIVED may be any object, also one that holds itself."
     (nreverse fields)))
 
 (defvar todo-write--configured nil
-  "The values of the options that the module goes by now.")
+  "The values of the options that the module goes by now, a vector, or nil.")
 ;; Files that are loaded anew may be of another version than the module.
 (setq todo-write--configured nil)
 
 (defvar todo-write--token-runs (make-hash-table :test #'equal)
   "The `todo-write--run' of each thread whose last stream event was a token.")
 
-(defconst todo-write--options
-  '(todo-write-directory
-    todo-write-durability todo-write-history-limit todo-write-max-items
-    todo-write-max-length todo-write-strict todo-write-several-in-progress
-    todo-write-keep-completed)
-  "The options that the module goes by, in the order in which it takes them.")
+(eval-and-compile
+  (defconst todo-write--options
+    '(todo-write-directory
+      todo-write-durability todo-write-history-limit todo-write-max-items
+      todo-write-max-length todo-write-strict todo-write-several-in-progress
+      todo-write-keep-completed)
+    "The options that the module goes by, in the order in which it takes them."))
+
+(defmacro todo-write--options-eq (values)
+  "Return a form that tells whether the options are `eq' to VALUES, a vector."
+  `(and ,@(cl-loop for option in todo-write--options
+                   for n from 0
+                   collect `(eq ,option (aref ,values ,n)))))
 
 (defun todo-write--configured-p ()
   "Return non-nil if the options are those that the module goes by.
 This is asked with each call, also each token: it makes no object."
-  (let ((options todo-write--options) (values todo-write--configured))
-    (while (and options values (eq (symbol-value (car options)) (car values)))
-      (setq options (cdr options) values (cdr values)))
-    (null options)))
+  (and todo-write--configured (todo-write--options-eq todo-write--configured)))
 
 (defun todo-write--configure ()
   "Tell the module the options, if they changed since the last call.
@@ -149,7 +154,7 @@ The first call loads it."
                                todo-write-journal-count))
       ;; In another folder are other threads.
       (clrhash todo-write--token-runs)
-      (setq todo-write--configured values))))
+      (setq todo-write--configured (vconcat values)))))
 
 (defun todo-write--open (thread &optional about)
   "Make the module ready for THREAD: loaded, restored, or new.

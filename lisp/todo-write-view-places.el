@@ -95,19 +95,20 @@ ENTRY is from `todo-write-view--window-place'."
 IN-LINE non-nil says that it does so by `todo-write-row-replace' and the
 like only."
   (declare (indent 1) (debug t))
-  `(let ((places (todo-write-view--places (if ,in-line
-                                              #'todo-write-view--place-in-line
-                                            #'todo-write-view--place)))
-         (inhibit-read-only t)
-         ;; A row that is half drawn could not be redrawn by itself.
-         (inhibit-quit t)
-         ;; Rows are put together from pieces; nobody wants to hear of each.
-         (inhibit-modification-hooks t))
-     (save-excursion
-       ,@body
-       (todo-write-view--update-folds))
-     (restore-buffer-modified-p nil)
-     (todo-write-view--put-back places)))
+  (let ((places (make-symbol "places")))
+    `(let ((,places (todo-write-view--places (if ,in-line
+                                                 #'todo-write-view--place-in-line
+                                               #'todo-write-view--place)))
+           (inhibit-read-only t)
+           ;; A row that is half drawn could not be redrawn by itself.
+           (inhibit-quit t)
+           ;; Rows are put together from pieces; nobody wants to hear of each.
+           (inhibit-modification-hooks t))
+       (save-excursion
+         ,@body
+         (todo-write-view--update-folds))
+       (restore-buffer-modified-p nil)
+       (todo-write-view--put-back ,places))))
 
 ;;; Following
 
