@@ -101,6 +101,38 @@ pub fn read_text<'a>(text: &'a str, options: &Options) -> Result<Plan<'a>, Vec<P
     }
 }
 
+/// A task with the three keys of the schema, all texts, and no others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Task<'a> {
+    /// `content`.
+    pub content: &'a str,
+    /// `status`.
+    pub status: &'a str,
+    /// `activeForm`.
+    pub active_form: &'a str,
+}
+
+/// Reads a call of nothing but such tasks, which a host has decoded already. The same comes of it
+/// as of [`read`].
+///
+/// # Errors
+/// Every problem of the input; see [`Problem`].
+pub fn read_tasks<'a>(tasks: &[Task<'a>], options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
+    if let Some(plan) = plain::read_tasks(tasks, options) {
+        return Ok(plan);
+    }
+    let text = |key: &'static str, text: &'a str| (Cow::Borrowed(key), Raw::Text(Cow::Borrowed(text)));
+    let raw = |task: &Task<'a>| {
+        Raw::Object(vec![
+            text("content", task.content),
+            text("status", task.status),
+            text("activeForm", task.active_form),
+        ])
+    };
+    let todos = Raw::List(tasks.iter().map(raw).collect());
+    read(&Raw::Object(vec![("todos".into(), todos)]), options)
+}
+
 /// Reads what a host has decoded already.
 ///
 /// # Errors

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use todo_write::identity::is_positional;
-use todo_write::input::{Options, Plan, Problem, SeveralInProgress, read, read_text};
+use todo_write::input::{Options, Plan, Problem, SeveralInProgress, Task, read, read_tasks, read_text};
 use todo_write::item::{Draft, Status};
 use todo_write::raw::Raw;
 use todo_write::report;
@@ -20,12 +20,30 @@ pub fn holds(data: &[u8]) {
         // Calls of the usual shape are read in one pass, others by way of a tree.
         if let Ok(raw) = Raw::parse(&text) {
             assert_eq!(read_at_once, read(&raw, &options));
+            if let Some(tasks) = plain_tasks(&raw) {
+                assert_eq!(read_at_once, read_tasks(&tasks, &options));
+            }
         }
     }
     strict_is_stricter(&text, &lenient);
     if let Some(Value::Array(_)) = parsed {
         shapes_say_the_same(&text, &Options { strict: false, ..lenient });
     }
+}
+
+/// The tasks of a call that has nothing else.
+fn plain_tasks<'r>(raw: &'r Raw<'_>) -> Option<Vec<Task<'r>>> {
+    let (Raw::Object(call), Some(Raw::List(todos))) = (raw, raw.get("todos")) else { return None };
+    let task = |todo: &'r Raw<'_>| {
+        let text = |key| match todo.get(key) {
+            Some(Raw::Text(text)) => Some(text.as_ref()),
+            _ => None,
+        };
+        let task =
+            Task { content: text("content")?, status: text("status")?, active_form: text("activeForm")? };
+        matches!(todo, Raw::Object(fields) if fields.len() == 3).then_some(task)
+    };
+    if call.len() == 1 { todos.iter().map(task).collect() } else { None }
 }
 
 /// What the user may have set.

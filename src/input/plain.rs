@@ -7,13 +7,22 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
-use super::{Options, Plan, in_progress};
+use super::{Options, Plan, Task, in_progress};
 use crate::item::{Draft, Status};
 use crate::text::{is_blank, one_line};
 
-/// The plan, if it is as plain as that.
+/// The plan of a text, if it is as plain as that.
 pub fn read<'a>(text: &'a str, options: &Options) -> Option<Plan<'a>> {
     let Call(drafts) = serde_json::from_str(text).ok()?;
+    plan(drafts, options)
+}
+
+/// The plan of tasks that are known to have no other key.
+pub fn read_tasks<'a>(tasks: &[Task<'a>], options: &Options) -> Option<Plan<'a>> {
+    plan(tasks.iter().map(draft).collect::<Option<_>>()?, options)
+}
+
+fn plan<'a>(drafts: Vec<Draft<'a>>, options: &Options) -> Option<Plan<'a>> {
     // As many bytes are never fewer characters.
     let is_short = |text: &str| text.len() <= options.max_length;
     let fits = drafts.len() <= options.max_items
@@ -22,7 +31,23 @@ pub fn read<'a>(text: &'a str, options: &Options) -> Option<Plan<'a>> {
     fits.then(|| Plan { drafts, notices: Vec::new() })
 }
 
-/// An object with `todos` alone. Not derived, and neither is [`Task`]: derived ones take arrays
+fn draft<'a>(task: &Task<'a>) -> Option<Draft<'a>> {
+    Some(Draft {
+        content: line(task.content)?,
+        status: Status::parse(task.status)?,
+        active_form: line(task.active_form)?,
+        priority: None,
+        hint: None,
+    })
+}
+
+/// A text that is not blank, on one line, of which nothing but white space was dropped.
+fn line(text: &str) -> Option<Cow<'_, str>> {
+    let (line, dropped) = one_line(text);
+    (!dropped && !is_blank(&line)).then_some(line)
+}
+
+/// An object with `todos` alone. Not derived, and neither is [`Entry`]: derived ones take arrays
 /// for objects.
 struct Call<'a>(Vec<Draft<'a>>);
 
@@ -42,33 +67,33 @@ impl<'de> Visitor<'de> for CallVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Call<'de>, A::Error> {
-        match access.next_entry::<&str, Vec<Task<'de>>>()? {
-            Some(("todos", tasks)) if access.next_key::<&str>()?.is_none() => {
-                Ok(Call(tasks.into_iter().map(|Task(draft)| draft).collect()))
+        match access.next_entry::<&str, Vec<Entry<'de>>>()? {
+            Some(("todos", entries)) if access.next_key::<&str>()?.is_none() => {
+                Ok(Call(entries.into_iter().map(|Entry(draft)| draft).collect()))
             }
             _ => Err(unlike()),
         }
     }
 }
 
-struct Task<'a>(Draft<'a>);
+struct Entry<'a>(Draft<'a>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Task<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for Entry<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(TaskVisitor)
+        deserializer.deserialize_map(EntryVisitor)
     }
 }
 
-struct TaskVisitor;
+struct EntryVisitor;
 
-impl<'de> Visitor<'de> for TaskVisitor {
-    type Value = Task<'de>;
+impl<'de> Visitor<'de> for EntryVisitor {
+    type Value = Entry<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a plain task")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Task<'de>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Entry<'de>, A::Error> {
         let (mut content, mut status, mut active_form) = (None, None, None);
         while let Some(key) = access.next_key::<&str>()? {
             let is_first = match key {
@@ -83,14 +108,14 @@ impl<'de> Visitor<'de> for TaskVisitor {
         }
         match (content, status.and_then(Status::parse), active_form) {
             (Some(Line(content)), Some(status), Some(Line(active_form))) => {
-                Ok(Task(Draft { content, status, active_form, priority: None, hint: None }))
+                Ok(Entry(Draft { content, status, active_form, priority: None, hint: None }))
             }
             _ => Err(unlike()),
         }
     }
 }
 
-/// A text that is not blank, on one line, of which nothing but white space was dropped.
+/// See [`line`].
 struct Line<'a>(Cow<'a, str>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Line<'a> {
@@ -109,13 +134,11 @@ impl<'de> Visitor<'de> for LineVisitor {
     }
 
     fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Line<'de>, E> {
-        let (line, dropped) = one_line(text);
-        if dropped || is_blank(&line) { Err(unlike()) } else { Ok(Line(line)) }
+        line(text).map(Line).ok_or_else(unlike)
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Line<'de>, E> {
-        let (line, dropped) = one_line(text);
-        if dropped || is_blank(&line) { Err(unlike()) } else { Ok(Line(Cow::Owned(line.into_owned()))) }
+        line(text).map(|line| Line(Cow::Owned(line.into_owned()))).ok_or_else(unlike)
     }
 }
 

@@ -5,6 +5,7 @@
 //! at [`border`]. What a caller got wrong becomes an error of the `todo-write-error` family;
 //! what Lisp itself signalled or threw, a quit included, passes through.
 
+mod call;
 mod diffs;
 #[cfg(feature = "panic-injection")]
 mod faults;
@@ -13,7 +14,6 @@ mod observations;
 mod read;
 mod rows;
 mod streams;
-mod task;
 mod threads;
 mod transcripts;
 mod write;

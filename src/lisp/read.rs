@@ -6,7 +6,6 @@ use std::cell::{Cell, RefCell};
 use emacs::{Env, ErrorKind, FromLisp, ModuleError, Result, Value};
 use serde_json::Number;
 
-use super::task;
 use crate::error::Error;
 use crate::raw::Raw;
 
@@ -130,13 +129,7 @@ impl<'e> Reader<'e> {
 
     fn vector(&self, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
         let elements = emacs::Vector::from_lisp(value)?;
-        let values = (0..elements.len()).map(|i| {
-            let element = elements.get(i)?;
-            match task::plain(element)? {
-                Some(task) => Ok(task),
-                None => self.read(element, depth + 1),
-            }
-        });
+        let values = (0..elements.len()).map(|i| self.read(elements.get(i)?, depth + 1));
         Ok(Raw::List(values.collect::<Result<_>>()?))
     }
 
@@ -261,25 +254,27 @@ fn key_of(value: Value<'_>) -> Result<Option<String>> {
 
 /// The contents of a Lisp string; none if it is no text.
 fn string_of(value: Value<'_>) -> Result<Option<String>> {
-    // Most strings are short: one crossing instead of two.
-    let mut buffer = [0; 512];
-    let bytes = match value.copy_string_contents(&mut buffer) {
-        Ok(bytes) => Ok(bytes.to_vec()),
-        Err(error)
-            if matches!(
-                error.downcast_ref(),
-                Some(ErrorKind::Module(ModuleError::BufferTooSmall { .. }))
-            ) =>
-        {
-            value.clone_string_contents()
-        }
-        Err(error) => Err(error),
-    };
-    match bytes {
-        Ok(bytes) => Ok(String::from_utf8(bytes).ok()),
-        Err(error) if matches!(error.downcast_ref(), Some(ErrorKind::Module(_))) => Ok(None),
+    Ok(text_in(value, &mut [0; 2048])?.map(Cow::into_owned))
+}
+
+/// The contents of a Lisp string; none if it is no text. Most fit into a `buffer`, and need one
+/// crossing instead of two.
+pub fn text_in<'b>(value: Value<'_>, buffer: &'b mut [u8]) -> Result<Option<Cow<'b, str>>> {
+    let is_module = |error: &emacs::Error| matches!(error.downcast_ref(), Some(ErrorKind::Module(_)));
+    match value.copy_string_contents(buffer) {
+        Ok(bytes) => Ok(std::str::from_utf8(bytes).ok().map(Cow::Borrowed)),
+        Err(error) if is_too_small(&error) => match value.clone_string_contents() {
+            Ok(bytes) => Ok(String::from_utf8(bytes).ok().map(Cow::Owned)),
+            Err(error) if is_module(&error) => Ok(None),
+            Err(error) => Err(error),
+        },
+        Err(error) if is_module(&error) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+fn is_too_small(error: &emacs::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ErrorKind::Module(ModuleError::BufferTooSmall { .. })))
 }
 
 /// The error for an argument of the wrong kind.
