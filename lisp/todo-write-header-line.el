@@ -64,7 +64,8 @@ itself.")
           (user-error "This buffer has a header line already"))
         (setq header-line-format todo-write-header-line--format)
         (todo-write-header-line--listen #'todo-write-header-line--update t)
-        (todo-write-header-line--make))
+        (todo-write-header-line--make)
+        (todo-write-mode-line-redraw))
     (when (equal header-line-format todo-write-header-line--format)
       (setq header-line-format nil))
     (setq todo-write-header-line--string nil)
@@ -95,7 +96,8 @@ itself.")
     (dolist (buffer buffers)
       (with-current-buffer buffer
         (todo-write-header-line--make)))
-    (unless buffers
+    (if buffers
+        (todo-write-mode-line-redraw)
       (todo-write-header-line--listen #'todo-write-header-line--update nil))))
 
 (defun todo-write-header-line--make ()
@@ -107,8 +109,7 @@ itself.")
                 (concat " " words)
                 'mouse-face 'highlight
                 'help-echo "mouse-1: show the plan"
-                'local-map todo-write-header-line-map)))
-    (force-mode-line-update)))
+                'local-map todo-write-header-line-map)))))
 
 (defun todo-write-header-line-show (event)
   "Show the plan of the buffer on whose header line EVENT clicked."
@@ -140,7 +141,7 @@ itself.")
                     (todo-write-mode-line-words (todo-write-current-thread)))))
     (setq todo-write-header-line--tab
           (and words (concat " [" (todo-write-row-truncate words 40) "] ")))
-    (force-mode-line-update t)))
+    (todo-write-mode-line-redraw)))
 
 (defun todo-write-tab-bar ()
   "Return the plan's item of the tab bar, for `tab-bar-format'."

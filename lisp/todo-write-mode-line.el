@@ -93,6 +93,12 @@ stands for itself.")
     (remove-hook 'todo-write-forget-functions #'todo-write-mode-line--forget)
     (setq todo-write-mode-line-string nil
           todo-write-mode-line--thread nil)
+    (todo-write-mode-line-redraw)))
+
+(defun todo-write-mode-line-redraw ()
+  "Have all mode lines, header lines and tab bars shown anew."
+  ;; Redisplay then lays out each line of the buffer that is current, too.
+  (with-current-buffer (window-buffer (minibuffer-window))
     (force-mode-line-update t)))
 
 (defun todo-write-mode-line--update (thread &rest _)
@@ -100,7 +106,7 @@ stands for itself.")
   (setq todo-write-mode-line--thread thread
         todo-write-mode-line-string
         (and thread (todo-write-mode-line--string (todo-write-summary thread))))
-  (force-mode-line-update t))
+  (todo-write-mode-line-redraw))
 
 (defun todo-write-mode-line--forget (thread)
   "Show the thread written last if THREAD, now forgotten, was shown."
