@@ -10,7 +10,6 @@
 
 ;;; Code:
 
-(eval-when-compile (require 'cl-lib))
 (require 'project)
 (require 'todo-write-module)
 
@@ -113,7 +112,7 @@ RECEIVED may be any object, also one that holds itself."
     (nreverse fields)))
 
 (defvar todo-write--configured nil
-  "The values of the options that the module goes by now, a vector, or nil.")
+  "The values of the options that the module goes by now.")
 ;; Files that are loaded anew may be of another version than the module.
 (setq todo-write--configured nil)
 
@@ -129,15 +128,14 @@ RECEIVED may be any object, also one that holds itself."
     "The options that the module goes by, in the order in which it takes them."))
 
 (defmacro todo-write--options-eq (values)
-  "Return a form that tells whether the options are `eq' to VALUES, a vector."
-  `(and ,@(cl-loop for option in todo-write--options
-                   for n from 0
-                   collect `(eq ,option (aref ,values ,n)))))
+  "Return a form that pops VALUES, and tells whether they are those of the options."
+  `(and ,@(mapcar (lambda (option) `(eq ,option (pop ,values))) todo-write--options)))
 
 (defun todo-write--configured-p ()
   "Return non-nil if the options are those that the module goes by.
 This is asked with each call, also each token: it makes no object."
-  (and todo-write--configured (todo-write--options-eq todo-write--configured)))
+  (let ((values todo-write--configured))
+    (and values (todo-write--options-eq values))))
 
 (defun todo-write--configure ()
   "Tell the module the options, if they changed since the last call.
@@ -154,7 +152,7 @@ The first call loads it."
                                todo-write-journal-count))
       ;; In another folder are other threads.
       (clrhash todo-write--token-runs)
-      (setq todo-write--configured (vconcat values)))))
+      (setq todo-write--configured values))))
 
 (defun todo-write--open (thread &optional about)
   "Make the module ready for THREAD: loaded, restored, or new.
