@@ -166,16 +166,23 @@ A plan that says one thing and shows another must not exist.")
   "Return STRING without properties, unseen characters shown as escapes.
 These are control characters, bidirectional overrides, zero-width
 characters and the like; U+202E reads \\u202e."
-  (cond ((let ((case-fold-search nil)) (string-match-p todo-write-row--unseen string))
-         (replace-regexp-in-string
-          todo-write-row--unseen
-          (lambda (match)
-            (let ((char (aref match 0)))
-              (format (if (> char #xffff) "\\U%08x" "\\u%04x") char)))
-          (substring-no-properties string) t t))
-        ((or (text-properties-at 0 string) (next-property-change 0 string))
-         (substring-no-properties string))
-        (t string)))
+  (todo-write-row--escape
+   (if (or (text-properties-at 0 string) (next-property-change 0 string))
+       (substring-no-properties string)
+     string)))
+
+(defun todo-write-row--escape (string)
+  "Return STRING, which has no properties, as `todo-write-row-plain' does."
+  ;; Told apart by case, characters need no translation, which takes as long again.
+  (let ((case-fold-search nil))
+    (if (not (string-match-p todo-write-row--unseen string))
+        string
+      (replace-regexp-in-string
+       todo-write-row--unseen
+       (lambda (match)
+         (let ((char (aref match 0)))
+           (format (if (> char #xffff) "\\U%08x" "\\u%04x") char)))
+       string t t))))
 
 (defun todo-write-row-plain-lines (string)
   "Return STRING as `todo-write-row-plain' does, but with its newlines and tabs."
@@ -186,9 +193,10 @@ characters and the like; U+202E reads \\u202e."
   "Return the text for ITEM in a row of KIND.
 The task in progress shows what is being done, not what is to do."
   (let ((active (plist-get item :activeForm)))
-    (todo-write-row-plain (if (and active (memq kind '(in_progress paused)))
-                              active
-                            (plist-get item :content)))))
+    ;; The store's strings have no properties.
+    (todo-write-row--escape (if (and active (memq kind '(in_progress paused)))
+                                active
+                              (plist-get item :content)))))
 
 (defun todo-write-row--ascii-p (string)
   "Return non-nil if STRING is all ASCII, as most texts are."
@@ -289,7 +297,9 @@ RIGHT ends at the last column; without it the line ends after LEFT."
          (high (+ start (max from to))))
     (subst-char-in-region low high (aref (todo-write-row-shape (car kinds)) 0)
                           (aref (todo-write-row-shape (cdr kinds)) 0) t)
-    (put-text-property low high 'face (if (< from to) 'todo-write-bar 'todo-write-bar-rest))))
+    (add-text-properties low high (if (< from to)
+                                      '(face todo-write-bar)
+                                    '(face todo-write-bar-rest)))))
 
 (defun todo-write-row--overwrite (start text)
   "Write TEXT over the text at START, which differs by some digits."
@@ -313,11 +323,12 @@ the number of columns to leave free at the left."
   (let* ((start (point))
          (margin (1+ (or indent 0)))
          (lead (todo-write-row--lead kind))
-         (left (+ margin (todo-write-row--shape-end lead kind)))
+         (shape (todo-write-row-shape kind))
+         (left (+ margin lead (string-width shape) 1))
          (time (todo-write-row--shown-time kind spent))
          (text (todo-write-row--cut-text item kind left time width)))
     (insert-char ?\s margin)
-    (insert-and-inherit (concat (make-string lead ?\s) (todo-write-row-shape kind) " " text))
+    (insert-and-inherit (concat (make-string lead ?\s) shape " " text))
     (let ((middle (- (point) (length text))))
       (add-text-properties middle (point) (todo-write-row--text-properties kind))
       (add-text-properties start middle (todo-write-row--shape-properties kind)))
@@ -331,12 +342,13 @@ indent; SPENT and WIDTH are as there.  Its first character and its
 newline stay, and with them what points to the start of this line or the
 next."
   (let* ((lead (todo-write-row--lead kind))
-         (left (1+ (todo-write-row--shape-end lead kind)))
+         (shape (todo-write-row-shape kind))
+         (left (+ 1 lead (string-width shape) 1))
          (time (todo-write-row--shown-time kind spent))
          (text (todo-write-row--cut-text item kind left time width)))
-    (todo-write-row--replace-shape lead kind)
+    (todo-write-row--replace-shape lead shape kind)
     (let ((start (point)))
-      (skip-chars-forward "^\n")
+      (todo-write-row--to-line-end)
       (insert-and-inherit text)
       (delete-region start (- (point) (length text)))
       ;; A face may extend to the edge of the window, so the newline has it too.
@@ -344,26 +356,26 @@ next."
     (when time
       (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 1))))
 
-(defun todo-write-row--replace-shape (lead kind)
-  "Make the shape of the line at point that of KIND, after LEAD blanks.
+(defun todo-write-row--to-line-end ()
+  "Move to the newline of this line, where fields mean nothing."
+  (forward-line)
+  (backward-char))
+
+(defun todo-write-row--replace-shape (lead shape kind)
+  "Put LEAD blanks and SHAPE, the shape of KIND, at the start of the line at point.
 Leave point where its text begins."
-  (let ((start (point))
-        (shape (aref (todo-write-row-shape kind) 0)))
+  (let ((start (point)))
     (forward-char)
     (let ((surplus (- (skip-chars-forward " ") lead)))
       (cond ((> surplus 0) (delete-region (- (point) surplus) (point)))
             ((< surplus 0) (insert-char ?\s (- surplus) t))))
-    (subst-char-in-region (point) (1+ (point)) (char-after) shape t)
+    (subst-char-in-region (point) (1+ (point)) (char-after) (aref shape 0) t)
     (forward-char 2)
     (add-text-properties start (point) (todo-write-row--shape-properties kind))))
 
 (defun todo-write-row--lead (kind)
   "Return how many blanks stand between the margin and the shape of KIND."
   (if (eq kind 'pending) 2 0))
-
-(defun todo-write-row--shape-end (lead kind)
-  "Return the columns of LEAD blanks, the shape of KIND and the blank after it."
-  (+ lead (string-width (todo-write-row-shape kind)) 1))
 
 (defun todo-write-row--shown-time (kind spent)
   "Return the time SPENT as a task of KIND shows it, or nil."
@@ -410,13 +422,12 @@ SUMMARY is what `todo-write-summary' returns, or nil for no plan."
       (insert "  ")
       (todo-write-row-insert-bar (plist-get summary :completed) total bar))))
 
-(defun todo-write-row-replace-header (old summary count width)
+(defun todo-write-row-replace-header (old summary width)
   "Make the header line at point, which shows OLD, show SUMMARY.
-Both are as in `todo-write-row-insert-header', and WIDTH is the same.
-COUNT is from `todo-write-row-count'."
+Both are as in `todo-write-row-insert-header', and WIDTH is the same."
   (let* ((begin (point))
-         (end (progn (skip-chars-forward "^\n") (point)))
-         (text (todo-write-row-progress summary count))
+         (end (progn (todo-write-row--to-line-end) (point)))
+         (text (todo-write-row-progress summary))
          (face (todo-write-row-progress-face (plist-get summary :state)))
          (start (text-property-any begin end 'face face))
          (stop (and start (next-single-property-change start 'face nil end))))
@@ -431,14 +442,21 @@ COUNT is from `todo-write-row-count'."
                                   (plist-get old :completed)
                                   (plist-get summary :completed))))))
 
+(defvar todo-write-row--counted nil
+  "The summary that was counted last, and its count.")
+
 (defun todo-write-row-count (summary)
   "Return how many tasks of SUMMARY are completed, as in 2/4."
-  (format "%d/%d" (or (plist-get summary :completed) 0) (or (plist-get summary :total) 0)))
+  ;; All places that show a plan get the same summary, and ask in turn.
+  (unless (and summary (eq summary (car todo-write-row--counted)))
+    (setq todo-write-row--counted
+          (cons summary (format "%d/%d" (or (plist-get summary :completed) 0)
+                                (or (plist-get summary :total) 0)))))
+  (cdr todo-write-row--counted))
 
-(defun todo-write-row-progress (summary &optional count)
-  "Return the state and the count of SUMMARY in a few columns.
-COUNT is from `todo-write-row-count', if it was asked already."
-  (let ((count (or count (todo-write-row-count summary))))
+(defun todo-write-row-progress (summary)
+  "Return the state and the count of SUMMARY in a few columns."
+  (let ((count (todo-write-row-count summary)))
     (pcase (plist-get summary :state)
       ((or 'nil 'empty) "no tasks")
       ('done (concat (todo-write-row-shape 'completed) " done " count))

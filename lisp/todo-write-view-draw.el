@@ -128,7 +128,7 @@ row here."
                                              "" (todo-write-view--footer) t))
     (when todo-write-view-thread
       (todo-write-view--enter-all))
-    (todo-write-view--note-count (todo-write-row-count todo-write-view--summary)))
+    (todo-write-view--note-count))
   (setq todo-write-view--drawn (plist-get todo-write-view--summary :revision)))
 
 (defun todo-write-view--look ()
@@ -198,11 +198,11 @@ All rows before it must be in their places already."
       (puthash (todo-write-view--row-id row) t todo-write-view--running)
     (remhash (todo-write-view--row-id row) todo-write-view--running)))
 
-(defun todo-write-view--note-count (count)
-  "Show COUNT in the mode line, if there are tasks."
+(defun todo-write-view--note-count ()
+  "Show the count in the mode line, if there are tasks."
   (setq todo-write-view--count
         (unless (memq (plist-get todo-write-view--summary :state) '(nil empty))
-          count)))
+          (todo-write-row-count todo-write-view--summary))))
 
 (defun todo-write-view--take-out (id)
   "Delete the row of ID, if any, and return it."
@@ -242,22 +242,28 @@ SUMMARY says."
       (todo-write-view--draw)
     ;; If this fails half way, the next change draws the whole buffer.
     (setq todo-write-view--drawn nil)
-    (todo-write-view--keeping-places (todo-write-view--in-line-p changes)
-      (todo-write-view--redraw-changed changes summary))
+    (let ((in-line (todo-write-view--in-line-p changes)))
+      (todo-write-view--keeping-places in-line
+        (todo-write-view--redraw-changed changes summary in-line)))
     (setq todo-write-view--drawn (plist-get summary :revision))
     (todo-write-view--flash changes)))
 
-(defun todo-write-view--redraw-changed (changes summary)
-  "Redraw what CHANGES put out of date, and show SUMMARY."
+(defun todo-write-view--redraw-changed (changes summary in-line)
+  "Redraw what CHANGES put out of date, and show SUMMARY.
+IN-LINE is what `todo-write-view--in-line-p' says of CHANGES."
   (let ((paused (todo-write-view--paused-p)))
     (setq todo-write-view--summary summary)
-    ;; A list below a task that goes, or comes back, moves.
-    (when todo-write-view--children
-      (setq todo-write-view--children
-            (todo-write-children-by-item todo-write-view-thread)))
-    (mapc #'todo-write-view--take-out todo-write-view--ghosts)
-    (setq todo-write-view--ghosts nil)
-    (todo-write-view--apply changes)
+    (if in-line
+        (cl-loop for change across changes
+                 do (todo-write-view--set-item (plist-get change :itemId)
+                                               (plist-get change :item)))
+      ;; A list below a task that goes, or comes back, moves.
+      (when todo-write-view--children
+        (setq todo-write-view--children
+              (todo-write-children-by-item todo-write-view-thread)))
+      (mapc #'todo-write-view--take-out todo-write-view--ghosts)
+      (setq todo-write-view--ghosts nil)
+      (todo-write-view--apply changes))
     (unless (eq paused (todo-write-view--paused-p))
       (todo-write-view--redraw-running))
     (todo-write-view--redraw-header)))
@@ -295,7 +301,7 @@ before any row is put in, so that each finds its predecessor in place."
     (when removed
       (todo-write-view--enter-ghosts removed))))
 
-(defun todo-write-view--set-item (id item moving)
+(defun todo-write-view--set-item (id item &optional moving)
   "Show ITEM in the row of ID, which is MOVING if it is not entered now."
   (let* ((node (gethash id todo-write-view--nodes))
          (row (or moving (ewoc-data node))))
@@ -314,16 +320,15 @@ Leave out those for whose node the function EXCEPT returns non-nil."
 
 (defun todo-write-view--redraw-header ()
   "Redraw what stands above and below the rows."
-  (let ((count (todo-write-row-count todo-write-view--summary))
-        (footer (todo-write-view--footer)))
-    (goto-char (point-min))
-    (todo-write-row-replace-header todo-write-view--header todo-write-view--summary
-                                   count todo-write-view--width)
-    (setq todo-write-view--header todo-write-view--summary)
+  (goto-char (point-min))
+  (todo-write-row-replace-header todo-write-view--header todo-write-view--summary
+                                 todo-write-view--width)
+  (setq todo-write-view--header todo-write-view--summary)
+  (let ((footer (todo-write-view--footer)))
     ;; Where faces differ, so do words.
     (unless (equal footer (cdr (ewoc-get-hf todo-write-view--ewoc)))
-      (ewoc-set-hf todo-write-view--ewoc "" footer))
-    (todo-write-view--note-count count)))
+      (ewoc-set-hf todo-write-view--ewoc "" footer)))
+  (todo-write-view--note-count))
 
 (defun todo-write-view--redraw-row (id)
   "Redraw the row of ID, if there is one."

@@ -57,18 +57,18 @@ Each has its price at every redraw, and a screen shows few.")
   "Keymap of the line that stands for completed tasks.
 RET and TAB are the keys of the buffer.")
 
-(defun todo-write-view--short-p ()
-  "Return non-nil if a window is too low for all rows."
+(defun todo-write-view--short-p (windows)
+  "Return non-nil if one of WINDOWS is too low for all rows."
   (let ((lines (+ 2 (or (plist-get todo-write-view--summary :total) 0))))
-    (cl-loop for window in (get-buffer-window-list nil nil t)
+    (cl-loop for window in windows
              thereis (> lines (window-body-height window)))))
 
-(defun todo-write-view--folding-p ()
-  "Return non-nil if completed tasks are to be folded now."
+(defun todo-write-view--folding-p (windows)
+  "Return non-nil if completed tasks are to be folded now in WINDOWS."
   (pcase (if (eq todo-write-view--fold 'option)
              todo-write-view-fold-completed
            todo-write-view--fold)
-    ('auto (todo-write-view--short-p))
+    ('auto (todo-write-view--short-p windows))
     (choice choice)))
 
 (defun todo-write-view--breaks ()
@@ -82,10 +82,10 @@ a task that was dropped."
                    for next = (and node (ewoc-next todo-write-view--ewoc node))
                    when next collect (todo-write-view--row-id (ewoc-data next)))))
 
-(defun todo-write-view--update-folds ()
-  "Fold what is to be folded, and nothing else."
+(defun todo-write-view--update-folds (windows)
+  "Fold what is to be folded in WINDOWS, and nothing else."
   (let ((runs (and todo-write-view-thread
-                   (todo-write-view--folding-p)
+                   (todo-write-view--folding-p windows)
                    (todo-write-dyn--completed-runs
                     todo-write-view-thread
                     todo-write-view--least-fold todo-write-view--most-folds

@@ -79,7 +79,9 @@ A buffer that has shown nothing so far shows THREAD from now on."
             ((and (< told current) (= drawn current)))
             ;; Revisions were missed, or the thread was forgotten and begun anew.
             (t (todo-write-view--draw)))
-      (todo-write-view--set-timer))))
+      ;; The timer stops by itself when nobody sees a time run.
+      (unless (and todo-write-view--timer (todo-write-view--running-p))
+        (todo-write-view--set-timer)))))
 
 (defun todo-write-view--on-state (thread _state)
   "Redraw what a pause of THREAD, or its end, concerns."
@@ -151,11 +153,15 @@ A buffer that has shown nothing so far shows THREAD from now on."
 
 ;;; Time and width
 
+(defun todo-write-view--running-p ()
+  "Return non-nil while a time runs in the current buffer."
+  (and (> (hash-table-count todo-write-view--running) 0)
+       (not (todo-write-view--paused-p))))
+
 (defun todo-write-view--ticking-p (buffer)
   "Return non-nil while somebody can see a time run in BUFFER."
   (with-current-buffer buffer
-    (and (> (hash-table-count todo-write-view--running) 0)
-         (not (todo-write-view--paused-p))
+    (and (todo-write-view--running-p)
          (get-buffer-window nil 0))))
 
 (defun todo-write-view--set-timer ()

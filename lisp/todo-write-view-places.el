@@ -49,15 +49,18 @@ A row that is gone leaves its place to the one that followed it."
         (min (+ start offset) (1- (todo-write-view--end start)))
       position)))
 
-(defun todo-write-view--places (place)
-  "Return where point, mark and windows are, each by the function PLACE.
-A list (POINT MARK WINDOW...); see `todo-write-view--window-place'."
-  (let ((windows (get-buffer-window-list nil nil t))
+(defun todo-write-view--places (windows place)
+  "Return where point, mark and WINDOWS are, each by the function PLACE.
+A list (POINT MARK WINDOW...), or nil where all stays by itself; see
+`todo-write-view--window-place'."
+  (let ((point (funcall place (point)))
+        (mark (and (mark t) (funcall place (mark t))))
         places)
     (dolist (window windows)
       (when-let* ((entry (todo-write-view--window-place window place)))
         (push entry places)))
-    `(,(funcall place (point)) ,(and (mark t) (funcall place (mark t))) ,@places)))
+    (and (or point mark places)
+         `(,point ,mark ,@places))))
 
 (defun todo-write-view--window-place (window place)
   "Return what WINDOW is to be put back by, or nil if it stays by itself.
@@ -95,18 +98,21 @@ ENTRY is from `todo-write-view--window-place'."
 IN-LINE non-nil says that it does so by `todo-write-row-replace' and the
 like only."
   (declare (indent 1) (debug t))
-  (let ((places (make-symbol "places")))
-    `(let ((,places (todo-write-view--places (if ,in-line
-                                                 #'todo-write-view--place-in-line
-                                               #'todo-write-view--place)))
-           (inhibit-read-only t)
-           ;; A row that is half drawn could not be redrawn by itself.
-           (inhibit-quit t)
-           ;; Rows are put together from pieces; nobody wants to hear of each.
-           (inhibit-modification-hooks t))
+  (let ((windows (make-symbol "windows"))
+        (places (make-symbol "places")))
+    `(let* ((,windows (get-buffer-window-list nil nil t))
+            (,places (todo-write-view--places ,windows
+                                              (if ,in-line
+                                                  #'todo-write-view--place-in-line
+                                                #'todo-write-view--place)))
+            (inhibit-read-only t)
+            ;; A row that is half drawn could not be redrawn by itself.
+            (inhibit-quit t)
+            ;; Rows are put together from pieces; nobody wants to hear of each.
+            (inhibit-modification-hooks t))
        (save-excursion
          ,@body
-         (todo-write-view--update-folds))
+         (todo-write-view--update-folds ,windows))
        (restore-buffer-modified-p nil)
        (todo-write-view--put-back ,places))))
 
@@ -116,16 +122,17 @@ like only."
   "Return non-nil if WINDOW follows the task in progress.
 It does while point is where it was put last, or on that task."
   (and todo-write-view-follow
-       (let* ((point (window-point window))
-              (current (todo-write-view--current-id))
-              (position (todo-write-view--start current)))
-         (pcase-let ((`(,buffer ,noted ,start) (window-parameter window 'todo-write-places)))
-           (or (and current (equal current (get-text-property point 'todo-write-id)))
+       (let ((point (window-point window))
+             (current (todo-write-view--current-id)))
+         (or (and current (equal current (get-text-property point 'todo-write-id)))
+             (pcase-let ((`(,buffer ,noted ,start)
+                          (window-parameter window 'todo-write-places)))
                (and (eq buffer (current-buffer)) (= noted point)
                     ;; The wheel can scroll without moving point.
                     (or (= start (window-start window))
-                        (null position)
-                        (todo-write-view--visible-p window position))))))))
+                        (let ((position (todo-write-view--start current)))
+                          (or (null position)
+                              (todo-write-view--visible-p window position))))))))))
 
 (defun todo-write-view--follow (window)
   "Let WINDOW show the task in progress, and note that nobody moved there.
