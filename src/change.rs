@@ -15,12 +15,15 @@ use crate::item::Item;
 /// The name of a field, as on the wire.
 pub type Field = Cow<'static, str>;
 
+/// Names of fields; those of items are constants, so that a change of one takes no memory for them.
+pub type Fields = Cow<'static, [Field]>;
+
 /// What the diff needs to know of an entry.
 pub trait Entry: Clone {
     /// Unique within a list.
     fn id(&self) -> &str;
     /// The names of the fields that differ, timestamps left out.
-    fn differing_fields(&self, other: &Self) -> Vec<Field>;
+    fn differing_fields(&self, other: &Self) -> Fields;
     /// Whether the two are known to be one object, which settles that nothing differs.
     fn is_same_object(&self, _other: &Self) -> bool {
         false
@@ -32,20 +35,26 @@ impl Entry for Arc<Item> {
         &self.id
     }
 
-    fn differing_fields(&self, other: &Self) -> Vec<Field> {
-        if self.says_the_same(other) {
-            return Vec::new();
+    fn differing_fields(&self, other: &Self) -> Fields {
+        static NAMES: [Field; 4] = [
+            Cow::Borrowed("content"),
+            Cow::Borrowed("status"),
+            Cow::Borrowed("activeForm"),
+            Cow::Borrowed("priority"),
+        ];
+        let differs = [
+            self.content != other.content,
+            self.status != other.status,
+            self.active_form != other.active_form,
+            self.priority != other.priority,
+        ];
+        let first = differs.iter().position(|differs| *differs).unwrap_or(NAMES.len());
+        let end = first + differs[first..].iter().take_while(|differs| **differs).count();
+        if differs[end..].contains(&true) {
+            NAMES.iter().zip(differs).filter(|(_, differs)| *differs).map(|(name, _)| name.clone()).collect()
+        } else {
+            Cow::Borrowed(&NAMES[first..end])
         }
-        [
-            ("content", self.content != other.content),
-            ("status", self.status != other.status),
-            ("activeForm", self.active_form != other.active_form),
-            ("priority", self.priority != other.priority),
-        ]
-        .into_iter()
-        .filter(|(_, differs)| *differs)
-        .map(|(name, _)| Cow::Borrowed(name))
-        .collect()
     }
 
     fn is_same_object(&self, other: &Self) -> bool {
@@ -98,8 +107,8 @@ pub struct Change<T> {
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub previous_item: Option<T>,
     /// Modified: the names of the fields that differ.
-    #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
-    pub fields: Vec<Field>,
+    #[serde(default, skip_serializing_if = "is_empty")]
+    pub fields: Fields,
     /// 0-based, in the new list: all but removed.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
@@ -115,7 +124,7 @@ impl<T> Change<T> {
             item_id: item_id.to_owned(),
             item: None,
             previous_item: None,
-            fields: Vec::new(),
+            fields: Fields::default(),
             position: None,
             previous_position: None,
         }
@@ -146,6 +155,10 @@ impl<T: Entry> Change<T> {
 
 fn none<T>() -> Option<T> {
     None
+}
+
+fn is_empty(fields: &Fields) -> bool {
+    fields.is_empty()
 }
 
 /// The changes that lead from `previous` to `current`, in the order of `current`, removals last.
@@ -200,7 +213,7 @@ fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Chang
         return None;
     }
     let fields = previous.differing_fields(current);
-    let kind = match fields.as_slice() {
+    let kind = match fields.as_ref() {
         [] => return None,
         [only] if only == "status" => Kind::StatusChanged,
         _ => Kind::Modified,
@@ -209,7 +222,7 @@ fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Chang
         item: Some(current.clone()),
         previous_item: Some(previous.clone()),
         position: Some(position),
-        fields: if kind == Kind::Modified { fields } else { Vec::new() },
+        fields: if kind == Kind::Modified { fields } else { Fields::default() },
         ..Change::new(kind, current.id())
     })
 }

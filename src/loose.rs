@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::change::{Change, Entry, Field, apply, diff};
+use crate::change::{Change, Entry, Fields, apply, diff};
 use crate::error::Error;
 use crate::identity::{Seen, recognise};
 use crate::item::Status;
@@ -34,7 +34,7 @@ impl Entry for Loose {
         &self.key
     }
 
-    fn differing_fields(&self, other: &Self) -> Vec<Field> {
+    fn differing_fields(&self, other: &Self) -> Fields {
         let mine = self.fields.keys();
         let theirs = other.fields.keys().filter(|key| !self.fields.contains_key(*key));
         mine.chain(theirs)

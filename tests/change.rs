@@ -89,7 +89,7 @@ fn the_kind_follows_from_the_fields_that_differ() {
         assert_eq!(changes.first().map(|change| change.kind), kind, "case {place}");
         assert!(changes.len() <= 1, "case {place}");
         for change in changes {
-            assert_eq!(change.fields, fields, "case {place}");
+            assert_eq!(*change.fields, *fields, "case {place}");
             assert_eq!((change.item.as_ref(), change.previous_item.as_ref()), (Some(&new), Some(&old)));
         }
     }

@@ -266,7 +266,7 @@ fn timestamps_are_left_out_beside_other_changes_too() {
     {
         let (mut old, mut new) = (task("1", "A"), task("1", "B"));
         (old[key], new[key]) = (json!(1), json!(2));
-        assert_eq!(diff(&json!([old]), &json!([new]))[0].fields, ["description"], "{key}");
+        assert_eq!(*diff(&json!([old]), &json!([new]))[0].fields, ["description"], "{key}");
         new["description"] = json!("A");
         new["status"] = json!("completed");
         assert_eq!(kinds(&diff(&json!([old]), &json!([new]))), [("status_changed", "1")], "{key}");

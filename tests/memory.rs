@@ -95,7 +95,7 @@ fn live(store: &mut Store, key: &str) {
         trace_id: None,
         session_id: None,
     };
-    assert!(thread.stream(token, false, 6).is_some());
+    thread.stream(token, 6);
     write(thread, &PLAN[1..], 7);
     store.rest();
     assert!(store.forget(key).is_ok());

@@ -10,6 +10,7 @@ use super::items::{Form, item, status};
 use crate::change::{Change, Entry, Kind};
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
+use crate::input::Problem;
 use crate::item::Item;
 use crate::loose::Loose;
 use crate::observation::{Content, Observation};
@@ -163,7 +164,7 @@ pub fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, timestamp: Milli
         Some([id, _]) => id,
         None => text(env, &change.item_id)?,
     };
-    let fields = || vector_of(env, &change.fields, |field| text(env, field));
+    let fields = || vector_of(env, change.fields.iter(), |field| text(env, field));
     Plist::new(env)
         .set(k_type, kind(env, change.kind)?)?
         .set(k_item_id, id)?
@@ -207,17 +208,27 @@ fn accessors() -> [Accessor; 5] {
     ]
 }
 
-/// The end of a changes plist: the accessors that have nothing. There are few such ends, so each
-/// is made once.
+/// The end of a changes plist: the accessors that have nothing. There are few such ends.
 fn empty_accessors<'e>(env: &'e Env, absent: &[Accessor]) -> Result<Value<'e>> {
-    static MADE: [OnceCell<GlobalRef>; 32] = [const { OnceCell::new() }; 32];
-    let place = &MADE[absent.iter().map(|(kind, _)| 1 << *kind as usize).sum::<usize>()];
+    static ENDS: [OnceCell<GlobalRef>; 32] = [const { OnceCell::new() }; 32];
+    let place = &ENDS[absent.iter().map(|(kind, _)| 1 << *kind as usize).sum::<usize>()];
+    constant_end(env, place, || {
+        let nothing = env.call(vector, [])?;
+        absent.iter().try_fold(Plist::new(env), |plist, (_, key)| plist.set(key, nothing))
+    })
+}
+
+/// The end of a plist that comes again and again: made once, and kept in `place`, as that of a
+/// backquoted list is.
+fn constant_end<'e>(
+    env: &'e Env,
+    place: &'static OnceCell<GlobalRef>,
+    make: impl FnOnce() -> Result<Plist<'e>>,
+) -> Result<Value<'e>> {
     if let Some(made) = place.get() {
         return Ok(made.bind(env));
     }
-    let nothing = env.call(vector, [])?;
-    let plist = absent.iter().try_fold(Plist::new(env), |plist, (_, key)| plist.set(key, nothing))?;
-    let made = plist.finish()?.make_global_ref();
+    let made = make()?.finish()?.make_global_ref();
     // Another may have come first: making it may have run Lisp.
     Ok(place.get_or_init(|| made).bind(env))
 }
@@ -230,21 +241,33 @@ pub fn outcome<'e>(env: &'e Env, outcome: &Outcome) -> Result<Value<'e>> {
     } else {
         Some(changes(env, &outcome.changes, outcome.timestamp)?)
     };
-    let errors = list_of(env, &outcome.errors, |problem| {
-        Plist::new(env)
-            .set(k_path, &problem.path)?
-            .set(k_received, &problem.received)?
-            .set(k_expected, &problem.expected)?
-            .finish()
-    })?;
     Plist::new(env)
         .set(k_ok, outcome.ok)?
         .set(k_revision, outcome.revision as i64)?
         .set(k_result, text(env, &outcome.result)?)?
         .set(k_changes, changed)?
-        .set(k_notices, list_of(env, &outcome.notices, |notice| notice.into_lisp(env))?)?
-        .set(k_errors, errors)?
-        .set(k_forced, list_of(env, &outcome.forced, |id| id.into_lisp(env))?)?
+        .finish_before(remarks(env, outcome)?)
+}
+
+/// The end of an outcome, which mostly says nothing.
+fn remarks<'e>(env: &'e Env, outcome: &Outcome) -> Result<Value<'e>> {
+    static NONE: OnceCell<GlobalRef> = OnceCell::new();
+    let Outcome { notices, errors, forced, .. } = outcome;
+    if notices.is_empty() && errors.is_empty() && forced.is_empty() {
+        let none = || Plist::new(env).set(k_notices, ())?.set(k_errors, ())?.set(k_forced, ());
+        return constant_end(env, &NONE, none);
+    }
+    let error = |problem: &Problem| {
+        Plist::new(env)
+            .set(k_path, &problem.path)?
+            .set(k_received, &problem.received)?
+            .set(k_expected, &problem.expected)?
+            .finish()
+    };
+    Plist::new(env)
+        .set(k_notices, list_of(env, notices, |notice| notice.into_lisp(env))?)?
+        .set(k_errors, list_of(env, errors, error)?)?
+        .set(k_forced, list_of(env, forced, |id| id.into_lisp(env))?)?
         .finish()
 }
 
