@@ -198,11 +198,11 @@ The task in progress shows what is being done, not what is to do."
                                 active
                               (plist-get item :content)))))
 
-(defun todo-write-row--ascii-p (string)
+(defsubst todo-write-row--ascii-p (string)
   "Return non-nil if STRING is all ASCII, as most texts are."
   (= (length string) (string-bytes string)))
 
-(defun todo-write-row-width (string)
+(defsubst todo-write-row-width (string)
   "Return the columns of STRING, which has no control character."
   ;; `string-width' takes longer than printing the string.
   (if (todo-write-row--ascii-p string) (length string) (string-width string)))
@@ -264,9 +264,10 @@ RIGHT ends at the last column; without it the line ends after LEFT."
 (defun todo-write-row-time (milliseconds)
   "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."
   (let ((seconds (/ milliseconds 1000)))
-    (if (< seconds 3600)
-        (format "%d:%02d" (/ seconds 60) (% seconds 60))
-      (format "%d:%02d:%02d" (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60)))))
+    (cond ((= seconds 0) "0:00")        ; which every task begins with
+          ((< seconds 3600) (format "%d:%02d" (/ seconds 60) (% seconds 60)))
+          (t (format "%d:%02d:%02d"
+                     (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60))))))
 
 (defun todo-write-row-insert-bar (completed total width)
   "Insert a bar of WIDTH columns for COMPLETED of TOTAL tasks."
@@ -432,7 +433,8 @@ Both are as in `todo-write-row-insert-header', and WIDTH is the same."
          (start (text-property-any begin end 'face face))
          (stop (and start (next-single-property-change start 'face nil end))))
     (if (not (and start (= (length text) (- stop start))
-                  (cl-loop for key in '(:state :title :total :reason)
+                  ;; With another state, the face would be another.
+                  (cl-loop for key in '(:title :total :reason)
                            always (equal (plist-get old key) (plist-get summary key)))))
         (progn (delete-region begin end)
                (todo-write-row-insert-header summary width))
