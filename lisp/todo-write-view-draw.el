@@ -33,8 +33,11 @@
   :type 'number
   :group 'todo-write)
 
-(defvar-local todo-write-view--flashes nil
-  "Overlays of rows that flash, and others that did and are free.")
+(defvar-local todo-write-view--flashing nil
+  "Ids of the tasks whose rows flash.")
+
+(defvar todo-write-view--flash-faces nil
+  "Alist of faces and what stands for each while its row flashes.")
 
 (defvar todo-write-view--flash-timer (timer-create)
   "Timer that ends the flash.")
@@ -244,9 +247,9 @@ SUMMARY says."
     (setq todo-write-view--drawn nil)
     (let ((in-line (todo-write-view--in-line-p changes)))
       (todo-write-view--keeping-places in-line
-        (todo-write-view--redraw-changed changes summary in-line)))
-    (setq todo-write-view--drawn (plist-get summary :revision))
-    (todo-write-view--flash changes)))
+        (todo-write-view--redraw-changed changes summary in-line)
+        (todo-write-view--flash changes)))
+    (setq todo-write-view--drawn (plist-get summary :revision))))
 
 (defun todo-write-view--redraw-changed (changes summary in-line)
   "Redraw what CHANGES put out of date, and show SUMMARY.
@@ -339,38 +342,53 @@ Leave out those for whose node the function EXCEPT returns non-nil."
   "Highlight the rows that were just redrawn, for a moment.
 CHANGES is a vector of change plists."
   (when (> todo-write-flash-seconds 0)
-    (let ((spare todo-write-view--flashes))
-      (cl-loop for change across changes
-               for start = (todo-write-view--start (plist-get change :itemId))
-               when start do
-               (move-overlay (or (pop spare) (todo-write-view--make-flash))
-                             start (todo-write-view--end start)
-                             (current-buffer)))
-      (mapc #'delete-overlay spare))
+    (todo-write-view--dim)
+    (cl-loop for change across changes
+             for id = (plist-get change :itemId) do
+             (todo-write-view--highlight id t)
+             (push id todo-write-view--flashing))
     (cancel-timer todo-write-view--flash-timer)
     (timer-set-time todo-write-view--flash-timer (time-add nil todo-write-flash-seconds))
     (timer-activate todo-write-view--flash-timer)))
 
-(defun todo-write-view--make-flash ()
-  "Return a new overlay for a row that flashes, to be used again and again."
-  (let ((overlay (make-overlay (point-min) (point-min))))
-    (overlay-put overlay 'face 'todo-write-flash)
-    (overlay-put overlay 'todo-write-flash t)
-    (overlay-put overlay 'evaporate t)
-    (push overlay todo-write-view--flashes)
-    overlay))
+;; Not by overlays: where one has moved, redisplay lays out the whole window anew.
+
+(defun todo-write-view--highlight (id flag)
+  "Highlight the row of ID, if there is one, or no longer if FLAG is nil."
+  (when-let* ((start (todo-write-view--start id)))
+    (let ((end (todo-write-view--end start)))
+      (while (< start end)
+        (let ((face (get-text-property start 'face))
+              (next (next-single-property-change start 'face nil end)))
+          (unless (eq flag (eq (car-safe face) 'todo-write-flash))
+            (put-text-property start next 'face (if flag
+                                                    (todo-write-view--flash-face face)
+                                                  (cadr face))))
+          (setq start next))))))
+
+(defun todo-write-view--flash-face (face)
+  "Return what stands for FACE while its row flashes: a list with it, if any."
+  (or (cdr (assoc face todo-write-view--flash-faces))
+      (setf (alist-get face todo-write-view--flash-faces)
+            (cons 'todo-write-flash (and face (list face))))))
+
+(defun todo-write-view--dim ()
+  "End the highlighting of rows in this buffer."
+  (while todo-write-view--flashing
+    (todo-write-view--highlight (pop todo-write-view--flashing) nil)))
 
 (defun todo-write-view--end-flash ()
   "End the highlighting of all rows."
   (dolist (buffer (todo-write-view--live-buffers))
-    (mapc #'delete-overlay (buffer-local-value 'todo-write-view--flashes buffer))))
+    (with-current-buffer buffer
+      (with-silent-modifications
+        (todo-write-view--dim)))))
 
 (timer-set-function todo-write-view--flash-timer #'todo-write-view--end-flash)
 
 (defun todo-write-view--flashing-p (node)
   "Return non-nil while NODE is highlighted, which a redraw would end."
-  (seq-some (lambda (overlay) (overlay-get overlay 'todo-write-flash))
-            (overlays-at (ewoc-location node))))
+  (member (todo-write-view--row-id (ewoc-data node)) todo-write-view--flashing))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here

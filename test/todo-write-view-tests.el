@@ -307,18 +307,47 @@ It has any buffer current then, which must come to no harm."
     (should (equal (todo-write-view-tests--rows)
                    '("   ○ Keep" "   ○ Drop" "   ○ Last")))))
 
+(defun todo-write-view-tests--highlighted ()
+  "Return a list of the text that is highlighted and its faces besides that."
+  (let (text faces)
+    (save-excursion
+      (goto-char (point-min))
+      (while (not (eobp))
+        (let ((face (get-text-property (point) 'face)))
+          (when (eq (car-safe face) 'todo-write-flash)
+            (push (char-after) text)
+            (cl-pushnew (cadr face) faces)))
+        (forward-char)))
+    (list (concat (nreverse text)) faces)))
+
 (ert-deftest todo-write-view-highlights-changed-rows-for-a-moment ()
   (todo-write-view-tests--with-buffer
-    (todo-write-view-tests--write "One" "Two")
-    (let ((todo-write-flash-seconds 0.1))
+    (todo-write-view-tests--write "One" "Two" "Three")
+    (let ((todo-write-flash-seconds 0.1)
+          (before (buffer-string)))
       (todo-write-edit "a" 'status (todo-write-view-tests--id "Two") "completed")
-      (let ((overlays (overlays-in (point-min) (point-max))))
-        (should (= 1 (length overlays)))
-        (should (eq (overlay-get (car overlays) 'face) 'todo-write-flash))
-        (should (string-match-p "Two" (buffer-substring (overlay-start (car overlays))
-                                                        (overlay-end (car overlays))))))
+      (should (equal (todo-write-view-tests--highlighted)
+                     '(" ✓ Two\n" (todo-write-completed todo-write-completed-shape))))
+      (todo-write-edit "a" 'status (todo-write-view-tests--id "Two") "pending")
+      (todo-write-edit "a" 'status (todo-write-view-tests--id "Three") "completed")
+      (should (equal (car (todo-write-view-tests--highlighted)) " ✓ Three\n"))
+      (todo-write-edit "a" 'status (todo-write-view-tests--id "Three") "pending")
+      (should-not (buffer-modified-p))
       (todo-write-test-wait
-       (lambda () (null (overlays-in (point-min) (point-max))))))))
+       (lambda () (equal (todo-write-view-tests--highlighted) '("" nil))))
+      (should-not (buffer-modified-p))
+      (should (equal-including-properties (buffer-string) before)))))
+
+(ert-deftest todo-write-view-highlights-rows-that-are-dropped-moved-and-drawn-anew ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "One" "Two" "Three")
+    (let ((todo-write-flash-seconds 0.1))
+      (todo-write-view-tests--write "Three" "One")
+      (should (equal (car (todo-write-view-tests--highlighted)) "   ○ Three\n ✗ Two\n"))
+      (todo-write-view-refresh)
+      (todo-write-edit "a" 'delete (todo-write-view-tests--id "One"))
+      (todo-write-test-wait
+       (lambda () (equal (todo-write-view-tests--highlighted) '("" nil)))))))
 
 ;;; Places
 
