@@ -29,7 +29,8 @@
   "The repository.")
 
 (defconst run-home (make-temp-file "todo-write-test-" t)
-  "Stands in for the user's own Emacs directory.")
+  "Stands in for the user's own Emacs directory, and has the temporary files.
+It goes when the run ends, with all that a test or a child that was killed left.")
 
 (defun run-condition (condition)
   "Return CONDITION, as a test signalled it, as text for a person."
@@ -92,7 +93,10 @@
 (add-hook 'kill-emacs-hook (lambda () (delete-directory run-home t)))
 (setenv "TODO_WRITE_ROOT" run-root)
 (set-language-environment "UTF-8")
-(setq user-emacs-directory (file-name-as-directory run-home))
+(setq user-emacs-directory (file-name-as-directory run-home)
+      temporary-file-directory (file-name-as-directory (expand-file-name "tmp" run-home)))
+(make-directory temporary-file-directory)
+(setenv "TMPDIR" temporary-file-directory)
 (add-to-list 'load-path (expand-file-name "test" run-root))
 (unless (locate-library "todo-write")
   (add-to-list 'load-path (expand-file-name "lisp" run-root))
