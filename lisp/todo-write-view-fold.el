@@ -103,20 +103,27 @@ a task that was dropped."
 
 (defun todo-write-view--place-fold (overlay start end count)
   "Fold COUNT rows from START to END by OVERLAY, or a new one if that is nil."
-  (let ((overlay (or overlay (make-overlay start end))))
+  (let ((overlay (or overlay (todo-write-view--make-fold))))
     (move-overlay overlay start end)
     (unless (eql count (overlay-get overlay 'todo-write-count))
       (overlay-put overlay 'todo-write-count count)
-      (overlay-put overlay 'display (todo-write-view--fold-line count))
-      (overlay-put overlay 'mouse-face 'highlight)
-      (overlay-put overlay 'keymap todo-write-view-fold-map)
-      (overlay-put overlay 'help-echo "RET, mouse-1: show the completed tasks"))
+      (overlay-put overlay 'display (todo-write-view--fold-line count)))
+    overlay))
+
+(defun todo-write-view--make-fold ()
+  "Return a new overlay for what is folded, to be used again and again."
+  (let ((overlay (make-overlay (point-min) (point-min))))
+    (overlay-put overlay 'mouse-face 'highlight)
+    (overlay-put overlay 'keymap todo-write-view-fold-map)
+    (overlay-put overlay 'help-echo "RET, mouse-1: show the completed tasks")
     overlay))
 
 (defun todo-write-view--fold-line (count)
   "Return the line that stands for COUNT completed tasks."
-  (concat " " (propertize (todo-write-row-shape 'completed) 'face 'todo-write-completed-shape)
-          " " (propertize (format "+%d done" count) 'face 'todo-write-fold) "\n"))
+  (let ((line (format " %s +%d done\n" (todo-write-row-shape 'completed) count)))
+    (add-text-properties 1 2 '(face todo-write-completed-shape) line)
+    (add-text-properties 3 (1- (length line)) '(face todo-write-fold) line)
+    line))
 
 (defun todo-write-view--fold-at (position)
   "Return the overlay that folds the text at POSITION, or nil."
@@ -124,16 +131,11 @@ a task that was dropped."
        (cl-find-if (lambda (overlay) (overlay-get overlay 'todo-write-count))
                    (overlays-at position))))
 
-(defun todo-write-view--forward-seen (count)
-  "Move COUNT lines forward, as a user sees them: what is folded is one."
-  (if (null todo-write-view--folds)
-      (forward-line count)
-    (while (and (> count 0) (not (eobp)))
-      (let ((fold (todo-write-view--fold-at (point))))
-        (if fold
-            (goto-char (overlay-end fold))
-          (forward-line)))
-      (setq count (1- count)))))
+(defun todo-write-view--unseen-lines (start end)
+  "Return how many lines between START and END nobody sees: of a fold, all but one."
+  (cl-loop for fold in todo-write-view--folds
+           when (<= start (overlay-start fold) (overlay-end fold) end)
+           sum (1- (overlay-get fold 'todo-write-count))))
 
 (provide 'todo-write-view-fold)
 ;;; todo-write-view-fold.el ends here

@@ -153,11 +153,14 @@ Point moves in windows that are not selected, and where it must."
 
 (defun todo-write-view--visible-p (window position)
   "Return non-nil if the row at POSITION lies within WINDOW."
-  (let ((start (window-start window)))
+  (let* ((start (window-start window))
+         (fold (todo-write-view--fold-at start))
+         (start (if fold (overlay-start fold) start)))
     (and (>= position start)
          (save-excursion
            (goto-char start)
-           (todo-write-view--forward-seen (window-body-height window))
+           (forward-line (+ (window-body-height window)
+                            (todo-write-view--unseen-lines start position)))
            (or (eobp) (> (point) position))))))
 
 (defun todo-write-view--start-for (window position)
