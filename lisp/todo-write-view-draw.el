@@ -339,9 +339,9 @@ Leave out those for whose node the function EXCEPT returns non-nil."
     (todo-write-view--redraw node)))
 
 (defun todo-write-view--flash (changes)
-  "Highlight the rows that were just redrawn, for a moment.
+  "Highlight the rows that were just redrawn, for a moment, if somebody sees them.
 CHANGES is a vector of change plists."
-  (when (> todo-write-flash-seconds 0)
+  (when (and (> todo-write-flash-seconds 0) (get-buffer-window nil t))
     (todo-write-view--dim)
     (cl-loop for change across changes
              for id = (plist-get change :itemId) do
