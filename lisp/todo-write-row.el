@@ -124,33 +124,22 @@ PAUSED non-nil means that the agent is stopped."
     ("in_progress" (if paused 'paused 'in_progress))
     (_ 'pending)))
 
-(defconst todo-write-row--properties
-  '((completed (face todo-write-completed) (face todo-write-completed-shape))
-    (in_progress (face todo-write-in-progress) (face todo-write-in-progress-shape))
-    (paused (face todo-write-paused) (face todo-write-paused))
-    (removed (face todo-write-removed) (face todo-write-removed-shape))
-    (pending (face todo-write-pending) (face todo-write-pending)))
-  "Alist of (KIND TEXT SHAPE), the properties of a task's text and shape.
-Each is a list for `add-text-properties'; `put-text-property' would make
-one anew whenever a row is drawn.")
-
-(defun todo-write-row--text-properties (kind)
-  "Return the properties of the text of a task of KIND."
-  (nth 1 (or (assq kind todo-write-row--properties)
-             (assq 'pending todo-write-row--properties))))
-
-(defun todo-write-row--shape-properties (kind)
-  "Return the properties of the shape of a task of KIND."
-  (nth 2 (or (assq kind todo-write-row--properties)
-             (assq 'pending todo-write-row--properties))))
-
 (defun todo-write-row-face (kind)
   "Return the face of the text of a task of KIND."
-  (plist-get (todo-write-row--text-properties kind) 'face))
+  (pcase kind
+    ('completed 'todo-write-completed)
+    ('in_progress 'todo-write-in-progress)
+    ('paused 'todo-write-paused)
+    ('removed 'todo-write-removed)
+    (_ 'todo-write-pending)))
 
 (defun todo-write-row-shape-face (kind)
   "Return the face of the shape of a task of KIND."
-  (plist-get (todo-write-row--shape-properties kind) 'face))
+  (pcase kind
+    ('completed 'todo-write-completed-shape)
+    ('in_progress 'todo-write-in-progress-shape)
+    ('removed 'todo-write-removed-shape)
+    (_ (todo-write-row-face kind))))
 
 ;;; Text
 
@@ -224,7 +213,7 @@ The task in progress shows what is being done, not what is to do."
   `(with-temp-buffer ,@body (buffer-string)))
 
 (defvar todo-write-row--stops nil
-  "Alist of columns and the properties of blanks that end there.")
+  "Alist of columns and the display properties of blanks that end there.")
 
 (defun todo-write-row--insert-stop (used column)
   "Insert blanks up to COLUMN of a line of which USED columns are filled."
@@ -237,10 +226,10 @@ The task in progress shows what is being done, not what is to do."
 They are right where all characters have their nominal width; this is
 right also where fonts are wider, and keeps right-to-left text from
 pulling the digits to its side."
-  (add-text-properties start end
-                       (or (alist-get column todo-write-row--stops)
-                           (setf (alist-get column todo-write-row--stops)
-                                 `(display (space :align-to ,column))))))
+  (put-text-property start end 'display
+                     (or (alist-get column todo-write-row--stops)
+                         (setf (alist-get column todo-write-row--stops)
+                               `(space :align-to ,column)))))
 
 (defun todo-write-row--insert (string face)
   "Insert STRING in FACE."
@@ -298,9 +287,7 @@ RIGHT ends at the last column; without it the line ends after LEFT."
          (high (+ start (max from to))))
     (subst-char-in-region low high (aref (todo-write-row-shape (car kinds)) 0)
                           (aref (todo-write-row-shape (cdr kinds)) 0) t)
-    (add-text-properties low high (if (< from to)
-                                      '(face todo-write-bar)
-                                    '(face todo-write-bar-rest)))))
+    (put-text-property low high 'face (if (< from to) 'todo-write-bar 'todo-write-bar-rest))))
 
 (defun todo-write-row--overwrite (start text)
   "Write TEXT over the text at START, which differs by some digits."
@@ -331,8 +318,8 @@ the number of columns to leave free at the left."
     (insert-char ?\s margin)
     (insert-and-inherit (concat (make-string lead ?\s) shape " " text))
     (let ((middle (- (point) (length text))))
-      (add-text-properties middle (point) (todo-write-row--text-properties kind))
-      (add-text-properties start middle (todo-write-row--shape-properties kind)))
+      (put-text-property middle (point) 'face (todo-write-row-face kind))
+      (put-text-property start middle 'face (todo-write-row-shape-face kind)))
     (when time
       (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 0))))
 
@@ -353,7 +340,7 @@ next."
       (insert-and-inherit text)
       (delete-region start (- (point) (length text)))
       ;; A face may extend to the edge of the window, so the newline has it too.
-      (add-text-properties start (1+ (point)) (todo-write-row--text-properties kind)))
+      (put-text-property start (1+ (point)) 'face (todo-write-row-face kind)))
     (when time
       (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 1))))
 
@@ -372,7 +359,7 @@ Leave point where its text begins."
             ((< surplus 0) (insert-char ?\s (- surplus) t))))
     (subst-char-in-region (point) (1+ (point)) (char-after) (aref shape 0) t)
     (forward-char 2)
-    (add-text-properties start (point) (todo-write-row--shape-properties kind))))
+    (put-text-property start (point) 'face (todo-write-row-shape-face kind))))
 
 (defun todo-write-row--lead (kind)
   "Return how many blanks stand between the margin and the shape of KIND."
@@ -397,7 +384,7 @@ AFTER characters behind point get its face, too."
          (blanks (- column used)))
     (insert-char ?\s (1+ blanks) t)
     (insert-and-inherit time)
-    (add-text-properties start (+ (point) after) '(face todo-write-time))
+    (put-text-property start (+ (point) after) 'face 'todo-write-time)
     (todo-write-row--align start (+ start blanks) column)))
 
 (defun todo-write-row-insert-header (summary width)

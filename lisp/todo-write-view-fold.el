@@ -121,8 +121,8 @@ a task that was dropped."
 (defun todo-write-view--fold-line (count)
   "Return the line that stands for COUNT completed tasks."
   (let ((line (format " %s +%d done\n" (todo-write-row-shape 'completed) count)))
-    (add-text-properties 1 2 '(face todo-write-completed-shape) line)
-    (add-text-properties 3 (1- (length line)) '(face todo-write-fold) line)
+    (put-text-property 1 2 'face 'todo-write-completed-shape line)
+    (put-text-property 3 (1- (length line)) 'face 'todo-write-fold line)
     line))
 
 (defun todo-write-view--fold-at (position)
