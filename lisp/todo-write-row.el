@@ -289,12 +289,15 @@ RIGHT ends at the last column; without it the line ends after LEFT."
                           (aref (todo-write-row-shape (cdr kinds)) 0) t)
     (put-text-property low high 'face (if (< from to) 'todo-write-bar 'todo-write-bar-rest))))
 
-(defun todo-write-row--overwrite (start text)
-  "Write TEXT over the text at START, which differs by some digits."
-  (dotimes (n (length text))
-    (let ((at (+ start n)))
-      (unless (eq (char-after at) (aref text n))
-        (subst-char-in-region at (1+ at) (char-after at) (aref text n) t)))))
+(defun todo-write-row--overwrite (start end text)
+  "Write TEXT, after blanks, over the text from START to END.
+That differs by some digits."
+  (let ((blanks (- end start (length text))))
+    (dotimes (n (- end start))
+      (let ((at (+ start n))
+            (char (if (< n blanks) ?\s (aref text (- n blanks)))))
+        (unless (eq (char-after at) char)
+          (subst-char-in-region at (1+ at) (char-after at) char t))))))
 
 ;;; Lines
 
@@ -393,9 +396,10 @@ SUMMARY is what `todo-write-summary' returns, or nil for no plan."
   (let* ((state (plist-get summary :state))
          (total (or (plist-get summary :total) 0))
          (progress (todo-write-row-progress summary))
+         (blanks (todo-write-row--count-blanks summary))
          (bar (min 20 (/ width 4)))
          (bar (and (> total 0) (>= bar 8) bar))
-         (end (- width (todo-write-row-width progress) (if bar (+ 2 bar) 0) 1))
+         (end (- width blanks (todo-write-row-width progress) (if bar (+ 2 bar) 0) 1))
          (reason (and (eq state 'paused) (plist-get summary :reason)))
          (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
          (title (todo-write-row-truncate
@@ -405,7 +409,8 @@ SUMMARY is what `todo-write-summary' returns, or nil for no plan."
     (todo-write-row--insert title 'todo-write-title)
     (todo-write-row--insert-stop (1+ (todo-write-row-width title)) end)
     (insert " ")
-    (todo-write-row--insert progress (todo-write-row-progress-face state))
+    (todo-write-row--insert (concat (make-string blanks ?\s) progress)
+                            (todo-write-row-progress-face state))
     (when bar
       (insert "  ")
       (todo-write-row-insert-bar (plist-get summary :completed) total bar))))
@@ -419,13 +424,13 @@ Both are as in `todo-write-row-insert-header', and WIDTH is the same."
          (face (todo-write-row-progress-face (plist-get summary :state)))
          (start (text-property-any begin end 'face face))
          (stop (and start (next-single-property-change start 'face nil end))))
-    (if (not (and start (= (length text) (- stop start))
+    (if (not (and start (<= (length text) (- stop start))
                   ;; With another state, the face would be another.
                   (cl-loop for key in '(:title :total :reason)
                            always (equal (plist-get old key) (plist-get summary key)))))
         (progn (delete-region begin end)
                (todo-write-row-insert-header summary width))
-      (todo-write-row--overwrite start text)
+      (todo-write-row--overwrite start stop text)
       (when (< stop end)
         (todo-write-row--move-bar (+ 2 stop) end (plist-get summary :total)
                                   (plist-get old :completed)
@@ -442,6 +447,11 @@ Both are as in `todo-write-row-insert-header', and WIDTH is the same."
           (cons summary (format "%d/%d" (or (plist-get summary :completed) 0)
                                 (or (plist-get summary :total) 0)))))
   (cdr todo-write-row--counted))
+
+(defun todo-write-row--count-blanks (summary)
+  "Return how many digits the count of SUMMARY is going to have more."
+  (- (length (number-to-string (or (plist-get summary :total) 0)))
+     (length (number-to-string (or (plist-get summary :completed) 0)))))
 
 (defun todo-write-row-progress (summary)
   "Return the state and the count of SUMMARY in a few columns."
