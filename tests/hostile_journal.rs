@@ -110,6 +110,23 @@ fn ids_are_unique_whatever_a_journal_says() {
 }
 
 #[test]
+fn what_an_undo_brings_back_is_what_its_record_brings_back() {
+    let hinted = |hint: &str, content: &str| {
+        let mut read = item("t1", "Read");
+        read["hint"] = hint.into();
+        [read, item("t2", content)]
+    };
+    let folder = with_records(&[full(1, 3, &hinted("a", "Mend")), full(2, 3, &hinted("b", "Ship"))]);
+    let mut first = store(folder.path());
+    let thread = open(&mut first);
+    thread.undo(6).unwrap();
+    let undone = thread.list().clone();
+    assert_eq!(contents(&undone), ["Read", "Mend"]);
+    drop(first);
+    assert_eq!(open(&mut store(folder.path())).list(), &undone);
+}
+
+#[test]
 fn revisions_that_are_missing_cost_neither_those_before_nor_time() {
     let far = 1 << 52;
     let folder = with_records(&[

@@ -79,11 +79,13 @@ impl Thread {
     pub fn undo(&mut self, now: Millis) -> Result<Outcome, Error> {
         let nothing = || Error::NothingToUndo { thread: self.key.clone() };
         let numbers = self.revisions.iter().rev().map(|revision| revision.number).chain([0]);
-        let (target, list) = numbers
+        let (target, changes) = numbers
             .filter(|number| *number < self.at)
-            .map_while(|number| Some((number, self.revisions.list(number)?)))
-            .find(|(_, list)| list != self.list())
+            .map_while(|number| Some((number, diff(self.list(), &self.revisions.list(number)?))))
+            .find(|(_, changes)| !changes.is_empty())
             .ok_or_else(nothing)?;
+        // What says the same now stays as it is: another hint alone would be in no record.
+        let list = apply(self.list(), &changes);
         let stamp = Stamp {
             timestamp: now,
             author: Author::User,
