@@ -82,6 +82,29 @@ It has any buffer current then, which must come to no harm."
     (should (equal (todo-write-view-tests--rows)
                    '(" ✓ Read the code" " ● Changing the code" "   ○ Test the code")))))
 
+(defun todo-write-view-tests--look ()
+  "Return each character of the current buffer with its face and what it shows."
+  (mapcar (lambda (position)
+            (list (char-after position) (get-text-property position 'face)
+                  (get-text-property position 'display)
+                  (get-text-property position 'todo-write-id)))
+          (number-sequence (point-min) (1- (point-max)))))
+
+(ert-deftest todo-write-view-rows-written-over-look-as-if-drawn-anew ()
+  (todo-write-view-tests--with-buffer
+    (dolist (steps '((0 1 8) (9 10 11) (12 9) (3 10)))
+      (dolist (current steps)
+        (apply #'todo-write-view-tests--write
+               (mapcar (lambda (n)
+                         (list (format "Task %d of a dozen" n)
+                               (cond ((< n current) "completed")
+                                     ((= n current) "in_progress")
+                                     (t "pending"))))
+                       (number-sequence 0 11))))
+      (let ((redrawn (todo-write-view-tests--look)))
+        (todo-write-view-refresh)
+        (should (equal redrawn (todo-write-view-tests--look)))))))
+
 (ert-deftest todo-write-view-header-has-title-count-and-bar ()
   (todo-write-view-tests--with-buffer
     (todo-write-observe "a" "TITLE" "Tidy up")
