@@ -170,28 +170,38 @@ pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
     may_panic_here();
     let mut changes = Vec::new();
     let start = compare_in_place(previous, current, &mut changes);
-    let old_of = positions(&previous[start..], &current[start..]);
+    let (previous_rest, current_rest) = (&previous[start..], &current[start..]);
+    let old_of = Pairs {
+        previous: previous_rest,
+        current: current_rest,
+        start,
+        old_of: vec![None; current_rest.len()],
+        changes: &mut changes,
+    }
+    .find();
     let moved = moved(&old_of);
-    let mut kept = vec![false; previous.len() - start];
-    for (place, (item, old)) in current[start..].iter().zip(old_of).enumerate() {
-        let position = start + place;
+    let mut kept = vec![false; previous_rest.len()];
+    for (place, (item, old)) in current_rest.iter().zip(old_of).enumerate() {
         let Some(old) = old else {
-            changes.push(Change::added(item, position));
+            changes.push(Change::added(item, start + place));
             continue;
         };
         kept[old] = true;
-        changes.extend(compare(&previous[start + old], item, position));
         if moved.as_ref().is_some_and(|moved| moved[place]) {
-            changes.push(Change::reordered(item, start + old, position));
+            changes.push(Change::reordered(item, start + old, start + place));
         }
     }
-    let gone = (start..).zip(&previous[start..]).zip(kept).filter(|(_, kept)| !kept);
+    // They came as they were found. What an entry has become stays before where it went.
+    if !changes.is_sorted_by_key(|change| change.position) {
+        changes.sort_by_key(|change| change.position);
+    }
+    let gone = (start..).zip(previous_rest).zip(kept).filter(|(_, kept)| !kept);
     changes.extend(gone.map(|((old, item), _)| Change::removed(item, old)));
     changes
 }
 
 /// Compares what stands where it stood, up to the first that does not, and returns its place.
-/// That much needs no table, and is looked at once: a long list does not fit the cache.
+/// That much needs neither table nor places.
 fn compare_in_place<T: Entry>(previous: &[T], current: &[T], changes: &mut Vec<Change<T>>) -> usize {
     let mut start = 0;
     for (old, new) in previous.iter().zip(current) {
@@ -233,44 +243,75 @@ const AHEAD: usize = 8;
 /// another one.
 const LOST: usize = 64;
 
-/// For each current entry its position in `previous`: those at the end by their place, those in
-/// between in one walk along both lists, and what that passes over by a table.
-fn positions<T: Entry>(previous: &[T], current: &[T]) -> Vec<Option<usize>> {
-    let end = previous.iter().rev().zip(current.iter().rev()).take_while(|(a, b)| is_same(*a, *b)).count();
-    let (olds, news) = (previous.len() - end, current.len() - end);
-    let mut old_of: Vec<Option<usize>> = vec![None; news];
-    let (mut old_left, mut new_left) = (Vec::new(), Vec::new());
-    let (mut old, mut new, mut lost) = (0, 0, 0);
-    while old < olds && new < news && lost < LOST {
-        if is_same(&previous[old], &current[new]) {
-            old_of[new] = Some(old);
-            (old, new, lost) = (old + 1, new + 1, 0);
-        } else if let Some(found) =
-            previous[old..olds].iter().take(AHEAD).position(|old| is_same(old, &current[new]))
-        {
-            old_left.extend(old..old + found);
-            old += found;
-        } else if let Some(found) =
-            current[new..news].iter().take(AHEAD).position(|new| is_same(&previous[old], new))
-        {
-            new_left.extend(new..new + found);
-            new += found;
-        } else {
-            old_left.push(old);
-            new_left.push(new);
-            (old, new, lost) = (old + 1, new + 1, lost + 1);
+/// Which entries of two lists are the same.
+struct Pairs<'a, T> {
+    previous: &'a [T],
+    current: &'a [T],
+    /// The position of the first entry.
+    start: usize,
+    /// For each current entry its place in `previous`.
+    old_of: Vec<Option<usize>>,
+    /// Gets the changes of those that differ.
+    changes: &'a mut Vec<Change<T>>,
+}
+
+impl<T: Entry> Pairs<'_, T> {
+    /// Returns `old_of`: those in between are found in one walk along both lists, and what that
+    /// passes over by a table; those at the end by their place.
+    fn find(mut self) -> Vec<Option<usize>> {
+        let (previous, current) = (self.previous, self.current);
+        let end =
+            previous.iter().rev().zip(current.iter().rev()).take_while(|(a, b)| is_same(*a, *b)).count();
+        let (olds, news) = (previous.len() - end, current.len() - end);
+        let (old_left, new_left) = self.walk(olds, news);
+        if !old_left.is_empty() && !new_left.is_empty() {
+            let table: HashMap<&str, usize> =
+                old_left.into_iter().map(|old| (previous[old].id(), old)).collect();
+            for new in new_left {
+                if let Some(old) = table.get(current[new].id()) {
+                    self.pair(*old, new);
+                }
+            }
         }
+        (olds..previous.len()).zip(news..).for_each(|(old, new)| self.pair(old, new));
+        self.old_of
     }
-    old_left.extend(old..olds);
-    new_left.extend(new..news);
-    if !old_left.is_empty() && !new_left.is_empty() {
-        let table: HashMap<&str, usize> = old_left.into_iter().map(|old| (previous[old].id(), old)).collect();
-        for new in new_left {
-            old_of[new] = table.get(current[new].id()).copied();
+
+    /// Two that are the same are compared at once: a long list does not fit the cache.
+    fn pair(&mut self, old: usize, new: usize) {
+        self.old_of[new] = Some(old);
+        self.changes.extend(compare(&self.previous[old], &self.current[new], self.start + new));
+    }
+
+    /// Pairs what stands in the same order, up to these places, and returns what is left.
+    fn walk(&mut self, olds: usize, news: usize) -> (Vec<usize>, Vec<usize>) {
+        let (previous, current) = (self.previous, self.current);
+        let (mut old_left, mut new_left) = (Vec::new(), Vec::new());
+        let (mut old, mut new, mut lost) = (0, 0, 0);
+        while old < olds && new < news && lost < LOST {
+            if is_same(&previous[old], &current[new]) {
+                self.pair(old, new);
+                (old, new, lost) = (old + 1, new + 1, 0);
+            } else if let Some(found) =
+                previous[old..olds].iter().take(AHEAD).position(|old| is_same(old, &current[new]))
+            {
+                old_left.extend(old..old + found);
+                old += found;
+            } else if let Some(found) =
+                current[new..news].iter().take(AHEAD).position(|new| is_same(&previous[old], new))
+            {
+                new_left.extend(new..new + found);
+                new += found;
+            } else {
+                old_left.push(old);
+                new_left.push(new);
+                (old, new, lost) = (old + 1, new + 1, lost + 1);
+            }
         }
+        old_left.extend(old..olds);
+        new_left.extend(new..news);
+        (old_left, new_left)
     }
-    old_of.extend((olds..previous.len()).map(Some));
-    old_of
 }
 
 /// Which current entries moved against the others, or `None` when none did.
