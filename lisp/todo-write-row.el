@@ -384,7 +384,7 @@ LEFT columns stand before it, and TIME after it unless that is nil."
 AFTER characters behind point get its face, too."
   (let* ((start (point))
          (column (- width (length time) 1))
-         (blanks (- column used)))
+         (blanks (max 0 (- column used))))
     (insert-char ?\s (1+ blanks) t)
     (insert-and-inherit time)
     (put-text-property start (+ (point) after) 'face 'todo-write-time)
