@@ -103,10 +103,12 @@ stands for itself.")
 
 (defun todo-write-mode-line--update (thread &rest _)
   "Show THREAD, which has just changed."
-  (setq todo-write-mode-line--thread thread
-        todo-write-mode-line-string
-        (and thread (todo-write-mode-line--string (todo-write-summary thread))))
-  (todo-write-mode-line-redraw))
+  (setq todo-write-mode-line--thread thread)
+  (let ((string (and thread (todo-write-mode-line--string (todo-write-summary thread)))))
+    ;; Where the words are the same, so is all else.
+    (unless (equal string todo-write-mode-line-string)
+      (setq todo-write-mode-line-string string)
+      (todo-write-mode-line-redraw))))
 
 (defun todo-write-mode-line--forget (thread)
   "Show the thread written last if THREAD, now forgotten, was shown."
