@@ -72,10 +72,10 @@ impl Texts {
     }
 
     fn of_tasks(todos: Vector<'_>, keys: &'static Keys<3>) -> Result<Option<Texts>> {
-        let mut texts = Texts {
-            all: String::with_capacity(todos.len() * 128),
-            ends: Vec::with_capacity(todos.len() * 3),
-        };
+        // Whether there are tasks in it, nobody knows yet, and a failed allocation would end Emacs.
+        let expected = todos.len().min(1_000);
+        let mut texts =
+            Texts { all: String::with_capacity(expected * 128), ends: Vec::with_capacity(expected * 3) };
         let mut buffer = [0; 2048];
         for place in 0..todos.len() {
             let Some(values) = keys.values_in(todos.get(place)?)? else { return Ok(None) };
