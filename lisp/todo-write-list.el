@@ -188,7 +188,8 @@ if there is no thread."
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
   (tabulated-list-init-header)
-  (add-hook 'context-menu-functions #'todo-write-menu-list-context 10 t)
+  ;; Emacs 28 keeps a note of each `add-hook' with a depth for ever.
+  (setq-local context-menu-functions (list t #'todo-write-menu-list-context))
   (dolist (hook todo-write-list--hooks)
     (add-hook hook #'todo-write-list--heard))
   (add-hook 'kill-buffer-hook #'todo-write-list--stop nil t)

@@ -120,10 +120,11 @@ and \\=✗ dropped before it was completed.
   (setq-local revert-buffer-function #'todo-write-view-refresh
               imenu-create-index-function #'todo-write-view--imenu-index
               bookmark-make-record-function #'todo-write-bookmark-record
-              desktop-save-buffer #'todo-write-bookmark-desktop)
+              desktop-save-buffer #'todo-write-bookmark-desktop
+              ;; Emacs 28 keeps a note of each `add-hook' with a depth for ever.
+              context-menu-functions (list t #'todo-write-menu-context))
   (buffer-disable-undo)
   (todo-write-view--start-following)
-  (add-hook 'context-menu-functions #'todo-write-menu-context 10 t)
   (add-hook 'window-size-change-functions #'todo-write-view--fit nil t)
   (add-hook 'window-configuration-change-hook #'todo-write-view--widen nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)

@@ -88,6 +88,21 @@
     (dolist (shape (list #'car #'cadr))
       (should (= 5 (length (seq-uniq (mapcar shape shapes))))))))
 
+(ert-deftest todo-write-views-that-come-and-go-leave-nothing-behind ()
+  (todo-write-test-with-shapes
+    (todo-write-test-write "a" "One" "Two")
+    (dolist (show (list #'todo-write-show #'todo-write-history #'todo-write-timeline
+                        #'todo-write-log (lambda (_) (todo-write-list))))
+      (cl-flet ((come-and-go (times)
+                  (dotimes (_ times)
+                    (kill-buffer (funcall show "a")))
+                  (garbage-collect)
+                  (nth 2 (assq 'conses (garbage-collect)))))
+        (come-and-go 3)
+        (let ((before (come-and-go 3)))
+          (ert-info ((format "%S" show))
+            (should (< (- (come-and-go 100) before) 100))))))))
+
 (ert-deftest todo-write-menu-context-is-about-the-task-clicked-on ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
