@@ -149,10 +149,14 @@ DOCSTRING says what it is."
                          :call-context "EXECUTION_THOUGHTS" :trace-id "trace"))
     (todo-write-stream thread :type (soak-one-of ["END" "ERROR"]) :data nil)))
 
+(defun soak--thread-below ()
+  "Return the key of some thread of a subagent."
+  (format "soak below %d" (random 3)))
+
 (soak-define subagent 2
   "An agent sends out another one."
   (let* ((parent (soak--written-thread))
-         (thread (format "soak below %d" (random 3))))
+         (thread (soak--thread-below)))
     (todo-write-begin thread :parent parent :parent-item (soak--any-id parent))
     (todo-write thread (soak--input (list (soak--task) (soak--task))))))
 
@@ -164,8 +168,8 @@ DOCSTRING says what it is."
       (todo-write-pause thread (soak-text)))))
 
 (soak-define forget 2
-  "A thread is forgotten, and its history with it."
-  (todo-write-forget (soak--thread)))
+  "A thread is forgotten, and its history with it: else memory grows with that."
+  (todo-write-forget (if (soak-chance 70) (soak--thread) (soak--thread-below))))
 
 ;;; Users
 
