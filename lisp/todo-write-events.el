@@ -43,21 +43,30 @@ they do not run this one.")
   "The function that `todo-write--call-each' calls.")
 
 (defvar todo-write--uncalled nil
-  "What it is yet to be called with.")
+  "What it is yet to be called with; the first is what it is called with now.")
 
-(defun todo-write--call-each (function list)
+(defvar todo-write--when-left nil
+  "The function to call with what a throw left, or nil.")
+
+(defun todo-write--call-each (function list &optional when-left)
   "Call FUNCTION with each element of LIST.
-Where it is left by a throw, that goes on after the last call."
+Where it is left by a throw, that goes on after the last call, and
+WHEN-LEFT is called with the element."
   (let ((todo-write--caller function)
-        (todo-write--uncalled list))
+        (todo-write--uncalled list)
+        (todo-write--when-left when-left))
     (todo-write--call-rest)))
 
 (defun todo-write--call-rest ()
   "Make the calls that `todo-write--call-each' is yet to make."
   (unwind-protect
       (while todo-write--uncalled
-        (funcall todo-write--caller (pop todo-write--uncalled)))
+        (funcall todo-write--caller (car todo-write--uncalled))
+        (pop todo-write--uncalled))
     (when todo-write--uncalled
+      (let ((left (pop todo-write--uncalled)))
+        (when todo-write--when-left
+          (funcall todo-write--when-left left)))
       (todo-write--call-rest))))
 
 (defvar todo-write--hook nil
@@ -174,27 +183,13 @@ key."
 (defvar todo-write--event-kind nil
   "The kind of that event.")
 
-(defvar todo-write--unheard nil
-  "The subscribers that have yet to hear that event; the first is at it.")
-
 (defun todo-write--emit (kind event)
   "Give EVENT, which is of KIND, to the subscribers that want it; return it."
   (let ((todo-write--event event)
-        (todo-write--event-kind kind)
-        (todo-write--unheard todo-write--subscribers))
-    (todo-write--emit-to-rest))
+        (todo-write--event-kind kind))
+    (todo-write--call-each #'todo-write--give todo-write--subscribers
+                           #'todo-write--count-throw))
   event)
-
-(defun todo-write--emit-to-rest ()
-  "Give the event at hand to the subscribers that have yet to hear it.
-Where one is left by a throw, that goes on after the last of them."
-  (unwind-protect
-      (while todo-write--unheard
-        (todo-write--give (car todo-write--unheard))
-        (pop todo-write--unheard))
-    (when todo-write--unheard
-      (todo-write--count-failure (pop todo-write--unheard) "it was left by a throw")
-      (todo-write--emit-to-rest))))
 
 (defun todo-write--give (subscriber)
   "Give the event at hand to SUBSCRIBER if it wants it."
@@ -206,6 +201,10 @@ Where one is left by a throw, that goes on after the last of them."
                (setf (todo-write--subscriber-failures subscriber) 0))
       (quit (setq quit-flag t))
       (error (todo-write--count-failure subscriber (error-message-string err))))))
+
+(defun todo-write--count-throw (subscriber)
+  "Count that SUBSCRIBER was left by a throw."
+  (todo-write--count-failure subscriber "it was left by a throw"))
 
 (defun todo-write--count-failure (subscriber why)
   "Count that SUBSCRIBER failed; say WHY once, remove it in the end."
