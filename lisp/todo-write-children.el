@@ -23,6 +23,7 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-row-header)
 
 (declare-function todo-write-dyn--parent "ext:todo-write-dyn")
 (declare-function todo-write-dyn--spent "ext:todo-write-dyn")

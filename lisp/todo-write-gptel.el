@@ -26,6 +26,7 @@
 (require 'todo-write)
 (require 'todo-write-busy)
 (require 'todo-write-row)
+(require 'todo-write-row-header)
 
 (defvar gptel--fsm-last)
 (defvar gptel-mode)

@@ -22,6 +22,7 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-row-header)
 (require 'todo-write-view)
 (require 'todo-write-words)
 

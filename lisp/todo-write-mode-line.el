@@ -24,6 +24,7 @@
 (require 'todo-write)
 (require 'todo-write-busy)
 (require 'todo-write-row)
+(require 'todo-write-row-header)
 
 (declare-function todo-write-show "todo-write-view" (&optional thread select))
 (autoload 'todo-write-show "todo-write-view" nil t)

@@ -19,6 +19,7 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-row-header)
 (require 'todo-write-view)
 
 (declare-function todo-write-dyn--gone "ext:todo-write-dyn")

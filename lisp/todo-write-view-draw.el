@@ -18,6 +18,7 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-row-header)
 (require 'todo-write-detail)
 (require 'todo-write-children)
 (require 'todo-write-view-rows)
