@@ -11,21 +11,21 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'todo-write-row)
 
 ;;; Count
 
-(defvar todo-write-row--counted nil
+(defvar todo-write-row--counted (list nil)
   "The summary that was counted last, and its count.")
 
 (defun todo-write-row-count (summary)
   "Return how many tasks of SUMMARY are completed, as in 2/4."
   ;; All places that show a plan get the same summary, and ask in turn.
   (unless (and summary (eq summary (car todo-write-row--counted)))
-    (setq todo-write-row--counted
-          (cons summary (format "%d/%d" (or (plist-get summary :completed) 0)
-                                (or (plist-get summary :total) 0)))))
+    (setcar todo-write-row--counted summary)
+    (setcdr todo-write-row--counted
+            (format "%d/%d" (or (plist-get summary :completed) 0)
+                    (or (plist-get summary :total) 0))))
   (cdr todo-write-row--counted))
 
 (defun todo-write-row--count-blanks (summary)
@@ -72,28 +72,37 @@
 ;; What is written over character by character moves no marker and no text,
 ;; and there may be thousands of rows below.
 
-(defun todo-write-row--move-bar (start end total old new)
-  "Let the bar from START to END, which showed OLD of TOTAL tasks, show NEW."
-  (let* ((from (todo-write-row--filled old total (- end start)))
-         (to (todo-write-row--filled new total (- end start)))
-         (kinds (if (< from to) '(rest . full) '(full . rest)))
-         (low (+ start (min from to)))
-         (high (+ start (max from to))))
-    (subst-char-in-region low high (aref (todo-write-row-shape (car kinds)) 0)
-                          (aref (todo-write-row-shape (cdr kinds)) 0) t)
-    (put-text-property low high 'face (if (< from to) 'todo-write-bar 'todo-write-bar-rest))))
+(defun todo-write-row--move-bar (start old new)
+  "Let the bar at START have NEW characters filled, where it had OLD."
+  (unless (= old new)
+    (let ((kinds (if (< old new) '(rest . full) '(full . rest)))
+          (low (+ start (min old new)))
+          (high (+ start (max old new))))
+      ;; Drawn on a terminal with other shapes, it keeps those.
+      (subst-char-in-region low high (aref (todo-write-row-shape (car kinds)) 0)
+                            (aref (todo-write-row-shape (cdr kinds)) 0) t)
+      (put-text-property low high 'face
+                         (if (< old new) 'todo-write-bar 'todo-write-bar-rest)))))
 
-(defun todo-write-row--overwrite (start end text)
-  "Write TEXT, after blanks, over the text from START to END.
-That differs by some digits."
-  (let ((blanks (- end start (length text))))
-    (dotimes (n (- end start))
-      (let ((at (+ start n))
-            (char (if (< n blanks) ?\s (aref text (- n blanks)))))
-        (unless (eq (char-after at) char)
-          (subst-char-in-region at (1+ at) (char-after at) char t))))))
+(defun todo-write-row--overwrite (end old new)
+  "Write the number NEW over OLD, which ends at END and has blanks before it."
+  (let ((zero ?0))
+    (while (/= old new)
+      (setq end (1- end))
+      (let ((char (if (= new 0) zero (+ ?0 (% new 10)))))
+        (unless (eq (char-after end) char)
+          (subst-char-in-region end (1+ end) (char-after end) char t)))
+      (setq zero ?\s
+            old (/ old 10)
+            new (/ new 10)))))
 
 ;;; Line
+
+(defun todo-write-row--bar-width (total width)
+  "Return the columns of the bar in a line of WIDTH, or nil for no bar.
+A line that is narrow has none, nor has a plan of TOTAL no tasks."
+  (let ((bar (min 20 (/ width 4))))
+    (and (> total 0) (>= bar 8) bar)))
 
 (defun todo-write-row-insert-header (summary width)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.
@@ -102,8 +111,7 @@ SUMMARY is what `todo-write-summary' returns, or nil for no plan."
          (total (or (plist-get summary :total) 0))
          (progress (todo-write-row-progress summary))
          (blanks (todo-write-row--count-blanks summary))
-         (bar (min 20 (/ width 4)))
-         (bar (and (> total 0) (>= bar 8) bar))
+         (bar (todo-write-row--bar-width total width))
          (end (- width blanks (todo-write-row-width progress) (if bar (+ 2 bar) 0) 1))
          (reason (and (eq state 'paused) (plist-get summary :reason)))
          (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
@@ -123,23 +131,34 @@ SUMMARY is what `todo-write-summary' returns, or nil for no plan."
 (defun todo-write-row-replace-header (old summary width)
   "Make the header line at point, which shows OLD, show SUMMARY.
 Both are as in `todo-write-row-insert-header', and WIDTH is the same."
-  (let* ((begin (point))
-         (end (progn (todo-write-row--to-line-end) (point)))
-         (text (todo-write-row-progress summary))
-         (face (todo-write-row-progress-face (plist-get summary :state)))
-         (start (text-property-any begin end 'face face))
-         (stop (and start (next-single-property-change start 'face nil end))))
-    (if (not (and start (<= (length text) (- stop start))
-                  ;; With another state, the face would be another.
-                  (cl-loop for key in '(:title :total :reason)
-                           always (equal (plist-get old key) (plist-get summary key)))))
-        (progn (delete-region begin end)
-               (todo-write-row-insert-header summary width))
-      (todo-write-row--overwrite start stop text)
-      (when (< stop end)
-        (todo-write-row--move-bar (+ 2 stop) end (plist-get summary :total)
-                                  (plist-get old :completed)
-                                  (plist-get summary :completed))))))
+  (let ((start (point)))
+    (todo-write-row--to-line-end)
+    (if (todo-write-row--alike-p old summary)
+        (todo-write-row--recount (plist-get old :completed) (plist-get summary :completed)
+                                 (plist-get summary :total) width)
+      (delete-region start (point))
+      (todo-write-row-insert-header summary width))))
+
+(defun todo-write-row--alike-p (old new)
+  "Return non-nil if the header lines for OLD and NEW differ by the count only."
+  (and (eq (plist-get old :state) 'active)
+       (eq (plist-get new :state) 'active)
+       (eql (plist-get old :total) (plist-get new :total))
+       (equal (plist-get old :title) (plist-get new :title))))
+
+(defun todo-write-row--recount (old new total width)
+  "Let the header line that ends at point show NEW of TOTAL tasks instead of OLD.
+The line has WIDTH columns; all that changes stands at its end."
+  (let ((bar (todo-write-row--bar-width total width))
+        (end (point)))
+    (when bar
+      (let ((cells (/ bar (char-width (char-before)))))
+        (todo-write-row--move-bar (- end cells)
+                                  (todo-write-row--filled old total cells)
+                                  (todo-write-row--filled new total cells))
+        (setq end (- end cells 2))))
+    ;; The slash and the total stand behind the number.
+    (todo-write-row--overwrite (- end 1 (length (number-to-string total))) old new)))
 
 (provide 'todo-write-row-header)
 ;;; todo-write-row-header.el ends here

@@ -267,7 +267,8 @@ IN-LINE is what `todo-write-view--in-line-p' says of CHANGES."
               (todo-write-children-by-item todo-write-view-thread)))
       (mapc #'todo-write-view--take-out todo-write-view--ghosts)
       (setq todo-write-view--ghosts nil)
-      (todo-write-view--apply changes))
+      (todo-write-view--apply changes)
+      (todo-write-view--redraw-footer))
     (unless (eq paused (todo-write-view--paused-p))
       (todo-write-view--redraw-running))
     (todo-write-view--redraw-header)))
@@ -323,16 +324,19 @@ Leave out those for whose node the function EXCEPT returns non-nil."
         (todo-write-view--redraw node)))))
 
 (defun todo-write-view--redraw-header ()
-  "Redraw what stands above and below the rows."
+  "Redraw what stands above the rows."
   (goto-char (point-min))
   (todo-write-row-replace-header todo-write-view--header todo-write-view--summary
                                  todo-write-view--width)
   (setq todo-write-view--header todo-write-view--summary)
+  (todo-write-view--note-count))
+
+(defun todo-write-view--redraw-footer ()
+  "Redraw what stands below the rows."
   (let ((footer (todo-write-view--footer)))
     ;; Where faces differ, so do words.
     (unless (equal footer (cdr (ewoc-get-hf todo-write-view--ewoc)))
-      (ewoc-set-hf todo-write-view--ewoc "" footer)))
-  (todo-write-view--note-count))
+      (ewoc-set-hf todo-write-view--ewoc "" footer))))
 
 (defun todo-write-view--redraw-row (id)
   "Redraw the row of ID, if there is one."

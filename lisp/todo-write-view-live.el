@@ -90,7 +90,8 @@ A buffer that has shown nothing so far shows THREAD from now on."
     (todo-write-view--keeping-places nil
       (setq todo-write-view--summary (todo-write-summary thread))
       (todo-write-view--redraw-running)
-      (todo-write-view--redraw-header))
+      (todo-write-view--redraw-header)
+      (todo-write-view--redraw-footer))
     (todo-write-view--set-timer)))
 
 (defun todo-write-view--on-forget (thread)
@@ -149,7 +150,7 @@ A buffer that has shown nothing so far shows THREAD from now on."
           (setq todo-write-view--children (todo-write-children-by-item shown))
           (if (gethash (cdr ancestor) todo-write-view--nodes)
               (todo-write-view--redraw-row (cdr ancestor))
-            (todo-write-view--redraw-header)))))))
+            (todo-write-view--redraw-footer)))))))
 
 ;;; Time and width
 

@@ -105,6 +105,59 @@ It has any buffer current then, which must come to no harm."
         (todo-write-view-refresh)
         (should (equal redrawn (todo-write-view-tests--look)))))))
 
+(defconst todo-write-view-tests--summaries
+  (append
+   '(nil
+     (:state empty :total 0 :completed 0)
+     (:state active :total 12 :completed 4 :title "A title")
+     (:state active :total 12 :completed 5 :title "長い\u202e題名 that is too wide for any header")
+     (:state active :total 12 :completed 9 :title "長い\u202e題名 that is too wide for any header")
+     (:state paused :total 12 :completed 9 :reason "stopped")
+     (:state paused :total 12 :completed 10 :reason "stopped")
+     (:state paused :total 12 :completed 10)
+     (:state done :total 12 :completed 12)
+     (:state done :total 7 :completed 7))
+   (cl-loop for (total . counts) in '((1 0) (9 0 8) (12 0 1 9 10 11) (100 0 9 10 99)
+                                      (1000 0 9 10 99 100 110 999))
+            append (cl-loop for completed in counts
+                            collect `(:state active :total ,total :completed ,completed))))
+  "Summaries of all kinds.")
+
+(ert-deftest todo-write-view-header-written-over-looks-as-if-drawn-anew ()
+  (let ((looks (lambda (summary width &optional old)
+                 (with-temp-buffer
+                   (todo-write-row-insert-header (or old summary) width)
+                   (insert "\nbelow")
+                   (goto-char (point-min))
+                   (when old
+                     (todo-write-row-replace-header old summary width))
+                   (todo-write-view-tests--look)))))
+    (dolist (coding '(utf-8 us-ascii))
+      (todo-write-test-with-shapes
+        (set-terminal-coding-system coding)
+        (todo-write-row-forget-shapes)
+        (dolist (width '(10 31 32 60 100))
+          (dolist (new todo-write-view-tests--summaries)
+            (let ((anew (funcall looks new width)))
+              (dolist (old todo-write-view-tests--summaries)
+                (should (equal (funcall looks new width old) anew))))))))))
+
+(ert-deftest todo-write-view-header-may-be-written-over-on-another-terminal ()
+  (let ((char-width-table (copy-sequence char-width-table)))
+    (todo-write-test-with-shapes
+      (set-char-table-range char-width-table '(?─ . ?━) 2)
+      (with-temp-buffer
+        (let ((old '(:state active :total 12 :completed 5))
+              (new '(:state active :total 12 :completed 6)))
+          (todo-write-row-insert-header old 60)
+          (insert "\n")
+          (set-terminal-coding-system 'us-ascii)
+          (todo-write-row-forget-shapes)
+          (goto-char (point-min))
+          (todo-write-row-replace-header old new 60)
+          (should (string-suffix-p "  6/12  ━━─────\n" (buffer-string)))
+          (should (eq (get-text-property (- (point-max) 6) 'face) 'todo-write-bar)))))))
+
 (ert-deftest todo-write-view-header-has-title-count-and-bar ()
   (todo-write-view-tests--with-buffer
     (todo-write-observe "a" "TITLE" "Tidy up")
