@@ -27,7 +27,7 @@
                                     '("Build" "in_progress" "Building") "Ship")
                                "host")))
       (should (equal (todo-write-tests--keys outcome)
-                     '(:ok :revision :result :changes :notices :errors :forced)))
+                     '(:revision :result :changes :ok :notices :errors :forced)))
       (should (eq (plist-get outcome :ok) t))
       (should (equal (plist-get outcome :revision) 1))
       (should (equal (plist-get outcome :result)
@@ -65,7 +65,7 @@
     (todo-write "a" "{\"todos\": [{\"content\": \"One\", \"status\": \"in_progress\",
                       \"activeForm\": \"Doing one\", \"priority\": \"high\"}]}")
     (should (equal (todo-write-items "a")
-                   [(:id "t1" :content "One" :status "in_progress"
+                   [(:status "in_progress" :id "t1" :content "One"
                      :activeForm "Doing one" :priority "high")]))
     (should (equal (todo-write-item "a" "t1") (aref (todo-write-items "a") 0)))))
 
@@ -98,13 +98,12 @@
            (second (todo-write-tests--last-change
                     (todo-write-test-write "a" '("One" "completed" "Doing one")))))
       (should (eq (plist-get second :previousItem) (plist-get first :item)))
-      (should (eq (plist-get (plist-get second :item) :content)
-                  (plist-get (plist-get first :item) :content)))
+      (should (eq (cddr (plist-get second :item)) (cddr (plist-get first :item))))
       (should (equal (plist-get first :item)
-                     '(:id "t1" :content "One" :status "in_progress"
+                     '(:status "in_progress" :id "t1" :content "One"
                        :activeForm "Doing one" :priority nil)))
       (should (equal (plist-get second :item)
-                     '(:id "t1" :content "One" :status "completed"
+                     '(:status "completed" :id "t1" :content "One"
                        :activeForm "Doing one" :priority nil))))))
 
 (ert-deftest todo-write-outcomes-of-items-with-like-ids-never-mix ()
@@ -328,9 +327,23 @@
     (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress") "Three")
     (todo-write-observe "a" "TITLE" "Count to three")
     (should (equal (todo-write-summary "a")
-                   (list :state 'active :total 3 :completed 1
+                   (list :revision 1 :completed 1
                          :current (aref (todo-write-items "a") 1)
-                         :title "Count to three" :revision 1 :reason nil)))))
+                         :state 'active :total 3 :title "Count to three" :reason nil)))))
+
+(ert-deftest todo-write-a-summary-shares-what-did-not-change-with-the-last-one ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One" "Two")
+    (let* ((first (todo-write-summary "a"))
+           (second (progn (todo-write-test-write "a" '("One" "completed") "Two")
+                          (todo-write-summary "a")))
+           (kept (copy-sequence second)))
+      (should (eq (plist-member first :state) (plist-member second :state)))
+      (should (equal (plist-get first :completed) 0))
+      (should (equal (plist-get second :completed) 1))
+      (todo-write-observe "a" "TITLE" "Count to two")
+      (should (equal (plist-get (todo-write-summary "a") :title) "Count to two"))
+      (should (equal second kept)))))
 
 (ert-deftest todo-write-threads-keep-apart-and-the-one-written-last-is-current ()
   (todo-write-with-store

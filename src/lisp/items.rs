@@ -18,14 +18,12 @@ emacs::use_symbols! {
     k_priority => ":priority"
 }
 
-/// The Lisp form of an item, taken apart: what another version of it may share.
+/// The Lisp form of an item.
 #[derive(Clone, Copy)]
 pub struct Form<'e> {
     /// The string.
     pub id: Value<'e>,
-    /// The string.
-    content: Value<'e>,
-    /// The end of the plist, behind the status.
+    /// The end of the plist, behind the status, which other versions of the item share.
     rest: Value<'e>,
     /// The plist.
     pub plist: Value<'e>,
@@ -45,20 +43,17 @@ impl<'e> Form<'e> {
 
     fn new(env: &'e Env, item: &Item, id: Option<Value<'e>>) -> Result<Form<'e>> {
         let id = id.map_or_else(|| text(env, &item.id), Ok)?;
-        let content = text(env, &item.content)?;
         let rest = Plist::new(env)
+            .set(k_id, id)?
+            .set(k_content, text(env, &item.content)?)?
             .set(k_active_form, text(env, &item.active_form)?)?
             .set(k_priority, item.priority.map(|level| priority(env, level)).transpose()?)?
             .finish()?;
-        Form::with_status(env, item, Form { id, content, rest, plist: rest })
+        Form::with_status(env, item, Form { id, rest, plist: rest })
     }
 
     fn with_status(env: &'e Env, item: &Item, form: Form<'e>) -> Result<Form<'e>> {
-        let plist = Plist::new(env)
-            .set(k_id, form.id)?
-            .set(k_content, form.content)?
-            .set(k_status, status(env, item.status)?)?
-            .finish_before(form.rest)?;
+        let plist = env.cons(k_status.bind(env), env.cons(status(env, item.status)?, form.rest)?)?;
         Ok(Form { plist, ..form })
     }
 }
@@ -67,7 +62,7 @@ fn has_same_texts(item: &Item, other: &Item) -> bool {
     item.content == other.content && item.active_form == other.active_form && item.priority == other.priority
 }
 
-/// `(:id :content :status :activeForm :priority)`, all new; priority is nil where there is none.
+/// `(:status :id :content :activeForm :priority)`, all new; priority is nil where there is none.
 pub fn item<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
     Ok(Form::new(env, item, None)?.plist)
 }
@@ -86,14 +81,16 @@ fn priority<'e>(env: &'e Env, priority: Priority) -> Result<Value<'e>> {
 /// Items of which the form is kept. Two whose ids have the same place take it from each other.
 const PLACES: usize = 64;
 
+const PARTS: usize = 3;
+
 static RECENT: Mutex<[Option<Arc<Item>>; PLACES]> = Mutex::new([const { None }; PLACES]);
 
-/// The four parts of the form of each, in a Lisp vector.
+/// The three parts of the form of each, in a Lisp vector.
 static FORMS: OnceCell<GlobalRef> = OnceCell::new();
 
 /// Makes the vector, which must be there before any item.
 pub fn init(env: &Env) -> Result<()> {
-    let forms = env.make_vector(PLACES * 4, ())?.value().make_global_ref();
+    let forms = env.make_vector(PLACES * PARTS, ())?.value().make_global_ref();
     FORMS.get_or_init(|| forms);
     Ok(())
 }
@@ -110,16 +107,16 @@ fn recent<'e>(env: &'e Env, item: &Item) -> Result<Option<(Arc<Item>, Form<'e>)>
     let known = known.filter(|known| known.id == item.id);
     let Some((known, forms)) = known.zip(FORMS.get()) else { return Ok(None) };
     let forms = Vector::from_lisp(forms.bind(env))?;
-    let part = |part: usize| forms.get(place * 4 + part);
-    Ok(Some((known, Form { id: part(0)?, content: part(1)?, rest: part(2)?, plist: part(3)? })))
+    let part = |part: usize| forms.get(place * PARTS + part);
+    Ok(Some((known, Form { id: part(0)?, rest: part(1)?, plist: part(2)? })))
 }
 
 fn remember(env: &Env, item: &Arc<Item>, form: Form<'_>) -> Result<()> {
     let Some(forms) = FORMS.get() else { return Ok(()) };
     let forms = Vector::from_lisp(forms.bind(env))?;
     let place = place(item);
-    for (part, value) in [form.id, form.content, form.rest, form.plist].into_iter().enumerate() {
-        forms.set(place * 4 + part, value)?;
+    for (part, value) in [form.id, form.rest, form.plist].into_iter().enumerate() {
+        forms.set(place * PARTS + part, value)?;
     }
     RECENT.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(item.clone());
     Ok(())

@@ -29,7 +29,9 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
         });
         write::list_of(env, &found, |revision| {
             let timestamp = revision.stamp.timestamp;
-            let changes = write::list_of(env, &revision.changes, |one| write::change(env, one, timestamp))?;
+            let changes = write::list_of(env, &revision.changes, |one| {
+                write::change(env, one, write::end_of_change(env, one.kind, timestamp)?)
+            })?;
             env.cons(write::revision(env, revision)?, changes)
         })
     })

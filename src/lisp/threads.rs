@@ -16,7 +16,7 @@ use crate::store::Store;
 use crate::text::{is_blank, one_line};
 use crate::thread::{Edit, State, Thread};
 
-emacs::use_functions! { set symbol_value => "symbol-value" }
+emacs::use_functions! { set nthcdr symbol_value => "symbol-value" }
 
 emacs::use_symbols! {
     string
@@ -255,18 +255,16 @@ fn summary<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
         // before it is known to fit, since each crossing may collect garbage, and so run hooks
         // that ask for another one.
         let last = env.call(symbol_value, [last_summary.bind(env)])?;
-        if is_last_summary(&summary) {
-            return Ok(last);
-        }
-        let made = summary.to_lisp(env)?;
+        let like = match LAST_SUMMARY.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
+            Some(known) if *known == summary => return Ok(last),
+            Some(known) if known.plan() == summary.plan() => Some(last),
+            _ => None,
+        };
+        let made = summary.to_lisp(env, like)?;
         env.call(set, [last_summary.bind(env), made])?;
         *LAST_SUMMARY.lock().unwrap_or_else(PoisonError::into_inner) = Some(summary);
         Ok(made)
     })
-}
-
-fn is_last_summary(summary: &Summary) -> bool {
-    LAST_SUMMARY.lock().unwrap_or_else(PoisonError::into_inner).as_ref() == Some(summary)
 }
 
 /// What the Lisp variable of that name has in Lisp.
@@ -281,7 +279,9 @@ fn glance<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
             let store = &mut world.store;
             if store.is_loaded(&key) { None } else { store.glance(&key) }
         });
-        glance.map_or_else(|| with_thread(&key, Summary::of), |thread| Summary::of(&thread)).to_lisp(env)
+        glance
+            .map_or_else(|| with_thread(&key, Summary::of), |thread| Summary::of(&thread))
+            .to_lisp(env, None)
     })
 }
 
@@ -310,18 +310,29 @@ impl Summary {
         }
     }
 
-    fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
+    /// What most writes leave as it is: the end of the plist.
+    fn plan(&self) -> (State, usize, Option<&str>, Option<&str>) {
+        (self.state, self.total, self.title.as_deref(), self.reason.as_deref())
+    }
+
+    /// The plist, with the end of a `like` one if there is one.
+    fn to_lisp<'e>(&self, env: &'e Env, like: Option<Value<'e>>) -> Result<Value<'e>> {
         let text = |text: &Option<String>| text.as_ref().map(|text| write::text(env, text)).transpose();
+        let plan = match like {
+            Some(like) => env.call(nthcdr, (6, like))?,
+            None => write::Plist::new(env)
+                .set(k_state, write::state(env, self.state))?
+                .set(k_total, self.total as i64)?
+                .set(k_title, text(&self.title)?)?
+                .set(k_reason, text(&self.reason)?)?
+                .finish()?,
+        };
         let current = self.current.as_ref().map(|item| Form::of(env, item)).transpose()?;
         write::Plist::new(env)
-            .set(k_state, write::state(env, self.state))?
-            .set(k_total, self.total as i64)?
+            .set(k_revision, self.revision as i64)?
             .set(k_completed, self.completed as i64)?
             .set(k_current, current.map(|form| form.plist))?
-            .set(k_title, text(&self.title)?)?
-            .set(k_revision, self.revision as i64)?
-            .set(k_reason, text(&self.reason)?)?
-            .finish()
+            .finish_before(plan)
     }
 }
 

@@ -156,8 +156,13 @@ pub fn entry<'e>(env: &'e Env, entry: &Loose) -> Result<Value<'e>> {
     env.call(list, &values)
 }
 
-/// The plist of a change.
-pub fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, timestamp: Millis) -> Result<Value<'e>> {
+/// The end of the plist of a change, which changes of a kind and moment may share.
+pub fn end_of_change<'e>(env: &'e Env, of: Kind, timestamp: Millis) -> Result<Value<'e>> {
+    Plist::new(env).set(k_type, kind(env, of)?)?.set(k_timestamp, timestamp as i64)?.finish()
+}
+
+/// The plist of a change, which ends in `end`.
+pub fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, end: Value<'e>) -> Result<Value<'e>> {
     let form = |subject: &Option<T>| subject.as_ref().map(|subject| subject.to_lisp(env)).transpose();
     let (previous, current) = (form(&change.previous_item)?, form(&change.item)?);
     let id = match current.or(previous) {
@@ -166,20 +171,26 @@ pub fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, timestamp: Milli
     };
     let fields = || vector_of(env, change.fields.iter(), |field| text(env, field));
     Plist::new(env)
-        .set(k_type, kind(env, change.kind)?)?
         .set(k_item_id, id)?
-        .set(k_timestamp, timestamp as i64)?
         .set_some(k_item, current.map(|[_, item]| item))?
         .set_some(k_previous_item, previous.map(|[_, item]| item))?
         .set_some(k_fields, (change.kind == Kind::Modified).then(fields).transpose()?)?
         .set_some(k_position, change.position.map(|position| position as i64))?
         .set_some(k_previous_position, change.previous_position.map(|position| position as i64))?
-        .finish()
+        .finish_before(end)
 }
 
 /// The changes plist: `changes` is the truth, the accessors hold the same objects.
 pub fn changes<'e, T: Subject>(env: &'e Env, all: &[Change<T>], timestamp: Millis) -> Result<Value<'e>> {
-    let values = all.iter().map(|one| change(env, one, timestamp)).collect::<Result<Vec<_>>>()?;
+    let mut ends = [None; 5];
+    let mut values = Vec::with_capacity(all.len());
+    for one in all {
+        let end = match ends[one.kind as usize] {
+            Some(end) => end,
+            None => *ends[one.kind as usize].insert(end_of_change(env, one.kind, timestamp)?),
+        };
+        values.push(change(env, one, end)?);
+    }
     let every = env.call(vector, &values)?;
     let only = |kind: Kind| {
         let chosen: Vec<Value<'_>> =
@@ -242,20 +253,20 @@ pub fn outcome<'e>(env: &'e Env, outcome: &Outcome) -> Result<Value<'e>> {
         Some(changes(env, &outcome.changes, outcome.timestamp)?)
     };
     Plist::new(env)
-        .set(k_ok, outcome.ok)?
         .set(k_revision, outcome.revision as i64)?
         .set(k_result, text(env, &outcome.result)?)?
         .set(k_changes, changed)?
-        .finish_before(remarks(env, outcome)?)
+        .finish_before(verdict(env, outcome)?)
 }
 
-/// The end of an outcome, which mostly says nothing.
-fn remarks<'e>(env: &'e Env, outcome: &Outcome) -> Result<Value<'e>> {
-    static NONE: OnceCell<GlobalRef> = OnceCell::new();
-    let Outcome { notices, errors, forced, .. } = outcome;
-    if notices.is_empty() && errors.is_empty() && forced.is_empty() {
-        let none = || Plist::new(env).set(k_notices, ())?.set(k_errors, ())?.set(k_forced, ());
-        return constant_end(env, &NONE, none);
+/// The end of an outcome, which mostly says that there is nothing to say.
+fn verdict<'e>(env: &'e Env, outcome: &Outcome) -> Result<Value<'e>> {
+    static PLAIN: OnceCell<GlobalRef> = OnceCell::new();
+    let Outcome { ok, notices, errors, forced, .. } = outcome;
+    if *ok && notices.is_empty() && errors.is_empty() && forced.is_empty() {
+        let plain =
+            || Plist::new(env).set(k_ok, true)?.set(k_notices, ())?.set(k_errors, ())?.set(k_forced, ());
+        return constant_end(env, &PLAIN, plain);
     }
     let error = |problem: &Problem| {
         Plist::new(env)
@@ -265,6 +276,7 @@ fn remarks<'e>(env: &'e Env, outcome: &Outcome) -> Result<Value<'e>> {
             .finish()
     };
     Plist::new(env)
+        .set(k_ok, *ok)?
         .set(k_notices, list_of(env, notices, |notice| notice.into_lisp(env))?)?
         .set(k_errors, list_of(env, errors, error)?)?
         .set(k_forced, list_of(env, forced, |id| id.into_lisp(env))?)?
