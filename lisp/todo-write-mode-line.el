@@ -58,7 +58,7 @@ stands for itself.")
   "Hooks that tell when the text is out of date.")
 
 (defconst todo-write-mode-line--entry
-  '(todo-write-mode-line-mode ("" todo-write-mode-line-string))
+  '(todo-write-mode-line-string ("" todo-write-mode-line-string " "))
   "What the mode adds to `mode-line-misc-info'.")
 
 (defvar todo-write-mode-line-map
@@ -123,29 +123,38 @@ stands for itself.")
 (defun todo-write-mode-line--string (summary)
   "Return the text for SUMMARY with its mouse properties, or nil for no tasks."
   (unless (eq (plist-get summary :state) 'empty)
-    (let ((string (todo-write-mode-line--text summary todo-write-mode-line--thread
-                                              "[" "] " (max 4 (- todo-write-mode-line-width 2)))))
-      (add-text-properties 0 (1- (length string)) '(category todo-write-mode-line--category)
-                           string)
+    (let* ((count (todo-write-mode-line--count summary todo-write-mode-line--thread))
+           (task (todo-write-mode-line--task summary))
+           (room (- todo-write-mode-line-width (todo-write-row-width count) 3))
+           (string (cond ((or (null task) (< room 3)) (concat "[" count "]"))
+                         ((<= (todo-write-row-width task) room) (concat "[" count " " task "]"))
+                         (t (todo-write-mode-line--cut count task room)))))
+      (add-text-properties 0 (length string) '(category todo-write-mode-line--category) string)
       string)))
 
-(defun todo-write-mode-line--text (summary thread &optional before after width)
-  "Return the words for SUMMARY: count, state and current task.
-A spinner stands before them while the host of THREAD is busy.  They are
-put between BEFORE and AFTER, cut to WIDTH columns unless that is nil."
-  (let* ((count (todo-write-mode-line--count summary (todo-write-busy-spinner thread)))
-         (current (plist-get summary :current))
-         (text (and current (todo-write-row-text current 'in_progress))))
-    (concat before count (and text " ")
-            (if (and text width)
-                (todo-write-row-truncate
-                 text (max 0 (- width (todo-write-row-width count) 1)))
-              text)
-            after)))
+(defvar todo-write-mode-line--formats nil
+  "Alist of columns and the formats that cut a task to them.")
 
-(defun todo-write-mode-line--count (summary spinner)
-  "Return the count and the state of SUMMARY after SPINNER, a string or nil."
-  (let ((count (todo-write-row-count summary))
+(defun todo-write-mode-line--cut (count task columns)
+  "Return COUNT and TASK, cut to COLUMNS, in brackets.
+That is one object where the pieces would be several."
+  (let* ((ellipsis (todo-write-row-shape 'ellipsis))
+         (rest (- columns (todo-write-row-width ellipsis))))
+    (format (or (alist-get rest todo-write-mode-line--formats)
+                (setf (alist-get rest todo-write-mode-line--formats)
+                      (format "[%%s %%.%ds%%s]" rest)))
+            count task ellipsis)))
+
+(defun todo-write-mode-line--task (summary)
+  "Return what the task in progress of SUMMARY says, or nil if there is none."
+  (let ((current (plist-get summary :current)))
+    (and current (todo-write-row-text current 'in_progress))))
+
+(defun todo-write-mode-line--count (summary thread)
+  "Return the count and the state of SUMMARY.
+A spinner stands before them while the host of THREAD is busy."
+  (let ((spinner (todo-write-busy-spinner thread))
+        (count (todo-write-row-count summary))
         (shape (pcase (plist-get summary :state)
                  ('done (todo-write-row-shape 'completed))
                  ('paused (todo-write-row-shape 'paused)))))
@@ -178,7 +187,8 @@ Made only when the mouse rests on the plan."
   "Return what the mode line says of THREAD, as plain text, or nil for no tasks."
   (let ((summary (and thread (todo-write-summary thread))))
     (unless (memq (plist-get summary :state) '(nil empty))
-      (todo-write-mode-line--text summary thread))))
+      (let ((task (todo-write-mode-line--task summary)))
+        (concat (todo-write-mode-line--count summary thread) (and task " ") task)))))
 
 (defun todo-write-mode-line-show (event)
   "Show the plan on whose mode line text EVENT clicked."

@@ -33,9 +33,9 @@
          (todo-write-row-forget-shapes)))))
 
 (defun todo-write-mode-line-tests--text ()
-  "Return what the mode line shows, without the space after it."
+  "Return what the mode line shows of the plan."
   (and todo-write-mode-line-string
-       (string-trim-right (substring-no-properties todo-write-mode-line-string))))
+       (substring-no-properties todo-write-mode-line-string)))
 
 (ert-deftest todo-write-mode-line-shows-count-and-current-task ()
   (todo-write-mode-line-tests--with
@@ -73,10 +73,22 @@
 (ert-deftest todo-write-mode-line-is-cut-by-columns ()
   (todo-write-mode-line-tests--with
     (let ((todo-write-mode-line-width 20))
-      (dolist (text (list (make-string 50 ?x) (make-string 50 ?長)))
+      (pcase-dolist (`(,text . ,shown)
+                     `((,(make-string 14 ?x) . "[0/1 xxxxxxxxxxxxxx]")
+                       (,(make-string 15 ?x) . "[0/1 xxxxxxxxxxxxx…]")
+                       (,(make-string 7 ?長) . "[0/1 長長長長長長長]")
+                       (,(make-string 50 ?長) . "[0/1 長長長長長長…]")
+                       (,(concat "長" (make-string 50 ?x)) . "[0/1 長xxxxxxxxxxx…]")))
         (todo-write "a" (todo-write-test-todos (list text "in_progress" text)))
-        (should (<= (string-width (todo-write-mode-line-tests--text)) 20))
-        (should (string-suffix-p "…]" (todo-write-mode-line-tests--text)))))))
+        (should (equal (todo-write-mode-line-tests--text) shown))))))
+
+(ert-deftest todo-write-mode-line-without-room-for-a-task-shows-the-count ()
+  (todo-write-mode-line-tests--with
+    (dolist (case '((9 . "[0/1 Do…]") (8 . "[0/1]") (0 . "[0/1]")))
+      (todo-write "a" (todo-write-test-todos))
+      (let ((todo-write-mode-line-width (car case)))
+        (todo-write "a" (todo-write-test-todos '("One" "in_progress")))
+        (should (equal (todo-write-mode-line-tests--text) (cdr case)))))))
 
 (ert-deftest todo-write-mode-line-shows-agent-text-as-it-is ()
   (todo-write-mode-line-tests--with
@@ -88,13 +100,14 @@
     (should-not (text-property-not-all 0 (length todo-write-mode-line-string)
                                        'display nil todo-write-mode-line-string))
     (should (eq (get-text-property 5 'face todo-write-mode-line-string)
-                'todo-write-mode-line))))
+                'todo-write-mode-line))
+    (should-not (next-property-change 0 todo-write-mode-line-string))))
 
 (ert-deftest todo-write-mode-line-is-made-once-a-change ()
   (todo-write-mode-line-tests--with
     (todo-write "a" (todo-write-test-todos "One"))
-    (should (equal (cadr (assq 'todo-write-mode-line-mode mode-line-misc-info))
-                   '("" todo-write-mode-line-string)))
+    (should (equal (cdr (assq 'todo-write-mode-line-string mode-line-misc-info))
+                   '(("" todo-write-mode-line-string " "))))
     (should (get 'todo-write-mode-line-string 'risky-local-variable))
     (let ((string todo-write-mode-line-string))
       (format-mode-line mode-line-format)
