@@ -69,6 +69,9 @@
 (defface todo-write-time '((t :inherit shadow))
   "Face of times.")
 
+(defface todo-write-flash '((t :inherit highlight :extend t))
+  "Face of rows that have just changed.")
+
 (defface todo-write-detail '((t :inherit shadow))
   "Face of the details below an open row.")
 
@@ -237,6 +240,18 @@ pulling the digits to its side."
     (insert string)
     (put-text-property start (point) 'face face)))
 
+(defvar todo-write-row-flashing nil
+  "Non-nil while a line is inserted or replaced that has just changed.")
+
+(defun todo-write-row-put-face (start end face)
+  "Put FACE on the text from START to END, part of a line that may flash."
+  (put-text-property start end 'face
+                     (if todo-write-row-flashing
+                         ;; One list for all text, or each stretch would stand alone.
+                         (or (get face 'todo-write-flash)
+                             (put face 'todo-write-flash `(todo-write-flash ,face)))
+                       face)))
+
 (defun todo-write-row-fit (left right width)
   "Return LEFT and RIGHT as one line of WIDTH columns, LEFT cut as needed.
 RIGHT ends at the last column; without it the line ends after LEFT."
@@ -280,8 +295,8 @@ the number of columns to leave free at the left."
     (insert-char ?\s margin)
     (insert-and-inherit (concat (make-string lead ?\s) shape " " text))
     (let ((middle (- (point) (length text))))
-      (put-text-property middle (point) 'face (todo-write-row-face kind))
-      (put-text-property start middle 'face (todo-write-row-shape-face kind)))
+      (todo-write-row-put-face middle (point) (todo-write-row-face kind))
+      (todo-write-row-put-face start middle (todo-write-row-shape-face kind)))
     (when time
       (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 0))))
 
@@ -302,7 +317,7 @@ next."
       (insert-and-inherit text)
       (delete-region start (- (point) (length text)))
       ;; A face may extend to the edge of the window, so the newline has it too.
-      (put-text-property start (1+ (point)) 'face (todo-write-row-face kind)))
+      (todo-write-row-put-face start (1+ (point)) (todo-write-row-face kind)))
     (when time
       (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 1))))
 
@@ -321,7 +336,7 @@ Leave point where its text begins."
             ((< surplus 0) (insert-char ?\s (- surplus) t))))
     (subst-char-in-region (point) (1+ (point)) (char-after) (aref shape 0) t)
     (forward-char 2)
-    (put-text-property start (point) 'face (todo-write-row-shape-face kind))))
+    (todo-write-row-put-face start (point) (todo-write-row-shape-face kind))))
 
 (defun todo-write-row--lead (kind)
   "Return how many blanks stand between the margin and the shape of KIND."
@@ -346,7 +361,7 @@ AFTER characters behind point get its face, too."
          (blanks (max 0 (- column used))))
     (insert-char ?\s (1+ blanks) t)
     (insert-and-inherit time)
-    (put-text-property start (+ (point) after) 'face 'todo-write-time)
+    (todo-write-row-put-face start (+ (point) after) 'todo-write-time)
     (todo-write-row--align start (+ start blanks) column)))
 
 (defun todo-write-row-excerpt (items limit)

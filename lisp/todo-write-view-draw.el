@@ -30,22 +30,16 @@
   :group 'todo-write)
 
 (defcustom todo-write-flash-seconds 1.0
-  "How long rows that changed are highlighted; 0 for not at all."
+  "How long rows that changed are highlighted at least; 0 for not at all.
+The clock that keeps times going ends it, with its next tick."
   :type 'number
   :group 'todo-write)
 
 (defvar-local todo-write-view--flashing nil
   "Ids of the tasks whose rows flash.")
 
-(defvar todo-write-view--flash-faces nil
-  "Alist of faces and what stands for each while its row flashes.")
-
-(defvar todo-write-view--flash-timer (timer-create)
-  "Timer that ends the flash.")
-
-(defface todo-write-flash '((t :inherit highlight :extend t))
-  "Face of rows that have just changed."
-  :group 'todo-write-faces)
+(defvar-local todo-write-view--flash-ticks nil
+  "With so many ticks of the clock, the flash ends.")
 
 ;;; Printing
 
@@ -58,7 +52,8 @@
     (insert-and-inherit "\n")
     (when (todo-write-view--row-ghost row)
       ;; A struck newline shows as a stroke behind the text.
-      (put-text-property (1- (point)) (point) 'face nil))
+      (let ((todo-write-row-flashing (todo-write-view--flashing-p row)))
+        (todo-write-row-put-face (1- (point)) (point) 'todo-write-pending)))
     (put-text-property start (point) 'category (todo-write-view--row-category row)))
   (setf (todo-write-view--row-below row)
         (todo-write-view--insert-below (todo-write-view--row-id row)
@@ -66,7 +61,8 @@
 
 (defun todo-write-view--print-line (row function)
   "Call FUNCTION, which inserts or replaces a line at point, for that of ROW."
-  (let ((item (todo-write-view--row-item row)))
+  (let ((item (todo-write-view--row-item row))
+        (todo-write-row-flashing (todo-write-view--flashing-p row)))
     (if (todo-write-view--row-ghost row)
         (funcall function item 'removed nil todo-write-view--width)
       (funcall function item (todo-write-row-kind item (todo-write-view--paused-p))
@@ -248,8 +244,8 @@ SUMMARY says."
     (setq todo-write-view--drawn nil)
     (let ((in-line (todo-write-view--in-line-p changes)))
       (todo-write-view--keeping-places in-line
-        (todo-write-view--redraw-changed changes summary in-line)
-        (todo-write-view--flash changes)))
+        (todo-write-view--flash changes)
+        (todo-write-view--redraw-changed changes summary in-line)))
     (setq todo-write-view--drawn (plist-get summary :revision))))
 
 (defun todo-write-view--redraw-changed (changes summary in-line)
@@ -315,13 +311,9 @@ before any row is put in, so that each finds its predecessor in place."
     (when node
       (todo-write-view--redraw node))))
 
-(defun todo-write-view--redraw-running (&optional except)
-  "Redraw the rows of the tasks in progress.
-Leave out those for whose node the function EXCEPT returns non-nil."
-  (dolist (id (hash-table-keys todo-write-view--running))
-    (let ((node (gethash id todo-write-view--nodes)))
-      (unless (and except (funcall except node))
-        (todo-write-view--redraw node)))))
+(defun todo-write-view--redraw-running ()
+  "Redraw the rows of the tasks in progress."
+  (mapc #'todo-write-view--redraw-row (hash-table-keys todo-write-view--running)))
 
 (defun todo-write-view--redraw-header ()
   "Redraw what stands above the rows."
@@ -344,56 +336,23 @@ Leave out those for whose node the function EXCEPT returns non-nil."
     (todo-write-view--redraw node)))
 
 (defun todo-write-view--flash (changes)
-  "Highlight the rows that were just redrawn, for a moment, if somebody sees them.
-CHANGES is a vector of change plists."
-  (when (and (> todo-write-flash-seconds 0) (get-buffer-window nil t))
-    (todo-write-view--dim)
-    (cl-loop for change across changes
-             for id = (plist-get change :itemId) do
-             (todo-write-view--highlight id t)
-             (push id todo-write-view--flashing))
-    (cancel-timer todo-write-view--flash-timer)
-    (timer-set-time todo-write-view--flash-timer (time-add nil todo-write-flash-seconds))
-    (timer-activate todo-write-view--flash-timer)))
-
-;; Not by overlays: where one has moved, redisplay lays out the whole window anew.
-
-(defun todo-write-view--highlight (id flag)
-  "Highlight the row of ID, if there is one, or no longer if FLAG is nil."
-  (when-let* ((start (todo-write-view--start id)))
-    (let ((end (todo-write-view--end start)))
-      (while (< start end)
-        (let ((face (get-text-property start 'face))
-              (next (next-single-property-change start 'face nil end)))
-          (unless (eq flag (eq (car-safe face) 'todo-write-flash))
-            (put-text-property start next 'face (if flag
-                                                    (todo-write-view--flash-face face)
-                                                  (cadr face))))
-          (setq start next))))))
-
-(defun todo-write-view--flash-face (face)
-  "Return what stands for FACE while its row flashes: a list with it, if any."
-  (or (cdr (assoc face todo-write-view--flash-faces))
-      (setf (alist-get face todo-write-view--flash-faces)
-            (cons 'todo-write-flash (and face (list face))))))
+  "Let the rows of CHANGES flash as they are redrawn, if somebody sees them.
+CHANGES is a vector of change plists.  No other row flashes any more."
+  (todo-write-view--dim)
+  (when (and todo-write-view--windows (> todo-write-flash-seconds 0))
+    (setq todo-write-view--flash-ticks (1+ (ceiling todo-write-flash-seconds))
+          todo-write-view--flashing
+          (cl-loop for change across changes collect (plist-get change :itemId)))))
 
 (defun todo-write-view--dim ()
-  "End the highlighting of rows in this buffer."
-  (while todo-write-view--flashing
-    (todo-write-view--highlight (pop todo-write-view--flashing) nil)))
+  "Redraw the rows that flash as they are otherwise."
+  (mapc #'todo-write-view--redraw-row
+        (prog1 todo-write-view--flashing
+          (setq todo-write-view--flashing nil))))
 
-(defun todo-write-view--end-flash ()
-  "End the highlighting of all rows."
-  (dolist (buffer (todo-write-view--live-buffers))
-    (with-current-buffer buffer
-      (with-silent-modifications
-        (todo-write-view--dim)))))
-
-(timer-set-function todo-write-view--flash-timer #'todo-write-view--end-flash)
-
-(defun todo-write-view--flashing-p (node)
-  "Return non-nil while NODE is highlighted, which a redraw would end."
-  (member (todo-write-view--row-id (ewoc-data node)) todo-write-view--flashing))
+(defun todo-write-view--flashing-p (row)
+  "Return non-nil while ROW flashes."
+  (member (todo-write-view--row-id row) todo-write-view--flashing))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here

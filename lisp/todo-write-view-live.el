@@ -21,7 +21,7 @@
 (declare-function todo-write-dyn--parent "ext:todo-write-dyn")
 
 (defvar todo-write-view--timer nil
-  "Timer that keeps the times of running tasks going, or nil.")
+  "The clock: a timer that keeps times going and ends flashes, or nil.")
 
 (defvar todo-write-view--event-timer nil
   "Timer that is going to redraw open rows, or nil.")
@@ -79,7 +79,7 @@ A buffer that has shown nothing so far shows THREAD from now on."
             ((and (< told current) (= drawn current)))
             ;; Revisions were missed, or the thread was forgotten and begun anew.
             (t (todo-write-view--draw)))
-      ;; The timer stops by itself when nobody sees a time run.
+      ;; The clock stops by itself when nobody sees a time run.
       (unless (and todo-write-view--timer (todo-write-view--running-p))
         (todo-write-view--set-timer)))))
 
@@ -160,13 +160,14 @@ A buffer that has shown nothing so far shows THREAD from now on."
        (not (todo-write-view--paused-p))))
 
 (defun todo-write-view--ticking-p (buffer)
-  "Return non-nil while somebody can see a time run in BUFFER."
+  "Return non-nil while rows flash in BUFFER, or somebody can see a time run."
   (with-current-buffer buffer
-    (and (todo-write-view--running-p)
-         (get-buffer-window nil 0))))
+    (or todo-write-view--flashing
+        (and (todo-write-view--running-p)
+             (get-buffer-window nil 0)))))
 
 (defun todo-write-view--set-timer ()
-  "Keep the times going as long as somebody can see one run."
+  "Keep the clock going as long as a buffer needs it."
   (if (cl-some #'todo-write-view--ticking-p (todo-write-view--live-buffers))
       (unless todo-write-view--timer
         (setq todo-write-view--timer (run-at-time 1 1 #'todo-write-view--tick)))
@@ -175,12 +176,18 @@ A buffer that has shown nothing so far shows THREAD from now on."
       (setq todo-write-view--timer nil))))
 
 (defun todo-write-view--tick ()
-  "Redraw the rows whose time somebody can see run."
+  "Redraw the rows whose time somebody can see run, and end what flashed enough."
   (dolist (buffer (todo-write-view--live-buffers))
     (when (todo-write-view--ticking-p buffer)
       (with-current-buffer buffer
-        (todo-write-view--keeping-places nil
-          (todo-write-view--redraw-running #'todo-write-view--flashing-p)))))
+        (let ((flashed (and todo-write-view--flashing
+                            (= 0 (cl-decf todo-write-view--flash-ticks))
+                            (prog1 todo-write-view--flashing
+                              (setq todo-write-view--flashing nil)))))
+          (todo-write-view--keeping-places (todo-write-view--in-line-p [])
+            (mapc #'todo-write-view--redraw-row
+                  (cl-union flashed (hash-table-keys todo-write-view--running)
+                            :test #'equal)))))))
   (todo-write-view--set-timer))
 
 (defun todo-write-view--fit (window)

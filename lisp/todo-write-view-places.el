@@ -13,6 +13,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'todo-write-view-rows)
 (require 'todo-write-view-fold)
 
@@ -64,12 +65,11 @@ A list (POINT MARK WINDOW...), or nil where all stays by itself; see
 
 (defun todo-write-view--window-place (window place)
   "Return what WINDOW is to be put back by, or nil if it stays by itself.
-A list (WINDOW START POINT FOLLOWING), with places by the function PLACE."
+A list (WINDOW START POINT), with places by the function PLACE."
   (let ((start (funcall place (window-start window)))
-        (point (funcall place (window-point window)))
-        (following (todo-write-view--following-p window)))
-    (and (or start point following)
-         (list window start point following))))
+        (point (funcall place (window-point window))))
+    (and (or start point)
+         (list window start point))))
 
 (defun todo-write-view--put-back (places)
   "Put point, mark and windows back to PLACES."
@@ -81,27 +81,29 @@ A list (WINDOW START POINT FOLLOWING), with places by the function PLACE."
     (mapc #'todo-write-view--put-window-back windows)))
 
 (defun todo-write-view--put-window-back (entry)
-  "Bring a window back to its place, or to the task in progress.
+  "Bring a window back to its place.
 ENTRY is from `todo-write-view--window-place'."
-  (pcase-let* ((`(,window ,start ,point ,following) entry)
+  (pcase-let* ((`(,window ,start ,point) entry)
                (start (and start (todo-write-view--position start)))
                (point (and point (todo-write-view--position point))))
     (unless (eql (or point (window-point window)) (window-point window))
       (set-window-point window point))
     (unless (eql (or start (window-start window)) (window-start window))
-      (set-window-start window start t))
-    (when following
-      (todo-write-view--follow window))))
+      (set-window-start window start t))))
+
+(defvar todo-write-view--windows nil
+  "While a buffer is redrawn, the windows that show it.")
 
 (defmacro todo-write-view--keeping-places (in-line &rest body)
   "Run BODY, which redraws; keep point, mark and all windows in place.
 IN-LINE non-nil says that it does so by `todo-write-row-replace' and the
 like only."
   (declare (indent 1) (debug t))
-  (let ((windows (make-symbol "windows"))
+  (let ((following (make-symbol "following"))
         (places (make-symbol "places")))
-    `(let* ((,windows (get-buffer-window-list nil nil t))
-            (,places (todo-write-view--places ,windows
+    `(let* ((todo-write-view--windows (get-buffer-window-list nil nil t))
+            (,following (todo-write-view--following todo-write-view--windows))
+            (,places (todo-write-view--places todo-write-view--windows
                                               (if ,in-line
                                                   #'todo-write-view--place-in-line
                                                 #'todo-write-view--place)))
@@ -112,9 +114,11 @@ like only."
             (inhibit-modification-hooks t))
        (save-excursion
          ,@body
-         (todo-write-view--update-folds ,windows))
+         (todo-write-view--update-folds todo-write-view--windows))
        (restore-buffer-modified-p nil)
-       (todo-write-view--put-back ,places))))
+       (when ,places
+         (todo-write-view--put-back ,places))
+       (mapc #'todo-write-view--follow ,following))))
 
 ;;; Following
 
@@ -134,6 +138,11 @@ It does while point is where it was put last, or on that task."
                           (or (null position)
                               (todo-write-view--visible-p window position))))))))))
 
+(defun todo-write-view--following (windows)
+  "Return those of WINDOWS that follow the task in progress."
+  (cl-loop for window in windows
+           when (todo-write-view--following-p window) collect window))
+
 (defun todo-write-view--follow (window)
   "Let WINDOW show the task in progress, and note that nobody moved there.
 Point moves in windows that are not selected, and where it must."
@@ -147,21 +156,28 @@ Point moves in windows that are not selected, and where it must."
 
 (defun todo-write-view--note-places (window)
   "Note where WINDOW stands, to see later whether the user moved."
-  (set-window-parameter window 'todo-write-places
-                        (list (current-buffer) (window-point window)
-                              (window-start window))))
+  (pcase-let ((`(,buffer ,point ,start) (window-parameter window 'todo-write-places)))
+    (unless (and (eq buffer (current-buffer))
+                 (eql point (window-point window))
+                 (eql start (window-start window)))
+      (set-window-parameter window 'todo-write-places
+                            (list (current-buffer) (window-point window)
+                                  (window-start window))))))
 
 (defun todo-write-view--visible-p (window position)
   "Return non-nil if the row at POSITION lies within WINDOW."
   (let* ((start (window-start window))
          (fold (todo-write-view--fold-at start))
-         (start (if fold (overlay-start fold) start)))
+         (start (if fold (overlay-start fold) start))
+         (here (point)))
     (and (>= position start)
-         (save-excursion
+         ;; Nothing changes meanwhile, so that point needs no marker.
+         (progn
            (goto-char start)
            (forward-line (+ (window-body-height window)
                             (todo-write-view--unseen-lines start position)))
-           (or (eobp) (> (point) position))))))
+           (prog1 (> (point) position)
+             (goto-char here))))))
 
 (defun todo-write-view--start-for (window position)
   "Return a start of WINDOW that shows the row at POSITION and some before it."

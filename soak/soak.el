@@ -66,7 +66,6 @@
   (random (format "%s" (getenv "SEED")))
   (fset 'display-warning #'soak--warn)
   (setq todo-write-directory (expand-file-name "journals" (getenv "SOAK_WORK"))
-        todo-write-flash-seconds 0.2
         todo-write-view-fold-completed t)
   (todo-write-mode-line-mode 1)
   (soak-listen))
@@ -77,9 +76,7 @@
   (mapc #'todo-write-unsubscribe soak--subscriptions)
   (mapc #'todo-write-forget (todo-write-threads))
   (todo-write-mode-line-mode -1)
-  (funcall stop-listening)
-  ;; What flashes stops.
-  (sit-for (* 2 todo-write-flash-seconds)))
+  (funcall stop-listening))
 
 (defun soak--left-behind ()
   "Return what should be gone when everything was put away, as strings."

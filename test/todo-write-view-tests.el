@@ -371,7 +371,7 @@ It has any buffer current then, which must come to no harm."
     (goto-char (point-min))
     (search-forward "Drop")
     (should (eq (get-text-property (1- (point)) 'face) 'todo-write-removed))
-    (should-not (get-text-property (point) 'face))
+    (should (eq (get-text-property (point) 'face) 'todo-write-pending))
     (todo-write-view-tests--write '("Keep" "completed") "Last")
     (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" "   ○ Last")))))
 
@@ -404,6 +404,7 @@ It has any buffer current then, which must come to no harm."
       (todo-write-edit "a" 'status (todo-write-view-tests--id "Two") "completed")
       (should (equal (todo-write-view-tests--highlighted)
                      '(" ✓ Two\n" (todo-write-completed todo-write-completed-shape))))
+      (should todo-write-view--timer)
       (todo-write-edit "a" 'status (todo-write-view-tests--id "Two") "pending")
       (todo-write-edit "a" 'status (todo-write-view-tests--id "Three") "completed")
       (should (equal (car (todo-write-view-tests--highlighted)) " ✓ Three\n"))
@@ -411,6 +412,7 @@ It has any buffer current then, which must come to no harm."
       (should-not (buffer-modified-p))
       (todo-write-test-wait
        (lambda () (equal (todo-write-view-tests--highlighted) '("" nil))))
+      (should-not todo-write-view--timer)
       (should-not (buffer-modified-p))
       (should (equal-including-properties (buffer-string) before)))))
 
