@@ -75,21 +75,21 @@ WHEN-LEFT is called with the element."
 (defvar todo-write--hook-args nil
   "The arguments of its functions.")
 
-(defvar todo-write--hooked nil
-  "Its functions, the last one first.")
-
 (defun todo-write--run-hook (hook &rest args)
   "Call the functions on HOOK with ARGS, each whatever the others do."
   (let ((todo-write--hook hook)
-        (todo-write--hook-args args)
-        (todo-write--hooked nil))
-    (run-hook-wrapped hook #'todo-write--note-hooked)
-    (todo-write--call-each #'todo-write--call-hooked (nreverse todo-write--hooked))))
+        (todo-write--hook-args args))
+    (todo-write--call-each #'todo-write--call-hooked (todo-write--hooked hook))))
 
-(defun todo-write--note-hooked (function)
-  "Note that FUNCTION is on the hook; return nil, so that the next one is noted."
-  (push function todo-write--hooked)
-  nil)
+(defun todo-write--hooked (hook)
+  "Return the functions on HOOK, a list."
+  (let ((value (symbol-value hook))
+        functions)
+    ;; What puts functions on a hook, or takes them off, leaves the list as it is.
+    (if (not (or (functionp value) (memq t value)))
+        value
+      (run-hook-wrapped hook (lambda (function) (push function functions) nil))
+      (nreverse functions))))
 
 (defun todo-write--call-hooked (function)
   "Call FUNCTION, which is on the hook that is being run; say so if it fails."

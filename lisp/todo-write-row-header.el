@@ -157,8 +157,9 @@ The line has WIDTH columns; all that changes stands at its end."
                                   (todo-write-row--filled old total cells)
                                   (todo-write-row--filled new total cells))
         (setq end (- end cells 2))))
-    ;; The slash and the total stand behind the number.
-    (todo-write-row--overwrite (- end 1 (length (number-to-string total))) old new)))
+    (while (/= (char-before end) ?/)
+      (setq end (1- end)))
+    (todo-write-row--overwrite (1- end) old new)))
 
 (provide 'todo-write-row-header)
 ;;; todo-write-row-header.el ends here

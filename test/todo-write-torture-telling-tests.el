@@ -134,6 +134,32 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
                          (while t)))))
     (should (equal todo-write-torture-telling-tests--heard '(1 "PLAN_UPDATE")))))
 
+;;; Hooks
+
+(ert-deftest todo-write-torture-a-hook-is-run-as-it-is-when-a-change-comes ()
+  (todo-write-with-store
+    (let* (heard
+           todo-write-change-functions
+           (late (lambda (&rest _) (push 'late heard)))
+           (second (lambda (&rest _) (push 'second heard)))
+           (first (lambda (&rest _)
+                    (push 'first heard)
+                    (remove-hook 'todo-write-change-functions second)
+                    (add-hook 'todo-write-change-functions late t))))
+      (add-hook 'todo-write-change-functions second)
+      (add-hook 'todo-write-change-functions first)
+      (todo-write-test-write "a" "One")
+      (should (equal heard '(second first)))
+      (setq heard nil)
+      (with-temp-buffer
+        (add-hook 'todo-write-change-functions (lambda (&rest _) (push 'local heard)) nil t)
+        (todo-write-test-write "a" "Two"))
+      (should (equal heard '(late first local)))
+      (setq heard nil
+            todo-write-change-functions late)
+      (todo-write-test-write "a" "Three")
+      (should (equal heard '(late))))))
+
 ;;; Those who write back
 
 (ert-deftest todo-write-torture-a-hook-may-write-the-thread-that-is-being-told-of ()
