@@ -83,13 +83,13 @@ WHEN-LEFT is called with the element."
 
 (defun todo-write--hooked (hook)
   "Return the functions on HOOK, a list."
-  (let ((value (symbol-value hook))
-        functions)
+  (let ((value (symbol-value hook)))
     ;; What puts functions on a hook, or takes them off, leaves the list as it is.
     (if (not (or (functionp value) (memq t value)))
         value
-      (run-hook-wrapped hook (lambda (function) (push function functions) nil))
-      (nreverse functions))))
+      (let (functions)
+        (run-hook-wrapped hook (lambda (function) (push function functions) nil))
+        (nreverse functions)))))
 
 (defun todo-write--call-hooked (function)
   "Call FUNCTION, which is on the hook that is being run; say so if it fails."
