@@ -78,9 +78,11 @@ pub fn summary(list: &[Arc<Item>]) -> String {
     let done = list.iter().filter(|item| !item.status.is_open()).count();
     let tasks = if list.len() == 1 { "task" } else { "tasks" };
     let current = list.iter().find(|item| item.status == Status::InProgress);
-    let current =
-        current.map_or(String::new(), |item| format!(" Current: {}.", excerpt(&item.active_form, 80)));
-    format!("{done}/{} {tasks} completed.{current}", list.len())
+    let mut text = format!("{done}/{} {tasks} completed.", list.len());
+    if let Some(item) = current {
+        text.extend([" Current: ", &excerpt(&item.active_form, 80), "."]);
+    }
+    text
 }
 
 fn quoted(text: &str) -> String {

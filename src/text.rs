@@ -66,6 +66,10 @@ pub fn excerpt(text: &str, limit: usize) -> String {
         end -= 1;
     }
     let (line, _) = one_line(&text[..end]);
+    // As many bytes are never fewer characters.
+    if end == text.len() && line.len() <= limit {
+        return line.into_owned();
+    }
     let mut short: String = line.chars().take(limit).collect();
     if end < text.len() || line.chars().nth(limit).is_some() {
         short.push('…');

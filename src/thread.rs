@@ -238,7 +238,7 @@ impl Thread {
                 next_id: proposal.next_id,
                 known,
             };
-            let changes = outcome.changes.clone();
+            let changes = &outcome.changes;
             outcome.notices.extend(self.record_then(&record, |thread| thread.commit(proposal, changes)));
             outcome.notices.extend(self.record_full(timestamp));
         }
@@ -247,7 +247,7 @@ impl Thread {
     }
 
     /// Takes a revision over; from here on it is the truth. Nothing in here can fail.
-    fn commit(&mut self, proposal: Proposal, changes: Vec<Change<Arc<Item>>>) {
+    fn commit(&mut self, proposal: Proposal, changes: &[Change<Arc<Item>>]) {
         let Proposal { list, stamp, next_id, known_to_agent } = proposal;
         let now = stamp.timestamp;
         let number = self.revisions.last() + 1;
@@ -258,11 +258,11 @@ impl Thread {
         }
         self.next_id = next_id;
         self.at = stamp.restores.unwrap_or(number);
-        self.clock.follow(&changes, now);
+        self.clock.follow(changes, now);
         if self.paused.is_some() {
             self.clock.pause(now);
         }
-        self.revisions.push(number, list, changes.clone(), stamp);
+        self.revisions.push(number, list, changes.to_vec(), stamp);
         self.observe_revision(number, changes, now);
     }
 }

@@ -60,7 +60,8 @@ pub const FORMAT: u32 = 1;
 
 /// The record as JSON with its checksum as the last key, `sum`, taken over all before it.
 pub fn encode(record: &Record) -> io::Result<Vec<u8>> {
-    let mut line = serde_json::to_vec(record)?;
+    let mut line = Vec::with_capacity(1024);
+    serde_json::to_writer(&mut line, record)?;
     let sum = fnv1a(&line);
     line.pop();
     writeln!(line, "{SUM}{sum:016x}\"}}")?;

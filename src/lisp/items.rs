@@ -7,7 +7,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use emacs::{Env, FromLisp, GlobalRef, Result, Value, Vector};
+use emacs::{Env, GlobalRef, IntoLisp, Result, Value, Vector};
 use once_cell::sync::OnceCell;
 
 use super::write::{Plist, constant, text};
@@ -23,8 +23,6 @@ emacs::use_symbols! {
 pub struct Form<'e> {
     /// The string.
     pub id: Value<'e>,
-    /// The end of the plist, behind the status, which other versions of the item share.
-    rest: Value<'e>,
     /// The plist.
     pub plist: Value<'e>,
 }
@@ -32,30 +30,38 @@ pub struct Form<'e> {
 impl<'e> Form<'e> {
     /// That of an item, made of what is kept as far as it says the same.
     pub fn of(env: &'e Env, item: &Arc<Item>) -> Result<Form<'e>> {
-        let form = match recent(env, item)? {
-            Some((known, form)) if Arc::ptr_eq(&known, item) => return Ok(form),
-            Some((known, form)) if has_same_texts(&known, item) => Form::with_status(env, item, form)?,
-            known => Form::new(env, item, known.map(|(_, form)| form.id))?,
+        let (place, forms) = (place(item), forms(env)?);
+        let part = |part: usize| forms.get(place * PARTS + part);
+        let known = RECENT.lock().unwrap_or_else(PoisonError::into_inner)[place].clone();
+        let (id, rest) = match known.filter(|known| known.id == item.id) {
+            Some(known) if Arc::ptr_eq(&known, item) => return Ok(Form { id: part(0)?, plist: part(2)? }),
+            Some(known) if has_same_texts(&known, item) => (part(0)?, part(1)?),
+            known => {
+                let id = if known.is_some() { part(0)? } else { text(env, &item.id)? };
+                (id, rest(env, item, id)?)
+            }
         };
-        remember(env, item, form)?;
-        Ok(form)
+        let plist = with_status(env, item, rest)?;
+        for (part, value) in [id, rest, plist].into_iter().enumerate() {
+            forms.set(place * PARTS + part, value)?;
+        }
+        RECENT.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(item.clone());
+        Ok(Form { id, plist })
     }
+}
 
-    fn new(env: &'e Env, item: &Item, id: Option<Value<'e>>) -> Result<Form<'e>> {
-        let id = id.map_or_else(|| text(env, &item.id), Ok)?;
-        let rest = Plist::new(env)
-            .set(k_id, id)?
-            .set(k_content, text(env, &item.content)?)?
-            .set(k_active_form, text(env, &item.active_form)?)?
-            .set(k_priority, item.priority.map(|level| priority(env, level)).transpose()?)?
-            .finish()?;
-        Form::with_status(env, item, Form { id, rest, plist: rest })
-    }
+/// The end of the plist, behind the status, which other versions of the item share.
+fn rest<'e>(env: &'e Env, item: &Item, id: Value<'e>) -> Result<Value<'e>> {
+    Plist::new(env)
+        .set(k_id, id)?
+        .set(k_content, text(env, &item.content)?)?
+        .set(k_active_form, text(env, &item.active_form)?)?
+        .set(k_priority, item.priority.map(|level| priority(env, level)).transpose()?)?
+        .finish()
+}
 
-    fn with_status(env: &'e Env, item: &Item, form: Form<'e>) -> Result<Form<'e>> {
-        let plist = env.cons(k_status.bind(env), env.cons(status(env, item.status)?, form.rest)?)?;
-        Ok(Form { plist, ..form })
-    }
+fn with_status<'e>(env: &'e Env, item: &Item, rest: Value<'e>) -> Result<Value<'e>> {
+    env.cons(k_status.bind(env), env.cons(status(env, item.status)?, rest)?)
 }
 
 fn has_same_texts(item: &Item, other: &Item) -> bool {
@@ -64,7 +70,7 @@ fn has_same_texts(item: &Item, other: &Item) -> bool {
 
 /// `(:status :id :content :activeForm :priority)`, all new; priority is nil where there is none.
 pub fn item<'e>(env: &'e Env, item: &Item) -> Result<Value<'e>> {
-    Ok(Form::new(env, item, None)?.plist)
+    with_status(env, item, rest(env, item, text(env, &item.id)?)?)
 }
 
 /// The string of a status.
@@ -85,7 +91,7 @@ const PARTS: usize = 3;
 
 static RECENT: Mutex<[Option<Arc<Item>>; PLACES]> = Mutex::new([const { None }; PLACES]);
 
-/// The three parts of the form of each, in a Lisp vector.
+/// The id, the rest and the plist of each, in a Lisp vector.
 static FORMS: OnceCell<GlobalRef> = OnceCell::new();
 
 /// Makes the vector, which must be there before any item.
@@ -95,29 +101,13 @@ pub fn init(env: &Env) -> Result<()> {
     Ok(())
 }
 
+fn forms(env: &Env) -> Result<Vector<'_>> {
+    let forms = FORMS.get().map(|forms| forms.bind(env)).into_lisp(env)?;
+    // Emacs looks at the bounds itself.
+    Ok(Vector::from_value_unchecked(forms, PLACES * PARTS))
+}
+
 /// The ids of a list count up, so that those of a short one all have places of their own.
 fn place(item: &Item) -> usize {
     item.id.get(1..).and_then(|number| number.parse::<usize>().ok()).unwrap_or(0) % PLACES
-}
-
-/// What is kept of an item with this id.
-fn recent<'e>(env: &'e Env, item: &Item) -> Result<Option<(Arc<Item>, Form<'e>)>> {
-    let place = place(item);
-    let known = RECENT.lock().unwrap_or_else(PoisonError::into_inner)[place].clone();
-    let known = known.filter(|known| known.id == item.id);
-    let Some((known, forms)) = known.zip(FORMS.get()) else { return Ok(None) };
-    let forms = Vector::from_lisp(forms.bind(env))?;
-    let part = |part: usize| forms.get(place * PARTS + part);
-    Ok(Some((known, Form { id: part(0)?, rest: part(1)?, plist: part(2)? })))
-}
-
-fn remember(env: &Env, item: &Arc<Item>, form: Form<'_>) -> Result<()> {
-    let Some(forms) = FORMS.get() else { return Ok(()) };
-    let forms = Vector::from_lisp(forms.bind(env))?;
-    let place = place(item);
-    for (part, value) in [form.id, form.rest, form.plist].into_iter().enumerate() {
-        forms.set(place * PARTS + part, value)?;
-    }
-    RECENT.lock().unwrap_or_else(PoisonError::into_inner)[place] = Some(item.clone());
-    Ok(())
 }

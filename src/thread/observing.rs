@@ -46,7 +46,7 @@ impl Thread {
     }
 
     /// Records what follows from a revision that was just made.
-    pub(super) fn observe_revision(&mut self, number: u64, changes: Vec<Change<Arc<Item>>>, now: Millis) {
+    pub(super) fn observe_revision(&mut self, number: u64, changes: &[Change<Arc<Item>>], now: Millis) {
         let update = self.observation(Type::PlanUpdate, Content::Revision(number), Details::default(), now);
         self.keep(update);
         for change in changes {
@@ -54,10 +54,9 @@ impl Thread {
         }
     }
 
-    fn observe_status(&mut self, change: Change<Arc<Item>>, now: Millis) {
-        let (Some(item), previous) = (change.item, change.previous_item.map(|item| item.status)) else {
-            return;
-        };
+    fn observe_status(&mut self, change: &Change<Arc<Item>>, now: Millis) {
+        let Some(item) = change.item.clone() else { return };
+        let previous = change.previous_item.as_ref().map(|item| item.status);
         if change.kind == Kind::Added || previous == Some(item.status) {
             return;
         }

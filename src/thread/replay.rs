@@ -48,7 +48,7 @@ impl Thread {
                 let changes = diff(self.list(), &list);
                 let next_id =
                     next_id.max(first_free_id(changes.iter().filter_map(|change| change.item.as_ref())));
-                self.commit(Proposal { list, stamp, next_id, known_to_agent: known == number }, changes);
+                self.commit(Proposal { list, stamp, next_id, known_to_agent: known == number }, &changes);
                 Some(timestamp)
             }
             Record::Full { number, timestamp, list, base, next_id, known, clock, observations } => {
