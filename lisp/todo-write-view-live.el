@@ -44,7 +44,10 @@
   (setq todo-write-view--buffers (delq (current-buffer) todo-write-view--buffers))
   (unless (todo-write-view--live-buffers)
     (pcase-dolist (`(,hook . ,function) todo-write-view--hooks)
-      (remove-hook hook function)))
+      (remove-hook hook function))
+    (when todo-write-view--event-timer
+      (cancel-timer todo-write-view--event-timer)
+      (setq todo-write-view--event-timer nil)))
   (todo-write-view--set-timer))
 
 ;;; What happened

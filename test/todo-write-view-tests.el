@@ -535,8 +535,12 @@ It has any buffer current then, which must come to no harm."
 (ert-deftest todo-write-view-leaves-nothing-behind-when-killed ()
   (todo-write-view-tests--with-buffer
     (todo-write-view-tests--write '("Run" "in_progress"))
+    (todo-write-test-open "Run")
+    (todo-write-observe "a" "TOOL_CALL" "ls")
+    (should todo-write-view--event-timer)
     (kill-buffer)
     (should-not todo-write-view--timer)
+    (should-not todo-write-view--event-timer)
     (should-not (memq #'todo-write-view--on-change todo-write-change-functions))
     (should-not (memq #'todo-write-view--on-state todo-write-state-functions))))
 
