@@ -48,6 +48,14 @@ bin/soak sends to a file; 0 where there is none."
                     0)))
         (/ (+ (bytes "current") (bytes "mmap") (- (bytes "fast")) (- (bytes "rest"))) 1024)))))
 
+(defun soak-report--rss ()
+  "Return the memory of the process in KiB.
+Since Emacs 29, without what the C library keeps free, so that a large
+moment does not pass for a leak."
+  (when (fboundp 'malloc-trim)
+    (malloc-trim))
+  (alist-get 'rss (process-attributes (emacs-pid)) 0))
+
 (defun soak-report--lisp ()
   "Return what the Lisp objects take that a collection leaves, in KiB."
   (/ (apply #'+ (mapcar (lambda (kind)
@@ -77,9 +85,8 @@ bin/soak sends to a file; 0 where there is none."
 (defun soak-report-sample (seconds operations)
   "Take a sample after SECONDS and so many OPERATIONS, and write it down."
   (let* ((lisp (soak-report--lisp))
-         (sample (list seconds operations (alist-get 'rss (process-attributes (emacs-pid)) 0)
-                       (soak-report--used) lisp (soak-report--files)
-                       (length (buffer-list)) (soak-report--overlays)
+         (sample (list seconds operations (soak-report--rss) (soak-report--used) lisp
+                       (soak-report--files) (length (buffer-list)) (soak-report--overlays)
                        (length (append timer-list timer-idle-list)) (soak-report--journals)))
          (line (lambda (values) (concat (mapconcat (lambda (value) (format "%s" value)) values "\t")
                                         "\n"))))
