@@ -72,13 +72,18 @@ WHEN-LEFT is called with the element."
 (defvar todo-write--hook nil
   "The hook that is being run.")
 
-(defvar todo-write--hook-args nil
-  "The arguments of its functions.")
+(defvar todo-write--hook-thread nil
+  "The first argument of its functions.")
 
-(defun todo-write--run-hook (hook &rest args)
-  "Call the functions on HOOK with ARGS, each whatever the others do."
+(defvar todo-write--hook-news nil
+  "The second argument of its functions, or nil for none.")
+
+(defun todo-write--run-hook (hook thread &optional news)
+  "Call the functions on HOOK with THREAD and NEWS, each whatever the others do.
+NEWS is nil for functions that have one argument only."
   (let ((todo-write--hook hook)
-        (todo-write--hook-args args))
+        (todo-write--hook-thread thread)
+        (todo-write--hook-news news))
     (todo-write--call-each #'todo-write--call-hooked (todo-write--hooked hook))))
 
 (defun todo-write--hooked (hook)
@@ -94,7 +99,9 @@ WHEN-LEFT is called with the element."
 (defun todo-write--call-hooked (function)
   "Call FUNCTION, which is on the hook that is being run; say so if it fails."
   (condition-case-unless-debug err
-      (apply function todo-write--hook-args)
+      (if todo-write--hook-news
+          (funcall function todo-write--hook-thread todo-write--hook-news)
+        (funcall function todo-write--hook-thread))
     (quit (setq quit-flag t))
     (error
      (display-warning

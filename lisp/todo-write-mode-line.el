@@ -102,7 +102,7 @@ stands for itself.")
   (with-current-buffer (window-buffer (minibuffer-window))
     (force-mode-line-update t)))
 
-(defun todo-write-mode-line--update (thread &rest _)
+(defun todo-write-mode-line--update (thread &optional _)
   "Show THREAD, which has just changed."
   (setq todo-write-mode-line--thread thread)
   (let ((string (and thread (todo-write-mode-line--string (todo-write-summary thread)))))

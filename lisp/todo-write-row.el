@@ -104,7 +104,8 @@
 (defun todo-write-row-forget-shapes ()
   "Ask the terminals anew which shapes they can display."
   (dolist (terminal (terminal-list))
-    (set-terminal-parameter terminal 'todo-write-shapes nil)))
+    (set-terminal-parameter terminal 'todo-write-shapes nil)
+    (set-terminal-parameter terminal 'todo-write-leads nil)))
 
 (defun todo-write-row-shape (kind)
   "Return the string that stands for KIND, which the terminal can display.
@@ -118,6 +119,14 @@ tool or result."
                      (shape (if (char-displayable-p char) (char-to-string char) ascii)))
           (set-terminal-parameter nil 'todo-write-shapes `(,kind ,shape ,@known))
           shape))))
+
+(defun todo-write-row--lead (kind)
+  "Return what stands from the margin to the text of a task of KIND."
+  (let ((known (terminal-parameter nil 'todo-write-leads)))
+    (or (plist-get known kind)
+        (let ((lead (concat (and (eq kind 'pending) "  ") (todo-write-row-shape kind) " ")))
+          (set-terminal-parameter nil 'todo-write-leads `(,kind ,lead ,@known))
+          lead))))
 
 (defun todo-write-row-kind (item &optional paused)
   "Return the kind of ITEM, a symbol: its status, or paused.
@@ -288,12 +297,11 @@ the number of columns to leave free at the left."
   (let* ((start (point))
          (margin (1+ (or indent 0)))
          (lead (todo-write-row--lead kind))
-         (shape (todo-write-row-shape kind))
-         (left (+ margin lead (string-width shape) 1))
+         (left (+ margin (string-width lead)))
          (time (todo-write-row--shown-time kind spent))
          (text (todo-write-row--cut-text item kind left time width)))
     (insert-char ?\s margin)
-    (insert-and-inherit (concat (make-string lead ?\s) shape " " text))
+    (insert-and-inherit lead text)
     (let ((middle (- (point) (length text))))
       (todo-write-row-put-face middle (point) (todo-write-row-face kind))
       (todo-write-row-put-face start middle (todo-write-row-shape-face kind)))
@@ -306,18 +314,21 @@ The line is one that `todo-write-row-insert' has inserted, without an
 indent; SPENT and WIDTH are as there.  Its first character and its
 newline stay, and with them what points to the start of this line or the
 next."
-  (let* ((lead (todo-write-row--lead kind))
-         (shape (todo-write-row-shape kind))
-         (left (+ 1 lead (string-width shape) 1))
+  (let* ((start (point))
+         (lead (todo-write-row--lead kind))
+         (middle (+ start 1 (length lead)))
+         (left (1+ (string-width lead)))
          (time (todo-write-row--shown-time kind spent))
          (text (todo-write-row--cut-text item kind left time width)))
-    (todo-write-row--replace-shape lead shape kind)
-    (let ((start (point)))
-      (todo-write-row--to-line-end)
-      (insert-and-inherit text)
-      (delete-region start (- (point) (length text)))
-      ;; A face may extend to the edge of the window, so the newline has it too.
-      (todo-write-row-put-face start (1+ (point)) (todo-write-row-face kind)))
+    ;; Each part goes into the stretch of its kind, what was there goes at once.
+    (forward-char)
+    (insert-and-inherit lead)
+    (todo-write-row--to-line-end)
+    (insert-and-inherit text)
+    (delete-region middle (- (point) (length text)))
+    (todo-write-row-put-face start middle (todo-write-row-shape-face kind))
+    ;; A face may extend to the edge of the window, so the newline has it too.
+    (todo-write-row-put-face middle (1+ (point)) (todo-write-row-face kind))
     (when time
       (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 1))))
 
@@ -325,22 +336,6 @@ next."
   "Move to the newline of this line, where fields mean nothing."
   (forward-line)
   (backward-char))
-
-(defun todo-write-row--replace-shape (lead shape kind)
-  "Put LEAD blanks and SHAPE, the shape of KIND, at the start of the line at point.
-Leave point where its text begins."
-  (let ((start (point)))
-    (forward-char)
-    (let ((surplus (- (skip-chars-forward " ") lead)))
-      (cond ((> surplus 0) (delete-region (- (point) surplus) (point)))
-            ((< surplus 0) (insert-char ?\s (- surplus) t))))
-    (subst-char-in-region (point) (1+ (point)) (char-after) (aref shape 0) t)
-    (forward-char 2)
-    (todo-write-row-put-face start (point) (todo-write-row-shape-face kind))))
-
-(defun todo-write-row--lead (kind)
-  "Return how many blanks stand between the margin and the shape of KIND."
-  (if (eq kind 'pending) 2 0))
 
 (defun todo-write-row--shown-time (kind spent)
   "Return the time SPENT as a task of KIND shows it, or nil."

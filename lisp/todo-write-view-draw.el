@@ -36,7 +36,7 @@ The clock that keeps times going ends it, with its next tick."
   :group 'todo-write)
 
 (defvar-local todo-write-view--flashing nil
-  "Ids of the tasks whose rows flash.")
+  "The changes whose rows flash, a vector, or nil.")
 
 (defvar-local todo-write-view--flash-ticks nil
   "With so many ticks of the clock, the flash ends.")
@@ -338,21 +338,23 @@ before any row is put in, so that each finds its predecessor in place."
 (defun todo-write-view--flash (changes)
   "Let the rows of CHANGES flash as they are redrawn, if somebody sees them.
 CHANGES is a vector of change plists.  No other row flashes any more."
-  (todo-write-view--dim)
+  (mapc #'todo-write-view--redraw-row (todo-write-view--flashed))
   (when (and todo-write-view--windows (> todo-write-flash-seconds 0))
     (setq todo-write-view--flash-ticks (1+ (ceiling todo-write-flash-seconds))
-          todo-write-view--flashing
-          (cl-loop for change across changes collect (plist-get change :itemId)))))
+          todo-write-view--flashing changes)))
 
-(defun todo-write-view--dim ()
-  "Redraw the rows that flash as they are otherwise."
-  (mapc #'todo-write-view--redraw-row
-        (prog1 todo-write-view--flashing
-          (setq todo-write-view--flashing nil))))
+(defun todo-write-view--flashed ()
+  "Let no row flash any more; return the ids of those that did."
+  (cl-loop for change across (prog1 todo-write-view--flashing
+                               (setq todo-write-view--flashing nil))
+           collect (plist-get change :itemId)))
 
 (defun todo-write-view--flashing-p (row)
   "Return non-nil while ROW flashes."
-  (member (todo-write-view--row-id row) todo-write-view--flashing))
+  (and todo-write-view--flashing
+       (cl-loop with id = (todo-write-view--row-id row)
+                for change across todo-write-view--flashing
+                thereis (equal id (plist-get change :itemId)))))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here

@@ -185,8 +185,7 @@ A buffer that has shown nothing so far shows THREAD from now on."
       (with-current-buffer buffer
         (let ((flashed (and todo-write-view--flashing
                             (= 0 (cl-decf todo-write-view--flash-ticks))
-                            (prog1 todo-write-view--flashing
-                              (setq todo-write-view--flashing nil)))))
+                            (todo-write-view--flashed))))
           (todo-write-view--keeping-places (todo-write-view--in-line-p [])
             (mapc #'todo-write-view--redraw-row
                   (cl-union flashed (hash-table-keys todo-write-view--running)

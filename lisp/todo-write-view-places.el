@@ -173,10 +173,10 @@ Point moves in windows that are not selected, and where it must."
     (and (>= position start)
          ;; Nothing changes meanwhile, so that point needs no marker.
          (progn
-           (goto-char start)
-           (forward-line (+ (window-body-height window)
+           (goto-char position)
+           (forward-line (- 1 (window-body-height window)
                             (todo-write-view--unseen-lines start position)))
-           (prog1 (> (point) position)
+           (prog1 (<= (point) start)
              (goto-char here))))))
 
 (defun todo-write-view--start-for (window position)

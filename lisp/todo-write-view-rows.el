@@ -96,7 +96,7 @@ The id nil stands for threads that work for no row of this buffer.")
 (defun todo-write-view--live-buffers ()
   "Return the buffers in `todo-write-view-mode'.
 One that runs no hooks, as temporary ones do, goes without a word."
-  (if (cl-every #'buffer-live-p todo-write-view--buffers)
+  (if (cl-loop for buffer in todo-write-view--buffers always (buffer-live-p buffer))
       todo-write-view--buffers
     (setq todo-write-view--buffers
           (cl-remove-if-not #'buffer-live-p todo-write-view--buffers))))
