@@ -100,7 +100,7 @@ RECEIVED may be any object, also one that holds itself."
 ;;; The module
 
 (declare-function todo-write-dyn--configure "ext:todo-write-dyn")
-(declare-function todo-write-dyn--loaded-p "ext:todo-write-dyn")
+(declare-function todo-write-dyn--loaded-state "ext:todo-write-dyn")
 (declare-function todo-write-dyn--open "ext:todo-write-dyn")
 (declare-function todo-write-dyn--prune "ext:todo-write-dyn")
 (declare-function todo-write-dyn--warnings "ext:todo-write-dyn")
@@ -155,14 +155,16 @@ The first call loads it."
       (setq todo-write--configured values))))
 
 (defun todo-write--open (thread &optional about)
-  "Make the module ready for THREAD: loaded, restored, or new.
+  "Make the module ready for THREAD: loaded, restored, or new; return its state.
 A new one is about the plist ABOUT; see `todo-write-begin'."
   (todo-write--configure)
-  (unless (todo-write-dyn--loaded-p thread)
-    (todo-write-dyn--open
-     thread (append about (unless (plist-member about :project)
-                            (list :project (todo-write--project)))))
-    (todo-write--warn)))
+  (or (todo-write-dyn--loaded-state thread)
+      (progn
+        (todo-write-dyn--open
+         thread (append about (unless (plist-member about :project)
+                                (list :project (todo-write--project)))))
+        (todo-write--warn)
+        (todo-write-dyn--loaded-state thread))))
 
 (defun todo-write--warn ()
   "Tell the user what the module found amiss with the journals."

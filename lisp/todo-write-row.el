@@ -252,7 +252,7 @@ pulling the digits to its side."
 (defvar todo-write-row-flashing nil
   "Non-nil while a line is inserted or replaced that has just changed.")
 
-(defun todo-write-row-put-face (start end face)
+(defsubst todo-write-row-put-face (start end face)
   "Put FACE on the text from START to END, part of a line that may flash."
   (put-text-property start end 'face
                      (if todo-write-row-flashing
@@ -289,6 +289,11 @@ RIGHT ends at the last column; without it the line ends after LEFT."
 ;; stretches.  So a line's newline belongs to the stretch before it, and what
 ;; goes before the newline goes into that.
 
+(defsubst todo-write-row--to-line-end ()
+  "Move to the newline of this line, where fields mean nothing."
+  (forward-line)
+  (backward-char))
+
 (defun todo-write-row-insert (item kind spent width &optional indent)
   "Insert the line for ITEM of KIND, WIDTH columns, without a newline.
 SPENT is the time it has been in progress, in milliseconds; nil or less
@@ -322,7 +327,8 @@ next."
          (text (todo-write-row--cut-text item kind left time width)))
     ;; Each part goes into the stretch of its kind, what was there goes at once.
     (forward-char)
-    (insert-and-inherit lead)
+    (unless (todo-write-row--overwrite-lead lead)
+      (insert-and-inherit lead))
     (todo-write-row--to-line-end)
     (insert-and-inherit text)
     (delete-region middle (- (point) (length text)))
@@ -332,10 +338,17 @@ next."
     (when time
       (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 1))))
 
-(defun todo-write-row--to-line-end ()
-  "Move to the newline of this line, where fields mean nothing."
-  (forward-line)
-  (backward-char))
+(defun todo-write-row--overwrite-lead (lead)
+  "Write LEAD over what is at point, and return non-nil, if it has the same size.
+An insertion moves the markers of all rows."
+  (let ((old (char-after))
+        (new (aref lead 0)))
+    (cond ((eq old new))
+          ((or (eq old ?\s) (eq new ?\s)) nil)
+          ((= (- (position-bytes (1+ (point))) (position-bytes (point)))
+              (1- (string-bytes lead)))
+           (subst-char-in-region (point) (1+ (point)) old new t)
+           t))))
 
 (defun todo-write-row--shown-time (kind spent)
   "Return the time SPENT as a task of KIND shows it, or nil."

@@ -101,7 +101,7 @@ One that runs no hooks, as temporary ones do, goes without a word."
     (setq todo-write-view--buffers
           (cl-remove-if-not #'buffer-live-p todo-write-view--buffers))))
 
-(defun todo-write-view--paused-p ()
+(defsubst todo-write-view--paused-p ()
   "Return non-nil if the thread was paused when last drawn."
   (eq (plist-get todo-write-view--summary :state) 'paused))
 

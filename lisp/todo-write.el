@@ -54,7 +54,7 @@
 (declare-function todo-write-dyn--items "ext:todo-write-dyn")
 (declare-function todo-write-dyn--kept "ext:todo-write-dyn")
 (declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
-(declare-function todo-write-dyn--loaded-p "ext:todo-write-dyn")
+(declare-function todo-write-dyn--loaded-state "ext:todo-write-dyn")
 (declare-function todo-write-dyn--pause "ext:todo-write-dyn")
 (declare-function todo-write-dyn--previous-id "ext:todo-write-dyn")
 (declare-function todo-write-dyn--prune "ext:todo-write-dyn")
@@ -88,9 +88,8 @@ modify their parts.
 A refused write changes nothing and is no error.  Signal
 `todo-write-input-error' if THREAD is no string, and `todo-write-panic'
 for a bug in the module."
-  (todo-write--open thread)
-  (let* ((inhibit-quit t)
-         (paused (eq (todo-write-dyn--state thread) 'paused))
+  (let* ((paused (eq (todo-write--open thread) 'paused))
+         (inhibit-quit t)
          (outcome (todo-write-dyn--write thread input source)))
     (if (not (and paused (plist-get outcome :ok)))
         (todo-write--tell thread outcome)
@@ -387,7 +386,7 @@ Without THREAD, load the newest one of the current project."
   (interactive)
   (todo-write--configure)
   (let ((key (or thread (todo-write--newest-of-project))))
-    (when (and key (or (todo-write-dyn--loaded-p key)
+    (when (and key (or (todo-write-dyn--loaded-state key)
                        (member key (todo-write-threads))))
       (todo-write--open key)
       (when (called-interactively-p 'interactive)

@@ -123,6 +123,29 @@ It has any buffer current then, which must come to no harm."
                             collect `(:state active :total ,total :completed ,completed))))
   "Summaries of all kinds.")
 
+;; A terminal may display some shapes and not others.
+(ert-deftest todo-write-view-line-written-over-looks-as-if-drawn-anew ()
+  (let ((looks (lambda (new &optional old)
+                 (with-temp-buffer
+                   (apply #'todo-write-row-insert (or old new))
+                   (insert-and-inherit "\n")
+                   (insert "below")
+                   (goto-char (point-min))
+                   (when old
+                     (apply #'todo-write-row-replace new))
+                   (todo-write-view-tests--look))))
+        (lines (cl-loop for kind in '(pending in_progress completed paused removed)
+                        append (cl-loop for (content spent) in '(("One" 0) ("漢字 テスト" 61000)
+                                                                 ("A task too long to fit" 5000))
+                                        collect (list (list :content content) kind spent 20)))))
+    (dolist (shapes '(nil (completed "x") (in_progress ">" paused "=")))
+      (todo-write-test-with-shapes
+        (set-terminal-parameter nil 'todo-write-shapes shapes)
+        (dolist (new lines)
+          (let ((anew (funcall looks new)))
+            (dolist (old lines)
+              (should (equal (funcall looks new old) anew)))))))))
+
 (ert-deftest todo-write-view-header-written-over-looks-as-if-drawn-anew ()
   (let ((looks (lambda (summary width &optional old)
                  (with-temp-buffer

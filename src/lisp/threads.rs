@@ -41,12 +41,13 @@ pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
     })
 }
 
-/// Whether THREAD is loaded, so that nothing need be said about it.
+/// The state of THREAD if it is loaded, so that nothing need be said about it, or nil.
 #[defun]
-fn loaded_p<'e>(env: &'e Env, thread: Value<'e>) -> Result<bool> {
+fn loaded_state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Option<Value<'e>>> {
     border(env, || {
         let key = read::thread(thread)?;
-        Ok(with_world(|world| world.store.is_loaded(&key)))
+        let loaded = with_world(|world| world.store.is_loaded(&key));
+        Ok(loaded.then(|| write::state(env, with_thread(&key, Thread::state))))
     })
 }
 
