@@ -58,7 +58,7 @@ stands for itself.")
   "Hooks that tell when the text is out of date.")
 
 (defconst todo-write-mode-line--entry
-  '(todo-write-mode-line-string ("" todo-write-mode-line-string " "))
+  '(todo-write-mode-line-mode ("" todo-write-mode-line-string))
   "What the mode adds to `mode-line-misc-info'.")
 
 (defvar todo-write-mode-line-map
@@ -126,8 +126,8 @@ stands for itself.")
     (let* ((count (todo-write-mode-line--count summary todo-write-mode-line--thread))
            (task (todo-write-mode-line--task summary))
            (room (- todo-write-mode-line-width (todo-write-row-width count) 3))
-           (string (cond ((or (null task) (< room 3)) (concat "[" count "]"))
-                         ((<= (todo-write-row-width task) room) (concat "[" count " " task "]"))
+           (string (cond ((or (null task) (< room 3)) (concat "[" count "] "))
+                         ((<= (todo-write-row-width task) room) (concat "[" count " " task "] "))
                          (t (todo-write-mode-line--cut count task room)))))
       (add-text-properties 0 (length string) '(category todo-write-mode-line--category) string)
       string)))
@@ -142,7 +142,7 @@ That is one object where the pieces would be several."
          (rest (- columns (todo-write-row-width ellipsis))))
     (format (or (alist-get rest todo-write-mode-line--formats)
                 (setf (alist-get rest todo-write-mode-line--formats)
-                      (format "[%%s %%.%ds%%s]" rest)))
+                      (format "[%%s %%.%ds%%s] " rest)))
             count task ellipsis)))
 
 (defun todo-write-mode-line--task (summary)
