@@ -32,10 +32,11 @@
 
 ;;; Samples
 
-(defun soak-report--used ()
+(defun soak-report--used (free)
   "Return what is allocated and not freed again, by whomever, in KiB.
 It is the C library's answer, which Emacs writes to standard error, that
-bin/soak sends to a file; 0 where there is none."
+bin/soak sends to a file, without the FREE KiB that Emacs keeps for Lisp
+objects to come; 0 where there is none."
   (let ((file (soak-report--file "malloc.xml")))
     (write-region "" nil file nil 'silent)
     (malloc-info)
@@ -46,7 +47,8 @@ bin/soak sends to a file; 0 where there is none."
                   (if (re-search-backward (format "type=\"%s\".* size=\"\\([0-9]+\\)\"" of) nil t)
                       (string-to-number (match-string 1))
                     0)))
-        (/ (+ (bytes "current") (bytes "mmap") (- (bytes "fast")) (- (bytes "rest"))) 1024)))))
+        (max 0 (- (/ (+ (bytes "current") (bytes "mmap") (- (bytes "fast")) (- (bytes "rest"))) 1024)
+                  free))))))
 
 (defun soak-report--rss ()
   "Return the memory of the process in KiB.
@@ -57,11 +59,12 @@ moment does not pass for a leak."
   (alist-get 'rss (process-attributes (emacs-pid)) 0))
 
 (defun soak-report--lisp ()
-  "Return what the Lisp objects take that a collection leaves, in KiB."
-  (/ (apply #'+ (mapcar (lambda (kind)
-                          (* (nth 1 kind) (nth 2 kind)))
-                        (garbage-collect)))
-     1024))
+  "Return what Lisp objects take after a collection, in KiB.
+A cons of what is alive and what is free for objects to come."
+  (cl-loop for (_ size live free) in (garbage-collect)
+           sum (* size live) into lived
+           sum (* size (or free 0)) into freed
+           finally return (cons (/ lived 1024) (/ freed 1024))))
 
 (defun soak-report--files ()
   "Return how many files Emacs has open, or 0 where nobody says."
@@ -85,8 +88,8 @@ moment does not pass for a leak."
 (defun soak-report-sample (seconds operations)
   "Take a sample after SECONDS and so many OPERATIONS, and write it down."
   (let* ((lisp (soak-report--lisp))
-         (sample (list seconds operations (soak-report--rss) (soak-report--used) lisp
-                       (soak-report--files) (length (buffer-list)) (soak-report--overlays)
+         (sample (list seconds operations (soak-report--rss) (soak-report--used (cdr lisp))
+                       (car lisp) (soak-report--files) (length (buffer-list)) (soak-report--overlays)
                        (length (append timer-list timer-idle-list)) (soak-report--journals)))
          (line (lambda (values) (concat (mapconcat (lambda (value) (format "%s" value)) values "\t")
                                         "\n"))))
