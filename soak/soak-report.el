@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; Writes into the folder SOAK_OUTPUT: soak.tsv, a line each few seconds;
+;; Writes into the folder SOAK_OUTPUT: soak.tsv, a line each time the work rests;
 ;; soak.txt, what went wrong and a table; soak.svg, the memory over time.
 
 ;;; Code:
@@ -127,7 +127,7 @@ The first quarter, in which things fill up, is left out."
 (defun soak-report--flat-p ()
   "Return non-nil unless memory grew from the second quarter to the last.
 A twentieth is the noise of an allocator.  Short runs cannot tell."
-  (or (< (length soak-report--samples) 100)
+  (or (< (length soak-report--samples) 12)
       (cl-loop for name in '(rss used lisp files)
                always (<= (soak-report--median (soak-report--column name 0.75))
                           (* 1.05 (soak-report--median (soak-report--column name 0.25 0.5)))))))

@@ -32,8 +32,9 @@
 (defvar soak--pause 0.015
   "Seconds between operations, so that others can work on the machine too.")
 
-(defconst soak--sample-seconds 5
-  "Seconds between samples of the memory.")
+(defconst soak--work-seconds 60
+  "Seconds until everything is put away, and the memory looked at.
+While work goes on, more is in use now and less then.")
 
 (defun soak--pick ()
   "Return an operation at random, heavier ones more often."
@@ -63,7 +64,6 @@
 
 (defun soak--begin ()
   "Set up a user with a plan and a mode line; return what ends that."
-  (random (format "%s" (getenv "SEED")))
   (fset 'display-warning #'soak--warn)
   (setq todo-write-directory (expand-file-name "journals" (getenv "SOAK_WORK"))
         todo-write-view-fold-completed t)
@@ -73,7 +73,8 @@
 (defun soak--end (stop-listening)
   "Put everything away, with STOP-LISTENING too."
   (mapc #'kill-buffer (soak-views))
-  (mapc #'todo-write-unsubscribe soak--subscriptions)
+  (while soak--subscriptions
+    (todo-write-unsubscribe (pop soak--subscriptions)))
   (mapc #'todo-write-forget (todo-write-threads))
   (todo-write-mode-line-mode -1)
   (funcall stop-listening))
@@ -93,29 +94,31 @@
      (mapcar (lambda (thread) (format "thread %s" thread)) (todo-write-threads-loaded))
      (and (> (hash-table-count todo-write--token-runs) 0) '("runs of tokens")))))
 
+(defun soak--rest (stop-listening seconds operations)
+  "Put everything away, with STOP-LISTENING too, and note what is there then.
+That is after so many SECONDS and OPERATIONS."
+  (soak--end stop-listening)
+  (dolist (what (soak--left-behind))
+    (cl-incf (gethash 'left-behind soak--errors 0))
+    (soak-report-line "Left behind: %s" what))
+  (soak-report-sample seconds operations))
+
 (defun soak-run ()
   "Run the soak and leave Emacs, with status 0 if all went well."
+  (random (format "%s" (getenv "SEED")))
   (let* ((minutes (getenv "MINUTES"))
          (most (string-to-number (or (getenv "OPERATIONS") "0")))
-         (end (and minutes (+ (float-time) (* 60 (string-to-number minutes)))))
-         (stop-listening (soak--begin))
          (start (float-time))
-         (next start)
-         (done 0)
-         left)
+         (end (and minutes (+ start (* 60 (string-to-number minutes)))))
+         (done 0))
     (while (if end (< (float-time) end) (< done most))
-      (soak--run-one (soak--pick))
-      (cl-incf done)
-      (when (>= (float-time) next)
-        (soak-report-sample (- (float-time) start) done)
-        (setq next (+ next soak--sample-seconds)))
-      (sit-for (if end soak--pause 0)))
-    (soak--end stop-listening)
-    (soak-report-sample (- (float-time) start) done)
-    (setq left (soak--left-behind))
-    (dolist (what left)
-      (cl-incf (gethash 'left-behind soak--errors 0))
-      (soak-report-line "Left behind: %s" what))
+      (let ((stop-listening (soak--begin))
+            (until (+ (float-time) soak--work-seconds)))
+        (while (and (< (float-time) until) (or end (< done most)))
+          (soak--run-one (soak--pick))
+          (cl-incf done)
+          (sit-for (if end soak--pause 0)))
+        (soak--rest stop-listening (- (float-time) start) done)))
     (kill-emacs (if (soak-report soak-operations soak--counts soak--errors) 0 1))))
 
 (provide 'soak)
