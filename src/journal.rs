@@ -108,6 +108,8 @@ pub fn open(
     may_panic_here();
     create_folder(folder)?;
     let mut by_age: Vec<PathBuf> = existing(folder, thread).collect();
+    // Of two written within one tick of the system's clock, the one begun later comes first.
+    by_age.reverse();
     by_age.sort_by_key(|path| std::cmp::Reverse(modified(path)));
     let mut warnings = Vec::new();
     let header =
