@@ -52,17 +52,18 @@
 
 ;;; What happened
 
-(defmacro todo-write-view--in-buffers-of (thread &rest body)
-  "Run BODY in each buffer that is there for THREAD.
-A buffer that has shown nothing so far shows THREAD from now on."
+(defmacro todo-write-view--in-buffers (condition &rest body)
+  "Run BODY in each buffer in which CONDITION, a form, returns non-nil."
   (declare (indent 1) (debug t))
-  `(dolist (buffer (todo-write-view--live-buffers))
-     (with-current-buffer buffer
-       (when (todo-write-view--for-p ,thread)
-         ,@body))))
+  (let ((buffer (make-symbol "buffer")))
+    `(dolist (,buffer (todo-write-view--live-buffers))
+       (with-current-buffer ,buffer
+         (when ,condition
+           ,@body)))))
 
 (defun todo-write-view--for-p (thread)
-  "Return non-nil if the current buffer is there for THREAD."
+  "Return non-nil if the current buffer is there for THREAD.
+A buffer that has shown nothing so far shows THREAD from now on."
   (equal thread (or todo-write-view-thread
                     (unless (todo-write-dyn--parent thread)
                       (setq todo-write-view-thread thread)))))
@@ -70,7 +71,7 @@ A buffer that has shown nothing so far shows THREAD from now on."
 (defun todo-write-view--on-change (thread outcome)
   "Redraw what OUTCOME of THREAD changed, if a buffer is for it."
   (todo-write-view--redraw-for-child thread)
-  (todo-write-view--in-buffers-of thread
+  (todo-write-view--in-buffers (todo-write-view--for-p thread)
     (let* ((drawn (or todo-write-view--drawn 0))
            (told (plist-get outcome :revision))
            (summary (todo-write-summary thread))
@@ -89,7 +90,7 @@ A buffer that has shown nothing so far shows THREAD from now on."
 (defun todo-write-view--on-state (thread _state)
   "Redraw what a pause of THREAD, or its end, concerns."
   (todo-write-view--redraw-for-child thread)
-  (todo-write-view--in-buffers-of thread
+  (todo-write-view--in-buffers (todo-write-view--for-p thread)
     (todo-write-view--keeping-places nil
       (setq todo-write-view--summary (todo-write-summary thread))
       (todo-write-view--redraw-running)
@@ -99,25 +100,21 @@ A buffer that has shown nothing so far shows THREAD from now on."
 
 (defun todo-write-view--on-forget (thread)
   "Show that THREAD was forgotten."
-  (dolist (buffer (todo-write-view--live-buffers))
-    (with-current-buffer buffer
-      (when (or (equal todo-write-view-thread thread)
-                (seq-some (lambda (entry) (member thread (cdr entry)))
-                          todo-write-view--children))
-        (todo-write-view--draw)
-        (todo-write-view--set-timer)))))
+  (todo-write-view--in-buffers (or (equal todo-write-view-thread thread)
+                                   (seq-some (lambda (entry) (member thread (cdr entry)))
+                                             todo-write-view--children))
+    (todo-write-view--draw)
+    (todo-write-view--set-timer)))
 
 (defun todo-write-view--on-observe (thread type)
   "Show an event of TYPE of THREAD: a title at once, others in open rows soon."
   (pcase type
     ("TITLE"
      (todo-write-view--redraw-for-child thread)
-     (dolist (buffer (todo-write-view--live-buffers))
-       (with-current-buffer buffer
-         (when (equal todo-write-view-thread thread)
-           (todo-write-view--keeping-places nil
-             (setq todo-write-view--summary (todo-write-summary thread))
-             (todo-write-view--redraw-header))))))
+     (todo-write-view--in-buffers (equal todo-write-view-thread thread)
+       (todo-write-view--keeping-places nil
+         (setq todo-write-view--summary (todo-write-summary thread))
+         (todo-write-view--redraw-header))))
     ((guard (and (member type todo-write-detail-events)
                  (not todo-write-view--event-timer)
                  (seq-some #'todo-write-view--some-open-p
@@ -133,27 +130,23 @@ A buffer that has shown nothing so far shows THREAD from now on."
 (defun todo-write-view--redraw-open ()
   "Redraw the rows that show their detail."
   (setq todo-write-view--event-timer nil)
-  (dolist (buffer (todo-write-view--live-buffers))
-    (with-current-buffer buffer
-      (when (todo-write-view--some-open-p buffer)
-        (todo-write-view--keeping-places nil
-          (mapc #'todo-write-view--redraw-row
-                (hash-table-keys todo-write-view--open)))))))
+  (todo-write-view--in-buffers (todo-write-view--some-open-p (current-buffer))
+    (todo-write-view--keeping-places nil
+      (mapc #'todo-write-view--redraw-row (hash-table-keys todo-write-view--open)))))
 
 ;;; Subagents
 
 (defun todo-write-view--redraw-for-child (thread)
   "Redraw the rows that show THREAD because it works for them."
-  (dolist (buffer (todo-write-view--live-buffers))
-    (with-current-buffer buffer
-      (when-let* ((shown (and todo-write-view--ewoc todo-write-view-thread))
-                  ((not (equal shown thread)))
-                  (ancestor (assoc shown (todo-write-children-ancestors thread))))
-        (todo-write-view--keeping-places nil
-          (setq todo-write-view--children (todo-write-children-by-item shown))
-          (if (gethash (cdr ancestor) todo-write-view--nodes)
-              (todo-write-view--redraw-row (cdr ancestor))
-            (todo-write-view--redraw-footer)))))))
+  (todo-write-view--in-buffers (and todo-write-view--ewoc todo-write-view-thread
+                                    (not (equal todo-write-view-thread thread)))
+    (when-let* ((ancestor (assoc todo-write-view-thread
+                                 (todo-write-children-ancestors thread))))
+      (todo-write-view--keeping-places nil
+        (setq todo-write-view--children (todo-write-children-by-item todo-write-view-thread))
+        (if (gethash (cdr ancestor) todo-write-view--nodes)
+            (todo-write-view--redraw-row (cdr ancestor))
+          (todo-write-view--redraw-footer))))))
 
 ;;; Time and width
 
@@ -180,16 +173,14 @@ A buffer that has shown nothing so far shows THREAD from now on."
 
 (defun todo-write-view--tick ()
   "Redraw the rows whose time somebody can see run, and end what flashed enough."
-  (dolist (buffer (todo-write-view--live-buffers))
-    (when (todo-write-view--ticking-p buffer)
-      (with-current-buffer buffer
-        (let ((flashed (and todo-write-view--flashing
-                            (= 0 (cl-decf todo-write-view--flash-ticks))
-                            (todo-write-view--flashed))))
-          (todo-write-view--keeping-places (todo-write-view--in-line-p [])
-            (mapc #'todo-write-view--redraw-row
-                  (cl-union flashed (hash-table-keys todo-write-view--running)
-                            :test #'equal)))))))
+  (todo-write-view--in-buffers (todo-write-view--ticking-p (current-buffer))
+    (let ((flashed (and todo-write-view--flashing
+                        (= 0 (cl-decf todo-write-view--flash-ticks))
+                        (todo-write-view--flashed))))
+      (todo-write-view--keeping-places (todo-write-view--in-line-p [])
+        (mapc #'todo-write-view--redraw-row
+              (cl-union flashed (hash-table-keys todo-write-view--running)
+                        :test #'equal)))))
   (todo-write-view--set-timer))
 
 (defun todo-write-view--fit (window)
