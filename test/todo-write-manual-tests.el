@@ -94,8 +94,8 @@ TYPE is as for `symbol-file'."
 TYPE is as for `symbol-file'."
   (let (names)
     (mapatoms (lambda (symbol)
-                (when (and (funcall predicate symbol)
-                           (todo-write-manual-ours-p symbol type))
+                (when (and (todo-write-manual-ours-p symbol type)
+                           (funcall predicate symbol))
                   (push (symbol-name symbol) names))))
     (sort names #'string<)))
 
