@@ -102,8 +102,10 @@ Cargo keeps what it fetched and made, and works less on what it makes."
     (append (list (concat "HOME=" home)
                   (funcall kept "CARGO_HOME" "~/.cargo")
                   (funcall kept "RUSTUP_HOME" "~/.rustup")
+                  ;; Another Emacs may be tried at the same time.
                   (concat "CARGO_TARGET_DIR="
-                          (expand-file-name "target/install" todo-write-install-root))
+                          (expand-file-name (concat "target/install/" emacs-version)
+                                            todo-write-install-root))
                   "CARGO_PROFILE_RELEASE_LTO=off" "CARGO_PROFILE_RELEASE_OPT_LEVEL=0"
                   "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16"
                   (concat "EMACS=" todo-write-install-emacs)
