@@ -46,30 +46,6 @@
     (cl-loop while (re-search-forward "\\([=~]\\)\\(\\S-.*?\\)\\1\\(?:,? \\|$\\)" nil t)
              collect (match-string 2))))
 
-;;; The map of the code
-
-(ert-deftest todo-write-manual-map-has-every-file ()
-  (let ((root (file-name-directory todo-write-manual-file)))
-    (with-temp-buffer
-      (insert-file-contents (expand-file-name "CONTRIBUTING.org" root))
-      (let ((named (mapcar (lambda (row) (todo-write-manual-marked row))
-                           (todo-write-manual-matches "^| \\(=.*=\\) | " 1)))
-            (files (append (todo-write-manual-files root "src" "\\.rs\\'")
-                           (mapcar (lambda (library) (concat library ".el"))
-                                   todo-write-manual-libraries))))
-        (setq named (apply #'append named))
-        (should (> (length files) 70))
-        (should-not (seq-difference files named))
-        (should-not (seq-difference (seq-filter (lambda (name)
-                                                  (string-match-p "\\`[^ ]+\\.\\(rs\\|el\\)\\'" name))
-                                                named)
-                                    files))))))
-
-(defun todo-write-manual-files (root folder regexp)
-  "Return the files below FOLDER of ROOT that match REGEXP, named from ROOT."
-  (mapcar (lambda (file) (file-relative-name file root))
-          (directory-files-recursively (expand-file-name folder root) regexp)))
-
 ;;; What the package defines
 
 (defconst todo-write-manual-libraries
