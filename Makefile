@@ -105,7 +105,7 @@ audit: ## check the crates: licences, sources, yanked, known weaknesses; ADVISOR
 	@bin/audit
 
 .PHONY: screenshot
-screenshot: build ## take the pictures of doc/pictures.md and README.org
+screenshot: build ## take the pictures of doc/pictures.md, README.org and the manual
 	@bin/setup screenshot
 	@bin/screenshot
 

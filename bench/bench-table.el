@@ -7,10 +7,9 @@
 ;;; Commentary:
 
 ;; Turns rows into one Markdown table, prints it, and puts it between the
-;; markers of doc/performance.md; README.org gets the rows that have a budget,
-;; and what a usual call costs.  A row is a line of fields separated by tabs: work,
-;; place, unit, ours, yardstick, theirs, ratio, lower and upper quartile of the
-;; ratio, budget.  A line with one field is a note, printed below.
+;; markers of doc/performance.md.  A row is a line of fields separated by tabs:
+;; work, place, unit, ours, yardstick, theirs, ratio, lower and upper quartile of
+;; the ratio, budget.  A line with one field is a note, printed below.
 
 ;;; Code:
 
@@ -60,16 +59,14 @@
   '("work" "where" "ours" "compared to" "theirs" "ratio" "quartiles" "budget" "met")
   "The column heads.")
 
-(defun bench-table--text (rows corner)
-  "Return ROWS, lists of cells, as a table.
-CORNER is what stands where the line below the heads crosses others: |
-in Markdown, + in Org."
+(defun bench-table--text (rows)
+  "Return ROWS, lists of cells, as a table in Markdown."
   (let* ((rows (cons bench-table--head rows))
          (widths (apply #'cl-mapcar (lambda (&rest cells) (apply #'max (mapcar #'string-width cells)))
                         rows))
          (line (lambda (row)
                  (concat "| " (string-join (cl-mapcar #'string-pad row widths) " | ") " |\n")))
-         (rule (concat "|" (mapconcat (lambda (width) (make-string (+ 2 width) ?-)) widths corner)
+         (rule (concat "|" (mapconcat (lambda (width) (make-string (+ 2 width) ?-)) widths "|")
                        "|\n")))
     (concat (funcall line (car rows)) rule (mapconcat line (cdr rows) ""))))
 
@@ -77,41 +74,30 @@ in Markdown, + in Org."
   "Put TEXT between the markers in FILE."
   (with-temp-buffer
     (insert-file-contents file)
-    (let ((start (re-search-forward "^\\(?:<!--\\|#\\) table\\(?: -->\\)?\n")))
-      (re-search-forward "^\\(?:<!--\\|#\\) /table\\(?: -->\\)?$")
+    (let ((start (re-search-forward "^<!-- table -->\n")))
+      (re-search-forward "^<!-- /table -->$")
       (delete-region start (line-beginning-position))
       (goto-char start)
       (insert text))
     (write-region nil nil file nil 'silent)))
 
-(defun bench-table--chief-p (fields)
-  "Return non-nil if the row FIELDS has a budget, or is what a usual call costs.
-The journal is on, as it is by default."
-  (if (equal (nth 9 fields) "")
-      (string-prefix-p "one call, 12 items, buffer open" (car fields))
-    (not (string-suffix-p "journal off" (car fields)))))
-
 (defun bench-table ()
   "Print the table of the file of rows that the command line names.
-If a folder is named after that, put it into the documents there."
+If a folder is named after that, put it into doc/performance.md there."
   (set-language-environment "UTF-8")
   (let* ((lines (with-temp-buffer
                   (insert-file-contents (pop command-line-args-left))
                   (split-string (buffer-string) "\n" t)))
          (fields (mapcar (lambda (line) (split-string line "\t")) lines))
          (rows (seq-filter #'cdr fields))
-         (cells (lambda (rows) (mapcar #'bench-table--cells rows)))
-         (table (bench-table--text (funcall cells rows) "|"))
+         (table (bench-table--text (mapcar #'bench-table--cells rows)))
          (notes (mapconcat (lambda (note) (concat "- " (car note) "\n"))
                            (seq-remove #'cdr fields) ""))
          (text (concat "\n" table "\n" notes)))
     (princ text)
     (when command-line-args-left
       (let ((default-directory (file-name-as-directory (pop command-line-args-left))))
-        (bench-table--insert (concat text "\n") "doc/performance.md")
-        (bench-table--insert
-         (bench-table--text (funcall cells (seq-filter #'bench-table--chief-p rows)) "+")
-         "README.org")))))
+        (bench-table--insert (concat text "\n") "doc/performance.md")))))
 
 (provide 'bench-table)
 ;;; bench-table.el ends here

@@ -26,7 +26,7 @@
   "(todo-write :type git :host github :repo \"todo-write/todo-write\" :inherit nil
    :files (\"lisp/*.el\" \"src\" \"benches\" \"Cargo.toml\" \"Cargo.lock\"
            (\"demo\" \"demo/refactor-login.json\" \"demo/login\")))"
-  "The recipe of README.org, told not to ask archives what they know of it.")
+  "The recipe of the manual, told not to ask archives what they know of it.")
 
 (cl-defstruct (todo-write-install-way
                (:constructor todo-write-install-way (name emacs &key shell once init built)))

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; README.org is the manual.  These tests compare it with what the package
+;; doc/todo-write.org is the manual.  These tests compare it with what the package
 ;; defines, in both directions: names, defaults, keys, arguments, links; and
 ;; they run its examples.
 
@@ -16,7 +16,7 @@
 (require 'todo-write-test-helper)
 
 (defconst todo-write-manual-file
-  (expand-file-name "README.org" (getenv "TODO_WRITE_ROOT"))
+  (expand-file-name "doc/todo-write.org" (getenv "TODO_WRITE_ROOT"))
   "The manual.")
 
 (defconst todo-write-manual-others '("efrit-do-clear-todos")
@@ -243,6 +243,20 @@ TYPE is as for `symbol-file'."
                                  (symbol-name (key-binding (kbd key))))))))))))
 
 ;;; Links
+
+(ert-deftest todo-write-manual-links-of-the-front-page-lead-somewhere ()
+  (let* ((root (getenv "TODO_WRITE_ROOT"))
+         (ids (todo-write-manual-with
+                (todo-write-manual-matches "^:CUSTOM_ID: \\(.*\\)$" 1)))
+         (links (with-temp-buffer
+                  (insert-file-contents (expand-file-name "README.org" root))
+                  (todo-write-manual-matches "\\[\\[file:\\([^]]+\\)\\]" 1))))
+    (should links)
+    (dolist (link links)
+      (pcase-let ((`(,file ,id) (split-string link "::#")))
+        (should (file-exists-p (expand-file-name file root)))
+        (when id
+          (should (member id ids)))))))
 
 (ert-deftest todo-write-manual-links-lead-somewhere ()
   (todo-write-manual-with

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; `doc-export' makes README.org of the current folder into todo-write.texi and
+;; `doc-export' makes todo-write.org of the current folder into todo-write.texi and
 ;; todo-write.html.  See bin/doc.
 
 ;;; Code:
@@ -42,7 +42,7 @@ dt { font-weight: normal; margin-top: 0.6em; }
   "How the page looks.")
 
 (defun doc-export ()
-  "Export README.org of the current folder."
+  "Export todo-write.org of the current folder."
   (let ((org-confirm-babel-evaluate nil)
         (org-export-use-babel nil)
         (org-export-with-broken-links nil)
@@ -53,7 +53,7 @@ dt { font-weight: normal; margin-top: 0.6em; }
         (org-html-postamble nil)
         (make-backup-files nil))
     (with-temp-buffer
-      (insert-file-contents "README.org")
+      (insert-file-contents "todo-write.org")
       (org-mode)
       (org-export-to-file 'html "todo-write.html")
       (goto-char (point-max))
