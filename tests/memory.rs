@@ -3,6 +3,7 @@
 //! Tests of their own, one at a time: the allocator counts for the whole process.
 #![allow(missing_docs, unsafe_code)]
 
+#[path = "all/common/mod.rs"]
 mod common;
 
 use std::alloc::{GlobalAlloc, Layout, System};

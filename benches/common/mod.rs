@@ -4,7 +4,7 @@
 // No benchmark uses all of it.
 #![allow(dead_code)]
 
-#[path = "../../tests/common/folder.rs"]
+#[path = "../../tests/all/common/folder.rs"]
 pub mod folder;
 pub mod session;
 

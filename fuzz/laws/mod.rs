@@ -16,7 +16,7 @@ pub mod stream;
 pub mod thread;
 pub mod transcript;
 
-#[path = "../../tests/common/folder.rs"]
+#[path = "../../tests/all/common/folder.rs"]
 mod folder;
 mod lists;
 

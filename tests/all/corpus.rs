@@ -1,16 +1,13 @@
 //! Real sessions, call by call: what agents sent is what the list then says.
 //!
 //! The sessions are not part of the repository; where they are, every one is replayed.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use common::{skip, thread};
+use crate::common::{skip, thread};
 use serde_json::Value;
 use todo_write::change::{Change, apply, diff, fold};
 use todo_write::input::{Options, Plan, Problem, read_text};

@@ -1,11 +1,8 @@
 //! A thread's life: states, revisions, undo, ids, times.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use std::collections::HashSet;
 
-use common::{Completed, InProgress, Pending, contents, draft, ids, plan, thread, write};
+use crate::common::{Completed, InProgress, Pending, contents, draft, ids, plan, thread, write};
 use proptest::prelude::*;
 use todo_write::change::{Kind, apply, diff};
 use todo_write::input::Plan;

@@ -1,18 +1,13 @@
 //! Transcripts of Claude Code: what a session wrote is what its threads show.
 // A test that fails says why by panicking.
-#![allow(clippy::unwrap_used)]
-
-#[path = "transcript/bench.rs"]
 mod bench;
-mod common;
-#[path = "transcript/expected.rs"]
 mod expected;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::common::{Completed, InProgress, Pending, contents, skip};
 use bench::{Bench, NOW, fixture_path, rows};
-use common::{Completed, InProgress, Pending, contents, skip};
 use expected::expected;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -60,6 +55,7 @@ fn transcripts() -> Vec<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/transcripts");
     let found = fs::read_dir(&shared).map(|entries| entries.map(|entry| entry.unwrap().path()).collect());
     let mut files: Vec<PathBuf> = found.unwrap_or_default();
+    files.retain(|path| path.is_file());
     if files.is_empty() {
         skip(&format!("no {}: the real sessions are not here", shared.display()));
     }

@@ -1,11 +1,8 @@
 //! The user's hand on the plan: edits between two writes, and what the agent is told of them.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use std::collections::HashMap;
 
-use common::{Completed, InProgress, Pending, contents, ids, plan, thread, write};
+use crate::common::{Completed, InProgress, Pending, contents, ids, plan, thread, write};
 use proptest::prelude::*;
 use todo_write::input::Problem;
 use todo_write::item::Status;

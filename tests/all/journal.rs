@@ -1,14 +1,13 @@
 //! What is on disk: a thread comes back as it was, and costs what changed.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use common::{Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, plan, store, write};
+use crate::common::{
+    Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, plan, store, write,
+};
 use proptest::prelude::*;
 use serde_json::{Map, json};
 use todo_write::clock::Times;

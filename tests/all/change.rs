@@ -1,11 +1,8 @@
 //! What differs between two lists: kinds, fields, positions, the fewest moves, the wire form.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::{Completed, InProgress, Pending, item};
+use crate::common::{Completed, InProgress, Pending, item};
 use serde_json::json;
 use todo_write::change::{Change, Kind, apply, diff, fold};
 use todo_write::item::{Item, Priority};
@@ -212,7 +209,7 @@ fn folding_forgets_what_came_and_went() {
 fn changes_that_do_not_fit_the_list_lose_no_item_that_they_carry() {
     let changes = diff(&letters("abcd"), &letters("daxb"));
     // The moved and the removed item are gone already; the new one still comes.
-    assert_eq!(common::ids(&apply(&letters("ab"), &changes)), ["a", "b", "x"]);
+    assert_eq!(crate::common::ids(&apply(&letters("ab"), &changes)), ["a", "b", "x"]);
     let renamed = diff(&letters("a"), &[item("a", "Other", Pending)]);
-    assert_eq!(common::contents(&apply(&[], &renamed)), ["Other"]);
+    assert_eq!(crate::common::contents(&apply(&[], &renamed)), ["Other"]);
 }

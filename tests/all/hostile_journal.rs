@@ -1,7 +1,4 @@
 //! Journals that no store would write, and journals that others write or delete meanwhile.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -9,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
-use common::{Folder, KEY, Pending, contents, file, ids, open, store, write};
+use crate::common::{Folder, KEY, Pending, contents, file, ids, open, store, write};
 use serde_json::{Value, json};
 use todo_write::journal::{bad_file, decode, files_of};
 use todo_write::observation::{Details, Type};

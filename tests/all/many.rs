@@ -1,12 +1,9 @@
 //! Many threads in one process, and one thread in two.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use std::fs;
 use std::path::Path;
 
-use common::{Folder, InProgress, Pending, contents, store, write};
+use crate::common::{Folder, InProgress, Pending, contents, store, write};
 use serde_json::Map;
 use todo_write::journal::is_held;
 use todo_write::thread::State;

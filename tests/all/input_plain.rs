@@ -1,6 +1,4 @@
 //! The quick way of reading what is in the schema's shape says what the slow one says.
-#![allow(missing_docs, clippy::unwrap_used)]
-
 use proptest::prelude::*;
 use todo_write::input::{Options, read, read_text};
 use todo_write::raw::Raw;

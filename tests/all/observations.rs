@@ -1,11 +1,8 @@
 //! What a thread records, and who gets to hear it.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use std::sync::Arc;
 
-use common::{Completed, InProgress, Pending, plan, thread, write};
+use crate::common::{Completed, InProgress, Pending, plan, thread, write};
 use serde_json::{Map, json};
 use todo_write::item::Status;
 use todo_write::observation::{Content, Details, Filter, Observation, Phase, TYPES, Type};

@@ -1,13 +1,10 @@
 //! Three-way merge: every cell of base, ours (the user) and theirs (the agent), and the laws.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use common::walk::{Step, step, walk};
-use common::{Completed, InProgress, Pending, ids, item};
+use crate::common::walk::{Step, step, walk};
+use crate::common::{Completed, InProgress, Pending, ids, item};
 use proptest::prelude::*;
 use todo_write::item::{Item, Priority};
 use todo_write::merge::{Conflict, Merged, merge};

@@ -1,7 +1,4 @@
 //! The pure diff of any two lists, with the edge cases and tests of the change tracking design.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,13 +1,10 @@
 //! The laws of the diff, on lists of up to 2,000 items with equal texts, moves and renames.
-#![allow(missing_docs)]
-
-mod common;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use common::item;
-use common::walk::{step, text, walk};
+use crate::common::item;
+use crate::common::walk::{step, text, walk};
 use proptest::prelude::*;
 use todo_write::change::{Kind, apply, diff, fold};
 use todo_write::item::{Item, Status};

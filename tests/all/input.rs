@@ -1,6 +1,4 @@
 //! What is read, what is repaired, what is refused: every row of the table, as an agent sends it.
-#![allow(missing_docs, clippy::unwrap_used)]
-
 use todo_write::input::{Options, Plan, Problem, read_text};
 use todo_write::item::{Draft, Priority, Status};
 

@@ -1,8 +1,5 @@
 //! Which new item is which old item: each step of the recognition, its rules and its bounds.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
-#[path = "../examples/identity.rs"]
+#[path = "../../examples/identity.rs"]
 #[allow(dead_code, reason = "its main and what that prints")]
 mod labels;
 
@@ -12,7 +9,7 @@ use proptest::prelude::*;
 use todo_write::identity::{Seen, is_positional, recognise};
 use todo_write::item::Status;
 
-use common::{Completed, InProgress, Pending};
+use crate::common::{Completed, InProgress, Pending};
 
 fn seen(content: &str) -> Seen<'_> {
     Seen { content, active_form: "", status: Some(Pending), hint: None }
@@ -332,7 +329,7 @@ proptest! {
 #[test]
 fn the_labelled_renames_are_recognised_as_well_as_they_were() {
     let Some(verdicts) = labels::verdicts(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap() else {
-        return common::skip("the corpus with the labelled texts is not there");
+        return crate::common::skip("the corpus with the labelled texts is not there");
     };
     let score = labels::Score::of(verdicts.iter().filter(|verdict| verdict.is_report));
     assert!(score.precision() >= Some(0.91), "precision: {:?}, {score:?}", score.precision());

@@ -1,7 +1,4 @@
 //! What holds of every revision, however writes, edits and undo follow each other.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -10,7 +7,7 @@ use todo_write::input::Plan;
 use todo_write::item::{Draft, Status};
 use todo_write::thread::{Edit, Outcome, Thread};
 
-use common::{Completed, Pending, plan, thread};
+use crate::common::{Completed, Pending, plan, thread};
 
 #[derive(Clone, Debug)]
 enum Act {

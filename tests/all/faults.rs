@@ -1,15 +1,12 @@
 //! When the disk, the file or another process does not play along: nothing else is lost, and the
 //! user hears of it once. What each test did is printed, and counted by bin/faults.
-#![allow(missing_docs, clippy::unwrap_used)]
-
-mod common;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-use common::{Folder, KEY, PLAN, Pending, contents, file, open, skip, store, write};
+use crate::common::{Folder, KEY, PLAN, Pending, contents, file, open, skip, store, write};
 use proptest::prelude::*;
 use serde_json::{Map, json};
 use todo_write::item::List;
@@ -298,7 +295,11 @@ fn a_disk_that_is_full_in_the_middle_of_a_record_loses_nothing() {
     let child = Command::new("sh")
         .args(["-c", "trap '' XFSZ; ulimit -S -f 24 && exec \"$@\"", "sh"])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "a_disk_that_is_full_in_the_middle_of_a_record_loses_nothing", "--nocapture"])
+        .args([
+            "--exact",
+            "faults::a_disk_that_is_full_in_the_middle_of_a_record_loses_nothing",
+            "--nocapture",
+        ])
         .env(FULL_DISK, folder.path())
         .output()
         .unwrap();

@@ -1,7 +1,5 @@
 //! Input in bulk: all problems at once, bounded refusals, notices that count, sizes and nesting
 //! that no honest agent sends.
-#![allow(missing_docs, clippy::unwrap_used)]
-
 use std::borrow::Cow;
 
 use proptest::prelude::*;

@@ -1,0 +1,24 @@
+//! Tests of behavior, through the public API. They are one program, so that it is linked once.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod common;
+
+mod change;
+mod change_laws;
+mod corpus;
+mod edits;
+mod faults;
+mod hostile_journal;
+mod identity;
+mod input;
+mod input_limits;
+mod input_plain;
+mod journal;
+mod loose;
+mod many;
+mod merge;
+mod observations;
+mod thread;
+mod thread_laws;
+mod transcript;
