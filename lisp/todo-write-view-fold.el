@@ -23,7 +23,6 @@
 (require 'todo-write-row)
 
 (declare-function todo-write-view-mouse-unfold "todo-write-view")
-(declare-function todo-write-dyn--completed-runs "ext:todo-write-dyn")
 
 (defcustom todo-write-view-fold-completed 'auto
   "When completed tasks that follow each other collapse to a count."
@@ -86,7 +85,7 @@ a task that was dropped."
   "Fold what is to be folded in WINDOWS, and nothing else."
   (let ((runs (and todo-write-view-thread
                    (todo-write-view--folding-p windows)
-                   (todo-write-dyn--completed-runs
+                   (todo-write-completed-runs
                     todo-write-view-thread
                     todo-write-view--least-fold todo-write-view--most-folds
                     (todo-write-view--breaks))))

@@ -37,10 +37,11 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
     })
 }
 
-/// The items of THREAD that were begun and are no longer in the list, each as it last was: a list
-/// of item plists, those that went first first.
+/// Return the items of THREAD that were begun and are no longer in the list.
+///
+/// The value is a list of item plists, each item as it last was, oldest removal first.
 #[defun]
-fn gone<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let gone: Vec<Arc<Item>> = with_thread(&key, |thread| {
