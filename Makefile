@@ -9,6 +9,7 @@ export EMACS
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 ifeq ($(OS),Windows_NT)
+EXE := .exe
 LIBRARY := todo_write.dll
 MODULE := lisp/todo-write-dyn.dll
 else ifeq ($(shell uname),Darwin)
@@ -19,6 +20,7 @@ LIBRARY := libtodo_write.so
 MODULE := lisp/todo-write-dyn.so
 endif
 
+PROGRAM := lisp/todo-write-mcp$(EXE)
 AUTOLOADS := lisp/todo-write-autoloads.el
 LISP := $(filter-out $(AUTOLOADS),$(wildcard lisp/*.el))
 
@@ -55,12 +57,18 @@ $(AUTOLOADS): $(LISP) | module
 	  --eval '(package-generate-autoloads "todo-write" (expand-file-name "lisp"))'
 	@touch $@
 
+# A crate of its own: the module is built without the MCP SDK.
+.PHONY: mcp
+mcp: ## build todo-write-mcp, which gives agents outside of Emacs the tool
+	@cargo build --release --locked --manifest-path mcp/Cargo.toml --target-dir $(TARGET)/mcp
+	@cp $(TARGET)/mcp/release/todo-write-mcp$(EXE) $(PROGRAM).new && mv $(PROGRAM).new $(PROGRAM)
+
 .PHONY: demo
 demo: build ## watch a scripted agent at work; SCRIPT=file, SESSION=file
 	@bin/demo
 
 .PHONY: test
-test: setup-test build ## run all checks; VERBOSE=1 shows their output
+test: setup-test build mcp ## run all checks; VERBOSE=1 shows their output
 	@bin/test
 
 .PHONY: test-rust
@@ -68,12 +76,16 @@ test-rust: setup ## run the Rust tests
 	@bin/test rust
 
 .PHONY: test-lisp
-test-lisp: setup-test build ## run the Lisp tests; MATCH=regexp of names
+test-lisp: setup-test build mcp ## run the Lisp tests; MATCH=regexp of names
 	@bin/test lisp
 
 .PHONY: lint
 lint: setup-test build ## run rustfmt, clippy, byte-compilation, checkdoc, package-lint
 	@bin/test lint
+
+.PHONY: hosts
+hosts: build mcp ## try it with genuine agents, offline; downloads 2 GB of them
+	@for script in test/hosts/*.sh; do echo "$$script" && $$script || exit 1; done
 
 .PHONY: setup-test
 setup-test:
@@ -122,6 +134,8 @@ install: build ## copy the package to PREFIX, or to ~/.emacs.d/site-lisp
 	@cp $(LISP) $(LISP:.el=.elc) $(AUTOLOADS) '$(DESTDIR)$(SITELISP)'
 	@cp $(MODULE) '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE)).new'
 	@mv '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE)).new' '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE))'
+	@if [ -e $(PROGRAM) ]; then cp $(PROGRAM) '$(DESTDIR)$(SITELISP)/todo-write-mcp.new' && \
+	  mv '$(DESTDIR)$(SITELISP)/todo-write-mcp.new' '$(DESTDIR)$(SITELISP)/$(notdir $(PROGRAM))'; fi
 	@echo 'Installed.  Add this to your init file:'
 	@echo
 	@echo '  (load "$(SITELISP)/todo-write-autoloads" nil t)'
@@ -137,4 +151,4 @@ try-install: setup-test ## try each way to install it, and write doc/installing.
 .PHONY: clean
 clean: ## remove what build made, but not what was downloaded (.deps)
 	cargo clean --quiet
-	rm -rf lisp/*.elc $(MODULE) $(AUTOLOADS) dist doc/build .deps/build .deps/logs
+	rm -rf lisp/*.elc $(MODULE) $(PROGRAM) $(AUTOLOADS) dist doc/build .deps/build .deps/logs

@@ -1,0 +1,173 @@
+//! The MCP server of one agent's session: one tool, `todo_write`. It keeps no list.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::time::{Duration, Instant, SystemTime};
+
+use percent_encoding::percent_decode_str;
+use rmcp::model::*;
+use rmcp::service::{Peer, RequestContext};
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Value, json};
+use tokio::sync::OnceCell;
+use tokio::time::timeout;
+
+use crate::emacs::{Answer, Emacs, milliseconds};
+
+const NAME: &str = "todo_write";
+const INSTRUCTIONS: &str = "The user watches the list of todo_write in Emacs and can edit it. \
+    The tool's result tells you of their edits: keep them in your next list.";
+/// The tool as `todo-write-tool-schema` has it; a test compares them.
+const TOOL: &str = include_str!("tool.json");
+
+/// How long a call may take, with all that it waits for; how long to wait for the client's roots.
+const LIMIT: Duration = Duration::from_secs(5);
+const ROOTS_LIMIT: Duration = Duration::from_secs(1);
+
+/// Where clients say which session they are: an environment variable of their own. Another client
+/// that was started in such a session inherits it, so it counts for its own client only.
+const SESSION_VARIABLES: [(&str, &str); 2] =
+    [("claude-code", "CLAUDE_CODE_SESSION_ID"), ("copilot-cli", "COPILOT_AGENT_SESSION_ID")];
+
+/// The server of one process.
+pub struct Server {
+    emacs: Emacs,
+    /// Tells this process from others, also from later ones with its id.
+    started: u64,
+    project: OnceCell<String>,
+    /// The client and session of each call so far: what ends with this process.
+    sessions: Mutex<BTreeSet<(String, Option<String>)>>,
+}
+
+impl Server {
+    /// A server that hands its calls to EMACS.
+    pub fn new(emacs: Emacs) -> Self {
+        let started = milliseconds(SystemTime::now());
+        Server { emacs, started, project: OnceCell::new(), sessions: Mutex::default() }
+    }
+
+    /// What identifies a session to Emacs.
+    fn session_json(&self, (client, session): &(String, Option<String>)) -> Value {
+        let process = std::process::id();
+        json!({ "client": client, "session": session, "process": process, "started": self.started })
+    }
+
+    /// Tells Emacs that the sessions of this process are over.
+    pub async fn end(&self, limit: Duration) {
+        let sessions = self.sessions.lock().map(|sessions| sessions.clone()).unwrap_or_default();
+        if !sessions.is_empty() {
+            let sessions: Vec<_> = sessions.iter().map(|session| self.session_json(session)).collect();
+            self.emacs.ask(json!({ "ended": sessions }), limit).await;
+        }
+    }
+
+    /// Asks Emacs who it is.
+    pub async fn check(&self) -> Answer {
+        self.emacs.ask(json!({ "check": true }), LIMIT).await
+    }
+
+    async fn call(&self, context: &RequestContext<RoleServer>, arguments: Value) -> CallToolResult {
+        let start = Instant::now();
+        let client = context.client_info().map(|client| client.name).unwrap_or_default();
+        let session = (client.clone(), session(&context.meta, &client));
+        let mut call = self.session_json(&session);
+        if let Ok(mut sessions) = self.sessions.lock() {
+            sessions.insert(session);
+        }
+        call["project"] = self.project.get_or_init(|| project(context)).await.as_str().into();
+        // As text, which the store parses: no reader in between bends it.
+        call["arguments"] = arguments.to_string().into();
+        let answer = self.emacs.ask(call, LIMIT.saturating_sub(start.elapsed())).await;
+        let content = vec![ContentBlock::text(answer.text)];
+        if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
+    }
+}
+
+/// The client's name for its session: Codex gives it with each call.
+fn session(meta: &RequestMetaObject, client: &str) -> Option<String> {
+    let given = ["threadId", "sessionId"].iter().find_map(|key| Some(meta.get(*key)?.as_str()?.to_owned()));
+    given.or_else(|| {
+        let (_, variable) = SESSION_VARIABLES.iter().find(|(name, _)| *name == client)?;
+        std::env::var(variable).ok()
+    })
+}
+
+/// The project's folder: the client's first root, or else where this process was started.
+async fn project(context: &RequestContext<RoleServer>) -> String {
+    let has_roots = context.client_capabilities().is_some_and(|capabilities| capabilities.roots.is_some());
+    let root = if has_roots { root(&context.peer).await } else { None };
+    root.or_else(|| Some(std::env::current_dir().ok()?.to_str()?.to_owned())).unwrap_or_default()
+}
+
+// The next version of the protocol has no roots; the versions that this server speaks do.
+#[expect(deprecated)]
+async fn root(peer: &Peer<RoleServer>) -> Option<String> {
+    let roots = timeout(ROOTS_LIMIT, peer.list_roots()).await.ok()?.ok()?.roots;
+    let path = roots.first()?.uri.strip_prefix("file://")?;
+    Some(percent_decode_str(path).decode_utf8().ok()?.into_owned())
+}
+
+fn tool() -> Tool {
+    let definition: Value = serde_json::from_str(TOOL).unwrap_or_default();
+    let text = |key: &str| definition[key].as_str().unwrap_or_default().to_owned();
+    let schema = definition["input_schema"].as_object().cloned().unwrap_or_default();
+    let mut meta = JsonObject::new();
+    // Otherwise Claude Code hides the tool until the model searches for it.
+    meta.insert("anthropic/alwaysLoad".into(), true.into());
+    Tool::new(text("name"), text("description"), schema).with_meta(MetaObject(meta))
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("todo-write", env!("CARGO_PKG_VERSION")))
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    // Later versions have no `initialize`, and so no name of the client and no roots.
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25))
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(vec![tool()]))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if request.name != NAME {
+            return Err(unknown_tool(&request.name));
+        }
+        Ok(self.call(&context, request.arguments.map_or(Value::Null, Value::Object)).await.into())
+    }
+
+    // A call whose arguments are no object. Emacs repairs a bare list, and says what is wrong otherwise.
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method != "tools/call" {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
+        }
+        let mut params = request.params.unwrap_or_default();
+        match params["name"].as_str() {
+            Some(NAME) => {}
+            name => return Err(unknown_tool(name.unwrap_or_default())),
+        }
+        let result = self.call(&context, params["arguments"].take()).await;
+        Ok(CustomResult::new(json!({ "content": result.content, "isError": result.is_error })))
+    }
+}
+
+fn unknown_tool(name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("Unknown tool: {name}"), None)
+}
