@@ -25,6 +25,9 @@
 (require 'todo-write-row)
 (require 'todo-write-row-header)
 
+(declare-function todo-write-dyn--parent "ext:todo-write-dyn")
+(declare-function todo-write-dyn--spent "ext:todo-write-dyn")
+
 (defcustom todo-write-children-rows 10
   "Tasks of a subagent shown at most below the task that it works on."
   :type 'natnum
@@ -50,7 +53,7 @@ stand under nil."
 (defun todo-write-children-ancestors (thread)
   "Return whom THREAD works for: a list of (KEY . ITEM-ID), the nearest first."
   (cl-loop repeat todo-write-children--deepest
-           for parent = (todo-write-parent thread)
+           for parent = (todo-write-dyn--parent thread)
            while parent
            collect parent
            do (setq thread (car parent))))
@@ -93,13 +96,12 @@ WIDTH, OPEN and DEPTH are as in `todo-write-children-insert'."
          (shown (todo-write-row-excerpt items todo-write-children-rows))
          (hidden (- (length items) (length shown)))
          (indent (* depth todo-write-children--indent))
-         (times (todo-write-times key))
          (below (and (< depth todo-write-children--deepest)
                      (todo-write-children-by-item key))))
     (seq-doseq (item shown)
       (let ((id (plist-get item :id)))
         (todo-write-row-insert item (todo-write-row-kind item paused)
-                               (plist-get (cdr (assoc id times)) :spent) width indent)
+                               (todo-write-dyn--spent key id) width indent)
         (insert "\n")
         (todo-write-children-insert (cdr (assoc id below)) width open (1+ depth))))
     (when (> hidden 0)

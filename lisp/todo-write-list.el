@@ -23,6 +23,8 @@
 (require 'todo-write-row)
 
 (declare-function todo-write-show "todo-write-view" (&optional thread select))
+(declare-function todo-write-dyn--glance "ext:todo-write-dyn")
+(declare-function todo-write-dyn--kept "ext:todo-write-dyn")
 (autoload 'todo-write-show "todo-write-view" nil t)
 (autoload 'todo-write-menu-list-context "todo-write-menu")
 
@@ -41,7 +43,7 @@ since the epoch of the last change, and :summary as from
 `todo-write-summary'.  Those of the current project come first, then the
 newest.  LIMIT is the most to return."
   (let* ((project (todo-write--project))
-         (kept (todo-write-threads-kept))
+         (kept (progn (todo-write-threads) (todo-write-dyn--kept)))
          (known (append kept
                         (cl-loop for key in (todo-write-threads-loaded)
                                  unless (cl-find key kept :test #'equal
@@ -55,7 +57,7 @@ newest.  LIMIT is the most to return."
     (mapcar (lambda (thread)
               (list :key (plist-get thread :key) :about (plist-get thread :about)
                     :time (plist-get thread :modified)
-                    :summary (todo-write-summary (plist-get thread :key) t)))
+                    :summary (todo-write-dyn--glance (plist-get thread :key))))
             (seq-take threads (or limit (length threads))))))
 
 (defun todo-write-list--loaded (key)

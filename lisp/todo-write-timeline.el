@@ -22,6 +22,7 @@
 (require 'todo-write-row-header)
 (require 'todo-write-view)
 
+(declare-function todo-write-dyn--gone "ext:todo-write-dyn")
 (autoload 'todo-write-timeline-svg-bar "todo-write-timeline-export")
 (autoload 'todo-write-export-timeline "todo-write-timeline-export" nil t)
 
@@ -46,7 +47,7 @@ Those that are no longer in the list are among them.  A list of plists:
          (rows (append (seq-map (lambda (item) (funcall row item nil))
                                 (todo-write-items thread))
                        (mapcar (lambda (item) (funcall row item t))
-                               (todo-write-items-removed thread)))))
+                               (todo-write-dyn--gone thread)))))
     (sort (delq nil rows)
           (lambda (a b)
             (< (caar (plist-get a :intervals)) (caar (plist-get b :intervals)))))))

@@ -43,6 +43,8 @@ The clock that keeps times going ends it, with its next tick."
 
 ;;; Printing
 
+(declare-function todo-write-dyn--spent "ext:todo-write-dyn")
+
 (defun todo-write-view--print (row)
   "Insert the text of ROW; the printer of the ewoc."
   (let ((start (point)))
@@ -64,8 +66,7 @@ The clock that keeps times going ends it, with its next tick."
     (if (todo-write-view--row-ghost row)
         (funcall function item 'removed nil todo-write-view--width)
       (funcall function item (todo-write-row-kind item (todo-write-view--paused-p))
-               (plist-get (todo-write-times todo-write-view-thread (todo-write-view--row-id row))
-                          :spent)
+               (todo-write-dyn--spent todo-write-view-thread (todo-write-view--row-id row))
                todo-write-view--width))))
 
 (defun todo-write-view--redraw (node)

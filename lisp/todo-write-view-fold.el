@@ -23,6 +23,7 @@
 (require 'todo-write-row)
 
 (declare-function todo-write-view-mouse-unfold "todo-write-view")
+(declare-function todo-write-dyn--completed-runs "ext:todo-write-dyn")
 
 (defcustom todo-write-view-fold-completed 'auto
   "When completed tasks that follow each other collapse to a count."
@@ -85,7 +86,7 @@ a task that was dropped."
   "Fold what is to be folded in WINDOWS, and nothing else."
   (let ((runs (and todo-write-view-thread
                    (todo-write-view--folding-p windows)
-                   (todo-write-completed-runs
+                   (todo-write-dyn--completed-runs
                     todo-write-view-thread
                     todo-write-view--least-fold todo-write-view--most-folds
                     (todo-write-view--breaks))))

@@ -18,6 +18,8 @@
 (require 'todo-write)
 (require 'todo-write-view-draw)
 
+(declare-function todo-write-dyn--parent "ext:todo-write-dyn")
+
 (defvar todo-write-view--timer nil
   "The clock: a timer that keeps times going and ends flashes, or nil.")
 
@@ -63,7 +65,7 @@
   "Return non-nil if the current buffer is there for THREAD.
 A buffer that has shown nothing so far shows THREAD from now on."
   (equal thread (or todo-write-view-thread
-                    (unless (todo-write-parent thread)
+                    (unless (todo-write-dyn--parent thread)
                       (setq todo-write-view-thread thread)))))
 
 (defun todo-write-view--on-change (thread outcome)

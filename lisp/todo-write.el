@@ -45,20 +45,16 @@
 (declare-function todo-write-dyn--apply-changes "ext:todo-write-dyn")
 (declare-function todo-write-dyn--changes-between "ext:todo-write-dyn")
 (declare-function todo-write-dyn--children "ext:todo-write-dyn")
-(declare-function todo-write-dyn--completed-runs "ext:todo-write-dyn")
 (declare-function todo-write-dyn--current "ext:todo-write-dyn")
 (declare-function todo-write-dyn--diff "ext:todo-write-dyn")
 (declare-function todo-write-dyn--edit "ext:todo-write-dyn")
 (declare-function todo-write-dyn--forget "ext:todo-write-dyn")
-(declare-function todo-write-dyn--glance "ext:todo-write-dyn")
 (declare-function todo-write-dyn--item "ext:todo-write-dyn")
 (declare-function todo-write-dyn--item-changes "ext:todo-write-dyn")
 (declare-function todo-write-dyn--items "ext:todo-write-dyn")
-(declare-function todo-write-dyn--items-removed "ext:todo-write-dyn")
 (declare-function todo-write-dyn--kept "ext:todo-write-dyn")
 (declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
 (declare-function todo-write-dyn--loaded-state "ext:todo-write-dyn")
-(declare-function todo-write-dyn--parent "ext:todo-write-dyn")
 (declare-function todo-write-dyn--pause "ext:todo-write-dyn")
 (declare-function todo-write-dyn--previous-id "ext:todo-write-dyn")
 (declare-function todo-write-dyn--prune "ext:todo-write-dyn")
@@ -67,7 +63,6 @@
 (declare-function todo-write-dyn--summary "ext:todo-write-dyn")
 (declare-function todo-write-dyn--times "ext:todo-write-dyn")
 (declare-function todo-write-dyn--to-json "ext:todo-write-dyn")
-(declare-function todo-write-dyn--transcript-describe "ext:todo-write-dyn")
 (declare-function todo-write-dyn--undo "ext:todo-write-dyn")
 (declare-function todo-write-dyn--write "ext:todo-write-dyn")
 
@@ -202,32 +197,15 @@ that is not known has an empty list."
   (todo-write--configure)
   (todo-write-dyn--previous-id thread id))
 
-(defun todo-write-times (thread &optional id)
+(defun todo-write-times (thread id)
   "Return the times of item ID of THREAD as a plist, or nil.
 Its keys are:
   :created :started :completed  milliseconds since the epoch, or nil
   :spent      milliseconds in progress until now
   :running    t while it is in progress and THREAD is not paused
-  :intervals  list of finished intervals (FROM . TO), milliseconds
-Without ID, return those of all items of the list, in list order, as an
-alist of (ID . TIMES)."
+  :intervals  list of (FROM . TO), milliseconds, the finished stretches"
   (todo-write--configure)
   (todo-write-dyn--times thread id))
-
-(defun todo-write-items-removed (thread)
-  "Return the items of THREAD that were begun and are no longer in the list.
-The value is a list of plists as in `todo-write-items', each item as it
-last was, oldest removal first."
-  (todo-write--configure)
-  (todo-write-dyn--items-removed thread))
-
-(defun todo-write-completed-runs (thread least most breaks)
-  "Return runs of at least LEAST successive completed items of THREAD.
-The value is a list of (FIRST-ID LAST-ID . COUNT) in list order, with
-the MOST longest runs.  No run has an item whose id is in the list
-BREAKS."
-  (todo-write--configure)
-  (todo-write-dyn--completed-runs thread least most breaks))
 
 (defun todo-write-state (thread)
   "Return the state of THREAD, a symbol.
@@ -236,10 +214,8 @@ it was interrupted, `empty' if there is no list."
   (todo-write--configure)
   (todo-write-dyn--state thread))
 
-(defun todo-write-summary (thread &optional no-load)
+(defun todo-write-summary (thread)
   "Return what can be said of THREAD without its list, as a plist.
-With NO-LOAD non-nil, the journal of a thread that is not in memory is
-only read, so that another Emacs can still write it.
 All who ask between two changes get the same object: do not modify it.
 Its keys are:
   :state      as from `todo-write-state'
@@ -249,9 +225,7 @@ Its keys are:
   :revision   number of the newest revision
   :reason     why it is paused, a string or nil"
   (todo-write--configure)
-  (if no-load
-      (todo-write-dyn--glance thread)
-    (todo-write-dyn--summary thread)))
+  (todo-write-dyn--summary thread))
 
 (defun todo-write-current-thread ()
   "Return the key of the thread written last, or nil."
@@ -264,8 +238,9 @@ Its keys are:
 (defun todo-write-threads ()
   "Return the keys of all threads, those kept from earlier sessions too.
 The newest come first."
+  (todo-write--configure)
   (let ((kept (mapcar (lambda (kept) (plist-get kept :key))
-                      (todo-write-threads-kept))))
+                      (todo-write-dyn--kept))))
     (append (cl-remove-if (lambda (key) (member key kept))
                           (sort (todo-write-dyn--loaded) #'string<))
             kept)))
@@ -275,20 +250,6 @@ The newest come first."
   (when (featurep 'todo-write-dyn)
     (todo-write--configure)
     (todo-write-dyn--loaded)))
-
-(defun todo-write-threads-kept ()
-  "Return the threads that have a journal, newest first, as a list of plists.
-Their keys are :key, :about as from `todo-write-about', and :modified,
-when the journal was last written, in milliseconds since the epoch."
-  (todo-write--configure)
-  (todo-write-dyn--kept))
-
-(defun todo-write-parent (thread)
-  "Return the thread that the subagent of THREAD works for, or nil.
-The value is a cons (KEY . ITEM-ID), where ITEM-ID may be nil; see
-`todo-write-begin'."
-  (todo-write--configure)
-  (todo-write-dyn--parent thread))
 
 (defun todo-write-children (thread)
   "Return the threads of subagents that work for THREAD.
@@ -434,23 +395,13 @@ Without THREAD, load the newest one of the current project."
 
 (defun todo-write--newest-of-project ()
   "Return the key of the newest kept thread of the current project, or nil."
+  (todo-write--configure)
   (let ((project (todo-write--project)))
     (plist-get (cl-find-if (lambda (kept)
                              (equal project
                                     (plist-get (plist-get kept :about) :project)))
-                           (todo-write-threads-kept))
+                           (todo-write-dyn--kept))
                :key)))
-
-(defun todo-write-transcript-describe (file)
-  "Describe the transcript FILE of Claude Code, or return nil if it is none.
-The value is a plist:
-  :session  its id
-  :folder   the folder in which it began, or nil
-  :title    a string, or nil
-  :begun    milliseconds since the epoch, or nil
-  :agent    t for a subagent's"
-  (todo-write--configure)
-  (todo-write-dyn--transcript-describe file))
 
 (defun todo-write-read-thread (prompt)
   "Read the key of a thread with completion, asking with PROMPT."

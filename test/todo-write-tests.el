@@ -322,32 +322,6 @@
       (should (equal (plist-get times :spent) (- (cdr interval) (car interval))))
       (should (> (plist-get times :spent) 20)))))
 
-(ert-deftest todo-write-times-without-an-id-are-those-of-all-items-in-list-order ()
-  (todo-write-with-store
-    (should-not (todo-write-times "a"))
-    (todo-write-test-write "a" "One" '("Two" "completed"))
-    (todo-write-edit "a" 'move "t2" 0)
-    (todo-write-edit "a" 'add "Three" 1)
-    (should (equal (todo-write-times "a")
-                   (mapcar (lambda (id) (cons id (todo-write-times "a" id)))
-                           '("t2" "t3" "t1"))))))
-
-(ert-deftest todo-write-the-parent-of-a-thread-is-the-one-it-was-begun-with ()
-  (todo-write-with-store
-    (todo-write-begin "a")
-    (todo-write-begin "b" :parent "a" :parent-item "t1")
-    (should-not (todo-write-parent "a"))
-    (should (equal (todo-write-parent "b") '("a" . "t1")))))
-
-(ert-deftest todo-write-removed-items-are-those-that-were-begun-oldest-first ()
-  (todo-write-with-store
-    (todo-write-test-write "a" '("One" "in_progress") "Two" '("Three" "in_progress"))
-    (dolist (id '("t3" "t2" "t1"))
-      (todo-write-edit "a" 'delete id))
-    (should (equal (mapcar (lambda (item) (plist-get item :id))
-                           (todo-write-items-removed "a"))
-                   '("t3" "t1")))))
-
 (ert-deftest todo-write-the-summary-counts-and-names-the-current-item ()
   (todo-write-with-store
     (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress") "Three")

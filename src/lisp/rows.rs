@@ -37,11 +37,10 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
     })
 }
 
-/// Return the items of THREAD that were begun and are no longer in the list.
-///
-/// The value is a list of item plists, each item as it last was, oldest removal first.
+/// The items of THREAD that were begun and are no longer in the list, each as it last was: a list
+/// of item plists, those that went first first.
 #[defun]
-fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn gone<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let gone: Vec<Arc<Item>> = with_thread(&key, |thread| {

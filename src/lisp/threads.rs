@@ -11,7 +11,6 @@ use super::items::{self, Form};
 use super::read::{self, Text, WholeNumber, elements, wrong};
 use super::{border, now, with_world, write};
 use crate::change::diff;
-use crate::clock::Times;
 use crate::item::{Item, Status};
 use crate::store::Store;
 use crate::text::{is_blank, one_line};
@@ -25,6 +24,8 @@ emacs::use_symbols! {
     k_key => ":key" k_about => ":about" k_modified => ":modified"
     k_state => ":state" k_total => ":total" k_completed => ":completed" k_current => ":current"
     k_title => ":title" k_revision => ":revision" k_reason => ":reason"
+    k_created => ":created" k_started => ":started" k_spent => ":spent" k_running => ":running"
+    k_intervals => ":intervals"
 }
 
 /// Works on a thread that is written to.
@@ -216,26 +217,33 @@ fn previous_id<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Opt
     })
 }
 
-/// Return the times of item ID of THREAD as a plist, or nil if the thread has never had it.
-///
-/// Its keys are `:created', `:started' and `:completed', milliseconds since the epoch or nil;
-/// `:spent', milliseconds in progress until now; `:running', t while that grows; and
-/// `:intervals', a list of finished intervals (FROM . TO).  Without ID, the value is an alist of
-/// (ID . TIMES) for the items of the list, in list order.
+/// See `todo-write-times'.
 #[defun]
 fn times<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        if id.is_not_nil() {
-            let id = Text::read("id", id)?.0;
-            let times = with_thread(&key, |thread| thread.times(&id).cloned());
-            return times.map(|times| write::times(env, &times, now())).transpose()?.into_lisp(env);
-        }
-        let all: Vec<(String, Times)> = with_thread(&key, |thread| {
-            let times_of = |item: &Arc<Item>| Some((item.id.clone(), thread.times(&item.id)?.clone()));
-            thread.list().iter().filter_map(times_of).collect()
-        });
-        write::list_of(env, &all, |(id, times)| env.cons(id, write::times(env, times, now())?))
+        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
+        let Some(times) = with_thread(&key, |thread| thread.times(&id).cloned()) else {
+            return ().into_lisp(env);
+        };
+        let intervals =
+            write::list_of(env, &times.intervals, |(from, to)| env.cons(*from as i64, *to as i64))?;
+        write::Plist::new(env)
+            .set(k_created, times.created as i64)?
+            .set(k_started, times.started.map(|at| at as i64))?
+            .set(k_completed, times.completed.map(|at| at as i64))?
+            .set(k_spent, times.spent(now()) as i64)?
+            .set(k_running, times.running_since.is_some())?
+            .set(k_intervals, intervals)?
+            .finish()
+    })
+}
+
+/// Milliseconds that item ID of THREAD was in progress until now, or nil if there is no such item.
+#[defun]
+fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i64>> {
+    border(env, || {
+        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
+        Ok(with_thread(&key, |thread| thread.times(&id).map(|times| times.spent(now()) as i64)))
     })
 }
 

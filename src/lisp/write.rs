@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use super::items::{Form, item, status};
 use crate::change::{Change, Entry, Kind};
-use crate::clock::{Millis, Times};
+use crate::clock::Millis;
 use crate::fault::may_panic_here;
 use crate::input::Problem;
 use crate::item::Item;
@@ -33,8 +33,6 @@ emacs::use_symbols! {
     k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
     k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
-    k_created => ":created" k_started => ":started" k_completed => ":completed" k_spent => ":spent"
-    k_running => ":running" k_intervals => ":intervals"
 }
 
 /// A plist under construction.
@@ -295,19 +293,6 @@ pub fn revision<'e>(env: &'e Env, revision: &Revision) -> Result<Value<'e>> {
         .set(k_source, stamp.source.as_deref())?
         .set(k_operation, &stamp.operation)?
         .set_some(k_restores, stamp.restores.map(|number| number as i64))?
-        .finish()
-}
-
-/// `(:created :started :completed :spent :running :intervals)`.
-pub fn times<'e>(env: &'e Env, times: &Times, now: Millis) -> Result<Value<'e>> {
-    let intervals = list_of(env, &times.intervals, |(from, to)| env.cons(*from as i64, *to as i64))?;
-    Plist::new(env)
-        .set(k_created, times.created as i64)?
-        .set(k_started, times.started.map(|at| at as i64))?
-        .set(k_completed, times.completed.map(|at| at as i64))?
-        .set(k_spent, times.spent(now) as i64)?
-        .set(k_running, times.running_since.is_some())?
-        .set(k_intervals, intervals)?
         .finish()
 }
 
