@@ -84,8 +84,12 @@ lint: setup-test build ## run rustfmt, clippy, byte-compilation, checkdoc, packa
 	@bin/test lint
 
 .PHONY: hosts
-hosts: build mcp ## try it with genuine agents, offline; downloads 2 GB of them
-	@for script in test/hosts/*.sh; do echo "$$script" && $$script || exit 1; done
+hosts: build mcp ## try it with genuine agents, offline, which it downloads first (2 GB); EFRIT=checkout
+	@for script in test/hosts/*.sh; do \
+	  if [ "$$script" != test/hosts/efrit.sh ]; then "$$script" || exit 1; \
+	  elif [ -n '$(EFRIT)' ]; then "$$script" '$(EFRIT)' || exit 1; \
+	  else echo "skipped $$script: set EFRIT to a checkout of Efrit"; fi; \
+	done
 
 .PHONY: setup-test
 setup-test:

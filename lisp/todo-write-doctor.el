@@ -16,6 +16,7 @@
 (require 'seq)
 (require 'todo-write-core)
 (require 'todo-write-follow-sessions)
+(require 'todo-write-mcp-setup)
 
 (declare-function gptel-tool-name "ext:gptel-request" (tool))
 
@@ -173,7 +174,7 @@ is merely off, or `problem'; REMEDY is a sentence, or nil."
                          (append (todo-write-doctor--module problem)
                                  (todo-write-doctor--building problem))))
         (cons "Journals" (todo-write-doctor--journals))
-        (cons "Hosts" (todo-write-doctor--hosts))
+        (cons "Hosts" (append (todo-write-doctor--hosts) (todo-write-mcp-setup-findings)))
         (cons "Display" (todo-write-doctor--display))))
 
 ;;; Showing

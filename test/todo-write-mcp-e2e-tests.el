@@ -13,6 +13,8 @@
 ;;; Code:
 
 (require 'ert)
+(require 'server)
+(require 'todo-write-doctor)
 (require 'todo-write-mcp-helper)
 
 (defmacro todo-write-mcp-e2e-with-emacs (emacs &rest body)
@@ -277,6 +279,20 @@ It asks for VERSION of the protocol and has CAPABILITIES."
            20)
           (todo-write-mcp-emacs-eval emacs `(progn (todo-write-forget ,thread) t)))
         (todo-write-mcp-end client)))))
+
+;;; The doctor
+
+(ert-deftest todo-write-mcp-e2e-the-doctor-calls-this-emacs-through-the-program ()
+  (let* ((todo-write-mcp-program (todo-write-mcp-helper-program))
+         (server-socket-dir (make-temp-file "mcp" t))
+         (inhibit-message t))
+    (server-start)
+    (unwind-protect
+        (progn
+          (should (string-match-p "a call through .* reached this Emacs" (todo-write-doctor-text)))
+          (let ((todo-write-mcp-program (executable-find "true")))
+            (should (string-match-p "did not reach this Emacs" (todo-write-doctor-text)))))
+      (server-start t))))
 
 (provide 'todo-write-mcp-e2e-tests)
 ;;; todo-write-mcp-e2e-tests.el ends here
