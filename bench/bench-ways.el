@@ -102,6 +102,13 @@ which spares memory and helps nobody."
   (todo-write-mode-line-mode 1)
   (bench--show (todo-write-show bench-thread)))
 
+(defun bench-write-history (thread size)
+  "Give THREAD a list of SIZE tasks and as many revisions."
+  (let ((inputs (bench-inputs size)))
+    (dotimes (n size)
+      (unless (plist-get (todo-write thread (bench--input inputs n)) :ok)
+        (error "Refused")))))
+
 (defun bench-ours-settle ()
   "End the flash of rows, as the clock would."
   (dolist (buffer todo-write-view--buffers)

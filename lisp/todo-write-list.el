@@ -23,7 +23,7 @@
 (require 'todo-write-row)
 
 (declare-function todo-write-show "todo-write-view" (&optional thread select))
-(declare-function todo-write-dyn--glance "ext:todo-write-dyn")
+(declare-function todo-write-dyn--snapshot "ext:todo-write-dyn")
 (declare-function todo-write-dyn--kept "ext:todo-write-dyn")
 (autoload 'todo-write-show "todo-write-view" nil t)
 (autoload 'todo-write-menu-list-context "todo-write-menu")
@@ -57,7 +57,7 @@ newest.  LIMIT is the most to return."
     (mapcar (lambda (thread)
               (list :key (plist-get thread :key) :about (plist-get thread :about)
                     :time (plist-get thread :modified)
-                    :summary (todo-write-dyn--glance (plist-get thread :key))))
+                    :summary (todo-write-dyn--snapshot (plist-get thread :key))))
             (seq-take threads (or limit (length threads))))))
 
 (defun todo-write-list--loaded (key)

@@ -16,9 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
-pub use files::{
-    Presence, bad_file, delete, existing, files_of, is_held, is_plain, modified, peek, presence,
-};
+pub use files::{Journals, Presence, bad_file, delete, existing, files_of, is_held, is_plain, modified};
 use files::{create_folder, lock};
 pub(crate) use record::TOO_MANY;
 use record::encode;

@@ -10,8 +10,11 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::error::Error;
-use crate::journal::{self, Durability, FORMAT, Opened, Presence, Record};
+use crate::journal::{self, Durability, FORMAT, Journals, Opened, Presence, Record};
 use crate::thread::Thread;
+use snapshot::Snapshot;
+
+mod snapshot;
 
 /// How threads are kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,8 +34,8 @@ pub struct Store {
     threads: HashMap<String, Thread>,
     current: Option<String>,
     warnings: Vec<String>,
-    /// A thread that another process writes, as it was when it was last looked at.
-    glimpse: Option<Thread>,
+    /// Threads that are only read, by key.
+    snapshots: HashMap<String, Snapshot>,
     /// Set once the user was told that the folder cannot be used.
     warned: bool,
 }
@@ -76,35 +79,62 @@ impl Store {
         std::mem::take(&mut self.warnings)
     }
 
-    /// A thread to write to: loaded, restored from its journal, or new, about what the host says.
+    /// A thread to write to: loaded, restored from its journal, or a new one described by `about`.
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
         self.rest_if_many();
         let in_memory_only = self.keeping.folder.is_none();
         if !self.loaded_mut(key).is_some_and(|thread| in_memory_only || thread.wake()) {
-            self.load(key, about, now);
+            self.load(key, &about, now);
         }
-        self.threads.entry(key.to_owned()).or_default()
+        let limit = self.keeping.history_limit;
+        self.threads.entry(key.to_owned()).or_insert_with(|| Thread::new(key, about, None, limit))
     }
 
-    /// A thread to read: loaded or restored; none where there is neither list nor journal.
-    ///
-    /// A thread that another process writes is read anew each time, and not taken from it.
-    pub fn get(&mut self, key: &str, now: Millis) -> Option<&mut Thread> {
-        if let Some(folder) = self.keeping.folder.as_deref().filter(|_| !self.threads.contains_key(key)) {
-            match journal::presence(folder, key) {
-                Presence::Missing => return None,
-                Presence::Held => {
-                    let records = journal::peek(folder, key);
-                    let (thread, _) = Thread::replayed(key, records, self.keeping.history_limit);
-                    return Some(self.glimpse.insert(thread));
-                }
-                Presence::Free => {
-                    self.rest_if_many();
-                    self.load(key, Map::new(), now);
-                }
-            }
+    /// A thread to read: loaded, or restored from its journal, or a snapshot where another process
+    /// writes it. None where there is neither list nor journal.
+    pub fn get(&mut self, key: &str, now: Millis) -> Option<&Thread> {
+        self.load_if_free(key, now);
+        if self.is_loaded(key) {
+            return self.loaded_mut(key).map(|thread| &*thread);
         }
+        self.snapshots.get_mut(key)?.thread(key, self.keeping.history_limit)
+    }
+
+    /// A thread to change that must exist. None also where another process writes it.
+    pub fn get_mut(&mut self, key: &str, now: Millis) -> Option<&mut Thread> {
+        self.load_if_free(key, now);
         self.loaded_mut(key)
+    }
+
+    /// A thread to look at without loading it, so that other processes can still open it.
+    pub fn snapshot(&mut self, key: &str) -> Option<&Thread> {
+        if self.is_loaded(key) {
+            return self.loaded_mut(key).map(|thread| &*thread);
+        }
+        let limit = self.keeping.history_limit;
+        self.refreshed_snapshot(key)?.thread(key, limit)
+    }
+
+    /// Loads a thread unless it is loaded or another process holds its journals.
+    fn load_if_free(&mut self, key: &str, now: Millis) {
+        let is_loaded = self.is_loaded(key);
+        if !is_loaded && self.refreshed_snapshot(key).is_some_and(|found| found.presence() == Presence::Free)
+        {
+            self.rest_if_many();
+            self.load(key, &Map::new(), now);
+        }
+    }
+
+    /// The snapshot of a thread that is not loaded, as its journals are now.
+    fn refreshed_snapshot(&mut self, key: &str) -> Option<&mut Snapshot> {
+        let folder = self.keeping.folder.as_deref()?;
+        if !self.snapshots.contains_key(key) {
+            // A free thread can be loaded whenever it is needed: its snapshot need not stay.
+            self.snapshots.retain(|_, snapshot| snapshot.presence() == Presence::Held);
+        }
+        let snapshot = self.snapshots.entry(key.to_owned()).or_default();
+        snapshot.refresh(folder, key);
+        Some(snapshot)
     }
 
     /// A thread that is in memory.
@@ -126,27 +156,30 @@ impl Store {
         self.threads.values_mut().for_each(Thread::rest);
     }
 
-    fn load(&mut self, key: &str, about: Map<String, Value>, now: Millis) {
+    /// Puts into memory what the journal says; nothing where there is none to be had.
+    fn load(&mut self, key: &str, about: &Map<String, Value>, now: Millis) {
         let Keeping { folder, durability, history_limit: limit } = self.keeping.clone();
-        let opened = folder.as_deref().map(|folder| journal::open(folder, key, &about, now, durability));
+        let Some(folder) = folder else { return };
+        let opened = journal::open(&folder, key, about, now, durability);
+        self.snapshots.remove(key);
         let in_memory = self.threads.remove(key);
         let thread = match (opened, in_memory) {
-            (Some(Ok(opened)), Some(thread)) => Some(self.keep(thread, opened, now)),
-            (Some(Ok(opened)), None) => {
+            (Ok(opened), Some(thread)) => Some(self.keep(thread, opened, now)),
+            (Ok(opened), None) => {
                 self.warnings.extend(opened.warnings);
                 Some(Thread::restore(key, opened.records, opened.journal, limit))
             }
-            (Some(Err(source)), in_memory) => {
+            (Err(source), in_memory) => {
                 self.warn(source);
                 in_memory.or_else(|| {
-                    let kept = journal::peek(folder.as_deref()?, key);
-                    (!kept.is_empty()).then(|| Thread::restore(key, kept, None, limit))
+                    let records = Journals::of(&folder, key).read_newest();
+                    (!records.is_empty()).then(|| Thread::restore(key, records, None, limit))
                 })
             }
-            (None, in_memory) => in_memory,
         };
-        let thread = thread.unwrap_or_else(|| Thread::new(key, about, None, limit));
-        self.threads.insert(key.to_owned(), thread);
+        if let Some(thread) = thread {
+            self.threads.insert(key.to_owned(), thread);
+        }
     }
 
     /// A thread that was in memory only, written down: in this journal, unless another process
@@ -213,19 +246,6 @@ impl Store {
             .collect()
     }
 
-    /// A thread that is not loaded, as its newest journal has it: only read, so that no other
-    /// process is kept from writing it.
-    pub fn glance(&self, key: &str) -> Option<Thread> {
-        let folder = self.keeping.folder.as_deref()?;
-        let records = journal::peek(folder, key);
-        match journal::presence(folder, key) {
-            Presence::Missing => None,
-            // It is at work in another process.
-            Presence::Held => Some(Thread::replayed(key, records, 1).0),
-            Presence::Free => Some(Thread::restore(key, records, None, 1)),
-        }
-    }
-
     /// The threads that were begun under this one, by key, with the item they belong to.
     pub fn children(&self, parent: &str) -> Vec<(String, Option<String>)> {
         let of_parent = |thread: &Thread| {
@@ -253,6 +273,7 @@ impl Store {
             return Err(Error::Journal { file: held.display().to_string(), source });
         }
         self.threads.remove(key);
+        self.snapshots.remove(key);
         if self.current.as_deref() == Some(key) {
             self.current = None;
         }

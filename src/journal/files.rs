@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::{Record, decode_all, whole_lines};
 use crate::text::fnv1a;
@@ -39,14 +39,6 @@ fn file_stem(thread: &str) -> String {
     if tail.is_empty() { format!("{hash:016x}") } else { format!("{}-{hash:016x}", tail.trim_matches('-')) }
 }
 
-/// The records of a thread whose journal can only be read: it is in a folder of somebody else, or
-/// another process writes it. Nothing is mended there.
-pub fn peek(folder: &Path, thread: &str) -> Vec<Record> {
-    let newest = existing(folder, thread).max_by_key(|path| modified(path));
-    let bytes = newest.and_then(|path| fs::read(path).ok()).unwrap_or_default();
-    decode_all(&bytes[..whole_lines(&bytes)])
-}
-
 /// When a file was written last.
 pub fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|data| data.modified()).ok()
@@ -57,25 +49,99 @@ pub fn bad_file(journal: &Path) -> PathBuf {
     journal.with_extension("bad")
 }
 
-/// How a thread's journals are to be had.
+/// No file system in use has times coarser than this.
+const CLOCK_TICK: Duration = Duration::from_secs(2);
+
+/// Who can open a thread's journals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// There is none.
+    /// The thread has no journal.
     Missing,
-    /// Other processes hold all there are.
+    /// Other processes hold every journal of it.
     Held,
-    /// One can be opened.
+    /// At least one can be opened.
     Free,
 }
 
-/// Whether a thread has a journal in this folder that can be opened.
-pub fn presence(folder: &Path, thread: &str) -> Presence {
-    let files: Vec<PathBuf> = existing(folder, thread).collect();
-    match files.as_slice() {
-        [] => Presence::Missing,
-        files if files.iter().all(|path| is_held(path)) => Presence::Held,
-        _ => Presence::Free,
+/// The journals of one thread as they were on disk at one moment.
+#[derive(Debug, Default)]
+pub struct Journals {
+    files: Vec<FileState>,
+    /// When a journal was last begun or deleted in the folder. None where that is so recent that
+    /// another change might have the same time.
+    folder_modified: Option<SystemTime>,
+}
+
+/// What changes when a journal is written, replaced, opened or closed.
+#[derive(Debug, PartialEq, Eq)]
+struct FileState {
+    path: PathBuf,
+    modified: Option<SystemTime>,
+    length: u64,
+    inode: u64,
+    is_held: bool,
+}
+
+impl Journals {
+    /// The journals of a thread as they are now.
+    pub fn of(folder: &Path, thread: &str) -> Journals {
+        // The time comes first: a journal that is begun meanwhile then shows as a change.
+        let is_certain = |time: &SystemTime| time.elapsed().is_ok_and(|age| age > CLOCK_TICK);
+        let folder_modified = modified(folder).filter(is_certain);
+        let files = files_of(folder, thread).filter_map(|path| FileState::of(&path)).collect();
+        Journals { files, folder_modified }
     }
+
+    /// Looks at the disk again; tells whether the journals changed.
+    pub fn refresh(&mut self, folder: &Path, thread: &str) -> bool {
+        // A hundred names are looked up only where one of them may be new.
+        let names_are_known = self.folder_modified.is_some() && self.folder_modified == modified(folder);
+        let is_unchanged = |file: &FileState| FileState::of(&file.path).as_ref() == Some(file);
+        if names_are_known && self.files.iter().all(is_unchanged) {
+            return false;
+        }
+        let before = std::mem::replace(self, Journals::of(folder, thread));
+        before.files != self.files
+    }
+
+    /// Who can open them.
+    pub fn presence(&self) -> Presence {
+        match self.files.as_slice() {
+            [] => Presence::Missing,
+            files if files.iter().all(|file| file.is_held) => Presence::Held,
+            _ => Presence::Free,
+        }
+    }
+
+    /// Reads the newest journal without opening it for writing; nothing is repaired.
+    pub fn read_newest(&self) -> Vec<Record> {
+        let newest = self.files.iter().max_by_key(|file| file.modified);
+        let bytes = newest.and_then(|file| fs::read(&file.path).ok()).unwrap_or_default();
+        decode_all(&bytes[..whole_lines(&bytes)])
+    }
+}
+
+impl FileState {
+    fn of(path: &Path) -> Option<FileState> {
+        let data = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some(FileState {
+            path: path.to_owned(),
+            modified: data.modified().ok(),
+            length: data.len(),
+            inode: inode(&data),
+            is_held: is_held(path),
+        })
+    }
+}
+
+#[cfg(unix)]
+fn inode(data: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(data)
+}
+
+#[cfg(not(unix))]
+fn inode(_: &fs::Metadata) -> u64 {
+    0
 }
 
 /// Whether a process has this journal open.

@@ -116,7 +116,7 @@ fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let found = with_world(|world| {
-            let thread = world.store.get(&key, now())?;
+            let thread = world.store.get_mut(&key, now())?;
             let new = thread.observations_mut().take_new();
             Some(with_plans(thread, new))
         });
@@ -129,7 +129,9 @@ fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn skip_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     border(env, || {
         let key = read::thread(thread)?;
-        with_world(|world| world.store.get(&key, now()).map(|thread| thread.observations_mut().take_new()));
+        with_world(|world| {
+            world.store.get_mut(&key, now()).map(|thread| thread.observations_mut().take_new())
+        });
         Ok(())
     })
 }

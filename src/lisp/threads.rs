@@ -163,15 +163,13 @@ fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value
     border(env, || {
         let key = read::thread(thread)?;
         let reason = if reason.is_not_nil() { Some(Text::read("reason", reason)?.0) } else { None };
-        let state = with_world(|world| {
-            let store = &mut world.store;
-            // Pausing what is not there would begin a thread and its journal.
-            store.get(&key, now()).map_or(State::Empty, |thread| {
+        with_world(|world| {
+            // Opening a thread that does not exist would begin its journal.
+            if let Some(thread) = world.store.get_mut(&key, now()) {
                 thread.set_paused(reason, now());
-                thread.state()
-            })
+            }
         });
-        Ok(write::state(env, state))
+        Ok(write::state(env, with_thread(&key, Thread::state)))
     })
 }
 
@@ -271,18 +269,13 @@ fn summary<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 /// What the Lisp variable of that name has in Lisp.
 static LAST_SUMMARY: Mutex<Option<Summary>> = Mutex::new(None);
 
-/// As `todo-write-summary', of a THREAD that may not be loaded, without loading it.
+/// Return what `todo-write-summary' returns, without loading THREAD.
 #[defun]
-fn glance<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn snapshot<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let glance = with_world(|world| {
-            let store = &mut world.store;
-            if store.is_loaded(&key) { None } else { store.glance(&key) }
-        });
-        glance
-            .map_or_else(|| with_thread(&key, Summary::of), |thread| Summary::of(&thread))
-            .to_lisp(env, None)
+        let summary = with_world(|world| world.store.snapshot(&key).map(Summary::of));
+        summary.unwrap_or_else(|| Summary::of(&Thread::new(&key, Map::new(), None, 1))).to_lisp(env, None)
     })
 }
 

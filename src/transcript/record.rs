@@ -132,7 +132,7 @@ impl Recorder {
     /// Pauses the threads that are still active, each at the time of its last event.
     pub fn pause(&self, store: &mut Store, reason: &str, now: Millis) -> Vec<Told> {
         let paused = self.threads.iter().filter_map(|(key, time)| {
-            let thread = store.get(key, now).filter(|thread| thread.state() == State::Active)?;
+            let thread = store.get_mut(key, now).filter(|thread| thread.state() == State::Active)?;
             thread.set_paused(Some(reason.to_owned()), (*time).max(last_time(thread)).min(now));
             Some(Told { thread: key.clone(), outcome: None, state: Some(thread.state()) })
         });

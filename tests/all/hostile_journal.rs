@@ -243,10 +243,10 @@ fn a_thread_at_work_in_another_process_is_seen_at_work() {
     let folder = Folder::new();
     let mut user = store(folder.path());
     write(open(&mut user), &[("Read", Pending)], 1);
-    let other = store(folder.path());
-    assert_eq!(other.glance(KEY).unwrap().state(), State::Active);
+    let mut other = store(folder.path());
+    assert_eq!(other.snapshot(KEY).unwrap().state(), State::Active);
     drop(user);
-    assert_eq!(other.glance(KEY).unwrap().state(), State::Paused);
+    assert_eq!(other.snapshot(KEY).unwrap().state(), State::Paused);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn what_is_no_plain_file_is_neither_read_nor_written_nor_waited_for() {
     let mut store = store(folder.path());
     assert!(store.kept().is_empty());
     assert!(store.get(KEY, 2).is_none());
-    assert!(store.glance(KEY).is_none());
+    assert!(store.snapshot(KEY).is_none());
     write(open(&mut store), &[("Mine", Pending)], 3);
     assert_eq!(store.take_warnings(), [""; 0]);
     assert!(names[3].is_file());

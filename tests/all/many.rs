@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use crate::common::{Folder, InProgress, Pending, contents, store, write};
+use crate::common::{Completed, Folder, InProgress, Pending, contents, store, write};
 use serde_json::Map;
 use todo_write::journal::is_held;
 use todo_write::thread::State;
@@ -47,6 +48,41 @@ fn a_thread_that_another_process_writes_is_shown_and_not_taken_from_it() {
         assert_eq!((contents(thread.list()), thread.state()), (vec!["Read", task], State::Active));
     }
     assert_eq!(journals(folder.path()).len(), 1);
+}
+
+#[test]
+fn a_thread_that_another_process_writes_is_replayed_only_when_its_journal_changed() {
+    let folder = Folder::new();
+    let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
+    write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
+    // A replay makes new items.
+    let mut first_item = || Arc::clone(&reader.get("shared", 3).unwrap().list()[0]);
+    let before = first_item();
+    assert!(Arc::ptr_eq(&before, &first_item()));
+    write(writer.open("another", Map::new(), 3), &[("Wait", Pending)], 3);
+    assert!(Arc::ptr_eq(&before, &first_item()));
+    write(writer.open("shared", Map::new(), 4), &[("Read", Completed)], 4);
+    let after = first_item();
+    assert_eq!(after.status, Completed);
+    assert!(Arc::ptr_eq(&after, &first_item()));
+    drop(writer);
+    assert_eq!(reader.get("shared", 5).unwrap().state(), State::Done);
+    assert!(reader.is_loaded("shared"));
+}
+
+#[test]
+fn looking_at_a_thread_leaves_it_to_other_processes() {
+    let folder = Folder::new();
+    let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
+    assert!(reader.snapshot("shared").is_none());
+    write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
+    assert_eq!(reader.snapshot("shared").unwrap().state(), State::Active);
+    writer.rest();
+    assert_eq!(reader.snapshot("shared").unwrap().state(), State::Paused);
+    assert!(!reader.is_loaded("shared"));
+    write(writer.open("shared", Map::new(), 3), &[("Read", Completed)], 4);
+    assert_eq!(reader.snapshot("shared").unwrap().state(), State::Done);
+    assert_eq!((writer.take_warnings(), journals(folder.path()).len()), (vec![], 1));
 }
 
 #[test]

@@ -203,7 +203,7 @@ fn following_again_repeats_nothing_and_keeps_the_users_edits() {
     bench.read();
     let id = bench.store.get(BAKERY, NOW).unwrap().list()[0].id.clone();
     let edit = Edit::Rename { id, content: "Feed Hermann".into() };
-    bench.store.get(BAKERY, NOW).unwrap().edit(edit, NOW).unwrap();
+    bench.store.get_mut(BAKERY, NOW).unwrap().edit(edit, NOW).unwrap();
     let (revisions, calls) = (bench.revisions(BAKERY), bench.observed(BAKERY, Type::ToolCall));
     bench.restart();
     let (_, told) = bench.read();
