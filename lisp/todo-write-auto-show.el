@@ -57,18 +57,18 @@ until the next plan."
   :global t
   :group 'todo-write
   (setq todo-write-auto-show--shown nil)
-  (if todo-write-auto-show-mode
-      (progn (add-hook 'todo-write-change-functions #'todo-write-auto-show--heard)
-             (add-hook 'todo-write-forget-functions #'todo-write-auto-show--forget))
-    (remove-hook 'todo-write-change-functions #'todo-write-auto-show--heard)
-    (remove-hook 'todo-write-forget-functions #'todo-write-auto-show--forget)))
+  (todo-write-listen #'todo-write-auto-show--heard (not todo-write-auto-show-mode)))
 
-(defun todo-write-auto-show--forget (thread)
-  "Let THREAD, which was forgotten, show itself again if it begins anew."
-  (setq todo-write-auto-show--shown (delete thread todo-write-auto-show--shown)))
+(defun todo-write-auto-show--heard (thread what _data)
+  "Show or hide the plan of THREAD after WHAT happened to it."
+  (pcase what
+    ('change (todo-write-auto-show--changed thread))
+    ;; A new list under the same key shows itself again.
+    ('forgotten (setq todo-write-auto-show--shown
+                      (delete thread todo-write-auto-show--shown)))))
 
-(defun todo-write-auto-show--heard (thread &rest _)
-  "Show the plan of THREAD if it is its time, or let it leave."
+(defun todo-write-auto-show--changed (thread)
+  "Show the plan of THREAD when it begins, or let it leave when it is done."
   (let ((state (todo-write-state thread)))
     (when (and (eq state 'active)
                (not (member thread todo-write-auto-show--shown))

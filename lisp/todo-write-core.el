@@ -70,16 +70,8 @@ nil accepts it with a notice, `allow' silently, `refuse' not at all."
 (defvar todo-write-change-functions nil
   "Abnormal hook, run after each accepted write or edit that changed a list.
 Each function is called with THREAD and OUTCOME; see `todo-write'.
-A function that signals is reported and stops no other.")
-
-(defvar todo-write-state-functions nil
-  "Abnormal hook, run after a thread was paused or resumed.
-Each function is called with THREAD and its new state, a symbol; see
-`todo-write-state'.")
-
-(defvar todo-write-forget-functions nil
-  "Abnormal hook, run after a thread was forgotten.
-Each function is called with THREAD.")
+A function that signals is reported and stops no other.  See
+`todo-write-listen' for what else happens to a thread.")
 
 ;;; Errors
 
@@ -117,7 +109,9 @@ RECEIVED may be any object, also one that holds itself."
 (setq todo-write--configured nil)
 
 (defvar todo-write--token-runs (make-hash-table :test #'equal)
-  "The `todo-write--run' of each thread whose last stream event was a token.")
+  "For each thread whose last stream event was a token, (EVENT . REST).
+EVENT is what the host said of that token.  REST is the part of what
+subscribers heard that the next token of the run has in common with it.")
 
 (eval-and-compile
   (defconst todo-write--options

@@ -91,7 +91,7 @@ command `efrit-do' of todo-write is loaded, since Efrit needs the name."
          (user-error "The `efrit-do' of todo-write is loaded, and Efrit's has \
 the same name; restart Emacs to use Efrit"))
         (t (add-hook 'after-load-functions #'todo-write-efrit--enable)
-           (add-hook 'todo-write-change-functions #'todo-write-efrit--on-change)
+           (todo-write-listen #'todo-write-efrit--heard)
            (todo-write-efrit--enable))))
 
 (defun todo-write-efrit--enable (&optional file)
@@ -113,7 +113,7 @@ Doing it again does no harm."
 (defun todo-write-efrit--disable ()
   "Put back all that was replaced."
   (remove-hook 'after-load-functions #'todo-write-efrit--enable)
-  (remove-hook 'todo-write-change-functions #'todo-write-efrit--on-change)
+  (todo-write-listen #'todo-write-efrit--heard 'stop)
   (pcase-dolist (`(,function ,_ ,advice . ,_) todo-write-efrit--advice)
     (advice-remove function advice)
     (let ((before (alist-get function todo-write-efrit--advised)))
@@ -279,9 +279,10 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
   (require 'todo-write-view)
   (todo-write-show todo-write-efrit--current))
 
-(defun todo-write-efrit--on-change (thread _outcome)
-  "Let Efrit know that the user changed the list of THREAD."
-  (when (and (equal thread todo-write-efrit--current)
+(defun todo-write-efrit--heard (thread what _data)
+  "Let Efrit know if WHAT happened to THREAD is an edit by the user."
+  (when (and (eq what 'change)
+             (equal thread todo-write-efrit--current)
              (not todo-write-efrit--writing))
     (todo-write-efrit--sync thread)))
 

@@ -5,9 +5,10 @@
 
 ;;; Commentary:
 
-;; What happens in a thread, as events: observations, which are recorded,
-;; and stream events, which are only passed on.  Subscribe to either with
-;; `todo-write-subscribe'; look back with `todo-write-observations'.
+;; How others hear of a thread.  Listeners (`todo-write-listen') are told that
+;; something happened.  Subscribers (`todo-write-subscribe') get events:
+;; observations, which are recorded, and stream events, which are not.
+;; `todo-write-observations' returns recorded ones.
 
 ;;; Code:
 
@@ -23,130 +24,119 @@
 (declare-function todo-write-dyn--take-observations "ext:todo-write-dyn")
 (declare-function todo-write-dyn--token-context "ext:todo-write-dyn")
 
-(defvar todo-write-observe-functions nil
-  "Abnormal hook, run after something was recorded of a thread.
-Each function is called with THREAD and TYPE, a string; see
-`todo-write-observe'.  It costs less than a subscription, since no
-observation is made for it.  Writes and edits have hooks of their own;
-they do not run this one.")
-
 ;;; Telling
 
-;; Agents call from timers and process filters, where Emacs inhibits quitting;
-;; so it is done here wherever the call comes from, or C-g would leave half of
-;; those concerned without news of what is saved.
+;; Agents call from timers and process filters, where Emacs inhibits quitting.
+;; Every caller here does the same, or C-g would keep the remaining listeners
+;; from hearing of a change that is already saved.
 
-;; What goes on below is in variables, since what an unwind form or a function
-;; captures is made anew each time, and there are many writes and tokens.
+(defun todo-write--call-each (function list &optional thrown)
+  "Call FUNCTION with each element of LIST, whether or not a call throws.
+A throw continues after the last call.  THROWN is called with the element
+whose call threw."
+  (when list
+    (unwind-protect
+        (while list
+          (funcall function (car list))
+          (pop list))
+      (todo-write--call-rest function list thrown))))
 
-(defvar todo-write--caller nil
-  "The function that `todo-write--call-each' calls.")
+(defun todo-write--call-rest (function left thrown)
+  "Go on with `todo-write--call-each' after a throw; LEFT is nil without one."
+  ;; A function of its own keeps the unwind form small: it is allocated for
+  ;; each token.
+  (when left
+    (when thrown
+      (funcall thrown (car left)))
+    (todo-write--call-each function (cdr left) thrown)))
 
-(defvar todo-write--uncalled nil
-  "What it is yet to be called with; the first is what it is called with now.")
+(defun todo-write--run-hook (hook &rest args)
+  "Call each function on HOOK with ARGS, and report those that signal."
+  (let (functions)
+    (run-hook-wrapped hook (lambda (function) (push function functions) nil))
+    (todo-write--call-each
+     (lambda (function)
+       (condition-case-unless-debug err
+           (apply function args)
+         (quit (setq quit-flag t))
+         (error
+          (display-warning
+           'todo-write
+           (format-message "`%s' on `%s' failed: %s"
+                           function hook (error-message-string err))))))
+     (nreverse functions))))
 
-(defvar todo-write--when-left nil
-  "The function to call with what a throw left, or nil.")
+(defvar todo-write--listeners '(todo-write--run-change-functions)
+  "Functions that `todo-write-listen' added.")
 
-(defun todo-write--call-each (function list &optional when-left)
-  "Call FUNCTION with each element of LIST.
-Where it is left by a throw, that goes on after the last call, and
-WHEN-LEFT is called with the element."
-  (let ((todo-write--caller function)
-        (todo-write--uncalled list)
-        (todo-write--when-left when-left))
-    (todo-write--call-rest)))
+(defun todo-write-listen (function &optional stop)
+  "Call FUNCTION whenever something happens to a thread.
+Its arguments are THREAD, WHAT and DATA, where WHAT is one of:
+  `change'    the list changed; DATA is the outcome, see `todo-write'
+  `state'     THREAD was paused or resumed; DATA is its new state
+  `observed'  something else was recorded; DATA is its type, a string
+  `forgotten' THREAD was forgotten; DATA is nil
+Further symbols may be added.  A FUNCTION that signals is reported and
+stops no other.  Listening twice is the same as once; non-nil STOP ends
+it.
 
-(defun todo-write--call-rest ()
-  "Make the calls that `todo-write--call-each' is yet to make."
-  (unwind-protect
-      (while todo-write--uncalled
-        (funcall todo-write--caller (car todo-write--uncalled))
-        (pop todo-write--uncalled))
-    (when todo-write--uncalled
-      (let ((left (pop todo-write--uncalled)))
-        (when todo-write--when-left
-          (funcall todo-write--when-left left)))
-      (todo-write--call-rest))))
+This costs less than `todo-write-subscribe', since no observation is
+made for it.  Signal `todo-write-input-error' if FUNCTION is not a
+function."
+  (unless (functionp function)
+    (todo-write--wrong "listener" function "a function"))
+  (if stop
+      (remove-hook 'todo-write--listeners function)
+    (add-hook 'todo-write--listeners function)))
 
-(defvar todo-write--hook nil
-  "The hook that is being run.")
+(defun todo-write--dispatch (thread what &optional data)
+  "Tell the listeners that WHAT happened to THREAD.
+See `todo-write-listen' for WHAT and DATA.  The caller inhibits quitting."
+  (todo-write--run-hook 'todo-write--listeners thread what data))
 
-(defvar todo-write--hook-thread nil
-  "The first argument of its functions.")
-
-(defvar todo-write--hook-news nil
-  "The second argument of its functions, or nil for none.")
-
-(defun todo-write--run-hook (hook thread &optional news)
-  "Call the functions on HOOK with THREAD and NEWS, each whatever the others do.
-NEWS is nil for functions that have one argument only."
-  (let ((todo-write--hook hook)
-        (todo-write--hook-thread thread)
-        (todo-write--hook-news news))
-    (todo-write--call-each #'todo-write--call-hooked (todo-write--hooked hook))))
-
-(defun todo-write--hooked (hook)
-  "Return the functions on HOOK, a list."
-  (let ((value (symbol-value hook)))
-    ;; What puts functions on a hook, or takes them off, leaves the list as it is.
-    (if (not (or (functionp value) (memq t value)))
-        value
-      (let (functions)
-        (run-hook-wrapped hook (lambda (function) (push function functions) nil))
-        (nreverse functions)))))
-
-(defun todo-write--call-hooked (function)
-  "Call FUNCTION, which is on the hook that is being run; say so if it fails."
-  (condition-case-unless-debug err
-      (if todo-write--hook-news
-          (funcall function todo-write--hook-thread todo-write--hook-news)
-        (funcall function todo-write--hook-thread))
-    (quit (setq quit-flag t))
-    (error
-     (display-warning
-      'todo-write
-      (format-message "`%s' on `%s' failed: %s"
-                      function todo-write--hook (error-message-string err))))))
+(defun todo-write--run-change-functions (thread what data)
+  "Run `todo-write-change-functions' with THREAD and DATA if WHAT is a change."
+  (when (eq what 'change)
+    (todo-write--run-hook 'todo-write-change-functions thread data)))
 
 ;;; Observations
 
 (cl-defstruct (todo-write--subscriber (:constructor todo-write--make-subscriber))
-  "One who hears events.
-KIND is `observation', `stream' or nil for both; FILTER an alist of event
-keys and the strings they must have; FAILURES how often FUNCTION signalled
-in a row."
-  function kind filter (failures 0))
+  "A subscription to events.
+FILTER is an alist of filter keys and the strings that an event must
+have for them.  FAILURES counts how often in a row FUNCTION signalled or
+threw."
+  function filter (failures 0))
 
 (defvar todo-write--subscribers nil
   "List of `todo-write--subscriber' structures.")
 
 (defconst todo-write--most-failures 3
-  "A subscriber that fails so many times in a row is removed.")
+  "A subscriber is removed after this many failures in a row.")
 
 (defun todo-write-subscribe (function &rest filter)
   "Call FUNCTION with each event that FILTER lets through; return a handle.
 An event is an observation or a stream event, a plist; see
-`todo-write-observe' and `todo-write-stream'.  FILTER is a plist; what
-it does not name lets everything through:
+`todo-write-observe' and `todo-write-stream'.  FILTER is a plist; a key
+that is missing or nil lets everything through:
   :kind        `observation' or `stream'
   :thread      key of a thread
   :type        such as \"PLAN_UPDATE\" or \"TOKEN\"
   :phase       `planning', `execution' or `synthesis'
   :token-type  such as \"EXECUTION_LLM_THINKING\"
   :step        id of an item
-Values are strings or symbols.  A FUNCTION that signals, or is left by a
-throw, is reported; it is removed after three failures in a row, and
-never stops the others.  Quitting is inhibited while it runs, as in
-timers; see `with-local-quit'.
-Signal `todo-write-input-error' if FUNCTION is none, and for an unknown
-key."
+Values are strings or symbols.  A FUNCTION that signals or throws is
+reported; it is removed after three failures in a row, and never stops
+the others.  Quitting is inhibited while it runs, as in timers; see
+`with-local-quit'.
+Signal `todo-write-input-error' if FUNCTION is not a function, and for
+an unknown key."
   (unless (functionp function)
     (todo-write--wrong "subscriber" function "a function"))
   (let ((subscriber (todo-write--make-subscriber
-                     :function function :kind (plist-get filter :kind)
+                     :function function
                      :filter (todo-write--compile-filter filter))))
-    ;; What was recorded while nobody listened is history.
+    ;; The first subscriber does not hear what was recorded before.
     (when (and todo-write--configured (not todo-write--subscribers))
       (mapc #'todo-write-dyn--skip-observations (todo-write-dyn--loaded)))
     (setq todo-write--subscribers
@@ -158,19 +148,21 @@ key."
   (setq todo-write--subscribers (remq handle todo-write--subscribers)))
 
 (defun todo-write--compile-filter (filter)
-  "Return FILTER, a plist, as an alist of keys and strings, without :kind."
+  "Return FILTER, a plist, as an alist of keys and strings."
   (cl-loop for (key value) on filter by #'cddr
            unless (memq key '(:kind :thread :type :phase :token-type :step))
            do (todo-write--wrong "filter" key "a key that is known")
            unless (or (stringp value) (symbolp value))
            do (todo-write--wrong "filter" value "a string or a symbol")
-           when (and value (not (eq key :kind)))
+           when value
            collect (cons key (format "%s" value))))
 
 (defun todo-write--event-value (event key)
-  "Return what EVENT has for the filter KEY."
+  "Return the value of EVENT that the filter KEY is compared with."
   (let ((metadata (plist-get event :metadata)))
     (pcase key
+      ;; Only observations are numbered.
+      (:kind (if (plist-get event :id) "observation" "stream"))
       (:thread (plist-get event :threadId))
       (:type (plist-get event :type))
       (:phase (or (plist-get event :phase) (plist-get metadata :phase)))
@@ -178,43 +170,33 @@ key."
                        (plist-get metadata :tokenType)))
       (:step (or (plist-get event :stepId) (plist-get event :parentId))))))
 
-(defun todo-write--admits-p (subscriber kind event)
-  "Return non-nil if SUBSCRIBER wants EVENT, which is of KIND."
-  (and (eq kind (or (todo-write--subscriber-kind subscriber) kind))
-       (cl-loop for (key . value) in (todo-write--subscriber-filter subscriber)
-                always (equal value (todo-write--event-value event key)))))
+(defun todo-write--admits-p (subscriber event)
+  "Return non-nil if SUBSCRIBER wants EVENT."
+  (cl-loop for (key . value) in (todo-write--subscriber-filter subscriber)
+           always (equal value (todo-write--event-value event key))))
 
-(defvar todo-write--event nil
-  "The event that is being told.")
-
-(defvar todo-write--event-kind nil
-  "The kind of that event.")
-
-(defun todo-write--emit (kind event)
-  "Give EVENT, which is of KIND, to the subscribers that want it; return it."
-  (let ((todo-write--event event)
-        (todo-write--event-kind kind))
-    (todo-write--call-each #'todo-write--give todo-write--subscribers
-                           #'todo-write--count-throw))
+(defun todo-write--emit (event)
+  "Give EVENT to the subscribers that want it, and return it."
+  (todo-write--call-each
+   (lambda (subscriber) (todo-write--give subscriber event))
+   todo-write--subscribers
+   (lambda (subscriber)
+     (todo-write--count-failure subscriber "it was left by a throw")))
   event)
 
-(defun todo-write--give (subscriber)
-  "Give the event at hand to SUBSCRIBER if it wants it."
-  ;; An earlier one may have ended the subscription of a later one.
+(defun todo-write--give (subscriber event)
+  "Give EVENT to SUBSCRIBER if it wants it."
+  ;; An earlier subscriber may have ended the subscription of a later one.
   (when (and (memq subscriber todo-write--subscribers)
-             (todo-write--admits-p subscriber todo-write--event-kind todo-write--event))
+             (todo-write--admits-p subscriber event))
     (condition-case-unless-debug err
-        (progn (funcall (todo-write--subscriber-function subscriber) todo-write--event)
+        (progn (funcall (todo-write--subscriber-function subscriber) event)
                (setf (todo-write--subscriber-failures subscriber) 0))
       (quit (setq quit-flag t))
       (error (todo-write--count-failure subscriber (error-message-string err))))))
 
-(defun todo-write--count-throw (subscriber)
-  "Count that SUBSCRIBER was left by a throw."
-  (todo-write--count-failure subscriber "it was left by a throw"))
-
 (defun todo-write--count-failure (subscriber why)
-  "Count that SUBSCRIBER failed; say WHY once, remove it in the end."
+  "Count a failure of SUBSCRIBER; report the first WHY, and remove it at last."
   (let ((failures (cl-incf (todo-write--subscriber-failures subscriber)))
         (function (todo-write--subscriber-function subscriber)))
     (when (= failures 1)
@@ -230,8 +212,7 @@ key."
 (defun todo-write--deliver (thread)
   "Give the new observations of THREAD to the subscribers."
   (when todo-write--subscribers
-    (todo-write--call-each (lambda (observation)
-                             (todo-write--emit 'observation observation))
+    (todo-write--call-each #'todo-write--emit
                            (append (todo-write-dyn--take-observations thread) nil))))
 
 (defun todo-write-observe (thread type content &rest metadata)
@@ -239,9 +220,8 @@ key."
 TYPE is a string such as \"INTENT\" or \"TOOL_CALL\"; the manual lists
 them.  CONTENT is a string, or any plist or vector of JSON values.
 METADATA is a plist; :title, :trace-id, :parent-id (an item id) and
-:phase have places of their own in the observation, the rest is kept as
-metadata.  The phase and the item in progress follow from the list
-where they are not given.
+:phase are fields of the observation, the rest is kept as metadata.  The
+phase and the item in progress default to those of the list.
 
 The value is a plist :id :type :threadId :traceId :parentId :timestamp
 :title :content :metadata.  Signal `todo-write-input-error' for an
@@ -251,7 +231,7 @@ unknown TYPE or phase."
     (prog1 (todo-write-dyn--observe thread type content metadata)
       (unwind-protect
           (todo-write--deliver thread)
-        (todo-write--run-hook 'todo-write-observe-functions thread type)))))
+        (todo-write--dispatch thread 'observed type)))))
 
 (defun todo-write-observations (thread &rest filter)
   "Return recorded observations of THREAD as a vector, newest last.
@@ -278,34 +258,6 @@ included, has no phase.  THINKING tells thoughts from response.
   (todo-write--configure)
   (todo-write-dyn--token-context call-context thinking))
 
-(cl-defstruct (todo-write--run
-               (:type list)
-               (:constructor todo-write--make-run
-                             (rest thinking call-context trace-id session-id)))
-  "Tokens of a thread, one after the other, that differ in data and time only.
-REST is what their events end with, the other slots what the host says
-of each."
-  rest thinking call-context trace-id session-id)
-
-(defun todo-write--stream-form (form thread &rest event)
-  "Return FORM, a call with THREAD and EVENT, as one that makes no list of EVENT.
-Where not all keys are to be seen, that is FORM itself."
-  (let* ((place (make-symbol "thread"))
-         (bindings (list (list place thread)))
-         values)
-    (while (and (keywordp (car event)) (cdr event))
-      (let ((key (pop event))
-            (value (make-symbol "value")))
-        (push (list value (pop event)) bindings)
-        (setq values (append values (list key value)))))
-    (if event
-        form
-      `(let* ,(nreverse bindings)
-         (todo-write--stream ,place
-                             ,@(mapcar (lambda (key) (plist-get values key))
-                                       '(:type :data :thinking :call-context
-                                         :trace-id :session-id)))))))
-
 (defun todo-write-stream (thread &rest event)
   "Pass on EVENT of a stream of THREAD; return it completed.
 EVENT is a plist:
@@ -323,50 +275,43 @@ Events may have parts in common: change none.
 Thoughts are joined: where they end, one THOUGHTS observation is
 recorded.  Signal `todo-write-input-error' for an unknown type, and for
 a token that is no string."
-  (declare (compiler-macro todo-write--stream-form))
-  (todo-write--stream thread (plist-get event :type) (plist-get event :data)
-                      (plist-get event :thinking) (plist-get event :call-context)
-                      (plist-get event :trace-id) (plist-get event :session-id)))
-
-(defun todo-write--stream (thread type data thinking call-context trace-id session-id)
-  "Do what `todo-write-stream' does, with THREAD and the values of its keys.
-These are TYPE, DATA, THINKING, CALL-CONTEXT, TRACE-ID and SESSION-ID."
   (todo-write--configure)
   (let* ((inhibit-quit t)
+         (data (plist-get event :data))
          (run (gethash thread todo-write--token-runs))
-         (time (and run
-                    (equal type "TOKEN")
-                    (eq thinking (todo-write--run-thinking run))
-                    (equal call-context (todo-write--run-call-context run))
-                    (equal trace-id (todo-write--run-trace-id run))
-                    (equal session-id (todo-write--run-session-id run))
+         (time (and run (todo-write--alike-p event (car run))
                     (todo-write-dyn--stream-next thread data))))
     (if time
-        (todo-write--emit
-         'stream (cl-list* :data data :timestamp time (todo-write--run-rest run)))
-      (todo-write--stream-anew
-       thread type data thinking call-context trace-id session-id))))
+        (todo-write--emit `(:data ,data :timestamp ,time . ,(cdr run)))
+      (todo-write--stream-first thread event))))
 
-(defun todo-write--stream-anew (thread type data &rest said)
-  "Do what `todo-write--stream' does with an event unlike the one before.
-THREAD, TYPE, DATA and SAID are the arguments of that."
+(defun todo-write--alike-p (a b)
+  "Return non-nil if the stream events A and B differ at most in their data."
+  (let ((keys '(:type :thinking :call-context :trace-id :session-id)))
+    (while (and keys (equal (plist-get a (car keys)) (plist-get b (car keys))))
+      (pop keys))
+    (null keys)))
+
+(defun todo-write--stream-first (thread event)
+  "Pass on EVENT, which does not continue a run of tokens of THREAD."
   (todo-write--open thread)
   (remhash thread todo-write--token-runs)
-  (pcase-let* ((`(,time ,recorded . ,rest)
-                (apply #'todo-write-dyn--stream thread type data said))
-               (event (cl-list* :data data :timestamp time rest)))
-    (when (equal (plist-get event :type) "TOKEN")
-      (puthash thread (apply #'todo-write--make-run rest said) todo-write--token-runs))
+  (pcase-let* ((data (plist-get event :data))
+               (`(,time ,recorded . ,rest)
+                (todo-write-dyn--stream
+                 thread (plist-get event :type) data (plist-get event :thinking)
+                 (plist-get event :call-context) (plist-get event :trace-id)
+                 (plist-get event :session-id)))
+               (told `(:data ,data :timestamp ,time . ,rest)))
+    (when (equal (plist-get told :type) "TOKEN")
+      (puthash thread (cons event rest) todo-write--token-runs))
     (unwind-protect
-        (when recorded (todo-write--tell-thoughts thread))
-      (todo-write--emit 'stream event))
-    event))
-
-(defun todo-write--tell-thoughts (thread)
-  "Tell of the thoughts of THREAD that were recorded."
-  (unwind-protect
-      (todo-write--deliver thread)
-    (todo-write--run-hook 'todo-write-observe-functions thread "THOUGHTS")))
+        (when recorded
+          (unwind-protect
+              (todo-write--deliver thread)
+            (todo-write--dispatch thread 'observed "THOUGHTS")))
+      (todo-write--emit told))
+    told))
 
 (provide 'todo-write-events)
 ;;; todo-write-events.el ends here

@@ -253,7 +253,7 @@ several; with a prefix argument, stop all.  Stopping the one that
           (state (plist-get one :state)))
       (todo-write--tell thread (plist-get one :outcome))
       (when state
-        (todo-write--run-hook 'todo-write-state-functions thread state)))))
+        (todo-write--dispatch thread 'state state)))))
 
 (defun todo-write-follow--pause (session reason)
   "Pause the threads of SESSION for REASON, a string."

@@ -169,11 +169,15 @@ A chat that visits a file has the same key again in later sessions."
     (setq-local todo-write-view-thread todo-write-gptel-thread)
     (add-hook 'kill-buffer-hook #'todo-write-gptel--killed nil t))
   (puthash todo-write-gptel-thread (current-buffer) todo-write-gptel--chats)
-  (add-hook 'todo-write-change-functions #'todo-write-gptel--update)
-  (add-hook 'todo-write-state-functions #'todo-write-gptel--update)
+  (todo-write-listen #'todo-write-gptel--heard)
   todo-write-gptel-thread)
 
-(defun todo-write-gptel--update (thread &rest _)
+(defun todo-write-gptel--heard (thread what _data)
+  "Show the plan of THREAD in its chat if WHAT happened to it shows there."
+  (when (memq what '(change state))
+    (todo-write-gptel--update thread)))
+
+(defun todo-write-gptel--update (thread)
   "Show the plan of THREAD as it is now in its chat, if it has one."
   (let ((buffer (gethash thread todo-write-gptel--chats)))
     (when (buffer-live-p buffer)

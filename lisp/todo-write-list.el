@@ -21,11 +21,10 @@
 (require 'tabulated-list)
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-view)
 
-(declare-function todo-write-show "todo-write-view" (&optional thread select))
 (declare-function todo-write-dyn--snapshot "ext:todo-write-dyn")
 (declare-function todo-write-dyn--kept "ext:todo-write-dyn")
-(autoload 'todo-write-show "todo-write-view" nil t)
 (autoload 'todo-write-menu-list-context "todo-write-menu")
 
 (defcustom todo-write-list-limit 100
@@ -147,10 +146,6 @@ if there is no thread."
 (defconst todo-write-list--buffer "*todo-write-list*"
   "Name of the overview's buffer.")
 
-(defconst todo-write-list--hooks
-  '(todo-write-change-functions todo-write-state-functions todo-write-forget-functions)
-  "Hooks that tell when the overview is out of date.")
-
 (defvar-local todo-write-list--timer nil
   "Timer of the next drawing, or nil.")
 
@@ -190,8 +185,7 @@ if there is no thread."
   (tabulated-list-init-header)
   ;; Emacs 28 keeps a note of each `add-hook' with a depth for ever.
   (setq-local context-menu-functions (list t #'todo-write-menu-list-context))
-  (dolist (hook todo-write-list--hooks)
-    (add-hook hook #'todo-write-list--heard))
+  (todo-write-listen #'todo-write-list--heard)
   (add-hook 'kill-buffer-hook #'todo-write-list--stop nil t)
   (add-hook 'change-major-mode-hook #'todo-write-list--stop nil t))
 
@@ -199,12 +193,12 @@ if there is no thread."
   "Stop following the store."
   (when todo-write-list--timer
     (cancel-timer todo-write-list--timer))
-  (dolist (hook todo-write-list--hooks)
-    (remove-hook hook #'todo-write-list--heard)))
+  (todo-write-listen #'todo-write-list--heard 'stop))
 
-(defun todo-write-list--heard (&rest _)
-  "Draw the overview a little later, once for all that happens until then."
-  (when-let* ((buffer (get-buffer todo-write-list--buffer)))
+(defun todo-write-list--heard (_thread what _data)
+  "Redraw the overview soon if WHAT happened to a thread shows in it."
+  (when-let* (((memq what '(change state forgotten)))
+              (buffer (get-buffer todo-write-list--buffer)))
     (with-current-buffer buffer
       (unless todo-write-list--timer
         (setq todo-write-list--timer

@@ -1,4 +1,4 @@
-;;; todo-write-mode-line.el --- The plan in the mode line  -*- lexical-binding: t; -*-
+;;; todo-write-mode-line.el --- The plan in mode, header and tab lines  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,28 +6,42 @@
 
 ;;; Commentary:
 
-;; A global minor mode that shows the plan written last in the mode line, as
-;; in [2/4 Converting callbacks…]:
+;; Three modes that show how far a plan is around the windows of other buffers:
 ;;
 ;;     (todo-write-mode-line-mode 1)
 ;;
-;; mouse-1 opens the plan, hovering shows its tasks.  The text is made when
-;; the plan changes; redisplay only reads a variable.
+;; shows the plan written last in the mode line, as in [2/4 Converting callbacks…];
+;; mouse-1 opens the plan, hovering shows its tasks.
 ;;
-;; A spinner turns before it while the agent is at work, as far as its host says
-;; so; see todo-write-busy.el.
+;;     (add-hook 'gptel-mode-hook #'todo-write-header-line-mode)
+;;
+;; shows in a buffer in which you talk to an agent the plan of that agent, in its
+;; header line: the thread that `todo-write-header-line-thread' names, else the
+;; one whose key is the buffer's name, else the one written last.
+;; `todo-write-tab-bar-mode' shows the plan written last in the tab bar.
+;;
+;; The texts are made when a plan changes; redisplay only reads a variable.  A
+;; spinner turns before them while the agent is at work; see todo-write-busy.el.
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-busy)
 (require 'todo-write-row)
 (require 'todo-write-row-header)
+(require 'todo-write-view)
 
-(declare-function todo-write-show "todo-write-view" (&optional thread select))
-(autoload 'todo-write-show "todo-write-view" nil t)
+(defvar tab-bar-format)
+
+(defun todo-write-mode-line-listen (function flag)
+  "Call FUNCTION when a plan or its spinner may look different.
+That is with the arguments of a listener, see `todo-write-listen', and
+without arguments when the spinner turned.  FLAG nil ends it."
+  (todo-write-listen function (not flag))
+  (todo-write-busy-listen function flag))
+
+;;; Mode line
 
 (defcustom todo-write-mode-line-width 32
   "Columns that the plan takes in the mode line at most."
@@ -45,17 +59,13 @@
 
 (defvar todo-write-mode-line-string nil
   "What the mode line shows: a string, or nil for nothing.
-A mode line shows the value of a variable as it is, so a % in a task
-stands for itself.")
+A mode line shows the value of a variable literally, so a % in a task is
+inert.")
 ;; Without this mark the mode line would drop the mouse and help properties.
 (put 'todo-write-mode-line-string 'risky-local-variable t)
 
 (defvar todo-write-mode-line--thread nil
   "Key of the thread that the mode line shows.")
-
-(defconst todo-write-mode-line--hooks
-  '(todo-write-change-functions todo-write-state-functions)
-  "Hooks that tell when the text is out of date.")
 
 (defconst todo-write-mode-line--entry
   '(todo-write-mode-line-mode ("" todo-write-mode-line-string))
@@ -82,43 +92,37 @@ stands for itself.")
                                 (default-value 'mode-line-misc-info))
                         (and todo-write-mode-line-mode
                              (list todo-write-mode-line--entry))))
-  (todo-write-busy-listen #'todo-write-mode-line--turn todo-write-mode-line-mode)
+  (todo-write-mode-line-listen #'todo-write-mode-line--heard todo-write-mode-line-mode)
   (if todo-write-mode-line-mode
-      (progn
-        (dolist (hook todo-write-mode-line--hooks)
-          (add-hook hook #'todo-write-mode-line--update))
-        (add-hook 'todo-write-forget-functions #'todo-write-mode-line--forget)
-        (todo-write-mode-line--update (todo-write-current-thread)))
-    (dolist (hook todo-write-mode-line--hooks)
-      (remove-hook hook #'todo-write-mode-line--update))
-    (remove-hook 'todo-write-forget-functions #'todo-write-mode-line--forget)
+      (todo-write-mode-line--update (todo-write-current-thread))
     (setq todo-write-mode-line-string nil
           todo-write-mode-line--thread nil)
     (todo-write-mode-line-redraw)))
 
 (defun todo-write-mode-line-redraw ()
-  "Have all mode lines, header lines and tab bars shown anew."
-  ;; Redisplay then lays out each line of the buffer that is current, too.
+  "Redisplay all mode lines, header lines and tab bars."
+  ;; Redisplay also lays out each line of the current buffer; the minibuffer's
+  ;; has one.
   (with-current-buffer (window-buffer (minibuffer-window))
     (force-mode-line-update t)))
 
-(defun todo-write-mode-line--update (thread &optional _)
-  "Show THREAD, which has just changed."
+(defun todo-write-mode-line--heard (&optional thread what _data)
+  "Show THREAD after WHAT happened to it, or turn the spinner without them.
+If the thread that was shown is forgotten, show the one written last."
+  (pcase what
+    ((or 'change 'state) (todo-write-mode-line--update thread))
+    ('nil (todo-write-mode-line--update todo-write-mode-line--thread))
+    ((and 'forgotten (guard (equal thread todo-write-mode-line--thread)))
+     (todo-write-mode-line--update (todo-write-current-thread)))))
+
+(defun todo-write-mode-line--update (thread)
+  "Show THREAD, a key or nil."
   (setq todo-write-mode-line--thread thread)
   (let ((string (and thread (todo-write-mode-line--string (todo-write-summary thread)))))
-    ;; Where the words are the same, so is all else.
+    ;; Comparing the text suffices: the properties follow from it.
     (unless (equal string todo-write-mode-line-string)
       (setq todo-write-mode-line-string string)
       (todo-write-mode-line-redraw))))
-
-(defun todo-write-mode-line--forget (thread)
-  "Show the thread written last if THREAD, now forgotten, was shown."
-  (when (equal thread todo-write-mode-line--thread)
-    (todo-write-mode-line--update (todo-write-current-thread))))
-
-(defun todo-write-mode-line--turn ()
-  "Make the text anew after the spinner turned."
-  (todo-write-mode-line--update todo-write-mode-line--thread))
 
 (defun todo-write-mode-line--string (summary)
   "Return the text for SUMMARY with its mouse properties, or nil for no tasks."
@@ -181,8 +185,6 @@ Made only when the mouse rests on the plan."
        (insert "mouse-1: show the plan"))
      'help-echo-inhibit-substitution t)))
 
-;;; For other places
-
 (defun todo-write-mode-line-words (thread)
   "Return what the mode line says of THREAD, as plain text, or nil for no tasks."
   (let ((summary (and thread (todo-write-summary thread))))
@@ -195,6 +197,120 @@ Made only when the mouse rests on the plan."
   (interactive "e")
   (with-selected-window (posn-window (event-start event))
     (todo-write-show todo-write-mode-line--thread)))
+
+;;; Header line
+
+(defvar-local todo-write-header-line-thread nil
+  "Key of the thread whose plan the header line shows, or nil.
+nil stands for the thread whose key is the buffer's name, if there is
+one, else for the one written last.")
+
+(defvar-local todo-write-header-line--string nil
+  "What the header line shows: a string, or nil for nothing.")
+(put 'todo-write-header-line--string 'risky-local-variable t)
+
+(defconst todo-write-header-line--format '("" todo-write-header-line--string)
+  "The header line; like a mode line, it shows the variable's value literally.")
+
+(defvar todo-write-header-line-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map [header-line mouse-1] #'todo-write-header-line-show)
+    map)
+  "Keymap of the header line.")
+
+;;;###autoload
+(define-minor-mode todo-write-header-line-mode
+  "Show the plan of this buffer's agent in the header line."
+  :lighter nil
+  :group 'todo-write
+  (if todo-write-header-line-mode
+      (progn
+        (unless (or (null header-line-format)
+                    (equal header-line-format todo-write-header-line--format))
+          (setq todo-write-header-line-mode nil)
+          (user-error "This buffer has a header line already"))
+        (setq header-line-format todo-write-header-line--format)
+        (todo-write-mode-line-listen #'todo-write-header-line--heard t)
+        (todo-write-header-line--make)
+        (todo-write-mode-line-redraw))
+    (when (equal header-line-format todo-write-header-line--format)
+      (setq header-line-format nil))
+    (setq todo-write-header-line--string nil)
+    (unless (todo-write-header-line--buffers)
+      (todo-write-mode-line-listen #'todo-write-header-line--heard nil))))
+
+(defun todo-write-header-line--buffers ()
+  "Return the buffers that show a plan in their header line."
+  (seq-filter (lambda (buffer)
+                (buffer-local-value 'todo-write-header-line-mode buffer))
+              (buffer-list)))
+
+(defun todo-write-header-line--thread ()
+  "Return the key of the thread that the current buffer is about, or nil."
+  (or todo-write-header-line-thread
+      (car (member (buffer-name) (todo-write-threads-loaded)))
+      (todo-write-current-thread)))
+
+(defun todo-write-header-line--heard (&optional _thread what _data)
+  "Make the header lines again if WHAT happened shows in them."
+  (unless (eq what 'observed)
+    (let ((buffers (todo-write-header-line--buffers)))
+      (dolist (buffer buffers)
+        (with-current-buffer buffer
+          (todo-write-header-line--make)))
+      (if buffers
+          (todo-write-mode-line-redraw)
+        ;; Buffers may be killed without running their hooks.
+        (todo-write-mode-line-listen #'todo-write-header-line--heard nil)))))
+
+(defun todo-write-header-line--make ()
+  "Make the header line of the current buffer."
+  (let ((words (todo-write-mode-line-words (todo-write-header-line--thread))))
+    (setq todo-write-header-line--string
+          (and words
+               (propertize
+                (concat " " words)
+                'mouse-face 'highlight
+                'help-echo "mouse-1: show the plan"
+                'local-map todo-write-header-line-map)))))
+
+(defun todo-write-header-line-show (event)
+  "Show the plan of the buffer on whose header line EVENT clicked."
+  (interactive "e")
+  (with-selected-window (posn-window (event-start event))
+    (todo-write-show (todo-write-header-line--thread))))
+
+;;; Tab bar
+
+(defvar todo-write-tab-bar--text nil
+  "What the tab bar shows, or nil.")
+
+;;;###autoload
+(define-minor-mode todo-write-tab-bar-mode
+  "Show the plan written last in the tab bar."
+  :global t
+  :group 'todo-write
+  (require 'tab-bar)
+  (setq tab-bar-format (remq 'todo-write-tab-bar tab-bar-format))
+  (todo-write-mode-line-listen #'todo-write-tab-bar--heard todo-write-tab-bar-mode)
+  (when todo-write-tab-bar-mode
+    (setq tab-bar-format (append tab-bar-format '(todo-write-tab-bar))))
+  (todo-write-tab-bar--heard))
+
+(defun todo-write-tab-bar--heard (&optional _thread what _data)
+  "Make the text of the tab bar again if WHAT happened shows in it."
+  (unless (eq what 'observed)
+    (let ((words (and todo-write-tab-bar-mode
+                      (todo-write-mode-line-words (todo-write-current-thread)))))
+      (setq todo-write-tab-bar--text
+            (and words (concat " [" (todo-write-row-truncate words 40) "] ")))
+      (todo-write-mode-line-redraw))))
+
+(defun todo-write-tab-bar ()
+  "Return the plan's item of the tab bar, for `tab-bar-format'."
+  (when todo-write-tab-bar--text
+    `((todo-write menu-item ,todo-write-tab-bar--text todo-write-show
+                  :help "Show the plan"))))
 
 (provide 'todo-write-mode-line)
 ;;; todo-write-mode-line.el ends here

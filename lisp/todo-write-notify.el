@@ -17,11 +17,9 @@
 
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-view)
 
 (declare-function notifications-notify "notifications" (&rest params))
-(declare-function todo-write-show "todo-write-view" (&optional thread select))
-(autoload 'todo-write-show "todo-write-view" nil t)
-(require 'todo-write-view-rows)
 
 (defcustom todo-write-notify-function #'todo-write-notify-default
   "Function that tells the user something.
@@ -38,19 +36,16 @@ It is called with the key of a thread, a title and a text, both strings."
   :global t
   :group 'todo-write
   (clrhash todo-write-notify--states)
-  (if todo-write-notify-mode
-      (progn (add-hook 'todo-write-change-functions #'todo-write-notify--heard)
-             (add-hook 'todo-write-state-functions #'todo-write-notify--heard))
-    (remove-hook 'todo-write-change-functions #'todo-write-notify--heard)
-    (remove-hook 'todo-write-state-functions #'todo-write-notify--heard)))
+  (todo-write-listen #'todo-write-notify--heard (not todo-write-notify-mode)))
 
-(defun todo-write-notify--heard (thread &rest _)
-  "Notify if THREAD has just become done or paused, unseen."
+(defun todo-write-notify--heard (thread what _data)
+  "Notify if WHAT happened to THREAD has just made it done or paused, unseen."
   (let ((state (todo-write-state thread)))
-    (unless (eq state (gethash thread todo-write-notify--states))
+    (when (and (memq what '(change state))
+               (not (eq state (gethash thread todo-write-notify--states))))
       (puthash thread state todo-write-notify--states)
       (when (and (memq state '(done paused))
-                 ;; Who sent a subagent out hears of its own list.
+                 ;; Subagents do not notify.
                  (not (plist-get (todo-write-about thread) :parent))
                  (not (todo-write-notify--visible-p thread)))
         (todo-write-notify--tell thread (todo-write-summary thread))))))

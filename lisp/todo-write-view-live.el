@@ -26,31 +26,30 @@
 (defvar todo-write-view--event-timer nil
   "Timer that is going to redraw open rows, or nil.")
 
-(defconst todo-write-view--hooks
-  '((todo-write-change-functions . todo-write-view--on-change)
-    (todo-write-state-functions . todo-write-view--on-state)
-    (todo-write-observe-functions . todo-write-view--on-observe)
-    (todo-write-forget-functions . todo-write-view--on-forget))
-  "Hooks of the store and what is on them while there is a buffer.")
-
 (defun todo-write-view--start-following ()
   "Follow the store with the current buffer."
   (cl-pushnew (current-buffer) todo-write-view--buffers)
-  (pcase-dolist (`(,hook . ,function) todo-write-view--hooks)
-    (add-hook hook function)))
+  (todo-write-listen #'todo-write-view--heard))
 
 (defun todo-write-view--stop-following ()
   "Stop following the store with the current buffer."
   (setq todo-write-view--buffers (delq (current-buffer) todo-write-view--buffers))
   (unless (todo-write-view--live-buffers)
-    (pcase-dolist (`(,hook . ,function) todo-write-view--hooks)
-      (remove-hook hook function))
+    (todo-write-listen #'todo-write-view--heard 'stop)
     (when todo-write-view--event-timer
       (cancel-timer todo-write-view--event-timer)
       (setq todo-write-view--event-timer nil)))
   (todo-write-view--set-timer))
 
 ;;; What happened
+
+(defun todo-write-view--heard (thread what data)
+  "Redraw what is concerned by WHAT happened to THREAD, with DATA."
+  (pcase what
+    ('change (todo-write-view--on-change thread data))
+    ('state (todo-write-view--on-state thread))
+    ('observed (todo-write-view--on-observe thread data))
+    ('forgotten (todo-write-view--on-forget thread))))
 
 (defmacro todo-write-view--in-buffers (condition &rest body)
   "Run BODY in each buffer in which CONDITION, a form, returns non-nil."
@@ -87,7 +86,7 @@ A buffer that has shown nothing so far shows THREAD from now on."
       (unless (and todo-write-view--timer (todo-write-view--running-p))
         (todo-write-view--set-timer)))))
 
-(defun todo-write-view--on-state (thread _state)
+(defun todo-write-view--on-state (thread)
   "Redraw what a pause of THREAD, or its end, concerns."
   (todo-write-view--redraw-for-child thread)
   (todo-write-view--in-buffers (todo-write-view--for-p thread)

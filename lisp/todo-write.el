@@ -96,8 +96,7 @@ for a bug in the module."
       ;; Work goes on, also where the list is the same.
       (unwind-protect
           (todo-write--tell thread outcome)
-        (todo-write--run-hook 'todo-write-state-functions thread
-                              (todo-write-dyn--state thread))))))
+        (todo-write--dispatch thread 'state (todo-write-dyn--state thread))))))
 
 (cl-defun todo-write-begin (thread &key project parent parent-item)
   "Begin THREAD, or load it, and return its key.
@@ -140,21 +139,15 @@ to undo."
     (todo-write--tell thread (todo-write-dyn--undo thread))))
 
 (defun todo-write--tell (thread outcome)
-  "Tell hooks and subscribers of THREAD what came of a call; return OUTCOME.
-The caller inhibits quitting: what was saved is told."
-  (if (null todo-write--subscribers)
-      (todo-write--tell-hook thread outcome)
-    (unwind-protect
-        (todo-write--deliver thread)
-      (todo-write--tell-hook thread outcome)))
+  "Tell subscribers and listeners of THREAD's OUTCOME, and return it.
+The caller inhibits quitting, so that they hear of all that was saved."
+  (unwind-protect
+      (todo-write--deliver thread)
+    (when (plist-get outcome :changes)
+      (todo-write--dispatch thread 'change outcome)))
   ;; The call may have opened a journal again, and found another Emacs there.
   (todo-write--warn)
   outcome)
-
-(defun todo-write--tell-hook (thread outcome)
-  "Tell the hook of THREAD what came of a call, unless OUTCOME has no changes."
-  (when (plist-get outcome :changes)
-    (todo-write--run-hook 'todo-write-change-functions thread outcome)))
 
 (defun todo-write-pause (thread &optional reason)
   "Pause THREAD for REASON, a string; return its state.
@@ -173,7 +166,7 @@ next write resumes it."
          (before (todo-write-dyn--state thread))
          (state (todo-write-dyn--pause thread reason)))
     (unless (eq before state)
-      (todo-write--run-hook 'todo-write-state-functions thread state))
+      (todo-write--dispatch thread 'state state))
     state))
 
 ;;; Looking
@@ -368,7 +361,7 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
   (let ((inhibit-quit t))
     (remhash thread todo-write--token-runs)
     (todo-write-dyn--forget thread)
-    (todo-write--run-hook 'todo-write-forget-functions thread)))
+    (todo-write--dispatch thread 'forgotten)))
 
 ;;;###autoload
 (defun todo-write-prune ()

@@ -39,20 +39,21 @@
   (puthash thread (max (plist-get outcome :revision) (gethash thread soak--hooked 0))
            soak--hooked))
 
-(defun soak--note-forgotten (thread)
-  "Note that THREAD begins anew."
-  (remhash thread soak--told)
-  (remhash thread soak--hooked))
+(defun soak--note-forgotten (thread what _data)
+  "Note that THREAD begins again if WHAT happened is that it was forgotten."
+  (when (eq what 'forgotten)
+    (remhash thread soak--told)
+    (remhash thread soak--hooked)))
 
 (defun soak-listen ()
   "Begin to note what is told; return what ends that."
   (let ((handle (todo-write-subscribe #'soak--note-event :type "PLAN_UPDATE")))
     (add-hook 'todo-write-change-functions #'soak--note-change)
-    (add-hook 'todo-write-forget-functions #'soak--note-forgotten)
+    (todo-write-listen #'soak--note-forgotten)
     (lambda ()
       (todo-write-unsubscribe handle)
       (remove-hook 'todo-write-change-functions #'soak--note-change)
-      (remove-hook 'todo-write-forget-functions #'soak--note-forgotten))))
+      (todo-write-listen #'soak--note-forgotten 'stop))))
 
 (defun soak--check-told ()
   "Check that hook and subscribers were told of every revision."
@@ -151,7 +152,7 @@
                                                          (directory-file-name
                                                           todo-write-directory))))
          (from todo-write-directory)
-         (todo-write-forget-functions nil))
+         (todo-write--listeners nil))
      (copy-directory from todo-write-directory nil nil t)
      (unwind-protect (progn ,@body)
        (mapc #'todo-write-forget (todo-write-threads-loaded))

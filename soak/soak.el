@@ -88,9 +88,10 @@ While work goes on, more is in use now and less then.")
                          (append timer-list timer-idle-list)))
      (mapcar (lambda (hook) (format "hook %s" hook))
              (seq-filter #'symbol-value
-                         '(todo-write-change-functions todo-write-state-functions
-                           todo-write-observe-functions todo-write-forget-functions
-                           todo-write--subscribers todo-write-view--buffers)))
+                         '(todo-write-change-functions todo-write--subscribers
+                           todo-write-view--buffers)))
+     (mapcar (lambda (function) (format "listener %S" function))
+             (remq 'todo-write--run-change-functions todo-write--listeners))
      (mapcar (lambda (thread) (format "thread %s" thread)) (todo-write-threads-loaded))
      (and (> (hash-table-count todo-write--token-runs) 0) '("runs of tokens")))))
 

@@ -20,7 +20,7 @@
 (require 'todo-write-view-test-helper)
 (require 'todo-write-auto-show)
 (require 'todo-write-bookmark)
-(require 'todo-write-header-line)
+(require 'todo-write-mode-line)
 (require 'todo-write-history)
 (require 'todo-write-list)
 (require 'todo-write-log)
@@ -249,7 +249,7 @@ Emacs 28 notes every function on that hook for ever."
       (should (equal header-line-format '("" todo-write-header-line--string)))
       (todo-write-header-line-mode -1)
       (should-not header-line-format)
-      (should-not (memq #'todo-write-header-line--update todo-write-change-functions)))))
+      (should-not (memq #'todo-write-header-line--heard todo-write--listeners)))))
 
 (ert-deftest todo-write-header-line-leaves-another-header-line-alone ()
   (with-temp-buffer

@@ -251,8 +251,8 @@ Its agent has a list of CONTENTS.  Return FILE."
       (setq thread (todo-write-follow file))
       (should (eq (todo-write-state thread) 'paused))
       (should (string-prefix-p "quiet since" (plist-get (todo-write-summary thread) :reason)))
-      (let ((todo-write-state-functions
-             (list (lambda (_thread state) (push state states)))))
+      (todo-write-test-listening
+          (lambda (_thread what state) (when (eq what 'state) (push state states)))
         (todo-write-follow-tests--write file "a" "w2" '("Mix" "in_progress") "Rest")
         (todo-write-test-wait (lambda () (eq (todo-write-state thread) 'active)))
         (should (equal states '(active)))

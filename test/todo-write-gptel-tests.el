@@ -14,8 +14,7 @@
   (declare (indent 0) (debug t))
   `(todo-write-with-store
      (let ((todo-write-gptel--chats (make-hash-table :test #'equal))
-           (todo-write-change-functions nil)
-           (todo-write-state-functions nil))
+           (todo-write--listeners nil))
        (with-temp-buffer
          ,@body))))
 

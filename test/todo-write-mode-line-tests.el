@@ -154,8 +154,7 @@
       (should (= (length (default-value 'mode-line-misc-info)) (1+ (length before)))))
     (should (equal (default-value 'mode-line-misc-info) before))
     (should-not todo-write-mode-line-string)
-    (should-not (memq #'todo-write-mode-line--update todo-write-change-functions))
-    (should-not (memq #'todo-write-mode-line--update todo-write-state-functions))))
+    (should-not (memq #'todo-write-mode-line--heard todo-write--listeners))))
 
 (provide 'todo-write-mode-line-tests)
 ;;; todo-write-mode-line-tests.el ends here

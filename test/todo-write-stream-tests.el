@@ -171,14 +171,13 @@
                  (:type "TOKEN" :data "" :thinking t :call-context "EXECUTION_THOUGHTS")))
     (ert-info ((format "%S" end) :prefix "End: ")
       (todo-write-stream-tests--hearing heard '(:type "THOUGHTS")
-        (let ((todo-write-observe-functions
-               (list (lambda (&rest args) (push args heard)))))
+        (todo-write-test-listening (lambda (&rest args) (push args heard))
           (todo-write-stream-tests--think "One ")
           (todo-write-stream "a" :type "METADATA" :data '(:tokens 1))
           (dolist (text '("long " "thought")) (todo-write-stream-tests--think text))
           (should-not heard)
           (apply #'todo-write-stream "a" end)
-          (should (equal (pop heard) '("a" "THOUGHTS")))
+          (should (equal (pop heard) '("a" observed "THOUGHTS")))
           (should (equal (plist-get (pop heard) :content) '(:text "One long thought")))
           (should-not heard))))))
 

@@ -99,6 +99,15 @@ Errors that BODY handles do not enter the debugger."
        ,@body)
      (nreverse warnings)))
 
+(defmacro todo-write-test-listening (function &rest body)
+  "Evaluate BODY while FUNCTION listens; see `todo-write-listen'."
+  (declare (indent 1) (debug t))
+  (let ((listener (make-symbol "listener")))
+    `(let ((,listener ,function))
+       (todo-write-listen ,listener)
+       (unwind-protect (progn ,@body)
+         (todo-write-listen ,listener 'stop)))))
+
 ;;; Other Emacs processes
 
 (defun todo-write-test-module-assertions-p ()

@@ -227,18 +227,36 @@
     (todo-write-test-write "a" '("One" "in_progress"))
     (should (eq (todo-write-state "a") 'active))))
 
-(ert-deftest todo-write-state-functions-hear-only-real-changes ()
+(ert-deftest todo-write-listeners-hear-of-a-state-only-when-it-changes ()
+  (todo-write-with-store
+    (let ((heard nil))
+      (todo-write-test-write "a" "One")
+      (todo-write-test-listening (lambda (&rest news) (push news heard))
+        (todo-write-pause "unknown")
+        (todo-write-pause "a")
+        (todo-write-pause "a" "again")
+        (todo-write-resume "a")
+        (todo-write-resume "a"))
+      (should (equal (nreverse heard) '(("a" state paused) ("a" state active)))))))
+
+(ert-deftest todo-write-a-listener-hears-all-that-happens-until-it-stops ()
   (todo-write-with-store
     (let* ((heard nil)
-           (todo-write-state-functions
-            (list (lambda (thread state) (push (list thread state) heard)))))
-      (todo-write-pause "unknown")
-      (todo-write-test-write "a" "One")
-      (todo-write-pause "a")
-      (todo-write-pause "a" "again")
-      (todo-write-resume "a")
-      (todo-write-resume "a")
-      (should (equal (nreverse heard) '(("a" paused) ("a" active)))))))
+           (outcome nil)
+           (listener (lambda (thread what data)
+                       (should (equal thread "a"))
+                       (push (cons what data) heard))))
+      (todo-write-test-listening listener
+        (todo-write-listen listener)
+        (setq outcome (todo-write-test-write "a" "One"))
+        (todo-write-test-write "a" "One")
+        (todo-write-observe "a" "TITLE" "Bake")
+        (todo-write-pause "a")
+        (todo-write-forget "a"))
+      (todo-write-test-write "a" "Two")
+      (should (equal (nreverse heard)
+                     `((change . ,outcome) (observed . "TITLE") (state . paused)
+                       (forgotten . nil)))))))
 
 ;;; Looking
 

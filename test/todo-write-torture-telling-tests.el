@@ -101,14 +101,12 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
     (dolist (exit '(throw quit))
       (todo-write-test-warnings
         (todo-write-with-store
+          (todo-write-test-write "a" "One")
           (let* ((heard 0)
                  (form (cadr (assq exit todo-write-torture-telling-tests--exits)))
                  (leave (eval form t))
                  (count (lambda (&rest _) (cl-incf heard)))
-                 (todo-write-observe-functions (list leave))
-                 (todo-write-state-functions (list leave count))
-                 (todo-write-forget-functions (list leave count)))
-            (todo-write-test-write "a" "One")
+                 (todo-write--listeners (list leave)))
             (todo-write-subscribe leave)
             (todo-write-subscribe count)
             (dolist (call calls)
@@ -116,6 +114,7 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
                 (setq heard 0)
                 (todo-write-torture-telling-tests--left-by (lambda () (eval call t)))
                 (should (> heard 0))))
+            (setq todo-write--listeners (list leave count))
             (dolist (call '((todo-write-pause "a") (todo-write-resume "a")
                             (todo-write-forget "a")))
               (setq heard 0)
@@ -209,7 +208,8 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
 (ert-deftest todo-write-torture-a-write-that-changes-nothing-but-resumes-is-told ()
   (todo-write-with-store
     (let* ((states nil)
-           (todo-write-state-functions (list (lambda (_ state) (push state states)))))
+           (todo-write--listeners
+            (list (lambda (_ what state) (when (eq what 'state) (push state states))))))
       (todo-write-test-write "a" '("One" "in_progress"))
       (todo-write-test-write "a" '("One" "in_progress"))
       (todo-write-pause "a")

@@ -20,7 +20,7 @@
 (require 'todo-write-test-helper)
 (require 'todo-write-torture-helper)
 (require 'todo-write-view)
-(dolist (library '(edit history timeline timeline-export list log mode-line header-line org link
+(dolist (library '(edit history timeline timeline-export list log mode-line org link
                         bookmark notify auto-show acp follow))
   (require (intern (format "todo-write-%s" library))))
 
@@ -139,7 +139,8 @@ Return how often that was."
      (save-window-excursion
        (todo-write-with-store
          (unwind-protect
-             (let ((default-directory (file-name-as-directory todo-write-directory)))
+             (let ((default-directory (file-name-as-directory todo-write-directory))
+                   (todo-write--listeners todo-write--listeners))
                (todo-write-test-warnings ,@body))
            (todo-write-follow-stop)
            (dolist (mode '(todo-write-mode-line-mode todo-write-header-line-mode

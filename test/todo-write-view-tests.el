@@ -564,8 +564,7 @@ It has any buffer current then, which must come to no harm."
     (kill-buffer)
     (should-not todo-write-view--timer)
     (should-not todo-write-view--event-timer)
-    (should-not (memq #'todo-write-view--on-change todo-write-change-functions))
-    (should-not (memq #'todo-write-view--on-state todo-write-state-functions))))
+    (should-not (memq #'todo-write-view--heard todo-write--listeners))))
 
 ;;; Keys
 

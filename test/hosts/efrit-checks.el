@@ -389,7 +389,7 @@ the session ended."
         (list all load-path
               (mapcar (lambda (hook) (list hook (symbol-value hook)))
                       '(after-load-functions todo-write-change-functions
-                        todo-write-state-functions)))))
+                        todo-write--listeners)))))
     (defun same (a b)
       (or (eq a b)
           (and (consp a) (consp b)
