@@ -37,16 +37,6 @@ A session binds it to the buffer where the command was given.")
   (let ((project (project-current)))
     (expand-file-name (if project (project-root project) default-directory))))
 
-(defun efrit-do--schema-plist (schema)
-  "Return SCHEMA, an alist as `json-serialize' takes it, as nested plists."
-  (cond ((vectorp schema) (vconcat (mapcar #'efrit-do--schema-plist schema)))
-        ((and (consp schema) (consp (car schema)))
-         (mapcan (lambda (pair)
-                   (list (efrit-do--keyword (car pair))
-                         (efrit-do--schema-plist (cdr pair))))
-                 schema))
-        (t schema)))
-
 (defun efrit-do--todo-schema (key)
   "Return the value of KEY, a symbol, in the definition of `todo_write'."
   (let ((schema (todo-write-tool-schema)))
@@ -54,8 +44,7 @@ A session binds it to the buffer where the command was given.")
 
 (defun efrit-do--todo-arguments ()
   "Return the argument specifications of `todo_write'."
-  (let ((properties (plist-get (efrit-do--schema-plist
-                                (efrit-do--todo-schema 'input_schema))
+  (let ((properties (plist-get (todo-write--json-plist (efrit-do--todo-schema 'input_schema))
                                :properties)))
     (cl-loop for (key spec) on properties by #'cddr
              collect (append (list :name (substring (symbol-name key) 1))

@@ -86,12 +86,9 @@ The overlay covers the part's body, which is empty so far."
 (defun efrit-do-view--one-line (text before)
   "Return TEXT as one line that fits the window behind BEFORE, a string."
   (let ((window (get-buffer-window nil t)))
-    (truncate-string-to-width
-     (string-trim (replace-regexp-in-string "[[:space:]]+" " "
-                                            (todo-write-row-plain-lines text)))
-     (max 20 (- (if window (window-max-chars-per-line window) 79)
-                (string-width before) 5))
-     nil nil "…")))
+    (todo-write-row-line
+     text (max 20 (- (if window (window-max-chars-per-line window) 79)
+                     (string-width before) 5)))))
 
 ;;; Commands
 

@@ -299,8 +299,7 @@ sent after this.  A list with open tasks is paused."
     (efrit-do-session--stream session (if failed "ERROR" "END") reason)
     (when failed
       (efrit-do-session-record session "LLM_STREAM_ERROR" reason))
-    (when (eq (todo-write-state thread) 'active)
-      (todo-write-pause thread (or reason "the agent ended its turn")))
+    (todo-write-pause-active thread (or reason "the agent ended its turn"))
     (if (eq status 'done)
         (efrit-do-session--record-answer session)
       (when (memq status '(failed stopped))

@@ -137,16 +137,11 @@ is none of these."
        (error (signal 'todo-write-input-error
                       (list (format "The arguments are no JSON object: %s"
                                     (efrit-do-error-text problem)))))))
-    ((pred hash-table-p)
-     (let (plist)
-       (maphash (lambda (key value)
-                  (setq plist (cons value (cons (efrit-do--keyword key) plist))))
-                input)
-       (nreverse plist)))
     ((and `(,(pred keywordp) . ,_) (guard (proper-list-p input))) input)
-    ((and (pred proper-list-p) (guard (seq-every-p #'consp input)))
-     (mapcan (lambda (pair) (list (efrit-do--keyword (car pair)) (cdr pair)))
-             input))
+    ((or (pred hash-table-p)
+         (and (pred proper-list-p) (guard (seq-every-p #'consp input))))
+     (cl-loop for (name . value) in (todo-write--json-fields input)
+              append (list (efrit-do--keyword name) value)))
     (_ (signal 'todo-write-input-error
                (list "The arguments are neither a JSON object nor a table")))))
 

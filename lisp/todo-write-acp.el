@@ -45,26 +45,26 @@ none of these."
     (todo-write--wrong "update" update "an ACP session update"))
   (let ((plan (todo-write-acp--plan update)))
     (when plan
-      (let ((key (todo-write-acp--thread thread (todo-write-acp--get plan "planId"))))
+      (let ((key (todo-write-acp--thread thread (todo-write--json-get plan "planId"))))
         (todo-write key (todo-write-acp--input plan) (or source "acp"))))))
 
 (defun todo-write-acp--plan (update)
   "Return the object in UPDATE that has the entries, or nil.
 A removed plan is one without entries."
-  (let ((kind (todo-write-acp--get update "sessionUpdate"))
-        (inner (or (todo-write-acp--get update "params")
-                   (todo-write-acp--get update "update"))))
+  (let ((kind (todo-write--json-get update "sessionUpdate"))
+        (inner (or (todo-write--json-get update "params")
+                   (todo-write--json-get update "update"))))
     (cond ((vectorp update) (list :entries update))
           (inner (todo-write-acp--plan inner))
           ((equal kind "plan_removed")
-           (list :planId (todo-write-acp--get update "planId") :entries []))
+           (list :planId (todo-write--json-get update "planId") :entries []))
           ((equal kind "plan_update")
-           (let ((plan (todo-write-acp--get update "plan")))
+           (let ((plan (todo-write--json-get update "plan")))
              (and plan (todo-write-acp--plan plan))))
           ((equal kind "plan") update)
           (kind nil)
-          ((member (todo-write-acp--get update "type") '(nil "items"))
-           (and (todo-write-acp--get update "entries") update)))))
+          ((member (todo-write--json-get update "type") '(nil "items"))
+           (and (todo-write--json-get update "entries") update)))))
 
 (defun todo-write-acp--thread (thread plan)
   "Return the key for PLAN, an id or nil, of the session of THREAD."
@@ -77,7 +77,7 @@ A removed plan is one without entries."
 (defun todo-write-acp--input (plan)
   "Return PLAN's entries as input for `todo-write'.
 What is no list of entries is left as it is, for the store to refuse."
-  (let ((entries (todo-write-acp--get plan "entries")))
+  (let ((entries (todo-write--json-get plan "entries")))
     (list :todos
           (if (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
               (vconcat (mapcar #'todo-write-acp--todo
@@ -86,31 +86,21 @@ What is no list of entries is left as it is, for the store to refuse."
 
 (defun todo-write-acp--cancelled-p (entry)
   "Return non-nil if ENTRY is there only to say that it was given up."
-  (equal (todo-write-acp--get entry "status") "cancelled"))
+  (equal (todo-write--json-get entry "status") "cancelled"))
 
 (defun todo-write-acp--todo (entry)
   "Return ENTRY as a task for `todo-write'.
 The protocol has one text for a task, whether it is in progress or not."
   (if (or (consp entry) (hash-table-p entry))
-      (let ((content (or (todo-write-acp--get entry "content")
+      (let ((content (or (todo-write--json-get entry "content")
                          ;; So Codex has it.
-                         (todo-write-acp--get entry "step")))
-            (priority (todo-write-acp--get entry "priority")))
+                         (todo-write--json-get entry "step")))
+            (priority (todo-write--json-get entry "priority")))
         (append (list :content content
-                      :status (todo-write-acp--get entry "status")
+                      :status (todo-write--json-get entry "status")
                       :activeForm content)
                 (and priority (list :priority priority))))
     entry))
-
-(defun todo-write-acp--get (object key)
-  "Return what OBJECT has for KEY, a string, or nil."
-  (let ((keys (list key (intern key) (intern (concat ":" key)))))
-    (cond ((hash-table-p object)
-           (seq-some (lambda (key) (gethash key object)) keys))
-          ((not (consp object)) nil)
-          ((consp (car object))
-           (seq-some (lambda (key) (cdr (assoc key object))) keys))
-          (t (seq-some (lambda (key) (plist-get object key)) keys)))))
 
 ;;;###autoload
 (defun todo-write-acp-connect (client &optional buffer)
@@ -127,8 +117,8 @@ agent names in its updates.  Updates end to come with CLIENT."
 (defun todo-write-acp--notified (notification)
   "Write the plan in NOTIFICATION, if there is one; say why if it is refused.
 The protocol has no answer to it that would reach the agent."
-  (when (equal (todo-write-acp--get notification "method") "session/update")
-    (let* ((session (todo-write-acp--get (todo-write-acp--get notification "params")
+  (when (equal (todo-write--json-get notification "method") "session/update")
+    (let* ((session (todo-write--json-get (todo-write--json-get notification "params")
                                          "sessionId"))
            (outcome (todo-write-from-acp-plan
                      (format "acp:%s" (or session (buffer-name))) notification)))

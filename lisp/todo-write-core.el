@@ -10,7 +10,10 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'project)
+(require 'seq)
+(eval-when-compile (require 'subr-x))
 (require 'todo-write-module)
 
 ;;; Options
@@ -88,6 +91,40 @@ RECEIVED may be any object, also one that holds itself."
             (list (format "%s: received %s, expected %s" what
                           (truncate-string-to-width (format "%S" received) 200 nil nil t)
                           expected)))))
+
+;;; Decoded JSON
+
+;; Hosts decode JSON in different ways.  Their objects arrive as hash tables,
+;; plists or alists, with strings, symbols or keywords as keys.
+
+(defun todo-write--json-fields (object)
+  "Return the fields of OBJECT, decoded JSON, as an alist (NAME . VALUE).
+Names are strings, values as they were.  What is not an object has no
+fields."
+  (cl-flet ((name (key) (string-remove-prefix ":" (format "%s" key))))
+    (cond ((hash-table-p object)
+           (cl-loop for key being the hash-keys of object using (hash-values value)
+                    collect (cons (name key) value)))
+          ((not (proper-list-p object)) nil)
+          ((consp (car object))
+           (cl-loop for (key . value) in (seq-filter #'consp object)
+                    collect (cons (name key) value)))
+          (t (cl-loop for (key value) on object by #'cddr
+                      collect (cons (name key) value))))))
+
+(defun todo-write--json-get (object name)
+  "Return the value of the field NAME of OBJECT, decoded JSON, or nil."
+  (cdr (assoc name (todo-write--json-fields object))))
+
+(defun todo-write--json-plist (value)
+  "Return VALUE, decoded JSON with vectors as arrays, with plists as objects.
+It shares no list and no vector with VALUE."
+  (cond ((vectorp value) (vconcat (mapcar #'todo-write--json-plist value)))
+        ((or (consp value) (hash-table-p value))
+         (cl-loop for (name . field) in (todo-write--json-fields value)
+                  append (list (intern (concat ":" name))
+                               (todo-write--json-plist field))))
+        (t value)))
 
 ;;; The module
 

@@ -118,8 +118,7 @@ first are indented by the columns that its text property
   "Return TEXT in one line, cut to `todo-write-detail-length' characters."
   (let* ((long (> (length text) todo-write-detail-length))
          (text (if long (substring text 0 todo-write-detail-length) text)))
-    (concat (todo-write-row-plain
-             (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " " text)))
+    (concat (todo-write-row-line text)
             (and long (todo-write-row-shape 'ellipsis)))))
 
 ;;; The task

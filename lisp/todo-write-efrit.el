@@ -178,11 +178,10 @@ Efrit loads it by that name, and todo-write has a file of the same name."
 
 (defun todo-write-efrit--named-by-strings (value)
   "Return VALUE, as in `todo-write-tool-schema', with strings as keys."
-  (if (and (consp value) (consp (car value)))
-      (mapcar (pcase-lambda (`(,key . ,value))
-                (cons (symbol-name key)
-                      (todo-write-efrit--named-by-strings value)))
-              value)
+  (if (consp value)
+      (mapcar (pcase-lambda (`(,name . ,field))
+                (cons name (todo-write-efrit--named-by-strings field)))
+              (todo-write--json-fields value))
     value))
 
 ;;; A call
@@ -340,26 +339,21 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
 
 ;;; Interruptions
 
-(defun todo-write-efrit--pause (thread reason)
-  "Pause THREAD for REASON if there is something left to do in it."
-  (when (and thread (eq (todo-write-state thread) 'active))
-    (todo-write-pause thread reason)))
-
 (defun todo-write-efrit--loop-stopped (session reason &rest _)
   "Pause the plan of SESSION, which has ended for REASON: nobody works on it."
-  (todo-write-efrit--pause (todo-write-efrit--key (efrit-session-id session))
+  (todo-write-pause-active (todo-write-efrit--key (efrit-session-id session))
                            reason))
 
 (defun todo-write-efrit--turn-ended (session reason &rest _)
   "Pause the plan of SESSION if its turn did not end by itself, says REASON."
   (unless (member reason '("end_turn" "session-complete" "waiting-for-user" "unknown"))
-    (todo-write-efrit--pause
+    (todo-write-pause-active
      (todo-write-efrit--key (efrit-repl-session-id session)) reason)))
 
 (defun todo-write-efrit--cancelled (session)
   "Pause the plan of SESSION, which the user has cancelled."
   (when session
-    (todo-write-efrit--pause (todo-write-efrit--key (efrit-session-id session))
+    (todo-write-pause-active (todo-write-efrit--key (efrit-session-id session))
                              "cancelled")))
 
 (defun todo-write-efrit--pausing-on-quit (function &rest args)
@@ -367,7 +361,7 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
   (condition-case nil
       (apply function args)
     (quit
-     (todo-write-efrit--pause (car (todo-write-efrit--session)) "interrupted")
+     (todo-write-pause-active (car (todo-write-efrit--session)) "interrupted")
      (signal 'quit nil))))
 
 (provide 'todo-write-efrit)

@@ -159,18 +159,10 @@ CHOICES are as from `todo-write-follow-sessions-describe', the best first."
   "Return TITLE with the age and the folder of CHOICE around it."
   (pcase-let ((`(,_ ,_ ,time ,folder) choice))
     (list title
-          (propertize (format "%8s  " (todo-write-follow-sessions--age time))
+          (propertize (format "%8s  " (todo-write-row-age time))
                       'face 'completions-annotations)
           (propertize (if folder (concat "  " (abbreviate-file-name folder)) "")
                       'face 'completions-annotations))))
-
-(defun todo-write-follow-sessions--age (time)
-  "Return how long ago TIME, a float, was, in a few characters."
-  (let ((seconds (max 0 (- (float-time) time))))
-    (cond ((< seconds 90) (format "%d s" seconds))
-          ((< seconds 5400) (format "%d min" (/ seconds 60)))
-          ((< seconds 129600) (format "%d h" (/ seconds 3600)))
-          (t (format "%d days" (/ seconds 86400))))))
 
 (provide 'todo-write-follow-sessions)
 ;;; todo-write-follow-sessions.el ends here

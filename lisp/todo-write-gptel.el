@@ -120,20 +120,10 @@ in gptel's menu."
   "Return the properties of SCHEMA, an alist, as the arguments of a gptel tool."
   (cl-loop for (name . property) in (alist-get 'properties schema)
            collect (append (list :name (symbol-name name))
-                           (todo-write-gptel--plist property)
+                           (todo-write--json-plist property)
                            (unless (seq-contains-p (alist-get 'required schema)
                                                    (symbol-name name))
                              (list :optional t)))))
-
-(defun todo-write-gptel--plist (value)
-  "Return VALUE with plists for its alists.
-gptel changes the result in place, so it shares nothing with VALUE."
-  (cond ((and (consp value) (consp (car value)))
-         (cl-loop for (key . value) in value
-                  append (list (intern (format ":%s" key))
-                               (todo-write-gptel--plist value))))
-        ((vectorp value) (copy-sequence value))
-        (t value)))
 
 (defun todo-write-gptel--call (todos)
   "Write TODOS, as the model of this chat sent them; return the answer as text.
@@ -204,19 +194,14 @@ The chat may have no thread before its model has called the tool."
   "Pause the plan of BUFFER, a chat whose request was aborted."
   (let ((buffer (or buffer (current-buffer))))
     (when (buffer-live-p buffer)
-      (todo-write-gptel--pause (buffer-local-value 'todo-write-gptel-thread buffer)
+      (todo-write-pause-active (buffer-local-value 'todo-write-gptel-thread buffer)
                                "aborted"))))
 
 (defun todo-write-gptel--killed ()
   "Pause the plan of the current buffer, which is about to go."
   (remhash todo-write-gptel-thread todo-write-gptel--chats)
   (todo-write-set-busy todo-write-gptel-thread nil)
-  (todo-write-gptel--pause todo-write-gptel-thread "the chat was closed"))
-
-(defun todo-write-gptel--pause (thread reason)
-  "Pause THREAD for REASON if there is something left to do in it."
-  (when (and thread (eq (todo-write-state thread) 'active))
-    (todo-write-pause thread reason)))
+  (todo-write-pause-active todo-write-gptel-thread "the chat was closed"))
 
 (defun todo-write-gptel--show-plan ()
   "Show the plan of this chat in a window of its own."
@@ -277,8 +262,7 @@ aligns the third to the right: the plan stands between them."
        " "
        (propertize
         (todo-write-row-truncate
-         (concat (format "%d/%d" (plist-get summary :completed)
-                         (plist-get summary :total))
+         (concat (todo-write-row-count summary)
                  (pcase state
                    ('done (concat " " (todo-write-row-shape 'completed)))
                    ('paused (concat " " (todo-write-row-shape 'paused))))

@@ -21,10 +21,9 @@
 (require 'tabulated-list)
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-row-header)
 (require 'todo-write-view)
 
-(declare-function todo-write-dyn--snapshot "ext:todo-write-dyn")
-(declare-function todo-write-dyn--kept "ext:todo-write-dyn")
 (autoload 'todo-write-menu-list-context "todo-write-menu")
 
 (defcustom todo-write-list-limit 100
@@ -42,7 +41,7 @@ since the epoch of the last change, and :summary as from
 `todo-write-summary'.  Those of the current project come first, then the
 newest.  LIMIT is the most to return."
   (let* ((project (todo-write--project))
-         (kept (progn (todo-write-threads) (todo-write-dyn--kept)))
+         (kept (todo-write--kept))
          (known (append kept
                         (cl-loop for key in (todo-write-threads-loaded)
                                  unless (cl-find key kept :test #'equal
@@ -56,7 +55,7 @@ newest.  LIMIT is the most to return."
     (mapcar (lambda (thread)
               (list :key (plist-get thread :key) :about (plist-get thread :about)
                     :time (plist-get thread :modified)
-                    :summary (todo-write-dyn--snapshot (plist-get thread :key))))
+                    :summary (todo-write--snapshot (plist-get thread :key))))
             (seq-take threads (or limit (length threads))))))
 
 (defun todo-write-list--loaded (key)
@@ -68,18 +67,6 @@ newest.  LIMIT is the most to return."
   "Return what THREAD, from `todo-write-list-threads', is called."
   (todo-write-row-plain (or (plist-get (plist-get thread :summary) :title)
                             (plist-get thread :key))))
-
-(defun todo-write-list--age (milliseconds)
-  "Return how long ago MILLISECONDS since the epoch was, in a few columns."
-  (let ((minutes (max 0 (floor (- (float-time) (/ milliseconds 1000.0)) 60))))
-    (cond ((< minutes 1) "now")
-          ((< minutes 60) (format "%d min" minutes))
-          ((< minutes 1440) (format "%d h" (/ minutes 60)))
-          (t (format "%d d" (/ minutes 1440))))))
-
-(defun todo-write-list--progress (summary)
-  "Return how far SUMMARY is, as in 2/4."
-  (format "%d/%d" (plist-get summary :completed) (plist-get summary :total)))
 
 (defun todo-write-list--state (summary)
   "Return the state of SUMMARY as a shape and a word."
@@ -127,9 +114,9 @@ if there is no thread."
   (let ((summary (plist-get thread :summary)))
     (concat (propertize " " 'display '(space :align-to 32))
             (todo-write-row-truncate
-             (string-join (list (todo-write-list--progress summary)
+             (string-join (list (todo-write-row-count summary)
                                 (todo-write-list--state summary)
-                                (todo-write-list--age (plist-get thread :time))
+                                (todo-write-row-age (/ (plist-get thread :time) 1000.0))
                                 (todo-write-list--title thread))
                           "  ")
              60))))
@@ -241,10 +228,10 @@ if there is no thread."
                         'face 'todo-write-title 'follow-link t
                         'help-echo "RET, mouse-1: show this plan"
                         'action #'todo-write-list-show)
-                  (propertize (todo-write-list--progress summary)
+                  (propertize (todo-write-row-count summary)
                               'todo-write-value (plist-get summary :completed))
                   (todo-write-list--state summary)
-                  (propertize (todo-write-list--age (plist-get thread :time))
+                  (propertize (todo-write-row-age (/ (plist-get thread :time) 1000.0))
                               'todo-write-value (- (plist-get thread :time)))
                   (todo-write-list--current summary)
                   (todo-write-row-plain

@@ -77,16 +77,9 @@ What comes within that time is drawn at once."
 
 ;;; Rows
 
-(defun todo-write-log--line (text)
-  "Return TEXT, whatever is in it, as plain text in one line."
-  (truncate-string-to-width
-   (string-trim (replace-regexp-in-string "[[:space:]]+" " "
-                                          (todo-write-row-plain-lines text)))
-   300 nil nil "…"))
-
 (defun todo-write-log--summary (content)
   "Return CONTENT, of an observation, as one line."
-  (todo-write-log--line
+  (todo-write-row-line
    (cond ((stringp content) content)
          ((null content) "")
          ((plist-member content :todoList)
@@ -98,7 +91,8 @@ What comes within that time is drawn at once."
                   (or (plist-get content :content)
                       (plist-get content :input) "")))
          ((stringp (plist-get content :text)) (plist-get content :text))
-         (t (todo-write-log--json content)))))
+         (t (todo-write-log--json content)))
+   300))
 
 (defun todo-write-log--json (content)
   "Return CONTENT as JSON text, or as Lisp where that cannot be."
@@ -115,7 +109,7 @@ What comes within that time is drawn at once."
             "%T" (seconds-to-time (/ (plist-get observation :timestamp) 1000)))
            (plist-get observation :type)
            (format "%s" (or (plist-get metadata :phase) ""))
-           (todo-write-log--line (or (plist-get metadata :stepDescription)
+           (todo-write-row-line (or (plist-get metadata :stepDescription)
                                      (plist-get observation :parentId) ""))
            (todo-write-log--summary (plist-get observation :content))))))
 
@@ -225,7 +219,7 @@ argument asks for one.  Signals `user-error' if there is none."
 (defun todo-write-log--items ()
   "Return the items of this buffer's thread as an alist of text and id."
   (mapcar (lambda (item)
-            (cons (todo-write-log--line (plist-get item :content))
+            (cons (todo-write-row-line (plist-get item :content))
                   (plist-get item :id)))
           (todo-write-items todo-write-log--thread)))
 
@@ -267,7 +261,7 @@ argument asks for one.  Signals `user-error' if there is none."
       (setq header-line-format
             (string-replace
              "%" "%%" (format " %s  %s" (plist-get observation :type)
-                              (todo-write-log--line
+                              (todo-write-row-line
                                (plist-get observation :title)))))
       (display-buffer (current-buffer)))))
 

@@ -17,6 +17,7 @@
 
 (require 'todo-write)
 (require 'todo-write-row)
+(require 'todo-write-row-header)
 (require 'todo-write-view)
 
 (declare-function notifications-notify "notifications" (&rest params))
@@ -64,7 +65,7 @@ It is called with the key of a thread, a title and a text, both strings."
   "Notify of the state of THREAD, of which SUMMARY is known."
   (let ((title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
         (reason (plist-get summary :reason))
-        (count (format "%d/%d" (plist-get summary :completed) (plist-get summary :total))))
+        (count (todo-write-row-count summary)))
     (funcall todo-write-notify-function thread title
              (if (eq (plist-get summary :state) 'done)
                  (format "Done, %s" count)

@@ -1,4 +1,4 @@
-;;; todo-write-org.el --- Plans as check lists  -*- lexical-binding: t; -*-
+;;; todo-write-org.el --- Plans in Org, links and bookmarks  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,7 +6,8 @@
 
 ;;; Commentary:
 
-;; `w' in a plan copies it as a check list in Org or Markdown:
+;; Plans in other documents, and ways back from there.  `w' in a plan copies it
+;; as a check list in Org or Markdown:
 ;;
 ;;     - [X] Read the login function
 ;;     - [-] Convert callbacks
@@ -15,18 +16,32 @@
 ;; `M-x todo-write-insert-org' inserts it at point, under a heading in an Org
 ;; buffer; `M-x todo-write-from-org' makes such a list the plan of a thread.
 ;; Markdown has no sign for a task in progress: it reads as open there.
+;;
+;; Links such as [[todo-write:THREAD][the plan]] open the plan of a thread, and
+;; [[todo-write:THREAD::t3]] goes to a task.  `org-store-link' in a plan makes
+;; one.  To teach Org, once it is loaded:
+;;
+;;     (with-eval-after-load 'ol (todo-write-link-setup))
+;;
+;; Bookmarks (`C-x r m') name the thread and the task at point, a saved desktop
+;; (`desktop-save-mode') the thread.
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'seq)
-(require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-list)
 (require 'todo-write-row)
+(require 'todo-write-row-header)
+(require 'todo-write-view)
+(require 'url-util)
 
-(declare-function todo-write-list-read "todo-write-list" (prompt))
-(autoload 'todo-write-list-read "todo-write-list")
-(defvar todo-write-view-thread)
+;; Org and bookmarks are loaded when they are used.
+(declare-function bookmark-prop-get "bookmark" (bookmark-name-or-record prop))
+(declare-function org-current-level "org" ())
+(declare-function org-link-set-parameters "ol" (type &rest parameters))
+(declare-function org-link-store-props "ol" (&rest plist))
+(declare-function org-link-types "ol" ())
 
 (defcustom todo-write-copy-format 'org
   "What `todo-write-copy' makes of a plan unless asked for the other."
@@ -36,21 +51,19 @@
 
 (defun todo-write-org--thread ()
   "Return the thread of this buffer, or ask for one."
-  (or (bound-and-true-p todo-write-view-thread)
+  (or todo-write-view-thread
       (todo-write-list-read "Plan of: ")))
-
-(declare-function org-link-types "ol")
 
 (defvar todo-write-org--live nil
   "The types of links in Org, and what `todo-write-org--live' made of them.")
 
 (defun todo-write-org--live ()
   "Return a regexp of what would do something in Org.
-Those are links but to the web, code, macros, snippets, LaTeX, notes,
+That is links other than to the web, code, macros, snippets, LaTeX, notes,
 targets, and dates: an agenda evaluates <%%(FORM)>."
   (require 'ol)
   (let ((types (seq-difference (org-link-types) '("http" "https"))))
-    ;; It is made once, not for each task.
+    ;; Cached, since it is needed for each task.
     (unless (equal types (car todo-write-org--live))
       (setq todo-write-org--live (cons types (todo-write-org--live-regexp types))))
     (cdr todo-write-org--live)))
@@ -124,11 +137,8 @@ that Org keeps up to date."
     (when (derived-mode-p 'org-mode)
       (insert (make-string (1+ (or (org-current-level) 0)) ?*) " "
               (todo-write-org-plain (or (plist-get summary :title) "Plan"))
-              (format " [%d/%d]\n" (plist-get summary :completed)
-                      (plist-get summary :total))))
+              (format " [%s]\n" (todo-write-row-count summary))))
     (insert (todo-write-check-list thread))))
-
-(declare-function org-current-level "org")
 
 ;;; Reading
 
@@ -196,6 +206,101 @@ is no check list, or if it is refused."
       (user-error "%s" (plist-get outcome :result)))
     (message "%s" (plist-get outcome :result))
     outcome))
+
+;;; Ways back
+
+(defun todo-write-org--restore (key)
+  "Load the thread KEY, or signal a `user-error' if it is gone."
+  (unless (todo-write-restore key)
+    (user-error "There is no plan of %s any more" (todo-write-row-plain key))))
+
+;;;###autoload
+(defun todo-write-link-setup ()
+  "Teach Org the links of type \"todo-write\"."
+  (require 'ol)
+  (org-link-set-parameters "todo-write"
+                           :follow #'todo-write-link-open
+                           :store #'todo-write-link-store
+                           :complete #'todo-write-link-complete
+                           :export #'todo-write-link-export))
+
+(defun todo-write-link--split (path)
+  "Return the thread and the item that PATH names, as (KEY . ID)."
+  (let* ((end (string-match "::t[0-9]+\\'" path))
+         (id (and end (substring path (+ 2 end)))))
+    (cons (todo-write-link--decode (substring path 0 end)) id)))
+
+(defun todo-write-link--decode (text)
+  "Return the key that TEXT, as from `todo-write-link--path', stands for."
+  (decode-coding-string (url-unhex-string text) 'utf-8))
+
+;;;###autoload
+(defun todo-write-link-open (path &optional _)
+  "Show the plan of the thread that PATH, the rest of a link, names."
+  (pcase-let ((`(,key . ,id) (todo-write-link--split path)))
+    (todo-write-org--restore key)
+    (with-current-buffer (todo-write-show key t)
+      (when id (todo-write-view-goto id)))))
+
+(defun todo-write-link--path (key &optional id)
+  "Return the rest of a link to the item ID of the thread KEY.
+Brackets and blanks of a key would end the link early."
+  (concat (url-hexify-string key) (and id (concat "::" id))))
+
+(defun todo-write-link-store (&optional _interactive)
+  "Store a link to the plan of this buffer, and its task at point."
+  (when (derived-mode-p 'todo-write-view-mode)
+    (let* ((key todo-write-view-thread)
+           (id (get-text-property (point) 'todo-write-id))
+           (item (and key id (todo-write-item key id))))
+      (when key
+        (org-link-store-props
+         :type "todo-write"
+         :link (concat "todo-write:" (todo-write-link--path key (and item id)))
+         :description (todo-write-org-plain
+                       (or (plist-get item :content)
+                           (plist-get (todo-write-summary key) :title) key)))))))
+
+(defun todo-write-link-complete (&optional _)
+  "Read a thread and return a link to its plan."
+  (concat "todo-write:" (todo-write-link--path (todo-write-list-read "Link to the plan of: "))))
+
+(defun todo-write-link-export (path description _backend &optional _info)
+  "Return DESCRIPTION, or the key in PATH: a plan is no page to link to."
+  (or description (car (todo-write-link--split path))))
+
+;;; Bookmarks
+
+(defun todo-write-bookmark-record ()
+  "Return a bookmark of the plan in this buffer.
+Signal a `user-error' if there is none."
+  (let ((key (or todo-write-view-thread (user-error "There is no plan here yet"))))
+    `(,(todo-write-row-plain (or (plist-get (todo-write-summary key) :title) key))
+      (thread . ,key)
+      (item . ,(get-text-property (point) 'todo-write-id))
+      (handler . todo-write-bookmark-jump))))
+
+;;;###autoload
+(defun todo-write-bookmark-jump (bookmark)
+  "Show the plan that BOOKMARK is of, with point at its task."
+  (let ((key (bookmark-prop-get bookmark 'thread)))
+    (todo-write-org--restore key)
+    (set-buffer (todo-write-show key))
+    (todo-write-view-goto (bookmark-prop-get bookmark 'item))))
+(put 'todo-write-bookmark-jump 'bookmark-handler-type "Plan")
+
+(defun todo-write-bookmark-desktop (_folder)
+  "Return what a desktop must know of this buffer: its thread."
+  todo-write-view-thread)
+
+;;;###autoload (add-to-list 'desktop-buffer-mode-handlers '(todo-write-view-mode . todo-write-bookmark-restore))
+;;;###autoload (autoload 'todo-write-view-mode "todo-write-view")
+
+;;;###autoload
+(defun todo-write-bookmark-restore (_file _name thread)
+  "Restore the buffer that shows the plan of THREAD from a desktop."
+  (when (and thread (todo-write-restore thread))
+    (save-window-excursion (todo-write-show thread))))
 
 (provide 'todo-write-org)
 ;;; todo-write-org.el ends here

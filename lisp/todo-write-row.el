@@ -190,6 +190,14 @@ characters and the like; U+202E reads \\u202e."
   (replace-regexp-in-string "[^\n\t]+" #'todo-write-row-plain
                             (substring-no-properties string) t t))
 
+(defun todo-write-row-line (string &optional width)
+  "Return STRING as `todo-write-row-plain' does, in one line.
+White space becomes single spaces.  The line is cut to WIDTH columns, if
+that is given."
+  (let ((line (todo-write-row-plain
+               (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " " string)))))
+    (if width (todo-write-row-truncate line width) line)))
+
 (defun todo-write-row-text (item kind)
   "Return the text for ITEM in a row of KIND.
 The task in progress shows what is being done, not what is to do."
@@ -281,6 +289,14 @@ RIGHT ends at the last column; without it the line ends after LEFT."
           ((< seconds 3600) (format "%d:%02d" (/ seconds 60) (% seconds 60)))
           (t (format "%d:%02d:%02d"
                      (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60))))))
+
+(defun todo-write-row-age (time)
+  "Return how long ago TIME, in seconds since the epoch, was, in a few columns."
+  (let ((minutes (max 0 (floor (- (float-time) time) 60))))
+    (cond ((< minutes 1) "now")
+          ((< minutes 60) (format "%d min" minutes))
+          ((< minutes 1440) (format "%d h" (/ minutes 60)))
+          (t (format "%d d" (/ minutes 1440))))))
 
 ;;; Lines
 

@@ -7,24 +7,23 @@
 ;;; Commentary:
 
 ;; `T' in a plan, or `M-x todo-write-timeline': a row for each task that was
-;; begun, also if it was dropped since, with a bar for each stretch in which it was
-;; in progress.  The bars are pictures where Emacs can show SVG, and text in a
-;; terminal.  RET goes to the task in its plan; `x' saves the timeline as SVG or
-;; Org.
+;; begun, even if it was dropped since, with a bar for each interval in which it
+;; was in progress.  The bars are pictures where Emacs can show SVG, and text in a
+;; terminal.  RET goes to the task in its plan.  `x' asks for a file: one that
+;; ends in .svg gets a picture, one that ends in .org a table of all intervals.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
+(require 'svg)
 (require 'todo-write)
+(require 'todo-write-org)
 (require 'todo-write-row)
 (require 'todo-write-row-header)
 (require 'todo-write-view)
 
-(declare-function todo-write-dyn--gone "ext:todo-write-dyn")
-(autoload 'todo-write-timeline-svg-bar "todo-write-timeline-export")
-(autoload 'todo-write-export-timeline "todo-write-timeline-export" nil t)
 
 (defface todo-write-timeline-bar '((t :inherit success))
   "Face of the time in which a completed task was in progress."
@@ -47,7 +46,7 @@ Those that are no longer in the list are among them.  A list of plists:
          (rows (append (seq-map (lambda (item) (funcall row item nil))
                                 (todo-write-items thread))
                        (mapcar (lambda (item) (funcall row item t))
-                               (todo-write-dyn--gone thread)))))
+                               (todo-write--gone thread)))))
     (sort (delq nil rows)
           (lambda (a b)
             (< (caar (plist-get a :intervals)) (caar (plist-get b :intervals)))))))
@@ -71,7 +70,7 @@ A task that went before it was completed counts as removed."
 
 (defun todo-write-timeline--intervals (times now)
   "Return the stretches of TIMES, the one that lasts until NOW included.
-What of the time spent lies in no finished stretch is that one."
+The running interval is the time spent minus the finished intervals."
   (let* ((finished (plist-get times :intervals))
          (open (- (or (plist-get times :spent) 0)
                   (cl-loop for (from . to) in finished sum (- to from)))))
@@ -164,6 +163,31 @@ What of the time spent lies in no finished stretch is that one."
              'face 'todo-write-time)
             "\n")))
 
+;;; Pictures
+
+(defun todo-write-timeline-svg-bar (row span columns)
+  "Return the bars of ROW as an image COLUMNS wide; SPAN is the whole time."
+  (let* ((width (* columns (frame-char-width)))
+         (height (frame-char-height))
+         (svg (svg-create width height))
+         (colour (face-foreground (todo-write-timeline-face row) nil t)))
+    (svg-line svg 0 (/ height 2) width (/ height 2)
+              :stroke (face-foreground 'todo-write-bar-rest nil t) :stroke-opacity 0.4)
+    (todo-write-timeline--bars svg row span 0 (round (* 0.2 height))
+                                      width (round (* 0.6 height)) colour)
+    (svg-image svg :ascent 'center :scale 1)))
+
+(defun todo-write-timeline--bars (svg row span x y width height colour)
+  "Draw the stretches of ROW into SVG, in COLOUR.
+The whole time, SPAN, takes WIDTH pixels from X; the bars begin at Y and
+are HEIGHT high."
+  (let ((scale (/ (float width) (- (cdr span) (car span)))))
+    (pcase-dolist (`(,from . ,to) (plist-get row :intervals))
+      (svg-rectangle svg (+ x (* scale (- from (car span)))) y
+                     ;; The shortest stretch is still to be seen.
+                     (max 2 (* scale (- to from))) height
+                     :rx 2 :fill colour))))
+
 ;;; The buffer
 
 (defvar todo-write-timeline-mode-map
@@ -197,7 +221,7 @@ What of the time spent lies in no finished stretch is that one."
   (add-hook 'window-size-change-functions #'todo-write-timeline--fit nil t))
 
 (defun todo-write-timeline--fit (window)
-  "Draw the buffer of WINDOW anew if it does not fit."
+  "Draw the buffer of WINDOW again if it does not fit."
   (with-current-buffer (window-buffer window)
     (unless (eql todo-write-view--width (todo-write-view--fitting-width))
       (todo-write-timeline--draw))))
@@ -258,6 +282,109 @@ there is no thread."
   (mouse-set-point event)
   (when (get-text-property (point) 'todo-write-id)
     (todo-write-timeline-goto)))
+
+
+;;; Files
+
+(defconst todo-write-timeline--colours
+  '(:text "#222222" :faint "#888888" :line "#dddddd"
+    :completed "#2e7d32" :open "#1565c0")
+  "Colours of an exported picture, which has a white ground.")
+
+(defun todo-write-timeline-svg (thread)
+  "Return the timeline of THREAD as SVG text.
+Signal a `user-error' if no task was begun."
+  (let* ((rows (todo-write-timeline--begun thread))
+         (span (todo-write-timeline-span rows))
+         (svg (svg-create 900 (+ 60 (* 24 (length rows))) :font-family "sans-serif"))
+         (colour (lambda (key) (plist-get todo-write-timeline--colours key)))
+         (y 50))
+    (svg-rectangle svg 0 0 "100%" "100%" :fill "white")
+    (todo-write-timeline--text
+     svg (todo-write-row-plain (or (plist-get (todo-write-summary thread) :title) "Plan"))
+     10 22 (funcall colour :text) :font-weight "bold" :font-size 15)
+    (todo-write-timeline--text
+     svg (todo-write-timeline-clock (car span)) 300 40 (funcall colour :faint))
+    (todo-write-timeline--text
+     svg (todo-write-timeline-clock (cdr span)) 830 40 (funcall colour :faint)
+     :text-anchor "end")
+    (dolist (row rows)
+      (todo-write-timeline--svg-row svg row span y colour)
+      (setq y (+ y 24)))
+    (with-temp-buffer
+      (svg-print svg)
+      (buffer-string))))
+
+(defun todo-write-timeline--svg-row (svg row span y colour)
+  "Draw ROW into SVG at the height Y; SPAN is the whole time.
+COLOUR is a function from the keys of the colours to their values."
+  (let ((item (plist-get row :item)))
+    (svg-line svg 300 (+ y 9) 830 (+ y 9) :stroke (funcall colour :line))
+    (todo-write-timeline--text
+     svg (todo-write-row-truncate (todo-write-row-plain (plist-get item :content)) 40)
+     10 (+ y 13) (funcall colour :text))
+    (todo-write-timeline--bars
+     svg row span 300 (+ y 2) 530 14
+     (funcall colour (if (equal (plist-get item :status) "completed") :completed :open)))
+    (todo-write-timeline--text
+     svg (todo-write-row-time (plist-get row :spent)) 890 (+ y 13) (funcall colour :faint)
+     :text-anchor "end")))
+
+(defun todo-write-timeline--text (svg text x y colour &rest args)
+  "Write TEXT into SVG at X and Y in COLOUR; ARGS are further attributes."
+  (apply #'svg-text svg text :x x :y y :fill colour
+         (append args (unless (plist-get args :font-size) '(:font-size 13)))))
+
+(defun todo-write-timeline-org (thread)
+  "Return the timeline of THREAD as an Org table, a line for each stretch.
+Signal a `user-error' if no task was begun."
+  (concat
+   (format "#+title: %s\n\n"
+           (todo-write-org-plain
+            (or (plist-get (todo-write-summary thread) :title) "Plan")))
+   "| Task | Status | From | To | In progress |\n|-\n"
+   (mapconcat
+    (lambda (row)
+      (let ((item (plist-get row :item)))
+        (mapconcat (pcase-lambda (`(,from . ,to))
+                     (format "| %s | %s | %s | %s | %s |\n"
+                             ;; A bar in a text would end its cell.
+                             (string-replace "|" "\\vert{}"
+                                             (todo-write-org-plain
+                                              (plist-get item :content)))
+                             (if (eq (todo-write-timeline-kind row) 'removed) "dropped"
+                               (plist-get item :status))
+                             (todo-write-timeline--stamp from)
+                             (todo-write-timeline--stamp to)
+                             (todo-write-row-time (- to from))))
+                   (plist-get row :intervals) "")))
+    (todo-write-timeline--begun thread) "")))
+
+(defun todo-write-timeline--stamp (milliseconds)
+  "Return MILLISECONDS since the epoch as date and time."
+  (format-time-string "%F %T" (/ milliseconds 1000)))
+
+(defun todo-write-timeline--begun (thread)
+  "Return the rows of THREAD's timeline, or signal a `user-error'."
+  (or (todo-write-timeline-rows thread) (user-error "No task was begun yet")))
+
+;;;###autoload
+(defun todo-write-export-timeline (thread file)
+  "Save the timeline of THREAD as FILE.
+Its name ends in .svg for a picture or in .org for a table; signal a
+`user-error' for any other."
+  (interactive
+   (list (or todo-write-view-thread (user-error "There is no plan here"))
+         (read-file-name "Save timeline as (.svg or .org): " nil nil nil "timeline.svg")))
+  (let ((text (pcase (file-name-extension file)
+                ("svg" (todo-write-timeline-svg thread))
+                ("org" (todo-write-timeline-org thread))
+                (_ (user-error "The name must end in .svg or .org")))))
+    (when (or (not (called-interactively-p 'any)) (not (file-exists-p file))
+              (yes-or-no-p (format "%s exists; overwrite it? " file)))
+      (let ((coding-system-for-write 'utf-8))
+        (write-region text nil file nil 'quiet))
+      (message "Saved %s" (abbreviate-file-name file)))))
 
 (provide 'todo-write-timeline)
 ;;; todo-write-timeline.el ends here

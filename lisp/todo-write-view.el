@@ -33,15 +33,15 @@
 (autoload 'todo-write-edit-undo "todo-write-edit" nil t)
 (autoload 'todo-write-history "todo-write-history" nil t)
 (autoload 'todo-write-timeline "todo-write-timeline" nil t)
-(autoload 'todo-write-export-timeline "todo-write-timeline-export" nil t)
+(autoload 'todo-write-export-timeline "todo-write-timeline" nil t)
 (autoload 'todo-write-list "todo-write-list" nil t)
 (autoload 'todo-write-switch "todo-write-list" nil t)
 (autoload 'todo-write-copy "todo-write-org" nil t)
 (autoload 'todo-write-log "todo-write-log" nil t)
 (autoload 'todo-write-menu "todo-write-menu" nil t)
 (autoload 'todo-write-menu-context "todo-write-menu")
-(autoload 'todo-write-bookmark-record "todo-write-bookmark")
-(autoload 'todo-write-bookmark-desktop "todo-write-bookmark")
+(autoload 'todo-write-bookmark-record "todo-write-org")
+(autoload 'todo-write-bookmark-desktop "todo-write-org")
 
 (defcustom todo-write-view-buffer-name "*efrit-todos*"
   "Name of the buffer that shows a plan live."

@@ -51,6 +51,8 @@
 (declare-function todo-write-dyn--forget "ext:todo-write-dyn")
 (declare-function todo-write-dyn--item "ext:todo-write-dyn")
 (declare-function todo-write-dyn--item-changes "ext:todo-write-dyn")
+(declare-function todo-write-dyn--snapshot "ext:todo-write-dyn")
+(declare-function todo-write-dyn--gone "ext:todo-write-dyn")
 (declare-function todo-write-dyn--items "ext:todo-write-dyn")
 (declare-function todo-write-dyn--kept "ext:todo-write-dyn")
 (declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
@@ -155,6 +157,12 @@ Its item in progress shows as paused, and its time stops.  The agent's
 next write resumes it."
   (todo-write--set-paused thread (or reason "paused")))
 
+(defun todo-write-pause-active (thread reason)
+  "Pause THREAD for REASON if it is active.
+For hosts, when an agent stopped before its work was done."
+  (when (and thread (eq (todo-write-state thread) 'active))
+    (todo-write-pause thread reason)))
+
 (defun todo-write-resume (thread)
   "Resume THREAD; return its state."
   (todo-write--set-paused thread nil))
@@ -233,7 +241,7 @@ Its keys are:
 The newest come first."
   (todo-write--configure)
   (let ((kept (mapcar (lambda (kept) (plist-get kept :key))
-                      (todo-write-dyn--kept))))
+                      (todo-write--kept))))
     (append (cl-remove-if (lambda (key) (member key kept))
                           (sort (todo-write-dyn--loaded) #'string<))
             kept)))
@@ -257,6 +265,22 @@ The value is a list of (KEY . ITEM-ID), where ITEM-ID may be nil; see
 for the thread of a subagent."
   (todo-write--configure)
   (todo-write-dyn--about thread))
+
+(defun todo-write--snapshot (thread)
+  "Return `todo-write-summary' of THREAD, from its journal if it is not loaded."
+  (todo-write--configure)
+  (todo-write-dyn--snapshot thread))
+
+(defun todo-write--kept ()
+  "Return the threads with a journal, the newest first, as a list of plists.
+Each has :key, :about and :modified, milliseconds since the epoch."
+  (todo-write--configure)
+  (todo-write-dyn--kept))
+
+(defun todo-write--gone (thread)
+  "Return the items that were removed from the list of THREAD, a list."
+  (todo-write--configure)
+  (todo-write-dyn--gone thread))
 
 (defun todo-write-revisions (thread)
   "Return the revisions of THREAD, oldest first, as a list of plists.
@@ -393,7 +417,7 @@ Without THREAD, load the newest one of the current project."
     (plist-get (cl-find-if (lambda (kept)
                              (equal project
                                     (plist-get (plist-get kept :about) :project)))
-                           (todo-write-dyn--kept))
+                           (todo-write--kept))
                :key)))
 
 (defun todo-write-read-thread (prompt)

@@ -19,7 +19,7 @@
 (require 'tab-bar)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-auto-show)
-(require 'todo-write-bookmark)
+(require 'todo-write-org)
 (require 'todo-write-mode-line)
 (require 'todo-write-history)
 (require 'todo-write-list)

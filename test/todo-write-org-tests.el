@@ -15,9 +15,8 @@
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-org)
-(require 'todo-write-link)
 (require 'todo-write-timeline)
-(require 'todo-write-timeline-export)
+(require 'todo-write-timeline)
 
 (defmacro todo-write-org-tests--with-plan (&rest body)
   "Run BODY in a live buffer of a plan of three tasks."
@@ -121,7 +120,7 @@
 
 (ert-deftest todo-write-link-loads-org-only-when-asked ()
   (should (equal "nil" (todo-write-test-child
-                        '(progn (require 'todo-write-link) (require 'todo-write-view)
+                        '(progn (require 'todo-write-view)
                                 (require 'todo-write-org)
                                 (prin1 (format "%s" (featurep 'ol))))))))
 
