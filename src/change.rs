@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::may_panic_here;
 use crate::item::Item;
+use crate::wire::wire_names;
 
 /// The name of a field, as on the wire.
 pub type Field = Cow<'static, str>;
@@ -62,32 +63,19 @@ impl Entry for Arc<Item> {
     }
 }
 
-/// The kinds of change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The item is new.
-    Added,
-    /// Same item; a field other than the status differs.
-    Modified,
-    /// Same item; only the status differs.
-    StatusChanged,
-    /// Same item, moved against the others.
-    Reordered,
-    /// The item is gone.
-    Removed,
-}
-
-impl Kind {
-    /// The wire form.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Added => "added",
-            Kind::Modified => "modified",
-            Kind::StatusChanged => "status_changed",
-            Kind::Reordered => "reordered",
-            Kind::Removed => "removed",
-        }
+wire_names! {
+    /// The kinds of change.
+    pub enum Kind {
+        /// The item is new.
+        Added = "added",
+        /// Same item; a field other than the status differs.
+        Modified = "modified",
+        /// Same item; only the status differs.
+        StatusChanged = "status_changed",
+        /// Same item, moved against the others.
+        Reordered = "reordered",
+        /// The item is gone.
+        Removed = "removed",
     }
 }
 

@@ -19,6 +19,7 @@ use crate::observation::{Observation, Observations, Type};
 use crate::report;
 use crate::revision::{Author, Revisions, Stamp};
 use crate::stream::Stream;
+use crate::wire::wire_names;
 
 /// What came of a write or an edit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,28 +42,17 @@ pub struct Outcome {
     pub forced: Vec<String>,
 }
 
-/// What a thread is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Something is open.
-    Active,
-    /// All is completed.
-    Done,
-    /// Interrupted: nothing runs, nothing is lost.
-    Paused,
-    /// There is no list.
-    Empty,
-}
-
-impl State {
-    /// The name of the Lisp symbol.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            State::Active => "active",
-            State::Done => "done",
-            State::Paused => "paused",
-            State::Empty => "empty",
-        }
+wire_names! {
+    /// What a thread is at.
+    pub enum State {
+        /// Something is open.
+        Active = "active",
+        /// All is completed.
+        Done = "done",
+        /// Interrupted: nothing runs, nothing is lost.
+        Paused = "paused",
+        /// There is no list.
+        Empty = "empty",
     }
 }
 

@@ -160,7 +160,7 @@ impl Reader<'_> {
     fn priority(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<Priority> {
         let value = value.filter(|value| **value != Raw::Null)?;
         let known = match value {
-            Raw::Text(text) => Priority::parse(text),
+            Raw::Text(text) => Priority::parse(&text.trim().to_ascii_lowercase()),
             _ => None,
         };
         if known.is_none() {

@@ -24,11 +24,10 @@ use std::collections::HashMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use emacs::{Env, FromLisp, Result, Value, defun};
-use once_cell::sync::Lazy;
 
 use crate::clock::Millis;
 use crate::error::Error;
@@ -87,7 +86,7 @@ impl World {
     }
 }
 
-static WORLD: Lazy<Mutex<World>> = Lazy::new(Mutex::default);
+static WORLD: LazyLock<Mutex<World>> = LazyLock::new(Mutex::default);
 
 /// Works on the stores. `work` must not call Lisp.
 fn with_world<T>(work: impl FnOnce(&mut World) -> T) -> T {
