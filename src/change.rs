@@ -97,6 +97,9 @@ pub struct Change<T> {
     /// Modified: the names of the fields that differ.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub fields: Fields,
+    /// Removed: whether the agent itself said so, by a status of "cancelled".
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cancelled: bool,
     /// 0-based, in the new list: all but removed.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
@@ -113,6 +116,7 @@ impl<T> Change<T> {
             item: None,
             previous_item: None,
             fields: Fields::default(),
+            cancelled: false,
             position: None,
             previous_position: None,
         }
@@ -223,6 +227,13 @@ fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Chang
         fields: if kind == Kind::Modified { fields } else { Fields::default() },
         ..Change::new(kind, current.id())
     })
+}
+
+/// Marks the removals of items that the agent cancelled.
+pub fn mark_cancelled<T>(changes: &mut [Change<T>], is_cancelled: impl Fn(&str) -> bool) {
+    for change in changes.iter_mut().filter(|change| change.kind == Kind::Removed) {
+        change.cancelled = is_cancelled(&change.item_id);
+    }
 }
 
 /// How far ahead an entry is looked for, before it is left to the table.

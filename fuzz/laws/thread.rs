@@ -196,7 +196,7 @@ pub fn plan(data: &mut Unstructured<'_>) -> Result<Plan<'static>> {
         let active_form = if data.ratio(1, 4)? { text(data)? } else { content.clone() };
         drafts.push(task(content, active_form, status(data)?));
     }
-    Ok(Plan { drafts, notices: Vec::new() })
+    Ok(Plan { drafts, ..Plan::default() })
 }
 
 fn text(data: &mut Unstructured<'_>) -> Result<String> {
