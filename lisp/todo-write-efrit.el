@@ -22,6 +22,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-view)
 
 (defvar efrit-do--current-todos)
 (defvar efrit-do--todo-counter)
@@ -34,7 +35,6 @@
 (declare-function efrit-session-command "ext:efrit-session-core")
 (declare-function efrit-session-id "ext:efrit-session-core")
 (declare-function efrit-todo-item-create "ext:efrit-todo")
-(declare-function todo-write-show "todo-write-view" (&optional thread select))
 
 ;;; The mode
 
@@ -275,7 +275,6 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
 (defun todo-write-efrit--show-current ()
   "Show the plan that Efrit's agent wrote last."
   (interactive)
-  (require 'todo-write-view)
   (todo-write-show todo-write-efrit--current))
 
 (defun todo-write-efrit--heard (thread what _data)

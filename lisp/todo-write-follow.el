@@ -25,12 +25,11 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-follow-sessions)
+(require 'todo-write-view)
 
 (declare-function todo-write-dyn--transcript-open "ext:todo-write-dyn")
 (declare-function todo-write-dyn--transcript-pause "ext:todo-write-dyn")
 (declare-function todo-write-dyn--transcript-read "ext:todo-write-dyn")
-(declare-function todo-write-show "todo-write-view" (&optional thread select))
-(autoload 'todo-write-show "todo-write-view" nil t)
 
 (defcustom todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.

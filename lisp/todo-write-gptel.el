@@ -25,8 +25,10 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-busy)
+(require 'todo-write-mode-line)
 (require 'todo-write-row)
 (require 'todo-write-row-header)
+(require 'todo-write-view)
 
 (defvar gptel--fsm-last)
 (defvar gptel-mode)
@@ -37,7 +39,6 @@
 (declare-function gptel-get-tool "ext:gptel-request")
 (declare-function gptel-make-tool "ext:gptel-request")
 (declare-function gptel-tool-name "ext:gptel-request")
-(declare-function todo-write-show "todo-write-view" (&optional thread select))
 
 (defcustom todo-write-gptel-header-line t
   "Non-nil shows the progress of a chat's plan in its header line."
@@ -140,8 +141,6 @@ What is wrong with them, the model is told so, too."
 (defvar-local todo-write-gptel-thread nil
   "Key of the thread of this chat, once its model has called todo_write.")
 
-(defvar todo-write-view-thread)
-
 (defvar todo-write-gptel--chats (make-hash-table :test #'equal)
   "The buffers of chats with a plan, by the key of their thread.")
 
@@ -206,15 +205,14 @@ The chat may have no thread before its model has called the tool."
 (defun todo-write-gptel--show-plan ()
   "Show the plan of this chat in a window of its own."
   (interactive)
-  (require 'todo-write-view)
   (todo-write-show todo-write-gptel-thread))
 
 ;;; The header line
 
 (defvar-local todo-write-gptel--header nil
   "What the header line of this chat shows of its plan, a string or nil.
-A header line shows the value of a variable as it is, so a % in a task
-stands for itself.")
+A header line shows the value of a variable literally, so a % in a task
+is inert.")
 ;; Without this mark the header line would drop the mouse and help properties.
 (put 'todo-write-gptel--header 'risky-local-variable t)
 
@@ -234,8 +232,7 @@ stands for itself.")
   "Show the plan of this chat in its header line, if that is wanted."
   (setq todo-write-gptel--header
         (and todo-write-gptel-header-line
-             (todo-write-gptel--header-string
-              (todo-write-summary todo-write-gptel-thread))))
+             (todo-write-gptel--header-string todo-write-gptel-thread)))
   (when (and todo-write-gptel--header
              (not (memq 'todo-write-gptel--header (flatten-tree header-line-format))))
     (setq header-line-format (todo-write-gptel--with-header header-line-format)))
@@ -253,26 +250,14 @@ aligns the third to the right: the plan stands between them."
     ('nil '("" todo-write-gptel--header))
     (_ `("" todo-write-gptel--header " " ,format))))
 
-(defun todo-write-gptel--header-string (summary)
-  "Return what the header line shows for SUMMARY, or nil for no plan."
-  (let ((state (plist-get summary :state))
-        (current (plist-get summary :current)))
-    (unless (eq state 'empty)
+(defun todo-write-gptel--header-string (thread)
+  "Return what the header line shows of THREAD, or nil for no plan."
+  (let ((words (todo-write-mode-line-words thread todo-write-gptel-header-width 'still)))
+    (when words
       (concat
        " "
        (propertize
-        (todo-write-row-truncate
-         (concat (todo-write-row-count summary)
-                 (pcase state
-                   ('done (concat " " (todo-write-row-shape 'completed)))
-                   ('paused (concat " " (todo-write-row-shape 'paused))))
-                 (and current
-                      (concat " " (todo-write-row-text current 'in_progress))))
-         todo-write-gptel-header-width)
-        'face (pcase state
-                ('done 'todo-write-done)
-                ('paused 'todo-write-paused)
-                (_ 'todo-write-count))
+        words 'face (todo-write-row-progress-face (todo-write-state thread))
         'mouse-face 'highlight
         'help-echo "mouse-1: show the plan"
         'local-map todo-write-gptel-header-map)))))

@@ -26,6 +26,7 @@
 ;;; Code:
 
 (require 'seq)
+(eval-when-compile (require 'subr-x))
 (require 'todo-write)
 (require 'todo-write-busy)
 (require 'todo-write-row)
@@ -118,53 +119,39 @@ If the thread that was shown is forgotten, show the one written last."
 (defun todo-write-mode-line--update (thread)
   "Show THREAD, a key or nil."
   (setq todo-write-mode-line--thread thread)
-  (let ((string (and thread (todo-write-mode-line--string (todo-write-summary thread)))))
+  (let ((string (todo-write-mode-line--string thread)))
     ;; Comparing the text suffices: the properties follow from it.
     (unless (equal string todo-write-mode-line-string)
       (setq todo-write-mode-line-string string)
       (todo-write-mode-line-redraw))))
 
-(defun todo-write-mode-line--string (summary)
-  "Return the text for SUMMARY with its mouse properties, or nil for no tasks."
-  (unless (eq (plist-get summary :state) 'empty)
-    (let* ((count (todo-write-mode-line--count summary todo-write-mode-line--thread))
-           (task (todo-write-mode-line--task summary))
-           (room (- todo-write-mode-line-width (todo-write-row-width count) 3))
-           (string (cond ((or (null task) (< room 3)) (concat "[" count "] "))
-                         ((<= (todo-write-row-width task) room) (concat "[" count " " task "] "))
-                         (t (todo-write-mode-line--cut count task room)))))
-      (add-text-properties 0 (length string) '(category todo-write-mode-line--category) string)
-      string)))
+(defun todo-write-mode-line--string (thread)
+  "Return the text for THREAD with its mouse properties, or nil for no tasks."
+  (let ((words (todo-write-mode-line-words thread (- todo-write-mode-line-width 2))))
+    (and words
+         (propertize (concat "[" words "] ") 'category 'todo-write-mode-line--category))))
 
-(defvar todo-write-mode-line--formats nil
-  "Alist of columns and the formats that cut a task to them.")
-
-(defun todo-write-mode-line--cut (count task columns)
-  "Return COUNT and TASK, cut to COLUMNS, in brackets.
-That is one object where the pieces would be several."
-  (let* ((ellipsis (todo-write-row-shape 'ellipsis))
-         (rest (- columns (todo-write-row-width ellipsis))))
-    (format (or (alist-get rest todo-write-mode-line--formats)
-                (setf (alist-get rest todo-write-mode-line--formats)
-                      (format "[%%s %%.%ds%%s] " rest)))
-            count task ellipsis)))
-
-(defun todo-write-mode-line--task (summary)
-  "Return what the task in progress of SUMMARY says, or nil if there is none."
-  (let ((current (plist-get summary :current)))
-    (and current (todo-write-row-text current 'in_progress))))
-
-(defun todo-write-mode-line--count (summary thread)
-  "Return the count and the state of SUMMARY.
-A spinner stands before them while the host of THREAD is busy."
-  (let ((spinner (todo-write-busy-spinner thread))
-        (count (todo-write-row-count summary))
-        (shape (pcase (plist-get summary :state)
-                 ('done (todo-write-row-shape 'completed))
-                 ('paused (todo-write-row-shape 'paused)))))
-    (if (or spinner shape)
-        (concat spinner (and spinner " ") count (and shape " ") shape)
-      count)))
+(defun todo-write-mode-line-words (thread &optional width still)
+  "Return how far THREAD is and its task in progress, or nil for no tasks.
+The text is plain.  The task is cut to what the count leaves of WIDTH
+columns.  A spinner comes first while the host of THREAD is busy, unless
+STILL is non-nil."
+  (let* ((summary (and thread (todo-write-summary thread)))
+         (state (plist-get summary :state))
+         (current (plist-get summary :current)))
+    (unless (memq state '(nil empty))
+      (let* ((count (string-join
+                     (delq nil (list (and (not still) (todo-write-busy-spinner thread))
+                                     (todo-write-row-count summary)
+                                     (pcase state
+                                       ('done (todo-write-row-shape 'completed))
+                                       ('paused (todo-write-row-shape 'paused)))))
+                     " "))
+             (task (and current (todo-write-row-text current 'in_progress)))
+             (room (and width (- width (todo-write-row-width count) 1))))
+        (cond ((or (null task) (and room (< room 3))) count)
+              (room (concat count " " (todo-write-row-truncate task room)))
+              (t (concat count " " task)))))))
 
 (defun todo-write-mode-line--help (&rest _)
   "Return the tasks of the plan, a line each.
@@ -184,13 +171,6 @@ Made only when the mouse rests on the plan."
          (insert (format "   %d more\n" (- (length items) (length shown)))))
        (insert "mouse-1: show the plan"))
      'help-echo-inhibit-substitution t)))
-
-(defun todo-write-mode-line-words (thread)
-  "Return what the mode line says of THREAD, as plain text, or nil for no tasks."
-  (let ((summary (and thread (todo-write-summary thread))))
-    (unless (memq (plist-get summary :state) '(nil empty))
-      (let ((task (todo-write-mode-line--task summary)))
-        (concat (todo-write-mode-line--count summary thread) (and task " ") task)))))
 
 (defun todo-write-mode-line-show (event)
   "Show the plan on whose mode line text EVENT clicked."
@@ -301,9 +281,9 @@ one, else for the one written last.")
   "Make the text of the tab bar again if WHAT happened shows in it."
   (unless (eq what 'observed)
     (let ((words (and todo-write-tab-bar-mode
-                      (todo-write-mode-line-words (todo-write-current-thread)))))
+                      (todo-write-mode-line-words (todo-write-current-thread) 40))))
       (setq todo-write-tab-bar--text
-            (and words (concat " [" (todo-write-row-truncate words 40) "] ")))
+            (and words (concat " [" words "] ")))
       (todo-write-mode-line-redraw))))
 
 (defun todo-write-tab-bar ()
