@@ -161,12 +161,15 @@
     (should (stringp (base64-decode-string (todo-write-mcp-call call))))))
 
 (ert-deftest todo-write-mcp-the-program-has-the-tool-of-the-package ()
-  (let ((file (expand-file-name "mcp/src/tool.json" (getenv "TODO_WRITE_ROOT"))))
-    (should (equal (with-temp-buffer
-                     (insert-file-contents file)
-                     (json-parse-buffer :object-type 'alist))
-                   (json-parse-string (json-serialize (todo-write-tool-schema))
-                                      :object-type 'alist)))))
+  (let ((ours (json-parse-string (json-serialize (todo-write-tool-schema))
+                                 :object-type 'alist))
+        (its (with-temp-buffer
+               (insert-file-contents
+                (expand-file-name "mcp/src/tool.json" (getenv "TODO_WRITE_ROOT")))
+               (json-parse-buffer :object-type 'alist))))
+    (pcase-dolist (`(,key . ,its-key) '((name . name) (description . description)
+                                        (input_schema . inputSchema)))
+      (should (equal (alist-get key ours) (alist-get its-key its))))))
 
 (provide 'todo-write-mcp-tests)
 ;;; todo-write-mcp-tests.el ends here

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use emacs::Emacs;
 use rmcp::ServiceExt;
+use serde_json::json;
 use server::Server;
 
 const USAGE: &str = "\
@@ -36,12 +37,13 @@ async fn main() {
             _ => options.push(argument),
         }
     }
-    let server = Arc::new(Server::new(Emacs::new(program, options)));
+    let emacs = Emacs::new(program, options);
     if check {
-        let answer = server.check().await;
+        let answer = emacs.ask(json!({ "check": true }), server::LIMIT).await;
         println!("{}", answer.text);
         exit(answer.is_error.into());
     }
+    let server = Arc::new(Server::new(emacs));
     tokio::select! {
         _ = serve(server.clone()) => {}
         _ = signal() => {}

@@ -1,7 +1,6 @@
 //! The MCP server of one agent's session: one tool, `todo_write`. It keeps no list.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -13,16 +12,18 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio::time::timeout;
 
-use crate::emacs::{Answer, Emacs, milliseconds};
+use crate::emacs::{Emacs, milliseconds};
 
 const NAME: &str = "todo_write";
 const INSTRUCTIONS: &str = "The user watches the list of todo_write in Emacs and can edit it. \
     The tool's result tells you of their edits: keep them in your next list.";
-/// The tool as `todo-write-tool-schema` has it; a test compares them.
+/// The tool as `todo-write-tool-schema` has it; a test compares them. Its `_meta` keeps Claude Code from
+/// hiding it until the model searches for it.
 const TOOL: &str = include_str!("tool.json");
 
-/// How long a call may take, with all that it waits for; how long to wait for the client's roots.
-const LIMIT: Duration = Duration::from_secs(5);
+/// How long a call may take, with all that it waits for.
+pub const LIMIT: Duration = Duration::from_secs(5);
+/// How long to wait for the client's roots.
 const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 
 /// Where clients say which session they are: an environment variable of their own. Another client
@@ -36,8 +37,8 @@ pub struct Server {
     /// Tells this process from others, also from later ones with its id.
     started: u64,
     project: OnceCell<String>,
-    /// The client and session of each call so far: what ends with this process.
-    sessions: Mutex<BTreeSet<(String, Option<String>)>>,
+    /// The sessions that made a call: what ends with this process.
+    sessions: Mutex<Vec<Value>>,
 }
 
 impl Server {
@@ -47,33 +48,25 @@ impl Server {
         Server { emacs, started, project: OnceCell::new(), sessions: Mutex::default() }
     }
 
-    /// What identifies a session to Emacs.
-    fn session_json(&self, (client, session): &(String, Option<String>)) -> Value {
-        let process = std::process::id();
-        json!({ "client": client, "session": session, "process": process, "started": self.started })
-    }
-
     /// Tells Emacs that the sessions of this process are over.
     pub async fn end(&self, limit: Duration) {
         let sessions = self.sessions.lock().map(|sessions| sessions.clone()).unwrap_or_default();
         if !sessions.is_empty() {
-            let sessions: Vec<_> = sessions.iter().map(|session| self.session_json(session)).collect();
             self.emacs.ask(json!({ "ended": sessions }), limit).await;
         }
-    }
-
-    /// Asks Emacs who it is.
-    pub async fn check(&self) -> Answer {
-        self.emacs.ask(json!({ "check": true }), LIMIT).await
     }
 
     async fn call(&self, context: &RequestContext<RoleServer>, arguments: Value) -> CallToolResult {
         let start = Instant::now();
         let client = context.client_info().map(|client| client.name).unwrap_or_default();
-        let session = (client.clone(), session(&context.meta, &client));
-        let mut call = self.session_json(&session);
-        if let Ok(mut sessions) = self.sessions.lock() {
-            sessions.insert(session);
+        let session = session(&context.meta, &client);
+        let process = std::process::id();
+        let mut call =
+            json!({ "client": client, "session": session, "process": process, "started": self.started });
+        if let Ok(mut sessions) = self.sessions.lock()
+            && !sessions.contains(&call)
+        {
+            sessions.push(call.clone());
         }
         call["project"] = self.project.get_or_init(|| project(context)).await.as_str().into();
         // As text, which the store parses: no reader in between bends it.
@@ -108,16 +101,6 @@ async fn root(peer: &Peer<RoleServer>) -> Option<String> {
     Some(percent_decode_str(path).decode_utf8().ok()?.into_owned())
 }
 
-fn tool() -> Tool {
-    let definition: Value = serde_json::from_str(TOOL).unwrap_or_default();
-    let text = |key: &str| definition[key].as_str().unwrap_or_default().to_owned();
-    let schema = definition["input_schema"].as_object().cloned().unwrap_or_default();
-    let mut meta = JsonObject::new();
-    // Otherwise Claude Code hides the tool until the model searches for it.
-    meta.insert("anthropic/alwaysLoad".into(), true.into());
-    Tool::new(text("name"), text("description"), schema).with_meta(MetaObject(meta))
-}
-
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -135,7 +118,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        Ok(ListToolsResult::with_all_items(vec![tool()]))
+        let tool =
+            serde_json::from_str(TOOL).map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        Ok(ListToolsResult::with_all_items(vec![tool]))
     }
 
     async fn call_tool(
@@ -159,9 +144,8 @@ impl ServerHandler for Server {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None));
         }
         let mut params = request.params.unwrap_or_default();
-        match params["name"].as_str() {
-            Some(NAME) => {}
-            name => return Err(unknown_tool(name.unwrap_or_default())),
+        if params["name"] != NAME {
+            return Err(unknown_tool(params["name"].as_str().unwrap_or_default()));
         }
         let result = self.call(&context, params["arguments"].take()).await;
         Ok(CustomResult::new(json!({ "content": result.content, "isError": result.is_error })))

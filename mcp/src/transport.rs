@@ -16,16 +16,12 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout, stdin, stdout};
 use tokio::sync::Mutex;
 
-/// The longest line that is kept, in bytes.
-const LONGEST: usize = 16 << 20;
-
 /// The two streams of this process.
 pub struct Stdio {
     input: BufReader<Stdin>,
     output: Arc<Mutex<Stdout>>,
     /// The current line, as far as it has been read: reading may be cancelled at any await.
     line: Vec<u8>,
-    too_long: bool,
     initialized: bool,
 }
 
@@ -33,33 +29,7 @@ impl Stdio {
     /// Takes stdin and stdout.
     pub fn new() -> Self {
         let output = Arc::new(Mutex::new(stdout()));
-        Stdio {
-            input: BufReader::new(stdin()),
-            output,
-            line: Vec::new(),
-            too_long: false,
-            initialized: false,
-        }
-    }
-
-    /// Reads up to and including the next newline; false at the end of input.
-    async fn read_line(&mut self) -> bool {
-        loop {
-            let available = match self.input.fill_buf().await {
-                Ok(available) if !available.is_empty() => available,
-                _ => return false,
-            };
-            let newline = available.iter().position(|byte| *byte == b'\n');
-            let taken = newline.map_or(available.len(), |place| place + 1);
-            self.too_long |= self.line.len() + taken > LONGEST;
-            if !self.too_long {
-                self.line.extend_from_slice(&available[..taken]);
-            }
-            self.input.consume(taken);
-            if newline.is_some() {
-                return true;
-            }
-        }
+        Stdio { input: BufReader::new(stdin()), output, line: Vec::new(), initialized: false }
     }
 
     /// Whether the session is ready for MESSAGE.
@@ -83,14 +53,8 @@ impl Transport<RoleServer> for Stdio {
     }
 
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        while self.read_line().await {
-            let line = std::mem::take(&mut self.line);
-            let parsed = if std::mem::take(&mut self.too_long) {
-                Err(Some(refusal(Value::Null, -32600, "The message is too long")))
-            } else {
-                parse(&line)
-            };
-            match parsed {
+        while self.input.read_until(b'\n', &mut self.line).await.is_ok_and(|length| length > 0) {
+            match parse(&std::mem::take(&mut self.line)) {
                 Ok(message) if self.admits(&message) => return Some(message),
                 Err(Some(answer)) => {
                     tokio::spawn(write(self.output.clone(), serde_json::to_vec(&answer)));
