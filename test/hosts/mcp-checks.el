@@ -1,0 +1,264 @@
+;;; mcp-checks.el --- Checks with genuine agents  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Each agent is given the tool as `todo-write-mcp-setup' says, and runs one
+;; prompt against a scripted model, which calls todo_write three times: a list,
+;; a bad status, the list mended.  Between the calls the user adds a task.
+;; test/hosts/mcp.sh runs this; AGENTS in the environment is the folder with
+;; the agents' programs.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-mcp-helper)
+(require 'todo-write-mcp-setup)
+(require 'todo-write-mock-helper)
+
+(defconst mcp-checks-bin (expand-file-name "node_modules/.bin" (getenv "AGENTS"))
+  "Folder of the agents' programs.")
+
+(defconst mcp-checks-lists
+  '((("Rake" "in_progress" "Raking") ("Water" "pending" "Watering"))
+    (("Rake" "blocked" "Raking") ("Water" "pending" "Watering"))
+    (("Rake" "completed" "Raking") ("Water" "in_progress" "Watering")))
+  "The lists that the model sends.")
+
+(defconst mcp-checks-said "I see that Weed is on the list."
+  "What the model says when the results of its calls were right.")
+
+(defvar mcp-checks-refusal "blocked"
+  "What the model must read about its second list.")
+
+(defun mcp-checks-steps (call)
+  "Return the steps of the model as a list of (NEEDED . STEP).
+NEEDED is what the last tool result must have for it.  CALL makes a step
+of the arguments of a call."
+  (append
+   (cl-mapcar (lambda (needed entries)
+                (cons needed (funcall call (apply #'todo-write-test-todos entries))))
+              (list "" "" mcp-checks-refusal) mcp-checks-lists)
+   (list (cons "Weed" nil))))
+
+(defun mcp-checks-fixture (tool)
+  "Return the name of a file with a script for aimock that calls TOOL."
+  (let ((file (make-temp-file "fixture" nil ".json"))
+        (turn -1))
+    (write-region
+     (json-serialize
+      (list :fixtures
+            (vconcat
+             (list (list :match '(:systemMessage "title generator")
+                         :response '(:content "Garden")))
+             (mapcar (pcase-lambda (`(,needed . ,call))
+                       (list :match (append (list :turnIndex (setq turn (1+ turn)))
+                                            (unless (equal needed "")
+                                              (list :toolResultContains needed)))
+                             :response (if call (list :toolCalls (vector call))
+                                         (list :content mcp-checks-said))))
+                     (mcp-checks-steps
+                      (lambda (arguments) (list :name tool :arguments arguments)))))))
+     nil file nil 'silent)
+    (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
+
+(cl-defun mcp-checks-agent (home folder &key command environment input)
+  "Run COMMAND of an agent in FOLDER; return its output.
+HOME is its home, ENVIRONMENT what it has beside that: nothing else is
+in its environment, and no network is to be reached by it."
+  (with-temp-buffer
+    (let* ((default-directory folder)
+           (process-environment
+            (append environment
+                    (list (concat "HOME=" home) (concat "PATH=" mcp-checks-bin ":/usr/local/bin:/usr/bin:/bin")
+                          (concat "TMPDIR=" temporary-file-directory)
+                          "TERM=xterm-256color" "LANG=C.UTF-8" "SHELL=/bin/bash" "DO_NOT_TRACK=1"
+                          "HTTP_PROXY=http://127.0.0.1:9" "HTTPS_PROXY=http://127.0.0.1:9"
+                          "NO_PROXY=127.0.0.1" "no_proxy=127.0.0.1")))
+           (status (apply #'call-process "timeout" input t nil "--kill-after=5" "150" command)))
+      (list status (buffer-string)))))
+
+(defun mcp-checks-setup (agent home folder server)
+  "Give AGENT in HOME the tool by SERVER, as the user is told to; FOLDER is the project."
+  (let ((command (todo-write-mcp-setup-command agent server))
+        (file (plist-get (cdr (assoc agent todo-write-mcp-setup-agents)) :file)))
+    (if command
+        (let ((result (mcp-checks-agent home folder :command command)))
+          (should (equal (cons 0 (cdr result)) result)))
+      (let ((file (expand-file-name (string-remove-prefix "~/" file) home)))
+        (make-directory (file-name-directory file) t)
+        (write-region (todo-write-mcp-setup-settings agent server) nil file nil 'silent)))))
+
+(cl-defun mcp-checks (agent tool &key thread prepare command environment (model #'mcp-checks-aimock))
+  "Check that AGENT, in which the tool is called TOOL, plans in Emacs.
+THREAD is a regexp on the key of its thread.  PREPARE is called with its
+home and project after the tool was given.  COMMAND and ENVIRONMENT run
+one prompt; both are functions of the home and the URL of the model.
+MODEL is a function of the tool and of a function that wants that URL."
+  (let* ((todo-write-directory (make-temp-file "todo-write-test" t))
+         (home (make-temp-file "home" t))
+         (folder (file-name-as-directory (make-temp-file "garden" t)))
+         (emacs (todo-write-mcp-emacs-start))
+         (output nil))
+    (unwind-protect
+        (progn
+          (call-process "git" nil nil nil "init" "--quiet" folder)
+          (mcp-checks-setup agent home folder
+                            (list (todo-write-mcp-helper-program) "--socket-name"
+                                  (todo-write-mcp-emacs-socket emacs)))
+          (when prepare (funcall prepare home folder))
+          (mcp-checks-edit-after-first-list emacs)
+          (funcall model tool
+                   (lambda (url)
+                     (setq output (mcp-checks-agent
+                                   home folder
+                                   :command (funcall command home url)
+                                   :environment (funcall environment home url)))))
+          (ert-info ((format "%S" output) :prefix "Output: ")
+            (mcp-checks-plan emacs thread folder)
+            (should (string-search mcp-checks-said (cadr output)))))
+      (todo-write-mcp-emacs-stop emacs)
+      (dolist (folder (list todo-write-directory home folder))
+        (delete-directory folder t)))))
+
+(defun mcp-checks-edit-after-first-list (emacs)
+  "Let the user of EMACS add a task as soon as the agent has written a list."
+  (todo-write-mcp-emacs-eval
+   emacs '(progn
+            (defvar mcp-checks-edited nil)
+            (add-hook 'todo-write-change-functions
+                      (lambda (thread _outcome)
+                        (unless mcp-checks-edited
+                          (setq mcp-checks-edited t)
+                          (run-at-time 0 nil #'todo-write-edit thread 'add "Weed"))))
+            t)))
+
+(defun mcp-checks-plan (emacs thread folder)
+  "Check that EMACS has one plan, its key like THREAD, in FOLDER, paused."
+  (let ((threads (todo-write-mcp-emacs-threads emacs)))
+    (should (equal 1 (length threads)))
+    (should (string-match-p thread (car threads)))
+    (should (equal (todo-write-mcp-emacs-rows emacs (car threads))
+                   '(("Rake" . "completed") ("Water" . "in_progress") ("Weed" . "pending"))))
+    (should (equal folder (todo-write-mcp-emacs-eval
+                           emacs `(plist-get (todo-write-about ,(car threads)) :project))))
+    (todo-write-test-wait
+     (lambda ()
+       (eq 'paused (todo-write-mcp-emacs-eval emacs `(todo-write-state ,(car threads)))))
+     20)))
+
+;;; Models
+
+(defun mcp-checks-aimock (tool function)
+  "Call FUNCTION with the URL of aimock, which calls TOOL."
+  (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
+    (todo-write-with-mock port (mcp-checks-fixture tool)
+      (funcall function (format "http://127.0.0.1:%d" port)))))
+
+(defun mcp-checks-responses (tool function)
+  "Call FUNCTION with the URL of a model for Codex that calls TOOL, (NAME . NAMESPACE)."
+  (let* ((port (todo-write-mock--free-port))
+         (script (make-temp-file "script" nil ".json"))
+         server)
+    (write-region
+     (json-serialize
+      (vconcat (mapcar (pcase-lambda (`(,needed . ,call))
+                         (append (list :needs needed) (or call (list :text mcp-checks-said))))
+                       (mcp-checks-steps
+                        (lambda (arguments)
+                          (list :name (car tool) :namespace (cdr tool) :arguments arguments))))))
+     nil script nil 'silent)
+    (setq server (start-process "responses" nil "node"
+                                (expand-file-name "test/hosts/responses.mjs"
+                                                  (getenv "TODO_WRITE_ROOT"))
+                                (number-to-string port) script))
+    (unwind-protect
+        (progn
+          (todo-write-test-wait (lambda () (todo-write-mock--get port "/health")))
+          (funcall function (format "http://127.0.0.1:%d" port)))
+      (delete-process server))))
+
+;;; Agents
+
+(ert-deftest mcp-checks-claude-code ()
+  (mcp-checks
+   "Claude Code" "mcp__todo-write__todo_write" :thread "\\`claude:[-0-9a-f]\\{36\\}\\'"
+   :command (lambda (_ _) '("claude" "-p" "Plan the garden" "--model" "claude-sonnet-4-5"
+                            "--allowedTools" "mcp__todo-write__todo_write"))
+   :environment (lambda (_ url)
+                  (list (concat "ANTHROPIC_BASE_URL=" url) "ANTHROPIC_API_KEY=test-key"
+                        "DISABLE_TELEMETRY=1" "DISABLE_ERROR_REPORTING=1" "DISABLE_AUTOUPDATER=1"
+                        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"))))
+
+(ert-deftest mcp-checks-codex ()
+  (mcp-checks
+   "Codex" '("todo_write" . "mcp__todo_write") :thread "\\`codex:[-0-9a-f]\\{36\\}\\'"
+   :model #'mcp-checks-responses
+   :prepare (lambda (home _)
+              (write-region "default_tools_approval_mode = \"approve\"\n" nil
+                            (expand-file-name ".codex/config.toml" home) t 'silent))
+   :command (lambda (_ url)
+              (list "codex" "exec" "--skip-git-repo-check" "--json"
+                    "-c" "model=\"gpt-5.5\"" "-c" "model_provider=\"mock\""
+                    "-c" "check_for_update_on_startup=false" "-c" "analytics.enabled=false"
+                    "-c" "feedback.enabled=false" "-c" "otel.exporter=\"none\""
+                    "-c" (format "model_providers.mock={name=\"mock\",base_url=\"%s/v1\",env_key=\"MOCK_KEY\",wire_api=\"responses\",supports_websockets=false}" url)
+                    "Plan the garden"))
+   :environment (lambda (_ _) '("MOCK_KEY=test-key"))))
+
+(defun mcp-checks-gemini-settings (home _folder)
+  "Let Gemini in HOME use a key, without a question."
+  (let* ((file (expand-file-name ".gemini/settings.json" home))
+         (settings (with-temp-buffer
+                     (insert-file-contents file)
+                     (json-parse-buffer :object-type 'plist))))
+    (write-region
+     (json-serialize
+      (append '(:general (:disableAutoUpdate t :enableAutoUpdate :false)
+                :privacy (:usageStatisticsEnabled :false)
+                :security (:auth (:selectedType "gemini-api-key")
+                           :folderTrust (:enabled :false)))
+              settings))
+     nil file nil 'silent)))
+
+(ert-deftest mcp-checks-gemini-cli ()
+  ;; It compares arguments with the schema itself, and does not send a bad list.
+  (let ((mcp-checks-refusal "must be equal to one of the allowed values"))
+    (mcp-checks
+     "Gemini CLI" "mcp_todo-write_todo_write" :thread "\\`mcp:gemini-cli-mcp-client:"
+     :prepare #'mcp-checks-gemini-settings
+     :command (lambda (_ _) '("gemini" "-m" "gemini-2.5-pro" "-p" "Plan the garden"))
+     :environment (lambda (_ url)
+                    (list (concat "GOOGLE_GEMINI_BASE_URL=" url) "GEMINI_API_KEY=test-key"
+                          "GEMINI_CLI_TRUST_WORKSPACE=true")))))
+
+(ert-deftest mcp-checks-opencode ()
+  (mcp-checks
+   "opencode" "todo-write_todo_write" :thread "\\`mcp:opencode:"
+   :command (lambda (_ _) '("opencode" "run" "Plan the garden"))
+   :environment (lambda (_ url)
+                  (list "OPENCODE_DISABLE_AUTOUPDATE=1" "OPENCODE_DISABLE_MODELS_FETCH=1"
+                        "OPENCODE_DISABLE_LSP_DOWNLOAD=1" "OPENCODE_DISABLE_DEFAULT_PLUGINS=1"
+                        (concat "OPENCODE_CONFIG_CONTENT="
+                                (json-serialize
+                                 `(:share "disabled" :model "mock/gpt-mock" :small_model "mock/gpt-mock"
+                                   :provider (:mock (:npm "@ai-sdk/openai-compatible" :name "Mock"
+                                                     :options (:baseURL ,(concat url "/v1") :apiKey "test-key")
+                                                     :models (:gpt-mock (:name "gpt-mock" :tool_call t
+                                                                         :limit (:context 100000 :output 8000))))))))))))
+
+(ert-deftest mcp-checks-copilot-cli ()
+  (mcp-checks
+   "Copilot CLI" "todo-write-todo_write" :thread "\\`mcp:copilot-cli:"
+   :command (lambda (_ _)
+              '("copilot" "--disable-client-telemetry" "--no-auto-update" "--no-remote"
+                "--no-remote-export" "--allow-tool=todo-write" "-p" "Plan the garden"))
+   :environment (lambda (_ url)
+                  (list "COPILOT_OFFLINE=true" "COPILOT_AUTO_UPDATE=false"
+                        (concat "COPILOT_PROVIDER_BASE_URL=" url "/v1") "COPILOT_PROVIDER_TYPE=openai"
+                        "COPILOT_PROVIDER_API_KEY=test-key" "COPILOT_MODEL=gpt-4.1"))))
+
+(provide 'mcp-checks)
+;;; mcp-checks.el ends here

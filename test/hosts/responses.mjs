@@ -1,0 +1,45 @@
+// A scripted model that speaks OpenAI's Responses, for Codex: its MCP tools have a
+// namespace, which aimock does not know.
+//
+//   node responses.mjs PORT SCRIPT
+//
+// SCRIPT is a JSON list; step N answers the request that has N outputs of tool calls. A step
+// is {"text"} or {"name", "namespace", "arguments"}, and may have "needs": text without which
+// in the last output the model is lost for words.
+import { createServer } from "node:http";
+import { readFileSync } from "node:fs";
+const [port, script] = process.argv.slice(2);
+const steps = JSON.parse(readFileSync(script, "utf8"));
+
+function item(step, number) {
+  return step.text
+    ? { type: "message", role: "assistant", id: `msg_${number}`, content: [{ type: "output_text", text: step.text }] }
+    : { type: "function_call", id: `fc_${number}`, call_id: `call_${number}`, ...step,
+        arguments: JSON.stringify(step.arguments) };
+}
+
+let number = 0;
+createServer(async (request, response) => {
+  let body = "";
+  for await (const part of request) body += part;
+  if (request.method !== "POST" || !request.url.endsWith("/responses")) {
+    response.writeHead(request.url === "/health" ? 200 : 404).end('{"ok": true}');
+    return;
+  }
+  const outputs = JSON.parse(body).input.filter(({ type }) => type === "function_call_output");
+  const { needs = "", ...step } = steps[outputs.length];
+  const isMet = JSON.stringify(outputs.at(-1) ?? "").includes(needs);
+  const output = item(isMet ? step : { text: `I expected ${needs}.` }, ++number);
+  const head = { id: `resp_${number}`, usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 } };
+  const events = {
+    "response.created": { response: head },
+    "response.output_item.added": { output_index: 0, item: output },
+    "response.output_item.done": { output_index: 0, item: output },
+    "response.completed": { response: head },
+  };
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  for (const [type, event] of Object.entries(events)) {
+    response.write(`event: ${type}\ndata: ${JSON.stringify({ type, ...event })}\n\n`);
+  }
+  response.end();
+}).listen(Number(port), "127.0.0.1");
