@@ -215,8 +215,7 @@ All rows before it must be in their places already."
 (defun todo-write-view--enter-ghosts (removed)
   "Enter a row for each unfinished task of REMOVED.
 That is a sequence of `removed' changes.  Each ghost stands where its
-task stood in the list before.  Completed tasks and those that the agent
-cancelled leave no ghost."
+task stood in the list before; completed tasks leave no ghost."
   (let ((node (ewoc-nth todo-write-view--ewoc 0))
         (index 0)
         (gone 0))
@@ -224,8 +223,7 @@ cancelled leave no ghost."
                                     #'< removed))
       (let ((item (plist-get change :previousItem))
             (at (- (plist-get change :previousPosition) gone)))
-        (if (or (plist-get change :cancelled)
-                (equal (plist-get item :status) "completed"))
+        (if (equal (plist-get item :status) "completed")
             (cl-incf gone)
           (while (and node (< index at))
             (setq node (ewoc-next todo-write-view--ewoc node))

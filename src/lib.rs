@@ -40,4 +40,3 @@ pub mod stream;
 pub mod text;
 pub mod thread;
 pub mod transcript;
-mod wire;

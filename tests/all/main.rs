@@ -13,6 +13,7 @@ mod hostile_journal;
 mod identity;
 mod input;
 mod input_limits;
+mod input_plain;
 mod journal;
 mod loose;
 mod many;

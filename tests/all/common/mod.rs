@@ -40,7 +40,7 @@ pub fn draft(content: &str, status: Status) -> Draft<'_> {
 
 pub fn plan<'a>(tasks: &[(&'a str, Status)]) -> Plan<'a> {
     let drafts = tasks.iter().map(|(content, status)| draft(content, *status)).collect();
-    Plan { drafts, ..Plan::default() }
+    Plan { drafts, notices: Vec::new() }
 }
 
 pub fn thread() -> Thread {
