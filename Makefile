@@ -131,7 +131,7 @@ doc: ## make the manual, as Info and HTML, in doc/build
 	@bin/doc
 
 .PHONY: install
-install: build ## copy the package to PREFIX, or to ~/.emacs.d/site-lisp
+install: build ## copy both packages to PREFIX, or to ~/.emacs.d/site-lisp
 	@mkdir -p '$(DESTDIR)$(SITELISP)'/demo/login
 	@cp demo/refactor-login.json '$(DESTDIR)$(SITELISP)'/demo
 	@cp demo/login/* '$(DESTDIR)$(SITELISP)'/demo/login
@@ -145,7 +145,7 @@ install: build ## copy the package to PREFIX, or to ~/.emacs.d/site-lisp
 	@echo '  (load "$(SITELISP)/todo-write-autoloads" nil t)'
 
 .PHONY: package
-package: build ## make dist/*.tar for package-install-file; MODULE=1 adds the module
+package: build ## make dist/*.tar of both packages for package-install-file; MODULE=1 adds the module
 	@bin/package
 
 .PHONY: try-install

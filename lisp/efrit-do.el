@@ -1,7 +1,26 @@
 ;;; efrit-do.el --- Give an agent a command and watch its plan -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
+
+;; Author: The todo-write authors
+;; Version: 0.1.0
+;; Package-Requires: ((emacs "28.1") (todo-write "0.1.0"))
+;; Keywords: tools, convenience
+;; URL: https://github.com/todo-write/todo-write
 ;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;; This program is free software; you can redistribute it and/or modify
+;; it under the terms of the GNU General Public License as published by
+;; the Free Software Foundation, either version 3 of the License, or
+;; (at your option) any later version.
+
+;; This program is distributed in the hope that it will be useful,
+;; but WITHOUT ANY WARRANTY; without even the implied warranty of
+;; MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the
+;; GNU General Public License for more details.
+
+;; You should have received a copy of the GNU General Public License
+;; along with this program.  If not, see <https://www.gnu.org/licenses/>.
 
 ;;; Commentary:
 

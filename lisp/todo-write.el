@@ -33,7 +33,7 @@
 ;;
 ;; To see a plan:              M-x todo-write-show
 ;; To see it in the mode line: M-x todo-write-mode-line-mode
-;; To let agents write one:    see efrit-do.el and the hosts in the manual
+;; To let agents write one:    see the hosts in the manual
 
 ;;; Code:
 

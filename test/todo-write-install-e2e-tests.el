@@ -49,6 +49,59 @@
 (ert-deftest todo-write-installs-from-a-package-file ()
   (todo-write-install-tests--try "package-install-file"))
 
+;;; What each package brings
+
+(defun todo-write-install-tests--with-packages (packages form)
+  "Return the value of FORM in a batch Emacs with only PACKAGES installed.
+They are installed from their tars, with the module as it is built."
+  (let* ((home (file-truename (make-temp-file "todo-write-home" t)))
+         (run (lambda (form)
+                (todo-write-install--shell
+                 home (format "%s -Q --batch --eval %s" todo-write-install-emacs
+                              (shell-quote-argument
+                               (prin1-to-string `(progn (package-initialize) ,form))))))))
+    (unwind-protect
+        (progn
+          (todo-write-install--shell
+           home (concat "DIST=~ MODULE=1 "
+                        (expand-file-name "bin/package" todo-write-install-root)))
+          (funcall run `(mapc #'package-install-file
+                              ',(mapcan (lambda (package)
+                                          (file-expand-wildcards
+                                           (format "%s/%s-[0-9]*.tar" home package)))
+                                        packages)))
+          (read (funcall run `(let ((inhibit-message t)) (prin1 ,form)))))
+      (delete-directory home t))))
+
+(ert-deftest todo-write-alone-loads-shows-and-follows-plans ()
+  (let ((value
+         (todo-write-install-tests--with-packages
+          '("todo-write")
+          `(progn
+             (dolist (file (directory-files (file-name-directory (locate-library "todo-write"))
+                                            nil "\\`todo-write.*\\.el\\'"))
+               (unless (string-match-p "-\\(?:pkg\\|autoloads\\)\\.el\\'" file)
+                 (require (intern (file-name-sans-extension file)))))
+             ,todo-write-install--call
+             (let ((thread (todo-write-follow
+                            ,(expand-file-name "test/fixtures/transcripts/todo-write.jsonl"
+                                               todo-write-install-root))))
+               (list :plan (with-current-buffer "*efrit-todos*"
+                             (buffer-substring-no-properties (point-min) (point-max)))
+                     :followed (length (todo-write-items thread))
+                     :agent (or (fboundp 'efrit-do) (locate-library "efrit-do"))))))))
+    (should (string-search "Changing it" (plist-get value :plan)))
+    (should (> (plist-get value :followed) 0))
+    (should-not (plist-get value :agent))))
+
+(ert-deftest efrit-do-runs-its-demonstration-from-its-own-package ()
+  (should (equal (todo-write-install-tests--with-packages
+                  '("todo-write" "efrit-do")
+                  '(let ((outcome (efrit-do-run "Do something" :speed 0 :timeout 60)))
+                     (list (plist-get outcome :status)
+                           (todo-write-state (plist-get outcome :thread)))))
+                 '(done done))))
+
 ;; Older ones have no such way, or want more for it.
 (unless (version< emacs-version "30.1")
   (ert-deftest todo-write-installs-by-package-vc ()

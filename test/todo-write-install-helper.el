@@ -22,11 +22,12 @@
   (expand-file-name ".." (file-name-directory (or load-file-name buffer-file-name)))
   "The repository.")
 
-(defconst todo-write-install-recipe
-  "(todo-write :type git :host github :repo \"todo-write/todo-write\" :inherit nil
-   :files (\"lisp/*.el\" \"src\" \"benches\" \"Cargo.toml\" \"Cargo.lock\"
-           (\"demo\" \"demo/refactor-login.json\" \"demo/login\")))"
-  "The recipe of the manual, told not to ask archives what they know of it.")
+(defconst todo-write-install-recipes
+  '("(todo-write :type git :host github :repo \"todo-write/todo-write\" :inherit nil
+   :files (\"lisp/todo-write*.el\" \"src\" \"benches\" \"Cargo.toml\" \"Cargo.lock\"))"
+    "(efrit-do :type git :host github :repo \"todo-write/todo-write\" :inherit nil
+   :files (\"lisp/efrit-do*.el\" (\"demo\" \"demo/refactor-login.json\" \"demo/login\")))")
+  "The recipes of doc/todo-write.org, told not to ask archives about them.")
 
 (cl-defstruct (todo-write-install-way
                (:constructor todo-write-install-way (name emacs &key shell once init built)))
@@ -58,7 +59,8 @@ module.  In all of them, ~ is an empty home."
     "package-install-file" "28.1"
     :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write"
              "DIST=~ ~/src/todo-write/bin/package")
-    :once '(package-install-file "~/todo-write-0.1.0.tar")
+    :once '(progn (package-install-file "~/todo-write-0.1.0.tar")
+                  (package-install-file "~/efrit-do-0.1.0.tar"))
     :init "")
    (todo-write-install-way
     "package-vc-install" "30.1"
@@ -74,14 +76,15 @@ module.  In all of them, ~ is an empty home."
     "straight" "28.1"
     :shell '("git clone --quiet https://github.com/radian-software/straight.el ~/.emacs.d/straight/repos/straight.el")
     :init (concat "(load \"~/.emacs.d/straight/repos/straight.el/bootstrap.el\" nil t)
-(straight-use-package
- '" todo-write-install-recipe ")"))
+" (mapconcat (lambda (recipe) (format "(straight-use-package\n '%s)" recipe))
+             todo-write-install-recipes "\n")))
    (todo-write-install-way
     "elpaca" "28.1"
     :shell '("git clone --quiet https://github.com/progfolio/elpaca ~/.emacs.d/elpaca/sources/elpaca"
              "sed '/^;; Local Var/,$d' ~/.emacs.d/elpaca/sources/elpaca/doc/installer.el >~/.emacs.d/init.el")
-    :init (concat "(elpaca\n " todo-write-install-recipe ")
-(elpaca-wait)")))
+    :init (concat (mapconcat (lambda (recipe) (format "(elpaca\n %s)" recipe))
+                             todo-write-install-recipes "\n")
+                  "\n(elpaca-wait)")))
   "The ways to install the package.")
 
 (defun todo-write-install-way-named (name)
