@@ -9,8 +9,9 @@
 ;; that it is done (`session_complete'), evaluate Lisp, run a shell command,
 ;; make a buffer, read a file.  `(require 'efrit-do)' loads this.
 ;;
-;; The text of a call comes from a model.  It is data everywhere here but in
-;; `eval_sexp' and `shell_exec', whose purpose is to run it: these two ask.
+;; The text of a call comes from a model.  Only `eval_sexp' and `shell_exec'
+;; run it, which is their purpose, and both ask first; to the other tools it is
+;; data.
 
 ;;; Code:
 
@@ -23,9 +24,6 @@
   :type 'natnum
   :group 'efrit-do)
 
-(define-error 'efrit-do-time-limit "The time limit was reached"
-  'todo-write-error)
-
 (defvar efrit-do-origin nil
   "Buffer in which `eval_sexp' evaluates, or nil for the current one.
 A session binds it to the buffer where the command was given.")
@@ -37,18 +35,13 @@ A session binds it to the buffer where the command was given.")
   (let ((project (project-current)))
     (expand-file-name (if project (project-root project) default-directory))))
 
-(defun efrit-do--todo-schema (key)
-  "Return the value of KEY, a symbol, in the definition of `todo_write'."
-  (let ((schema (todo-write-tool-schema)))
-    (cdr (or (assq key schema) (assoc (symbol-name key) schema)))))
-
 (defun efrit-do--todo-arguments ()
   "Return the argument specifications of `todo_write'."
-  (let ((properties (plist-get (todo-write--json-plist (efrit-do--todo-schema 'input_schema))
-                               :properties)))
-    (cl-loop for (key spec) on properties by #'cddr
-             collect (append (list :name (substring (symbol-name key) 1))
-                             spec))))
+  (let ((tool (json-parse-string (json-serialize (todo-write-tool-schema))
+                                 :object-type 'plist)))
+    (cl-loop for (key spec) on (plist-get (plist-get tool :input_schema) :properties)
+             by #'cddr
+             collect `(:name ,(substring (symbol-name key) 1) ,@spec))))
 
 (defun efrit-do--todo-write (input)
   "Write INPUT to the list of `efrit-do-thread'."
@@ -71,89 +64,41 @@ Signals `todo-write-input-error' if it is incomplete or not the only one."
   (pcase-let ((`(,form . ,end)
                (condition-case problem
                    (read-from-string text)
-                 (end-of-file
+                 (error
                   (signal 'todo-write-input-error
-                          (list "The expression is not complete")))
-                 (invalid-read-syntax
-                  (signal 'todo-write-input-error
-                          (list (format "The expression does not read: %s"
-                                        (error-message-string problem))))))))
+                          (list (if (eq (car problem) 'end-of-file)
+                                    "The expression is not complete"
+                                  (format "The expression does not read: %s"
+                                          (error-message-string problem)))))))))
     (unless (string-match-p "\\`\\(?:[ \t\n\r\f]\\|;.*$\\)*\\'"
                             (substring text end))
       (signal 'todo-write-input-error
               (list "More text follows the expression; wrap several in progn")))
     form))
 
-(defun efrit-do--watchdog (seconds)
-  "Start a process that interrupts this Emacs after SECONDS; return it or nil.
-Lisp timers do not run while Lisp is busy, but Emacs quits whatever it does on
-the signal that `debug-on-event' names."
-  (when (and (eq debug-on-event 'sigusr2) (not (eq system-type 'windows-nt)))
-    (make-process :name "efrit-do-watchdog" :noquery t :connection-type 'pipe
-                  :command (list "/bin/sh" "-c"
-                                 (format "sleep %s; kill -USR2 %d"
-                                         (+ seconds 0.2) (emacs-pid))))))
-
-(defun efrit-do--no-debugger (kind &rest values)
-  "Take the place of the debugger: go on.
-With KIND `exit', the first of VALUES is what the call returns."
-  ;; Emacs calls no debugger a second time before the next event of the user,
-  ;; which in batch never comes; ERT counts one up for the same reason.
-  (cl-incf num-nonmacro-input-events)
-  (and (eq kind 'exit) (car values)))
-
-(defun efrit-do--with-time-limit (seconds function)
-  "Return the value of FUNCTION, stopped after SECONDS.
-Signals `efrit-do-time-limit' then.  A quit of the user passes through."
-  (let* ((default-directory temporary-file-directory)
-         (watchdog (efrit-do--watchdog seconds))
-         (end (+ (float-time) seconds))
-         ;; The signal also asks for the debugger, at the quit and at the
-         ;; next call, which is `float-time' below at the latest.
-         (debug-on-quit nil)
-         (debugger #'efrit-do--no-debugger)
-         (late (lambda ()
-                 (signal 'efrit-do-time-limit
-                         (list (format "stopped after %s seconds" seconds))))))
-    (unwind-protect
-        (condition-case nil
-            (let ((inhibit-quit nil))
-              (with-timeout (seconds (funcall late))
-                (funcall function)))
-          (quit (if (>= (float-time) end)
-                    (funcall late)
-                  (signal 'quit nil))))
-      (when (process-live-p watchdog)
-        (delete-process watchdog)))))
-
-(defun efrit-do--eval (form)
-  "Evaluate FORM where the command was given; return what it gave as text."
-  (let ((directory default-directory))
+(defun efrit-do--eval-sexp (expr)
+  "Evaluate the one expression in EXPR where the command was given.
+Return its value and what it printed as text."
+  (let ((form (efrit-do--read-one expr))
+        (directory default-directory))
     (with-temp-buffer
       (let* ((standard-output (current-buffer))
              (print-circle t)
-             (value (efrit-do--with-time-limit
-                     efrit-do-time-limit
-                     (lambda ()
-                       (with-current-buffer
-                           (if (buffer-live-p efrit-do-origin) efrit-do-origin
-                             (current-buffer))
-                         (let ((default-directory directory))
-                           (eval form t))))))
+             (value (with-current-buffer (if (buffer-live-p efrit-do-origin)
+                                             efrit-do-origin
+                                           (current-buffer))
+                      (let ((default-directory directory))
+                        (eval form t))))
              (printed (buffer-string)))
         (concat (prin1-to-string value)
                 (unless (string-empty-p printed)
                   (concat "\nPrinted:\n" printed)))))))
 
-(defun efrit-do--eval-sexp (expr)
-  "Evaluate the one expression in EXPR."
-  (efrit-do--eval (efrit-do--read-one expr)))
-
 ;;; shell_exec
 
 (defun efrit-do--keep-ends (process text)
-  "Insert TEXT, output of PROCESS, keeping the ends of what came so far.
-So a command that never stops writing cannot fill the memory."
+  "Insert TEXT, output of PROCESS, and drop the middle of long output.
+A command that never stops writing must not fill the memory."
   (when (buffer-live-p (process-buffer process))
     (with-current-buffer (process-buffer process)
       (goto-char (point-max))
@@ -162,21 +107,8 @@ So a command that never stops writing cannot fill the memory."
         (when (> (buffer-size) (* 8 half))
           (let ((from (+ (point-min) half))
                 (to (- (point-max) half)))
-            (process-put process 'cut
-                         (+ (or (process-get process 'cut) 0) (- to from)))
+            (process-put process 'cut (+ (or (process-get process 'cut) 0) (- to from)))
             (delete-region from to)))))))
-
-(defun efrit-do--shell-output (process)
-  "Return what PROCESS wrote, its middle left out if it was long."
-  (with-current-buffer (process-buffer process)
-    (efrit-do-clip (buffer-string) (process-get process 'cut))))
-
-(defun efrit-do--with-note (output note)
-  "Return OUTPUT with NOTE on a line of its own below."
-  (concat output
-          (unless (or (string-empty-p output) (string-suffix-p "\n" output))
-            "\n")
-          note))
 
 (defun efrit-do--shell-exec (command)
   "Run the shell COMMAND in the session's directory and return its output."
@@ -202,24 +134,19 @@ So a command that never stops writing cannot fill the memory."
           (delete-process process))))))
 
 (defun efrit-do--shell-outcome (process)
-  "Return the outcome of PROCESS as it stands: ended, or out of time."
-  (let ((output (efrit-do--shell-output process))
-        (code (process-exit-status process)))
-    (cond ((process-live-p process)
-           (list :content (efrit-do--with-note
-                           output (format "[stopped after %s seconds]"
-                                          efrit-do-time-limit))
-                 :is-error t))
-          ((and (eq (process-status process) 'exit) (zerop code))
-           (list :content (if (string-empty-p output) "(no output)" output)
-                 :is-error nil))
-          (t (list :content (efrit-do--with-note
-                             output
-                             (format "[%s %d]"
-                                     (if (eq (process-status process) 'signal)
-                                         "killed by signal" "exit code")
-                                     code))
-                   :is-error t)))))
+  "Return the outcome of PROCESS, which has ended or is out of time."
+  (let* ((output (with-current-buffer (process-buffer process)
+                   (efrit-do-clip (buffer-string) (process-get process 'cut))))
+         (code (process-exit-status process))
+         (note (cond ((process-live-p process)
+                      (format "[stopped after %s seconds]" efrit-do-time-limit))
+                     ((eq (process-status process) 'signal)
+                      (format "[killed by signal %d]" code))
+                     ((/= code 0) (format "[exit code %d]" code)))))
+    (list :content (cond ((not note) (if (string-empty-p output) "(no output)" output))
+                         ((string-match-p "[^\n]\\'" output) (concat output "\n" note))
+                         (t (concat output note)))
+          :is-error (and note t))))
 
 ;;; buffer_create, read_file
 
@@ -236,8 +163,7 @@ programs, and those in which Emacs visits files, are taken."
                    (seq-some (lambda (entry)
                                (memq mode (list (cdr entry)
                                                 (ignore-errors
-                                                  (symbol-function
-                                                   (cdr entry))))))
+                                                  (symbol-function (cdr entry))))))
                              auto-mode-alist)))
       mode)))
 
@@ -269,8 +195,7 @@ A buffer that is there already is left alone: the new one gets a number."
                ((not (file-exists-p file)) "does not exist")
                ((not (file-regular-p file)) "is not a regular file")
                ((not (file-readable-p file)) "may not be read")
-               ((> (file-attribute-size (file-attributes file))
-                   efrit-do-read-limit)
+               ((> (file-attribute-size (file-attributes file)) efrit-do-read-limit)
                 (format "has %d bytes, and %d is the limit; read a part of \
 it another way"
                         (file-attribute-size (file-attributes file))
@@ -305,7 +230,7 @@ asked of another user, decrypted or unpacked."
         (if (= start (point)) "(no text there)"
           (buffer-substring-no-properties start (point)))))))
 
-;;; The registry's first entries
+;;; Registration
 
 (efrit-do-register-tool
  :name "todo_write" :raw t

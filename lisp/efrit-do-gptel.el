@@ -6,7 +6,8 @@
 ;;; Commentary:
 
 ;; The backend `gptel': any model that gptel knows, with streaming and with
-;; the model's reasoning.  Set gptel up as for its chats, then
+;; the model's reasoning.  `efrit-do' uses it when gptel is loaded and has a
+;; backend and a model; to load gptel and use it always:
 ;;
 ;;   (setq efrit-do-backend 'gptel)
 ;;
@@ -15,28 +16,31 @@
 ;;   (setq efrit-do-gptel-tools '("search_web"))
 ;;
 ;; gptel sends the request, reads the stream, calls the tools and sends the
-;; next request.  Its tools here are asynchronous ones that queue the call in
-;; the session; a session that has ended never answers, so that no further
-;; request can follow.  Faults of the network are told from the model's end
-;; here, and sent again: that is in efrit-do-gptel-fault.el.
+;; next request.  This file gives gptel asynchronous tools that queue the call
+;; in the session; a session that has ended never answers, so no further
+;; request follows.  A state machine of gptel's, with handlers of ours added,
+;; says when a request begins, when the model has finished, and sends a request
+;; again after a failure that may pass.
 
 ;;; Code:
 
 (require 'efrit-do)
-(require 'efrit-do-gptel-fault)
 
 (defvar gptel-backend)
 (defvar gptel-confirm-tool-calls)
 (defvar gptel-include-reasoning)
 (defvar gptel-model)
+(defvar gptel-request--handlers)
 (defvar gptel-stream)
 (defvar gptel-tools)
 (defvar gptel-use-context)
 (defvar gptel-use-tools)
 (defvar gptel--known-tools)
+(declare-function gptel--fsm-transition "ext:gptel-request")
 (declare-function gptel-abort "ext:gptel-request")
 (declare-function gptel-fsm-info "ext:gptel-request")
 (declare-function gptel-get-tool "ext:gptel-request")
+(declare-function gptel-make-fsm "ext:gptel-request")
 (declare-function gptel-make-tool "ext:gptel-request")
 (declare-function gptel-request "ext:gptel-request")
 (declare-function gptel-tool-args "ext:gptel-request")
@@ -44,7 +48,13 @@
 (declare-function gptel-tool-confirm "ext:gptel-request")
 (declare-function gptel-tool-description "ext:gptel-request")
 (declare-function gptel-tool-function "ext:gptel-request")
-(declare-function gptel-tool-name "ext:gptel-request")
+
+(defcustom efrit-do-gptel-retry-delay 5
+  "Seconds after which a request that failed is sent again, once.
+That happens when the provider is busy (HTTP status 429, 503 or 529) or the
+connection was cut.  Nil means never."
+  :type '(choice number (const :tag "Never" nil))
+  :group 'efrit-do)
 
 (defcustom efrit-do-gptel-tools nil
   "Names of tools made with `gptel-make-tool' that the agent may call too.
@@ -92,7 +102,6 @@ Signals `error' if gptel has none."
      :async t
      :function
      (lambda (answer &rest values)
-       (efrit-do-gptel--turn-over session)
        (efrit-do-session-call
         session name (efrit-do-gptel--input tool values)
         (lambda (outcome)
@@ -100,8 +109,19 @@ Signals `error' if gptel has none."
 
 ;;; Sending
 
+(cl-defstruct (efrit-do-gptel-state (:constructor efrit-do-gptel-state-create)
+                                    (:copier nil))
+  "What the backend `gptel' keeps of a session."
+  (buffer nil :documentation "Buffer of its requests.")
+  (fsm nil :documentation "The state machine of gptel.")
+  (info nil :documentation "The machine's info before the last request.")
+  (open nil :documentation "Non-nil from a request to the end of its answer.")
+  (error nil :documentation "Why the last request failed, a string, or nil.")
+  (retried nil :documentation "Non-nil if the last request was sent again.")
+  (timer nil :documentation "Runs until the request is sent again."))
+
 (defun efrit-do-gptel--prompt (session)
-  "Return the command of SESSION, and the plan that it finds unfinished, if any."
+  "Return the command of SESSION and the unfinished plan it begins with, if any."
   (let ((items (todo-write-items (efrit-do-session-thread session))))
     (concat (efrit-do-session-command session)
             (unless (seq-empty-p items)
@@ -111,30 +131,6 @@ the command is about it:\n"
                                    (format "- %s (%s)" (plist-get item :content)
                                            (plist-get item :status)))
                                  items "\n"))))))
-
-(cl-defmethod efrit-do-backend-start ((_backend (eql 'gptel)) session)
-  "Send the command of SESSION to the model."
-  (unless (require 'gptel nil t)
-    (signal 'todo-write-error
-            (list "gptel is not installed; `efrit-do-backend' needs it")))
-  (mapc #'efrit-do-gptel--adopt efrit-do-gptel-tools)
-  (let ((state (efrit-do-gptel-state-create
-                :buffer (efrit-do-gptel--buffer session))))
-    (setf (efrit-do-session-state session) state)
-    (when (efrit-do-session-request session)
-      (with-current-buffer (efrit-do-gptel-state-buffer state)
-        (setf (efrit-do-gptel-state-fsm state)
-              (gptel-request (efrit-do-gptel--prompt session)
-                :callback (lambda (response info)
-                            (efrit-do-gptel--heard session response info))
-                :system (efrit-do-gptel--system session)
-                :stream gptel-stream))
-        (efrit-do-gptel--sent session)))))
-
-(defun efrit-do-gptel--system (session)
-  "Return the system prompt of SESSION."
-  (format "%s\nYour tools work in the directory %s"
-          efrit-do-system-prompt (efrit-do-session-directory session)))
 
 (defun efrit-do-gptel--buffer (session)
   "Return a new buffer with the settings for the requests of SESSION.
@@ -156,88 +152,110 @@ Model and backend are those of the buffer where the command was given."
                   gptel-tools (mapcar (lambda (tool)
                                         (efrit-do-gptel--tool session tool))
                                       efrit-do-tools))
-      (add-hook 'gptel-post-request-hook
-                (lambda () (efrit-do-gptel--guard session)) nil t)
       (current-buffer))))
 
+(defun efrit-do-gptel--machine (session &optional info)
+  "Return a new state machine for gptel that also reports to SESSION.
+INFO is the plist of an earlier machine whose request is sent again.
+
+When a connection is cut, gptel enters the state that follows a complete
+answer and only then reports the failure.  So the handlers of these states
+wait until gptel has returned, and do nothing if the request failed."
+  (cl-flet ((later (state function)
+              (list state
+                    (lambda (machine)
+                      (run-at-time
+                       0 nil
+                       (lambda ()
+                         (unless (efrit-do-gptel-state-error
+                                  (efrit-do-session-state session))
+                           (funcall function session)
+                           (dolist (handler (alist-get state gptel-request--handlers))
+                             (funcall handler machine)))))))))
+    (setf (efrit-do-gptel-state-fsm (efrit-do-session-state session))
+          (gptel-make-fsm
+           :info info
+           :handlers `((WAIT ,(lambda (_machine) (efrit-do-gptel--sent session))
+                             ,@(alist-get 'WAIT gptel-request--handlers))
+                       ,(later 'TOOL #'efrit-do-gptel--turn-over)
+                       ,(later 'TRET #'ignore)
+                       ,(later 'DONE #'efrit-do-gptel--done)
+                       ,@gptel-request--handlers)))))
+
+(cl-defmethod efrit-do-backend-start ((_backend (eql 'gptel)) session)
+  "Send the command of SESSION to the model."
+  (unless (require 'gptel nil t)
+    (signal 'todo-write-error
+            (list "gptel is not installed; `efrit-do-backend' needs it")))
+  (mapc #'efrit-do-gptel--adopt efrit-do-gptel-tools)
+  (when (efrit-do-session-request session)
+    (let ((buffer (efrit-do-gptel--buffer session)))
+      (setf (efrit-do-session-state session)
+            (efrit-do-gptel-state-create :buffer buffer))
+      (with-current-buffer buffer
+        (gptel-request (efrit-do-gptel--prompt session)
+          :callback (lambda (response info)
+                      (efrit-do-gptel--heard session response info))
+          :system (format "%s\nYour tools work in the directory %s"
+                          efrit-do-system-prompt
+                          (efrit-do-session-directory session))
+          :stream gptel-stream
+          :fsm (efrit-do-gptel--machine session))))))
+
 (defun efrit-do-gptel--sent (session)
-  "Note that a request of SESSION is on its way."
+  "Note that gptel is about to send a request of SESSION."
   (let* ((state (efrit-do-session-state session))
          (info (gptel-fsm-info (efrit-do-gptel-state-fsm state))))
-    (setf (efrit-do-gptel-state-flying state) t
-          (efrit-do-gptel-state-open state) t
-          (efrit-do-gptel-state-error state) nil
-          (efrit-do-gptel-state-thought state) nil
-          (efrit-do-gptel-state-data state)
-          (copy-sequence (plist-get info :data)))
-    ;; gptel leaves these as the turn before had them, so that a second turn
-    ;; would stream no reasoning.
+    ;; gptel keeps this from turn to turn, and would stream no reasoning in the
+    ;; second one.
     (plist-put info :reasoning-block nil)
-    (plist-put info :stop-reason nil)
-    (plist-put info :post
-               (list (lambda (info) (efrit-do-gptel--rested session info))))
-    (efrit-do-gptel--watch session)))
+    (setf (efrit-do-gptel-state-open state) t
+          (efrit-do-gptel-state-error state) nil
+          (efrit-do-gptel-state-info state) (efrit-do-gptel--copy info))))
+
+(defun efrit-do-gptel--copy (info)
+  "Return a copy of INFO that a failed request does not change."
+  (plist-put (copy-sequence info) :data (copy-sequence (plist-get info :data))))
+
+(defun efrit-do-gptel--send-again (session)
+  "Send the last request of SESSION again, just as it was, if it may."
+  (when (efrit-do-session-request session)
+    (gptel--fsm-transition
+     (efrit-do-gptel--machine session (efrit-do-gptel--copy
+                                       (efrit-do-gptel-state-info
+                                        (efrit-do-session-state session))))
+     'WAIT)))
 
 ;;; What comes back
 
 (defun efrit-do-gptel--heard (session response info)
-  "Take RESPONSE with INFO, as gptel calls back with them, for SESSION."
-  (let ((state (efrit-do-session-state session)))
-    (setf (efrit-do-gptel-state-heard state) (float-time))
-    (pcase response
-      ((pred stringp) (efrit-do-session-token session response))
-      (`(reasoning . ,(and (pred stringp) text))
-       (setf (efrit-do-gptel-state-thought state) t)
-       (efrit-do-session-token session text t))
-      (`(tool-result . ,_) (efrit-do-gptel--answered-all session info))
-      ('t (efrit-do-gptel--streamed session info))
-      ('nil (efrit-do-gptel--note-fault session info)))))
-
-(defun efrit-do-gptel--streamed (session info)
-  "Take the end of a stream of SESSION, described by INFO."
-  (if (efrit-do-gptel--complete-p (efrit-do-session-state session) info)
-      (efrit-do-gptel--turn-over session)
-    (plist-put info :error "The answer broke off before its end")
-    (efrit-do-gptel--note-fault session info)))
+  "Handle RESPONSE with INFO, as gptel calls back with them, for SESSION."
+  (pcase response
+    ((pred stringp) (efrit-do-session-token session response))
+    (`(reasoning . ,(and (pred stringp) text))
+     (efrit-do-session-token session text t))
+    (`(tool-result . ,_) (efrit-do-gptel--answered-all session info))
+    ('nil (efrit-do-gptel--failed session info))))
 
 (defun efrit-do-gptel--turn-over (session)
-  "Note, once a turn, that the model of SESSION has said all of it."
+  "Note, once a turn, that the answer of the model to SESSION is complete."
   (let ((state (efrit-do-session-state session)))
     (when (efrit-do-gptel-state-open state)
-      (setf (efrit-do-gptel-state-open state) nil
-            (efrit-do-gptel-state-flying state) nil)
+      (setf (efrit-do-gptel-state-open state) nil)
       (let ((info (gptel-fsm-info (efrit-do-gptel-state-fsm state))))
-        (efrit-do-gptel--take-thought session info)
         (efrit-do-session-answered
          session
          (append (list :model (format "%s" (plist-get info :model)))
                  (and (stringp (plist-get info :stop-reason))
                       (list :stopReason (plist-get info :stop-reason)))))))))
 
-(defun efrit-do-gptel--take-thought (session info)
-  "Take the reasoning in INFO that SESSION was not called back with.
-Without streaming, gptel calls back only where there is text beside it."
-  (let ((state (efrit-do-session-state session))
-        (reasoning (plist-get info :reasoning)))
-    (when (and (stringp reasoning)
-               (not (plist-get info :stream))
-               (not (efrit-do-gptel-state-thought state)))
-      (efrit-do-session-token session reasoning t))))
-
 (defun efrit-do-gptel--answered-all (session info)
-  "Take that all calls of a turn of SESSION are answered, as INFO has it.
-The next request follows from this, unless an error is put into INFO."
-  (let ((state (efrit-do-session-state session)))
-    (cond
-     ((efrit-do-gptel-state-error state))
-     ((efrit-do-gptel--failed-process-p state)
-      (plist-put info :error "The connection was cut")
-      (efrit-do-gptel--note-fault session info))
-     ((and (efrit-do-gptel--count-unknown session info)
+  "Count the next request of SESSION, whose tool calls are all answered.
+gptel sends it after this unless there is an error in INFO."
+  (if (and (efrit-do-gptel--count-unknown session info)
            (efrit-do-session-request session))
-      (setf (efrit-do-gptel-state-tries state) 0)
-      (efrit-do-gptel--sent session))
-     (t (plist-put info :error "The session has ended")))))
+      (setf (efrit-do-gptel-state-retried (efrit-do-session-state session)) nil)
+    (plist-put info :error "The session has ended")))
 
 (defun efrit-do-gptel--count-unknown (session info)
   "Let the breaker of SESSION count the calls of unknown tools in INFO.
@@ -249,40 +267,76 @@ gptel answers those itself.  Return nil if that ends SESSION."
                                   (plist-get call :result)))))
   (efrit-do-session-running-p session))
 
-(defun efrit-do-gptel--rested (session _info)
-  "Take that gptel has nothing left to do for SESSION, once its sentinel is done.
-A fault may be reported after this: it counts then."
-  (run-at-time
-   0 nil
-   (lambda ()
-     (let ((state (efrit-do-session-state session)))
-       (unless (or (efrit-do-gptel-state-error state)
-                   (efrit-do-session-calls session))
-         (efrit-do-gptel--turn-over session)
-         (efrit-do-session-finish session))))))
+(defun efrit-do-gptel--done (session)
+  "End SESSION, in which the model called no tool."
+  (efrit-do-gptel--turn-over session)
+  (efrit-do-session-finish session))
+
+;;; Failures
+
+(defconst efrit-do-gptel--cut
+  "\\`Curl failed with exit code \\(?:18\\|5[256]\\)\\>"
+  "Regexp for gptel's words for a connection that was cut.")
+
+(defconst efrit-do-gptel--busy "\\`HTTP/[0-9.]+ +\\(?:429\\|503\\|529\\)\\>"
+  "Regexp for the status lines of a provider that is busy.")
+
+(defun efrit-do-gptel--failed (session info)
+  "Deal with the failure in INFO of a request of SESSION.
+This runs in the middle of gptel's own work, which must end first."
+  (let* ((state (efrit-do-session-state session))
+         (problem (plist-get info :error))
+         (text (cond ((stringp problem) problem)
+                     ((plist-get problem :message))
+                     (problem (format "%S" problem))
+                     (t "No answer")))
+         (status (or (plist-get info :status) ""))
+         (cut (string-match-p efrit-do-gptel--cut text))
+         (cause (cond (cut (concat "The connection was cut: " text))
+                      ((string-match "\\`HTTP/[0-9.]+ +\\(.+\\)" status)
+                       (format "%s (%s)" text (match-string 1 status)))
+                      (t text))))
+    (setf (efrit-do-gptel-state-error state) cause
+          (efrit-do-gptel-state-open state) nil)
+    (run-at-time 0 nil #'efrit-do-gptel--retry-or-fail session cause
+                 (or cut (string-match-p efrit-do-gptel--busy status)))))
+
+(defun efrit-do-gptel--retry-or-fail (session cause passing)
+  "Send the last request of SESSION again or end SESSION, because of CAUSE.
+PASSING is non-nil if a second try may succeed."
+  (let ((state (efrit-do-session-state session))
+        (delay efrit-do-gptel-retry-delay))
+    (cond
+     ((not (efrit-do-session-running-p session)))
+     ((and passing delay (not (efrit-do-gptel-state-retried state)))
+      (setf (efrit-do-gptel-state-retried state) t
+            (efrit-do-gptel-state-timer state)
+            (run-at-time delay nil #'efrit-do-gptel--send-again session))
+      (efrit-do-session-retry session cause delay))
+     (t (efrit-do-session-fail session cause)))))
 
 ;;; Stopping and going on
 
 (cl-defmethod efrit-do-backend-abort ((_backend (eql 'gptel)) session)
   "Abort the request of SESSION that is on its way, if any."
-  (let ((state (efrit-do-session-state session)))
-    (when state
-      (efrit-do-gptel--unwatch state)
-      (when (and (efrit-do-gptel-state-flying state)
-                 (buffer-live-p (efrit-do-gptel-state-buffer state)))
-        (setf (efrit-do-gptel-state-flying state) nil)
-        (gptel-abort (efrit-do-gptel-state-buffer state)))
-      (when (eq (efrit-do-session-status session) 'done)
-        ;; The sentinel that called us may still need it.
-        (run-at-time 0 nil #'kill-buffer (efrit-do-gptel-state-buffer state))))))
+  (when-let* ((state (efrit-do-session-state session))
+              (buffer (efrit-do-gptel-state-buffer state)))
+    (when (efrit-do-gptel-state-timer state)
+      (cancel-timer (efrit-do-gptel-state-timer state)))
+    (when (efrit-do-gptel-state-open state)
+      (setf (efrit-do-gptel-state-open state) nil)
+      (gptel-abort buffer))
+    (when (eq (efrit-do-session-status session) 'done)
+      ;; The callers of this may still need it.
+      (run-at-time 0 nil #'kill-buffer buffer))))
 
 (cl-defmethod efrit-do-backend-continue ((_backend (eql 'gptel)) session)
   "Send the last request of SESSION again, or the first one."
   (let ((state (efrit-do-session-state session)))
-    (if (and state (efrit-do-gptel-state-fsm state))
-        (progn (setf (efrit-do-gptel-state-tries state) 0)
-               (efrit-do-gptel--retry session))
-      (efrit-do-backend-start 'gptel session))))
+    (if (not (and state (efrit-do-gptel-state-info state)))
+        (efrit-do-backend-start 'gptel session)
+      (setf (efrit-do-gptel-state-retried state) nil)
+      (efrit-do-gptel--send-again session))))
 
 (provide 'efrit-do-gptel)
 ;;; efrit-do-gptel.el ends here

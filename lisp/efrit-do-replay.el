@@ -49,8 +49,7 @@ Nil plays the demo that comes with the package, whatever the command."
 (define-error 'efrit-do-script-error "The script cannot be played"
   'todo-write-error)
 
-(cl-defstruct (efrit-do-replay (:constructor efrit-do-replay--make)
-                               (:copier nil))
+(cl-defstruct (efrit-do-replay (:constructor efrit-do-replay--make) (:copier nil))
   "A script being played."
   (title nil) (command nil)
   (directory nil :documentation "Where tools work, or nil.")
@@ -70,18 +69,14 @@ Nil plays the demo that comes with the package, whatever the command."
 
 (defun efrit-do-replay--event (event where)
   "Return EVENT, a JSON object found at WHERE, as a cons (KIND . VALUE)."
-  (unless (hash-table-p event)
-    (efrit-do-replay--error "%s is not an object" where))
-  (let* ((keys (hash-table-keys event))
-         (kinds (seq-difference keys '("input")))
-         (kind (car kinds))
-         (value (gethash kind event)))
-    (unless (and (= (length kinds) 1)
-                 (member kind '("thinking" "text" "pause" "tool" "error"))
+  (let* ((keys (and (hash-table-p event) (hash-table-keys event)))
+         (kind (car (remove "input" keys)))
+         (value (and kind (gethash kind event))))
+    (unless (and (member (remove "input" keys)
+                         '(("thinking") ("text") ("pause") ("tool") ("error")))
                  (or (equal kind "tool") (not (member "input" keys))))
-      (efrit-do-replay--error
-       "%s has the keys %s; it takes one of thinking, text, pause, error, or \
-tool with input" where (string-join keys ", ")))
+      (efrit-do-replay--error "%s is no object with one of thinking, text, \
+pause, error, or tool with input" where))
     (unless (if (equal kind "pause") (numberp value) (stringp value))
       (efrit-do-replay--error "%s: the value of %s is not a %s" where kind
                               (if (equal kind "pause") "number" "string")))
@@ -90,52 +85,46 @@ tool with input" where (string-join keys ", ")))
 
 (defun efrit-do-replay--turns (turns)
   "Return a vector of lists of events from `turns', which is TURNS."
-  (unless (vectorp turns)
-    (efrit-do-replay--error "The `turns' are no array"))
+  (unless (and (vectorp turns) (seq-every-p #'vectorp turns))
+    (efrit-do-replay--error "The `turns' are not an array of arrays"))
   (vconcat
    (seq-map-indexed
     (lambda (turn i)
-      (unless (vectorp turn)
-        (efrit-do-replay--error "Turn %d is not an array" (1+ i)))
       (seq-map-indexed
        (lambda (event j)
-         (efrit-do-replay--event
-          event (format "Turn %d, event %d" (1+ i) (1+ j))))
+         (efrit-do-replay--event event (format "Turn %d, event %d" (1+ i) (1+ j))))
        turn))
     turns)))
 
-(defun efrit-do-replay--directory (object script)
-  "Return the directory that OBJECT, read from SCRIPT, names, or nil."
-  (let ((directory (gethash "directory" object)))
-    (and (stringp directory)
-         (file-name-as-directory
-          (expand-file-name directory (and (stringp script)
-                                           (file-name-directory
-                                            (expand-file-name script))))))))
+(defun efrit-do-replay--file (file)
+  "Return the JSON object in FILE, its directory as an absolute name."
+  (with-temp-buffer
+    (condition-case problem
+        (progn (insert-file-contents file)
+               (let* ((object (json-parse-buffer))
+                      (directory (gethash "directory" object)))
+                 (when directory
+                   (puthash "directory"
+                            (expand-file-name directory (file-name-directory
+                                                         (expand-file-name file)))
+                            object))
+                 object))
+      (error (efrit-do-replay--error "Cannot read %s: %s" file
+                                     (error-message-string problem))))))
 
 (defun efrit-do-replay-read (script)
   "Return SCRIPT, a file name or a decoded JSON object, ready to be played.
 Signals `efrit-do-script-error' with the place of what is wrong."
-  (let ((object
-         (if (not (stringp script))
-             script
-           (unless (file-readable-p script)
-             (efrit-do-replay--error "There is no script %s" script))
-           (with-temp-buffer
-             (insert-file-contents script)
-             (condition-case problem
-                 (json-parse-buffer)
-               (error (efrit-do-replay--error
-                       "%s is not JSON: %s" script
-                       (error-message-string problem))))))))
+  (let ((object (if (stringp script) (efrit-do-replay--file script) script)))
     (unless (hash-table-p object)
       (efrit-do-replay--error "The script is not a JSON object"))
-    (let ((speed (gethash "speed" object 1)))
+    (let ((speed (gethash "speed" object 1))
+          (directory (gethash "directory" object)))
       (unless (and (numberp speed) (>= speed 0))
         (efrit-do-replay--error "`speed' is not a number from 0 on"))
       (efrit-do-replay--make
        :title (gethash "title" object) :command (gethash "command" object)
-       :directory (efrit-do-replay--directory object script)
+       :directory (and directory (file-name-as-directory directory))
        :speed speed :loop (eq t (gethash "loop" object))
        :turns (efrit-do-replay--turns (gethash "turns" object))))))
 
@@ -156,6 +145,13 @@ In a checkout its folder is beside that of the Lisp, installed within it."
 (cl-defmethod efrit-do-backend-title ((_backend (eql 'replay)) session)
   "Return the title in the script of SESSION."
   (efrit-do-replay-title (efrit-do-replay--script session)))
+
+(cl-defmethod efrit-do-backend-notice ((_backend (eql 'replay)) session)
+  "Return a notice if SESSION plays the demo, which heeds no command."
+  (unless (or (plist-get (efrit-do-session-options session) :script)
+              efrit-do-replay-script)
+    "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
+command to a model"))
 
 (cl-defmethod efrit-do-backend-start ((_backend (eql 'replay)) session)
   "Play the script of SESSION."
@@ -222,8 +218,7 @@ In a checkout its folder is beside that of the Lisp, installed within it."
        (when end
          (setq end (1- (match-end 0)))
          (push (cons kind (substring text end)) (efrit-do-replay-events script)))
-       (efrit-do-session-token session (substring text 0 end)
-                               (eq kind 'thinking))
+       (efrit-do-session-token session (substring text 0 end) (eq kind 'thinking))
        (efrit-do-replay--seconds script efrit-do-replay-word-pause)))))
 
 (defun efrit-do-replay--next (session script)

@@ -6,13 +6,14 @@
 ;;; Commentary:
 
 ;; A session is one command of the user and all that an agent does for it.
-;; Here it begins, its tools run one after the other, and it ends: done,
-;; stopped by the circuit breaker (efrit-do-breaker.el), cancelled or failed.
-;; What a session consists of, and what comes of it, is in efrit-do-record.el.
+;; This file says what a session consists of, begins it, runs its tools one
+;; after the other, records everything in its thread, and ends it: done,
+;; stopped by the circuit breaker, cancelled or failed.  What shows a session
+;; subscribes to its thread.
 ;;
-;; Where the agent's words come from is a backend.  A backend is a symbol with
-;; methods for `efrit-do-backend-start', `-continue' and `-abort'; it reports
-;; what the model does with
+;; A backend brings the agent's words.  It is a symbol with methods for
+;; `efrit-do-backend-start', `-continue' and `-abort', and reports what the
+;; model does:
 ;;
 ;;   (efrit-do-session-request SESSION)        before each request: nil = stop
 ;;   (efrit-do-session-token SESSION TEXT THINKING)
@@ -21,20 +22,218 @@
 ;;   (efrit-do-session-finish SESSION)         it has nothing left to do
 ;;   (efrit-do-session-fail SESSION TEXT)
 ;;
-;; and never runs a tool itself.  All that happens is recorded in the
-;; session's thread; whoever shows a session subscribes to that.
+;; A backend never runs a tool itself.
 
 ;;; Code:
 
-(require 'efrit-do-breaker)
 (require 'efrit-do-builtin)
-(require 'efrit-do-record)
 (require 'todo-write-busy)
 
 (defcustom efrit-do-end-functions nil
   "Abnormal hook called with a session when it has ended, whichever way."
   :type 'hook
   :group 'efrit-do)
+
+;;; The circuit breaker: counters with limits
+
+(defcustom efrit-do-max-calls 200
+  "Number of tool calls that one session may make.
+The next one is not run and ends the session.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do)
+
+(defcustom efrit-do-max-requests 100
+  "Number of requests that one session may send to the model.
+The next one is not sent and ends the session.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do)
+
+(defcustom efrit-do-max-identical-calls 3
+  "Number of identical tool calls in a row that are run.
+Identical means the same tool with the same input.  The next one is not run
+and ends the session.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do)
+
+(defcustom efrit-do-max-same-errors 3
+  "Number of times in a row that the same error may come back.
+The last of them ends the session; the model is not asked again.  Successes of
+other tools in between do not count.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do)
+
+(cl-defstruct (efrit-do-breaker (:constructor efrit-do-breaker-create) (:copier nil))
+  "What the circuit breaker of a session has counted."
+  (requests 0 :documentation "Requests sent.")
+  (calls 0 :documentation "Tool calls run.")
+  (last-call nil :documentation "The last call in its normal form.")
+  (identical 0 :documentation "How often it came in a row.")
+  (last-error nil :documentation "The last error, a cons (TOOL . TEXT).")
+  (errors 0 :documentation "How often it came in a row."))
+
+(defun efrit-do--normal (value)
+  "Return VALUE, JSON decoded to alists, with the keys of objects in order."
+  (cond ((vectorp value) (mapcar #'efrit-do--normal value))
+        ((consp value)
+         (sort (mapcar (lambda (pair)
+                         (cons (car pair) (efrit-do--normal (cdr pair))))
+                       value)
+               (lambda (a b) (string< (car a) (car b)))))
+        (t value)))
+
+(defun efrit-do--normal-call (name input)
+  "Return the call of NAME with INPUT in a form in which equal calls are `equal'."
+  (let ((text (efrit-do-input-text input)))
+    (cons name (condition-case nil
+                   (efrit-do--normal (json-parse-string text :object-type 'alist))
+                 (error text)))))
+
+(defun efrit-do-breaker-request (breaker)
+  "Count a request in BREAKER; return the reason if it may not be sent."
+  (if (and efrit-do-max-requests
+           (>= (efrit-do-breaker-requests breaker) efrit-do-max-requests))
+      (format "the agent sent %d requests, the limit of a session \
+(`efrit-do-max-requests')" efrit-do-max-requests)
+    (cl-incf (efrit-do-breaker-requests breaker))
+    nil))
+
+(defun efrit-do-breaker-call (breaker name input)
+  "Count a call of NAME with INPUT in BREAKER; return why it may not run."
+  (let* ((call (efrit-do--normal-call name input))
+         (identical (if (equal call (efrit-do-breaker-last-call breaker))
+                        (1+ (efrit-do-breaker-identical breaker))
+                      1)))
+    (cond
+     ((and efrit-do-max-calls
+           (>= (efrit-do-breaker-calls breaker) efrit-do-max-calls))
+      (format "the agent made %d tool calls, the limit of a session \
+(`efrit-do-max-calls')" efrit-do-max-calls))
+     ((and efrit-do-max-identical-calls
+           (> identical efrit-do-max-identical-calls))
+      (format "the agent called %s %d times in a row with the same input \
+(`efrit-do-max-identical-calls')" name efrit-do-max-identical-calls))
+     (t (cl-incf (efrit-do-breaker-calls breaker))
+        (setf (efrit-do-breaker-last-call breaker) call
+              (efrit-do-breaker-identical breaker) identical)
+        nil))))
+
+(defun efrit-do-breaker-outcome (breaker name outcome)
+  "Tell BREAKER the OUTCOME of a call of NAME; return the reason to stop now."
+  (let ((last (efrit-do-breaker-last-error breaker))
+        ;; The same object prints another address each time.
+        (text (replace-regexp-in-string "0x[[:xdigit:]]+" "0x"
+                                        (plist-get outcome :content))))
+    (cond
+     ((plist-get outcome :is-error)
+      (unless (equal last (cons name text))
+        (setf (efrit-do-breaker-last-error breaker) (cons name text)
+              (efrit-do-breaker-errors breaker) 0))
+      (when (>= (cl-incf (efrit-do-breaker-errors breaker))
+                (or efrit-do-max-same-errors most-positive-fixnum))
+        (format "%s failed %d times in a row with the same error: %s \
+(`efrit-do-max-same-errors')" name (efrit-do-breaker-errors breaker)
+                (todo-write-row-line text 200))))
+     ((equal name (car last))
+      (setf (efrit-do-breaker-last-error breaker) nil)))))
+
+;;; A session as data
+
+(cl-defstruct (efrit-do-session (:constructor efrit-do-session--make) (:copier nil))
+  "A command of the user and what an agent does for it."
+  (id nil :documentation "A string, unique.")
+  (command nil :documentation "What the user asked for.")
+  (thread nil :documentation "Key of its list.")
+  (directory nil :documentation "Where its tools run.")
+  (origin nil :documentation "Buffer in which the command was given.")
+  (backend nil :documentation "Symbol: `replay', `gptel', ….")
+  (options nil :documentation "Plist for the backend.")
+  (status 'running :documentation "One of the symbols `running', `done',
+`stopped' (by the circuit breaker), `cancelled' and `failed'.")
+  (reason nil :documentation "Why it ended so, if not done: a string.")
+  (trace 1 :documentation "Number of times that it was started.")
+  (results nil :documentation "Outcomes of the tool calls, newest first.")
+  (text nil :documentation "What the model said in this turn, a string.")
+  (earlier nil :documentation "What it said last before this turn.")
+  (message nil :documentation "What `session_complete' said.")
+  (allowed nil :documentation "Tools that need not ask again.")
+  (breaker (efrit-do-breaker-create))
+  (calls nil :documentation "Calls that the model waits for, each a list
+\(NAME INPUT THEN OUTCOME).  The first is running if BUSY.  OUTCOME is set where
+the session ended meanwhile.")
+  (busy nil :documentation "Non-nil while a tool runs.")
+  (state nil :documentation "The backend's own."))
+
+(defvar efrit-do-sessions nil
+  "Sessions of this Emacs, newest first.")
+
+(defconst efrit-do--sessions-kept 20
+  "Number of sessions in `efrit-do-sessions' that are kept.")
+
+;;; Recording
+
+(defun efrit-do-session-running-p (session)
+  "Return non-nil if SESSION is under way."
+  (eq (efrit-do-session-status session) 'running))
+
+(defun efrit-do-session-trace-id (session)
+  "Return the trace of SESSION, a new one each time it is started."
+  (format "%s.%d" (efrit-do-session-id session) (efrit-do-session-trace session)))
+
+(defun efrit-do-session-record (session type content &rest metadata)
+  "Record CONTENT as an observation of TYPE in the thread of SESSION.
+METADATA are keywords and values."
+  (apply #'todo-write-observe (efrit-do-session-thread session) type content
+         :trace-id (efrit-do-session-trace-id session)
+         :sessionId (efrit-do-session-id session)
+         metadata))
+
+(defun efrit-do-session--stream (session type data &optional thinking)
+  "Stream DATA as an event of TYPE of SESSION, of a thought if THINKING."
+  (todo-write-stream (efrit-do-session-thread session)
+                     :type type :data data :thinking thinking
+                     :trace-id (efrit-do-session-trace-id session)
+                     :session-id (efrit-do-session-id session)))
+
+;;; Result
+
+(defun efrit-do-session-answer (session)
+  "Return the answer of SESSION to the user, without tools' output, or nil.
+That is the completion message and, unless it says the same, the last text."
+  (let ((message (efrit-do-session-message session))
+        (text (or (efrit-do-session-text session)
+                  (efrit-do-session-earlier session))))
+    (cond ((and message text (not (string-search (string-trim message) text)))
+           (concat (string-trim text) "\n\n" message))
+          (t (or text message)))))
+
+(defun efrit-do-session-result (session)
+  "Return the result of SESSION as text: its answer and each tool's output."
+  (let ((reason (efrit-do-session-reason session))
+        (answer (efrit-do-session-answer session))
+        (results (reverse (efrit-do-session-results session))))
+    (string-join
+     (delq nil
+           (append
+            (list (efrit-do-backend-notice (efrit-do-session-backend session) session)
+                  (and reason (format "The session ended: %s." reason))
+                  answer)
+            (mapcar (lambda (result)
+                      (format "[%s%s] %s" (plist-get result :name)
+                              (if (plist-get result :is-error) ", failed" "")
+                              (plist-get result :content)))
+                    results)
+            (unless (or reason answer results)
+              (list "The agent said nothing and ran no tool."))))
+     "\n\n")))
+
+(defun efrit-do-session-outcome (session)
+  "Return SESSION as a plist, the value of `efrit-do-run'."
+  (list :status (efrit-do-session-status session)
+        :result (efrit-do-session-result session)
+        :tool-results (reverse (efrit-do-session-results session))
+        :message (efrit-do-session-message session)
+        :reason (efrit-do-session-reason session)
+        :thread (efrit-do-session-thread session)))
 
 ;;; Backends
 
@@ -46,8 +245,8 @@ Signals `todo-write-error' if it cannot."
 
 (cl-defgeneric efrit-do-backend-continue (backend session)
   "Let BACKEND go on with SESSION where it was interrupted.
-This is not called where a tool call waits for its answer: that is given, and
-the backend goes on from there.")
+This is not called if a tool call waits for its answer: the backend then goes
+on when it gets that.")
 
 (cl-defgeneric efrit-do-backend-abort (backend session)
   "Stop all that BACKEND does for SESSION, at once: it has ended."
@@ -55,6 +254,12 @@ the backend goes on from there.")
 
 (cl-defgeneric efrit-do-backend-title (backend session)
   "Return a title for SESSION if BACKEND knows one."
+  (ignore backend session)
+  nil)
+
+(cl-defgeneric efrit-do-backend-notice (backend session)
+  "Return a line that the user must read before the words of SESSION, or nil.
+BACKEND has one if what it says is no answer to the command."
   (ignore backend session)
   nil)
 
@@ -76,15 +281,15 @@ tripped, or the user stopped it."
 (defun efrit-do-session--begin-turn (session)
   "Note that SESSION sends a request."
   (when (efrit-do-session-text session)
-    (push (efrit-do-session-text session) (efrit-do-session-texts session))
-    (setf (efrit-do-session-text session) nil))
+    (setf (efrit-do-session-earlier session) (efrit-do-session-text session)
+          (efrit-do-session-text session) nil))
   (efrit-do-session-record
    session "LLM_STREAM_START"
    (list :request (efrit-do-breaker-requests (efrit-do-session-breaker session))
          :backend (symbol-name (efrit-do-session-backend session)))))
 
 (defun efrit-do-session-token (session text &optional thinking)
-  "Take TEXT, thought (THINKING non-nil) or said by the model of SESSION."
+  "Stream TEXT, which the model of SESSION thought (THINKING non-nil) or said."
   (when (and (efrit-do-session-running-p session)
              (not (string-empty-p text)))
     (unless thinking
@@ -101,8 +306,7 @@ METADATA is a plist about the turn, such as `:model', recorded with it."
       (efrit-do-session-record session "LLM_STREAM_METADATA" metadata))
     (efrit-do-session-record
      session "LLM_STREAM_END"
-     (list :request (efrit-do-breaker-requests
-                     (efrit-do-session-breaker session))))))
+     (list :request (efrit-do-breaker-requests (efrit-do-session-breaker session))))))
 
 (defun efrit-do-session-call (session name input then)
   "Run the tool NAME with INPUT in SESSION, after those already waiting.
@@ -110,8 +314,7 @@ THEN is called with the outcome, a plist `:content' `:is-error', unless SESSION
 ends before."
   (when (efrit-do-session-running-p session)
     (setf (efrit-do-session-calls session)
-          (append (efrit-do-session-calls session)
-                  (list (list name input then nil))))
+          (append (efrit-do-session-calls session) (list (list name input then nil))))
     (efrit-do-session--schedule session)))
 
 (defun efrit-do-session-finish (session)
@@ -119,8 +322,8 @@ ends before."
   (efrit-do-session--end session 'done nil))
 
 (defun efrit-do-session-refused (session name input text)
-  "Take that the backend answered a call of NAME with INPUT by the error TEXT.
-The call counts as one that ran in SESSION."
+  "Count a call of NAME with INPUT that the backend answered by the error TEXT.
+It counts as a call that ran in SESSION."
   (when (efrit-do-session-running-p session)
     (let* ((breaker (efrit-do-session-breaker session))
            (outcome (list :content (format "%s" text) :is-error t))
@@ -136,9 +339,8 @@ The call counts as one that ran in SESSION."
 (defun efrit-do-session-retry (session cause seconds)
   "Record that a request of SESSION failed by CAUSE; SECONDS until the next try."
   (efrit-do-session--stream session "ERROR" cause)
-  (efrit-do-session-record session "LLM_STREAM_ERROR" cause
-                           :retryAfter seconds)
-  ;; What the model said in half an answer, it says again.
+  (efrit-do-session-record session "LLM_STREAM_ERROR" cause :retryAfter seconds)
+  ;; The model will say again what it said in the incomplete answer.
   (setf (efrit-do-session-text session) nil))
 
 (defun efrit-do-session-fail (session text)
@@ -179,8 +381,7 @@ A long list is in the journal already, as what changed in it.")
 
 (defun efrit-do-session--run (session name input)
   "Run the tool NAME with INPUT for SESSION and record both ends of it."
-  (let* ((id (format "c%d" (efrit-do-breaker-calls
-                            (efrit-do-session-breaker session))))
+  (let* ((id (format "c%d" (efrit-do-breaker-calls (efrit-do-session-breaker session))))
          (efrit-do-thread (efrit-do-session-thread session))
          (efrit-do-origin (efrit-do-session-origin session))
          (efrit-do-allowed-tools (efrit-do-session-allowed session))
@@ -195,12 +396,12 @@ A long list is in the journal already, as what changed in it.")
         (efrit-do-call-tool
          name input
          (lambda (outcome)
-           (efrit-do-session--ran session id name input outcome
-                                  (- (float-time) start))))
+           (efrit-do-session--ran session id name input outcome (- (float-time) start))))
       (setf (efrit-do-session-allowed session) efrit-do-allowed-tools))))
 
 (defun efrit-do-session--ran (session id name input outcome seconds)
-  "Take the OUTCOME of call ID of SESSION: tool NAME with INPUT, took SECONDS."
+  "Record the OUTCOME of call ID of SESSION and answer the call.
+Its tool NAME ran with INPUT for SECONDS."
   (setf (efrit-do-session-busy session) nil)
   (push (list :id id :name name :input input
               :content (plist-get outcome :content)
@@ -220,8 +421,7 @@ A long list is in the journal already, as what changed in it.")
   "Answer the first call of SESSION, which ran NAME, with OUTCOME."
   (when (plist-get outcome :complete)
     (setf (efrit-do-session-message session) (plist-get outcome :complete)))
-  (let ((trip (efrit-do-breaker-outcome (efrit-do-session-breaker session)
-                                        name outcome)))
+  (let ((trip (efrit-do-breaker-outcome (efrit-do-session-breaker session) name outcome)))
     (if trip
         (progn
           (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
@@ -259,12 +459,12 @@ work in, the others are the backend's."
 
 (defun efrit-do-session-start (session)
   "Let the backend of SESSION begin, and return SESSION.
-Whatever the backend signals ends the session and passes through."
+An error or quit of the backend ends the session and is signaled again."
   (let ((backend (efrit-do-session-backend session))
         (command (efrit-do-session-command session)))
     (condition-case problem
         (let ((title (or (efrit-do-backend-title backend session)
-                         (efrit-do--title command))))
+                         (todo-write-row-line command 70))))
           (todo-write-set-busy (efrit-do-session-thread session) t)
           (efrit-do-session-record session "INTENT" command)
           (efrit-do-session-record session "TITLE" title)
@@ -276,12 +476,12 @@ Whatever the backend signals ends the session and passes through."
 
 (defun efrit-do-session--end (session status reason)
   "End SESSION with STATUS for REASON; return nil.
-Whatever its backend still does is aborted first: nothing runs and nothing is
-sent after this.  A list with open tasks is paused."
+Its backend is aborted: nothing runs and nothing is sent after this.  A list
+with open tasks is paused."
   (when (efrit-do-session-running-p session)
     (setf (efrit-do-session-status session) status
           (efrit-do-session-reason session) reason)
-    ;; It has ended, whatever goes wrong from here on.
+    ;; Each step must run even if another fails.
     (with-demoted-errors "Ending a session: %S"
       (todo-write-set-busy (efrit-do-session-thread session) nil))
     (with-demoted-errors "Ending a session: %S"
@@ -308,11 +508,10 @@ sent after this.  A list with open tasks is paused."
                                :status (symbol-name status)))))
 
 (defun efrit-do-session--record-answer (session)
-  "Record what SESSION ended with.
+  "Record the answer of SESSION.
 The outputs of its tools are recorded already."
   (when (efrit-do-session-text session)
-    (efrit-do-session-record session "SYNTHESIS"
-                             (efrit-do-session-text session)))
+    (efrit-do-session-record session "SYNTHESIS" (efrit-do-session-text session)))
   (efrit-do-session-record session "FINAL_RESPONSE"
                            (or (efrit-do-session-answer session)
                                "The agent gave no answer.")))

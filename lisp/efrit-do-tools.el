@@ -6,29 +6,22 @@
 ;;; Commentary:
 
 ;; A tool is data: a name, a description, its arguments, a function.
-;; This file holds the registry and the one way in which a tool runs:
-;; read the arguments, ask the user where that is due (see
-;; efrit-do-consent.el), call, cut long output.  What the tools do is in
-;; efrit-do-builtin.el; who calls them and how often is in
-;; efrit-do-session.el.
+;; This file holds the registry and the one way in which a tool runs: read
+;; the arguments, ask the user if the tool needs consent, call, cut long
+;; output.  The built-in tools are in efrit-do-builtin.el; sessions call tools
+;; in efrit-do-session.el.
 ;;
-;; A tool of your own, offered to every agent from then on:
-;;
-;;   (efrit-do-register-tool
-;;    :name "word_count"
-;;    :description "Count the words of a file."
-;;    :args '((:name "path" :type "string" :description "The file"))
-;;    :function (lambda (path)
-;;                (with-temp-buffer
-;;                  (insert-file-contents path)
-;;                  (number-to-string (count-words (point-min) (point-max))))))
+;; The question shows the whole call, in which nothing can hide.  A batch
+;; Emacs, which cannot ask, refuses.
 
 ;;; Code:
 
 (require 'cl-lib)
+(require 'map)
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-row)
 
 ;; Upstream Efrit owns a command and a feature of the same name.  This runs
 ;; before anything below could redefine one of its functions.
@@ -47,10 +40,9 @@ to give that agent this list, turn on `todo-write-efrit-mode' instead"
   :group 'todo-write
   :prefix "efrit-do-")
 
-(require 'efrit-do-consent)
-
 (defcustom efrit-do-time-limit 60
-  "Seconds after which a tool is stopped."
+  "Seconds after which a shell command or an asynchronous tool is stopped.
+Everything else that runs too long is stopped with \\[keyboard-quit]."
   :type '(number :tag "Seconds"))
 
 (defcustom efrit-do-output-limit 20000
@@ -103,8 +95,7 @@ are required.  A tool of the same name is replaced, in its place.  Signals
 
 (defun efrit-do-get-tool (name)
   "Return the tool called NAME, or nil."
-  (seq-find (lambda (tool) (equal (efrit-do-tool-name tool) name))
-            efrit-do-tools))
+  (seq-find (lambda (tool) (equal (efrit-do-tool-name tool) name)) efrit-do-tools))
 
 (defun efrit-do-tool-names ()
   "Return the names of the tools that an agent may call."
@@ -140,8 +131,8 @@ is none of these."
     ((and `(,(pred keywordp) . ,_) (guard (proper-list-p input))) input)
     ((or (pred hash-table-p)
          (and (pred proper-list-p) (guard (seq-every-p #'consp input))))
-     (cl-loop for (name . value) in (todo-write--json-fields input)
-              append (list (efrit-do--keyword name) value)))
+     (cl-loop for (key . value) in (map-pairs input)
+              append (list (efrit-do--keyword key) value)))
     (_ (signal 'todo-write-input-error
                (list "The arguments are neither a JSON object nor a table")))))
 
@@ -175,14 +166,13 @@ another type."
                  (push (format "`%s' is not of type %s" name type) problems)))
           (push value values)))
       (when problems
-        (signal 'todo-write-input-error
-                (list (string-join (nreverse problems) "; "))))
+        (signal 'todo-write-input-error (list (string-join (nreverse problems) "; "))))
       (nreverse values))))
 
 ;;; Text
 
 (defun efrit-do-input-text (input)
-  "Return INPUT, as a tool takes it, as text: JSON where that can be."
+  "Return INPUT, as a tool takes it, as JSON, or printed if it is no JSON."
   (if (stringp input)
       (substring-no-properties input)
     (condition-case nil
@@ -191,28 +181,98 @@ another type."
 
 (defun efrit-do--json (value)
   "Return VALUE, decoded JSON of any form, as `json-serialize' takes it."
-  (cond ((hash-table-p value)
-         (let ((table (make-hash-table :test #'equal)))
-           (maphash (lambda (key item) (puthash key (efrit-do--json item) table))
-                    value)
-           table))
-        ((vectorp value) (vconcat (mapcar #'efrit-do--json value)))
-        ((and (consp value) (or (keywordp (car value)) (consp (car value)))
-              (not (consp (car-safe (car value))))
-              (not (keywordp (car-safe (car value)))))
-         (efrit-do--json-object (efrit-do-input-plist value)))
-        ((and (consp value) (proper-list-p value))
-         (vconcat (mapcar #'efrit-do--json value)))
-        ((eq value :json-false) :false)
-        (t value)))
+  (pcase value
+    (:json-false :false)
+    ((pred vectorp) (vconcat (mapcar #'efrit-do--json value)))
+    ((or (pred hash-table-p) `(,(pred keywordp) . ,_)
+         `((,(and key (pred atom) (pred (not keywordp)) (guard key)) . ,_) . ,_))
+     (cl-loop for (key item) on (efrit-do-input-plist value) by #'cddr
+              append (list key (efrit-do--json item))))
+    ((and (pred consp) (pred proper-list-p))
+     (vconcat (mapcar #'efrit-do--json value)))
+    (_ value)))
 
-(defun efrit-do--json-object (plist)
-  "Return PLIST as a hash table for `json-serialize'."
-  (let ((table (make-hash-table :test #'equal)))
-    (cl-loop for (key value) on plist by #'cddr
-             do (puthash (substring (symbol-name key) 1) (efrit-do--json value)
-                         table))
-    table))
+;;; Consent
+
+(defcustom efrit-do-confirm 'tool
+  "Which tool calls wait for the user's consent.
+With `tool', each tool decides: of the built-in ones `eval_sexp' and
+`shell_exec' ask.  Nil runs everything unasked, t asks every time.  A list
+names the tools that ask.  A function is called with the name of the tool and
+its input, and asks when it returns non-nil."
+  :type '(choice (const :tag "Each tool decides" tool)
+                 (const :tag "Never ask" nil)
+                 (const :tag "Always ask" t)
+                 (repeat :tag "Only these tools" string)
+                 function))
+
+(defcustom efrit-do-confirm-function #'efrit-do-ask
+  "Function that asks the user whether a tool call may run.
+It is called with the name of the tool and the text of the call.  It returns
+`yes', `no', `always' (yes, and do not ask for this tool again in this
+session) or `quit' (stop the session); any other value means `no'."
+  :type 'function)
+
+(defvar efrit-do-allowed-tools nil
+  "Names of the tools that the user allowed for the rest of a session.")
+
+(define-error 'efrit-do-refused "The user refused" 'todo-write-error)
+
+(defun efrit-do--call-text (values)
+  "Return the argument VALUES of a call as text for a person to judge."
+  (todo-write-row-plain-lines
+   (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
+              (delq nil (copy-sequence values)) "\n")))
+
+(defun efrit-do-ask (name text)
+  "Ask whether the tool NAME may run with TEXT; see `efrit-do-confirm-function'.
+Signals `efrit-do-refused' in a batch Emacs, which cannot ask."
+  (when noninteractive
+    (signal 'efrit-do-refused
+            (list (format "%s needs the user's consent, and nobody is there \
+to ask (see `efrit-do-confirm')" name))))
+  (let ((buffer (get-buffer-create "*efrit-do call*")))
+    (with-current-buffer buffer
+      (let ((inhibit-read-only t))
+        (erase-buffer)
+        (insert text)
+        (goto-char (point-min)))
+      (special-mode))
+    (save-window-excursion
+      (display-buffer buffer '(display-buffer-at-bottom
+                               (window-height . fit-window-to-buffer)))
+      (unwind-protect
+          (pcase (car (read-multiple-choice
+                       ;; The window may be too small to show all lines.
+                       (format "Let the agent run this %s (%d lines)?" name
+                               (with-current-buffer buffer
+                                 (count-lines (point-min) (point-max))))
+                       '((?y "yes") (?n "no")
+                         (?! "always" "Yes, and this tool need not ask again \
+in this session")
+                         (?q "quit" "Stop the session"))))
+            (?y 'yes) (?! 'always) (?q 'quit) (_ 'no))
+        (kill-buffer buffer)))))
+
+(defun efrit-do--require-consent (tool input values)
+  "Ask the user, if need be, whether TOOL may run.
+INPUT is what the model sent, VALUES are the arguments read from it.  Signals
+`efrit-do-refused' if the answer is no, and quits if the user wants to stop."
+  (let ((name (efrit-do-tool-name tool))
+        (confirm (efrit-do-tool-confirm tool)))
+    (when (and (not (member name efrit-do-allowed-tools))
+               (pcase efrit-do-confirm
+                 ('nil nil)
+                 ('t t)
+                 ('tool (if (functionp confirm) (apply confirm values) confirm))
+                 ((pred functionp) (funcall efrit-do-confirm name input))
+                 ((pred listp) (member name efrit-do-confirm))))
+      (pcase (funcall efrit-do-confirm-function name (efrit-do--call-text values))
+        ('yes)
+        ('always (cl-pushnew name efrit-do-allowed-tools :test #'equal))
+        ('quit (signal 'quit nil))
+        (_ (signal 'efrit-do-refused
+                   (list (format "the user did not allow this call of %s" name))))))))
 
 ;;; Running
 
@@ -220,8 +280,7 @@ another type."
   "Return a sentence for PROBLEM, the value caught by `condition-case'."
   (if (and (stringp (cadr problem))
            (or (eq (car problem) 'error)
-               (memq 'todo-write-error
-                     (get (car problem) 'error-conditions))))
+               (memq 'todo-write-error (get (car problem) 'error-conditions))))
       (cadr problem)
     (error-message-string problem)))
 
@@ -238,8 +297,8 @@ CUT is the number of characters that its middle lost before."
               (substring text (- length half))))))
 
 (defun efrit-do--outcome (value)
-  "Return VALUE, what a tool gave, as plist `:content' `:is-error' ….
-A plist is taken as it is."
+  "Return VALUE, which a tool returned, as a plist `:content' `:is-error' ….
+Such a plist is returned as it is."
   (if (and (consp value) (eq (car value) :content))
       value
     (list :content (efrit-do-clip
@@ -254,7 +313,7 @@ A plist is taken as it is."
 
 (defun efrit-do--call-async (tool values then)
   "Call TOOL, an asynchronous one, with VALUES and THEN with the outcome.
-THEN is called once: with what comes first, the answer or the time limit."
+THEN is called once, at the answer or at the time limit."
   (let* (timer done
          (answer (lambda (outcome)
                    (unless done
@@ -276,33 +335,27 @@ THEN is called once: with what comes first, the answer or the time limit."
   "Run the tool NAME with INPUT; call THEN with the outcome.
 See `efrit-do-execute-tool' for INPUT and the outcome.  THEN is called before
 this returns unless the tool is an asynchronous one.  A quit passes through."
-  (let* ((tool (efrit-do-get-tool name))
-         (outcome
-          (condition-case problem
-              (let ((values
-                     (if tool
-                         (efrit-do--read-arguments tool input)
-                       (signal 'todo-write-error
-                               (list (format "There is no tool `%s'; there is: %s"
-                                             name
-                                             (string-join (efrit-do-tool-names)
-                                                          ", ")))))))
-                (when (efrit-do-consent-needed-p
-                       name (efrit-do-tool-confirm tool) input values)
-                  (efrit-do-consent-require name values))
-                (if (efrit-do-tool-async tool)
-                    (progn (efrit-do--call-async tool values then) nil)
-                  (efrit-do--outcome
-                   (apply (efrit-do-tool-function tool) values))))
-            (error (efrit-do--failure (efrit-do-error-text problem))))))
+  (let ((outcome
+         (condition-case problem
+             (let* ((tool (or (efrit-do-get-tool name)
+                              (signal 'todo-write-error
+                                      (list (format "There is no tool `%s'; there is: %s"
+                                                    name (string-join (efrit-do-tool-names)
+                                                                      ", "))))))
+                    (values (efrit-do--read-arguments tool input)))
+               (efrit-do--require-consent tool input values)
+               (if (efrit-do-tool-async tool)
+                   (progn (efrit-do--call-async tool values then) nil)
+                 (efrit-do--outcome (apply (efrit-do-tool-function tool) values))))
+           (error (efrit-do--failure (efrit-do-error-text problem))))))
     (when outcome (funcall then outcome))))
 
 (defun efrit-do-execute-tool (name input)
   "Run the tool NAME with INPUT and return its outcome.
 INPUT is a JSON text, hash table, plist or alist.  The outcome is a plist:
 `:content', the text for the model, and `:is-error', non-nil if the call
-failed.  An unknown tool, wrong arguments, a refusal and whatever the tool
-signals are such failures; nothing but a quit leaves this function."
+failed.  An unknown tool, wrong arguments, a refusal and every error of the
+tool are such failures; only a quit leaves this function."
   (let (outcome)
     (efrit-do-call-tool name input (lambda (value) (setq outcome value)))
     (while (not outcome)

@@ -9,14 +9,17 @@
 ;; works on a command.  `efrit-do' opens it.  It only listens to the thread of
 ;; its session: nothing in a session depends on it.
 ;;
-;; Thoughts and the results of tools are folded (efrit-do-parts.el); TAB or RET
-;; opens one, as does isearch.  `k' (or C-c C-k, or C-g) stops the agent, `c'
-;; lets it go on, `t' shows its plan, `l' everything that was recorded.
+;; The text grows at its end.  Thoughts and the results of tools are parts
+;; under a heading, folded to that line by an overlay; TAB or RET opens one, as
+;; does isearch.  `k' (or C-c C-k, or C-g) stops the agent, `c' lets it go on,
+;; `t' shows its plan, `l' everything that was recorded, `?' a menu.
 
 ;;; Code:
 
 (require 'efrit-do)
-(require 'efrit-do-parts)
+(require 'text-property-search)
+(require 'todo-write-row)
+(require 'transient)
 
 (autoload 'todo-write-show "todo-write-view" nil t)
 (autoload 'todo-write-log "todo-write-log" nil t)
@@ -61,6 +64,7 @@
     (define-key map "c" #'efrit-do-continue)
     (define-key map "t" #'efrit-do-view-todos)
     (define-key map "l" #'efrit-do-view-log)
+    (define-key map "?" #'efrit-do-menu)
     map)
   "Keys in *efrit-do*.")
 
@@ -75,8 +79,8 @@
   (buffer-disable-undo)
   (add-hook 'kill-buffer-hook #'efrit-do-view--forget nil t))
 
-(defvar-local efrit-do-view--handles nil
-  "What this buffer gets from `todo-write-subscribe'.")
+(defvar-local efrit-do-view--handle nil
+  "Subscription of this buffer to its session's thread, or nil.")
 
 (defvar-local efrit-do-view--open nil
   "Overlay of the part that is being written to, or nil.")
@@ -86,6 +90,83 @@
 
 (defvar-local efrit-do-view--planned nil
   "Non-nil once the session has a plan.")
+
+;;; Writing at the end
+
+(defmacro efrit-do-view--appending (&rest body)
+  "Run BODY with point at the end; keep windows at the end that are there."
+  (declare (indent 0) (debug t))
+  `(let ((following (seq-filter (lambda (window)
+                                  (= (window-point window) (point-max)))
+                                (get-buffer-window-list nil nil t)))
+         (at-end (= (point) (point-max))))
+     (save-excursion
+       (goto-char (point-max))
+       (with-silent-modifications ,@body))
+     (when at-end (goto-char (point-max)))
+     (dolist (window following)
+       (set-window-point window (point-max)))))
+
+(defun efrit-do-view--mark (mark)
+  "Return MARK, a string of one character, or a stand-in where it cannot show."
+  (if (char-displayable-p (aref mark 0)) mark
+    (pcase mark ("✓" "+") ("✗" "x") ("■" "#") (_ ">"))))
+
+(defun efrit-do-view--insert (text &optional face)
+  "Insert TEXT in FACE, without its properties and control characters."
+  (insert (propertize (todo-write-row-plain-lines text) 'font-lock-face face 'face face)))
+
+(defun efrit-do-view--fresh-line ()
+  "Begin a new line if point is not at the beginning of one."
+  (unless (bolp) (insert "\n")))
+
+(defun efrit-do-view--heading (body mark text face)
+  "Return the heading of the part with overlay BODY: MARK and TEXT in FACE."
+  (propertize (concat (efrit-do-view--mark mark) " " (todo-write-row-plain-lines text))
+              'font-lock-face face 'face face 'mouse-face 'highlight
+              'efrit-do-part body))
+
+(defun efrit-do-view--part (text face)
+  "Begin a foldable part under the heading TEXT in FACE; return its overlay.
+The overlay covers the part's body, which is empty so far."
+  (efrit-do-view--fresh-line)
+  (let ((body (make-overlay (point) (point) nil nil t)))
+    (overlay-put body 'invisible 'efrit-do)
+    (overlay-put body 'isearch-open-invisible #'efrit-do-view--show-part)
+    (insert (efrit-do-view--heading body "▸" text face))
+    (move-overlay body (point) (point))
+    (save-excursion (insert "\n"))
+    (move-overlay body (point) (point))
+    (forward-char)
+    body))
+
+(defun efrit-do-view--add (body text face)
+  "Add TEXT in FACE to the part with overlay BODY."
+  (let ((start (overlay-start body)))
+    (goto-char (overlay-end body))
+    ;; The body begins before the newline of its heading, so that a folded
+    ;; part is one line.
+    (when (= start (overlay-end body))
+      (insert "\n"))
+    (efrit-do-view--insert text face)
+    (move-overlay body start (point))))
+
+(defun efrit-do-view--retitle (body mark text face)
+  "Give the part with overlay BODY a new heading: MARK and TEXT in FACE."
+  (save-excursion
+    (goto-char (overlay-start body))
+    (let ((end (point))
+          (beginning (line-beginning-position)))
+      (insert (efrit-do-view--heading body mark text face))
+      (move-overlay body (point) (max (point) (overlay-end body)))
+      (delete-region beginning end))))
+
+(defun efrit-do-view--one-line (text before)
+  "Return TEXT as one line that fits the window behind BEFORE, a string."
+  (let ((window (get-buffer-window nil t)))
+    (todo-write-row-line
+     text (max 20 (- (if window (window-max-chars-per-line window) 79)
+                     (string-width before) 5)))))
 
 ;;; Events
 
@@ -152,13 +233,13 @@
   (efrit-do-view--close-thought)
   (efrit-do-view--appending
     (efrit-do-view--fresh-line)
-    (efrit-do-view--insert (format "%s %s\n" (efrit-do-view--mark mark) text)
-                           face)))
+    (efrit-do-view--insert (format "%s %s\n" (efrit-do-view--mark mark) text) face)))
 
-(defun efrit-do-view--observed (observation)
-  "Show OBSERVATION in the current buffer."
-  (let ((content (plist-get observation :content)))
-    (pcase (plist-get observation :type)
+(defun efrit-do-view--show (event)
+  "Show EVENT, an observation or a stream event, in the current buffer."
+  (let ((content (plist-get event :content)))
+    (pcase (plist-get event :type)
+      ("TOKEN" (efrit-do-view--token event))
       ("TOOL_CALL" (efrit-do-view--close-thought) (efrit-do-view--call content))
       ("TOOL_EXECUTION" (efrit-do-view--result content))
       ("PLAN_UPDATE" (efrit-do-view--plan))
@@ -173,11 +254,12 @@
        (efrit-do-view--ended
         "■" (or (efrit-do-session-message efrit-do-buffer-session) "Done")
         'success)))
-    (efrit-do-view--update-header)))
+    (unless (plist-member event :data)
+      (efrit-do-view--update-header))))
 
 (defun efrit-do-view--plan ()
-  "Show the plan above this buffer when there is a first one.
-What the user set for `display-buffer' goes first."
+  "Show the first plan of the session above this buffer.
+`display-buffer-alist' and the base action of the user take precedence."
   (let ((window (get-buffer-window nil t)))
     (when (and efrit-do-show-todos window (not efrit-do-view--planned))
       (setq efrit-do-view--planned t)
@@ -191,41 +273,34 @@ What the user set for `display-buffer' goes first."
         (save-selected-window
           (todo-write-show thread))))))
 
+(defun efrit-do-view--notice (session)
+  "Return what the user must know about the agent of SESSION, or nil."
+  (efrit-do-backend-notice (efrit-do-session-backend session) session))
+
 (defun efrit-do-view--update-header ()
-  "Say in the header line how the session stands.
-Only words of this package go there: a header line is a construct."
+  "Show the status of the session in the header line.
+It has only words of this package, since a header line is a construct."
   (let* ((session efrit-do-buffer-session)
-         (breaker (efrit-do-session-breaker session)))
+         (breaker (efrit-do-session-breaker session))
+         (notice (efrit-do-view--notice session)))
     (setq header-line-format
-          (format " %s · %d requests · %d tool calls   %s"
+          (format " %s%s · %d requests · %d tool calls   %s"
+                  (if notice (concat (car (split-string notice ";")) " · ") "")
                   (efrit-do-session-status session)
                   (efrit-do-breaker-requests breaker)
                   (length (efrit-do-session-results session))
                   (cond ((efrit-do-session-running-p session)
-                         "k stop  t plan  TAB open")
+                         "k stop  t plan  ? menu")
                         ((efrit-do--resumable-p session)
-                         "c continue  t plan  l log  TAB open")
-                        (t "t plan  l log  TAB open"))))
+                         "c continue  t plan  ? menu")
+                        (t "t plan  l log  ? menu"))))
     (force-mode-line-update)))
 
-(defun efrit-do-view--listen (buffer thread kind function)
-  "Let BUFFER call FUNCTION with each event of KIND of THREAD; return a handle."
-  (todo-write-subscribe
-   (lambda (event)
-     (when (buffer-live-p buffer)
-       (with-current-buffer buffer
-         (funcall function event))))
-   :thread thread :kind kind))
-
-(defun efrit-do-view--streamed (event)
-  "Show EVENT, a stream event."
-  (when (equal (plist-get event :type) "TOKEN")
-    (efrit-do-view--token event)))
-
 (defun efrit-do-view--forget ()
-  "Stop listening."
-  (mapc #'todo-write-unsubscribe efrit-do-view--handles)
-  (setq efrit-do-view--handles nil))
+  "End the subscription of this buffer."
+  (when efrit-do-view--handle
+    (todo-write-unsubscribe efrit-do-view--handle)
+    (setq efrit-do-view--handle nil)))
 
 ;;; Opening
 
@@ -247,17 +322,21 @@ Only words of this package go there: a header line is a construct."
       (efrit-do-view-mode)
       (setq efrit-do-buffer-session session
             default-directory (efrit-do-session-directory session)
-            efrit-do-view--handles
-            (list (efrit-do-view--listen buffer thread 'stream
-                                         #'efrit-do-view--streamed)
-                  (efrit-do-view--listen buffer thread 'observation
-                                         #'efrit-do-view--observed)))
+            efrit-do-view--handle
+            (todo-write-subscribe
+             (lambda (event)
+               (when (buffer-live-p buffer)
+                 (with-current-buffer buffer
+                   (efrit-do-view--show event))))
+             :thread thread))
       (add-to-invisibility-spec 'efrit-do)
       (with-silent-modifications
         (erase-buffer)
         (remove-overlays)
-        (efrit-do-view--insert (efrit-do-session-command session)
-                               'efrit-do-command)
+        (let ((notice (efrit-do-view--notice session)))
+          (when notice
+            (efrit-do-view--insert (concat notice "\n\n") 'warning)))
+        (efrit-do-view--insert (efrit-do-session-command session) 'efrit-do-command)
         (insert "\n\n"))
       (efrit-do-view--update-header))
     buffer))
@@ -271,9 +350,61 @@ Only words of this package go there: a header line is a construct."
 
 ;;; Commands
 
+(defun efrit-do-view--part-at (position)
+  "Return the overlay of the part at POSITION, or nil."
+  (or (get-text-property position 'efrit-do-part)
+      (seq-find (lambda (overlay)
+                  (overlay-get overlay 'isearch-open-invisible))
+                (overlays-at position))))
+
+(defun efrit-do-view--show-part (body)
+  "Open the part with overlay BODY."
+  (overlay-put body 'invisible nil))
+
+(defun efrit-do-view-toggle ()
+  "Open or fold the part at point.  Signals `user-error' if there is none."
+  (interactive nil efrit-do-view-mode)
+  (let ((body (efrit-do-view--part-at (point))))
+    (unless body
+      (user-error "Nothing to open here"))
+    (goto-char (overlay-start body))
+    (beginning-of-line)
+    (overlay-put body 'invisible (unless (overlay-get body 'invisible) 'efrit-do))))
+
+(defun efrit-do-view-mouse-toggle (event)
+  "Open or fold the part that EVENT, a click, is on."
+  (interactive "e" efrit-do-view-mode)
+  (mouse-set-point event)
+  (when (efrit-do-view--part-at (point))
+    (efrit-do-view-toggle)))
+
+(defun efrit-do-view-toggle-all ()
+  "Open all parts, or fold them if none is folded."
+  (interactive nil efrit-do-view-mode)
+  (let* ((parts (seq-filter (lambda (overlay)
+                              (overlay-get overlay 'isearch-open-invisible))
+                            (overlays-in (point-min) (point-max))))
+         (fold (not (seq-some (lambda (part) (overlay-get part 'invisible)) parts))))
+    (dolist (part parts)
+      (overlay-put part 'invisible (and fold 'efrit-do)))))
+
+(defun efrit-do-view-next (&optional backward)
+  "Go to the next part, or to the previous one if BACKWARD."
+  (interactive nil efrit-do-view-mode)
+  (let ((found (if backward
+                   (text-property-search-backward 'efrit-do-part nil nil t)
+                 (text-property-search-forward 'efrit-do-part nil nil t))))
+    (when found
+      (goto-char (prop-match-beginning found)))))
+
+(defun efrit-do-view-previous ()
+  "Go to the previous part."
+  (interactive nil efrit-do-view-mode)
+  (efrit-do-view-next t))
+
 (defun efrit-do-view-quit ()
   "Deactivate the mark; else stop the agent, if it is running; else quit."
-  (interactive)
+  (interactive nil efrit-do-view-mode)
   (if (and (not (region-active-p))
            (efrit-do-session-running-p efrit-do-buffer-session))
       (call-interactively #'efrit-do-cancel)
@@ -281,13 +412,29 @@ Only words of this package go there: a header line is a construct."
 
 (defun efrit-do-view-todos ()
   "Show the plan of this buffer's session."
-  (interactive)
+  (interactive nil efrit-do-view-mode)
   (todo-write-show (efrit-do-session-thread efrit-do-buffer-session)))
 
 (defun efrit-do-view-log ()
   "Show all that was recorded of this buffer's session."
-  (interactive)
+  (interactive nil efrit-do-view-mode)
   (todo-write-log (efrit-do-session-thread efrit-do-buffer-session)))
+
+(transient-define-prefix efrit-do-menu ()
+  "Show what can be done with the session in this buffer."
+  [["Agent"
+    ("k" "stop" efrit-do-cancel)
+    ("c" "go on" efrit-do-continue)]
+   ["Look"
+    ("t" "at its plan" efrit-do-view-todos)
+    ("l" "at its log" efrit-do-view-log)]
+   ["Parts"
+    ("TAB" "open or fold" efrit-do-view-toggle)
+    ("<backtab>" "open or fold all" efrit-do-view-toggle-all)
+    ("n" "next" efrit-do-view-next :transient t)
+    ("p" "previous" efrit-do-view-previous :transient t)]
+   ["Menu"
+    ("q" "close" transient-quit-one)]])
 
 (provide 'efrit-do-view)
 ;;; efrit-do-view.el ends here

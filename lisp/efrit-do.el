@@ -9,27 +9,12 @@
 ;; URL: https://github.com/todo-write/todo-write
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
-;; This program is free software; you can redistribute it and/or modify
-;; it under the terms of the GNU General Public License as published by
-;; the Free Software Foundation, either version 3 of the License, or
-;; (at your option) any later version.
-
-;; This program is distributed in the hope that it will be useful,
-;; but WITHOUT ANY WARRANTY; without even the implied warranty of
-;; MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the
-;; GNU General Public License for more details.
-
-;; You should have received a copy of the GNU General Public License
-;; along with this program.  If not, see <https://www.gnu.org/licenses/>.
-
 ;;; Commentary:
 
-;; `M-x efrit-do' asks for a command, lets an agent work on it and shows what
-;; it does in *efrit-do* and its plan in *efrit-todos*.  Out of the box the
-;; agent is a script that needs no key (efrit-do-replay.el).  For a real one,
-;; with gptel set up:
-;;
-;;   (setq efrit-do-backend 'gptel)
+;; `M-x efrit-do' asks for a command, lets an agent work on it and shows its
+;; work in *efrit-do* and its plan in *efrit-todos*.  With gptel loaded and set
+;; up the agent is a model.  Without, it is a demonstration: a script that
+;; needs no key and no network, and heeds no command.
 ;;
 ;; Stop it with `efrit-do-cancel' or, while a tool runs, C-g; go on with
 ;; `efrit-do-continue'.  From Lisp, or by emacsclient:
@@ -44,11 +29,13 @@
 
 (declare-function efrit-do-view-show "efrit-do-view")
 
-(defcustom efrit-do-backend 'replay
-  "Where the agent's words come from.
-`replay' plays the script `efrit-do-replay-script'; `gptel' asks the model
-that gptel is set up for."
-  :type '(choice (const :tag "A script" replay)
+(defcustom efrit-do-backend 'auto
+  "The backend that brings the agent's words.
+`gptel' asks the model that gptel is set up for; `replay' plays the script
+`efrit-do-replay-script'.  `auto' is `gptel' if gptel is loaded and has a
+backend and a model, else `replay'."
+  :type '(choice (const :tag "A model if gptel is set up, else a script" auto)
+                 (const :tag "A script" replay)
                  (const :tag "A model, by gptel" gptel)
                  (symbol :tag "Another backend"))
   :group 'efrit-do)
@@ -74,8 +61,8 @@ When all is done, call session_complete and say what you did and found."
 
 (defun efrit-do--unfinished (directory)
   "Return the key of the plan that an earlier Emacs left unfinished, or nil.
-That is the newest one of an agent in DIRECTORY.  Plans of this Emacs are not
-meant: their sessions are there, for `efrit-do-continue'."
+It is the newest plan of an agent in DIRECTORY.  Plans of this Emacs do not
+count: `efrit-do-continue' goes on with their sessions."
   (let* ((directory (file-name-as-directory (expand-file-name directory)))
          (key (seq-find (lambda (key) (string-prefix-p (concat directory "#") key))
                         (todo-write-threads))))
@@ -86,9 +73,19 @@ meant: their sessions are there, for `efrit-do-continue'."
                         efrit-do-sessions))
          (todo-write-restore key))))
 
+(defvar gptel-backend)
+(defvar gptel-model)
+
+(defun efrit-do--backend (backend)
+  "Return BACKEND, or the one to use now if it is `auto'."
+  (cond ((not (eq backend 'auto)) backend)
+        ((and (featurep 'gptel) gptel-backend gptel-model) 'gptel)
+        (t 'replay)))
+
 (defun efrit-do--begin (command options)
   "Begin a session for COMMAND with OPTIONS, see `efrit-do-run'."
-  (let ((backend (or (plist-get options :backend) efrit-do-backend)))
+  (let ((backend (efrit-do--backend (or (plist-get options :backend)
+                                        efrit-do-backend))))
     (require (intern (format "efrit-do-%s" backend)) nil t)
     (unless (plist-get options :thread)
       (setq options
@@ -109,8 +106,8 @@ Return the session at once; it goes on while you work."
 
 ;;;###autoload
 (defun efrit-do-run (command &rest options)
-  "Let an agent work on COMMAND, wait for it, and return what came of it.
-That is a plist:
+  "Let an agent work on COMMAND, wait for it, and return the outcome.
+The outcome is a plist:
 `:status'        `done', `stopped' (by the circuit breaker), `cancelled' or
                  `failed';
 `:result'        all of it as text, the agent's answer and each tool's output;
@@ -193,9 +190,9 @@ The circuit breaker counts from zero again.  Return the session.  Signals
     session))
 
 (defun efrit-do-session--go-on (session why)
-  "Set SESSION going again, which was stopped because of WHY.
-A model waits for the result of each of its calls: it is told of those that
-did not run."
+  "Start SESSION again, which was stopped because of WHY.
+The model waits for the results of its calls: those that did not run get an
+error for an answer."
   (let ((calls (efrit-do-session-calls session)))
     (setf (efrit-do-session-calls session) nil)
     (if calls

@@ -186,6 +186,19 @@ An event is a plist, as in JSON."
       (should-not (equal a b))
       (should (string-prefix-p "/tmp/#" a)))))
 
+(ert-deftest efrit-do-result-says-first-that-it-is-a-demonstration ()
+  (efrit-do-session-tests--with-sessions
+    (should (string-match-p
+             "\\`Demonstration: a scripted agent; set `efrit-do-backend'"
+             (plist-get (efrit-do-run "x" :backend 'auto :speed 0 :timeout 30)
+                        :result)))
+    ;; A user who names a script knows that it is one.
+    (should (equal (plist-get (efrit-do-session-tests--run '(((:text "Mine."))))
+                              :result)
+                   "Mine."))
+    (mapc (lambda (name) (when (get-buffer name) (kill-buffer name)))
+          '("login.js (proposed)" "login.test.js (proposed)"))))
+
 ;;; What is recorded
 
 (ert-deftest efrit-do-records-a-session-from-intent-to-final-response ()

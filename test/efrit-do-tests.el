@@ -194,16 +194,6 @@
                                         "eval_sexp"
                                         '(:expr "(error \"no %%s way\")"))))))
 
-(ert-deftest efrit-do-stops-an-expression-at-the-time-limit ()
-  (efrit-do-tests--with-tools
-    (let ((efrit-do-time-limit 0.3))
-      ;; One waits, one keeps Lisp busy without calling anything.
-      (dolist (text '("(sleep-for 30)" "(while t)"))
-        (should (string-search "stopped after"
-                               (efrit-do-tests--error "eval_sexp"
-                                                      (list :expr text))))))
-    (should (equal (efrit-do-tests--ok "eval_sexp" '(:expr "(+ 1 2)")) "3"))))
-
 (ert-deftest efrit-do-lets-a-quit-through ()
   (efrit-do-tests--with-tools
     (should (eq 'quit

@@ -181,6 +181,7 @@
     (should (eq (key-binding "k") 'efrit-do-cancel))
     (should (eq (key-binding (kbd "C-c C-k")) 'efrit-do-cancel))
     (should (eq (key-binding "c") 'efrit-do-continue))
+    (should (eq (key-binding "?") 'efrit-do-menu))
     (should (eq (key-binding "t") 'efrit-do-view-todos))
     (should (eq (key-binding (kbd "C-g")) 'efrit-do-view-quit))
     (setf (efrit-do-session-status session) 'running)
@@ -194,6 +195,10 @@
       (save-window-excursion
         (let ((session (efrit-do "Do something")))
           (should (get-buffer-window "*efrit-do*"))
+          (with-current-buffer "*efrit-do*"
+            (goto-char (point-min))
+            (should (looking-at "Demonstration: .* set `efrit-do-backend'"))
+            (should (string-prefix-p " Demonstration: " header-line-format)))
           (should (efrit-do-session-running-p session))
           (efrit-do-cancel session)))
       (kill-buffer "*efrit-do*"))))

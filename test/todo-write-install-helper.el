@@ -24,7 +24,8 @@
 
 (defconst todo-write-install-recipes
   '("(todo-write :type git :host github :repo \"todo-write/todo-write\" :inherit nil
-   :files (\"lisp/todo-write*.el\" \"src\" \"benches\" \"Cargo.toml\" \"Cargo.lock\"))"
+   :files (\"lisp/todo-write*.el\" \"src\" \"benches\" \"Cargo.toml\" \"Cargo.lock\"
+           (\"mcp\" \"mcp/Cargo.toml\" \"mcp/Cargo.lock\" \"mcp/src\")))"
     "(efrit-do :type git :host github :repo \"todo-write/todo-write\" :inherit nil
    :files (\"lisp/efrit-do*.el\" (\"demo\" \"demo/refactor-login.json\" \"demo/login\")))")
   "The recipes of doc/todo-write.org, told not to ask archives about them.")
