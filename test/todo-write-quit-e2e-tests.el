@@ -7,7 +7,7 @@
 
 ;; An Emacs in a terminal writes and looks without end, and a user types C-g
 ;; at random moments.  Each time, what is saved must have been told, and the
-;; next call must find all in order.
+;; next call must find all in order.  C-g also stops what an agent evaluates.
 
 ;;; Code:
 
@@ -47,13 +47,12 @@
      (kill-emacs))
   "What the Emacs does that is typed at.")
 
-(defun todo-write-quit-tests--start (heard result)
-  "Start the Emacs, which writes to the file RESULT; call HEARD for each C-g it met."
+(defun todo-write-quit-tests--start (form heard)
+  "Start an Emacs in a terminal that evaluates FORM; call HEARD for each @ it shows."
   (let* ((process-environment (cons "TERM=xterm-256color" process-environment))
          (command (todo-write-test-emacs
                    '(require 'cl-lib)
-                   `(let ((wanted ,todo-write-quit-tests--quits) (result ,result))
-                      ,todo-write-quit-tests--child)))
+                   form))
          (process (make-process :name "todo-write-quit" :noquery t :connection-type 'pty
                                 :command (cl-substitute "-nw" "--batch" command :test #'equal)
                                 :filter (lambda (_ text)
@@ -66,7 +65,10 @@
     (let* ((folder (make-temp-file "todo-write-quit" t))
            (result (expand-file-name "result" folder))
            (marks 0)
-           (process (todo-write-quit-tests--start (lambda () (cl-incf marks)) result)))
+           (process (todo-write-quit-tests--start
+                     `(let ((wanted ,todo-write-quit-tests--quits) (result ,result))
+                        ,todo-write-quit-tests--child)
+                     (lambda () (cl-incf marks)))))
       (unwind-protect
           (progn
             (dotimes (k todo-write-quit-tests--quits)
@@ -86,6 +88,39 @@
               (should (> (plist-get told :revisions) 0))
               (should (= (plist-get told :revisions) (length (todo-write-revisions "a"))))
               (should (= 30 (length (todo-write-items "a"))))))
+        (delete-process process)
+        (delete-directory folder t)))))
+
+(ert-deftest efrit-do-c-g-stops-an-expression-that-never-ends ()
+  (todo-write-with-store
+    (let* ((folder (make-temp-file "todo-write-quit" t))
+           (result (expand-file-name "result" folder))
+           (script '((turns . [[((tool . "eval_sexp")
+                                 (input (expr . "(progn (send-string-to-terminal \"@@\") (while t))")))]])))
+           (begun nil)
+           (process
+            (todo-write-quit-tests--start
+             `(progn
+                (require 'efrit-do-replay)
+                (require 'efrit-do)
+                (setq efrit-do-confirm nil
+                      efrit-do-end-functions
+                      (list (lambda (session)
+                              (write-region (symbol-name (efrit-do-session-status session))
+                                            nil ,result nil 'silent)
+                              (run-at-time 0 nil #'kill-emacs))))
+                (efrit-do-session-start
+                 (efrit-do-session-begin
+                  "Loop" 'replay
+                  (list :speed 0 :script (json-parse-string ,(json-serialize script))))))
+             (lambda () (setq begun t)))))
+      (unwind-protect
+          (progn
+            (todo-write-test-wait (lambda () begun) 60)
+            (process-send-string process "\C-g")
+            (todo-write-test-wait (lambda () (not (process-live-p process))) 60)
+            (should (equal (with-temp-buffer (insert-file-contents result) (buffer-string))
+                           "cancelled")))
         (delete-process process)
         (delete-directory folder t)))))
 
