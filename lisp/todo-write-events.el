@@ -42,9 +42,11 @@ whose call threw."
       (todo-write--call-rest function list thrown))))
 
 (defun todo-write--call-rest (function left thrown)
-  "Go on with `todo-write--call-each' after a throw; LEFT is nil without one."
-  ;; A function of its own keeps the unwind form small: it is allocated for
-  ;; each token.
+  "Continue `todo-write--call-each' with FUNCTION after a throw.
+LEFT has the elements from the one whose call threw, which THROWN is
+called with; it is nil if no call threw."
+  ;; This is a function so that the unwind form, which is allocated for each
+  ;; token, is small.
   (when left
     (when thrown
       (funcall thrown (car left)))
