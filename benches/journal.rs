@@ -42,7 +42,7 @@ fn file(folder: &Folder) -> PathBuf {
 /// Writes a list of `size` tasks, of which the one in the middle is in progress.
 fn begin(store: &mut Store, size: usize) {
     let drafts = (0..size).map(|n| draft(n, size / 2)).collect();
-    store.open(KEY, Map::new(), 0).write(Plan { drafts, notices: Vec::new() }, None, false, 0);
+    store.open(KEY, Map::new(), 0).write(Plan { drafts, ..Plan::default() }, None, false, 0);
 }
 
 /// Turns the status of the first task, which is one change.

@@ -30,7 +30,7 @@ fn token(thinking: bool, call_context: Option<&str>) -> Event<'_> {
 fn working(size: usize) -> Thread {
     let mut thread = thread();
     let drafts = (0..size).map(|n| draft(n, size.saturating_sub(2))).collect();
-    thread.write(Plan { drafts, notices: Vec::new() }, None, false, 0);
+    thread.write(Plan { drafts, ..Plan::default() }, None, false, 0);
     thread
 }
 

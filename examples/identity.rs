@@ -1,201 +1,241 @@
-//! Prints how well items are recognised: precision, recall and F1 of renames over the
-//! hand-labelled pairs of `test/identity/labels.tsv`, whose texts are in the corpus.
+//! Chooses the thresholds of recognition and prints how well it does: precision, recall and F1
+//! over the hand-labelled pairs of `test/identity/labels.tsv`, whose texts are in the corpus.
 //!
 //! ```text
 //! cargo run --release --no-default-features --example identity [-- --mistakes]
 //! ```
 //!
-//! The halves are formed by session: weights and thresholds are chosen on `tune` and numbers told
-//! from `report`, so `--mistakes` shows the texts of `tune` only.
+//! The figures come from cross-validation: each session is judged with the thresholds that are
+//! best on all other sessions. The thresholds in the code are those that are best on all.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::{Add, AddAssign, Sub};
 use std::path::Path;
 
-use todo_write::identity::{Seen, recognise};
+use todo_write::identity::{Seen, THRESHOLDS, Thresholds, recognise_with};
 use todo_write::input::{Options, Plan, read};
 use todo_write::item::Draft;
 use todo_write::raw::Raw;
-use todo_write::text::fnv1a;
 
 /// What cannot be read, in words.
 pub type Failure = Box<dyn std::error::Error>;
 
-struct Label<'a> {
-    session: &'a str,
-    call: usize,
-    previous: usize,
+/// The thresholds that are tried, in hundredths.
+const TRIED: [u8; 21] = [20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60];
+
+/// Two neighboring lists of a session, and what is known of some pairs of their items.
+pub struct Transition {
+    session: String,
+    old: Vec<Draft<'static>>,
+    new: Vec<Draft<'static>>,
+    labels: Vec<Label>,
+}
+
+/// Whether the item at `old` and the one at `new` are the same task.
+struct Label {
     old: usize,
     new: usize,
     same: bool,
 }
 
-/// A labelled pair, and what was recognised.
-pub struct Verdict {
-    /// The session that it comes from.
-    pub session: String,
-    /// Whether the session belongs to the half that numbers are told from.
-    pub is_report: bool,
-    /// Whether the statuses leave the question to the text: a finished item and an unfinished
-    /// one under another text are different by rule.
-    pub is_by_text: bool,
-    /// Whether the label says that the two are the same task.
-    pub same: bool,
-    /// Whether they were recognised as the same.
-    pub recognised: bool,
-    /// The old and the new item.
-    pub pair: [Draft<'static>; 2],
-}
-
-/// How often label and recognition agree.
-#[derive(Clone, Copy, Debug, Default)]
+/// How often labels and recognition agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     right_same: usize,
     wrong_same: usize,
     wrong_new: usize,
-    right_new: usize,
 }
 
 impl Score {
-    /// Counts verdicts.
-    pub fn of<'a>(verdicts: impl IntoIterator<Item = &'a Verdict>) -> Score {
+    /// Of the pairs recognised, the share that is the same.
+    pub fn precision(self) -> f64 {
+        self.right_same as f64 / (self.right_same + self.wrong_same).max(1) as f64
+    }
+
+    /// Of the pairs that are the same, the share recognised.
+    pub fn recall(self) -> f64 {
+        self.right_same as f64 / (self.right_same + self.wrong_new).max(1) as f64
+    }
+
+    /// The harmonic mean of both.
+    pub fn f1(self) -> f64 {
+        let all = 2 * self.right_same + self.wrong_same + self.wrong_new;
+        2.0 * self.right_same as f64 / all.max(1) as f64
+    }
+}
+
+impl Add for Score {
+    type Output = Score;
+
+    fn add(self, other: Score) -> Score {
+        Score {
+            right_same: self.right_same + other.right_same,
+            wrong_same: self.wrong_same + other.wrong_same,
+            wrong_new: self.wrong_new + other.wrong_new,
+        }
+    }
+}
+
+impl AddAssign for Score {
+    fn add_assign(&mut self, other: Score) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Score {
+    type Output = Score;
+
+    fn sub(self, other: Score) -> Score {
+        Score {
+            right_same: self.right_same - other.right_same,
+            wrong_same: self.wrong_same - other.wrong_same,
+            wrong_new: self.wrong_new - other.wrong_new,
+        }
+    }
+}
+
+impl Transition {
+    fn recognise(&self, thresholds: Thresholds) -> Vec<Option<usize>> {
+        let [old, new] = [&self.old, &self.new].map(|list| list.iter().map(Seen::from).collect::<Vec<_>>());
+        recognise_with(thresholds, &old, &new)
+    }
+
+    fn score(&self, thresholds: Thresholds) -> Score {
+        let old_of = self.recognise(thresholds);
         let mut score = Score::default();
-        for verdict in verdicts {
-            *match (verdict.same, verdict.recognised) {
-                (true, true) => &mut score.right_same,
-                (false, true) => &mut score.wrong_same,
-                (true, false) => &mut score.wrong_new,
-                (false, false) => &mut score.right_new,
-            } += 1;
+        for label in &self.labels {
+            match (label.same, old_of[label.new] == Some(label.old)) {
+                (true, true) => score.right_same += 1,
+                (false, true) => score.wrong_same += 1,
+                (true, false) => score.wrong_new += 1,
+                (false, false) => {}
+            }
         }
         score
     }
 
-    /// Of the pairs recognised, the share that is the same; none without any.
-    pub fn precision(&self) -> Option<f64> {
-        share(self.right_same, self.wrong_same)
-    }
-
-    /// Of the pairs that are the same, the share recognised; none without any.
-    pub fn recall(&self) -> Option<f64> {
-        share(self.right_same, self.wrong_new)
+    /// Whether an item is recognised by more than similar text: then `kept` decides about the others.
+    fn is_kept(&self) -> bool {
+        let never = Thresholds { kept: f64::INFINITY, replaced: f64::INFINITY };
+        self.recognise(never).iter().any(Option::is_some)
     }
 }
 
-fn share(these: usize, others: usize) -> Option<f64> {
-    (these + others > 0).then(|| these as f64 / (these + others) as f64)
-}
+/// The scores with each tried threshold: of the transitions where `kept` decides, and of those
+/// where `replaced` does.
+type Scores = [[Score; TRIED.len()]; 2];
 
 fn main() -> Result<(), Failure> {
-    let Some(verdicts) = verdicts(Path::new(env!("CARGO_MANIFEST_DIR")))? else {
-        println!("skipped: the corpus is not there");
+    let Some(transitions) = transitions(Path::new(env!("CARGO_MANIFEST_DIR")))? else {
+        println!("skipped: ../shared/corpus/sequences.jsonl is absent, and the labels refer to its texts");
         return Ok(());
     };
     if std::env::args().any(|argument| argument == "--mistakes") {
-        verdicts.iter().filter(|verdict| !verdict.is_report).for_each(print_mistake);
+        transitions.iter().for_each(print_mistakes);
     }
-    println!("{:<34} {:>4} {:>9}  precision  recall     F1", "", "same", "different");
-    for (is_report, half) in [(false, "tune"), (true, "report")] {
-        let half_of: Vec<&Verdict> =
-            verdicts.iter().filter(|verdict| verdict.is_report == is_report).collect();
-        let by_text: Vec<&Verdict> = half_of.iter().copied().filter(|verdict| verdict.is_by_text).collect();
-        print(&format!("{half}, all pairs"), &half_of);
-        print(&format!("{half}, where the text decides"), &by_text);
-        print_by_session(&format!("{half}, mean over sessions"), &half_of);
-    }
+    let (left_out, best) = cross_validated(&transitions);
+    let in_code = total(&transitions, THRESHOLDS);
+    println!("{:<38} precision  recall     F1", "");
+    print("cross-validated, sessions left out", left_out);
+    print("with the thresholds in the code", in_code);
+    let Thresholds { kept, replaced } = THRESHOLDS;
+    println!("thresholds in the code: kept {kept:.2}, replaced {replaced:.2}");
+    println!("best on all sessions:   kept {:.2}, replaced {:.2}", best.kept, best.replaced);
     Ok(())
 }
 
-fn print_mistake(verdict: &Verdict) {
-    let kind = match (verdict.same, verdict.recognised) {
-        (false, true) => "WRONG SAME",
-        (true, false) => "WRONG NEW",
-        _ => return,
-    };
-    println!("{kind}");
-    for item in &verdict.pair {
-        println!("    {:<11}  {}", item.status.as_str(), item.content);
-    }
-}
-
-fn print(name: &str, verdicts: &[&Verdict]) {
-    let score = Score::of(verdicts.iter().copied());
-    let same = score.right_same + score.wrong_new;
+fn print(name: &str, score: Score) {
     println!(
-        "{name:<34} {same:>4} {:>9}  {}  ({} wrong same, {} wrong new)",
-        verdicts.len() - same,
-        shares(score.precision(), score.recall()),
+        "{name:<38} {:>9.3}  {:>6.3}  {:>5.3}  ({} of {} found, {} wrong same)",
+        score.precision(),
+        score.recall(),
+        score.f1(),
+        score.right_same,
+        score.right_same + score.wrong_new,
         score.wrong_same,
-        score.wrong_new,
     );
 }
 
-/// Each session counts the same, however many labels it has.
-fn print_by_session(name: &str, verdicts: &[&Verdict]) {
-    let mut sessions: BTreeMap<&str, Vec<&Verdict>> = BTreeMap::new();
-    for verdict in verdicts {
-        sessions.entry(&verdict.session).or_default().push(verdict);
+fn print_mistakes(transition: &Transition) {
+    let old_of = transition.recognise(THRESHOLDS);
+    for label in &transition.labels {
+        let recognised = old_of[label.new] == Some(label.old);
+        if recognised != label.same {
+            println!("{}", if recognised { "WRONG SAME" } else { "WRONG NEW" });
+            for item in [&transition.old[label.old], &transition.new[label.new]] {
+                println!("    {:<11}  {}", item.status.as_str(), item.content);
+            }
+        }
     }
-    let scores: Vec<Score> = sessions.values().map(|all| Score::of(all.iter().copied())).collect();
-    let mean = |share: fn(&Score) -> Option<f64>| {
-        let shares: Vec<f64> = scores.iter().filter_map(share).collect();
-        (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
+}
+
+/// The score over all transitions.
+pub fn total(transitions: &[Transition], thresholds: Thresholds) -> Score {
+    transitions.iter().map(|transition| transition.score(thresholds)).fold(Score::default(), Add::add)
+}
+
+/// The score of sessions judged with what is best on the others, and what is best on all.
+pub fn cross_validated(transitions: &[Transition]) -> (Score, Thresholds) {
+    let mut sessions: BTreeMap<&str, Scores> = BTreeMap::new();
+    let mut all = Scores::default();
+    for transition in transitions {
+        let kind = usize::from(!transition.is_kept());
+        let session = sessions.entry(&transition.session).or_default();
+        for (place, percent) in TRIED.into_iter().enumerate() {
+            let threshold = f64::from(percent) / 100.0;
+            let score = transition.score(Thresholds { kept: threshold, replaced: threshold });
+            session[kind][place] += score;
+            all[kind][place] += score;
+        }
+    }
+    let left_out = sessions.values().map(|session| {
+        let [kept, replaced] = best(&all, session);
+        session[0][kept] + session[1][replaced]
+    });
+    let [kept, replaced] = best(&all, &Scores::default()).map(|place| f64::from(TRIED[place]) / 100.0);
+    (left_out.fold(Score::default(), Add::add), Thresholds { kept, replaced })
+}
+
+/// The places in [`TRIED`] of the two thresholds that are best without one session: those with
+/// the highest F1, averaged with that of their neighbors, since a lone peak is chance.
+fn best(all: &Scores, left_out: &Scores) -> [usize; 2] {
+    let f1 = |kept: usize, replaced: usize| {
+        (all[0][kept] - left_out[0][kept] + all[1][replaced] - left_out[1][replaced]).f1()
     };
-    let (precision, recall) = (mean(Score::precision), mean(Score::recall));
-    println!("{name:<34} {:>14}  {}  ({} sessions)", "", shares(precision, recall), scores.len());
+    let around = |kept: usize, replaced: usize| -> f64 {
+        let near = |place: usize| place - 1..=place + 1;
+        near(kept).flat_map(|kept| near(replaced).map(move |replaced| f1(kept, replaced))).sum()
+    };
+    let inner = 1..TRIED.len() - 1;
+    let places = inner.clone().flat_map(|kept| inner.clone().map(move |replaced| [kept, replaced]));
+    places.max_by(|a, b| around(a[0], a[1]).total_cmp(&around(b[0], b[1]))).unwrap_or_default()
 }
 
-fn shares(precision: Option<f64>, recall: Option<f64>) -> String {
-    let (precision, recall) = (precision.unwrap_or(0.0), recall.unwrap_or(0.0));
-    let f1 = 2.0 * precision * recall / (precision + recall).max(f64::MIN_POSITIVE);
-    format!("{precision:>9.3}  {recall:>6.3}  {f1:>5.3}")
-}
-
-/// All labelled pairs below `root`, with what is recognised; none without the corpus.
-pub fn verdicts(root: &Path) -> Result<Option<Vec<Verdict>>, Failure> {
+/// All labelled transitions below `root`; none without the corpus.
+pub fn transitions(root: &Path) -> Result<Option<Vec<Transition>>, Failure> {
     let labels = std::fs::read_to_string(root.join("test/identity/labels.tsv"))?;
     let Ok(corpus) = std::fs::read_to_string(root.join("../shared/corpus/sequences.jsonl")) else {
         return Ok(None);
     };
     let sessions = sessions(&corpus)?;
-    let lines = labels.lines().filter(|line| !line.starts_with('#'));
-    let verdict = |line| -> Result<Verdict, Failure> {
-        let label = parse(line)?;
-        verdict(&label, sessions.get(label.session).ok_or("a label names an unknown session")?)
+    let mut transitions: BTreeMap<(&str, usize, usize), Vec<Label>> = BTreeMap::new();
+    for line in labels.lines().filter(|line| !line.starts_with('#')) {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let &[session, call, previous, old, new, label] = columns.as_slice() else {
+            return Err(format!("not six columns: {line}").into());
+        };
+        let label = Label { old: old.parse()?, new: new.parse()?, same: label == "same" };
+        transitions.entry((session, previous.parse()?, call.parse()?)).or_default().push(label);
+    }
+    let transition = |((session, previous, call), labels): ((&str, usize, usize), Vec<Label>)| {
+        let calls = sessions.get(session).ok_or("a label names an unknown session")?;
+        let (old, new) = (items(calls, previous)?, items(calls, call)?);
+        if labels.iter().any(|label| label.old >= old.len() || label.new >= new.len()) {
+            return Err("a label names an unknown item".into());
+        }
+        Ok(Transition { session: session.to_owned(), old, new, labels })
     };
-    lines.map(verdict).collect::<Result<Vec<Verdict>, Failure>>().map(Some)
-}
-
-fn verdict(label: &Label<'_>, session: &[Raw<'_>]) -> Result<Verdict, Failure> {
-    let (previous, current) = (plan(session, label.previous)?, plan(session, label.call)?);
-    let old: Vec<Seen<'_>> = previous.drafts.iter().map(Seen::from).collect();
-    let new: Vec<Seen<'_>> = current.drafts.iter().map(Seen::from).collect();
-    let recognised = recognise(&old, &new).get(label.new) == Some(&Some(label.old));
-    let item =
-        |plan: &Plan<'static>, at: usize| plan.drafts.get(at).cloned().ok_or("a label names an unknown item");
-    let pair = [item(&previous, label.old)?, item(&current, label.new)?];
-    Ok(Verdict {
-        session: label.session.to_owned(),
-        is_report: fnv1a(label.session.as_bytes()) % 2 == 1,
-        is_by_text: pair[0].status.is_open() || !pair[1].status.is_open(),
-        same: label.same,
-        recognised,
-        pair,
-    })
-}
-
-fn parse(line: &str) -> Result<Label<'_>, Failure> {
-    let columns: Vec<&str> = line.split('\t').collect();
-    let &[session, call, previous, old, new, label] = columns.as_slice() else {
-        return Err(format!("not six columns: {line}").into());
-    };
-    Ok(Label {
-        session,
-        call: call.parse()?,
-        previous: previous.parse()?,
-        old: old.parse()?,
-        new: new.parse()?,
-        same: label == "same",
-    })
+    transitions.into_iter().map(transition).collect::<Result<_, Failure>>().map(Some)
 }
 
 /// The calls of each session.
@@ -213,8 +253,8 @@ fn sessions(corpus: &str) -> Result<HashMap<String, Vec<Raw<'_>>>, Failure> {
     Ok(sessions)
 }
 
-fn plan(session: &[Raw<'_>], call: usize) -> Result<Plan<'static>, Failure> {
-    let input = session.get(call).ok_or("a label names an unknown call")?;
+fn items(calls: &[Raw<'_>], call: usize) -> Result<Vec<Draft<'static>>, Failure> {
+    let input = calls.get(call).ok_or("a label names an unknown call")?;
     let plan = read(input, &Options::default()).map(Plan::into_owned);
-    plan.map_err(|problems| format!("{problems:?}").into())
+    Ok(plan.map_err(|problems| format!("{problems:?}"))?.drafts)
 }

@@ -215,7 +215,8 @@ All rows before it must be in their places already."
 (defun todo-write-view--enter-ghosts (removed)
   "Enter a row for each unfinished task of REMOVED.
 That is a sequence of `removed' changes.  Each ghost stands where its
-task stood in the list before; completed tasks leave no ghost."
+task stood in the list before.  Completed tasks and those that the agent
+cancelled leave no ghost."
   (let ((node (ewoc-nth todo-write-view--ewoc 0))
         (index 0)
         (gone 0))
@@ -223,7 +224,8 @@ task stood in the list before; completed tasks leave no ghost."
                                     #'< removed))
       (let ((item (plist-get change :previousItem))
             (at (- (plist-get change :previousPosition) gone)))
-        (if (equal (plist-get item :status) "completed")
+        (if (or (plist-get change :cancelled)
+                (equal (plist-get item :status) "completed"))
             (cl-incf gone)
           (while (and node (< index at))
             (setq node (ewoc-next todo-write-view--ewoc node))

@@ -328,7 +328,8 @@ The value is a plist:
 A change is a plist: :type (\"added\", \"modified\", \"removed\",
 \"status_changed\" or \"reordered\"), :itemId, :timestamp, and where they
 apply :item, :previousItem, :fields (names of the fields that differ),
-:position and :previousPosition (from 0).
+:position and :previousPosition (from 0), and :cancelled (t where an
+agent removed the task by cancelling it).
 
 Signal `todo-write-input-error' for what is no list of items, and for an
 id that comes twice in a list."

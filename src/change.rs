@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::may_panic_here;
 use crate::item::Item;
+use crate::wire::wire_names;
 
 /// The name of a field, as on the wire.
 pub type Field = Cow<'static, str>;
@@ -62,32 +63,19 @@ impl Entry for Arc<Item> {
     }
 }
 
-/// The kinds of change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// The item is new.
-    Added,
-    /// Same item; a field other than the status differs.
-    Modified,
-    /// Same item; only the status differs.
-    StatusChanged,
-    /// Same item, moved against the others.
-    Reordered,
-    /// The item is gone.
-    Removed,
-}
-
-impl Kind {
-    /// The wire form.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Added => "added",
-            Kind::Modified => "modified",
-            Kind::StatusChanged => "status_changed",
-            Kind::Reordered => "reordered",
-            Kind::Removed => "removed",
-        }
+wire_names! {
+    /// The kinds of change.
+    pub enum Kind {
+        /// The item is new.
+        Added = "added",
+        /// Same item; a field other than the status differs.
+        Modified = "modified",
+        /// Same item; only the status differs.
+        StatusChanged = "status_changed",
+        /// Same item, moved against the others.
+        Reordered = "reordered",
+        /// The item is gone.
+        Removed = "removed",
     }
 }
 
@@ -109,6 +97,9 @@ pub struct Change<T> {
     /// Modified: the names of the fields that differ.
     #[serde(default, skip_serializing_if = "is_empty")]
     pub fields: Fields,
+    /// Removed: whether the agent itself said so, by a status of "cancelled".
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cancelled: bool,
     /// 0-based, in the new list: all but removed.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
@@ -125,6 +116,7 @@ impl<T> Change<T> {
             item: None,
             previous_item: None,
             fields: Fields::default(),
+            cancelled: false,
             position: None,
             previous_position: None,
         }
@@ -235,6 +227,13 @@ fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Chang
         fields: if kind == Kind::Modified { fields } else { Fields::default() },
         ..Change::new(kind, current.id())
     })
+}
+
+/// Marks the removals of items that the agent cancelled.
+pub fn mark_cancelled<T>(changes: &mut [Change<T>], is_cancelled: impl Fn(&str) -> bool) {
+    for change in changes.iter_mut().filter(|change| change.kind == Kind::Removed) {
+        change.cancelled = is_cancelled(&change.item_id);
+    }
 }
 
 /// How far ahead an entry is looked for, before it is left to the table.

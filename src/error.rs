@@ -1,21 +1,11 @@
-//! What can go wrong, as data. The words are in `Display` only; [`crate::lisp`] turns each kind
-//! into its Lisp error.
+//! What can go wrong, as data. The words are in `Display` only; `crate::lisp` turns each kind into
+//! its Lisp error.
 
 use thiserror::Error;
 
 /// A failure that a caller must hear of. A refused write is none: it is an outcome.
 #[derive(Debug, Error)]
 pub enum Error {
-    /// A function was called with an argument it cannot take.
-    #[error("{what}: received {received}, expected {expected}")]
-    Argument {
-        /// The argument.
-        what: &'static str,
-        /// What came.
-        received: String,
-        /// What it takes.
-        expected: String,
-    },
     /// An id that no item of the thread's list has.
     #[error("no item {id} in the list of thread {thread}")]
     NoItem {
@@ -40,6 +30,16 @@ pub enum Error {
         /// The thread's key.
         thread: String,
     },
+    /// Something that should be a list of items, or changes to one, is neither.
+    #[error("{which}: received {received}, expected {expected}")]
+    NotAList {
+        /// `previous`, `current`, `list` or `changes`.
+        which: &'static str,
+        /// What came.
+        received: String,
+        /// What it takes.
+        expected: String,
+    },
     /// Two entries of one list share an id, so no diff by id is possible.
     #[error("{which} list: id \"{id}\" comes twice; ids must be unique within a list")]
     DuplicateId {
@@ -56,9 +56,4 @@ pub enum Error {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A bug: Rust code panicked and was caught at the border.
-    #[error(
-        "todo-write failed inside: {0}. The list is as it was before the call or as the call made it; please report this"
-    )]
-    Panic(String),
 }

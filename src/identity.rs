@@ -1,17 +1,22 @@
 //! Which new item is which old item, on a schema without ids.
 //!
-//! Five steps, each on what the one before left: equal content, so that the same list again is the
-//! same items; explicit ids that mean something; content equal but for case, spaces and
-//! punctuation; equal activeForm; similar text. A wrong "same" is worse than a wrong "new", so the
-//! last step has a threshold, tuned on hand-labelled pairs (`test/identity/README.md`) for hardly
-//! any of the former; and its work is bounded, so that huge lists stay linear.
+//! Five steps, each on what the one before left:
+//!
+//! 1. equal content, so that the same list again is the same items;
+//! 2. explicit ids that mean something, as a hint;
+//! 3. content equal but for case, spaces and punctuation;
+//! 4. equal activeForm;
+//! 5. similar text, best pairs first.
+//!
+//! A wrong "same" is worse than a wrong "new": the last step has thresholds, chosen on hand-labelled
+//! pairs (`test/identity/README.md`). Its work is bounded, so that huge lists stay linear.
 
 use std::collections::HashMap;
-use std::ops::Range;
+use std::hash::Hash;
 
 use crate::fault::may_panic_here;
 use crate::item::{Draft, Item, Status};
-use crate::similarity::{Words, similarity};
+use crate::similarity::{Rarity, Words, similarity};
 
 /// What is known of an item when it is to be recognised.
 #[derive(Clone, Copy, Debug)]
@@ -48,24 +53,42 @@ impl<'a> From<&'a Draft<'_>> for Seen<'a> {
     }
 }
 
-/// Below this similarity two texts are two tasks.
-pub const THRESHOLD: f64 = 0.45;
-/// Where no item is recognised yet, the most similar pair must reach this: a list of which nothing
-/// stayed was mostly replaced, and is worded like the old one because the project is the same.
-pub const THRESHOLD_OF_FIRST: f64 = 0.5;
-/// What a pair gains when both items are in progress, as one of the list mostly is.
-const BOTH_IN_PROGRESS: f64 = 0.05;
+/// How similar two texts must be to be one task.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// Where other items of the list are the same.
+    pub kept: f64,
+    /// Where no other item is: the list was mostly replaced, and its texts resemble the old ones
+    /// because the project is the same.
+    pub replaced: f64,
+}
+
+/// The thresholds that `make identity` finds best.
+pub const THRESHOLDS: Thresholds = Thresholds { kept: 0.28, replaced: 0.5 };
+/// What a pair gains when the old item is in progress and the new one is, too, or is completed.
+const GOES_ON: f64 = 0.05;
 /// Below this similarity an explicit id or an equal activeForm counts for nothing.
 const UNRELATED: f64 = 0.2;
-/// Old items that one new item is compared with in the last step, at most.
-const CANDIDATES: usize = 24;
-/// Of these the ones that stay in the running for it, at most, so that all can be sorted.
+/// A longer list is searched by words, and a word that more of its texts have finds none of them.
+const MANY: usize = 32;
+/// The rarest words of a text that are searched for.
+const RAREST: usize = 4;
+/// The best pairs of one new item that are kept, so that all can be sorted.
 const KEPT: usize = 8;
 
 /// For each new item the position of the old item that it is.
 ///
 /// No old position comes twice. The cost is linear in both lists together.
 pub fn recognise(previous: &[Seen<'_>], current: &[Seen<'_>]) -> Vec<Option<usize>> {
+    recognise_with(THRESHOLDS, previous, current)
+}
+
+/// [`recognise`] with other thresholds, to choose them.
+pub fn recognise_with(
+    thresholds: Thresholds,
+    previous: &[Seen<'_>],
+    current: &[Seen<'_>],
+) -> Vec<Option<usize>> {
     may_panic_here();
     let mut matching =
         Matching { previous, current, old_of: vec![None; current.len()], taken: vec![false; previous.len()] };
@@ -73,10 +96,11 @@ pub fn recognise(previous: &[Seen<'_>], current: &[Seen<'_>]) -> Vec<Option<usiz
     if matching.is_complete() {
         return matching.old_of;
     }
-    matching.by_hint();
+    let rarity = Rarity::of([previous, current].map(|list| list.iter().map(|seen| seen.content)));
+    matching.by_hint(&rarity);
     matching.by_folded_content();
-    matching.by_active_form();
-    matching.by_similarity();
+    matching.by_active_form(&rarity);
+    matching.by_similarity(&rarity, thresholds);
     matching.old_of
 }
 
@@ -116,31 +140,8 @@ impl<'a> Matching<'a> {
         (0..self.current.len()).filter(|new| self.old_of[*new].is_none()).collect()
     }
 
-    fn by_hint(&mut self) {
-        let meaningful = |seen: &Seen<'a>| seen.hint.filter(|hint| !is_positional(hint));
-        if !self.current.iter().any(|seen| meaningful(seen).is_some()) {
-            return;
-        }
-        let mut old: HashMap<&str, usize> = HashMap::new();
-        for index in self.old_left() {
-            if let Some(hint) = meaningful(&self.previous[index]) {
-                old.entry(hint).or_insert(index);
-            }
-        }
-        for new in self.new_left() {
-            let index = meaningful(&self.current[new]).and_then(|hint| old.get(hint).copied());
-            if let Some(index) = index.filter(|index| !self.taken[*index] && self.are_related(*index, new)) {
-                self.pair(new, index);
-            }
-        }
-    }
-
-    fn are_related(&self, old: usize, new: usize) -> bool {
-        let [old, new] = [&self.previous[old], &self.current[new]].map(|seen| Words::of(seen.content));
-        similarity(&old, &new) >= UNRELATED
-    }
-
-    /// Equal content; most lists are the last one again, so the common beginning needs no table.
+    /// Pairs items with equal content. Most calls repeat the list, so the common beginning needs
+    /// no table.
     fn by_content(&mut self) {
         let (previous, current) = (self.previous, self.current);
         let mut start = 0;
@@ -153,6 +154,28 @@ impl<'a> Matching<'a> {
         }
     }
 
+    /// Pairs items with equal explicit ids, unless their texts are unrelated.
+    fn by_hint(&mut self, rarity: &Rarity) {
+        let meaningful = |seen: &Seen<'a>| seen.hint.filter(|hint| !is_positional(hint));
+        if !self.current.iter().any(|seen| meaningful(seen).is_some()) {
+            return;
+        }
+        let mut old: HashMap<&str, usize> = HashMap::new();
+        for index in self.old_left() {
+            if let Some(hint) = meaningful(&self.previous[index]) {
+                old.entry(hint).or_insert(index);
+            }
+        }
+        for new in self.new_left() {
+            let index = meaningful(&self.current[new]).and_then(|hint| old.get(hint).copied());
+            if let Some(index) = index.filter(|old| !self.taken[*old] && self.are_related(*old, new, rarity))
+            {
+                self.pair(new, index);
+            }
+        }
+    }
+
+    /// Pairs items with equal letters and digits.
     fn by_folded_content(&mut self) {
         let fold = |seen: &Seen<'_>| {
             seen.content
@@ -164,21 +187,15 @@ impl<'a> Matching<'a> {
         self.by_key(0, fold);
     }
 
-    /// Pairs what is left and equal under `key`, in order; an empty key equals nothing.
-    fn by_key<K>(&mut self, start: usize, key: impl Fn(&Seen<'a>) -> K)
-    where
-        K: std::hash::Hash + Eq + AsRef<str>,
-    {
-        // Duplicates are chained from the first to the last: `next` of an old item is the next
-        // one with its key.
+    /// Pairs items that are left and equal under `key`, in order; an empty key equals nothing.
+    fn by_key<K: Hash + Eq + AsRef<str>>(&mut self, start: usize, key: impl Fn(&Seen<'a>) -> K) {
+        // Duplicates are chained: `next` of an old item is the next one with its key.
         let mut first: HashMap<K, usize> = HashMap::new();
         let mut next = vec![usize::MAX; self.previous.len()];
-        for old in (start..self.previous.len()).rev() {
-            if !self.taken[old] {
-                let key = key(&self.previous[old]);
-                if !key.as_ref().is_empty() {
-                    next[old] = first.insert(key, old).unwrap_or(usize::MAX);
-                }
+        for old in (start..self.previous.len()).rev().filter(|old| !self.taken[*old]) {
+            let key = key(&self.previous[old]);
+            if !key.as_ref().is_empty() {
+                next[old] = first.insert(key, old).unwrap_or(usize::MAX);
             }
         }
         if first.is_empty() {
@@ -196,60 +213,48 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Equal activeForm, where only one item on each side has it and the contents have
-    /// something in common: "Running tests" alone is no proof.
-    fn by_active_form(&mut self) {
-        let mut old: HashMap<&str, Option<usize>> = HashMap::new();
-        for index in self.old_left() {
-            let form = self.previous[index].active_form;
-            old.entry(form).and_modify(|only| *only = None).or_insert(Some(index));
-        }
-        let mut new: HashMap<&str, Option<usize>> = HashMap::new();
-        let left = self.new_left();
-        for &index in &left {
-            let form = self.current[index].active_form;
-            new.entry(form).and_modify(|only| *only = None).or_insert(Some(index));
-        }
-        for index in left {
-            let form = self.current[index].active_form;
-            if form.is_empty() || new.get(form) != Some(&Some(index)) {
-                continue;
-            }
-            if let Some(Some(old)) = old.get(form).copied()
-                && !self.is_restart(old, index)
-                && self.are_related(old, index)
+    /// Pairs items with an activeForm that only one item on each side has, unless their texts are
+    /// unrelated: "Running tests" alone proves nothing.
+    fn by_active_form(&mut self, rarity: &Rarity) {
+        let (old, new) = (only(self.previous, self.old_left()), only(self.current, self.new_left()));
+        for (form, new) in new {
+            if let (Some(new), Some(&Some(old))) = (new, old.get(form))
+                && !self.is_restart(old, new)
+                && self.are_related(old, new, rarity)
             {
-                self.pair(index, old);
+                self.pair(new, old);
             }
         }
     }
 
-    /// A completed item that comes back unfinished under another text is a new task.
+    fn are_related(&self, old: usize, new: usize, rarity: &Rarity) -> bool {
+        let [old, new] =
+            [&self.previous[old], &self.current[new]].map(|seen| Words::of(seen.content, rarity));
+        similarity(&old, &new) >= UNRELATED
+    }
+
+    /// Whether a completed item would come back unfinished under another text: that is a new task.
     fn is_restart(&self, old: usize, new: usize) -> bool {
         self.previous[old].status == Some(Status::Completed)
             && self.current[new].status.is_some_and(Status::is_open)
     }
 
-    /// Similar text, best pairs first.
-    fn by_similarity(&mut self) {
-        let (old_left, new_left) = (self.old_left(), self.new_left());
-        if old_left.is_empty() || new_left.is_empty() {
-            return;
-        }
-        let (previous, current) = (self.previous, self.current);
-        let old_words: Vec<Words> = old_left.iter().map(|&old| Words::of(previous[old].content)).collect();
-        let postings = Postings::of(&old_words);
+    /// Pairs items with similar text, best pairs first.
+    fn by_similarity(&mut self, rarity: &Rarity, thresholds: Thresholds) {
+        let is_replaced = self.old_of.iter().all(Option::is_none);
+        let threshold = if is_replaced { thresholds.replaced } else { thresholds.kept };
+        let old_left = self.old_left();
+        let texts = old_left.iter().map(|&old| Words::of(self.previous[old].content, rarity)).collect();
+        let candidates = Candidates::of(texts);
         let slots = slots(&self.old_of);
         let mut pairs: Vec<Pair> = Vec::new();
-        let mut candidates = Vec::new();
-        for (n, &new) in new_left.iter().enumerate() {
-            let words = Words::of(current[new].content);
-            postings.candidates(n, &words, &mut candidates);
+        for new in self.new_left() {
+            let words = Words::of(self.current[new].content, rarity);
             let start = pairs.len();
-            for &o in &candidates {
-                let old = old_left[o];
-                let score = similarity(&old_words[o], &words) + self.both_in_progress(old, new);
-                if score >= THRESHOLD && !self.is_restart(old, new) {
+            for place in candidates.of_text(&words) {
+                let old = old_left[place];
+                let score = similarity(&candidates.texts[place], &words) + self.goes_on(old, new);
+                if score >= threshold && !self.is_restart(old, new) {
                     pairs.push(Pair { score, distance: slots[new].abs_diff(old), new, old });
                 }
             }
@@ -257,10 +262,6 @@ impl<'a> Matching<'a> {
             pairs.truncate(start + KEPT);
         }
         pairs.sort_unstable_by(Pair::order);
-        let is_replaced = self.old_of.iter().all(Option::is_none);
-        if is_replaced && pairs.first().is_none_or(|best| best.score < THRESHOLD_OF_FIRST) {
-            return;
-        }
         for Pair { new, old, .. } in pairs {
             if self.old_of[new].is_none() && !self.taken[old] {
                 self.pair(new, old);
@@ -268,10 +269,20 @@ impl<'a> Matching<'a> {
         }
     }
 
-    fn both_in_progress(&self, old: usize, new: usize) -> f64 {
-        let is_current = |seen: &Seen<'_>| seen.status == Some(Status::InProgress);
-        if is_current(&self.previous[old]) && is_current(&self.current[new]) { BOTH_IN_PROGRESS } else { 0.0 }
+    fn goes_on(&self, old: usize, new: usize) -> f64 {
+        let is_begun = |status| matches!(status, Some(Status::InProgress | Status::Completed));
+        let was_current = self.previous[old].status == Some(Status::InProgress);
+        if was_current && is_begun(self.current[new].status) { GOES_ON } else { 0.0 }
     }
+}
+
+/// The item with each activeForm, or `None` where several have it.
+fn only<'a>(list: &[Seen<'a>], left: Vec<usize>) -> HashMap<&'a str, Option<usize>> {
+    let mut only = HashMap::new();
+    for index in left.into_iter().filter(|index| !list[*index].active_form.is_empty()) {
+        only.entry(list[index].active_form).and_modify(|first| *first = None).or_insert(Some(index));
+    }
+    only
 }
 
 /// A new and an old item that may be one task.
@@ -302,67 +313,39 @@ fn slots(old_of: &[Option<usize>]) -> Vec<usize> {
     old_of.iter().map(slot).collect()
 }
 
-/// Which old texts have a word.
-struct Postings {
-    count: usize,
-    /// Each key with the place of each text that has it, sorted.
-    places: Vec<(u64, usize)>,
-    /// Keys are hashes, so the first bits of one tell about where in `places` it is: at `starts`
-    /// of these bits, and before that of the next. Quicker than a table of all keys.
-    starts: Vec<usize>,
-    shift: u32,
+/// The old texts, to be found by their words.
+struct Candidates {
+    texts: Vec<Words>,
+    /// The places in `texts` where a word is; no more than one too many.
+    places: HashMap<u64, Vec<usize>>,
 }
 
-impl Postings {
-    /// Empty for a short list, where every text is worth comparing.
-    fn of(old: &[Words]) -> Postings {
-        let mut postings = Postings { count: old.len(), places: Vec::new(), starts: Vec::new(), shift: 0 };
-        if old.len() <= CANDIDATES {
-            return postings;
-        }
-        let all = old.iter().enumerate().flat_map(|(place, words)| words.keys().map(move |key| (key, place)));
-        postings.places = all.collect();
-        postings.places.sort_unstable();
-        postings.places.dedup();
-        let bits = postings.places.len().max(2).ilog2();
-        postings.shift = u64::BITS - bits;
-        for (at, (key, _)) in postings.places.iter().enumerate() {
-            let bucket = (key >> postings.shift) as usize;
-            if postings.starts.len() <= bucket {
-                postings.starts.resize(bucket + 1, at);
+impl Candidates {
+    fn of(texts: Vec<Words>) -> Candidates {
+        let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (place, text) in texts.iter().enumerate().filter(|_| texts.len() > MANY) {
+            for key in text.keys() {
+                let places = places.entry(key).or_default();
+                if places.len() <= MANY {
+                    places.push(place);
+                }
             }
         }
-        postings.starts.resize((1 << bits) + 1, postings.places.len());
-        postings
+        Candidates { texts, places }
     }
 
-    /// The part of `places` that has a key.
-    fn find(&self, key: u64) -> Range<usize> {
-        let bucket = (key >> self.shift) as usize;
-        let (start, end) = (self.starts[bucket], self.starts[bucket + 1]);
-        let start = start + self.places[start..end].partition_point(|(other, _)| *other < key);
-        start..start + self.places[start..end].partition_point(|(other, _)| *other == key)
-    }
-
-    /// Puts into `chosen` the old texts worth comparing with a new one: those that share one of
-    /// its rarest words, the nearest to its place first; never more than [`CANDIDATES`].
-    fn candidates(&self, place: usize, words: &Words, chosen: &mut Vec<usize>) {
-        chosen.clear();
-        if self.count <= CANDIDATES {
-            chosen.extend(0..self.count);
-            return;
+    /// The places of the texts worth comparing with another: all of a short list, or those that
+    /// share a rare word.
+    fn of_text(&self, text: &Words) -> Vec<usize> {
+        if self.texts.len() <= MANY {
+            return (0..self.texts.len()).collect();
         }
-        let mut lists: Vec<Range<usize>> = words.keys().map(|key| self.find(key)).collect();
-        lists.retain(|list| !list.is_empty());
-        lists.sort_unstable_by_key(|list| (list.len(), list.start));
-        lists.dedup();
-        for list in lists.into_iter().take(CANDIDATES / 4) {
-            let list = &self.places[list];
-            let middle = list.partition_point(|(_, old)| *old < place);
-            let from = middle.saturating_sub(2).min(list.len().saturating_sub(4));
-            chosen.extend(list[from..].iter().take(4).map(|(_, old)| *old));
-        }
-        chosen.sort_unstable();
-        chosen.dedup();
+        let lists = text.keys().filter_map(|key| self.places.get(&key));
+        let mut lists: Vec<&Vec<usize>> = lists.filter(|list| list.len() <= MANY).collect();
+        lists.sort_unstable_by_key(|list| list.len());
+        let mut places: Vec<usize> = lists.into_iter().take(RAREST).flatten().copied().collect();
+        places.sort_unstable();
+        places.dedup();
+        places
     }
 }

@@ -6,20 +6,20 @@
 //! refused, never mapped.
 
 mod entry;
-mod notices;
-mod plain;
+mod notice;
+mod problem;
 mod task;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt::Display;
 
 use crate::identity::is_positional;
 use crate::item::{Draft, Status};
-use crate::raw::Raw;
+use crate::raw::{NotJson, Raw};
 use crate::text::excerpt;
 use entry::hint;
-use notices::Notices;
+use notice::Notices;
+pub use notice::{Notice, Repair};
+pub use problem::{Expected, Path, Problem, Received};
 
 /// What the user decides about input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,26 +61,19 @@ impl Default for Options {
 pub struct Plan<'a> {
     /// The whole list, in order.
     pub drafts: Vec<Draft<'a>>,
-    /// What was repaired, a line each, none twice.
-    pub notices: Vec<String>,
+    /// Tasks that the agent sent as cancelled. They are not in the list; [`crate::identity`] tells
+    /// which items they were.
+    pub cancelled: Vec<Draft<'a>>,
+    /// What was repaired, each repair once.
+    pub notices: Vec<Notice>,
 }
 
 impl Plan<'_> {
     /// The same, with texts of its own.
     pub fn into_owned(self) -> Plan<'static> {
-        Plan { drafts: self.drafts.into_iter().map(Draft::into_owned).collect(), notices: self.notices }
+        let owned = |drafts: Vec<Draft<'_>>| drafts.into_iter().map(Draft::into_owned).collect();
+        Plan { drafts: owned(self.drafts), cancelled: owned(self.cancelled), notices: self.notices }
     }
-}
-
-/// One reason why an input is refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// Where: `todos[2].status`, `todos`, or `input` for the whole.
-    pub path: String,
-    /// What came.
-    pub received: String,
-    /// What is allowed there.
-    pub expected: String,
 }
 
 /// Reads a JSON text.
@@ -88,49 +81,14 @@ pub struct Problem {
 /// # Errors
 /// Every problem of the input; see [`Problem`].
 pub fn read_text<'a>(text: &'a str, options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
-    if let Some(plan) = plain::read(text, options) {
-        return Ok(plan);
-    }
     match Raw::parse(text) {
-        Ok(raw) => read(&raw, options),
-        Err(error) => Err(vec![problem(
-            "input",
-            format!("text that is not JSON at line {}, column {}", error.line, error.column),
-            error.expected,
-        )]),
+        Ok(raw) => Reader::new(options, Expected::TodosOrEmpty).read(&raw),
+        Err(NotJson { line, column, expected }) => Err(vec![Problem {
+            path: Path::Input,
+            received: Received::NotJson(line, column),
+            expected: Expected::Json(expected),
+        }]),
     }
-}
-
-/// A task with the three keys of the schema, all texts, and no others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Task<'a> {
-    /// `content`.
-    pub content: &'a str,
-    /// `status`.
-    pub status: &'a str,
-    /// `activeForm`.
-    pub active_form: &'a str,
-}
-
-/// Reads a call of nothing but such tasks, which a host has decoded already. The same comes of it
-/// as of [`read`].
-///
-/// # Errors
-/// Every problem of the input; see [`Problem`].
-pub fn read_tasks<'a>(tasks: &[Task<'a>], options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
-    if let Some(plan) = plain::read_tasks(tasks, options) {
-        return Ok(plan);
-    }
-    let text = |key: &'static str, text: &'a str| (Cow::Borrowed(key), Raw::Text(Cow::Borrowed(text)));
-    let raw = |task: &Task<'a>| {
-        Raw::Object(vec![
-            text("content", task.content),
-            text("status", task.status),
-            text("activeForm", task.active_form),
-        ])
-    };
-    let todos = Raw::List(tasks.iter().map(raw).collect());
-    read(&Raw::Object(vec![("todos".into(), todos)]), options)
 }
 
 /// Reads what a host has decoded already.
@@ -138,155 +96,138 @@ pub fn read_tasks<'a>(tasks: &[Task<'a>], options: &Options) -> Result<Plan<'a>,
 /// # Errors
 /// Every problem of the input; see [`Problem`].
 pub fn read<'a>(raw: &Raw<'a>, options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
-    let mut reader =
-        Reader { options, problems: Vec::new(), repairs: Vec::new(), notices: Notices::default() };
-    let drafts = reader.whole(raw);
-    reader.finish(drafts)
-}
-
-const TODOS: &str = "{\"todos\": [{\"content\", \"status\", \"activeForm\"}, …]}";
-fn problem(path: impl Display, received: impl Into<String>, expected: impl Into<String>) -> Problem {
-    Problem { path: path.to_string(), received: received.into(), expected: expected.into() }
+    Reader::new(options, Expected::TodosAsText).read(raw)
 }
 
 struct Reader<'o> {
     options: &'o Options,
+    /// What to send in place of null, which in what a host decoded may have been `[]`.
+    not_null: Expected,
     problems: Vec<Problem>,
-    /// What was put right: the problems when that is not allowed, the notices when it is.
-    repairs: Vec<Problem>,
+    /// What was repaired although the user wants no repairs.
+    strict_problems: Vec<Problem>,
     notices: Notices,
 }
 
 impl Reader<'_> {
-    fn refuse(&mut self, path: impl Display, received: impl Into<String>, expected: impl Into<String>) {
-        self.problems.push(problem(path, received, expected));
+    fn new(options: &Options, not_null: Expected) -> Reader<'_> {
+        Reader {
+            options,
+            not_null,
+            problems: Vec::new(),
+            strict_problems: Vec::new(),
+            notices: Notices::default(),
+        }
     }
 
-    fn repair(&mut self, notice: impl Into<Cow<'static, str>>, problem: impl FnOnce() -> Problem) {
+    fn refuse(&mut self, path: Path, received: Received, expected: Expected) {
+        self.problems.push(Problem { path, received, expected });
+    }
+
+    fn repair(&mut self, repair: Repair, path: Path, received: Received, expected: Expected) {
         if self.options.strict {
-            self.repairs.push(problem());
+            self.strict_problems.push(Problem { path, received, expected });
         } else {
-            self.notices.add(notice.into());
+            self.notices.add(repair);
         }
     }
 
-    fn unknown_keys<'k>(
-        &mut self,
-        place: impl Display,
-        known: &str,
-        keys: impl IntoIterator<Item = &'k str>,
-    ) {
-        for key in keys {
-            if self.options.strict {
-                let path = format_args!("{place}.{}", excerpt(key, 30));
-                self.repairs.push(problem(path, "an unknown key", known));
-            } else {
-                self.notices.add_unknown_key(key);
-            }
+    fn unknown_key(&mut self, path: impl FnOnce(String) -> Path, key: &str, known: &'static str) {
+        if self.options.strict {
+            let (path, received) = (path(excerpt(key, 30)), Received::UnknownKey);
+            self.strict_problems.push(Problem { path, received, expected: Expected::Keys(known) });
+        } else {
+            self.notices.add_unknown_key(key);
         }
     }
 
-    fn finish(mut self, drafts: Vec<Draft<'_>>) -> Result<Plan<'_>, Vec<Problem>> {
-        self.problems.append(&mut self.repairs);
+    fn read<'a>(mut self, raw: &Raw<'a>) -> Result<Plan<'a>, Vec<Problem>> {
+        let plan = self.whole(raw);
+        self.problems.append(&mut self.strict_problems);
         if self.problems.is_empty() {
-            Ok(Plan { drafts, notices: self.notices.into_lines() })
+            Ok(Plan { notices: self.notices.into_list(), ..plan })
         } else {
             Err(self.problems)
         }
     }
 
-    fn whole<'a>(&mut self, raw: &Raw<'a>) -> Vec<Draft<'a>> {
+    fn whole<'a>(&mut self, raw: &Raw<'a>) -> Plan<'a> {
         match raw {
             Raw::List(values) => {
-                self.repair("the input was the bare array; send it as the value of \"todos\"", || {
-                    problem("input", raw.describe(), TODOS)
-                });
+                let received = Received::Value(raw.describe());
+                self.repair(Repair::BareArray, Path::Input, received, Expected::Input);
                 self.list(values)
             }
-            Raw::Object(fields) => match raw.get("todos") {
-                Some(todos) => {
-                    self.unknown_keys(
-                        "input",
-                        "todos and nothing else",
-                        fields.iter().map(|(k, _)| k.as_ref()).filter(|k| *k != "todos"),
-                    );
-                    self.todos(todos)
-                }
-                None => {
-                    self.refuse(
-                        "todos",
-                        format!("nothing (the input is {})", raw.describe()),
-                        "an array of tasks",
-                    );
-                    Vec::new()
-                }
-            },
-            other => {
-                self.refuse("input", other.describe(), TODOS);
-                Vec::new()
-            }
-        }
-    }
-
-    fn todos<'a>(&mut self, todos: &Raw<'a>) -> Vec<Draft<'a>> {
-        match todos {
-            Raw::List(values) => self.list(values),
-            Raw::Text(text) => self.todos_text(text),
-            Raw::Null => {
-                self.refuse("todos", "null", "an array of tasks ([] clears the list)");
-                Vec::new()
-            }
-            other => {
-                self.refuse("todos", other.describe(), "an array of tasks");
-                Vec::new()
-            }
-        }
-    }
-
-    /// `todos` as a string that holds the array, perhaps with the rest of a model's own markup
-    /// behind it.
-    fn todos_text(&mut self, text: &str) -> Vec<Draft<'static>> {
-        match Raw::parse_prefix(text) {
-            Ok((Raw::List(values), rest)) => {
-                let rest = rest.trim();
-                let also = if rest.is_empty() {
-                    String::new()
-                } else {
-                    format!(" (and \"{}\" behind it was ignored)", excerpt(rest, 30))
+            Raw::Object(fields) => {
+                let key = if raw.get("todos").is_some() { "todos" } else { "plan" };
+                let Some(todos) = raw.get(key) else {
+                    self.refuse(Path::Todos, Received::NoTodos(raw.describe()), Expected::Todos);
+                    return Plan::default();
                 };
-                self.repair(
-                    format!("\"todos\" was a string holding the array{also}; send the array itself"),
-                    || problem("todos", "a string", "an array of tasks"),
-                );
-                self.list(&values).into_iter().map(Draft::into_owned).collect()
+                if key == "plan" {
+                    let path = Path::InputKey(key.into());
+                    let repair = Repair::Key(key, "todos");
+                    self.repair(repair, path, Received::UnknownKey, Expected::Keys("todos"));
+                }
+                for (unknown, _) in fields.iter().filter(|(unknown, _)| unknown != key) {
+                    self.unknown_key(Path::InputKey, unknown, "todos and nothing else");
+                }
+                self.todos(todos)
             }
-            Ok((other, _)) => {
-                self.refuse("todos", format!("a string holding {}", other.describe()), "an array of tasks");
-                Vec::new()
-            }
-            Err(error) => {
-                let place =
-                    format!("a string that is not JSON at line {}, column {}", error.line, error.column);
-                self.refuse("todos", place, format!("an array of tasks ({})", error.expected));
-                Vec::new()
+            other => {
+                self.refuse(Path::Input, Received::Value(other.describe()), Expected::Input);
+                Plan::default()
             }
         }
     }
 
-    fn list<'a>(&mut self, values: &[Raw<'a>]) -> Vec<Draft<'a>> {
-        if values.len() > self.options.max_items {
-            self.refuse(
-                "todos",
-                format!("{} tasks", values.len()),
-                format!("at most {} (the user's limit)", self.options.max_items),
-            );
-            return Vec::new();
+    fn todos<'a>(&mut self, todos: &Raw<'a>) -> Plan<'a> {
+        let expected = match todos {
+            Raw::List(values) => return self.list(values),
+            Raw::Text(text) => return self.todos_text(text, false).into_owned(),
+            Raw::Null => self.not_null,
+            _ => Expected::Todos,
+        };
+        self.refuse(Path::Todos, Received::Value(todos.describe()), expected);
+        Plan::default()
+    }
+
+    /// Reads `todos` from a string that holds the array, perhaps encoded twice, perhaps with the
+    /// rest of a model's own markup behind it.
+    fn todos_text(&mut self, text: &str, is_inner: bool) -> Plan<'static> {
+        let (received, expected) = match Raw::parse_prefix(text) {
+            Ok((Raw::List(values), rest)) => {
+                let repair = Repair::Encoded(excerpt(rest, 30));
+                self.repair(repair, Path::Todos, Received::String, Expected::Todos);
+                return self.list(&values).into_owned();
+            }
+            Ok((Raw::Text(inner), _)) if !is_inner => return self.todos_text(&inner, true),
+            Ok((other, _)) => (Received::StringHolding(other.describe()), Expected::Todos),
+            Err(NotJson { line, column, expected }) => {
+                (Received::StringNotJson(line, column), Expected::TodosNotJson(expected))
+            }
+        };
+        self.refuse(Path::Todos, received, expected);
+        Plan::default()
+    }
+
+    fn list<'a>(&mut self, values: &[Raw<'a>]) -> Plan<'a> {
+        let (count, limit) = (values.len(), self.options.max_items);
+        if count > limit {
+            self.refuse(Path::Todos, Received::Tasks(count), Expected::AtMost(limit));
+            return Plan::default();
         }
-        let drafts: Vec<Draft<'a>> =
-            values.iter().enumerate().filter_map(|(index, value)| self.task(index, value)).collect();
+        let mut plan = Plan { drafts: Vec::with_capacity(count), ..Plan::default() };
+        for (index, value) in values.iter().enumerate() {
+            match self.task(index, value) {
+                Some((draft, true)) => plan.cancelled.push(draft),
+                Some((draft, false)) => plan.drafts.push(draft),
+                None => {}
+            }
+        }
         self.repeated_ids(values);
-        self.several_in_progress(&drafts);
-        drafts
+        self.several_in_progress(&plan.drafts);
+        plan
     }
 
     /// The same explicit id on two tasks makes it unclear which is which. Positional ids say
@@ -296,8 +237,8 @@ impl Reader<'_> {
         for (index, value) in values.iter().enumerate() {
             let Some(id) = value.get("id").and_then(hint).filter(|id| !is_positional(id)) else { continue };
             if let Some(first) = seen.get(&id) {
-                let received = format!("\"{}\", which todos[{first}] has too", excerpt(&id, 40));
-                self.refuse(format_args!("todos[{index}].id"), received, "an id of its own, or none");
+                let received = Received::RepeatedId(excerpt(&id, 40), *first);
+                self.refuse(Path::field(index, "id"), received, Expected::OwnId);
             } else {
                 seen.insert(id, index);
             }
@@ -305,23 +246,17 @@ impl Reader<'_> {
     }
 
     fn several_in_progress(&mut self, drafts: &[Draft<'_>]) {
-        let count = in_progress(drafts);
+        let count = drafts.iter().filter(|draft| draft.status == Status::InProgress).count();
         if count < 2 {
             return;
         }
-        let received = format!("{count} tasks in progress");
+        let (received, expected) = (Received::InProgress(count), Expected::OneInProgress);
         match self.options.several_in_progress {
             SeveralInProgress::Allow => {}
             SeveralInProgress::Notice => {
-                self.repair(format!("{received}; usually one is"), || {
-                    problem("todos", received, "at most one in progress")
-                });
+                self.repair(Repair::InProgress(count), Path::Todos, received, expected);
             }
-            SeveralInProgress::Refuse => self.refuse("todos", received, "at most one in progress"),
+            SeveralInProgress::Refuse => self.refuse(Path::Todos, received, expected),
         }
     }
-}
-
-fn in_progress(drafts: &[Draft<'_>]) -> usize {
-    drafts.iter().filter(|draft| draft.status == Status::InProgress).count()
 }

@@ -1,82 +1,40 @@
 //! What a list is made of: items, and drafts that are not items yet.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// The three states an item can be in; nothing else is ever stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Status {
-    /// Not started.
-    Pending,
-    /// Being worked on.
-    InProgress,
-    /// Done.
-    Completed,
+use crate::wire::wire_names;
+
+wire_names! {
+    /// The three states an item can be in; nothing else is ever stored.
+    pub enum Status {
+        /// Not started.
+        Pending = "pending",
+        /// Being worked on.
+        InProgress = "in_progress",
+        /// Done.
+        Completed = "completed",
+    }
 }
 
 impl Status {
-    /// The wire form, which is also what Lisp sees.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Pending => "pending",
-            Status::InProgress => "in_progress",
-            Status::Completed => "completed",
-        }
-    }
-
-    /// Reads the exact wire form; synonyms are the business of [`crate::input`].
-    pub fn parse(text: &str) -> Option<Status> {
-        match text {
-            "pending" => Some(Status::Pending),
-            "in_progress" => Some(Status::InProgress),
-            "completed" => Some(Status::Completed),
-            _ => None,
-        }
-    }
-
     /// Pending or in progress.
     pub fn is_open(self) -> bool {
         self != Status::Completed
     }
 }
 
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// How much an item matters, where the agent says so.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Priority {
-    /// `high`
-    High,
-    /// `medium`
-    Medium,
-    /// `low`
-    Low,
-}
-
-impl Priority {
-    /// The wire form.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Priority::High => "high",
-            Priority::Medium => "medium",
-            Priority::Low => "low",
-        }
-    }
-
-    /// Reads the wire form in any case.
-    pub fn parse(text: &str) -> Option<Priority> {
-        [Priority::High, Priority::Medium, Priority::Low]
-            .into_iter()
-            .find(|p| p.as_str().eq_ignore_ascii_case(text.trim()))
+wire_names! {
+    /// How much an item matters, where the agent says so.
+    pub enum Priority {
+        /// Before others.
+        High = "high",
+        /// As others.
+        Medium = "medium",
+        /// After others.
+        Low = "low",
     }
 }
 

@@ -40,3 +40,4 @@ pub mod stream;
 pub mod text;
 pub mod thread;
 pub mod transcript;
+mod wire;

@@ -67,7 +67,7 @@ fn is_timestamp(key: &str) -> bool {
 /// otherwise [`recognise`] decides.
 ///
 /// # Errors
-/// [`Error::Argument`] for what is no list of objects, [`Error::DuplicateId`] before anything is
+/// [`Error::NotAList`] for what is no list of objects, [`Error::DuplicateId`] before anything is
 /// computed.
 pub fn compare(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Vec<Change<Loose>>, Error> {
     let (previous, current) = (read("previous", previous)?, read("current", current)?);
@@ -95,7 +95,7 @@ pub fn compare(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Vec<Change<Loose
 /// argument.
 ///
 /// # Errors
-/// [`Error::Argument`] for what is no list or no changes, [`Error::DuplicateId`].
+/// [`Error::NotAList`] for what is no list or no changes, [`Error::DuplicateId`].
 pub fn change(list: &Raw<'_>, changes: &Raw<'_>) -> Result<Vec<Loose>, Error> {
     let list = keyed(read("list", list)?);
     let changes = changes.get("changes").unwrap_or(changes);
@@ -113,6 +113,7 @@ pub fn change(list: &Raw<'_>, changes: &Raw<'_>) -> Result<Vec<Loose>, Error> {
             previous_item: change.previous_item.map(|fields| keyed(&change.item_id, fields)),
             kind: change.kind,
             fields: change.fields,
+            cancelled: change.cancelled,
             position: change.position,
             previous_position: change.previous_position,
             item_id: change.item_id,
@@ -143,8 +144,8 @@ fn read(what: &'static str, raw: &Raw<'_>) -> Result<Vec<Map<String, Value>>, Er
     }
 }
 
-fn wrong(what: &'static str, raw: &Raw<'_>, expected: String) -> Error {
-    Error::Argument { what, received: raw.describe(), expected }
+fn wrong(which: &'static str, raw: &Raw<'_>, expected: String) -> Error {
+    Error::NotAList { which, received: raw.describe(), expected }
 }
 
 fn id(fields: &Map<String, Value>) -> Option<Cow<'_, str>> {

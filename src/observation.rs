@@ -4,81 +4,47 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::item::{Item, Status};
+use crate::wire::wire_names;
 
-/// The types of observation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-#[allow(missing_docs)] // The names are the documentation; the manual tells what each carries.
-pub enum Type {
-    Intent,
-    Title,
-    Plan,
-    PlanUpdate,
-    ItemStatusChange,
-    Thoughts,
-    ToolCall,
-    ToolExecution,
-    Synthesis,
-    Error,
-    FinalResponse,
-    StateUpdate,
-    AgentSuspended,
-    AgentResumed,
-    LlmStreamStart,
-    LlmStreamMetadata,
-    LlmStreamEnd,
-    LlmStreamError,
-}
-
-/// Every type, in the order of the manual.
-pub const TYPES: [(Type, &str); 18] = [
-    (Type::Intent, "INTENT"),
-    (Type::Title, "TITLE"),
-    (Type::Plan, "PLAN"),
-    (Type::PlanUpdate, "PLAN_UPDATE"),
-    (Type::ItemStatusChange, "ITEM_STATUS_CHANGE"),
-    (Type::Thoughts, "THOUGHTS"),
-    (Type::ToolCall, "TOOL_CALL"),
-    (Type::ToolExecution, "TOOL_EXECUTION"),
-    (Type::Synthesis, "SYNTHESIS"),
-    (Type::Error, "ERROR"),
-    (Type::FinalResponse, "FINAL_RESPONSE"),
-    (Type::StateUpdate, "STATE_UPDATE"),
-    (Type::AgentSuspended, "AGENT_SUSPENDED"),
-    (Type::AgentResumed, "AGENT_RESUMED"),
-    (Type::LlmStreamStart, "LLM_STREAM_START"),
-    (Type::LlmStreamMetadata, "LLM_STREAM_METADATA"),
-    (Type::LlmStreamEnd, "LLM_STREAM_END"),
-    (Type::LlmStreamError, "LLM_STREAM_ERROR"),
-];
-
-impl Type {
-    /// The wire form.
-    pub fn as_str(self) -> &'static str {
-        TYPES.iter().find(|(kind, _)| *kind == self).map_or("", |(_, name)| name)
-    }
-
-    /// Reads the wire form.
-    pub fn parse(name: &str) -> Option<Type> {
-        TYPES.iter().find(|(_, known)| *known == name).map(|(kind, _)| *kind)
+wire_names! {
+    /// The types of observation, in the order of the manual, which tells what each carries.
+    #[allow(missing_docs)]
+    pub enum Type {
+        Intent = "INTENT",
+        Title = "TITLE",
+        Plan = "PLAN",
+        PlanUpdate = "PLAN_UPDATE",
+        ItemStatusChange = "ITEM_STATUS_CHANGE",
+        Thoughts = "THOUGHTS",
+        ToolCall = "TOOL_CALL",
+        ToolExecution = "TOOL_EXECUTION",
+        Synthesis = "SYNTHESIS",
+        Error = "ERROR",
+        FinalResponse = "FINAL_RESPONSE",
+        StateUpdate = "STATE_UPDATE",
+        AgentSuspended = "AGENT_SUSPENDED",
+        AgentResumed = "AGENT_RESUMED",
+        LlmStreamStart = "LLM_STREAM_START",
+        LlmStreamMetadata = "LLM_STREAM_METADATA",
+        LlmStreamEnd = "LLM_STREAM_END",
+        LlmStreamError = "LLM_STREAM_ERROR",
     }
 }
 
-/// Where the work stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Phase {
-    /// There is no list yet.
-    Planning,
-    /// An item is open.
-    Execution,
-    /// All is done; what is left is to say so.
-    Synthesis,
+wire_names! {
+    /// Where the work stands.
+    pub enum Phase {
+        /// There is no list yet.
+        Planning = "planning",
+        /// An item is open.
+        Execution = "execution",
+        /// All is done; what is left is to say so.
+        Synthesis = "synthesis",
+    }
 }
 
 impl Phase {
@@ -91,20 +57,6 @@ impl Phase {
         } else {
             Phase::Synthesis
         }
-    }
-
-    /// The wire form.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Phase::Planning => "planning",
-            Phase::Execution => "execution",
-            Phase::Synthesis => "synthesis",
-        }
-    }
-
-    /// Reads the wire form.
-    pub fn parse(name: &str) -> Option<Phase> {
-        [Phase::Planning, Phase::Execution, Phase::Synthesis].into_iter().find(|phase| phase.as_str() == name)
     }
 }
 

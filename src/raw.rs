@@ -1,11 +1,13 @@
-//! What arrives, before anyone has judged it: a tree that JSON text and Lisp objects alike are
-//! read into. It borrows from the text where it can.
+//! What arrives, before it is judged: one tree for JSON text and Lisp objects. It borrows from the
+//! text where it can.
 
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
+use thiserror::Error;
 
 use crate::text::excerpt;
 
@@ -29,31 +31,64 @@ pub enum Raw<'a> {
 }
 
 /// Where and why a text is not JSON.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("line {line}, column {column}: {expected}")]
 pub struct NotJson {
     /// 1-based.
     pub line: usize,
     /// 1-based, in bytes.
     pub column: usize,
-    /// What the parser expected there, in plain words.
-    pub expected: String,
+    /// What the parser expected there.
+    pub expected: Expectation,
+}
+
+/// What JSON allows at a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[allow(missing_docs)] // The words say it.
+pub enum Expectation {
+    #[error("a value")]
+    Value,
+    #[error("a value, but the text ends here")]
+    ValueNotEnd,
+    #[error("the rest of {0}, but the text ends here")]
+    RestOf(&'static str),
+    #[error("true, false or null")]
+    Constant,
+    #[error("a number in the range of a double")]
+    Number,
+    #[error("a key in double quotes")]
+    Key,
+    #[error("`:`")]
+    Colon,
+    #[error("`,` or `{0}`")]
+    CommaOr(char),
+    #[error("no comma before the closing bracket")]
+    NoComma,
+    #[error("nothing more behind the value")]
+    End,
+    #[error("fewer levels of nesting")]
+    LessNesting,
+    #[error("a control character written as an escape")]
+    EscapedControl,
+    #[error("an escape that JSON has")]
+    Escape,
+    #[error("both halves of a surrogate pair")]
+    SurrogatePair,
 }
 
 impl<'a> Raw<'a> {
     /// Reads a text that is one JSON value and nothing else.
     pub fn parse(text: &'a str) -> Result<Raw<'a>, NotJson> {
-        serde_json::from_str(text).map_err(NotJson::from)
+        serde_json::from_str(text).map_err(|error| NotJson::new(text, &error))
     }
 
-    /// Reads the JSON value that `text` starts with, and returns what stands behind it.
+    /// Reads the JSON value that `text` starts with, and returns the text behind it.
     pub fn parse_prefix(text: &'a str) -> Result<(Raw<'a>, &'a str), NotJson> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Raw<'a>>();
         match values.next() {
             Some(Ok(raw)) => Ok((raw, text.get(values.byte_offset()..).unwrap_or(""))),
-            Some(Err(error)) => Err(error.into()),
-            None => {
-                Err(NotJson { line: 1, column: 1, expected: "a JSON value, but the text is empty".into() })
-            }
+            Some(Err(error)) => Err(NotJson::new(text, &error)),
+            None => Err(NotJson { line: 1, column: 1, expected: Expectation::ValueNotEnd }),
         }
     }
 
@@ -99,43 +134,77 @@ impl<'a> Raw<'a> {
     }
 }
 
-impl From<serde_json::Error> for NotJson {
-    fn from(error: serde_json::Error) -> NotJson {
-        let place = format!(" at line {} column {}", error.line(), error.column());
-        let words = error.to_string().replace(&place, "");
-        let expected = match words.strip_prefix("EOF while parsing ") {
-            Some("a value") | None if error.is_eof() => "a value, but the text ends here".into(),
-            Some(what) => format!("the rest of {what}, but the text ends here"),
-            None => expected(&words).into(),
+impl NotJson {
+    fn new(text: &str, error: &serde_json::Error) -> NotJson {
+        // The parser counts the bytes it has read: none yet at the beginning of a line.
+        let (line, column) = (error.line(), error.column());
+        let expected = if error.is_eof() {
+            expected_at_end(text)
+        } else {
+            let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+            expected_at(text.as_bytes(), (start + column).saturating_sub(1))
         };
-        // The parser counts what it has read: nothing yet, at the beginning of a line.
-        NotJson { line: error.line(), column: error.column().max(1), expected }
+        NotJson { line, column: column.max(1), expected }
     }
 }
 
-/// What the parser's complaint means for whoever wrote the text.
-fn expected(words: &str) -> &str {
-    match words {
-        "expected value" => "a value",
-        "expected ident" => "true, false or null",
-        "key must be a string" => "a key in double quotes",
-        "trailing comma" => "no comma before the closing bracket",
-        "trailing characters" => "nothing more behind the value",
-        "invalid number" => "a number",
-        "number out of range" => "a number in the range of a double",
-        "invalid escape" => "an escape that JSON has",
-        "lone leading surrogate in hex escape" | "unexpected end of hex escape" => {
-            "both halves of a surrogate pair"
-        }
-        "recursion limit exceeded" => "fewer levels of nesting",
-        words if words.starts_with("control character") => "a control character written as an escape",
-        words => words.strip_prefix("expected ").unwrap_or(words),
+/// Whether JSON that begins with `before` may go on with `next`: the parser decides.
+fn fits(before: &str, next: &str) -> bool {
+    match serde_json::from_str::<Raw<'_>>(&format!("{before}{next}")) {
+        Ok(_) => true,
+        Err(error) => error.is_eof(),
     }
 }
 
-impl fmt::Display for NotJson {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}: {}", self.line, self.column, self.expected)
+/// What is missing where the text ends.
+fn expected_at_end(text: &str) -> Expectation {
+    let ends = [("]", "a list"), ("}", "an object"), (":", "an object"), ("\\n", "a string")];
+    match ends.into_iter().find(|(next, _)| fits(text, next)) {
+        Some((_, whole)) => Expectation::RestOf(whole),
+        None => Expectation::ValueNotEnd,
+    }
+}
+
+/// What is allowed in place of the byte at `place`, which the parser refused.
+fn expected_at(text: &[u8], place: usize) -> Expectation {
+    let before = &*String::from_utf8_lossy(&text[..place.min(text.len())]);
+    let here = text.get(place).copied().unwrap_or(b' ');
+    let fits = |next| fits(before, next);
+    // Only a string can go on with an escape; after a blank, a token is no longer the same one.
+    if fits("\\n") {
+        if here.is_ascii_control() { Expectation::EscapedControl } else { Expectation::Escape }
+    } else if matches!(here, b']' | b'}') && before.trim_end().ends_with(',') {
+        Expectation::NoComma
+    } else if fits(" 0") {
+        if matches!(here, b'[' | b'{') { Expectation::LessNesting } else { Expectation::Value }
+    } else if fits(" \"") {
+        Expectation::Key
+    } else if fits(":") {
+        Expectation::Colon
+    } else if here.is_ascii_digit() && before.ends_with(|last: char| last.is_ascii_digit()) {
+        Expectation::Number
+    } else if fits("]") {
+        Expectation::CommaOr(']')
+    } else if fits("}") {
+        Expectation::CommaOr('}')
+    } else if fits(" ") {
+        Expectation::End
+    } else {
+        expected_in_token(before)
+    }
+}
+
+/// What is allowed behind the first part of an escape, a number or a constant.
+fn expected_in_token(before: &str) -> Expectation {
+    let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
+    let (before, token) = before.split_at(start);
+    if before.ends_with('\\') {
+        let half = token.starts_with("ud") || token.starts_with("uD");
+        if half { Expectation::SurrogatePair } else { Expectation::Escape }
+    } else if before.ends_with(['-', '+', '.']) || token.starts_with(|c: char| c.is_ascii_digit()) {
+        Expectation::Number
+    } else {
+        Expectation::Constant
     }
 }
 
@@ -182,31 +251,16 @@ impl<'de> Visitor<'de> for RawVisitor {
         Ok(Raw::Text(Cow::Owned(text.to_owned())))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Raw<'de>, A::Error> {
-        let mut values = Vec::new();
-        while let Some(value) = access.next_element()? {
-            values.push(value);
-        }
-        Ok(Raw::List(values))
+    fn visit_seq<A: SeqAccess<'de>>(self, access: A) -> Result<Raw<'de>, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(access)).map(Raw::List)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Raw<'de>, A::Error> {
         let mut fields = Vec::with_capacity(4);
-        while let Some((Key(key), value)) = access.next_entry()? {
+        // `Cow<str>` would not borrow.
+        while let Some((Raw::Text(key), value)) = access.next_entry()? {
             fields.push((key, value));
         }
         Ok(Raw::Object(fields))
-    }
-}
-
-/// `Cow<str>` deserialises to an owned string unless told to borrow.
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.deserialize_str(RawVisitor)? {
-            Raw::Text(text) => Ok(Key(text)),
-            _ => Err(serde::de::Error::custom("a key must be a string")),
-        }
     }
 }

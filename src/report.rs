@@ -48,7 +48,7 @@ impl Accepted<'_> {
     fn vanished(&self) -> impl Iterator<Item = &Arc<Item>> {
         self.changes
             .iter()
-            .filter(|change| change.kind == Kind::Removed)
+            .filter(|change| change.kind == Kind::Removed && !change.cancelled)
             .filter_map(|change| change.previous_item.as_ref())
             .filter(|item| item.status.is_open())
     }
@@ -57,12 +57,7 @@ impl Accepted<'_> {
 /// What a refused write is answered with: every problem, the first ten in full.
 pub fn refused(problems: &[Problem]) -> String {
     let mut lines = vec!["Refused; the task list is unchanged.".to_owned()];
-    lines.extend(
-        problems
-            .iter()
-            .take(LISTED)
-            .map(|p| format!("{}: received {}; expected {}.", p.path, p.received, p.expected)),
-    );
+    lines.extend(problems.iter().take(LISTED).map(|problem| format!("{problem}.")));
     if problems.len() > LISTED {
         let more = problems.len() - LISTED;
         lines.push(format!("And {more} more problem{}.", if more == 1 { "" } else { "s" }));

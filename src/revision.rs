@@ -7,15 +7,16 @@ use serde::{Deserialize, Serialize};
 use crate::change::{Change, apply};
 use crate::clock::Millis;
 use crate::item::{Item, List};
+use crate::wire::wire_names;
 
-/// Who made a revision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Author {
-    /// A write.
-    Agent,
-    /// An edit.
-    User,
+wire_names! {
+    /// Who made a revision.
+    pub enum Author {
+        /// A write.
+        Agent = "agent",
+        /// An edit.
+        User = "user",
+    }
 }
 
 /// What a revision is about, besides its list.

@@ -10,37 +10,22 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::observation::{Details, Phase};
+use crate::wire::wire_names;
 
 /// A block longer than this (in bytes) is recorded in parts, so that memory stays bounded.
 pub const MAX_BLOCK: usize = 64 * 1024;
 
-/// The kinds of stream event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// A piece of text.
-    Token,
-    /// Usage figures and the like.
-    Metadata,
-    /// The stream broke.
-    Error,
-    /// The stream is complete.
-    End,
-}
-
-impl Kind {
-    /// The wire form.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Token => "TOKEN",
-            Kind::Metadata => "METADATA",
-            Kind::Error => "ERROR",
-            Kind::End => "END",
-        }
-    }
-
-    /// Reads the wire form.
-    pub fn parse(name: &str) -> Option<Kind> {
-        [Kind::Token, Kind::Metadata, Kind::Error, Kind::End].into_iter().find(|kind| kind.as_str() == name)
+wire_names! {
+    /// The kinds of stream event.
+    pub enum Kind {
+        /// A piece of text.
+        Token = "TOKEN",
+        /// Usage figures and the like.
+        Metadata = "METADATA",
+        /// The stream broke.
+        Error = "ERROR",
+        /// The stream is complete.
+        End = "END",
     }
 }
 

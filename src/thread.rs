@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::change::{Change, apply, diff};
+use crate::change::{Change, Kind, apply, diff, mark_cancelled};
 use crate::clock::{Clock, Millis, Times};
 use crate::error::Error;
 use crate::input::Problem;
@@ -19,6 +19,7 @@ use crate::observation::{Observation, Observations, Type};
 use crate::report;
 use crate::revision::{Author, Revisions, Stamp};
 use crate::stream::Stream;
+use crate::wire::wire_names;
 
 /// What came of a write or an edit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,28 +42,17 @@ pub struct Outcome {
     pub forced: Vec<String>,
 }
 
-/// What a thread is at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
-    /// Something is open.
-    Active,
-    /// All is completed.
-    Done,
-    /// Interrupted: nothing runs, nothing is lost.
-    Paused,
-    /// There is no list.
-    Empty,
-}
-
-impl State {
-    /// The name of the Lisp symbol.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            State::Active => "active",
-            State::Done => "done",
-            State::Paused => "paused",
-            State::Empty => "empty",
-        }
+wire_names! {
+    /// What a thread is at.
+    pub enum State {
+        /// Something is open.
+        Active = "active",
+        /// All is completed.
+        Done = "done",
+        /// Interrupted: nothing runs, nothing is lost.
+        Paused = "paused",
+        /// There is no list.
+        Empty = "empty",
     }
 }
 
@@ -96,6 +86,8 @@ pub struct Thread {
 /// A revision that is worked out and not yet made.
 struct Proposal {
     list: List,
+    /// Ids of the items that the agent dropped by cancelling them.
+    cancelled: HashSet<String>,
     stamp: Stamp,
     next_id: u64,
     known_to_agent: bool,
@@ -148,6 +140,19 @@ impl Thread {
             revision,
             last: self.revisions.last(),
         })
+    }
+
+    /// The changes that lead from the list of revision `a` to that of `b`.
+    ///
+    /// # Errors
+    /// [`Error::NoRevision`].
+    pub fn changes_between(&self, a: u64, b: u64) -> Result<Vec<Change<Arc<Item>>>, Error> {
+        let mut changes = diff(&self.list_at(a)?, &self.list_at(b)?);
+        let between = self.revisions.iter().filter(|revision| a < revision.number && revision.number <= b);
+        let removals = between.flat_map(|revision| &revision.changes).filter(|one| one.kind == Kind::Removed);
+        let last: HashMap<&str, bool> = removals.map(|one| (one.item_id.as_str(), one.cancelled)).collect();
+        mark_cancelled(&mut changes, |id| last.get(id) == Some(&true));
+        Ok(changes)
     }
 
     /// The times of an item that is or was in the list.
@@ -221,7 +226,8 @@ impl Thread {
     /// Journals and commits a proposal; where nothing differs, no revision is made.
     fn propose(&mut self, proposal: Proposal) -> Outcome {
         let timestamp = proposal.stamp.timestamp;
-        let changes = diff(self.list(), &proposal.list);
+        let mut changes = diff(self.list(), &proposal.list);
+        mark_cancelled(&mut changes, |id| proposal.cancelled.contains(id));
         if proposal.known_to_agent && changes.is_empty() {
             (self.known, self.base) = (self.revisions.last(), None);
         }
@@ -248,7 +254,7 @@ impl Thread {
 
     /// Takes a revision over; from here on it is the truth. Nothing in here can fail.
     fn commit(&mut self, proposal: Proposal, changes: &[Change<Arc<Item>>]) {
-        let Proposal { list, stamp, next_id, known_to_agent } = proposal;
+        let Proposal { list, stamp, next_id, known_to_agent, .. } = proposal;
         let now = stamp.timestamp;
         let number = self.revisions.last() + 1;
         if known_to_agent {

@@ -108,6 +108,13 @@ Each of NOTICES is a part of the notice at its place."
      ("C" "pending" "F") "\"title\"")
     ("{\"todos\": [{\"step\": \"C\", \"status\": \"pending\", \"activeForm\": \"F\"}]}"
      ("C" "pending" "F") "\"step\"")
+    ("{\"todos\": [{\"subject\": \"C\", \"description\": \"D\", \"status\": \"pending\", \"activeForm\": \"F\"}]}"
+     ("C" "pending" "F") "\"subject\"" "description")
+    ("{\"todos\": [{\"text\": \"C\", \"status\": \"pending\", \"activeForm\": \"F\"}]}"
+     ("C" "pending" "F") "\"text\"")
+    ("{\"plan\": [{%s}]}" ("C" "pending" "F") "\"plan\" was read as \"todos\"")
+    ("{\"todos\": [{%s}, {\"content\": \"D\", \"status\": \"Cancelled\", \"activeForm\": \"G\"}]}"
+     ("C" "pending" "F") "cancelled tasks were left out")
     ("{\"todos\": [{\"content\": \"C\", \"status\": \"pending\"}]}" ("C" "pending" "C") "activeForm")
     ("{\"todos\": [{\"content\": \"C\", \"status\": \"pending\", \"activeForm\": \" \"}]}"
      ("C" "pending" "C") "activeForm")
@@ -166,11 +173,29 @@ Each of NOTICES is a part of the notice at its place."
           (should-not (string-search "Was done" (plist-get outcome :result)))
           (should (= (length (todo-write-items "a" 1)) 2)))))))
 
+(ert-deftest todo-write-an-array-encoded-twice-is-read-with-a-notice ()
+  (let ((array (format "[{%s}]" todo-write-input-tests--task)))
+    (todo-write-input-tests--accepts
+     (todo-write-input-tests--forms
+      (json-serialize `((todos . ,(json-serialize array)))))
+     '(("C" "pending" "F")) '("a string holding the array"))))
+
+(ert-deftest todo-write-a-cancelled-task-goes-without-a-word-of-vanishing ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "Stays" "Goes")
+    (let* ((todos [(:content "Stays" :status "pending" :activeForm "Staying")
+                   (:content "Goes" :status "cancelled" :activeForm "Going")])
+           (outcome (todo-write "a" (list :todos todos)))
+           (removed (plist-get (plist-get outcome :changes) :removed)))
+      (should (equal (todo-write-test-contents "a") '("Stays")))
+      (should (equal (plist-get (aref removed 0) :cancelled) t))
+      (should-not (string-search "unfinished" (plist-get outcome :result))))))
+
 ;;; Refused
 
 (defconst todo-write-input-tests--refused
   `(("{\"todos\": [{\"content\": \"C\", \"status\": %s, \"activeForm\": \"F\"}]}"
-     ("\"blocked\"" "\"cancelled\"" "\"failed\"" "\"high\"" "\"\"" "null" "7" "{}" "[1]" "true")
+     ("\"blocked\"" "\"failed\"" "\"high\"" "\"\"" "null" "7" "{}" "[1]" "true")
      "todos[0].status")
     ("{\"todos\": [{\"content\": %s, \"status\": \"pending\", \"activeForm\": \"F\"}]}"
      ("\"\"" "\" \\n\"" "\"\\u200b\"" "null" "7" "{}" "[1]" "true") "todos[0].content")
@@ -181,7 +206,7 @@ Each of NOTICES is a part of the notice at its place."
     ("{%s}" ("" "\"items\": [1]" "\"file_path\": \"x\"") "todos")
     ("{\"todos\": [%s]}" ("7" "\"C\"" "[1]" "true") "todos[0]")
     ("{\"todos\": [1, %s]}" ("null" "false") "todos[0]" "todos[1]")
-    ("{\"todos\": [%s]}" ("{}" "{\"text\": \"C\"}") "todos[0].content" "todos[0].status")
+    ("{\"todos\": [%s]}" ("{}" "{\"note\": \"C\"}") "todos[0].content" "todos[0].status")
     ("{\"todos\": [%s]}"
      ("{\"content\": \"C\", \"status\": \"pending\", \"activeForm\": \"F\", \"id\": \"auth\"},
        {\"content\": \"D\", \"status\": \"pending\", \"activeForm\": \"G\", \"id\": \"auth\"}")
@@ -228,7 +253,7 @@ Each of NOTICES is a part of the notice at its place."
    (list '(plist :todos nil) '(alist (todos))
          (cons 'list (json-parse-string "{\"todos\": []}" :object-type 'plist
                                         :array-type 'list)))
-   '("todos"))
+   '("todos") '("send it as JSON text"))
   (todo-write-with-store
     (should-not (plist-get (todo-write "a" nil) :ok))))
 

@@ -398,6 +398,15 @@ It has any buffer current then, which must come to no harm."
     (todo-write-view-tests--write '("Keep" "completed") "Last")
     (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" "   ○ Last")))))
 
+(ert-deftest todo-write-view-shows-no-trace-of-a-cancelled-task ()
+  (todo-write-view-tests--with-buffer
+    (todo-write-view-tests--write "Keep" "Cancel" "Drop" "Last")
+    (todo-write-view-tests--write "Keep" '("Cancel" "cancelled") "Last")
+    (let ((rows '("   ○ Keep" " ✗ Drop" "   ○ Last")))
+      (should (equal (todo-write-view-tests--rows) rows))
+      (todo-write-view--draw)
+      (should (equal (todo-write-view-tests--rows) rows)))))
+
 (ert-deftest todo-write-view-brings-a-dropped-task-back-by-undo ()
   (todo-write-view-tests--with-buffer
     (todo-write-view-tests--write "Keep" "Drop" "Last")

@@ -34,7 +34,7 @@ fn main() -> io::Result<()> {
         return Ok(());
     }
     json(12, None);
-    json(1_000, Some(2.0));
+    json(1_000, Some(3.0));
     flatness();
     worst_of_recognising();
     transcript();
@@ -160,7 +160,7 @@ fn journal_bytes() {
         };
         let thread = store.open("bench", Map::new(), 0);
         let drafts = (0..size).map(|n| draft(n, size / 2)).collect();
-        thread.write(Plan { drafts, notices: Vec::new() }, None, false, 0);
+        thread.write(Plan { drafts, ..Plan::default() }, None, false, 0);
         let before = length();
         let _ = thread.edit(Edit::Status { id: "t1".into(), status: Status::Pending }, 1);
         (length() - before) as f64

@@ -24,7 +24,7 @@ pub fn holds(data: &[u8]) {
     for drafts in &lists {
         let before = thread.list().clone();
         recognises_each_once(&before, drafts);
-        let plan = || Plan { drafts: drafts.clone(), notices: Vec::new() };
+        let plan = || Plan { drafts: drafts.clone(), ..Plan::default() };
         let outcome = thread.write(plan(), None, false, 1);
         assert!(outcome.ok);
         stands_as_sent(thread.list(), drafts);

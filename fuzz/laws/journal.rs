@@ -72,7 +72,7 @@ fn goes_on(folder: &Path) {
     let thread = open(&mut first);
     assert_unique(thread.list());
     let tasks = ["Go on", "Ship it"].map(|text| task(text.into(), text.into(), Status::Pending));
-    let plan = Plan { drafts: tasks.to_vec(), notices: Vec::new() };
+    let plan = Plan { drafts: tasks.to_vec(), ..Plan::default() };
     let before = thread.revisions().last();
     let outcome = thread.write(plan, None, false, 2_000);
     assert!(outcome.ok && outcome.notices.is_empty() && outcome.revision <= before + 1, "{outcome:?}");

@@ -103,7 +103,7 @@ fn journals(calls: &[Vec<Draft<'_>>]) -> [Vec<u8>; 2] {
     let mut store = store(folder.path());
     let thread = open(&mut store);
     for (now, drafts) in (1_000..).zip(calls) {
-        let plan = Plan { drafts: drafts.clone(), notices: Vec::new() };
+        let plan = Plan { drafts: drafts.clone(), ..Plan::default() };
         thread.write(plan, Some("seed".into()), false, now);
         if let Some(item) = thread.list().last().cloned() {
             let edit = match now % 4 {

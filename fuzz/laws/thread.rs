@@ -11,7 +11,7 @@ use todo_write::clock::Times;
 use todo_write::input::Plan;
 use todo_write::item::{List, Status};
 use todo_write::journal::Durability;
-use todo_write::observation::{Details, Filter, Observation, Phase, TYPES};
+use todo_write::observation::{Details, Filter, Observation, Phase, Type};
 use todo_write::revision::Revision;
 use todo_write::store::{Keeping, Store};
 use todo_write::text::{is_blank, one_line};
@@ -119,7 +119,7 @@ impl Life<'_> {
                 assert_eq!(open(&mut self.store).set_paused(reason, now), None);
             }
             9 => {
-                let (kind, _) = *data.choose(&TYPES)?;
+                let (kind, _) = *data.choose(Type::NAMES)?;
                 let phase = data.choose(&[None, Some(None), Some(Some(Phase::Execution))])?;
                 let details = Details { phase: *phase, ..Details::default() };
                 let content: Value = data.arbitrary::<&str>()?.into();
@@ -196,7 +196,7 @@ pub fn plan(data: &mut Unstructured<'_>) -> Result<Plan<'static>> {
         let active_form = if data.ratio(1, 4)? { text(data)? } else { content.clone() };
         drafts.push(task(content, active_form, status(data)?));
     }
-    Ok(Plan { drafts, notices: Vec::new() })
+    Ok(Plan { drafts, ..Plan::default() })
 }
 
 fn text(data: &mut Unstructured<'_>) -> Result<String> {

@@ -5,8 +5,9 @@ use std::borrow::Cow;
 use crate::raw::Raw;
 use crate::text::{excerpt, is_blank};
 
-/// Keys that models send in place of `content`.
-const ALIASES: [&str; 3] = ["description", "title", "step"];
+/// Keys that models send in place of `content`, the first one wins. A description often says more
+/// than the task, so it comes last.
+const ALIASES: [&str; 5] = ["step", "text", "subject", "title", "description"];
 
 /// The keys of one task, sorted by what they mean here.
 #[derive(Default)]
@@ -14,7 +15,7 @@ pub struct Entry<'r, 'a> {
     /// `content`.
     pub content: Option<&'r Raw<'a>>,
     /// What stands in for it, and under which key.
-    pub alias: Option<(&'r str, &'r Raw<'a>)>,
+    pub alias: Option<(&'static str, &'r Raw<'a>)>,
     /// `status`.
     pub status: Option<&'r Raw<'a>>,
     /// `activeForm`.
@@ -48,9 +49,8 @@ impl<'r, 'a> Entry<'r, 'a> {
             entry.unknown.push("active_form");
         }
         if entry.content.is_none() {
-            entry.alias = ALIASES.iter().find_map(|alias| {
-                fields.iter().find(|(key, _)| key == alias).map(|(key, value)| (key.as_ref(), value))
-            });
+            let value = |alias| fields.iter().rev().find(|(key, _)| key == alias).map(|(_, value)| value);
+            entry.alias = ALIASES.into_iter().find_map(|alias| Some((alias, value(alias)?)));
             if let Some((alias, _)) = entry.alias {
                 entry.unknown.retain(|key| *key != alias);
             }

@@ -3,33 +3,37 @@
 use std::borrow::Cow;
 
 use super::entry::{Entry, hint};
-use super::{Reader, problem};
+use super::{Expected, Path, Reader, Received, Repair};
 use crate::item::{Draft, Priority, Status};
 use crate::raw::Raw;
 use crate::text::{excerpt, is_blank, one_line};
 
-const STATUSES: &str = "one of pending, in_progress, completed";
+/// What a status means.
+enum Judged {
+    Status(Status),
+    /// The agent drops the task.
+    Cancelled,
+}
 
 /// The fixed table of status synonyms, compared without case.
-fn synonym(text: &str) -> Option<Status> {
-    match text.trim().to_ascii_lowercase().as_str() {
-        "completed" | "done" | "complete" | "finished" => Some(Status::Completed),
+fn synonym(text: &str) -> Option<Judged> {
+    let status = match text.trim().to_ascii_lowercase().as_str() {
+        "completed" | "done" | "complete" | "finished" => Status::Completed,
         "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "active" => {
-            Some(Status::InProgress)
+            Status::InProgress
         }
-        "pending" | "todo" | "not_started" | "not started" | "open" => Some(Status::Pending),
-        _ => None,
-    }
+        "pending" | "todo" | "not_started" | "not started" | "open" => Status::Pending,
+        "cancelled" | "canceled" => return Some(Judged::Cancelled),
+        _ => return None,
+    };
+    Some(Judged::Status(status))
 }
 
 impl Reader<'_> {
-    pub(super) fn task<'a>(&mut self, index: usize, value: &Raw<'a>) -> Option<Draft<'a>> {
+    /// The task, and whether it is cancelled.
+    pub(super) fn task<'a>(&mut self, index: usize, value: &Raw<'a>) -> Option<(Draft<'a>, bool)> {
         let Raw::Object(fields) = value else {
-            self.refuse(
-                format_args!("todos[{index}]"),
-                value.describe(),
-                "an object with content, status, activeForm",
-            );
+            self.refuse(Path::Task(index), Received::Value(value.describe()), Expected::Task);
             return None;
         };
         let entry = Entry::sort(fields);
@@ -37,39 +41,39 @@ impl Reader<'_> {
         let status = self.status(index, entry.status);
         let active_form = self.active_form(index, &entry, content.as_ref());
         let priority = self.priority(index, entry.priority);
-        let known = "content, status, activeForm";
-        self.unknown_keys(format_args!("todos[{index}]"), known, entry.unknown);
-        Some(Draft {
-            content: content?,
-            status: status?,
-            active_form: active_form?,
-            priority,
-            hint: entry.id.and_then(hint),
-        })
+        for key in entry.unknown {
+            let path = |key| Path::Field(index, Cow::Owned(key));
+            self.unknown_key(path, key, "content, status, activeForm");
+        }
+        let (status, is_cancelled) = match status? {
+            Judged::Status(status) => (status, false),
+            Judged::Cancelled => (Status::Pending, true),
+        };
+        let hint = entry.id.and_then(hint);
+        let draft = Draft { content: content?, status, active_form: active_form?, priority, hint };
+        Some((draft, is_cancelled))
     }
 
     fn content<'a>(&mut self, index: usize, entry: &Entry<'_, 'a>) -> Option<Cow<'a, str>> {
-        let path = format_args!("todos[{index}].content");
+        let path = Path::field(index, "content");
         let value = match (entry.content, entry.alias) {
             (Some(value), _) => value,
             (None, Some((alias, value))) => {
-                self.repair(format!("\"{alias}\" was read as \"content\""), || {
-                    problem(format_args!("todos[{index}].{alias}"), "an unknown key", "content")
-                });
+                self.alias(index, alias, "content");
                 value
             }
             (None, None) => {
-                self.refuse(path, "nothing", "the task as text");
+                self.refuse(path, Received::Nothing, Expected::Content);
                 return None;
             }
         };
         let Raw::Text(text) = value else {
-            self.refuse(path, value.describe(), "the task as text");
+            self.refuse(path, Received::Value(value.describe()), Expected::Content);
             return None;
         };
         let line = self.line(index, "content", text)?;
         if line.is_none() {
-            self.refuse(path, "blank text", "the task as text");
+            self.refuse(path, Received::Blank, Expected::Content);
         }
         line
     }
@@ -80,11 +84,10 @@ impl Reader<'_> {
         entry: &Entry<'_, 'a>,
         content: Option<&Cow<'a, str>>,
     ) -> Option<Cow<'a, str>> {
+        let path = Path::field(index, "activeForm");
         let value = match (entry.active_form, entry.active_form_alias) {
             (None, Some(value)) => {
-                self.repair("\"active_form\" was read as \"activeForm\"", || {
-                    problem(format_args!("todos[{index}].active_form"), "an unknown key", "activeForm")
-                });
+                self.alias(index, "active_form", "activeForm");
                 Some(value)
             }
             (value, _) => value,
@@ -93,23 +96,29 @@ impl Reader<'_> {
             None | Some(Raw::Null) => None,
             Some(Raw::Text(text)) => self.line(index, "activeForm", text)?,
             Some(other) => {
-                let path = format_args!("todos[{index}].activeForm");
-                self.refuse(path, other.describe(), "the task as text, in the present continuous");
+                self.refuse(path, Received::Value(other.describe()), Expected::ActiveForm);
                 return None;
             }
         };
         if line.is_none() {
-            self.repair("\"activeForm\" was missing; \"content\" stands in", || {
-                let path = format_args!("todos[{index}].activeForm");
-                problem(path, "nothing", "the task in the present continuous")
-            });
+            self.repair(Repair::NoActiveForm, path, Received::Nothing, Expected::ActiveForm);
         }
         // A refused content already stops the whole call: what stands in for it does not matter.
         line.or_else(|| Some(content.cloned().unwrap_or_default()))
     }
 
+    fn alias(&mut self, index: usize, sent: &'static str, meant: &'static str) {
+        let path = Path::field(index, sent);
+        self.repair(Repair::Key(sent, meant), path, Received::UnknownKey, Expected::Keys(meant));
+    }
+
     /// The text as one line: `Some(None)` when it is blank, `None` when it is refused.
-    fn line<'a>(&mut self, index: usize, key: &str, text: &Cow<'a, str>) -> Option<Option<Cow<'a, str>>> {
+    fn line<'a>(
+        &mut self,
+        index: usize,
+        key: &'static str,
+        text: &Cow<'a, str>,
+    ) -> Option<Option<Cow<'a, str>>> {
         let (line, dropped) = match text {
             Cow::Borrowed(text) => one_line(text),
             Cow::Owned(text) => {
@@ -117,57 +126,59 @@ impl Reader<'_> {
                 (Cow::Owned(line.into_owned()), dropped)
             }
         };
-        let length = if line.len() > self.options.max_length { line.chars().count() } else { 0 };
-        if length > self.options.max_length {
-            self.refuse(
-                format_args!("todos[{index}].{key}"),
-                format!("{length} characters"),
-                format!("at most {} (the user's limit)", self.options.max_length),
-            );
+        let (path, limit) = (Path::field(index, key), self.options.max_length);
+        // As many bytes are never fewer characters.
+        let length = if line.len() > limit { line.chars().count() } else { 0 };
+        if length > limit {
+            self.refuse(path, Received::Characters(length), Expected::AtMost(limit));
             return None;
         }
         if is_blank(&line) {
             return Some(None);
         }
         if dropped {
-            self.repair(format!("control characters were dropped from \"{key}\""), || {
-                problem(format_args!("todos[{index}].{key}"), "control characters", "plain text on one line")
-            });
+            let repair = Repair::ControlCharacters(key);
+            self.repair(repair, path, Received::ControlCharacters, Expected::PlainText);
         }
         Some(Some(line))
     }
 
-    fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<Status> {
+    fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<Judged> {
+        let path = Path::field(index, "status");
         let received = match value {
-            Some(Raw::Text(text)) => match Status::parse(text).ok_or_else(|| synonym(text)) {
-                Ok(status) => return Some(status),
-                Err(Some(status)) => {
-                    let received = format!("\"{}\"", excerpt(text, 20));
-                    self.repair(format!("status {received} was read as \"{status}\""), || {
-                        problem(format_args!("todos[{index}].status"), received, STATUSES)
-                    });
-                    return Some(status);
+            Some(Raw::Text(text)) => {
+                if let Some(status) = Status::parse(text) {
+                    return Some(Judged::Status(status));
                 }
-                Err(None) => format!("\"{}\"", excerpt(text, 60)),
-            },
-            Some(other) => other.describe(),
-            None => "nothing".into(),
+                if let Some(judged) = synonym(text) {
+                    let sent = excerpt(text, 20);
+                    let received = Received::Value(format!("\"{sent}\""));
+                    let repair = match judged {
+                        Judged::Status(status) => Repair::Synonym(sent, status),
+                        Judged::Cancelled => Repair::Cancelled,
+                    };
+                    self.repair(repair, path, received, Expected::Status);
+                    return Some(judged);
+                }
+                Received::Value(format!("\"{}\"", excerpt(text, 60)))
+            }
+            Some(other) => Received::Value(other.describe()),
+            None => Received::Nothing,
         };
-        self.refuse(format_args!("todos[{index}].status"), received, STATUSES);
+        self.refuse(path, received, Expected::Status);
         None
     }
 
     fn priority(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<Priority> {
         let value = value.filter(|value| **value != Raw::Null)?;
         let known = match value {
-            Raw::Text(text) => Priority::parse(text),
+            Raw::Text(text) => Priority::parse(&text.trim().to_ascii_lowercase()),
             _ => None,
         };
         if known.is_none() {
-            let received = value.describe();
-            self.repair(format!("priority {received} was dropped; known: high, medium, low"), || {
-                problem(format_args!("todos[{index}].priority"), received, "one of high, medium, low")
-            });
+            let (path, what) = (Path::field(index, "priority"), value.describe());
+            let repair = Repair::Priority(what.clone());
+            self.repair(repair, path, Received::Value(what), Expected::Priority);
         }
         known
     }

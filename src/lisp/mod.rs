@@ -5,8 +5,8 @@
 //! at [`border`]. What a caller got wrong becomes an error of the `todo-write-error` family;
 //! what Lisp itself signalled or threw, a quit included, passes through.
 
-mod call;
 mod diffs;
+mod error;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod items;
@@ -24,18 +24,17 @@ use std::collections::HashMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use emacs::{Env, FromLisp, Result, Value, defun};
-use once_cell::sync::Lazy;
 
 use crate::clock::Millis;
-use crate::error::Error;
 use crate::fault::may_panic_here;
 use crate::input::{Options, SeveralInProgress};
 use crate::journal::Durability;
 use crate::store::{Keeping, Store};
+use error::BorderError;
 use read::{Text, WholeNumber};
 
 emacs::plugin_is_GPL_compatible!();
@@ -87,7 +86,7 @@ impl World {
     }
 }
 
-static WORLD: Lazy<Mutex<World>> = Lazy::new(Mutex::default);
+static WORLD: LazyLock<Mutex<World>> = LazyLock::new(Mutex::default);
 
 /// Works on the stores. `work` must not call Lisp.
 fn with_world<T>(work: impl FnOnce(&mut World) -> T) -> T {
@@ -106,10 +105,10 @@ fn now() -> Millis {
 fn border<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let place = PANIC_PLACE.with_borrow_mut(mem::take);
-        Err(Error::Panic(format!("{} at {place}", panic_words(panic.as_ref()))).into())
+        Err(BorderError::Panic(format!("{} at {place}", panic_words(panic.as_ref()))).into())
     });
-    result.or_else(|error| match error.downcast_ref::<Error>() {
-        Some(known) => signal(env, known),
+    result.or_else(|error| match error::symbol(&error) {
+        Some(symbol) => env.signal(env.intern(symbol)?, (error.to_string(),)),
         None => Err(error),
     })
 }
@@ -117,19 +116,6 @@ fn border<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
 fn panic_words(panic: &(dyn Any + Send)) -> &str {
     let words = panic.downcast_ref::<&str>().copied();
     words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
-}
-
-fn signal<T>(env: &Env, error: &Error) -> Result<T> {
-    let symbol = match error {
-        Error::Journal { .. } => "todo-write-journal-error",
-        Error::Panic(_) => "todo-write-panic",
-        Error::NothingToUndo { .. } => "todo-write-error",
-        Error::Argument { .. }
-        | Error::NoItem { .. }
-        | Error::NoRevision { .. }
-        | Error::DuplicateId { .. } => "todo-write-input-error",
-    };
-    env.signal(env.intern(symbol)?, (error.to_string(),))
 }
 
 /// Set what the following calls go by.

@@ -3,22 +3,26 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
-use emacs::{Env, ErrorKind, FromLisp, ModuleError, Result, Value};
+use emacs::{Env, ErrorKind, FromLisp, GlobalRef, IntoLisp, ModuleError, Result, Value};
+use once_cell::sync::OnceCell;
 use serde_json::Number;
 
-use crate::error::Error;
+use super::error::BorderError;
 use crate::raw::Raw;
 
 emacs::use_functions! {
     car cdr proper_list_p => "proper-list-p"
     symbol_name => "symbol-name"
-    keywordp
+    hash_table_count => "hash-table-count"
+    plist_get => "plist-get"
+    gethash keywordp
 }
 
 emacs::use_symbols! {
     string symbol cons vector integer float
     hash_table => "hash-table"
     t
+    k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
     key_null => ":null" key_json_null => ":json-null"
     key_false => ":false" key_json_false => ":json-false"
     hash_table_fields => "todo-write--hash-table-fields"
@@ -72,7 +76,10 @@ impl<'e> Reader<'e> {
         } else if kind == *symbol {
             self.symbol(value)
         } else if kind == *vector || kind == *cons || kind == *hash_table {
-            self.container(kind, value, depth)
+            match schema_task(kind, value)? {
+                Some(task) => Ok(task),
+                None => self.container(kind, value, depth),
+            }
         } else if kind == *integer {
             Ok(i64::from_lisp(value)
                 .map_or_else(|_| unreadable("a number out of range"), |n| Raw::Number(n.into())))
@@ -176,6 +183,39 @@ impl<'e> Reader<'e> {
     }
 }
 
+/// Reads a hash table or plist with the keys of the schema and no others, all texts; none for
+/// anything else. Nearly every task is one, and it takes a fifth of the time that [`Reader`] does.
+fn schema_task<'e>(kind: Value<'e>, value: Value<'e>) -> Result<Option<Raw<'static>>> {
+    const KEYS: [&str; 3] = ["content", "status", "activeForm"];
+    static STRINGS: OnceCell<[GlobalRef; 3]> = OnceCell::new();
+    let env = value.env;
+    let is_table = kind == *hash_table;
+    if kind == *vector {
+        return Ok(None);
+    }
+    let size = env.call(if is_table { hash_table_count } else { proper_list_p }, [value])?;
+    if !size.is_not_nil() || i64::from_lisp(size)? != if is_table { 3 } else { 6 } {
+        return Ok(None);
+    }
+    let strings = STRINGS.get_or_try_init(|| {
+        let [a, b, c] = KEYS.map(|key| key.into_lisp(env));
+        Ok::<_, emacs::Error>([a?, b?, c?].map(Value::make_global_ref))
+    })?;
+    let keywords = [k_content, k_status, k_active_form];
+    let mut fields = Vec::with_capacity(KEYS.len());
+    for (place, key) in KEYS.into_iter().enumerate() {
+        let value = if is_table {
+            env.call(gethash, [strings[place].bind(env), value])?
+        } else {
+            env.call(plist_get, [value, keywords[place].bind(env)])?
+        };
+        let text = if env.type_of(value)? == *string { string_of(value)? } else { None };
+        let Some(text) = text else { return Ok(None) };
+        fields.push((Cow::Borrowed(key), Raw::Text(Cow::Owned(text))));
+    }
+    Ok(Some(Raw::Object(fields)))
+}
+
 type Fields = Vec<(Cow<'static, str>, Raw<'static>)>;
 
 /// Of equal keys the first counts in Lisp, the last in JSON: only one may stay.
@@ -252,22 +292,16 @@ fn key_of(value: Value<'_>) -> Result<Option<String>> {
     if value.env.type_of(value)? == *string { string_of(value) } else { Ok(None) }
 }
 
-/// The contents of a Lisp string; none if it is no text.
-fn string_of(value: Value<'_>) -> Result<Option<String>> {
-    Ok(text_in(value, &mut [0; 2048])?.map(Cow::into_owned))
-}
-
-/// The contents of a Lisp string; none if it is no text. Most fit into a `buffer`, and need one
+/// The contents of a Lisp string; none if it is no text. Most fit into a buffer, and need one
 /// crossing instead of two.
-pub fn text_in<'b>(value: Value<'_>, buffer: &'b mut [u8]) -> Result<Option<Cow<'b, str>>> {
+fn string_of(value: Value<'_>) -> Result<Option<String>> {
     let is_module = |error: &emacs::Error| matches!(error.downcast_ref(), Some(ErrorKind::Module(_)));
-    match value.copy_string_contents(buffer) {
-        Ok(bytes) => Ok(std::str::from_utf8(bytes).ok().map(Cow::Borrowed)),
-        Err(error) if is_too_small(&error) => match value.clone_string_contents() {
-            Ok(bytes) => Ok(String::from_utf8(bytes).ok().map(Cow::Owned)),
-            Err(error) if is_module(&error) => Ok(None),
-            Err(error) => Err(error),
-        },
+    let bytes = match value.copy_string_contents(&mut [0; 2048]) {
+        Err(error) if is_too_small(&error) => value.clone_string_contents(),
+        bytes => bytes.map(|bytes| bytes.to_vec()),
+    };
+    match bytes {
+        Ok(bytes) => Ok(String::from_utf8(bytes).ok()),
         Err(error) if is_module(&error) => Ok(None),
         Err(error) => Err(error),
     }
@@ -284,7 +318,7 @@ pub fn wrong(what: &'static str, value: Value<'_>, expected: &str) -> emacs::Err
 
 /// The same for one that was read already.
 pub fn wrong_raw(what: &'static str, value: &Raw<'_>, expected: &str) -> emacs::Error {
-    Error::Argument { what, received: value.describe(), expected: expected.into() }.into()
+    BorderError::Argument { what, received: value.describe(), expected: expected.into() }.into()
 }
 
 /// A string argument.

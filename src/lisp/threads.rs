@@ -6,12 +6,12 @@ use std::time::Duration;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::{Map, Value as Json};
 
-use super::call::Call;
 use super::items::{self, Form};
 use super::read::{self, Text, WholeNumber, elements, wrong};
 use super::{border, now, with_world, write};
-use crate::change::diff;
+use crate::input;
 use crate::item::{Item, Status};
+use crate::raw::Raw;
 use crate::store::Store;
 use crate::text::{is_blank, one_line};
 use crate::thread::{Edit, State, Thread};
@@ -73,9 +73,12 @@ fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e
     border(env, || {
         let key = read::thread(thread)?;
         let source = read::name("source", source)?;
-        let call = Call::read(input)?;
+        let input = read::raw(input)?;
         let outcome = with_world(|world| {
-            let plan = call.plan(&world.input);
+            let plan = match &input {
+                Raw::Text(text) => input::read_text(text, &world.input),
+                decoded => input::read(decoded, &world.input),
+            };
             let keep_completed = world.keep_completed;
             let store = &mut world.store;
             let thread = store.open(&key, Map::new(), now());
@@ -346,10 +349,8 @@ fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'
     border(env, || {
         let key = read::thread(thread)?;
         let (a, b) = (WholeNumber::read("revision", a)?, WholeNumber::read("revision", b)?);
-        let (from, to) = with_thread(&key, |thread| {
-            Ok::<_, crate::error::Error>((thread.list_at(a)?, thread.list_at(b)?))
-        })?;
-        write::changes(env, &diff(&from, &to), now())
+        let changes = with_thread(&key, |thread| thread.changes_between(a, b))?;
+        write::changes(env, &changes, now())
     })
 }
 

@@ -5,9 +5,9 @@ use std::sync::{Mutex, PoisonError};
 
 use emacs::{Env, FromLisp, Result, Value, defun};
 
+use super::error::BorderError;
 use super::read::{Text, wrong};
 use super::{border, now, with_world, write};
-use crate::error::Error;
 use crate::transcript::follower::{Follower, describe};
 use crate::transcript::record::Told;
 use crate::transcript::tail::Step;
@@ -70,9 +70,9 @@ fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-fn unreadable(error: std::io::Error) -> Error {
+fn unreadable(error: std::io::Error) -> BorderError {
     let received = format!("one that cannot be read ({error})");
-    Error::Argument { what: "transcript", received, expected: "a file of yours".into() }
+    BorderError::Argument { what: "transcript", received, expected: "a file of yours".into() }
 }
 
 fn tell<'e>(env: &'e Env, told: &Told) -> Result<Value<'e>> {

@@ -14,7 +14,7 @@ use crate::input::Problem;
 use crate::item::Item;
 use crate::loose::Loose;
 use crate::observation::{Content, Observation};
-use crate::revision::{Author, Revision};
+use crate::revision::Revision;
 use crate::thread::{Outcome, State};
 
 emacs::use_functions! { list vector intern nconc }
@@ -28,7 +28,7 @@ emacs::use_symbols! {
     k_timestamp => ":timestamp" k_added => ":added" k_modified => ":modified" k_removed => ":removed"
     k_status_changed => ":statusChanged" k_reordered => ":reordered"
     k_type => ":type" k_item_id => ":itemId" k_item => ":item" k_previous_item => ":previousItem"
-    k_fields => ":fields" k_position => ":position" k_previous_position => ":previousPosition"
+    k_cancelled => ":cancelled" k_fields => ":fields" k_position => ":position" k_previous_position => ":previousPosition"
     k_id => ":id" k_content => ":content" k_status => ":status" k_previous_status => ":previousStatus"
     k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
@@ -174,6 +174,7 @@ pub fn change<'e, T: Subject>(env: &'e Env, change: &Change<T>, end: Value<'e>) 
         .set(k_item_id, id)?
         .set_some(k_item, current.map(|[_, item]| item))?
         .set_some(k_previous_item, previous.map(|[_, item]| item))?
+        .set_some(k_cancelled, change.cancelled.then_some(true))?
         .set_some(k_fields, (change.kind == Kind::Modified).then(fields).transpose()?)?
         .set_some(k_position, change.position.map(|position| position as i64))?
         .set_some(k_previous_position, change.previous_position.map(|position| position as i64))?
@@ -270,9 +271,9 @@ fn verdict<'e>(env: &'e Env, outcome: &Outcome) -> Result<Value<'e>> {
     }
     let error = |problem: &Problem| {
         Plist::new(env)
-            .set(k_path, &problem.path)?
-            .set(k_received, &problem.received)?
-            .set(k_expected, &problem.expected)?
+            .set(k_path, problem.path.to_string())?
+            .set(k_received, problem.received.to_string())?
+            .set(k_expected, problem.expected.to_string())?
             .finish()
     };
     Plist::new(env)
@@ -289,7 +290,7 @@ pub fn revision<'e>(env: &'e Env, revision: &Revision) -> Result<Value<'e>> {
     Plist::new(env)
         .set(k_revision, revision.number as i64)?
         .set(k_timestamp, stamp.timestamp as i64)?
-        .set(k_author, if stamp.author == Author::Agent { "agent" } else { "user" })?
+        .set(k_author, stamp.author.as_str())?
         .set(k_source, stamp.source.as_deref())?
         .set(k_operation, &stamp.operation)?
         .set_some(k_restores, stamp.restores.map(|number| number as i64))?

@@ -69,7 +69,13 @@ impl Thread {
             Edit::Delete { id } => drop(list.remove(self.place(&id)?)),
         }
         let stamp = Stamp { timestamp: now, author: Author::User, source: None, operation, restores: None };
-        Ok(self.answer_user(Proposal { list, stamp, next_id, known_to_agent: false }))
+        Ok(self.answer_user(Proposal {
+            list,
+            cancelled: HashSet::new(),
+            stamp,
+            next_id,
+            known_to_agent: false,
+        }))
     }
 
     /// Brings back the list before the last change that is not undone yet.
@@ -93,7 +99,9 @@ impl Thread {
             operation: "undo".into(),
             restores: Some(target),
         };
-        Ok(self.answer_user(Proposal { list, stamp, next_id: self.next_id, known_to_agent: false }))
+        let next_id = self.next_id;
+        let cancelled = HashSet::new();
+        Ok(self.answer_user(Proposal { list, cancelled, stamp, next_id, known_to_agent: false }))
     }
 
     fn answer_user(&mut self, proposal: Proposal) -> Outcome {

@@ -45,10 +45,14 @@ impl Thread {
                     self.lose(number - 1, self.list().clone(), timestamp);
                 }
                 let list = apply(self.list(), &changes);
-                let changes = diff(self.list(), &list);
+                let cancelled = changes.iter().filter(|change| change.cancelled);
+                let cancelled: HashSet<String> = cancelled.map(|change| change.item_id.clone()).collect();
+                let mut changes = diff(self.list(), &list);
+                mark_cancelled(&mut changes, |id| cancelled.contains(id));
                 let next_id =
                     next_id.max(first_free_id(changes.iter().filter_map(|change| change.item.as_ref())));
-                self.commit(Proposal { list, stamp, next_id, known_to_agent: known == number }, &changes);
+                let known_to_agent = known == number;
+                self.commit(Proposal { list, cancelled, stamp, next_id, known_to_agent }, &changes);
                 Some(timestamp)
             }
             Record::Full { number, timestamp, list, base, next_id, known, clock, observations } => {

@@ -20,7 +20,7 @@ impl Thread {
     ) -> Outcome {
         let mut next_id = self.next_id;
         let base = self.base.as_ref().unwrap_or(self.list());
-        let mut theirs = self.identify(base, plan.drafts, &mut next_id);
+        let (mut theirs, cancelled) = self.identify(base, plan.drafts, plan.cancelled, &mut next_id);
         let forced = if keep_completed { keep_completed_items(base, &mut theirs) } else { Vec::new() };
         let edited = self.base.is_some();
         let (Merged { list, conflicts }, edits) = if edited {
@@ -28,7 +28,7 @@ impl Thread {
         } else {
             (Merged { list: theirs, conflicts: Vec::new() }, Vec::new())
         };
-        let mut notices = plan.notices;
+        let mut notices: Vec<String> = plan.notices.iter().map(ToString::to_string).collect();
         if !forced.is_empty() {
             let (count, tasks) = (forced.len(), if forced.len() == 1 { "task stays" } else { "tasks stay" });
             notices.push(format!("{count} completed {tasks} completed"));
@@ -42,7 +42,7 @@ impl Thread {
         };
         // Work again means that the pause is over.
         let mut warnings: Vec<String> = self.set_paused(None, now).into_iter().collect();
-        let mut outcome = self.propose(Proposal { list, stamp, next_id, known_to_agent: true });
+        let mut outcome = self.propose(Proposal { list, cancelled, stamp, next_id, known_to_agent: true });
         if edited && outcome.changes.is_empty() {
             warnings.extend(self.record(&Record::Known { number: self.revisions.last() }));
         }
@@ -60,12 +60,19 @@ impl Thread {
         Outcome { notices, forced, ..outcome }
     }
 
-    /// Gives the drafts the ids of the items they are, and the others new ones.
+    /// Gives the drafts the ids of the items they are, and the others new ones. The second value
+    /// are the ids of the items that the agent cancelled.
     ///
     /// Items are looked for in what the agent knows first, then among what the user has added or
     /// renamed since.
-    fn identify(&self, base: &[Arc<Item>], drafts: Vec<Draft<'_>>, next_id: &mut u64) -> List {
-        let seen: Vec<Seen<'_>> = drafts.iter().map(Seen::from).collect();
+    fn identify(
+        &self,
+        base: &[Arc<Item>],
+        drafts: Vec<Draft<'_>>,
+        cancelled: Vec<Draft<'_>>,
+        next_id: &mut u64,
+    ) -> (List, HashSet<String>) {
+        let seen: Vec<Seen<'_>> = drafts.iter().chain(&cancelled).map(Seen::from).collect();
         let known: Vec<Seen<'_>> = base.iter().map(|item| Seen::from(item.as_ref())).collect();
         let mut items: Vec<Option<&Arc<Item>>> =
             recognise(&known, &seen).into_iter().map(|old| old.map(|old| &base[old])).collect();
@@ -85,8 +92,11 @@ impl Thread {
                 items[left[place]] = old.map(|old| added[old]);
             }
         }
-        let items: Vec<Option<Arc<Item>>> = items.into_iter().map(|item| item.cloned()).collect();
-        drafts.into_iter().zip(items).map(|(draft, item)| settle(draft, item, next_id)).collect()
+        let mut items: Vec<Option<Arc<Item>>> = items.into_iter().map(|item| item.cloned()).collect();
+        let cancelled = items.split_off(drafts.len()).into_iter().flatten();
+        let cancelled = cancelled.map(|item| item.id.clone()).collect();
+        let items = drafts.into_iter().zip(items);
+        (items.map(|(draft, item)| settle(draft, item, next_id)).collect(), cancelled)
     }
 }
 

@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 use super::{Errand, Event, Speaker, What};
 use crate::change::diff;
 use crate::clock::Millis;
-use crate::identity::THRESHOLD;
+use crate::identity::THRESHOLDS;
 use crate::item::{List, Status};
 use crate::observation::{Content, Details, Filter, Type};
 use crate::report;
-use crate::similarity::{Words, similarity};
+use crate::similarity::{Rarity, Words, similarity};
 use crate::store::Store;
 use crate::thread::{Outcome, State, Thread};
 
@@ -171,11 +171,12 @@ fn about(store: &mut Store, speaker: &Speaker, now: Millis) -> Map<String, Value
 /// the one that was in progress when it was sent out.
 fn item_of(store: &mut Store, errand: &Errand, now: Millis) -> Option<String> {
     let parent = store.get(&errand.from, now)?;
-    let words = Words::of(&errand.description);
+    let rarity = Rarity::of([parent.list().iter().map(|item| item.content.as_str())]);
+    let words = Words::of(&errand.description, &rarity);
     let open = parent.list().iter().filter(|item| item.status != Status::Completed);
-    let scored = open.map(|item| (similarity(&Words::of(&item.content), &words), item));
+    let scored = open.map(|item| (similarity(&Words::of(&item.content, &rarity), &words), item));
     if let Some((_, item)) =
-        scored.filter(|(score, _)| *score >= THRESHOLD).max_by(|a, b| a.0.total_cmp(&b.0))
+        scored.filter(|(score, _)| *score >= THRESHOLDS.replaced).max_by(|a, b| a.0.total_cmp(&b.0))
     {
         return Some(item.id.clone());
     }

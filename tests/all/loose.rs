@@ -26,6 +26,7 @@ fn wire(changes: &[Change<Loose>]) -> Value {
             item: object(&c.item),
             previous_item: object(&c.previous_item),
             fields: c.fields.clone(),
+            cancelled: c.cancelled,
             position: c.position,
             previous_position: c.previous_position,
         })
@@ -213,11 +214,11 @@ fn what_is_no_list_of_objects_is_an_error_that_names_the_argument() {
         for (result, place) in [(compared(&wrong, &sound), "previous"), (compared(&sound, &wrong), "current")]
         {
             assert!(
-                matches!(&result, Err(Error::Argument { what, .. }) if *what == place),
+                matches!(&result, Err(Error::NotAList { which, .. }) if *which == place),
                 "{wrong}: {result:?}"
             );
         }
-        assert!(matches!(applied(&wrong, &json!([])), Err(Error::Argument { .. })), "{wrong}");
+        assert!(matches!(applied(&wrong, &json!([])), Err(Error::NotAList { .. })), "{wrong}");
     }
     for wrong in [
         json!([{"type": "exploded", "itemId": "1"}]),
@@ -225,7 +226,7 @@ fn what_is_no_list_of_objects_is_an_error_that_names_the_argument() {
         json!("changes"),
         json!([1]),
     ] {
-        assert!(matches!(applied(&sound, &wrong), Err(Error::Argument { what: "changes", .. })), "{wrong}");
+        assert!(matches!(applied(&sound, &wrong), Err(Error::NotAList { which: "changes", .. })), "{wrong}");
     }
 }
 

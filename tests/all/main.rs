@@ -13,7 +13,6 @@ mod hostile_journal;
 mod identity;
 mod input;
 mod input_limits;
-mod input_plain;
 mod journal;
 mod loose;
 mod many;

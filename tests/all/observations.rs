@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::common::{Completed, InProgress, Pending, plan, thread, write};
 use serde_json::{Map, json};
 use todo_write::item::Status;
-use todo_write::observation::{Content, Details, Filter, Observation, Phase, TYPES, Type};
+use todo_write::observation::{Content, Details, Filter, Observation, Phase, Type};
 use todo_write::thread::{Edit, Thread};
 
 type Tasks<'a> = &'a [(&'a str, Status)];
@@ -129,7 +129,7 @@ fn a_title_names_the_thread() {
 
 #[test]
 fn every_type_has_a_wire_form_of_its_own_that_reads_back() {
-    for (kind, name) in TYPES {
+    for &(kind, name) in Type::NAMES {
         assert_eq!((kind.as_str(), Type::parse(name)), (name, Some(kind)));
         assert_eq!(serde_json::to_value(kind).unwrap(), json!(name));
     }

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::common::{Completed, InProgress, Pending, contents, draft, ids, plan, thread, write};
+use crate::common::{
+    Completed, Folder, InProgress, Pending, contents, draft, ids, open, plan, store, thread, write,
+};
 use proptest::prelude::*;
 use todo_write::change::{Kind, apply, diff};
 use todo_write::input::Plan;
@@ -108,7 +110,7 @@ fn the_same_list_again_is_no_change_though_an_item_once_had_the_id_of_another() 
     ];
     let mut thread = thread();
     for drafts in lists {
-        let plan = || Plan { drafts: drafts.clone(), notices: Vec::new() };
+        let plan = || Plan { drafts: drafts.clone(), ..Plan::default() };
         thread.write(plan(), None, false, 1);
         assert_eq!(thread.write(plan(), None, false, 2).changes, []);
     }
@@ -366,4 +368,39 @@ proptest! {
             prop_assert_eq!(&thread.list_at(number as u64).unwrap(), list);
         }
     }
+}
+
+#[test]
+fn a_cancelled_item_is_removed_knowingly_and_not_named_as_vanished() {
+    let folder = Folder::new();
+    let mut kept = store(folder.path());
+    let thread = open(&mut kept);
+    write(thread, &PLAN, 1);
+    // The similar task is a new one, since the cancelled one claims the item.
+    let drafts = vec![draft("Mend the other parser", Pending)];
+    let plan = Plan { drafts, cancelled: vec![draft("mend the parser", Pending)], ..Plan::default() };
+    let outcome = thread.write(plan, None, false, 2);
+    let removed: Vec<_> = outcome.changes.iter().filter(|change| change.kind == Kind::Removed).collect();
+    let said: Vec<_> = removed.iter().map(|change| (change.item_id.as_str(), change.cancelled)).collect();
+    assert_eq!(said, [("t1", false), ("t2", true), ("t3", false)]);
+    assert!(outcome.result.contains("Dropped while unfinished: \"Ship it\"."), "{}", outcome.result);
+    assert_eq!(ids(thread.list()), ["t4"]);
+    drop(kept);
+    let mut again = store(folder.path());
+    let thread = open(&mut again);
+    assert_eq!(thread.revisions().get(2).unwrap().changes, outcome.changes);
+    assert_eq!(thread.changes_between(1, 2).unwrap(), outcome.changes);
+    let all = thread.changes_between(0, 2).unwrap();
+    assert!(all.iter().all(|change| !change.cancelled), "{all:?}");
+}
+
+#[test]
+fn a_cancelled_task_that_is_no_item_changes_nothing() {
+    let mut thread = thread();
+    write(&mut thread, &PLAN, 1);
+    let cancelled = vec![draft("Write a novel", Pending)];
+    let outcome = thread.write(Plan { cancelled, ..plan(&PLAN) }, None, false, 2);
+    assert_eq!((outcome.changes.len(), outcome.revision), (0, 1));
+    write(&mut thread, &[("Write a play", Pending)], 3);
+    assert_eq!(ids(thread.list()), ["t4"]);
 }

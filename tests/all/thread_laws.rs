@@ -65,7 +65,7 @@ fn perform(thread: &mut Thread, act: Act, keep_completed: bool, now: u64) -> Opt
     let id = |item: Index| (!ids.is_empty()).then(|| item.get(&ids).clone());
     let edit = match act {
         Act::Write(drafts) => {
-            return Some(thread.write(Plan { drafts, notices: Vec::new() }, None, keep_completed, now));
+            return Some(thread.write(Plan { drafts, ..Plan::default() }, None, keep_completed, now));
         }
         Act::Undo => return thread.undo(now).ok(),
         Act::Add(content, place) => Edit::Add { content: content.into(), position: Some(place) },

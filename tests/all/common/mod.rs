@@ -40,7 +40,7 @@ pub fn draft(content: &str, status: Status) -> Draft<'_> {
 
 pub fn plan<'a>(tasks: &[(&'a str, Status)]) -> Plan<'a> {
     let drafts = tasks.iter().map(|(content, status)| draft(content, *status)).collect();
-    Plan { drafts, notices: Vec::new() }
+    Plan { drafts, ..Plan::default() }
 }
 
 pub fn thread() -> Thread {

@@ -1,0 +1,38 @@
+//! Enums whose variants have a name on the wire: in JSON, in the journal and in Lisp alike.
+
+/// Defines an enum, its names, and how both turn into each other; serde goes by the same names.
+macro_rules! wire_names {
+    (
+        $(#[$about:meta])*
+        pub enum $type:ident { $($(#[$about_variant:meta])* $variant:ident = $name:literal,)+ }
+    ) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $type {
+            $($(#[$about_variant])* #[serde(rename = $name)] $variant,)+
+        }
+
+        impl $type {
+            /// Every variant with its name, in order.
+            pub const NAMES: &[(Self, &'static str)] = &[$((Self::$variant, $name)),+];
+
+            /// The name on the wire.
+            pub fn as_str(self) -> &'static str {
+                Self::NAMES[self as usize].1
+            }
+
+            /// The variant with exactly this name.
+            pub fn parse(name: &str) -> Option<Self> {
+                Self::NAMES.iter().find(|(_, known)| *known == name).map(|(variant, _)| *variant)
+            }
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+pub(crate) use wire_names;
