@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::fault::may_panic_here;
 use crate::item::Item;
 use crate::wire::wire_names;
 
@@ -159,7 +158,6 @@ fn is_empty(fields: &Fields) -> bool {
 /// is a longest increasing subsequence. Linear in both lists, but for a logarithm in the number
 /// of items that moved.
 pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
-    may_panic_here();
     let mut changes = Vec::new();
     let start = compare_in_place(previous, current, &mut changes);
     let (previous_rest, current_rest) = (&previous[start..], &current[start..]);

@@ -1,5 +1,5 @@
-//! Panics on purpose, where a bug could panic. A build without the feature `panic-injection` has
-//! none: there, [`may_panic_here`] is nothing.
+//! Panics on purpose, for tests: at the border, and where a panic would leave a thread half changed.
+//! Without the feature `panic-injection`, [`may_panic_here`] does nothing.
 
 #[cfg(feature = "panic-injection")]
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "panic-injection")]
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes the NUMBERth place that is passed from now on panic, once; 0 takes that back. Returns how
-/// many places were still to be passed: 0 after the panic.
+/// Makes the NUMBERth call of [`may_panic_here`] from now on panic, once; 0 cancels that. Returns how
+/// many calls were left: 0 after the panic.
 #[cfg(feature = "panic-injection")]
 pub fn panic_at(number: usize) -> usize {
     LEFT.swap(number, Ordering::SeqCst)
 }
 
-/// A place where a panic may be asked for.
+/// Panics if [`panic_at`] asked for it.
 #[inline]
 #[track_caller]
 pub fn may_panic_here() {

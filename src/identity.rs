@@ -14,7 +14,6 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-use crate::fault::may_panic_here;
 use crate::item::{Draft, Item, Status};
 use crate::similarity::{Rarity, Words, similarity};
 
@@ -89,7 +88,6 @@ pub fn recognise_with(
     previous: &[Seen<'_>],
     current: &[Seen<'_>],
 ) -> Vec<Option<usize>> {
-    may_panic_here();
     let mut matching =
         Matching { previous, current, old_of: vec![None; current.len()], taken: vec![false; previous.len()] };
     matching.by_content();

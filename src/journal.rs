@@ -20,7 +20,7 @@ pub use files::{Journals, Presence, bad_file, delete, existing, files_of, is_hel
 use files::{create_folder, lock};
 pub(crate) use record::TOO_MANY;
 use record::encode;
-pub use record::{FORMAT, Record, decode, decode_all};
+pub use record::{FORMAT, Full, Record, decode, decode_all};
 
 /// When a record counts as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -103,7 +103,6 @@ pub fn open(
     now: Millis,
     durability: Durability,
 ) -> io::Result<Opened> {
-    may_panic_here();
     create_folder(folder)?;
     let mut by_age: Vec<PathBuf> = existing(folder, thread).collect();
     // Of two written within one tick of the system's clock, the one begun later comes first.

@@ -8,7 +8,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::fault::may_panic_here;
 use crate::item::{Item, List};
 
 /// A change of the agent's that the user's stood against.
@@ -34,7 +33,6 @@ pub struct Merged {
 /// Merges by id: the ids of `theirs` come from [`crate::identity`], against `base` and the items
 /// that the user added.
 pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Merged {
-    may_panic_here();
     let (in_base, in_ours, in_theirs) = (by_id(base), by_id(ours), by_id(theirs));
     let mut conflicts = Vec::new();
     let mut survivors: HashMap<&str, Arc<Item>> = HashMap::new();

@@ -19,21 +19,28 @@ wire_names! {
     }
 }
 
-/// What a revision is about, besides its list.
+/// Who made a revision, when and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
     /// When it was made.
     pub timestamp: Millis,
     /// Who made it.
     pub author: Author,
-    /// The host's name, where it gave one.
+    /// The name of the host, if it gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// `write`, `add`, `rename`, `status`, `move`, `delete`, `undo`.
+    /// `write`, `add`, `rename`, `status`, `move`, `delete`, `undo`; `lost` where records were damaged.
     pub operation: String,
-    /// Undo only: the revision whose list this one has again.
+    /// For undo, the revision whose list was restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restores: Option<u64>,
+}
+
+impl Stamp {
+    /// A stamp without a source, of a revision that restores none.
+    pub fn new(author: Author, operation: &str, timestamp: Millis) -> Stamp {
+        Stamp { timestamp, author, source: None, operation: operation.to_owned(), restores: None }
+    }
 }
 
 /// One accepted write or edit.
@@ -95,8 +102,8 @@ impl Revisions {
         self.current = list;
     }
 
-    /// Takes the list of the newest revision from a full record, which is right where the
-    /// changes before it were damaged.
+    /// Replaces the list of the newest revision by that of a full record, which is right even where
+    /// the changes before it were damaged.
     pub fn correct(&mut self, list: List) {
         let number = self.last();
         self.full.retain(|(full, _)| *full < number);
@@ -105,7 +112,7 @@ impl Revisions {
         self.changes_since_full = 0;
     }
 
-    /// The list of any revision up to [`Revisions::last`]; of one that is missing, that of the one
+    /// The list of any revision up to [`Revisions::last`]. A missing number stands for the revision
     /// before it.
     pub fn list(&self, number: u64) -> Option<List> {
         if number >= self.last() {

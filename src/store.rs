@@ -1,4 +1,4 @@
-//! All threads of one journal folder.
+//! The threads of one journal folder: which are in memory, and which are only on disk.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -16,18 +16,18 @@ use snapshot::Snapshot;
 
 mod snapshot;
 
-/// How threads are kept.
+/// Where and how threads are saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keeping {
     /// The journal folder; without one, threads live in memory only.
     pub folder: Option<PathBuf>,
-    /// When a record counts as written.
+    /// When a record counts as saved.
     pub durability: Durability,
     /// Observations kept in memory for each thread.
     pub history_limit: usize,
 }
 
-/// The threads, and what the user should hear of their journals.
+/// The threads of one folder, and the warnings about their journals.
 #[derive(Debug, Default)]
 pub struct Store {
     keeping: Keeping,
@@ -40,7 +40,7 @@ pub struct Store {
     warned: bool,
 }
 
-/// A thread that has a journal, loaded or not.
+/// A thread with a journal, in memory or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The key.
@@ -57,7 +57,7 @@ impl Store {
         Store { keeping, ..Store::default() }
     }
 
-    /// Changes everything but the folder.
+    /// Changes the options; the folder must stay the same.
     pub fn set_keeping(&mut self, keeping: Keeping) {
         self.keeping = keeping;
     }
@@ -74,7 +74,7 @@ impl Store {
         }
     }
 
-    /// What the user should hear, once.
+    /// Warnings for the user; each is returned once.
     pub fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }
@@ -87,7 +87,7 @@ impl Store {
             self.load(key, &about, now);
         }
         let limit = self.keeping.history_limit;
-        self.threads.entry(key.to_owned()).or_insert_with(|| Thread::new(key, about, None, limit))
+        self.threads.entry(key.to_owned()).or_insert_with(|| Thread::new(key, about, limit))
     }
 
     /// A thread to read: loaded, or restored from its journal, or a snapshot where another process
@@ -140,7 +140,7 @@ impl Store {
     /// A thread that is in memory.
     pub fn loaded_mut(&mut self, key: &str) -> Option<&mut Thread> {
         let thread = self.threads.get_mut(key)?;
-        thread.settle();
+        thread.recover();
         Some(thread)
     }
 
@@ -156,7 +156,8 @@ impl Store {
         self.threads.values_mut().for_each(Thread::rest);
     }
 
-    /// Puts into memory what the journal says; nothing where there is none to be had.
+    /// Restores a thread from its journal, or saves one that was in memory only. If the journal cannot
+    /// be opened, the user is warned, and the thread lives in memory only.
     fn load(&mut self, key: &str, about: &Map<String, Value>, now: Millis) {
         let Keeping { folder, durability, history_limit: limit } = self.keeping.clone();
         let Some(folder) = folder else { return };
@@ -164,7 +165,7 @@ impl Store {
         self.snapshots.remove(key);
         let in_memory = self.threads.remove(key);
         let thread = match (opened, in_memory) {
-            (Ok(opened), Some(thread)) => Some(self.keep(thread, opened, now)),
+            (Ok(opened), Some(thread)) => Some(self.save(thread, opened, now)),
             (Ok(opened), None) => {
                 self.warnings.extend(opened.warnings);
                 Some(Thread::restore(key, opened.records, opened.journal, limit))
@@ -182,9 +183,9 @@ impl Store {
         }
     }
 
-    /// A thread that was in memory only, written down: in this journal, unless another process
-    /// has written another history there, or else in one beside it.
-    fn keep(&mut self, mut thread: Thread, opened: Opened, now: Millis) -> Thread {
+    /// Saves a thread that was in memory only: to this journal, or to a new one if another process
+    /// wrote another history there.
+    fn save(&mut self, mut thread: Thread, opened: Opened, now: Millis) -> Thread {
         self.warnings.extend(opened.warnings);
         let path = opened.journal.path().to_owned();
         if thread.attach(opened.journal, opened.records, now) {
@@ -207,7 +208,7 @@ impl Store {
         thread
     }
 
-    /// Says once that the folder cannot be used.
+    /// Warns once that the folder cannot be used.
     fn warn(&mut self, source: std::io::Error) {
         if !std::mem::replace(&mut self.warned, true) {
             let file = self.keeping.folder.as_deref().unwrap_or(Path::new("")).display().to_string();
@@ -226,7 +227,7 @@ impl Store {
         self.threads.values()
     }
 
-    /// The threads that have a journal in the folder, the newest first.
+    /// The threads that have a journal in the folder, newest first.
     pub fn kept(&self) -> Vec<Kept> {
         let mut kept: Vec<Kept> = self.files().into_iter().filter_map(|path| describe(&path)).collect();
         kept.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.key.cmp(&b.key)));
@@ -246,7 +247,7 @@ impl Store {
             .collect()
     }
 
-    /// The threads that were begun under this one, by key, with the item they belong to.
+    /// The keys of the subagents' threads under this one, each with the item it works on.
     pub fn children(&self, parent: &str) -> Vec<(String, Option<String>)> {
         let of_parent = |thread: &Thread| {
             let (key, item) = thread.parent()?;
@@ -260,8 +261,8 @@ impl Store {
     /// Forgets a thread: its list, its history and its journals.
     ///
     /// # Errors
-    /// [`Error::Journal`] when one cannot be deleted, as when another process has it open: then
-    /// nothing is forgotten.
+    /// [`Error::Journal`] if a journal cannot be deleted. If another process has one open, nothing is
+    /// forgotten.
     pub fn forget(&mut self, key: &str) -> Result<(), Error> {
         let files: Vec<PathBuf> = match self.keeping.folder.as_deref() {
             Some(folder) => journal::existing(folder, key).collect(),
@@ -280,8 +281,8 @@ impl Store {
         files.iter().try_for_each(|path| delete(path).map(drop))
     }
 
-    /// Deletes journals of threads that are not loaded: those older than `age`, and the oldest
-    /// beyond `count`. Returns how many went.
+    /// Deletes journals of threads that are not in memory: those older than `age`, and the oldest
+    /// beyond `count`. Returns how many it deleted.
     ///
     /// # Errors
     /// [`Error::Journal`] when a file cannot be deleted.
@@ -294,14 +295,14 @@ impl Store {
             .collect();
         files.sort_by_key(|(modified, _)| std::cmp::Reverse(*modified));
         let now = SystemTime::now();
-        let mut gone = 0;
+        let mut deleted = 0;
         for (place, (modified, path)) in files.iter().enumerate() {
             let old = age.is_some_and(|age| now.duration_since(*modified).is_ok_and(|past| past > age));
             if (old || count.is_some_and(|count| place >= count)) && delete(path)? {
-                gone += 1;
+                deleted += 1;
             }
         }
-        Ok(gone)
+        Ok(deleted)
     }
 }
 
@@ -309,7 +310,7 @@ fn delete(path: &Path) -> Result<bool, Error> {
     journal::delete(path).map_err(|source| Error::Journal { file: path.display().to_string(), source })
 }
 
-/// Reads only the first line of a journal.
+/// The thread that a journal belongs to, by its first line.
 fn describe(path: &Path) -> Option<Kept> {
     let file = fs::File::open(path).ok()?;
     let modified = file.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;

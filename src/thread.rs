@@ -1,8 +1,15 @@
 //! One agent conversation's list: the only place where state changes.
 //!
-//! Each entry point goes the same way: work out the new list as plain data, journal it, then
-//! commit it in one step that cannot fail. A full disk in between costs nothing; after a panic in
-//! between, what the journal says holds.
+//! Each entry point takes the same steps: compute the new list as plain data, journal it, then
+//! commit it in one step that cannot fail. If the disk refuses the record, the list goes on in
+//! memory; after a panic between record and commit, the journal decides.
+
+mod edit;
+mod observing;
+mod replay;
+mod saving;
+mod streaming;
+mod writing;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,12 +21,16 @@ use crate::clock::{Clock, Millis, Times};
 use crate::error::Error;
 use crate::input::Problem;
 use crate::item::{Item, List, Status};
-use crate::journal::{Journal, Record};
-use crate::observation::{Observation, Observations, Type};
+use crate::journal::Record;
+use crate::observation::Observations;
 use crate::report;
-use crate::revision::{Author, Revisions, Stamp};
-use crate::stream::Stream;
+use crate::revision::{Revisions, Stamp};
 use crate::wire::wire_names;
+pub use edit::Edit;
+use observing::Events;
+use saving::Saving;
+pub use streaming::Event;
+use streaming::Streaming;
 
 /// What came of a write or an edit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,13 +54,13 @@ pub struct Outcome {
 }
 
 wire_names! {
-    /// What a thread is at.
+    /// The state of a thread.
     pub enum State {
         /// Something is open.
         Active = "active",
-        /// All is completed.
+        /// Every item is completed.
         Done = "done",
-        /// Interrupted: nothing runs, nothing is lost.
+        /// Interrupted with something open.
         Paused = "paused",
         /// There is no list.
         Empty = "empty",
@@ -57,34 +68,34 @@ wire_names! {
 }
 
 /// A thread and its history.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Thread {
     key: String,
     about: Map<String, Value>,
     revisions: Revisions,
-    /// The newest revision the agent knows, and its list while the user's edits are newer.
-    known: u64,
-    base: Option<List>,
+    /// The number in the next item's id.
     next_id: u64,
-    /// The revision whose list the current one is, which differs from the newest after undo.
-    at: u64,
+    agent: AgentView,
+    /// Undo goes to the revision before this one. It is the newest, or after undo the one restored.
+    undo_from: u64,
     clock: Clock,
     paused: Option<String>,
-    title: Option<String>,
-    observations: Observations,
-    stream: Stream,
-    /// The revision at which the last stream event came, if that was a token.
-    last_token_at: Option<u64>,
-    history_limit: usize,
-    journal: Option<Journal>,
-    /// Set once the user was told that the journal cannot be written.
-    warned: bool,
-    /// Set between a record and what it says; see [`Thread::settle`].
-    unsettled: bool,
+    events: Events,
+    streaming: Streaming,
+    saving: Saving,
 }
 
-/// A revision that is worked out and not yet made.
-struct Proposal {
+/// The list as the agent last knew it.
+#[derive(Debug, Default)]
+struct AgentView {
+    /// The newest revision that the agent knows.
+    known: u64,
+    /// The list of that revision, while the user's edits are newer.
+    base: Option<List>,
+}
+
+/// A revision that is computed and not yet committed.
+struct NextRevision {
     list: List,
     /// Ids of the items that the agent dropped by cancelling them.
     cancelled: HashSet<String>,
@@ -94,14 +105,21 @@ struct Proposal {
 }
 
 impl Thread {
-    /// An empty thread; `journal` is where it is kept, if anywhere.
-    pub fn new(
-        key: &str,
-        about: Map<String, Value>,
-        journal: Option<Journal>,
-        history_limit: usize,
-    ) -> Thread {
-        Thread { key: key.to_owned(), about, journal, history_limit, next_id: 1, ..Thread::default() }
+    /// An empty thread, in memory only.
+    pub fn new(key: &str, about: Map<String, Value>, history_limit: usize) -> Thread {
+        Thread {
+            key: key.to_owned(),
+            about,
+            revisions: Revisions::default(),
+            next_id: 1,
+            agent: AgentView::default(),
+            undo_from: 0,
+            clock: Clock::default(),
+            paused: None,
+            events: Events::new(history_limit),
+            streaming: Streaming::default(),
+            saving: Saving::default(),
+        }
     }
 
     /// The key.
@@ -114,7 +132,8 @@ impl Thread {
         &self.about
     }
 
-    /// The key of the thread that a subagent's works for, and the id of the item, if that is known.
+    /// For a subagent's thread, the key of its parent thread, and the id of the item it works on if
+    /// that is known.
     pub fn parent(&self) -> Option<(&str, Option<&str>)> {
         let text = |key: &str| self.about.get(key)?.as_str();
         Some((text("parent")?, text("parentItem")))
@@ -160,7 +179,7 @@ impl Thread {
         self.clock.get(id)
     }
 
-    /// Paused, or what follows from the list.
+    /// The state, which follows from the list unless the thread is paused.
     pub fn state(&self) -> State {
         match (self.list().as_slice(), &self.paused) {
             ([], _) => State::Empty,
@@ -175,19 +194,24 @@ impl Thread {
         self.paused.as_deref().filter(|_| self.state() == State::Paused)
     }
 
+    /// The item in progress, the first of several.
+    pub fn current(&self) -> Option<&Arc<Item>> {
+        self.list().iter().find(|item| item.status == Status::InProgress)
+    }
+
     /// What the agent works on, in a few words.
     pub fn title(&self) -> Option<&str> {
-        self.title.as_deref()
+        self.events.title()
     }
 
     /// The recorded events.
     pub fn observations(&self) -> &Observations {
-        &self.observations
+        self.events.observations()
     }
 
     /// The same, to take the new ones from.
     pub fn observations_mut(&mut self) -> &mut Observations {
-        &mut self.observations
+        self.events.observations_mut()
     }
 
     /// Answers a write that [`crate::input`] refused; nothing changes.
@@ -201,16 +225,17 @@ impl Thread {
         }
     }
 
-    /// Pauses with a reason, or resumes with none; says what went wrong with the journal.
+    /// Pauses with a reason, or resumes without one. Returns a notice if the journal cannot be
+    /// written.
     pub fn set_paused(&mut self, reason: Option<String>, now: Millis) -> Option<String> {
         if self.paused.is_some() == reason.is_some() {
             return None;
         }
         let record = Record::State { timestamp: now, paused: reason.clone() };
-        self.record_then(&record, |thread| thread.apply_paused(reason, now))
+        self.record_then(&record, |thread| thread.commit_paused(reason, now))
     }
 
-    fn apply_paused(&mut self, reason: Option<String>, now: Millis) {
+    fn commit_paused(&mut self, reason: Option<String>, now: Millis) {
         match reason {
             Some(_) => self.clock.pause(now),
             None => self.clock.resume(self.revisions.current(), now),
@@ -218,52 +243,41 @@ impl Thread {
         self.paused = reason;
     }
 
-    /// The item in progress, the first of several.
-    pub fn current(&self) -> Option<&Arc<Item>> {
-        self.list().iter().find(|item| item.status == Status::InProgress)
-    }
-
-    /// Journals and commits a proposal; where nothing differs, no revision is made.
-    fn propose(&mut self, proposal: Proposal) -> Outcome {
-        let timestamp = proposal.stamp.timestamp;
-        let mut changes = diff(self.list(), &proposal.list);
-        mark_cancelled(&mut changes, |id| proposal.cancelled.contains(id));
-        if proposal.known_to_agent && changes.is_empty() {
-            (self.known, self.base) = (self.revisions.last(), None);
+    /// Journals and commits a revision; without a change, no revision is made.
+    fn revise(&mut self, next: NextRevision) -> Outcome {
+        let timestamp = next.stamp.timestamp;
+        let mut changes = diff(self.list(), &next.list);
+        mark_cancelled(&mut changes, |id| next.cancelled.contains(id));
+        if next.known_to_agent && changes.is_empty() {
+            self.agent = AgentView { known: self.revisions.last(), base: None };
         }
         let mut outcome = Outcome { ok: true, timestamp, changes, ..Outcome::default() };
         if !outcome.changes.is_empty() {
-            // It is what the journal will say.
-            debug_assert_eq!(proposal.list, apply(self.list(), &outcome.changes));
+            // A replay applies the recorded changes: that must lead to the same list.
+            debug_assert_eq!(next.list, apply(self.list(), &outcome.changes));
             let number = self.revisions.last() + 1;
-            let known = if proposal.known_to_agent { number } else { self.known };
-            let record = Record::Revision {
-                number,
-                stamp: proposal.stamp.clone(),
-                changes: outcome.changes.iter().cloned().map(without_previous).collect(),
-                next_id: proposal.next_id,
-                known,
-            };
+            let known = if next.known_to_agent { number } else { self.agent.known };
+            let record = Record::revision(number, &next.stamp, &outcome.changes, next.next_id, known);
             let changes = &outcome.changes;
-            outcome.notices.extend(self.record_then(&record, |thread| thread.commit(proposal, changes)));
-            outcome.notices.extend(self.record_full(timestamp));
+            outcome.notices.extend(self.record_then(&record, |thread| thread.commit(next, changes)));
+            outcome.notices.extend(self.record_full_if_due(timestamp));
         }
         outcome.revision = self.revisions.last();
         outcome
     }
 
-    /// Takes a revision over; from here on it is the truth. Nothing in here can fail.
-    fn commit(&mut self, proposal: Proposal, changes: &[Change<Arc<Item>>]) {
-        let Proposal { list, stamp, next_id, known_to_agent, .. } = proposal;
+    /// Makes a revision the current one. Nothing in here can fail.
+    fn commit(&mut self, next: NextRevision, changes: &[Change<Arc<Item>>]) {
+        let NextRevision { list, stamp, next_id, known_to_agent, .. } = next;
         let now = stamp.timestamp;
         let number = self.revisions.last() + 1;
         if known_to_agent {
-            (self.known, self.base) = (number, None);
-        } else if self.base.is_none() {
-            self.base = Some(self.list().clone());
+            self.agent = AgentView { known: number, base: None };
+        } else if self.agent.base.is_none() {
+            self.agent.base = Some(self.list().clone());
         }
         self.next_id = next_id;
-        self.at = stamp.restores.unwrap_or(number);
+        self.undo_from = stamp.restores.unwrap_or(number);
         self.clock.follow(changes, now);
         if self.paused.is_some() {
             self.clock.pause(now);
@@ -272,18 +286,3 @@ impl Thread {
         self.observe_revision(number, changes, now);
     }
 }
-
-/// In the journal the previous state of an item is what the lines before say.
-fn without_previous(change: Change<Arc<Item>>) -> Change<Arc<Item>> {
-    Change { previous_item: None, previous_position: None, ..change }
-}
-
-mod edit;
-mod keeping;
-mod observing;
-mod replay;
-mod streaming;
-mod writing;
-
-pub use edit::Edit;
-pub use streaming::Event;

@@ -184,5 +184,5 @@ pub struct Todo<S> {
 
 /// A thread in memory.
 pub fn thread() -> Thread {
-    Thread::new("bench", Map::new(), None, 1_000)
+    Thread::new("bench", Map::new(), 1_000)
 }

@@ -18,7 +18,7 @@ use super::lists::{assert_unique, read};
 /// The bytes are lists as plain text.
 pub fn holds(data: &[u8]) {
     let lists = read(data);
-    let mut thread = Thread::new("lists", Map::new(), None, 100);
+    let mut thread = Thread::new("lists", Map::new(), 100);
     let mut chain = Vec::new();
     let mut ids: HashSet<String> = HashSet::new();
     for drafts in &lists {

@@ -25,7 +25,7 @@ const KINDS: [Kind; 6] = [Kind::Token, Kind::Token, Kind::Token, Kind::Metadata,
 /// The bytes are events, and writes between them.
 pub fn holds(data: &[u8]) {
     let mut told = Telling {
-        thread: Thread::new("stream", Map::new(), None, 100_000),
+        thread: Thread::new("stream", Map::new(), 100_000),
         last: None,
         thought: String::new(),
         longest: 0,

@@ -22,19 +22,8 @@ pub enum Record {
     Thread { format: u32, thread: String, timestamp: Millis, about: Map<String, Value> },
     /// A revision, by what changed.
     Revision { number: u64, stamp: Stamp, changes: Vec<Change<Arc<Item>>>, next_id: u64, known: u64 },
-    /// Everything that earlier lines say, so that they need not be right.
-    Full {
-        number: u64,
-        timestamp: Millis,
-        list: List,
-        /// What the agent knows, where it differs from `list`.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        base: Option<List>,
-        next_id: u64,
-        known: u64,
-        clock: Clock,
-        observations: u64,
-    },
+    /// Everything that the lines before say, so that damage to them is not carried on.
+    Full(Full),
     /// The agent was told everything up to this revision.
     Known { number: u64 },
     /// Paused with a reason, or resumed.
@@ -53,6 +42,23 @@ pub enum Record {
         content: Value,
         metadata: Map<String, Value>,
     },
+}
+
+/// The whole state of a thread, but for its history.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // As in `Record`.
+pub struct Full {
+    pub number: u64,
+    pub timestamp: Millis,
+    pub list: List,
+    /// What the agent knows, where it differs from `list`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<List>,
+    pub next_id: u64,
+    pub known: u64,
+    pub clock: Clock,
+    pub observations: u64,
 }
 
 /// The version of the file format.
@@ -89,6 +95,32 @@ pub fn decode(line: &[u8]) -> Option<Record> {
 pub const TOO_MANY: u64 = 1 << 53;
 
 impl Record {
+    /// A revision. The state of an item before the change is left out: the lines before say it.
+    pub fn revision(
+        number: u64,
+        stamp: &Stamp,
+        changes: &[Change<Arc<Item>>],
+        next_id: u64,
+        known: u64,
+    ) -> Record {
+        let without_previous =
+            |change: Change<Arc<Item>>| Change { previous_item: None, previous_position: None, ..change };
+        let changes = changes.iter().cloned().map(without_previous).collect();
+        Record::Revision { number, stamp: stamp.clone(), changes, next_id, known }
+    }
+
+    /// When it was written, if it says so.
+    pub fn timestamp(&self) -> Option<Millis> {
+        match self {
+            Record::Thread { timestamp, .. }
+            | Record::State { timestamp, .. }
+            | Record::Observation { timestamp, .. } => Some(*timestamp),
+            Record::Revision { stamp, .. } => Some(stamp.timestamp),
+            Record::Full(full) => Some(full.timestamp),
+            Record::Known { .. } => None,
+        }
+    }
+
     /// Whether its numbers are such that there is a next one, and a next one again.
     fn can_be_counted_on(&self) -> bool {
         let highest = match self {
@@ -96,8 +128,8 @@ impl Record {
             Record::Revision { number, stamp, next_id, known, .. } => {
                 *number.max(&stamp.timestamp).max(next_id).max(known)
             }
-            Record::Full { number, timestamp, next_id, known, observations, .. } => {
-                *number.max(timestamp).max(next_id).max(known).max(observations)
+            Record::Full(full) => {
+                full.number.max(full.timestamp).max(full.next_id).max(full.known).max(full.observations)
             }
             Record::Known { number } => *number,
             Record::Observation { number, timestamp, .. } => *number.max(timestamp),

@@ -90,7 +90,7 @@ static WORLD: LazyLock<Mutex<World>> = LazyLock::new(Mutex::default);
 
 /// Works on the stores. `work` must not call Lisp.
 fn with_world<T>(work: impl FnOnce(&mut World) -> T) -> T {
-    // A thread that a panic stopped halfway is known by itself (see `Thread::settle`), so poison
+    // A thread that a panic stopped halfway is known by itself (see `Thread::recover`), so poison
     // says nothing.
     let mut world = WORLD.lock().unwrap_or_else(PoisonError::into_inner);
     may_panic_here();

@@ -37,7 +37,7 @@ fn with_open<T>(key: &str, work: impl FnOnce(&mut Thread) -> T) -> T {
 pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
     with_world(|world| match world.store.get(key, now()) {
         Some(thread) => work(thread),
-        None => work(&Thread::new(key, Map::new(), None, 1)),
+        None => work(&Thread::new(key, Map::new(), 1)),
     })
 }
 
@@ -278,7 +278,7 @@ fn snapshot<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let summary = with_world(|world| world.store.snapshot(&key).map(Summary::of));
-        summary.unwrap_or_else(|| Summary::of(&Thread::new(&key, Map::new(), None, 1))).to_lisp(env, None)
+        summary.unwrap_or_else(|| Summary::of(&Thread::new(&key, Map::new(), 1))).to_lisp(env, None)
     })
 }
 

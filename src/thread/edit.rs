@@ -1,6 +1,15 @@
 //! The user's edits of a thread's list.
 
-use super::*;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::{NextRevision, Outcome, Thread};
+use crate::change::{apply, diff};
+use crate::clock::Millis;
+use crate::error::Error;
+use crate::item::{Item, List, Status};
+use crate::report;
+use crate::revision::{Author, Stamp};
 
 /// One change by the user; positions are 0-based.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -8,7 +17,7 @@ use super::*;
 pub enum Edit {
     /// A new pending item, at the end unless told otherwise.
     Add { content: String, position: Option<usize> },
-    /// Other words for an item; its activeForm follows.
+    /// Another text for an item; its activeForm follows.
     Rename { id: String, content: String },
     /// Another status.
     Status { id: String, status: Status },
@@ -38,7 +47,7 @@ impl Thread {
     pub fn edit(&mut self, edit: Edit, now: Millis) -> Result<Outcome, Error> {
         let mut list = self.list().clone();
         let mut next_id = self.next_id;
-        let operation = edit.name().to_owned();
+        let operation = edit.name();
         match edit {
             Edit::Add { content, position } => {
                 let item = Item {
@@ -55,7 +64,7 @@ impl Thread {
             }
             Edit::Rename { id, content } => {
                 let item = self.item_mut(&mut list, &id)?;
-                // Without this, writing the same words again would count as an edit.
+                // Otherwise a rename to the same text would count as an edit.
                 if item.content != content {
                     item.active_form = content.clone();
                     item.content = content;
@@ -68,14 +77,8 @@ impl Thread {
             }
             Edit::Delete { id } => drop(list.remove(self.place(&id)?)),
         }
-        let stamp = Stamp { timestamp: now, author: Author::User, source: None, operation, restores: None };
-        Ok(self.answer_user(Proposal {
-            list,
-            cancelled: HashSet::new(),
-            stamp,
-            next_id,
-            known_to_agent: false,
-        }))
+        let stamp = Stamp::new(Author::User, operation, now);
+        Ok(self.answer_user(list, stamp, next_id))
     }
 
     /// Brings back the list before the last change that is not undone yet.
@@ -86,26 +89,20 @@ impl Thread {
         let nothing = || Error::NothingToUndo { thread: self.key.clone() };
         let numbers = self.revisions.iter().rev().map(|revision| revision.number).chain([0]);
         let (target, changes) = numbers
-            .filter(|number| *number < self.at)
+            .filter(|number| *number < self.undo_from)
             .map_while(|number| Some((number, diff(self.list(), &self.revisions.list(number)?))))
             .find(|(_, changes)| !changes.is_empty())
             .ok_or_else(nothing)?;
-        // What says the same now stays as it is: another hint alone would be in no record.
+        // Unchanged items stay the same objects: a hint that differs alone is not recorded.
         let list = apply(self.list(), &changes);
-        let stamp = Stamp {
-            timestamp: now,
-            author: Author::User,
-            source: None,
-            operation: "undo".into(),
-            restores: Some(target),
-        };
-        let next_id = self.next_id;
-        let cancelled = HashSet::new();
-        Ok(self.answer_user(Proposal { list, cancelled, stamp, next_id, known_to_agent: false }))
+        let stamp = Stamp { restores: Some(target), ..Stamp::new(Author::User, "undo", now) };
+        Ok(self.answer_user(list, stamp, self.next_id))
     }
 
-    fn answer_user(&mut self, proposal: Proposal) -> Outcome {
-        let mut outcome = self.propose(proposal);
+    fn answer_user(&mut self, list: List, stamp: Stamp, next_id: u64) -> Outcome {
+        let cancelled = HashSet::new();
+        let next = NextRevision { list, cancelled, stamp, next_id, known_to_agent: false };
+        let mut outcome = self.revise(next);
         outcome.result = report::summary(self.list());
         outcome
     }

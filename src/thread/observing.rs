@@ -1,26 +1,66 @@
-//! What a thread records of itself and of its host.
+//! The events of a thread: its own, which follow from revisions, and those its host reports.
 
-use super::*;
-use crate::change::Kind;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::Thread;
+use crate::change::{Change, Kind};
+use crate::clock::Millis;
 use crate::fault::may_panic_here;
-use crate::observation::{Content, Details, Phase};
+use crate::item::Item;
+use crate::journal::Record;
+use crate::observation::{Content, Details, Observation, Observations, Phase, Type};
+
+/// The recorded events, and what follows from them.
+#[derive(Debug)]
+pub(super) struct Events {
+    observations: Observations,
+    /// The newest title that the host reported.
+    title: Option<String>,
+    limit: usize,
+}
+
+impl Events {
+    /// No events yet; at most `limit` are kept in memory.
+    pub fn new(limit: usize) -> Events {
+        Events { observations: Observations::default(), title: None, limit }
+    }
+
+    pub fn observations(&self) -> &Observations {
+        &self.observations
+    }
+
+    pub fn observations_mut(&mut self) -> &mut Observations {
+        &mut self.observations
+    }
+
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    pub fn add(&mut self, observation: Observation) {
+        if let (Type::Title, Content::Json(Value::String(title))) = (observation.kind, &observation.content) {
+            self.title = Some(title.clone());
+        }
+        may_panic_here();
+        self.observations.push(observation, self.limit);
+    }
+}
 
 impl Thread {
     /// Records an event, and returns it.
     pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
         let observation = self.observation(kind, Content::Json(content.clone()), details, now);
-        // An event that cannot be saved is still an event: it waits with the records.
-        let _ =
-            self.record_then(&record_of(&observation, content), |thread| thread.keep(observation.clone()));
+        // An event that cannot be saved now waits with the other records.
+        let _ = self.record_then(&record_of(&observation, content), |thread| {
+            thread.events.add(observation.clone());
+        });
         Arc::new(observation)
-    }
-
-    pub(super) fn keep(&mut self, observation: Observation) {
-        if let (Type::Title, Content::Json(Value::String(title))) = (observation.kind, &observation.content) {
-            self.title = Some(title.clone());
-        }
-        may_panic_here();
-        self.observations.push(observation, self.history_limit);
     }
 
     /// An observation with the context that follows from the list.
@@ -32,7 +72,7 @@ impl Thread {
             None => None,
         };
         Observation {
-            number: self.observations.next_number(),
+            number: self.events.observations.next_number(),
             kind,
             timestamp: now,
             own_title: details.title,
@@ -48,7 +88,7 @@ impl Thread {
     /// Records what follows from a revision that was just made.
     pub(super) fn observe_revision(&mut self, number: u64, changes: &[Change<Arc<Item>>], now: Millis) {
         let update = self.observation(Type::PlanUpdate, Content::Revision(number), Details::default(), now);
-        self.keep(update);
+        self.events.add(update);
         for change in changes {
             self.observe_status(change, now);
         }
@@ -63,7 +103,7 @@ impl Thread {
         let details = Details { parent_id: Some(item.id.clone()), ..Details::default() };
         let observation =
             self.observation(Type::ItemStatusChange, Content::Status { item, previous }, details, now);
-        self.keep(observation);
+        self.events.add(observation);
     }
 }
 

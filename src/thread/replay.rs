@@ -1,12 +1,22 @@
 //! A thread from the records of its journal.
 
-use super::*;
-use crate::journal::TOO_MANY;
-use crate::observation::Content;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::Map;
+
+use super::saving::Saving;
+use super::{AgentView, NextRevision, State, Thread};
+use crate::change::{Change, apply, diff, mark_cancelled};
+use crate::clock::Millis;
+use crate::item::{Item, List};
+use crate::journal::{Full, Journal, Record, TOO_MANY};
+use crate::observation::{Content, Observation};
+use crate::revision::{Author, Stamp};
 
 impl Thread {
-    /// Takes the thread over from its journal. What was active when the records end is paused:
-    /// whoever wrote them is gone.
+    /// Takes a thread over from its journal. If it was active at the end of the records it is
+    /// paused: the process that wrote them has ended.
     pub fn restore(
         key: &str,
         records: Vec<Record>,
@@ -14,67 +24,35 @@ impl Thread {
         history_limit: usize,
     ) -> Thread {
         let (mut thread, last) = Thread::replayed(key, records, history_limit);
-        thread.journal = journal.into();
+        thread.saving = Saving::to(journal.into());
         if thread.state() == State::Active {
             thread.set_paused(Some("the session that wrote this list has ended".into()), last);
         }
         thread
     }
 
-    /// A thread as its journal leaves it, and when the journal ends; it is not kept anywhere.
+    /// A thread in memory only, as these records leave it, and the time of the last one.
     pub fn replayed(key: &str, records: Vec<Record>, history_limit: usize) -> (Thread, Millis) {
-        let mut thread = Thread::new(key, Map::new(), None, history_limit);
+        let mut thread = Thread::new(key, Map::new(), history_limit);
         let mut last = 0;
         for record in records {
-            last = thread.replay(record).unwrap_or(last);
+            last = record.timestamp().unwrap_or(last);
+            thread.replay(record);
         }
-        // What was told in another life is not told again.
-        thread.observations.take_new();
+        // Subscribers hear only of new events.
+        thread.observations_mut().take_new();
         (thread, last)
     }
 
-    fn replay(&mut self, record: Record) -> Option<Millis> {
+    fn replay(&mut self, record: Record) {
         match record {
-            Record::Thread { about, timestamp, .. } => {
-                self.about = about;
-                Some(timestamp)
-            }
+            Record::Thread { about, .. } => self.about = about,
             Record::Revision { number, stamp, changes, next_id, known } => {
-                let timestamp = stamp.timestamp;
-                if number > self.revisions.last() + 1 {
-                    self.lose(number - 1, self.list().clone(), timestamp);
-                }
-                let list = apply(self.list(), &changes);
-                let cancelled = changes.iter().filter(|change| change.cancelled);
-                let cancelled: HashSet<String> = cancelled.map(|change| change.item_id.clone()).collect();
-                let mut changes = diff(self.list(), &list);
-                mark_cancelled(&mut changes, |id| cancelled.contains(id));
-                let next_id =
-                    next_id.max(first_free_id(changes.iter().filter_map(|change| change.item.as_ref())));
-                let known_to_agent = known == number;
-                self.commit(Proposal { list, cancelled, stamp, next_id, known_to_agent }, &changes);
-                Some(timestamp)
+                self.replay_revision(number, stamp, &changes, next_id, known == number);
             }
-            Record::Full { number, timestamp, list, base, next_id, known, clock, observations } => {
-                let (list, base) = (unique(list), base.map(unique));
-                self.next_id = next_id.max(first_free_id(list.iter().chain(base.iter().flatten())));
-                if number > self.revisions.last() {
-                    self.lose(number, list, timestamp);
-                } else if *self.list() != list {
-                    self.revisions.correct(list);
-                }
-                (self.base, self.known, self.clock) = (base, known, clock);
-                self.observations.skip_to(observations);
-                Some(timestamp)
-            }
-            Record::Known { number } => {
-                (self.known, self.base) = (number, None);
-                None
-            }
-            Record::State { timestamp, paused } => {
-                self.apply_paused(paused, timestamp);
-                Some(timestamp)
-            }
+            Record::Full(full) => self.replay_full(full),
+            Record::Known { number } => self.agent = AgentView { known: number, base: None },
+            Record::State { timestamp, paused } => self.commit_paused(paused, timestamp),
             Record::Observation {
                 number,
                 kind,
@@ -84,49 +62,74 @@ impl Thread {
                 parent_id,
                 content,
                 metadata,
-            } => {
-                self.keep(Observation {
-                    number,
-                    kind,
-                    timestamp,
-                    own_title: Some(title),
-                    trace_id,
-                    parent_id,
-                    content: Content::Json(content),
-                    phase: None,
-                    step: None,
-                    details: metadata,
-                });
-                Some(timestamp)
-            }
+            } => self.events.add(Observation {
+                number,
+                kind,
+                timestamp,
+                own_title: Some(title),
+                trace_id,
+                parent_id,
+                content: Content::Json(content),
+                phase: None,
+                step: None,
+                details: metadata,
+            }),
         }
     }
 
-    /// Stands in for all revisions up to `number` whose records were damaged, so that the others
-    /// keep their numbers.
-    fn lose(&mut self, number: u64, list: List, timestamp: Millis) {
-        let stamp = Stamp {
-            timestamp,
-            author: Author::Agent,
-            source: None,
-            operation: "lost".into(),
-            restores: None,
-        };
+    fn replay_revision(
+        &mut self,
+        number: u64,
+        stamp: Stamp,
+        changes: &[Change<Arc<Item>>],
+        next_id: u64,
+        known_to_agent: bool,
+    ) {
+        if number > self.revisions.last() + 1 {
+            self.replace_lost(number - 1, self.list().clone(), stamp.timestamp);
+        }
+        let list = apply(self.list(), changes);
+        let cancelled = changes.iter().filter(|change| change.cancelled);
+        let cancelled: HashSet<String> = cancelled.map(|change| change.item_id.clone()).collect();
+        // The records leave out what the changes replace.
+        let mut changes = diff(self.list(), &list);
+        mark_cancelled(&mut changes, |id| cancelled.contains(id));
+        let next_id = next_id.max(first_free_id(changes.iter().filter_map(|change| change.item.as_ref())));
+        self.commit(NextRevision { list, cancelled, stamp, next_id, known_to_agent }, &changes);
+    }
+
+    fn replay_full(&mut self, full: Full) {
+        let (list, base) = (unique(full.list), full.base.map(unique));
+        self.next_id = full.next_id.max(first_free_id(list.iter().chain(base.iter().flatten())));
+        if full.number > self.revisions.last() {
+            self.replace_lost(full.number, list, full.timestamp);
+        } else if *self.list() != list {
+            self.revisions.correct(list);
+        }
+        self.agent = AgentView { known: full.known, base };
+        self.clock = full.clock;
+        self.observations_mut().skip_to(full.observations);
+    }
+
+    /// Adds one revision in place of all up to `number` whose records were damaged, so that the
+    /// later ones keep their numbers.
+    fn replace_lost(&mut self, number: u64, list: List, timestamp: Millis) {
+        let stamp = Stamp::new(Author::Agent, "lost", timestamp);
         let changes = diff(self.list(), &list);
         self.revisions.push(number, list, changes, stamp);
-        self.at = number;
+        self.undo_from = number;
     }
 }
 
-/// The list without items whose id an item before them has. No store writes such a list, but
-/// anyone may.
+/// The list with only the first of several items that share an id. This crate never writes such a
+/// list, but a journal can be edited by hand.
 fn unique(mut list: List) -> List {
     let mut seen = HashSet::new();
     list.retain(|item| seen.insert(item.id.clone()));
     list
 }
 
-/// The first number that is in no id of these items: what a journal says of it may be wrong.
+/// The first number that no id of these items uses; the number in a journal may be wrong.
 fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
     let numbers = items.filter_map(|item| item.id.strip_prefix('t')?.parse::<u64>().ok());
     numbers.filter(|number| *number < TOO_MANY).max().map_or(1, |number| number + 1)

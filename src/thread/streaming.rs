@@ -1,12 +1,23 @@
 //! Streams of a thread: the context of each event, and thoughts as observations.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
-use super::*;
-use crate::observation::Phase;
-use crate::stream::{Block, Context, Kind, token_context, token_type};
+use super::Thread;
+use crate::clock::Millis;
+use crate::observation::{Phase, Type};
+use crate::stream::{Block, Context, Kind, Stream, token_context, token_type};
 
-/// What a host says of a stream event.
+/// The stream of the agent's tokens.
+#[derive(Debug, Default)]
+pub(super) struct Streaming {
+    blocks: Stream,
+    /// The revision at the time of the last event, if that was a token.
+    last_token_at: Option<u64>,
+}
+
+/// A stream event as its host describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event<'a> {
     /// What it is.
@@ -24,22 +35,22 @@ pub struct Event<'a> {
 }
 
 impl Thread {
-    /// Takes a stream event in. Returns its context, and whether thoughts ended with it, which are
-    /// recorded now.
+    /// Takes in a stream event. Returns its context, and whether it ended a block of thoughts, which
+    /// is then recorded.
     pub fn stream(&mut self, event: Event<'_>, now: Millis) -> (Arc<Context>, bool) {
-        self.last_token_at = None;
+        self.streaming.last_token_at = None;
         let context = Arc::new(self.context_of(&event));
-        let ended = self.stream.take(event.kind, event.thinking, event.data, Arc::clone(&context));
+        let ended = self.streaming.blocks.take(event.kind, event.thinking, event.data, Arc::clone(&context));
         let recorded = ended.map(|block| self.observe_thoughts(block, now)).is_some();
-        self.last_token_at = (event.kind == Kind::Token).then(|| self.revisions.last());
+        self.streaming.last_token_at = (event.kind == Kind::Token).then(|| self.revisions.last());
         (context, recorded)
     }
 
-    /// Takes in a token that the host describes as it did the last event. It was not taken where
-    /// its context may be another, or where it ends a block; then it is one for
-    /// [`Thread::stream`]. Tokens come by the hundred thousand, and nearly all are taken here.
+    /// Takes in a token that the host describes exactly as the last event. Returns false where the
+    /// context may differ or a block ends; [`Thread::stream`] must then take the token. Tokens come
+    /// by the hundred thousand, and nearly all are taken here.
     pub fn stream_next(&mut self, data: &str) -> bool {
-        self.last_token_at == Some(self.revisions.last()) && self.stream.take_next(data)
+        self.streaming.last_token_at == Some(self.revisions.last()) && self.streaming.blocks.take_next(data)
     }
 
     fn context_of(&self, event: &Event<'_>) -> Context {

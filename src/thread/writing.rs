@@ -1,13 +1,18 @@
 //! The agent's writes: which item is which, and what the user changed since.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use super::*;
+use super::{NextRevision, Outcome, Thread};
+use crate::change::diff;
+use crate::clock::Millis;
 use crate::identity::{Seen, recognise};
 use crate::input::Plan;
-use crate::item::Draft;
+use crate::item::{Draft, Item, List, Status};
+use crate::journal::Record;
 use crate::merge::{Merged, merge};
 use crate::report::Accepted;
+use crate::revision::{Author, Stamp};
 
 impl Thread {
     /// Takes an agent's whole list.
@@ -19,52 +24,39 @@ impl Thread {
         now: Millis,
     ) -> Outcome {
         let mut next_id = self.next_id;
-        let base = self.base.as_ref().unwrap_or(self.list());
+        let base = self.agent.base.as_ref().unwrap_or(self.list());
         let (mut theirs, cancelled) = self.identify(base, plan.drafts, plan.cancelled, &mut next_id);
         let forced = if keep_completed { keep_completed_items(base, &mut theirs) } else { Vec::new() };
-        let edited = self.base.is_some();
+        let edited = self.agent.base.is_some();
         let (Merged { list, conflicts }, edits) = if edited {
             (merge(base, self.list(), &theirs), diff(base, self.list()))
         } else {
             (Merged { list: theirs, conflicts: Vec::new() }, Vec::new())
         };
         let mut notices: Vec<String> = plan.notices.iter().map(ToString::to_string).collect();
-        if !forced.is_empty() {
-            let (count, tasks) = (forced.len(), if forced.len() == 1 { "task stays" } else { "tasks stay" });
-            notices.push(format!("{count} completed {tasks} completed"));
-        }
-        let stamp = Stamp {
-            timestamp: now,
-            author: Author::Agent,
-            source,
-            operation: "write".into(),
-            restores: None,
-        };
-        // Work again means that the pause is over.
+        notices.extend(forced_notice(forced.len()));
+        // A write means that the agent is at work again.
         let mut warnings: Vec<String> = self.set_paused(None, now).into_iter().collect();
-        let mut outcome = self.propose(Proposal { list, cancelled, stamp, next_id, known_to_agent: true });
+        let stamp = Stamp { source, ..Stamp::new(Author::Agent, "write", now) };
+        let mut outcome = self.revise(NextRevision { list, cancelled, stamp, next_id, known_to_agent: true });
         if edited && outcome.changes.is_empty() {
             warnings.extend(self.record(&Record::Known { number: self.revisions.last() }));
         }
-        outcome.result = Accepted {
-            list: self.list(),
-            changes: &outcome.changes,
-            notices: &notices,
-            edits: &edits,
-            conflicts: &conflicts,
-        }
-        .text();
-        // The state of the disk is the user's business, not the model's.
+        let changes = &outcome.changes;
+        outcome.result =
+            Accepted { list: self.list(), changes, notices: &notices, edits: &edits, conflicts: &conflicts }
+                .text();
+        // The model cannot help with the state of the disk: only the user is told.
         notices.append(&mut warnings);
         notices.append(&mut outcome.notices);
         Outcome { notices, forced, ..outcome }
     }
 
-    /// Gives the drafts the ids of the items they are, and the others new ones. The second value
-    /// are the ids of the items that the agent cancelled.
+    /// Turns drafts into items: those recognised keep their ids, the others get new ones. Returns
+    /// the ids of the items that the agent cancelled as well.
     ///
-    /// Items are looked for in what the agent knows first, then among what the user has added or
-    /// renamed since.
+    /// Items are looked for in the list that the agent knows first, then among those that the user
+    /// has added or renamed since.
     fn identify(
         &self,
         base: &[Arc<Item>],
@@ -74,34 +66,39 @@ impl Thread {
     ) -> (List, HashSet<String>) {
         let seen: Vec<Seen<'_>> = drafts.iter().chain(&cancelled).map(Seen::from).collect();
         let known: Vec<Seen<'_>> = base.iter().map(|item| Seen::from(item.as_ref())).collect();
-        let mut items: Vec<Option<&Arc<Item>>> =
-            recognise(&known, &seen).into_iter().map(|old| old.map(|old| &base[old])).collect();
-        if self.base.is_some() {
-            let found: HashSet<&str> = items.iter().flatten().map(|item| item.id.as_str()).collect();
-            let known: HashMap<&str, &str> =
-                base.iter().map(|item| (item.id.as_str(), item.content.as_str())).collect();
-            let is_news = |item: &&Arc<Item>| {
-                known.get(item.id.as_str()) != Some(&item.content.as_str())
-                    && !found.contains(item.id.as_str())
-            };
-            let added: Vec<&Arc<Item>> = self.list().iter().filter(is_news).collect();
-            let left: Vec<usize> = (0..items.len()).filter(|new| items[*new].is_none()).collect();
-            let added_seen: Vec<Seen<'_>> = added.iter().map(|item| Seen::from(item.as_ref())).collect();
-            let left_seen: Vec<Seen<'_>> = left.iter().map(|new| seen[*new]).collect();
-            for (place, old) in recognise(&added_seen, &left_seen).into_iter().enumerate() {
-                items[left[place]] = old.map(|old| added[old]);
-            }
+        let mut items: Vec<Option<Arc<Item>>> =
+            recognise(&known, &seen).into_iter().map(|old| old.map(|old| Arc::clone(&base[old]))).collect();
+        if self.agent.base.is_some() {
+            self.identify_edited(base, &seen, &mut items);
         }
-        let mut items: Vec<Option<Arc<Item>>> = items.into_iter().map(|item| item.cloned()).collect();
         let cancelled = items.split_off(drafts.len()).into_iter().flatten();
         let cancelled = cancelled.map(|item| item.id.clone()).collect();
         let items = drafts.into_iter().zip(items);
-        (items.map(|(draft, item)| settle(draft, item, next_id)).collect(), cancelled)
+        (items.map(|(draft, item)| item_for(draft, item, next_id)).collect(), cancelled)
+    }
+
+    /// Looks for the drafts that are not recognised yet among the items that the user has added or
+    /// renamed since `base`.
+    fn identify_edited(&self, base: &[Arc<Item>], seen: &[Seen<'_>], items: &mut [Option<Arc<Item>>]) {
+        let found: HashSet<&str> = items.iter().flatten().map(|item| item.id.as_str()).collect();
+        let contents: HashMap<&str, &str> =
+            base.iter().map(|item| (item.id.as_str(), item.content.as_str())).collect();
+        let is_edited = |item: &&Arc<Item>| {
+            let (id, content) = (item.id.as_str(), item.content.as_str());
+            contents.get(id) != Some(&content) && !found.contains(id)
+        };
+        let edited: Vec<&Arc<Item>> = self.list().iter().filter(is_edited).collect();
+        let open: Vec<usize> = (0..items.len()).filter(|new| items[*new].is_none()).collect();
+        let edited_seen: Vec<Seen<'_>> = edited.iter().map(|item| Seen::from(item.as_ref())).collect();
+        let open_seen: Vec<Seen<'_>> = open.iter().map(|new| seen[*new]).collect();
+        for (place, old) in recognise(&edited_seen, &open_seen).into_iter().enumerate() {
+            items[open[place]] = old.map(|old| Arc::clone(edited[old]));
+        }
     }
 }
 
-/// The item a draft is: the old object where it says the same, so that sharing shows it.
-fn settle(draft: Draft<'_>, item: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
+/// The item for a draft: the old object if nothing differs, so that [`diff`] can compare pointers.
+fn item_for(draft: Draft<'_>, item: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
     match item {
         Some(item) if draft.says_the_same(&item) => item,
         Some(item) => {
@@ -116,7 +113,12 @@ fn settle(draft: Draft<'_>, item: Option<Arc<Item>>, next_id: &mut u64) -> Arc<I
     }
 }
 
-/// Completed items stay completed (the sanitising of the change tracking design); returns their ids.
+fn forced_notice(count: usize) -> Option<String> {
+    let tasks = if count == 1 { "task stays" } else { "tasks stay" };
+    (count > 0).then(|| format!("{count} completed {tasks} completed"))
+}
+
+/// Keeps completed items completed, whatever the agent sent; returns the ids of those it sent open.
 fn keep_completed_items(base: &[Arc<Item>], theirs: &mut List) -> Vec<String> {
     let completed: HashMap<&str, &Arc<Item>> =
         base.iter().filter(|item| !item.status.is_open()).map(|item| (item.id.as_str(), item)).collect();

@@ -170,7 +170,7 @@ fn a_filter_lets_through_what_meets_all_its_parts() {
 
 #[test]
 fn memory_keeps_the_newest_up_to_the_limit() {
-    let mut thread = Thread::new("bounded", Map::new(), None, 5);
+    let mut thread = Thread::new("bounded", Map::new(), 5);
     (0..100).for_each(|n| drop(say(&mut thread, Type::Thoughts, &n.to_string())));
     let kept = all(&thread);
     assert_eq!(kept.iter().map(|o| o.number).collect::<Vec<_>>(), [96, 97, 98, 99, 100]);
@@ -190,7 +190,7 @@ fn each_observation_is_taken_once_and_in_order() {
 
 #[test]
 fn a_change_larger_than_the_limit_is_told_whole_and_then_kept_within_it() {
-    let mut thread = Thread::new("bounded", Map::new(), None, 3);
+    let mut thread = Thread::new("bounded", Map::new(), 3);
     let tasks =
         |status| -> Vec<(String, Status)> { (0..20).map(|n| (format!("Task {n}"), status)).collect() };
     for status in [Pending, Completed] {

@@ -44,7 +44,7 @@ pub fn plan<'a>(tasks: &[(&'a str, Status)]) -> Plan<'a> {
 }
 
 pub fn thread() -> Thread {
-    Thread::new(KEY, Map::new(), None, 10_000)
+    Thread::new(KEY, Map::new(), 10_000)
 }
 
 /// A store that keeps its threads in `folder`.
