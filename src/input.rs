@@ -82,7 +82,7 @@ impl Plan<'_> {
 /// Every problem of the input; see [`Problem`].
 pub fn read_text<'a>(text: &'a str, options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
     match Raw::parse(text) {
-        Ok(raw) => Reader::new(options, Expected::TodosOrEmpty).read(&raw),
+        Ok(raw) => read(&raw, options),
         Err(NotJson { line, column, expected }) => Err(vec![Problem {
             path: Path::Input,
             received: Received::NotJson(line, column),
@@ -96,13 +96,13 @@ pub fn read_text<'a>(text: &'a str, options: &Options) -> Result<Plan<'a>, Vec<P
 /// # Errors
 /// Every problem of the input; see [`Problem`].
 pub fn read<'a>(raw: &Raw<'a>, options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
-    Reader::new(options, Expected::TodosAsText).read(raw)
+    let reader =
+        Reader { options, problems: Vec::new(), strict_problems: Vec::new(), notices: Notices::default() };
+    reader.read(raw)
 }
 
 struct Reader<'o> {
     options: &'o Options,
-    /// What to send in place of null, which in what a host decoded may have been `[]`.
-    not_null: Expected,
     problems: Vec<Problem>,
     /// What was repaired although the user wants no repairs.
     strict_problems: Vec<Problem>,
@@ -110,16 +110,6 @@ struct Reader<'o> {
 }
 
 impl Reader<'_> {
-    fn new(options: &Options, not_null: Expected) -> Reader<'_> {
-        Reader {
-            options,
-            not_null,
-            problems: Vec::new(),
-            strict_problems: Vec::new(),
-            notices: Notices::default(),
-        }
-    }
-
     fn refuse(&mut self, path: Path, received: Received, expected: Expected) {
         self.problems.push(Problem { path, received, expected });
     }
@@ -185,7 +175,7 @@ impl Reader<'_> {
         let expected = match todos {
             Raw::List(values) => return self.list(values),
             Raw::Text(text) => return self.todos_text(text, false).into_owned(),
-            Raw::Null => self.not_null,
+            Raw::Null => Expected::TodosNotNull,
             _ => Expected::Todos,
         };
         self.refuse(Path::Todos, Received::Value(todos.describe()), expected);

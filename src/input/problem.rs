@@ -62,8 +62,6 @@ pub enum Received {
     Nothing,
     /// An input without `todos`, described.
     NoTodos(String),
-    /// Lisp's nil, in what a host decoded.
-    Nil,
     /// A text that stops being JSON at a line and column.
     NotJson(usize, usize),
     /// The same in a string.
@@ -94,7 +92,6 @@ impl Display for Received {
             Received::Value(what) => f.write_str(what),
             Received::Nothing => f.write_str("nothing"),
             Received::NoTodos(input) => write!(f, "nothing (the input is {input})"),
-            Received::Nil => f.write_str("nil, which can be null or []"),
             Received::NotJson(line, column) => {
                 write!(f, "text that is not JSON at line {line}, column {column}")
             }
@@ -123,10 +120,8 @@ pub enum Expected {
     Json(Expectation),
     /// The array.
     Todos,
-    /// The array, which may be empty.
-    TodosOrEmpty,
-    /// The array, in a form that tells an empty one from null.
-    TodosAsText,
+    /// The array in place of null, which in Lisp may have been an empty one.
+    TodosNotNull,
     /// The array; as JSON in a string, this was due at that place.
     TodosNotJson(Expectation),
     /// A task.
@@ -157,10 +152,9 @@ impl Display for Expected {
             Expected::Input => f.write_str("{\"todos\": [{\"content\", \"status\", \"activeForm\"}, …]}"),
             Expected::Json(due) => due.fmt(f),
             Expected::Todos => f.write_str("an array of tasks"),
-            Expected::TodosOrEmpty => f.write_str("an array of tasks ([] clears the list)"),
-            Expected::TodosAsText => {
-                f.write_str("an array of tasks; to clear the list, send it as JSON text: \"[]\"")
-            }
+            Expected::TodosNotNull => f.write_str(
+                "an array of tasks ([] clears the list; if it arrives as null, send it as JSON text: \"[]\")",
+            ),
             Expected::TodosNotJson(due) => write!(f, "an array of tasks ({due})"),
             Expected::Task => f.write_str("an object with content, status, activeForm"),
             Expected::Content => f.write_str("the task as text"),
