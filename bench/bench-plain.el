@@ -87,7 +87,7 @@
                                     (propertize (bench-plain-item-content item) 'face 'shadow)))
                 ('in-progress (concat (propertize " ● " 'face 'bold)
                                       (propertize (bench-plain-item-active-form item) 'face 'bold)))
-                (_ (concat "   ○ " (bench-plain-item-content item))))
+                (_ (concat " ○ " (bench-plain-item-content item))))
               "\n"))
     (goto-char (point-min))
     (forward-line (1- line))))

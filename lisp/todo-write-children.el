@@ -13,7 +13,7 @@
 ;;          ↳ Search the sources                                     1/3
 ;;           ✓ List the files
 ;;           ● Reading auth.js                                      0:12
-;;             ○ Report
+;;           ○ Report
 ;;
 ;; Once all of it is completed, one line is left unless the row is open.
 
@@ -23,7 +23,6 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-row)
-(require 'todo-write-row-header)
 
 (declare-function todo-write-dyn--parent "ext:todo-write-dyn")
 (declare-function todo-write-dyn--spent "ext:todo-write-dyn")
@@ -60,8 +59,8 @@ stand under nil."
 
 (defun todo-write-children-insert (keys width &optional open depth)
   "Insert the lists of the threads KEYS as lines of WIDTH columns.
-OPEN non-nil shows all of those that are done, too.  DEPTH counts how
-far down a list stands, from 1."
+OPEN non-nil shows all of those that are done, too.  DEPTH is how far
+down the lists stand, from 1."
   (dolist (key keys)
     (let* ((summary (todo-write-summary key))
            (state (plist-get summary :state))
@@ -71,9 +70,8 @@ far down a list stands, from 1."
         (todo-write-children--insert-rows key (eq state 'paused) width open depth)))))
 
 (defun todo-write-children--insert-header (key summary width depth)
-  "Insert the line above the list of the thread KEY.
-SUMMARY is what `todo-write-summary' says of it; WIDTH and DEPTH are as
-in `todo-write-children-insert'."
+  "Insert the line above the list of the thread KEY, whose summary is SUMMARY.
+WIDTH and DEPTH are as in `todo-write-children-insert'."
   (let ((start (point)))
     (insert (todo-write-row-fit
              (concat (make-string (* depth todo-write-children--indent) ?\s)
@@ -102,10 +100,9 @@ WIDTH, OPEN and DEPTH are as in `todo-write-children-insert'."
       (let ((id (plist-get item :id)))
         (todo-write-row-insert item (todo-write-row-kind item paused)
                                (todo-write-dyn--spent key id) width indent)
-        (insert "\n")
         (todo-write-children-insert (cdr (assoc id below)) width open (1+ depth))))
     (when (> hidden 0)
-      (insert (propertize (format "%s%d more\n" (make-string (+ indent 5) ?\s) hidden)
+      (insert (propertize (format "%s%d more\n" (make-string (+ indent 3) ?\s) hidden)
                           'face 'todo-write-detail)))))
 
 (provide 'todo-write-children)

@@ -24,7 +24,6 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-row)
-(require 'todo-write-words)
 
 (defcustom todo-write-detail-functions '(todo-write-detail-item todo-write-detail-story)
   "Functions that give the lines below an open row, in this order.
@@ -241,8 +240,8 @@ only where the content stayed."
       (if (eq key :priority)
           (format "%spriority %s" mark (if (string-empty-p new) "none" new))
         (concat mark (and (eq key :activeForm) "while at it: ")
-                (todo-write-words-mark (todo-write-words-diff old new)
-                                       'same 'removed 'added))))))
+                (todo-write-words-string (todo-write-words-diff old new)
+                                         '(same removed added)))))))
 
 ;;; Thoughts and tools
 

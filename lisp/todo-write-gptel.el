@@ -27,7 +27,6 @@
 (require 'todo-write-busy)
 (require 'todo-write-mode-line)
 (require 'todo-write-row)
-(require 'todo-write-row-header)
 (require 'todo-write-view)
 
 (defvar gptel--fsm-last)
@@ -313,8 +312,7 @@ aligns the third to the right: the plan stands between them."
       (todo-write-row-insert-header summary width)
       (insert "\n")
       (seq-doseq (item items)
-        (todo-write-row-insert item (todo-write-row-kind item paused) nil width)
-        (insert "\n")))))
+        (todo-write-row-insert item (todo-write-row-kind item paused) nil width)))))
 
 (defun todo-write-gptel-toggle ()
   "Fold or unfold the plan in this chat.

@@ -22,9 +22,7 @@
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-row)
-(require 'todo-write-row-header)
 (require 'todo-write-view)
-(require 'todo-write-words)
 
 (defface todo-write-added '((t :inherit success))
   "Face of the mark of added tasks."
@@ -47,25 +45,18 @@
 
 (defvar todo-write-history-mode-map
   (let ((map (make-sparse-keymap)))
-    (define-key map "p" #'todo-write-history-older)
     (define-key map "[" #'todo-write-history-older)
-    (define-key map "n" #'todo-write-history-newer)
     (define-key map "]" #'todo-write-history-newer)
-    (define-key map "<" #'todo-write-history-oldest)
-    (define-key map ">" #'todo-write-history-newest)
     map)
   "Keymap of `todo-write-history-mode'.")
 
-(easy-menu-define todo-write-history-mode-menu todo-write-history-mode-map
-  "Menu of `todo-write-history-mode'."
-  '("History"
-    ["Older" todo-write-history-older]
-    ["Newer" todo-write-history-newer]
-    ["Oldest" todo-write-history-oldest]
-    ["Newest" todo-write-history-newest]
-    "--"
-    ["Refresh" revert-buffer]
-    ["Quit" quit-window]))
+(todo-write-menu-define 'todo-write-history-mode todo-write-history-mode-map "History"
+  '(("Revision"
+     ("p" "Older" todo-write-history-older)
+     ("n" "Newer" todo-write-history-newer)
+     ("<" "Oldest" todo-write-history-oldest)
+     (">" "Newest" todo-write-history-newest)
+     ("g" "Refresh" revert-buffer))))
 
 (define-derived-mode todo-write-history-mode special-mode "Plan history"
   "Major mode of the buffer that shows one revision of a plan.
@@ -255,7 +246,7 @@ CHANGES are the change plists that made it what it is."
                                  'face (todo-write-row-shape-face kind))
                      " "
                      (if steps
-                         (todo-write-words-faced steps 'added (todo-write-row-face kind))
+                         (todo-write-words-string steps '(same added) (todo-write-row-face kind))
                        (propertize text 'face (todo-write-row-face kind))))
              (todo-write-history--notes item kind changes)
              todo-write-view--width)
@@ -263,7 +254,8 @@ CHANGES are the change plists that made it what it is."
     (when steps
       (insert (todo-write-row-truncate
                (concat (propertize "     was: " 'face 'todo-write-previous-text)
-                       (todo-write-words-faced steps 'removed 'todo-write-previous-text))
+                       (todo-write-words-string steps '(same removed)
+                                                'todo-write-previous-text))
                todo-write-view--width)
               "\n"))
     (add-text-properties start (point) `(help-echo ,text help-echo-inhibit-substitution t))

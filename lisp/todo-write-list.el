@@ -20,11 +20,10 @@
 (require 'subr-x)
 (require 'tabulated-list)
 (require 'todo-write)
+(require 'todo-write-menu)
 (require 'todo-write-row)
-(require 'todo-write-row-header)
 (require 'todo-write-view)
 
-(autoload 'todo-write-menu-list-context "todo-write-menu")
 
 (defcustom todo-write-list-limit 100
   "Threads that `todo-write-list' shows at most.
@@ -138,20 +137,17 @@ if there is no thread."
 
 (defvar todo-write-list-mode-map
   (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "RET") #'todo-write-list-show)
     (define-key map [mouse-2] #'todo-write-list-mouse-show)
     (define-key map [follow-link] 'mouse-face)
-    (define-key map "k" #'todo-write-list-forget)
     map)
   "Keymap of `todo-write-list-mode'.")
 
-(easy-menu-define todo-write-list-mode-menu todo-write-list-mode-map
-  "Menu of `todo-write-list-mode'."
-  '("Plans"
-    ["Show" todo-write-list-show]
-    ["Forget…" todo-write-list-forget]
-    ["Refresh" revert-buffer]
-    ["Quit" quit-window]))
+(todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Plans"
+  '(("Plan"
+     ("RET" "Show" todo-write-list-show)
+     ("k" "Forget…" todo-write-list-forget))
+    ("List"
+     ("g" "Refresh" revert-buffer))))
 
 (define-derived-mode todo-write-list-mode tabulated-list-mode "Plans"
   "Major mode of the list of all plans, one thread a row.
@@ -170,8 +166,8 @@ if there is no thread."
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
   (tabulated-list-init-header)
-  ;; Emacs 28 keeps a note of each `add-hook' with a depth for ever.
-  (setq-local context-menu-functions (list t #'todo-write-menu-list-context))
+  ;; Emacs 28 never forgets an `add-hook' with a depth.
+  (setq-local context-menu-functions (list t #'todo-write-menu-context))
   (todo-write-listen #'todo-write-list--heard)
   (add-hook 'kill-buffer-hook #'todo-write-list--stop nil t)
   (add-hook 'change-major-mode-hook #'todo-write-list--stop nil t))

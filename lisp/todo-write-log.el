@@ -18,6 +18,7 @@
 (require 'subr-x)
 (require 'tabulated-list)
 (require 'todo-write)
+(require 'todo-write-menu)
 (require 'todo-write-row)
 
 (defcustom todo-write-log-delay 0.2
@@ -25,29 +26,6 @@
 What comes within that time is drawn at once."
   :type 'number
   :group 'todo-write)
-
-(defvar todo-write-log-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "RET") #'todo-write-log-show)
-    (define-key map (kbd "/ t") #'todo-write-log-filter-type)
-    (define-key map (kbd "/ p") #'todo-write-log-filter-phase)
-    (define-key map (kbd "/ i") #'todo-write-log-filter-item)
-    (define-key map (kbd "/ /") #'todo-write-log-filter-none)
-    map)
-  "Keymap of `todo-write-log-mode'.")
-
-(easy-menu-define todo-write-log-mode-menu todo-write-log-mode-map
-  "Menu of `todo-write-log-mode'."
-  '("Log"
-    ["Show" todo-write-log-show]
-    "--"
-    ["Only a Type…" todo-write-log-filter-type]
-    ["Only a Phase…" todo-write-log-filter-phase]
-    ["Only a Task…" todo-write-log-filter-item]
-    ["Everything" todo-write-log-filter-none]
-    "--"
-    ["Refresh" revert-buffer]
-    ["Quit" quit-window]))
 
 (define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
   "Major mode of the list of what was recorded of a thread.
@@ -62,6 +40,17 @@ What comes within that time is drawn at once."
         truncate-lines t)
   (tabulated-list-init-header)
   (add-hook 'kill-buffer-hook #'todo-write-log--forget nil t))
+
+(todo-write-menu-define 'todo-write-log-mode todo-write-log-mode-map "Log"
+  '(("Event"
+     ("RET" "Show" todo-write-log-show))
+    ("Show only"
+     ("/ t" "A type…" todo-write-log-filter-type)
+     ("/ p" "A phase…" todo-write-log-filter-phase)
+     ("/ i" "A task…" todo-write-log-filter-item)
+     ("/ /" "Everything again" todo-write-log-filter-none))
+    ("Log"
+     ("g" "Refresh" revert-buffer))))
 
 (defvar-local todo-write-log--thread nil
   "Key of the thread whose observations this buffer lists.")
@@ -205,14 +194,16 @@ argument asks for one.  Signals `user-error' if there is none."
    (list (todo-write-log--read
           "Only type (empty for all): "
           (mapcar (lambda (observation) (plist-get observation :type))
-                  (todo-write-observations todo-write-log--thread)))))
+                  (todo-write-observations todo-write-log--thread))))
+   todo-write-log-mode)
   (todo-write-log--narrow :type type))
 
 (defun todo-write-log-filter-phase (phase)
   "Show only observations of PHASE, a string; all phases if it is empty."
   (interactive
    (list (todo-write-log--read "Only phase (empty for all): "
-                               '("planning" "execution" "synthesis"))))
+                               '("planning" "execution" "synthesis")))
+   todo-write-log-mode)
   (todo-write-log--narrow :phase (unless (string-empty-p phase)
                                    (intern phase))))
 
@@ -230,18 +221,19 @@ argument asks for one.  Signals `user-error' if there is none."
      (list (or (cdr (assoc (todo-write-log--read "Only task (empty for all): "
                                                  (mapcar #'car items))
                            items))
-               ""))))
+               "")))
+   todo-write-log-mode)
   (todo-write-log--narrow :step id))
 
 (defun todo-write-log-filter-none ()
   "Show all observations again."
-  (interactive)
+  (interactive nil todo-write-log-mode)
   (setq todo-write-log--filter nil)
   (todo-write-log--narrow :type nil))
 
 (defun todo-write-log-show ()
   "Show the observation at point whole.  Signals `user-error' if there is none."
-  (interactive)
+  (interactive nil todo-write-log-mode)
   (let* ((id (or (tabulated-list-get-id) (user-error "Nothing here")))
          (observation (seq-find (lambda (each) (equal (plist-get each :id) id))
                                 (todo-write-log--observations)))

@@ -30,7 +30,6 @@
 (require 'todo-write)
 (require 'todo-write-busy)
 (require 'todo-write-row)
-(require 'todo-write-row-header)
 (require 'todo-write-view)
 
 (defvar tab-bar-format)
@@ -165,8 +164,7 @@ Made only when the mouse rests on the plan."
      (todo-write-row-string
        (insert (todo-write-row-plain (or (plist-get summary :title) "Plan")) "\n")
        (seq-doseq (item shown)
-         (todo-write-row-insert item (todo-write-row-kind item paused) nil 72)
-         (insert "\n"))
+         (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))
        (when (> (length items) (length shown))
          (insert (format "   %d more\n" (- (length items) (length shown)))))
        (insert "mouse-1: show the plan"))

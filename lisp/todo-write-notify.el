@@ -17,7 +17,6 @@
 
 (require 'todo-write)
 (require 'todo-write-row)
-(require 'todo-write-row-header)
 (require 'todo-write-view)
 
 (declare-function notifications-notify "notifications" (&rest params))

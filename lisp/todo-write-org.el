@@ -32,7 +32,6 @@
 (require 'todo-write)
 (require 'todo-write-list)
 (require 'todo-write-row)
-(require 'todo-write-row-header)
 (require 'todo-write-view)
 (require 'url-util)
 

@@ -6,13 +6,14 @@
 
 ;;; Commentary:
 
-;; The shapes, faces, times and lines that the live buffer, its history and the
-;; mode line have in common.  Nothing here knows of windows or threads.  Lines
-;; are inserted at point piece by piece, since strings with properties would be
-;; garbage as soon as they were; `todo-write-row-string' is for who needs one.
+;; The shapes, faces, times and lines that the live buffer, its history, the
+;; mode line and the chats have in common: a task, the header with count and
+;; bar, and which words of a text changed.  Nothing here knows of windows or
+;; threads.  Lines are inserted at point, since strings with properties allocate
+;; far more; `todo-write-row-string' makes one where it is needed.
 ;;
 ;; Every state has a shape of its own, so that a plan reads well without
-;; colours, and every shape has an ASCII stand-in for terminals that cannot
+;; colors, and every shape has an ASCII fallback for terminals that cannot
 ;; display it.  Text from agents passes through `todo-write-row-plain' before
 ;; it is shown anywhere.
 
@@ -20,7 +21,7 @@
 
 (require 'cl-lib)
 (require 'todo-write)
-(eval-when-compile (require 'subr-x))
+(require 'subr-x)
 
 (defgroup todo-write-faces nil
   "Faces of plans."
@@ -78,6 +79,12 @@
 (defface todo-write-child '((t :inherit (italic todo-write-detail)))
   "Face of the title of a subagent's list.")
 
+(defface todo-write-word-removed '((t :inherit error :strike-through t))
+  "Face of words that are no longer in a text.")
+
+(defface todo-write-word-added '((t :inherit success :underline t))
+  "Face of words that are new in a text.")
+
 ;;; Shapes
 
 (defconst todo-write-row--shapes
@@ -102,10 +109,9 @@
   "Alist of (KIND CHARACTER ASCII-STRING).")
 
 (defun todo-write-row-forget-shapes ()
-  "Ask the terminals anew which shapes they can display."
+  "Forget which shapes each terminal can display."
   (dolist (terminal (terminal-list))
-    (set-terminal-parameter terminal 'todo-write-shapes nil)
-    (set-terminal-parameter terminal 'todo-write-leads nil)))
+    (set-terminal-parameter terminal 'todo-write-shapes nil)))
 
 (defun todo-write-row-shape (kind)
   "Return the string that stands for KIND, which the terminal can display.
@@ -119,14 +125,6 @@ tool or result."
                      (shape (if (char-displayable-p char) (char-to-string char) ascii)))
           (set-terminal-parameter nil 'todo-write-shapes `(,kind ,shape ,@known))
           shape))))
-
-(defun todo-write-row--lead (kind)
-  "Return what stands from the margin to the text of a task of KIND."
-  (let ((known (terminal-parameter nil 'todo-write-leads)))
-    (or (plist-get known kind)
-        (let ((lead (concat (and (eq kind 'pending) "  ") (todo-write-row-shape kind) " ")))
-          (set-terminal-parameter nil 'todo-write-leads `(,kind ,lead ,@known))
-          lead))))
 
 (defun todo-write-row-kind (item &optional paused)
   "Return the kind of ITEM, a symbol: its status, or paused.
@@ -160,22 +158,18 @@ PAUSED non-nil means that the agent is stopped."
           "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
           "\ufffe\uffff\U000e0000-\U000e007f]")
   "Characters that show nothing, act on others, or break lines.
-U+FFFE and U+FFFF must not be in an SVG file, either.
-A plan that says one thing and shows another must not exist.")
+A plan must not say one thing and show another.  U+FFFE and U+FFFF are
+not allowed in an SVG file, either.")
 
 (defun todo-write-row-plain (string)
   "Return STRING without properties, unseen characters shown as escapes.
 These are control characters, bidirectional overrides, zero-width
 characters and the like; U+202E reads \\u202e."
-  (todo-write-row--escape
-   (if (or (text-properties-at 0 string) (next-property-change 0 string))
-       (substring-no-properties string)
-     string)))
-
-(defun todo-write-row--escape (string)
-  "Return STRING, which has no properties, as `todo-write-row-plain' does."
-  ;; Told apart by case, characters need no translation, which takes as long again.
-  (let ((case-fold-search nil))
+  ;; Case-sensitive matching is faster.
+  (let ((case-fold-search nil)
+        (string (if (or (text-properties-at 0 string) (next-property-change 0 string))
+                    (substring-no-properties string)
+                  string)))
     (if (not (string-match-p todo-write-row--unseen string))
         string
       (replace-regexp-in-string
@@ -200,87 +194,55 @@ that is given."
 
 (defun todo-write-row-text (item kind)
   "Return the text for ITEM in a row of KIND.
-The task in progress shows what is being done, not what is to do."
+A task in progress shows its active form."
   (let ((active (plist-get item :activeForm)))
-    ;; The store's strings have no properties.
-    (todo-write-row--escape (if (and active (memq kind '(in_progress paused)))
-                                active
-                              (plist-get item :content)))))
-
-(defsubst todo-write-row--ascii-p (string)
-  "Return non-nil if STRING is all ASCII, as most texts are."
-  (= (length string) (string-bytes string)))
+    (todo-write-row-plain (if (and active (memq kind '(in_progress paused)))
+                              active
+                            (plist-get item :content)))))
 
 (defsubst todo-write-row-width (string)
   "Return the columns of STRING, which has no control character."
-  ;; `string-width' takes longer than printing the string.
-  (if (todo-write-row--ascii-p string) (length string) (string-width string)))
+  ;; `string-width' takes longer than drawing a row.
+  (if (= (length string) (string-bytes string)) (length string) (string-width string)))
 
 (defun todo-write-row-truncate (string width)
   "Return STRING cut to WIDTH columns, with an ellipsis if anything is cut."
   (if (<= (todo-write-row-width string) width)
       string
-    (let* ((ellipsis (todo-write-row-shape 'ellipsis))
-           (rest (- width (string-width ellipsis))))
-      (cond ((< rest 0) "")
-            ((todo-write-row--ascii-p string)
-             (concat (substring string 0 rest) ellipsis))
-            (t (truncate-string-to-width string width 0 nil ellipsis))))))
+    (let ((ellipsis (todo-write-row-shape 'ellipsis)))
+      (if (< width (string-width ellipsis))
+          ""
+        (truncate-string-to-width string width 0 nil ellipsis)))))
 
 (defmacro todo-write-row-string (&rest body)
   "Return what BODY inserts, as a string."
   (declare (indent 0) (debug t))
   `(with-temp-buffer ,@body (buffer-string)))
 
-(defvar todo-write-row--stops nil
-  "Alist of columns and the display properties of blanks that end there.")
-
-(defun todo-write-row--insert-stop (used column)
-  "Insert blanks up to COLUMN of a line of which USED columns are filled."
-  (let ((start (point)))
-    (insert-char ?\s (max 1 (- column used)))
-    (todo-write-row--align start (point) column)))
+(defun todo-write-row--gap (used column)
+  "Return the blanks before COLUMN of a line of which USED columns are filled.
+One more follows: a font that is wider must not close the gap."
+  (make-string (1+ (max 1 (- column used))) ?\s))
 
 (defun todo-write-row--align (start end column)
-  "Let the blanks from START to END end at COLUMN.
-They are right where all characters have their nominal width; this is
-right also where fonts are wider, and keeps right-to-left text from
+  "Let the gap from START to END, but for its last blank, end at COLUMN.
+The blanks suffice where all characters have their nominal width.  The
+property aligns other fonts too, and keeps right-to-left text from
 pulling the digits to its side."
-  (put-text-property start end 'display
-                     (or (alist-get column todo-write-row--stops)
-                         (setf (alist-get column todo-write-row--stops)
-                               `(space :align-to ,column)))))
-
-(defun todo-write-row--insert (string face)
-  "Insert STRING in FACE."
-  (let ((start (point)))
-    (insert string)
-    (put-text-property start (point) 'face face)))
-
-(defvar todo-write-row-flashing nil
-  "Non-nil while a line is inserted or replaced that has just changed.")
-
-(defsubst todo-write-row-put-face (start end face)
-  "Put FACE on the text from START to END, part of a line that may flash."
-  (put-text-property start end 'face
-                     (if todo-write-row-flashing
-                         ;; One list for all text, or each stretch would stand alone.
-                         (or (get face 'todo-write-flash)
-                             (put face 'todo-write-flash `(todo-write-flash ,face)))
-                       face)))
+  (put-text-property start (1- end) 'display `(space :align-to ,column)))
 
 (defun todo-write-row-fit (left right width)
   "Return LEFT and RIGHT as one line of WIDTH columns, LEFT cut as needed.
-RIGHT ends at the last column; without it the line ends after LEFT."
+RIGHT ends at the last column; if it is empty, the line ends after LEFT."
   (if (string-empty-p right)
       (todo-write-row-truncate left width)
     (let* ((column (max 0 (- width (string-width right) 1)))
-           (left (todo-write-row-truncate left (max 0 (1- column)))))
+           (left (todo-write-row-truncate left (max 0 (1- column))))
+           (gap (todo-write-row--gap (string-width left) column)))
       (todo-write-row-string
-        (insert left)
-        (todo-write-row--insert-stop (string-width left) column)
-        ;; A font that is wider than its columns must not close the gap.
-        (insert " " right)))))
+        (insert left gap right)
+        (let ((start (+ (point-min) (length left))))
+          (todo-write-row--align start (+ start (length gap)) column))))))
 
 (defun todo-write-row-time (milliseconds)
   "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."
@@ -298,95 +260,35 @@ RIGHT ends at the last column; without it the line ends after LEFT."
           ((< minutes 1440) (format "%d h" (/ minutes 60)))
           (t (format "%d d" (/ minutes 1440))))))
 
-;;; Lines
-
-;; Emacs copies the properties of text wherever it cuts a stretch in two, and
-;; makes a list of those on both sides where text is inserted between two
-;; stretches.  So a line's newline belongs to the stretch before it, and what
-;; goes before the newline goes into that.
-
-(defsubst todo-write-row--to-line-end ()
-  "Move to the newline of this line, where fields mean nothing."
-  (forward-line)
-  (backward-char))
+;;; Tasks
 
 (defun todo-write-row-insert (item kind spent width &optional indent)
-  "Insert the line for ITEM of KIND, WIDTH columns, without a newline.
+  "Insert the line for ITEM of KIND, WIDTH columns.
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left."
-  (let* ((start (point))
-         (margin (1+ (or indent 0)))
-         (lead (todo-write-row--lead kind))
-         (left (+ margin (string-width lead)))
-         (time (todo-write-row--shown-time kind spent))
-         (text (todo-write-row--cut-text item kind left time width)))
-    (insert-char ?\s margin)
-    (insert-and-inherit lead text)
-    (let ((middle (- (point) (length text))))
-      (todo-write-row-put-face middle (point) (todo-write-row-face kind))
-      (todo-write-row-put-face start middle (todo-write-row-shape-face kind)))
-    (when time
-      (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 0))))
-
-(defun todo-write-row-replace (item kind spent width)
-  "Make the line at point one for ITEM of KIND.
-The line is one that `todo-write-row-insert' has inserted, without an
-indent; SPENT and WIDTH are as there.  Its first character and its
-newline stay, and with them what points to the start of this line or the
-next."
-  (let* ((start (point))
-         (lead (todo-write-row--lead kind))
-         (middle (+ start 1 (length lead)))
-         (left (1+ (string-width lead)))
-         (time (todo-write-row--shown-time kind spent))
-         (text (todo-write-row--cut-text item kind left time width)))
-    ;; Each part goes into the stretch of its kind, what was there goes at once.
-    (forward-char)
-    (unless (todo-write-row--overwrite-lead lead)
-      (insert-and-inherit lead))
-    (todo-write-row--to-line-end)
-    (insert-and-inherit text)
-    (delete-region middle (- (point) (length text)))
-    (todo-write-row-put-face start middle (todo-write-row-shape-face kind))
-    ;; A face may extend to the edge of the window, so the newline has it too.
-    (todo-write-row-put-face middle (1+ (point)) (todo-write-row-face kind))
-    (when time
-      (todo-write-row--insert-time time (+ left (todo-write-row-width text)) width 1))))
-
-(defun todo-write-row--overwrite-lead (lead)
-  "Write LEAD over what is at point, and return non-nil, if it has the same size.
-An insertion moves the markers of all rows."
-  (let ((old (char-after))
-        (new (aref lead 0)))
-    (cond ((eq old new))
-          ((or (eq old ?\s) (eq new ?\s)) nil)
-          ((= (- (position-bytes (1+ (point))) (position-bytes (point)))
-              (1- (string-bytes lead)))
-           (subst-char-in-region (point) (1+ (point)) old new t)
-           t))))
-
-(defun todo-write-row--shown-time (kind spent)
-  "Return the time SPENT as a task of KIND shows it, or nil."
-  (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
-       (todo-write-row-time spent)))
-
-(defun todo-write-row--cut-text (item kind left time width)
-  "Return the text of ITEM of KIND, cut to what is free of WIDTH columns.
-LEFT columns stand before it, and TIME after it unless that is nil."
-  (todo-write-row-truncate (todo-write-row-text item kind)
-                           (max 0 (- width left (if time (+ (length time) 2) 0)))))
-
-(defun todo-write-row--insert-time (time used width after)
-  "Insert TIME at the end of a line of WIDTH columns, of which USED are filled.
-AFTER characters behind point get its face, too."
-  (let* ((start (point))
+  (let* ((lead (concat (and indent (make-string indent ?\s)) " "
+                       (todo-write-row-shape kind) " "))
+         (used (todo-write-row-width lead))
+         (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
+                    (todo-write-row-time spent)))
          (column (- width (length time) 1))
-         (blanks (max 0 (- column used))))
-    (insert-char ?\s (1+ blanks) t)
-    (insert-and-inherit time)
-    (todo-write-row-put-face start (+ (point) after) 'todo-write-time)
-    (todo-write-row--align start (+ start blanks) column)))
+         (text (todo-write-row-truncate (todo-write-row-text item kind)
+                                        (max 0 (if time (- column used 1) (- width used)))))
+         (gap (and time (todo-write-row--gap (+ used (todo-write-row-width text)) column)))
+         (start (point))
+         (middle (+ start (length lead)))
+         (end (+ middle (length text))))
+    ;; Inserting once, and few stretches of properties, allocate least.
+    (insert (concat lead text gap time "\n"))
+    (put-text-property start middle 'face (todo-write-row-shape-face kind))
+    (put-text-property middle (if time end (point)) 'face (todo-write-row-face kind))
+    (when time
+      (put-text-property end (point) 'face 'todo-write-time)
+      (todo-write-row--align end (+ end (length gap)) column))
+    (when (eq kind 'removed)
+      ;; A struck newline would show as a stroke behind the text.
+      (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))
 
 (defun todo-write-row-excerpt (items limit)
   "Return at most LIMIT of ITEMS, a vector, from the last completed on."
@@ -397,6 +299,172 @@ AFTER characters behind point get its face, too."
                    0))
          (start (max 0 (min (1- open) (- (length items) count)))))
     (cl-subseq items start (+ start count))))
+
+;;; Header
+
+(defun todo-write-row-count (summary)
+  "Return how many tasks of SUMMARY are completed, as in 2/4."
+  (format "%d/%d" (or (plist-get summary :completed) 0) (or (plist-get summary :total) 0)))
+
+(defun todo-write-row-progress (summary)
+  "Return the state and the count of SUMMARY in a few columns."
+  (let ((count (todo-write-row-count summary)))
+    (pcase (plist-get summary :state)
+      ((or 'nil 'empty) "no tasks")
+      ('done (concat (todo-write-row-shape 'completed) " done " count))
+      ('paused (concat (todo-write-row-shape 'paused) " paused " count))
+      (_ count))))
+
+(defun todo-write-row-progress-face (state)
+  "Return the face of the `todo-write-row-progress' of a plan in STATE."
+  (pcase state
+    ((or 'nil 'empty) 'todo-write-time)
+    ('done 'todo-write-done)
+    ('paused 'todo-write-paused)
+    (_ 'todo-write-count)))
+
+(defun todo-write-row-insert-bar (completed total width)
+  "Insert a bar of WIDTH columns for COMPLETED of TOTAL tasks."
+  (let* ((full (todo-write-row-shape 'full))
+         (cells (/ width (string-width full)))
+         (filled (if (> total 0) (/ (* completed cells) total) 0))
+         (start (point)))
+    (insert-char (aref full 0) filled)
+    (put-text-property start (point) 'face 'todo-write-bar)
+    (setq start (point))
+    (insert-char (aref (todo-write-row-shape 'rest) 0) (- cells filled))
+    (put-text-property start (point) 'face 'todo-write-bar-rest)))
+
+(defun todo-write-row-insert-header (summary width)
+  "Insert the header line of WIDTH columns for SUMMARY, without a newline.
+SUMMARY is what `todo-write-summary' returns, or nil for no plan."
+  (let* ((state (plist-get summary :state))
+         (total (or (plist-get summary :total) 0))
+         (progress (todo-write-row-progress summary))
+         (bar (min 20 (/ width 4)))
+         ;; A narrow line has no bar, and neither has a plan without tasks.
+         (bar (and (> total 0) (>= bar 8) bar))
+         (column (- width (todo-write-row-width progress) (if bar (+ 2 bar) 0) 1))
+         (reason (and (eq state 'paused) (plist-get summary :reason)))
+         (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
+         (title (todo-write-row-truncate
+                 (if reason (format "%s  (%s)" title (todo-write-row-plain reason)) title)
+                 (max 0 (- column 2))))
+         (gap (todo-write-row--gap (1+ (todo-write-row-width title)) column))
+         (start (point))
+         (middle (+ start 1 (length title))))
+    (insert (concat " " title gap progress (and bar "  ")))
+    (put-text-property start middle 'face 'todo-write-title)
+    (put-text-property middle (point) 'face (todo-write-row-progress-face state))
+    (todo-write-row--align middle (+ middle (length gap)) column)
+    (when bar
+      (todo-write-row-insert-bar (plist-get summary :completed) total bar))))
+
+;;; Words that changed
+
+;; Two texts of a task are compared word by word.  Chinese and Japanese, which
+;; have no spaces, are compared by characters.
+
+(defconst todo-write-words--most 300
+  "Between their common ends, texts of more words count as changed throughout.")
+
+(defun todo-write-words--split (text)
+  "Return the words of TEXT and what is between them, a list of strings."
+  (split-string (replace-regexp-in-string "\\c|\\|[[:space:]]+" "\0\\&\0" text)
+                "\0" t))
+
+(defun todo-write-words-diff (old new)
+  "Return how to get from OLD to NEW, both strings.
+The value is a list of (KIND . TEXT), where KIND is `same', `removed' or
+`added'; what was removed stands before what came in its place."
+  (let* ((a (todo-write-words--split old))
+         (b (todo-write-words--split new))
+         (head (cl-loop while (and a b (equal (car a) (car b)))
+                        collect (cons 'same (pop a)) do (pop b)))
+         (ra (reverse a))
+         (rb (reverse b))
+         tail)
+    (while (and ra rb (equal (car ra) (car rb)))
+      (push (cons 'same (pop ra)) tail)
+      (pop rb))
+    (todo-write-words--join
+     (append head
+             (todo-write-words--middle (vconcat (nreverse ra)) (vconcat (nreverse rb)))
+             tail))))
+
+(defun todo-write-words--middle (a b)
+  "Return how to get from A to B, vectors of words, as in `todo-write-words-diff'."
+  (let ((n (length a)) (m (length b)))
+    (if (> (max n m) todo-write-words--most)
+        (append (mapcar (lambda (word) (cons 'removed word)) a)
+                (mapcar (lambda (word) (cons 'added word)) b))
+      (let ((lengths (todo-write-words--lengths a b)) (i 0) (j 0) steps)
+        (while (or (< i n) (< j m))
+          (let ((here (+ (* i (1+ m)) j)))
+            (cond ((and (< i n) (< j m) (equal (aref a i) (aref b j)))
+                   (push (cons 'same (aref a i)) steps)
+                   (cl-incf i) (cl-incf j))
+                  ((and (< i n)
+                        (or (= j m) (>= (aref lengths (+ here m 1)) (aref lengths (1+ here)))))
+                   (push (cons 'removed (aref a i)) steps)
+                   (cl-incf i))
+                  (t (push (cons 'added (aref b j)) steps)
+                     (cl-incf j)))))
+        (nreverse steps)))))
+
+(defun todo-write-words--lengths (a b)
+  "Return the lengths of the longest common parts of the ends of A and B.
+A vector of rows; the number for A from I and B from J is at
+I * (length B + 1) + J."
+  (let* ((n (length a)) (m (length b)) (row (1+ m))
+         (lengths (make-vector (* (1+ n) row) 0)))
+    (cl-loop for i from (1- n) downto 0 do
+             (cl-loop for j from (1- m) downto 0
+                      for here = (+ (* i row) j) do
+                      (aset lengths here
+                            (if (equal (aref a i) (aref b j))
+                                (1+ (aref lengths (+ here row 1)))
+                              (max (aref lengths (+ here row))
+                                   (aref lengths (1+ here)))))))
+    lengths))
+
+(defun todo-write-words--join (steps)
+  "Return STEPS with neighbours of one kind joined.
+A space alone between changed words changes with them, which reads
+better than single words do."
+  (let (joined)
+    (while steps
+      (pcase-let ((`(,kind . ,text) (pop steps)))
+        (cond ((eq kind (caar joined))
+               (setcdr (car joined) (concat (cdar joined) text)))
+              (t (push (cons kind text) joined)))))
+    (nreverse joined)))
+
+(defun todo-write-words-string (steps kinds &optional face)
+  "Return the text of STEPS, from `todo-write-words-diff', with changes marked.
+KINDS are the kinds to show.  FACE is the face of all of it, below those
+of changed words.  Where the terminal cannot strike through and both
+kinds are shown, removed words are in [-…-] and added ones in {+…+}."
+  (let ((bare (and (memq 'removed kinds) (memq 'added kinds)
+                   (not (display-supports-face-attributes-p '(:strike-through t))))))
+    (mapconcat
+     (pcase-lambda (`(,kind . ,text))
+       (let ((text (if face (propertize text 'face face) (copy-sequence text))))
+         (pcase (and (memq kind kinds) kind)
+           ('nil "")
+           ('same text)
+           ('removed (todo-write-words--mark (if bare (concat "[-" text "-]") text)
+                                             'todo-write-word-removed))
+           ('added (todo-write-words--mark (if bare (concat "{+" text "+}") text)
+                                           'todo-write-word-added)))))
+     steps "")))
+
+(defun todo-write-words--mark (text face)
+  "Add FACE to TEXT except blanks around it, where a line would show; return TEXT."
+  (let ((start (or (string-match "[^[:space:]]" text) 0))
+        (end (string-match "[[:space:]]*\\'" text)))
+    (add-face-text-property start end face nil text)
+    text))
 
 (provide 'todo-write-row)
 ;;; todo-write-row.el ends here

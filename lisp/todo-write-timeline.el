@@ -21,7 +21,6 @@
 (require 'todo-write)
 (require 'todo-write-org)
 (require 'todo-write-row)
-(require 'todo-write-row-header)
 (require 'todo-write-view)
 
 
@@ -192,21 +191,18 @@ are HEIGHT high."
 
 (defvar todo-write-timeline-mode-map
   (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "RET") #'todo-write-timeline-goto)
     (define-key map [mouse-1] #'todo-write-timeline-mouse-goto)
     (define-key map "n" #'next-line)
     (define-key map "p" #'previous-line)
-    (define-key map "x" #'todo-write-export-timeline)
     map)
   "Keymap of `todo-write-timeline-mode'.")
 
-(easy-menu-define todo-write-timeline-mode-menu todo-write-timeline-mode-map
-  "Menu of `todo-write-timeline-mode'."
-  '("Timeline"
-    ["Go to Task" todo-write-timeline-goto]
-    ["Export…" todo-write-export-timeline]
-    ["Refresh" revert-buffer]
-    ["Quit" quit-window]))
+(todo-write-menu-define 'todo-write-timeline-mode todo-write-timeline-mode-map "Timeline"
+  '(("Task"
+     ("RET" "Go to it in the plan" todo-write-timeline-goto))
+    ("Timeline"
+     ("x" "Export…" todo-write-export-timeline)
+     ("g" "Refresh" revert-buffer))))
 
 (define-derived-mode todo-write-timeline-mode special-mode "Plan timeline"
   "Major mode of the buffer that shows which task was in progress when.

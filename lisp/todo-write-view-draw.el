@@ -1,4 +1,4 @@
-;;; todo-write-view-draw.el --- Redrawing a plan row by row  -*- lexical-binding: t; -*-
+;;; todo-write-view-draw.el --- Drawing a plan row by row  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,23 +6,23 @@
 
 ;;; Commentary:
 
-;; The machinery under `todo-write-view-mode': an ewoc with a node for each
-;; task.  A write or an edit redraws the rows that changed and no other.  When
-;; that happens is in todo-write-view-live.el.
+;; The text of a buffer in `todo-write-view-mode': an ewoc with a node for each
+;; task, found by the id of the task.  After a write or an edit only the rows
+;; that changed are drawn.  Windows are in todo-write-view-window.el; when the
+;; buffer is drawn is in todo-write-view.el.
 
 ;;; Code:
 
-(require 'ewoc)
 (require 'cl-lib)
+(require 'ewoc)
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-row)
-(require 'todo-write-row-header)
 (require 'todo-write-detail)
 (require 'todo-write-children)
-(require 'todo-write-view-rows)
-(require 'todo-write-view-places)
+
+(declare-function todo-write-dyn--spent "ext:todo-write-dyn")
 
 (defcustom todo-write-view-max-width 100
   "Columns that rows use at most, however wide the window is."
@@ -31,112 +31,98 @@
 
 (defcustom todo-write-flash-seconds 1.0
   "How long rows that changed are highlighted at least; 0 for not at all.
-The clock that keeps times going ends it, with its next tick."
+The highlight ends with the next tick of the clock that updates times."
   :type 'number
   :group 'todo-write)
 
+;;; State
+
+(defvar-local todo-write-view-thread nil
+  "Key of the thread that this buffer shows, or nil.")
+
+(defvar-local todo-write-view--ewoc nil
+  "The ewoc of the rows.")
+
+(defvar-local todo-write-view--nodes nil
+  "Hash table from item id to ewoc node, ghosts included.")
+
+(defvar-local todo-write-view--running nil
+  "Hash table whose keys are the ids of the tasks in progress.")
+
+(defvar-local todo-write-view--open nil
+  "Hash table whose keys are the ids of the rows that show their detail.")
+
+(defvar-local todo-write-view--ghosts nil
+  "Ids of dropped tasks, whose rows the next revision removes.")
+
 (defvar-local todo-write-view--flashing nil
-  "The changes whose rows flash, a vector, or nil.")
+  "Ids of the rows that flash.")
 
 (defvar-local todo-write-view--flash-ticks nil
-  "With so many ticks of the clock, the flash ends.")
+  "Number of ticks of the clock until the flash ends.")
 
-;;; Printing
+(defvar-local todo-write-view--children nil
+  "Alist of item ids and the keys of the threads that work for them.
+The id nil stands for threads that work for no row of this buffer.")
 
-(declare-function todo-write-dyn--spent "ext:todo-write-dyn")
+(defvar-local todo-write-view--summary nil
+  "The `todo-write-summary' of the thread when the buffer was last drawn.")
 
-(defun todo-write-view--print (row)
-  "Insert the text of ROW; the printer of the ewoc."
-  (let ((start (point)))
-    (todo-write-view--print-line row #'todo-write-row-insert)
-    (insert-and-inherit "\n")
-    (when (todo-write-view--row-ghost row)
-      ;; A struck newline shows as a stroke behind the text.
-      (let ((todo-write-row-flashing (todo-write-view--flashing-p row)))
-        (todo-write-row-put-face (1- (point)) (point) 'todo-write-pending)))
-    (put-text-property start (point) 'category (todo-write-view--row-category row)))
-  (setf (todo-write-view--row-below row)
-        (todo-write-view--insert-below (todo-write-view--row-id row)
-                                       (todo-write-view--row-item row))))
+(defvar-local todo-write-view--drawn nil
+  "Number of the revision that the rows show, or nil while they are drawn.")
 
-(defun todo-write-view--print-line (row function)
-  "Call FUNCTION, which inserts or replaces a line at point, for that of ROW."
-  (let ((item (todo-write-view--row-item row))
-        (todo-write-row-flashing (todo-write-view--flashing-p row)))
-    (if (todo-write-view--row-ghost row)
-        (funcall function item 'removed nil todo-write-view--width)
-      (funcall function item (todo-write-row-kind item (todo-write-view--paused-p))
-               (todo-write-dyn--spent todo-write-view-thread (todo-write-view--row-id row))
-               todo-write-view--width))))
+(defvar-local todo-write-view--count nil
+  "The count of tasks for this buffer's mode line.")
 
-(defun todo-write-view--redraw (node)
-  "Redraw the row of NODE."
-  (let* ((row (ewoc-data node))
-         (id (todo-write-view--row-id row)))
-    (if (or (todo-write-view--row-below row)
-            (gethash id todo-write-view--open)
-            (assoc id todo-write-view--children))
-        (ewoc-invalidate todo-write-view--ewoc node)
-      ;; With nothing below it, the line is all there is.
-      (goto-char (ewoc-location node))
-      (todo-write-view--print-line row #'todo-write-row-replace))))
+(defvar-local todo-write-view--width nil
+  "Columns the rows were last drawn for.")
 
-(defun todo-write-view--insert-below (id item)
-  "Insert the lines below the row of ITEM, whose id is ID.
-Return non-nil if there are any."
-  (let ((open (gethash id todo-write-view--open))
-        (children (cdr (assoc id todo-write-view--children)))
-        (start (point)))
-    (when open
-      (insert (todo-write-detail-string todo-write-view-thread item
-                                        todo-write-view--width)))
-    (todo-write-children-insert children todo-write-view--width open)
-    (put-text-property start (point) 'todo-write-id id)
-    (< start (point))))
+(cl-defstruct (todo-write-view--row
+               (:constructor todo-write-view--row
+                             (id item &optional ghost
+                                 &aux (category (todo-write-view--category id))))
+               (:copier nil))
+  "A row of the buffer: a task, or the ghost of one that was dropped.
+CATEGORY is the symbol whose properties all characters of its line have."
+  id item ghost category)
 
-(defun todo-write-view--footer ()
-  "Return the text below the rows.
-Words where there is no row, and the lists of subagents that work for no
-row here."
-  (let ((children (cdr (assoc nil todo-write-view--children))))
-    (concat
-     (pcase (and (< 0 (or (plist-get todo-write-view--summary :revision) 0))
-                 (plist-get todo-write-view--summary :state))
-       ('nil (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
-                         'face 'todo-write-detail))
-       ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
-     (and children
-          (let ((width todo-write-view--width))
-            (todo-write-row-string (todo-write-children-insert children width)))))))
+(defun todo-write-view--category (id)
+  "Return a new symbol with the text properties of the line of the task ID."
+  (let ((category (make-symbol "todo-write-row")))
+    (setplist category
+              ;; The mouse would highlight lines together that share the list.
+              (list 'todo-write-id id 'mouse-face (list 'highlight)
+                    'help-echo #'todo-write-view--help))
+    category))
 
-;;; Drawing
+(defun todo-write-view--help (_window buffer position)
+  "Return the full text of the row at POSITION of BUFFER."
+  (with-current-buffer buffer
+    (when-let* ((node (todo-write-view--node-at position))
+                (item (todo-write-view--row-item (ewoc-data node))))
+      (propertize (todo-write-row-text item (todo-write-row-kind item))
+                  'help-echo-inhibit-substitution t))))
 
-(defun todo-write-view--draw (&rest _)
-  "Draw the whole buffer."
-  (todo-write-view--keeping-places nil
-    (todo-write-view--look)
-    (when todo-write-view--ewoc
-      (todo-write-view--release-markers))
-    (erase-buffer)
-    (todo-write-row-insert-header todo-write-view--summary todo-write-view--width)
-    (insert "\n")
-    (setq todo-write-view--header todo-write-view--summary)
-    (clrhash todo-write-view--nodes)
-    (clrhash todo-write-view--running)
-    (setq todo-write-view--ghosts nil
-          todo-write-view--ewoc (ewoc-create #'todo-write-view--print
-                                             "" (todo-write-view--footer) t))
-    (when todo-write-view-thread
-      (todo-write-view--enter-all))
-    (todo-write-view--note-count))
-  (setq todo-write-view--drawn (plist-get todo-write-view--summary :revision)))
+(defun todo-write-view--paused-p ()
+  "Return non-nil if the thread was paused when last drawn."
+  (eq (plist-get todo-write-view--summary :state) 'paused))
 
-(defun todo-write-view--look ()
-  "Take from the store what is to be drawn besides the rows."
-  (let ((thread todo-write-view-thread))
-    (setq todo-write-view--width (todo-write-view--fitting-width)
-          todo-write-view--summary (and thread (todo-write-summary thread))
-          todo-write-view--children (and thread (todo-write-children-by-item thread)))))
+(defun todo-write-view--current-id ()
+  "Return the id of the task that was in progress when last drawn, or nil."
+  (plist-get (plist-get todo-write-view--summary :current) :id))
+
+(defun todo-write-view--node-at (position)
+  "Return the ewoc node of the row at POSITION, or nil."
+  (gethash (get-text-property position 'todo-write-id) todo-write-view--nodes))
+
+(defun todo-write-view--start (id)
+  "Return the position of the row of ID, or nil."
+  (when-let* ((node (and id (gethash id todo-write-view--nodes))))
+    (marker-position (ewoc-location node))))
+
+(defun todo-write-view--end (start)
+  "Return the position after the text of the row at START."
+  (next-single-property-change start 'todo-write-id nil (point-max)))
 
 (defun todo-write-view--fitting-width ()
   "Return the columns that fit every window showing the current buffer."
@@ -146,22 +132,83 @@ row here."
                            (mapcar #'window-body-width windows))))
       (or todo-write-view--width (min 80 todo-write-view-max-width)))))
 
-(defun todo-write-view--enter-all ()
-  "Enter a row for each item of the thread, and the ghosts."
-  ;; Thousands of rows would otherwise set off a collection every few rows.
-  (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
-    (seq-doseq (item (todo-write-items todo-write-view-thread))
-      (todo-write-view--enter (todo-write-view--row (plist-get item :id) item)))
-    (todo-write-view--enter-ghosts (todo-write-view--last-removed))))
+;;; Text
+
+(defun todo-write-view--print (row)
+  "Insert the text of ROW; the printer of the ewoc."
+  (let* ((id (todo-write-view--row-id row))
+         (item (todo-write-view--row-item row))
+         (ghost (todo-write-view--row-ghost row))
+         (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view--paused-p))))
+         (start (point)))
+    (todo-write-row-insert item kind
+                           (unless ghost (todo-write-dyn--spent todo-write-view-thread id))
+                           todo-write-view--width)
+    (when (member id todo-write-view--flashing)
+      (add-face-text-property start (point) 'todo-write-flash))
+    (put-text-property start (point) 'category (todo-write-view--row-category row))
+    (todo-write-view--insert-below id item)
+    (if (memq kind '(in_progress paused))
+        (puthash id t todo-write-view--running)
+      (remhash id todo-write-view--running))))
+
+(defun todo-write-view--insert-below (id item)
+  "Insert the lines below the row of ITEM, whose id is ID."
+  (let ((open (gethash id todo-write-view--open))
+        (children (cdr (assoc id todo-write-view--children)))
+        (start (point)))
+    (when open
+      (insert (todo-write-detail-string todo-write-view-thread item
+                                        todo-write-view--width)))
+    (todo-write-children-insert children todo-write-view--width open)
+    (put-text-property start (point) 'todo-write-id id)))
+
+(defun todo-write-view--footer ()
+  "Return the text below the rows.
+It says so if there is no row, and has the lists of the subagents that
+work for no row."
+  (concat
+   (pcase (and (< 0 (or (plist-get todo-write-view--summary :revision) 0))
+               (plist-get todo-write-view--summary :state))
+     ('nil (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
+                       'face 'todo-write-detail))
+     ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
+   (when-let* ((children (cdr (assoc nil todo-write-view--children)))
+               (width todo-write-view--width))
+     (todo-write-row-string (todo-write-children-insert children width)))))
+
+;;; The whole buffer
+
+(defun todo-write-view--draw-all ()
+  "Draw all of the buffer as the store has it now."
+  (let ((thread todo-write-view-thread))
+    (setq todo-write-view--width (todo-write-view--fitting-width)
+          todo-write-view--summary (and thread (todo-write-summary thread))
+          todo-write-view--children (and thread (todo-write-children-by-item thread))
+          todo-write-view--ghosts nil)
+    (todo-write-view--release-markers)
+    (erase-buffer)
+    (clrhash todo-write-view--nodes)
+    (clrhash todo-write-view--running)
+    (todo-write-row-insert-header todo-write-view--summary todo-write-view--width)
+    (insert "\n")
+    (setq todo-write-view--ewoc (ewoc-create #'todo-write-view--print
+                                             "" (todo-write-view--footer) t))
+    (when thread
+      ;; Thousands of rows would otherwise collect garbage every few rows.
+      (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
+        (seq-doseq (item (todo-write-items thread))
+          (todo-write-view--enter (todo-write-view--row (plist-get item :id) item)))
+        (todo-write-view--enter-ghosts (todo-write-view--last-removed))))
+    (todo-write-view--note-count)))
 
 (defun todo-write-view--release-markers ()
-  "Let go of the markers of all rows, which slow down every insertion.
-Last first: that is the order in which the buffer finds them at once."
-  (let ((node (ewoc-nth todo-write-view--ewoc -1)))
-    (while node
-      (set-marker (prog1 (ewoc-location node)
-                    (setq node (ewoc-prev todo-write-view--ewoc node)))
-                  nil))))
+  "Release the markers of all rows, which slow down every insertion."
+  (let (markers)
+    (maphash (lambda (_ node) (push (ewoc-location node) markers)) todo-write-view--nodes)
+    ;; The buffer finds the newest first.
+    (dolist (marker markers)
+      (set-marker marker nil))))
 
 (defun todo-write-view--last-removed ()
   "Return a `removed' change for each task the last revision dropped."
@@ -172,9 +219,16 @@ Last first: that is the order in which the buffer finds them at once."
                                                          (1- revision) revision)
                              :changes)))))
 
+(defun todo-write-view--note-count ()
+  "Show the count in the mode line, if there are tasks."
+  (setq todo-write-view--count
+        (unless (memq (plist-get todo-write-view--summary :state) '(nil empty))
+          (todo-write-row-count todo-write-view--summary))))
+
+;;; Rows that come and go
+
 (defun todo-write-view--enter (row &optional node)
   "Enter ROW before NODE, or last if that is nil."
-  (todo-write-view--note row)
   (puthash (todo-write-view--row-id row)
            (if node
                (ewoc-enter-before todo-write-view--ewoc node row)
@@ -190,27 +244,6 @@ All rows before it must be in their places already."
     (todo-write-view--enter row (if node
                                     (ewoc-next todo-write-view--ewoc node)
                                   (ewoc-nth todo-write-view--ewoc 0)))))
-
-(defun todo-write-view--note (row)
-  "Note whether the task of ROW is in progress."
-  (if (and (equal (plist-get (todo-write-view--row-item row) :status) "in_progress")
-           (not (todo-write-view--row-ghost row)))
-      (puthash (todo-write-view--row-id row) t todo-write-view--running)
-    (remhash (todo-write-view--row-id row) todo-write-view--running)))
-
-(defun todo-write-view--note-count ()
-  "Show the count in the mode line, if there are tasks."
-  (setq todo-write-view--count
-        (unless (memq (plist-get todo-write-view--summary :state) '(nil empty))
-          (todo-write-row-count todo-write-view--summary))))
-
-(defun todo-write-view--take-out (id)
-  "Delete the row of ID, if any, and return it."
-  (when-let* ((node (gethash id todo-write-view--nodes)))
-    (remhash id todo-write-view--nodes)
-    (remhash id todo-write-view--running)
-    (prog1 (ewoc-data node)
-      (ewoc-delete todo-write-view--ewoc node))))
 
 (defun todo-write-view--enter-ghosts (removed)
   "Enter a row for each unfinished task of REMOVED.
@@ -234,129 +267,85 @@ cancelled leave no ghost."
           (todo-write-view--enter (todo-write-view--row (plist-get item :id) item t) node)
           (cl-incf index))))))
 
-;;; Bringing up to date
+(defun todo-write-view--take-out (id)
+  "Delete the row of ID, if any, and return it."
+  (when-let* ((node (gethash id todo-write-view--nodes)))
+    (remhash id todo-write-view--nodes)
+    (remhash id todo-write-view--running)
+    (prog1 (ewoc-data node)
+      (ewoc-delete todo-write-view--ewoc node))))
 
-(defun todo-write-view--update (changes summary)
-  "Redraw the rows that are out of date.
-CHANGES is a vector of change plists, after which the thread is as
-SUMMARY says."
-  (if (> (* 3 (length changes)) (max 200 (plist-get summary :total)))
-      (todo-write-view--draw)
-    ;; If this fails half way, the next change draws the whole buffer.
-    (setq todo-write-view--drawn nil)
-    (let ((in-line (todo-write-view--in-line-p changes)))
-      (todo-write-view--keeping-places in-line
-        (todo-write-view--flash changes)
-        (todo-write-view--redraw-changed changes summary in-line)))
-    (setq todo-write-view--drawn (plist-get summary :revision))))
+;;; What changed
 
-(defun todo-write-view--redraw-changed (changes summary in-line)
-  "Redraw what CHANGES put out of date, and show SUMMARY.
-IN-LINE is what `todo-write-view--in-line-p' says of CHANGES."
-  (let ((paused (todo-write-view--paused-p)))
-    (setq todo-write-view--summary summary)
-    (if in-line
-        (cl-loop for change across changes
-                 do (todo-write-view--set-item (plist-get change :itemId)
-                                               (plist-get change :item)))
-      ;; A list below a task that goes, or comes back, moves.
-      (when todo-write-view--children
-        (setq todo-write-view--children
-              (todo-write-children-by-item todo-write-view-thread)))
-      (mapc #'todo-write-view--take-out todo-write-view--ghosts)
-      (setq todo-write-view--ghosts nil)
-      (todo-write-view--apply changes)
-      (todo-write-view--redraw-footer))
-    (unless (eq paused (todo-write-view--paused-p))
-      (todo-write-view--redraw-running))
-    (todo-write-view--redraw-header)))
+(defun todo-write-view--draw-rows (ids)
+  "Draw the rows of IDS, as far as there are any."
+  (apply #'ewoc-invalidate todo-write-view--ewoc
+         (cl-loop for id in (delete-dups ids)
+                  for node = (gethash id todo-write-view--nodes)
+                  when node collect node)))
 
-(defun todo-write-view--in-line-p (changes)
-  "Return non-nil if rows stay in their places, and single lines, by CHANGES.
-That is a vector of change plists."
-  (and (null todo-write-view--ghosts)
-       (null todo-write-view--children)
-       (= 0 (hash-table-count todo-write-view--open))
-       (cl-loop for change across changes
-                always (member (plist-get change :type) '("status_changed" "modified")))))
-
-(defun todo-write-view--apply (changes)
-  "Bring the rows and their order up to date.
-CHANGES is a vector of change plists.  Rows that move are all taken out
-before any row is put in, so that each finds its predecessor in place."
-  (let (moving removed)
-    (cl-loop for change across changes
-             for id = (plist-get change :itemId) do
-             (pcase (plist-get change :type)
-               ("removed" (todo-write-view--take-out id) (push change removed))
-               ("reordered"
-                (setq moving (or moving (make-hash-table :test #'equal)))
-                (puthash id (todo-write-view--take-out id) moving))))
-    (cl-loop for change across changes
-             for id = (plist-get change :itemId)
-             for item = (plist-get change :item)
-             for moved = (and moving (gethash id moving)) do
-             (pcase (plist-get change :type)
-               ("added" (todo-write-view--enter-in-list (todo-write-view--row id item)))
-               ("reordered" (todo-write-view--enter-in-list moved))
-               ((or "modified" "status_changed")
-                (todo-write-view--set-item id item moved))))
-    (when removed
-      (todo-write-view--enter-ghosts removed))))
-
-(defun todo-write-view--set-item (id item &optional moving)
-  "Show ITEM in the row of ID, which is MOVING if it is not entered now."
-  (let* ((node (gethash id todo-write-view--nodes))
-         (row (or moving (ewoc-data node))))
-    (setf (todo-write-view--row-item row) item)
-    (todo-write-view--note row)
-    (when node
-      (todo-write-view--redraw node))))
-
-(defun todo-write-view--redraw-running ()
-  "Redraw the rows of the tasks in progress."
-  (mapc #'todo-write-view--redraw-row (hash-table-keys todo-write-view--running)))
-
-(defun todo-write-view--redraw-header ()
-  "Redraw what stands above the rows."
+(defun todo-write-view--draw-around ()
+  "Draw what is above and below the rows."
   (goto-char (point-min))
-  (todo-write-row-replace-header todo-write-view--header todo-write-view--summary
-                                 todo-write-view--width)
-  (setq todo-write-view--header todo-write-view--summary)
-  (todo-write-view--note-count))
-
-(defun todo-write-view--redraw-footer ()
-  "Redraw what stands below the rows."
+  (delete-region (point) (line-end-position))
+  (todo-write-row-insert-header todo-write-view--summary todo-write-view--width)
+  (todo-write-view--note-count)
   (let ((footer (todo-write-view--footer)))
-    ;; Where faces differ, so do words.
+    ;; Comparing the text suffices: the faces follow from it.
     (unless (equal footer (cdr (ewoc-get-hf todo-write-view--ewoc)))
       (ewoc-set-hf todo-write-view--ewoc "" footer))))
 
-(defun todo-write-view--redraw-row (id)
-  "Redraw the row of ID, if there is one."
-  (when-let* ((node (gethash id todo-write-view--nodes)))
-    (todo-write-view--redraw node)))
+(defun todo-write-view--draw-changes (changes summary)
+  "Draw what CHANGES, a vector, made out of date, and show SUMMARY."
+  (let ((paused (todo-write-view--paused-p))
+        (flashed todo-write-view--flashing))
+    (setq todo-write-view--summary summary)
+    (todo-write-view--flash changes)
+    ;; The list below a task that goes or comes back moves.
+    (when todo-write-view--children
+      (setq todo-write-view--children (todo-write-children-by-item todo-write-view-thread)))
+    (mapc #'todo-write-view--take-out todo-write-view--ghosts)
+    (setq todo-write-view--ghosts nil)
+    (todo-write-view--draw-rows
+     (append flashed
+             (unless (eq paused (todo-write-view--paused-p))
+               (hash-table-keys todo-write-view--running))
+             (todo-write-view--apply changes)))
+    (todo-write-view--draw-around)))
+
+(defun todo-write-view--apply (changes)
+  "Bring the items of the rows and their order up to date with CHANGES.
+Return the ids of the rows to draw: those that changed in place.  Rows
+that move are all taken out before any row is entered, so that each finds
+its predecessor in place."
+  (let (stale entering removed)
+    (cl-loop
+     for change across changes
+     for id = (plist-get change :itemId)
+     for item = (plist-get change :item)
+     do (pcase (plist-get change :type)
+          ("added" (push (todo-write-view--row id item) entering))
+          ("removed" (todo-write-view--take-out id) (push change removed))
+          ("reordered"
+           ;; If the item changed too, that is the change before.
+           (when (equal id (car stale))
+             (pop stale))
+           (push (todo-write-view--take-out id) entering))
+          (_ (setf (todo-write-view--row-item (ewoc-data (gethash id todo-write-view--nodes)))
+                   item)
+             (push id stale))))
+    (mapc #'todo-write-view--enter-in-list (nreverse entering))
+    (when removed
+      (todo-write-view--enter-ghosts removed))
+    stale))
 
 (defun todo-write-view--flash (changes)
-  "Let the rows of CHANGES flash as they are redrawn, if somebody sees them.
+  "Let the rows of CHANGES flash when they are drawn, if a window shows them.
 CHANGES is a vector of change plists.  No other row flashes any more."
-  (mapc #'todo-write-view--redraw-row (todo-write-view--flashed))
-  (when (and todo-write-view--windows (> todo-write-flash-seconds 0))
-    (setq todo-write-view--flash-ticks (1+ (ceiling todo-write-flash-seconds))
-          todo-write-view--flashing changes)))
-
-(defun todo-write-view--flashed ()
-  "Let no row flash any more; return the ids of those that did."
-  (cl-loop for change across (prog1 todo-write-view--flashing
-                               (setq todo-write-view--flashing nil))
-           collect (plist-get change :itemId)))
-
-(defun todo-write-view--flashing-p (row)
-  "Return non-nil while ROW flashes."
-  (and todo-write-view--flashing
-       (cl-loop with id = (todo-write-view--row-id row)
-                for change across todo-write-view--flashing
-                thereis (equal id (plist-get change :itemId)))))
+  (setq todo-write-view--flash-ticks (1+ (ceiling todo-write-flash-seconds))
+        todo-write-view--flashing
+        (when (and (> todo-write-flash-seconds 0) (get-buffer-window nil t))
+          (mapcar (lambda (change) (plist-get change :itemId)) changes))))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here

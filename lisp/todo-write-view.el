@@ -11,10 +11,10 @@
 ;;
 ;;     (global-set-key (kbd "C-c t") #'todo-write-show)
 ;;
-;; `?' shows what can be done there.  This file has the mode, its keys and its
-;; commands.  What a row looks like is in todo-write-row.el, -detail.el and
-;; -children.el; how the buffer is drawn and kept up to date in
-;; todo-write-view-*.el; what the editing keys do in todo-write-edit.el.
+;; `?' shows what can be done there.  This file has the mode, when its buffers
+;; are drawn, and the commands.  What is drawn is in todo-write-view-draw.el,
+;; where windows are then in todo-write-view-window.el.  Each editing command is
+;; one edit, which the agent learns of with the result of its next write.
 
 ;;; Code:
 
@@ -22,26 +22,21 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-view-live)
+(require 'todo-write-menu)
+(require 'todo-write-view-window)
 
-(autoload 'todo-write-edit-text "todo-write-edit" nil t)
-(autoload 'todo-write-edit-add "todo-write-edit" nil t)
-(autoload 'todo-write-edit-delete "todo-write-edit" nil t)
-(autoload 'todo-write-edit-cycle-status "todo-write-edit" nil t)
-(autoload 'todo-write-edit-move-up "todo-write-edit" nil t)
-(autoload 'todo-write-edit-move-down "todo-write-edit" nil t)
-(autoload 'todo-write-edit-undo "todo-write-edit" nil t)
 (autoload 'todo-write-history "todo-write-history" nil t)
 (autoload 'todo-write-timeline "todo-write-timeline" nil t)
 (autoload 'todo-write-export-timeline "todo-write-timeline" nil t)
 (autoload 'todo-write-list "todo-write-list" nil t)
 (autoload 'todo-write-switch "todo-write-list" nil t)
 (autoload 'todo-write-copy "todo-write-org" nil t)
+(autoload 'todo-write-copy-markdown "todo-write-org" nil t)
 (autoload 'todo-write-log "todo-write-log" nil t)
-(autoload 'todo-write-menu "todo-write-menu" nil t)
-(autoload 'todo-write-menu-context "todo-write-menu")
 (autoload 'todo-write-bookmark-record "todo-write-org")
 (autoload 'todo-write-bookmark-desktop "todo-write-org")
+
+(declare-function todo-write-dyn--parent "ext:todo-write-dyn")
 
 (defcustom todo-write-view-buffer-name "*efrit-todos*"
   "Name of the buffer that shows a plan live."
@@ -50,56 +45,39 @@
 
 (defvar todo-write-view-mode-map
   (let ((map (make-sparse-keymap)))
-    (pcase-dolist
-        (`(,key . ,command)
-         '(("n" . todo-write-view-next) ("p" . todo-write-view-previous)
-           ("RET" . todo-write-view-toggle-detail)
-           ("TAB" . todo-write-view-toggle-detail)
-           ("." . todo-write-view-to-current) ("d" . todo-write-view-toggle-fold)
-           ("e" . todo-write-edit-text) ("+" . todo-write-edit-add)
-           ("k" . todo-write-edit-delete) ("SPC" . todo-write-edit-cycle-status)
-           ("M-<up>" . todo-write-edit-move-up)
-           ("M-<down>" . todo-write-edit-move-down)
-           ("u" . todo-write-edit-undo)
-           ("s" . todo-write-switch) ("^" . todo-write-view-to-parent)
-           ("L" . todo-write-list) ("l" . todo-write-log)
-           ("H" . todo-write-history) ("T" . todo-write-timeline)
-           ("x" . todo-write-export-timeline) ("w" . todo-write-copy)
-           ("?" . todo-write-menu)))
-      (define-key map (kbd key) command))
+    (define-key map "n" #'todo-write-view-next)
+    (define-key map "p" #'todo-write-view-previous)
+    (define-key map (kbd "TAB") #'todo-write-view-toggle-detail)
     (define-key map [mouse-1] #'todo-write-view-mouse-toggle-detail)
     (define-key map [remap undo] #'todo-write-edit-undo)
     map)
   "Keymap of `todo-write-view-mode'.")
 
-(easy-menu-define todo-write-view-mode-menu todo-write-view-mode-map
-  "Menu of `todo-write-view-mode'."
-  '("Plan"
-    ["Show Detail" todo-write-view-toggle-detail]
-    ["Go to Task in Progress" todo-write-view-to-current]
-    ["Fold or Unfold Completed" todo-write-view-toggle-fold]
-    "--"
-    ["Edit Text" todo-write-edit-text]
-    ["Add Task" todo-write-edit-add]
-    ["Delete Task" todo-write-edit-delete]
-    ["Next Status" todo-write-edit-cycle-status]
-    ["Move Up" todo-write-edit-move-up]
-    ["Move Down" todo-write-edit-move-down]
-    ["Undo" todo-write-edit-undo]
-    "--"
-    ["Switch Plan…" todo-write-switch]
-    ["Plan of the Parent" todo-write-view-to-parent]
-    ["All Plans" todo-write-list]
-    ["History" todo-write-history]
-    ["Timeline" todo-write-timeline]
-    ["Export Timeline…" todo-write-export-timeline]
-    ["Log" todo-write-log]
-    ["Copy as Check List" todo-write-copy]
-    ["Copy as Markdown" todo-write-copy-markdown]
-    "--"
-    ["All Keys" todo-write-menu]
-    ["Refresh" revert-buffer]
-    ["Quit" quit-window]))
+(todo-write-menu-define 'todo-write-view-mode todo-write-view-mode-map "Plan"
+  '(("Task"
+     ("RET" "Open or close" todo-write-view-toggle-detail)
+     ("e" "Edit text" todo-write-edit-text)
+     ("+" "Add one after it" todo-write-edit-add)
+     ("k" "Delete" todo-write-edit-delete)
+     ("SPC" "Next status" todo-write-edit-cycle-status)
+     ("M-<up>" "Move up" todo-write-edit-move-up)
+     ("M-<down>" "Move down" todo-write-edit-move-down)
+     ("u" "Undo" todo-write-edit-undo))
+    ("Look"
+     ("." "Go to the task in progress" todo-write-view-to-current)
+     ("d" "Fold or unfold completed" todo-write-view-toggle-fold)
+     ("H" "History" todo-write-history)
+     ("T" "Timeline" todo-write-timeline)
+     ("l" "Log" todo-write-log)
+     ("g" "Refresh" revert-buffer))
+    ("Other plans"
+     ("s" "Switch…" todo-write-switch)
+     ("^" "Parent" todo-write-view-to-parent)
+     ("L" "All" todo-write-list))
+    ("Take along"
+     ("w" "Copy as check list" todo-write-copy)
+     ("m" "Copy as Markdown" todo-write-copy-markdown)
+     ("x" "Export timeline…" todo-write-export-timeline))))
 
 (define-derived-mode todo-write-view-mode special-mode "Plan"
   "Major mode of the buffer that shows an agent's plan live.
@@ -113,15 +91,17 @@ and \\=✗ dropped before it was completed.
         ;; A task in Hebrew or Arabic must not turn its row around.
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
-  ;; Lines are short: to find their ends costs less than to remember them.
+  ;; Lines are short: finding their ends is faster than caching them.
   (setq-local cache-long-scans nil
               mode-line-process '(todo-write-view--count (" " todo-write-view--count)))
-  (todo-write-view--make-tables)
+  (setq todo-write-view--nodes (make-hash-table :test #'equal)
+        todo-write-view--running (make-hash-table :test #'equal)
+        todo-write-view--open (make-hash-table :test #'equal))
   (setq-local revert-buffer-function #'todo-write-view-refresh
               imenu-create-index-function #'todo-write-view--imenu-index
               bookmark-make-record-function #'todo-write-bookmark-record
               desktop-save-buffer #'todo-write-bookmark-desktop
-              ;; Emacs 28 keeps a note of each `add-hook' with a depth for ever.
+              ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu-context))
   (buffer-disable-undo)
   (todo-write-view--start-following)
@@ -129,6 +109,203 @@ and \\=✗ dropped before it was completed.
   (add-hook 'window-configuration-change-hook #'todo-write-view--widen nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
   (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
+
+;;; Following the store
+
+(defvar todo-write-view--buffers nil
+  "The buffers in `todo-write-view-mode'.")
+
+(defvar todo-write-view--timer nil
+  "The clock: a timer that updates times and ends flashes, or nil.")
+
+(defvar todo-write-view--event-timer nil
+  "Timer that will draw open rows, or nil.")
+
+(defun todo-write-view--start-following ()
+  "Follow the store with the current buffer."
+  (cl-pushnew (current-buffer) todo-write-view--buffers)
+  (todo-write-listen #'todo-write-view--heard))
+
+(defun todo-write-view--stop-following ()
+  "Stop following the store with the current buffer."
+  (setq todo-write-view--buffers (delq (current-buffer) todo-write-view--buffers))
+  (unless (todo-write-view--live-buffers)
+    (todo-write-listen #'todo-write-view--heard 'stop)
+    (when todo-write-view--event-timer
+      (cancel-timer todo-write-view--event-timer)
+      (setq todo-write-view--event-timer nil)))
+  (todo-write-view--set-timer))
+
+(defun todo-write-view--live-buffers ()
+  "Return the buffers in `todo-write-view-mode'.
+Temporary buffers are killed without running their hooks."
+  (setq todo-write-view--buffers (cl-delete-if-not #'buffer-live-p todo-write-view--buffers)))
+
+(defmacro todo-write-view--in-buffers (condition &rest body)
+  "Run BODY in each buffer in which CONDITION, a form, returns non-nil."
+  (declare (indent 1) (debug t))
+  `(dolist (buffer (todo-write-view--live-buffers))
+     (with-current-buffer buffer
+       (when ,condition
+         ,@body))))
+
+(defun todo-write-view--draw (&rest _)
+  "Draw the whole buffer."
+  ;; If this fails half way, the next change draws the whole buffer.
+  (setq todo-write-view--drawn nil)
+  (todo-write-view--keeping-places (todo-write-view--draw-all))
+  (setq todo-write-view--drawn (plist-get todo-write-view--summary :revision)))
+
+(defun todo-write-view--update (changes summary)
+  "Draw the rows that CHANGES made out of date.
+CHANGES is a vector of change plists, after which the thread is as
+SUMMARY says."
+  (if (> (* 3 (length changes)) (max 200 (plist-get summary :total)))
+      (todo-write-view--draw)
+    (setq todo-write-view--drawn nil)
+    (todo-write-view--keeping-places (todo-write-view--draw-changes changes summary))
+    (setq todo-write-view--drawn (plist-get summary :revision))))
+
+(defun todo-write-view--redraw (ids &optional around)
+  "Draw the rows of IDS; non-nil AROUND draws header and footer, too."
+  (todo-write-view--keeping-places
+    (todo-write-view--draw-rows ids)
+    (when around
+      (todo-write-view--draw-around))))
+
+(defun todo-write-view--for-p (thread)
+  "Return non-nil if the current buffer shows THREAD.
+A buffer that has shown nothing so far shows THREAD from now on."
+  (equal thread (or todo-write-view-thread
+                    (unless (todo-write-dyn--parent thread)
+                      (setq todo-write-view-thread thread)))))
+
+(defun todo-write-view--heard (thread what data)
+  "Draw what is concerned by WHAT happened to THREAD, with DATA.
+See `todo-write-listen'."
+  (pcase what
+    ('change (todo-write-view--on-change thread data))
+    ('state (todo-write-view--on-state thread))
+    ('observed (todo-write-view--on-observe thread data))
+    ('forgotten (todo-write-view--on-forget thread))))
+
+(defun todo-write-view--on-change (thread outcome)
+  "Draw what OUTCOME of THREAD changed in its buffers."
+  (todo-write-view--redraw-for-child thread)
+  (todo-write-view--in-buffers (todo-write-view--for-p thread)
+    (let* ((drawn (or todo-write-view--drawn 0))
+           (told (plist-get outcome :revision))
+           (summary (todo-write-summary thread))
+           (current (plist-get summary :revision)))
+      (cond ((and todo-write-view--ewoc (= told current (1+ drawn)))
+             (todo-write-view--update (plist-get (plist-get outcome :changes) :changes)
+                                      summary))
+            ;; Another listener wrote meanwhile, and that is drawn already.
+            ((and (< told current) (= drawn current)))
+            ;; Revisions were missed, or the thread was forgotten and begun again.
+            (t (todo-write-view--draw)))
+      (todo-write-view--set-timer))))
+
+(defun todo-write-view--on-state (thread)
+  "Draw what a pause of THREAD, or its end, concerns."
+  (todo-write-view--redraw-for-child thread)
+  (todo-write-view--in-buffers (todo-write-view--for-p thread)
+    (setq todo-write-view--summary (todo-write-summary thread))
+    (todo-write-view--redraw (hash-table-keys todo-write-view--running) t)
+    (todo-write-view--set-timer)))
+
+(defun todo-write-view--on-forget (thread)
+  "Show that THREAD was forgotten."
+  (todo-write-view--in-buffers (or (equal todo-write-view-thread thread)
+                                   (seq-some (lambda (entry) (member thread (cdr entry)))
+                                             todo-write-view--children))
+    (todo-write-view--draw)
+    (todo-write-view--set-timer)))
+
+(defun todo-write-view--on-observe (thread type)
+  "Show an event of TYPE of THREAD: a title at once, others in open rows soon."
+  (cond
+   ((equal type "TITLE")
+    (todo-write-view--redraw-for-child thread)
+    (todo-write-view--in-buffers (equal todo-write-view-thread thread)
+      (setq todo-write-view--summary (todo-write-summary thread))
+      (todo-write-view--redraw nil t)))
+   ((and (member type todo-write-detail-events)
+         (not todo-write-view--event-timer)
+         (seq-some #'todo-write-view--some-open-p (todo-write-view--live-buffers)))
+    ;; An agent may record a hundred events a second, too many to read.
+    (setq todo-write-view--event-timer
+          (run-at-time 0.1 nil #'todo-write-view--redraw-open)))))
+
+(defun todo-write-view--some-open-p (buffer)
+  "Return non-nil if a row of BUFFER shows its detail."
+  (< 0 (hash-table-count (buffer-local-value 'todo-write-view--open buffer))))
+
+(defun todo-write-view--redraw-open ()
+  "Draw the rows that show their detail."
+  (setq todo-write-view--event-timer nil)
+  (todo-write-view--in-buffers (todo-write-view--some-open-p (current-buffer))
+    (todo-write-view--redraw (hash-table-keys todo-write-view--open))))
+
+(defun todo-write-view--redraw-for-child (thread)
+  "Draw the rows that show THREAD because it works for them."
+  (todo-write-view--in-buffers (and todo-write-view--ewoc todo-write-view-thread
+                                    (not (equal todo-write-view-thread thread)))
+    (when-let* ((ancestor (assoc todo-write-view-thread
+                                 (todo-write-children-ancestors thread))))
+      (setq todo-write-view--children (todo-write-children-by-item todo-write-view-thread))
+      (todo-write-view--redraw (list (cdr ancestor)) t))))
+
+;;; Time and width
+
+(defun todo-write-view--running-p ()
+  "Return non-nil while a time runs in the current buffer."
+  (and (> (hash-table-count todo-write-view--running) 0)
+       (not (todo-write-view--paused-p))))
+
+(defun todo-write-view--ticking-p (buffer)
+  "Return non-nil while rows flash in BUFFER, or a time runs in a visible window."
+  (with-current-buffer buffer
+    (or todo-write-view--flashing
+        (and (todo-write-view--running-p)
+             (get-buffer-window nil 0)))))
+
+(defun todo-write-view--set-timer ()
+  "Keep the clock going as long as a buffer needs it."
+  (if (cl-some #'todo-write-view--ticking-p (todo-write-view--live-buffers))
+      (unless todo-write-view--timer
+        (setq todo-write-view--timer (run-at-time 1 1 #'todo-write-view--tick)))
+    (when todo-write-view--timer
+      (cancel-timer todo-write-view--timer)
+      (setq todo-write-view--timer nil))))
+
+(defun todo-write-view--tick ()
+  "Draw the rows whose time runs, and end flashes that have lasted long enough."
+  (todo-write-view--in-buffers (todo-write-view--ticking-p (current-buffer))
+    (let ((flashed (and todo-write-view--flashing
+                        (= 0 (cl-decf todo-write-view--flash-ticks))
+                        (prog1 todo-write-view--flashing
+                          (setq todo-write-view--flashing nil)))))
+      (todo-write-view--redraw
+       (append flashed (hash-table-keys todo-write-view--running)))))
+  (todo-write-view--set-timer))
+
+(defun todo-write-view--fit (window)
+  "Draw the buffer of WINDOW again if it does not fit, and keep times going.
+Called when a window begins to show the buffer or changes its size, with
+any buffer current."
+  (with-current-buffer (window-buffer window)
+    (if (eql todo-write-view--width (todo-write-view--fitting-width))
+        ;; Folds depend on its height.
+        (todo-write-view--keeping-places)
+      (todo-write-view--draw))
+    (todo-write-view--set-timer)))
+
+(defun todo-write-view--widen ()
+  "Draw the current buffer again if its narrowest window no longer shows it."
+  (when (and todo-write-view--ewoc
+             (not (eql todo-write-view--width (todo-write-view--fitting-width))))
+    (todo-write-view--draw)))
 
 ;;; Showing
 
@@ -146,7 +323,7 @@ selected window stays selected.  ACTION is one for `display-buffer'."
                      t))
   (let* ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)))
          (buffer (get-buffer-create todo-write-view-buffer-name))
-         ;; Shown first, so that it is drawn once, for its window's width.
+         ;; Displayed first, so that it is drawn once, for its window's width.
          (window (display-buffer buffer action)))
     (with-current-buffer buffer
       (cond ((not (derived-mode-p 'todo-write-view-mode))
@@ -198,10 +375,10 @@ That is the newest of the current project, or else the one written last."
   (equal (plist-get (todo-write-about thread) :project) (todo-write--project)))
 
 (defun todo-write-view-refresh (&rest _)
-  "Draw the buffer anew."
+  "Draw the whole buffer again."
   (interactive nil todo-write-view-mode)
   (todo-write-row-forget-shapes)
-  ;; Folds are remade, for they show shapes too.
+  ;; Folds show shapes, too.
   (mapc #'delete-overlay todo-write-view--folds)
   (setq todo-write-view--folds nil)
   (todo-write-view--draw)
@@ -220,40 +397,28 @@ That is the newest of the current project, or else the one written last."
   (todo-write-view--move (- (or count 1))))
 
 (defun todo-write-view--move (count)
-  "Move point COUNT rows on, to the start of the row.
+  "Move point COUNT rows forward, to the start of the row.
 There is a blank there, so that the cursor hides no shape."
-  (let ((here (point)))
-    (dotimes (_ (abs count))
-      (let ((next (todo-write-view--neighbour (> count 0))))
-        (unless next
-          (goto-char here)
-          (user-error (if (> count 0) "No further task" "No task before this one")))
-        (goto-char next)
-        (setq here next)))))
+  (dotimes (_ (abs count))
+    (goto-char (or (todo-write-view--neighbor (> count 0))
+                   (user-error (if (> count 0) "No further task" "No task before this one"))))))
 
-(defun todo-write-view--neighbour (forward)
+(defun todo-write-view--neighbor (forward)
   "Return the start of the next row if FORWARD, else of the one before, or nil.
-What is folded counts as one row."
+Folded rows count as one."
   (let* ((fold (todo-write-view--fold-at (point)))
-         (next (save-excursion
-                 (when fold
-                   (goto-char (if forward (1- (overlay-end fold)) (overlay-start fold))))
-                 (if forward
-                     (let ((next (next-single-property-change (point) 'todo-write-id)))
-                       (and next (get-text-property next 'todo-write-id) next))
-                   (let ((start (todo-write-view--row-start)))
-                     (and start (> start (point-min))
-                          (get-text-property (1- start) 'todo-write-id)
-                          (goto-char (1- start))
-                          (todo-write-view--row-start))))))
-         (fold (and next (todo-write-view--fold-at next))))
-    (if fold (overlay-start fold) next)))
-
-(defun todo-write-view--row-start ()
-  "Return the start of the row at point; outside the rows, point."
-  (if (get-text-property (point) 'todo-write-id)
-      (previous-single-property-change (1+ (point)) 'todo-write-id nil (point-min))
-    (point)))
+         (here (cond ((not fold) (point))
+                     (forward (1- (overlay-end fold)))
+                     (t (overlay-start fold))))
+         (node (todo-write-view--node-at here))
+         (next (cond (node (funcall (if forward #'ewoc-next #'ewoc-prev)
+                                    todo-write-view--ewoc node))
+                     ;; Outside the rows, point is above or below them all.
+                     ((eq forward (= 1 (line-number-at-pos)))
+                      (ewoc-nth todo-write-view--ewoc (if forward 0 -1)))))
+         (start (and next (marker-position (ewoc-location next))))
+         (fold (and start (todo-write-view--fold-at start))))
+    (if fold (overlay-start fold) start)))
 
 (defun todo-write-view-id-at-point ()
   "Return the id of the task at point.
@@ -309,15 +474,14 @@ tasks are folded, unfold them; on a subagent's list, show that."
   (if (gethash id todo-write-view--open)
       (remhash id todo-write-view--open)
     (puthash id t todo-write-view--open))
-  (todo-write-view--keeping-places nil
-    (todo-write-view--redraw-row id)))
+  (todo-write-view--redraw (list id)))
 
 (defun todo-write-view-toggle-fold ()
   "Show completed tasks as a count, or each of them, in this buffer.
 See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
   (setq todo-write-view--fold (not todo-write-view--folds))
-  (todo-write-view--keeping-places nil)
+  (todo-write-view--keeping-places)
   (unless (or todo-write-view--folds (not todo-write-view--fold))
     (message "No %d completed tasks follow each other" todo-write-view--least-fold)))
 
@@ -341,6 +505,119 @@ See `todo-write-view-fold-completed'."
              (cons (todo-write-row-plain (plist-get item :content))
                    (todo-write-view--start (plist-get item :id))))
            (todo-write-items todo-write-view-thread)))
+
+;;; Editing
+
+(defun todo-write-edit--do (function &rest args)
+  "Call FUNCTION with ARGS, and return its outcome.
+A refusal or an error of the store becomes a `user-error'."
+  (let ((outcome (condition-case err
+                     (apply function args)
+                   (todo-write-error (user-error "%s" (error-message-string err))))))
+    (unless (plist-get outcome :ok)
+      (user-error "%s" (todo-write-edit--refusal outcome)))
+    outcome))
+
+(defun todo-write-edit--refusal (outcome)
+  "Return in one line why OUTCOME is a refusal."
+  (let ((problem (car (append (plist-get outcome :errors) nil))))
+    (if problem
+        (format "Not changed: %s is not %s"
+                (plist-get problem :received) (plist-get problem :expected))
+      "Not changed")))
+
+(defun todo-write-edit--thread ()
+  "Return the thread of this buffer, or signal a `user-error'."
+  (or todo-write-view-thread (user-error "There is no plan here yet")))
+
+(defun todo-write-edit--item ()
+  "Return the item at point, or signal a `user-error'."
+  (let ((id (todo-write-view-id-at-point)))
+    (or (todo-write-item (todo-write-edit--thread) id)
+        (user-error "This task is gone; g shows the list as it is"))))
+
+(defun todo-write-edit--position (id)
+  "Return the position of the task ID in the list, counted from 0."
+  (cl-position id (todo-write-items todo-write-view-thread)
+               :key (lambda (item) (plist-get item :id)) :test #'equal))
+
+(defun todo-write-edit--read (prompt &optional initial)
+  "Read a task's text with PROMPT and INITIAL text; not an empty one."
+  (let ((text (string-trim (read-string prompt initial))))
+    (when (string-empty-p text)
+      (user-error "A task needs a text"))
+    text))
+
+(defun todo-write-edit-text ()
+  "Edit the text of the task at point in the minibuffer."
+  (interactive nil todo-write-view-mode)
+  (let* ((item (todo-write-edit--item))
+         (old (plist-get item :content))
+         (new (todo-write-edit--read "Task: " old)))
+    (unless (equal old new)
+      (todo-write-edit--do #'todo-write-edit todo-write-view-thread
+                           'rename (plist-get item :id) new))))
+
+(defun todo-write-edit-add ()
+  "Add a task after the one at point, and move there.
+Outside the rows, add it at the end; above them, at the beginning."
+  (interactive nil todo-write-view-mode)
+  (let* ((thread (todo-write-edit--thread))
+         (id (get-text-property (point) 'todo-write-id))
+         (text (todo-write-edit--read "New task: "))
+         ;; Asked after reading: the agent may write meanwhile.
+         (after (and id (todo-write-edit--position id)))
+         (position (cond (after (1+ after))
+                         ((and (not id) (bobp)) 0)))
+         (outcome (todo-write-edit--do #'todo-write-edit thread 'add text position)))
+    (when-let* ((added (seq-find (lambda (change) (equal (plist-get change :type) "added"))
+                                 (plist-get (plist-get outcome :changes) :changes))))
+      (todo-write-view-goto (plist-get added :itemId)))))
+
+(defun todo-write-edit-delete ()
+  "Delete the task at point."
+  (interactive nil todo-write-view-mode)
+  (let ((item (todo-write-edit--item)))
+    (todo-write-edit--do #'todo-write-edit todo-write-view-thread
+                         'delete (plist-get item :id))
+    (message "Deleted; %s brings it back"
+             (substitute-command-keys "\\[todo-write-edit-undo]"))))
+
+(defun todo-write-edit-cycle-status ()
+  "Change the status of the task at point to the next one.
+They follow as pending, in progress, completed, pending."
+  (interactive nil todo-write-view-mode)
+  (let ((item (todo-write-edit--item)))
+    (todo-write-edit--do #'todo-write-edit todo-write-view-thread 'status
+                         (plist-get item :id)
+                         (pcase (plist-get item :status)
+                           ("pending" "in_progress")
+                           ("in_progress" "completed")
+                           (_ "pending")))))
+
+(defun todo-write-edit-move-up ()
+  "Move the task at point before the one above."
+  (interactive nil todo-write-view-mode)
+  (todo-write-edit--move -1))
+
+(defun todo-write-edit-move-down ()
+  "Move the task at point after the one below."
+  (interactive nil todo-write-view-mode)
+  (todo-write-edit--move 1))
+
+(defun todo-write-edit--move (by)
+  "Move the task at point BY places."
+  (let* ((id (plist-get (todo-write-edit--item) :id))
+         (position (+ (todo-write-edit--position id) by))
+         (total (plist-get (todo-write-summary todo-write-view-thread) :total)))
+    (unless (< -1 position total)
+      (user-error (if (< by 0) "This is the first task" "This is the last task")))
+    (todo-write-edit--do #'todo-write-edit todo-write-view-thread 'move id position)))
+
+(defun todo-write-edit-undo ()
+  "Undo the last change of the list, whoever made it."
+  (interactive nil todo-write-view-mode)
+  (todo-write-edit--do #'todo-write-undo (todo-write-edit--thread)))
 
 (provide 'todo-write-view)
 ;;; todo-write-view.el ends here

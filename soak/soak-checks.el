@@ -105,7 +105,7 @@
   "Return what the plan's buffer shows but for details: without times, and whole."
   (let ((todo-write-view--ghosts nil) (open (hash-table-keys todo-write-view--open)))
     (clrhash todo-write-view--open)
-    (todo-write-view--keeping-places (mapc #'todo-write-view--redraw-row open))
+    (todo-write-view--redraw open)
     (prog1 (let ((text (buffer-substring-no-properties (point-min) (point-max))))
              (cons (cons (mapcar #'car (soak--seen-rows))
                          (replace-regexp-in-string "[ 0-9:]+" " " text))

@@ -17,6 +17,7 @@
 (require 'desktop)
 (require 'imenu)
 (require 'tab-bar)
+(require 'transient)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-auto-show)
 (require 'todo-write-org)
@@ -34,7 +35,8 @@
   (todo-write-test-with-view
     (should (eq (key-binding "?") 'todo-write-menu))
     (dolist (key '("RET" "e" "+" "k" "SPC" "u" "." "d" "H" "T" "l" "s" "^" "L" "w" "x"))
-      (let ((suffix (transient-get-suffix 'todo-write-menu key)))
+      (let ((suffix (transient-get-suffix (todo-write-menu-transient 'todo-write-view-mode)
+                                          key)))
         (should suffix)
         (should (eq (plist-get (car (last suffix)) :command) (key-binding (kbd key))))))))
 
@@ -150,7 +152,7 @@ Emacs 28 notes every function on that hook for ever."
     (todo-write-test-write "a" "One" "Two")
     (let ((index (imenu--make-index-alist t)))
       (goto-char (cdr (assoc "Two" index)))
-      (should (looking-at-p "   ○ Two")))))
+      (should (looking-at-p " ○ Two")))))
 
 (ert-deftest todo-write-view-can-be-bookmarked-with-its-task ()
   (todo-write-test-with-view
@@ -160,7 +162,7 @@ Emacs 28 notes every function on that hook for ever."
       (kill-buffer)
       (todo-write-bookmark-jump bookmark)
       (should (equal todo-write-view-thread "a"))
-      (should (looking-at-p "   ○ Two")))
+      (should (looking-at-p " ○ Two")))
     (todo-write-forget "a")
     (should-error (todo-write-bookmark-jump '("x" (thread . "a"))) :type 'user-error)))
 

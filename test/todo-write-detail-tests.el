@@ -14,7 +14,7 @@
 (require 'ert)
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
-(require 'todo-write-words)
+(require 'todo-write-row)
 
 (ert-deftest todo-write-detail-tells-each-change-of-status-and-when ()
   (todo-write-test-with-view
@@ -48,7 +48,7 @@
       (todo-write-test-open "Short")
       (should-not (string-match-p "^     Short$" (todo-write-test-text)))
       (todo-write-test-open long)
-      (should (string-match-p "^   ○ words words [^\n]*…" (todo-write-test-text)))
+      (should (string-match-p "^ ○ words words [^\n]*…" (todo-write-test-text)))
       (should (string-match-p "^     words words " (todo-write-test-text))))))
 
 (ert-deftest todo-write-detail-tells-moves-drops-and-undo ()
@@ -149,7 +149,7 @@
       (cl-letf (((symbol-function 'todo-write-row-insert) (lambda (&rest _) (error "Oops"))))
         (todo-write-test-write "a" '("One" "completed") "Two" "Three")))
     (todo-write-test-write "a" '("One" "completed") '("Two" "completed") "Three")
-    (should (equal (todo-write-test-seen) '(" ✓ One" " ✓ Two" "   ○ Three")))))
+    (should (equal (todo-write-test-seen) '(" ✓ One" " ✓ Two" " ○ Three")))))
 
 (ert-deftest todo-write-view-folds-of-rows-survive-updates-in-two-windows ()
   (todo-write-test-with-view
@@ -178,8 +178,8 @@
          ("" "new" "{+new+}")
          ("現在の関数を読む" "現在の型を読む" "現在の[-関数-]{+型+}を読む")))
     (should (equal (substring-no-properties
-                    (todo-write-words-mark (todo-write-words-diff old new)
-                                           'same 'removed 'added))
+                    (todo-write-words-string (todo-write-words-diff old new)
+                                             '(same removed added)))
                    marked))))
 
 (ert-deftest todo-write-words-diff-gives-both-texts-back ()
@@ -218,7 +218,7 @@
     (should (equal (mapcar #'string-trim-right (todo-write-test-seen))
                    '(" ● Doing: One"
                      "    ↳ Search                                                                0/2"
-                     "     ● Grepping" "       ○ Read" "   ○ Two")))
+                     "     ● Grepping" "     ○ Read" " ○ Two")))
     (todo-write-test-write "sub" '("Grep" "completed") '("Read" "in_progress"))
     (should (string-match-p "     ✓ Grep.*\n     ● Doing: Read" (todo-write-test-text)))
     (todo-write-pause "sub" "stopped")
@@ -285,7 +285,7 @@
     (todo-write-test-write "a" "One")
     (todo-write-begin "sub" :parent "a")
     (todo-write-test-write "sub" "Grep")
-    (should (string-match-p "○ One\n    ↳ sub +0/1\n       ○ Grep\n\\'"
+    (should (string-match-p "○ One\n    ↳ sub +0/1\n     ○ Grep\n\\'"
                             (todo-write-test-text)))
     (todo-write-forget "sub")
     (should-not (string-match-p "sub" (todo-write-test-text)))))

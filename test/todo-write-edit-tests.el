@@ -15,7 +15,7 @@
 (require 'cl-lib)
 (require 'todo-write-test-helper)
 (require 'todo-write-view)
-(require 'todo-write-edit)
+(require 'todo-write-view)
 
 (defmacro todo-write-edit-tests--with (entries &rest body)
   "Run BODY in a live buffer of the thread \"a\", whose list is ENTRIES."

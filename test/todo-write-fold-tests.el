@@ -31,7 +31,7 @@
     (let ((total (+ 10 (window-body-height))))
       (todo-write-fold-tests--write 8 total)
       (should (equal (seq-take (todo-write-test-seen) 4)
-                     '(" ✓ +7 done" " ✓ Task 8" " ● At 9" "   ○ Task 10")))
+                     '(" ✓ +7 done" " ✓ Task 8" " ● At 9" " ○ Task 10")))
       (todo-write-fold-tests--write 9 total)
       (should (equal (seq-take (todo-write-test-seen) 3)
                      '(" ✓ +8 done" " ✓ Task 9" " ● At 10"))))))

@@ -119,7 +119,7 @@
     (todo-write "a" (todo-write-test-todos '("One" "completed") '("Two" "in_progress") "Three"))
     (let* ((function (get-text-property 0 'help-echo todo-write-mode-line-string))
            (help (funcall function nil nil nil)))
-      (should (string-prefix-p "Login\n ✓ One\n ● Doing: Two\n   ○ Three\n" help))
+      (should (string-prefix-p "Login\n ✓ One\n ● Doing: Two\n ○ Three\n" help))
       (should (get-text-property 0 'help-echo-inhibit-substitution help)))))
 
 (ert-deftest todo-write-mode-line-help-of-a-long-list-is-about-its-open-tasks ()
@@ -130,7 +130,7 @@
                                              (number-sequence 1 20))
                                      (mapcar (lambda (n) (format "Open %d" n))
                                              (number-sequence 1 20)))))
-      (should (string-match-p "\\`Plan\n ✓ Done 20\n   ○ Open 1\n   ○ Open 2\n +37 more\n"
+      (should (string-match-p "\\`Plan\n ✓ Done 20\n ○ Open 1\n ○ Open 2\n +37 more\n"
                               (todo-write-mode-line--help))))))
 
 (ert-deftest todo-write-mode-line-mouse-1-shows-the-plan ()

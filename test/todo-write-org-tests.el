@@ -112,7 +112,7 @@
           (org-link-open-from-string (format "[[%s]]" link))
           (with-current-buffer todo-write-view-buffer-name
             (should (equal todo-write-view-thread key))
-            (should (looking-at-p "   ○ Two"))))))))
+            (should (looking-at-p " ○ Two"))))))))
 
 (ert-deftest todo-write-link-to-a-forgotten-plan-says-so ()
   (todo-write-test-with-shapes

@@ -80,7 +80,7 @@ It has any buffer current then, which must come to no harm."
      '("Change the code" "in_progress" "Changing the code")
      "Test the code")
     (should (equal (todo-write-view-tests--rows)
-                   '(" ✓ Read the code" " ● Changing the code" "   ○ Test the code")))))
+                   '(" ✓ Read the code" " ● Changing the code" " ○ Test the code")))))
 
 (defun todo-write-view-tests--look ()
   "Return each character of the current buffer with its face and what it shows."
@@ -90,7 +90,7 @@ It has any buffer current then, which must come to no harm."
                   (get-text-property position 'todo-write-id)))
           (number-sequence (point-min) (1- (point-max)))))
 
-(ert-deftest todo-write-view-rows-written-over-look-as-if-drawn-anew ()
+(ert-deftest todo-write-view-rows-that-changed-look-as-in-a-fresh-drawing ()
   (todo-write-view-tests--with-buffer
     (dolist (steps '((0 1 8) (9 10 11) (12 9) (3 10)))
       (dolist (current steps)
@@ -104,82 +104,6 @@ It has any buffer current then, which must come to no harm."
       (let ((redrawn (todo-write-view-tests--look)))
         (todo-write-view-refresh)
         (should (equal redrawn (todo-write-view-tests--look)))))))
-
-(defconst todo-write-view-tests--summaries
-  (append
-   '(nil
-     (:state empty :total 0 :completed 0)
-     (:state active :total 12 :completed 4 :title "A title")
-     (:state active :total 12 :completed 5 :title "長い\u202e題名 that is too wide for any header")
-     (:state active :total 12 :completed 9 :title "長い\u202e題名 that is too wide for any header")
-     (:state paused :total 12 :completed 9 :reason "stopped")
-     (:state paused :total 12 :completed 10 :reason "stopped")
-     (:state paused :total 12 :completed 10)
-     (:state done :total 12 :completed 12)
-     (:state done :total 7 :completed 7))
-   (cl-loop for (total . counts) in '((1 0) (9 0 8) (12 0 1 9 10 11) (100 0 9 10 99)
-                                      (1000 0 9 10 99 100 110 999))
-            append (cl-loop for completed in counts
-                            collect `(:state active :total ,total :completed ,completed))))
-  "Summaries of all kinds.")
-
-;; A terminal may display some shapes and not others.
-(ert-deftest todo-write-view-line-written-over-looks-as-if-drawn-anew ()
-  (let ((looks (lambda (new &optional old)
-                 (with-temp-buffer
-                   (apply #'todo-write-row-insert (or old new))
-                   (insert-and-inherit "\n")
-                   (insert "below")
-                   (goto-char (point-min))
-                   (when old
-                     (apply #'todo-write-row-replace new))
-                   (todo-write-view-tests--look))))
-        (lines (cl-loop for kind in '(pending in_progress completed paused removed)
-                        append (cl-loop for (content spent) in '(("One" 0) ("漢字 テスト" 61000)
-                                                                 ("A task too long to fit" 5000))
-                                        collect (list (list :content content) kind spent 20)))))
-    (dolist (shapes '(nil (completed "x") (in_progress ">" paused "=")))
-      (todo-write-test-with-shapes
-        (set-terminal-parameter nil 'todo-write-shapes shapes)
-        (dolist (new lines)
-          (let ((anew (funcall looks new)))
-            (dolist (old lines)
-              (should (equal (funcall looks new old) anew)))))))))
-
-(ert-deftest todo-write-view-header-written-over-looks-as-if-drawn-anew ()
-  (let ((looks (lambda (summary width &optional old)
-                 (with-temp-buffer
-                   (todo-write-row-insert-header (or old summary) width)
-                   (insert "\nbelow")
-                   (goto-char (point-min))
-                   (when old
-                     (todo-write-row-replace-header old summary width))
-                   (todo-write-view-tests--look)))))
-    (dolist (coding '(utf-8 us-ascii))
-      (todo-write-test-with-shapes
-        (set-terminal-coding-system coding)
-        (todo-write-row-forget-shapes)
-        (dolist (width '(10 31 32 60 100))
-          (dolist (new todo-write-view-tests--summaries)
-            (let ((anew (funcall looks new width)))
-              (dolist (old todo-write-view-tests--summaries)
-                (should (equal (funcall looks new width old) anew))))))))))
-
-(ert-deftest todo-write-view-header-may-be-written-over-on-another-terminal ()
-  (let ((char-width-table (copy-sequence char-width-table)))
-    (todo-write-test-with-shapes
-      (set-char-table-range char-width-table '(?─ . ?━) 2)
-      (with-temp-buffer
-        (let ((old '(:state active :total 12 :completed 5))
-              (new '(:state active :total 12 :completed 6)))
-          (todo-write-row-insert-header old 60)
-          (insert "\n")
-          (set-terminal-coding-system 'us-ascii)
-          (todo-write-row-forget-shapes)
-          (goto-char (point-min))
-          (todo-write-row-replace-header old new 60)
-          (should (string-suffix-p "  6/12  ━━─────\n" (buffer-string)))
-          (should (eq (get-text-property (- (point-max) 6) 'face) 'todo-write-bar)))))))
 
 (ert-deftest todo-write-view-header-has-title-count-and-bar ()
   (todo-write-view-tests--with-buffer
@@ -230,7 +154,7 @@ It has any buffer current then, which must come to no harm."
   (todo-write-view-tests--with-buffer
     (todo-write-view-tests--write "turn \u202e around" "no\u200bwidth")
     (should (equal (todo-write-view-tests--rows)
-                   '("   ○ turn \\u202e around" "   ○ no\\u200bwidth")))))
+                   '(" ○ turn \\u202e around" " ○ no\\u200bwidth")))))
 
 (ert-deftest todo-write-row-plain-escapes-what-cannot-be-seen ()
   (pcase-dolist (`(,given ,shown)
@@ -356,14 +280,14 @@ It has any buffer current then, which must come to no harm."
     (let ((tick (buffer-modified-tick)))
       (todo-write "b" (todo-write-test-todos "Other"))
       (should (= tick (buffer-modified-tick)))
-      (should (equal (todo-write-view-tests--rows) '("   ○ One"))))))
+      (should (equal (todo-write-view-tests--rows) '(" ○ One"))))))
 
 (ert-deftest todo-write-view-shows-a-thread-that-was-forgotten-and-begun-anew ()
   (todo-write-view-tests--with-buffer
     (todo-write-view-tests--write "One" "Two")
     (todo-write-forget "a")
     (todo-write-view-tests--write "New")
-    (should (equal (todo-write-view-tests--rows) '("   ○ New")))))
+    (should (equal (todo-write-view-tests--rows) '(" ○ New")))))
 
 (ert-deftest todo-write-view-is-right-when-another-subscriber-writes-meanwhile ()
   (todo-write-view-tests--with-buffer
@@ -373,7 +297,7 @@ It has any buffer current then, which must come to no harm."
                        (todo-write-edit "a" 'add "Theirs")))))
       (add-hook 'todo-write-change-functions writer)
       (todo-write-view-tests--write "One")
-      (should (equal (todo-write-view-tests--rows) '("   ○ One" "   ○ Theirs"))))))
+      (should (equal (todo-write-view-tests--rows) '(" ○ One" " ○ Theirs"))))))
 
 (ert-deftest todo-write-view-without-a-thread-shows-the-first-that-is-written ()
   (todo-write-with-store
@@ -390,19 +314,19 @@ It has any buffer current then, which must come to no harm."
     (todo-write-view-tests--write
      '("Done" "completed") "Keep" "Drop" "Last")
     (todo-write-view-tests--write "Keep" "Last")
-    (should (equal (todo-write-view-tests--rows) '("   ○ Keep" " ✗ Drop" "   ○ Last")))
+    (should (equal (todo-write-view-tests--rows) '(" ○ Keep" " ✗ Drop" " ○ Last")))
     (goto-char (point-min))
     (search-forward "Drop")
     (should (eq (get-text-property (1- (point)) 'face) 'todo-write-removed))
     (should (eq (get-text-property (point) 'face) 'todo-write-pending))
     (todo-write-view-tests--write '("Keep" "completed") "Last")
-    (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" "   ○ Last")))))
+    (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" " ○ Last")))))
 
 (ert-deftest todo-write-view-shows-no-trace-of-a-cancelled-task ()
   (todo-write-view-tests--with-buffer
     (todo-write-view-tests--write "Keep" "Cancel" "Drop" "Last")
     (todo-write-view-tests--write "Keep" '("Cancel" "cancelled") "Last")
-    (let ((rows '("   ○ Keep" " ✗ Drop" "   ○ Last")))
+    (let ((rows '(" ○ Keep" " ✗ Drop" " ○ Last")))
       (should (equal (todo-write-view-tests--rows) rows))
       (todo-write-view--draw)
       (should (equal (todo-write-view-tests--rows) rows)))))
@@ -413,7 +337,7 @@ It has any buffer current then, which must come to no harm."
     (todo-write-view-tests--write "Keep" "Last")
     (todo-write-undo "a")
     (should (equal (todo-write-view-tests--rows)
-                   '("   ○ Keep" "   ○ Drop" "   ○ Last")))))
+                   '(" ○ Keep" " ○ Drop" " ○ Last")))))
 
 (defun todo-write-view-tests--highlighted ()
   "Return a list of the text that is highlighted and its faces besides that."
@@ -453,7 +377,7 @@ It has any buffer current then, which must come to no harm."
     (todo-write-view-tests--write "One" "Two" "Three")
     (let ((todo-write-flash-seconds 0.1))
       (todo-write-view-tests--write "Three" "One")
-      (should (equal (car (todo-write-view-tests--highlighted)) "   ○ Three\n ✗ Two\n"))
+      (should (equal (car (todo-write-view-tests--highlighted)) " ○ Three\n ✗ Two\n"))
       (todo-write-view-refresh)
       (todo-write-edit "a" 'delete (todo-write-view-tests--id "One"))
       (todo-write-test-wait
@@ -485,9 +409,9 @@ It has any buffer current then, which must come to no harm."
                        (seq-subseq contents 45)))
         (should (equal (todo-write-view-tests--line (point)) " ✓ Task 20"))
         (should (equal (todo-write-view-tests--line (window-point other)) " ✓ Task 45"))
-        (should (= 5 (save-excursion (goto-char (window-point other)) (current-column))))
+        (should (= 3 (save-excursion (goto-char (window-point other)) (current-column))))
         (should (equal (todo-write-view-tests--line (window-start other))
-                       "   ○ Task 40"))))))
+                       " ○ Task 40"))))))
 
 (ert-deftest todo-write-view-keeps-point-with-a-task-that-moves-unseen ()
   (todo-write-view-tests--with-buffer
@@ -586,13 +510,13 @@ It has any buffer current then, which must come to no harm."
     (todo-write-view-tests--write "One" "Two")
     (goto-char (point-min))
     (todo-write-view-tests--press "n")
-    (should (looking-at-p "   ○ One"))
+    (should (looking-at-p " ○ One"))
     (todo-write-view-tests--press "n")
-    (should (looking-at-p "   ○ Two"))
+    (should (looking-at-p " ○ Two"))
     (should-error (todo-write-view-tests--press "n") :type 'user-error)
-    (should (looking-at-p "   ○ Two"))
+    (should (looking-at-p " ○ Two"))
     (todo-write-view-tests--press "p")
-    (should (looking-at-p "   ○ One"))
+    (should (looking-at-p " ○ One"))
     (should-error (todo-write-view-tests--press "p") :type 'user-error)))
 
 (ert-deftest todo-write-view-ret-opens-and-closes-a-row-and-updates-keep-it-open ()

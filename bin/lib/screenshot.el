@@ -16,7 +16,6 @@
 (setq todo-write-module-auto-build nil)
 (require 'todo-write)
 (require 'todo-write-view)
-(require 'todo-write-edit)
 (require 'todo-write-history)
 (require 'todo-write-list)
 (require 'todo-write-mode-line)

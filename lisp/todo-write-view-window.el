@@ -1,0 +1,248 @@
+;;; todo-write-view-window.el --- Where windows of a plan are  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Drawing leaves point, the mark and the scroll position of every window with
+;; their tasks.  A window in which the user has not moved follows the task in
+;; progress; one in which point was moved stays, until point is on the task in
+;; progress again, as after `.'.  No window is ever selected here.
+;;
+;; In a list that is longer than its window, completed tasks that follow each
+;; other collapse to one line, as in "+7 done"; the last of them stays, so that
+;; a task does not vanish at the moment it is completed.  RET or a click on the
+;; line opens them, and `d' opens or closes them all:
+;;
+;;     (setq todo-write-view-fold-completed t)     ; however long the window
+;;     (setq todo-write-view-fold-completed nil)   ; never
+;;
+;; The rows stay in the buffer, under overlays.  The module finds the runs, so
+;; that Lisp need not look at every row.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'todo-write-view-draw)
+
+(declare-function todo-write-view-mouse-unfold "todo-write-view")
+
+(declare-function todo-write-dyn--completed-runs "ext:todo-write-dyn")
+
+(defcustom todo-write-view-follow t
+  "Non-nil lets windows follow the task in progress unless you moved there."
+  :type 'boolean
+  :group 'todo-write)
+
+(defcustom todo-write-view-fold-completed 'auto
+  "When completed tasks that follow each other collapse to a count."
+  :type '(choice (const :tag "Where the list is longer than its window" auto)
+                 (const :tag "Always" t)
+                 (const :tag "Never" nil))
+  :group 'todo-write)
+
+(defface todo-write-fold '((t :inherit todo-write-completed :slant italic))
+  "Face of the line that stands for completed tasks."
+  :group 'todo-write-faces)
+
+;;; Folds
+
+(defconst todo-write-view--least-fold 3
+  "A run of fewer completed tasks is not folded.")
+
+(defconst todo-write-view--most-folds 8
+  "At most so many runs are folded, the longest.
+Each costs time whenever a row is drawn, and a screen shows few.")
+
+(defvar-local todo-write-view--fold 'option
+  "What the user chose for this buffer: t, nil, or `option' for no choice.")
+
+(defvar-local todo-write-view--folds nil
+  "The overlays over the folded rows.")
+
+(defvar todo-write-view-fold-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map [mouse-1] #'todo-write-view-mouse-unfold)
+    (define-key map [mouse-2] #'todo-write-view-mouse-unfold)
+    map)
+  "Keymap of the line that stands for completed tasks.
+RET and TAB are the keys of the buffer.")
+
+(defun todo-write-view--folding-p (windows)
+  "Return non-nil if completed tasks are to be folded now in WINDOWS."
+  (pcase (if (eq todo-write-view--fold 'option)
+             todo-write-view-fold-completed
+           todo-write-view--fold)
+    ('auto (let ((lines (+ 2 (or (plist-get todo-write-view--summary :total) 0))))
+             (cl-loop for window in windows
+                      thereis (> lines (window-body-height window)))))
+    (choice choice)))
+
+(defun todo-write-view--breaks ()
+  "Return the ids of tasks that must not be folded.
+They are open, have a subagent's list below, or stand after the ghost of
+a task that was dropped."
+  (append (hash-table-keys todo-write-view--open)
+          (delq nil (mapcar #'car todo-write-view--children))
+          (cl-loop for id in todo-write-view--ghosts
+                   for node = (gethash id todo-write-view--nodes)
+                   for next = (and node (ewoc-next todo-write-view--ewoc node))
+                   when next collect (todo-write-view--row-id (ewoc-data next)))))
+
+(defun todo-write-view--update-folds (windows)
+  "Fold what is to be folded in WINDOWS, and nothing else."
+  (let ((runs (and todo-write-view-thread
+                   (todo-write-view--folding-p windows)
+                   (todo-write-dyn--completed-runs
+                    todo-write-view-thread
+                    todo-write-view--least-fold todo-write-view--most-folds
+                    (todo-write-view--breaks))))
+        (spare todo-write-view--folds))
+    (setq todo-write-view--folds nil)
+    (pcase-dolist (`(,first ,last . ,count) runs)
+      (let ((start (todo-write-view--start first))
+            (end (todo-write-view--start last)))
+        ;; If a listener wrote meanwhile, the rows are behind the store.
+        (when (and start end (< start end))
+          (push (todo-write-view--place-fold (pop spare) start end (1- count))
+                todo-write-view--folds))))
+    (mapc #'delete-overlay spare)))
+
+(defun todo-write-view--place-fold (overlay start end count)
+  "Fold COUNT rows from START to END by OVERLAY, or a new one if that is nil."
+  (let ((overlay (or overlay (make-overlay start end))))
+    (move-overlay overlay start end)
+    (unless (eql count (overlay-get overlay 'todo-write-count))
+      (overlay-put overlay 'todo-write-count count)
+      (overlay-put overlay 'display (todo-write-view--fold-line count))
+      (overlay-put overlay 'mouse-face 'highlight)
+      (overlay-put overlay 'keymap todo-write-view-fold-map)
+      (overlay-put overlay 'help-echo "RET, mouse-1: show the completed tasks"))
+    overlay))
+
+(defun todo-write-view--fold-line (count)
+  "Return the line that stands for COUNT completed tasks."
+  (concat " " (propertize (todo-write-row-shape 'completed) 'face 'todo-write-completed-shape)
+          " " (propertize (format "+%d done" count) 'face 'todo-write-fold) "\n"))
+
+(defun todo-write-view--fold-at (position)
+  "Return the overlay that folds the text at POSITION, or nil."
+  (and todo-write-view--folds
+       (cl-find-if (lambda (overlay) (overlay-get overlay 'todo-write-count))
+                   (overlays-at position))))
+
+(defun todo-write-view--unseen-lines (start end)
+  "Return how many lines between START and END are not displayed.
+Each fold displays one line."
+  (cl-loop for fold in todo-write-view--folds
+           when (<= start (overlay-start fold) (overlay-end fold) end)
+           sum (1- (overlay-get fold 'todo-write-count))))
+
+;;; Staying
+
+(defun todo-write-view--place (position)
+  "Return how to find POSITION again: a cons (ID . OFFSET), nil outside the rows."
+  (let* ((id (get-text-property position 'todo-write-id))
+         (start (todo-write-view--start id)))
+    (and start (cons id (- position start)))))
+
+(defun todo-write-view--position (place)
+  "Return the position of PLACE, or nil if its row is gone.
+What pointed there is then at the row that followed."
+  (when-let* ((start (todo-write-view--start (car place))))
+    (min (+ start (cdr place)) (1- (todo-write-view--end start)))))
+
+(defmacro todo-write-view--keeping-places (&rest body)
+  "Run BODY, which draws; keep point, mark and all windows in place."
+  (declare (indent 0) (debug t))
+  `(todo-write-view--keep-places (lambda () ,@body)))
+
+(defun todo-write-view--keep-places (draw)
+  "Call DRAW; keep point, mark and all windows in place."
+  (let* ((windows (get-buffer-window-list nil nil t))
+         (following (cl-loop for window in windows
+                             when (todo-write-view--following-p window) collect window))
+         (point (todo-write-view--place (point)))
+         (mark (and (mark t) (todo-write-view--place (mark t))))
+         (places (cl-loop for window in windows
+                          collect (todo-write-view--place (window-point window))
+                          collect (todo-write-view--place (window-start window))))
+         (inhibit-read-only t)
+         ;; A row that is half drawn could not be drawn again by itself.
+         (inhibit-quit t)
+         (inhibit-modification-hooks t))
+    (save-excursion
+      (funcall draw)
+      (todo-write-view--update-folds windows))
+    (restore-buffer-modified-p nil)
+    (when-let* ((position (todo-write-view--position point)))
+      (goto-char position))
+    (when-let* ((position (todo-write-view--position mark)))
+      (set-marker (mark-marker) position))
+    (dolist (window windows)
+      (when-let* ((position (todo-write-view--position (pop places))))
+        (set-window-point window position))
+      (when-let* ((position (todo-write-view--position (pop places))))
+        (set-window-start window position t)))
+    (mapc #'todo-write-view--follow following)))
+
+;;; Following
+
+(defun todo-write-view--following-p (window)
+  "Return non-nil if WINDOW follows the task in progress.
+It does while point is where it was put last, or on that task."
+  (and todo-write-view-follow
+       (let ((point (window-point window))
+             (current (todo-write-view--current-id)))
+         (or (and current (equal current (get-text-property point 'todo-write-id)))
+             (pcase-let ((`(,buffer ,noted ,start)
+                          (window-parameter window 'todo-write-places)))
+               (and (eq buffer (current-buffer)) (= noted point)
+                    ;; The wheel can scroll without moving point.
+                    (or (= start (window-start window))
+                        (let ((position (todo-write-view--start current)))
+                          (or (null position)
+                              (todo-write-view--visible-p window position))))))))))
+
+(defun todo-write-view--follow (window)
+  "Let WINDOW show the task in progress, and note where it is then.
+Point moves in windows that are not selected, and where it must."
+  (when-let* ((position (todo-write-view--start (todo-write-view--current-id))))
+    (let ((visible (todo-write-view--visible-p window position)))
+      (unless (and visible (eq window (selected-window)))
+        (set-window-point window position))
+      (unless visible
+        (set-window-start window (todo-write-view--start-for window position) t))))
+  (todo-write-view--note-places window))
+
+(defun todo-write-view--note-places (window)
+  "Note where WINDOW is, to see later whether the user moved."
+  (set-window-parameter window 'todo-write-places
+                        (list (current-buffer) (window-point window) (window-start window))))
+
+(defun todo-write-view--visible-p (window position)
+  "Return non-nil if the row at POSITION lies within WINDOW."
+  (let* ((start (window-start window))
+         (fold (todo-write-view--fold-at start))
+         (start (if fold (overlay-start fold) start)))
+    (and (>= position start)
+         (save-excursion
+           (goto-char position)
+           (forward-line (- 1 (window-body-height window)
+                            (todo-write-view--unseen-lines start position)))
+           (<= (point) start)))))
+
+(defun todo-write-view--start-for (window position)
+  "Return a start of WINDOW that shows the row at POSITION and some before it."
+  (save-excursion
+    (goto-char position)
+    (forward-line (- (/ (window-body-height window) 3)))
+    (when-let* ((fold (todo-write-view--fold-at (point))))
+      (goto-char (overlay-start fold)))
+    ;; Rather than the first row, show the header too.
+    (if (<= (count-lines (point-min) (point)) 2) (point-min) (point))))
+
+(provide 'todo-write-view-window)
+;;; todo-write-view-window.el ends here
