@@ -1,6 +1,6 @@
 //! Following the session that another program writes down.
 //!
-//! `read` makes events of lines, `skimmed` looks in lines of long ago for lists only. `yardstick`
+//! `read` makes events of lines, `old_lines` looks in lines of long ago for lists only. `yardstick`
 //! is serde_json on the same lines into plain structs that have the same texts whole, and
 //! `copied` moves their bytes.
 
@@ -9,7 +9,7 @@ mod common;
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use todo_write::input::Options;
-use todo_write::transcript::Transcript;
+use todo_write::transcript::claude::ClaudeReader;
 
 use common::session::{Line, Session};
 
@@ -28,8 +28,8 @@ fn run<T>(bencher: Bencher, case: Session, work: impl Fn(&[Vec<u8>]) -> T + Sync
     bencher.counter(BytesCount::new(bytes)).bench(|| work(black_box(&lines)));
 }
 
-fn transcript() -> Transcript {
-    Transcript::new(Options::default(), HISTORY)
+fn transcript() -> ClaudeReader {
+    ClaudeReader::new(Options::default(), HISTORY)
 }
 
 #[divan::bench(args = CASES)]
@@ -42,10 +42,10 @@ fn read(bencher: Bencher, case: Session) {
 }
 
 #[divan::bench(args = CASES)]
-fn skimmed(bencher: Bencher, case: Session) {
+fn old_lines(bencher: Bencher, case: Session) {
     run(bencher, case, |lines| {
         let mut transcript = transcript();
-        lines.iter().for_each(|line| transcript.skim(line));
+        lines.iter().for_each(|line| transcript.old_line(line));
         transcript.take_events()
     });
 }

@@ -20,7 +20,7 @@ use todo_write::item::{List, Status};
 use todo_write::journal::{Durability, files_of};
 use todo_write::store::{Keeping, Store};
 use todo_write::thread::Edit;
-use todo_write::transcript::Transcript;
+use todo_write::transcript::claude::ClaudeReader;
 
 use common::folder::Folder;
 use common::session::{Line, Session};
@@ -129,7 +129,7 @@ fn worst_of_recognising() {
 fn transcript() {
     let lines = Session::Usual.lines(100);
     let read = || {
-        let mut transcript = Transcript::new(Options::default(), 1_000);
+        let mut transcript = ClaudeReader::new(Options::default(), 1_000);
         lines.iter().for_each(|line| transcript.line(line));
         transcript.take_events()
     };

@@ -9,8 +9,9 @@ use todo_write::input::Options;
 use todo_write::item::Status;
 use todo_write::store::{Keeping, Store};
 use todo_write::thread::State;
-use todo_write::transcript::follower::{Follower, describe};
-use todo_write::transcript::{Transcript, What};
+use todo_write::transcript::describe::describe;
+use todo_write::transcript::follower::Follower;
+use todo_write::transcript::{EventKind, Reader};
 
 use super::folder::Folder;
 use super::lists::assert_unique;
@@ -22,7 +23,7 @@ const HISTORY: usize = 100;
 /// The first byte says where the file is cut in two, the rest is the file.
 pub fn holds(data: &[u8]) {
     let (first, bytes) = data.split_first().unwrap_or((&0, &[]));
-    is_skimmed(bytes);
+    is_bounded(bytes);
     let folder = Folder::new();
     fs::create_dir(folder.path()).unwrap();
     let path = folder.path().join("session.jsonl");
@@ -37,12 +38,12 @@ pub fn holds(data: &[u8]) {
     assert_eq!(follow(&path, &bytes[cut..]), at_once);
 }
 
-/// Lines of long ago: nothing but lists and titles has to come out.
-fn is_skimmed(bytes: &[u8]) {
-    let mut transcript = Transcript::new(Options::default(), HISTORY);
-    bytes.split(|byte| *byte == b'\n').for_each(|line| transcript.skim(line));
-    let events = transcript.take_events();
-    let ended = events.iter().filter(|event| event.what == What::Ended).count();
+/// Old lines leave a bounded number of events.
+fn is_bounded(bytes: &[u8]) {
+    let mut reader = Reader::of(bytes, Options::default(), HISTORY);
+    bytes.split(|byte| *byte == b'\n').for_each(|line| reader.old_line(line));
+    let events = reader.take_events();
+    let ended = events.iter().filter(|event| event.kind == EventKind::Ended).count();
     assert!(events.len() - ended <= HISTORY + 64, "{} events", events.len());
 }
 
@@ -56,9 +57,9 @@ fn follow(path: &Path, more: &[u8]) -> Lists {
     for bytes in [&[], more] {
         OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
         let news = follower.read().unwrap();
-        for told in follower.recorder.record(&mut store, &news.events, false, NOW) {
-            let thread = store.get(&told.thread, NOW).unwrap();
-            assert!(told.outcome.is_none_or(|outcome| outcome.revision == thread.revisions().last()));
+        for update in follower.recorder.record(&mut store, &news.events, false, NOW) {
+            let thread = store.get(&update.thread, NOW).unwrap();
+            assert!(update.outcome.is_none_or(|outcome| outcome.revision == thread.revisions().last()));
         }
     }
     follower.recorder.pause(&mut store, "the end", NOW);

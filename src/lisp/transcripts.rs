@@ -1,4 +1,4 @@
-//! Lisp functions on transcripts of Claude Code.
+//! Lisp functions on transcripts of coding agents.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -8,8 +8,9 @@ use emacs::{Env, FromLisp, Result, Value, defun};
 use super::error::BorderError;
 use super::read::{Text, wrong};
 use super::{border, now, with_world, write};
-use crate::transcript::follower::{Follower, describe};
-use crate::transcript::record::Told;
+use crate::transcript::describe::describe;
+use crate::transcript::follower::Follower;
+use crate::transcript::recorder::ThreadUpdate;
 use crate::transcript::tail::Step;
 
 emacs::use_symbols! {
@@ -46,26 +47,26 @@ fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) ->
 #[defun]
 fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (news, thread, told) = with_follower(handle, |follower| {
+        let (news, thread, updates) = with_follower(handle, |follower| {
             let news = follower.read()?;
-            let told = with_world(|world| {
+            let updates = with_world(|world| {
                 let keep_completed = world.keep_completed;
                 follower.recorder.record(&mut world.store, &news.events, keep_completed, now())
             });
-            Ok((news, follower.thread(), told))
+            Ok((news, follower.thread(), updates))
         })?
         .map_err(unreadable)?;
         let step = match news.step {
             Step::Same => "same",
             Step::Grown => "grown",
-            Step::Anew => "anew",
+            Step::Replaced => "anew",
             Step::Missing => "missing",
         };
         write::Plist::new(env)
             .set(k_thread, thread)?
             .set(k_step, write::symbol(env, step)?)?
             .set(k_bytes, news.bytes as i64)?
-            .set(k_told, write::list_of(env, &told, |told| tell(env, told))?)?
+            .set(k_told, write::list_of(env, &updates, |update| thread_update(env, update))?)?
             .finish()
     })
 }
@@ -75,10 +76,14 @@ fn unreadable(error: std::io::Error) -> BorderError {
     BorderError::Argument { what: "transcript", received, expected: "a file of yours".into() }
 }
 
-fn tell<'e>(env: &'e Env, told: &Told) -> Result<Value<'e>> {
-    let outcome = told.outcome.as_ref().map(|outcome| write::outcome(env, outcome)).transpose()?;
-    let state = told.state.map(|state| write::symbol(env, state.as_str())).transpose()?;
-    write::Plist::new(env).set(k_thread, &told.thread)?.set(k_outcome, outcome)?.set(k_state, state)?.finish()
+fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {
+    let outcome = update.outcome.as_ref().map(|outcome| write::outcome(env, outcome)).transpose()?;
+    let state = update.state.map(|state| write::symbol(env, state.as_str())).transpose()?;
+    write::Plist::new(env)
+        .set(k_thread, &update.thread)?
+        .set(k_outcome, outcome)?
+        .set(k_state, state)?
+        .finish()
 }
 
 /// Pause the threads of the transcript behind HANDLE for REASON, a string.
@@ -89,10 +94,10 @@ fn tell<'e>(env: &'e Env, told: &Told) -> Result<Value<'e>> {
 fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let reason = Text::read("reason", reason)?.0;
-        let told = with_follower(handle, |follower| {
+        let updates = with_follower(handle, |follower| {
             with_world(|world| follower.recorder.pause(&mut world.store, &reason, now()))
         })?;
-        write::list_of(env, &told, |told| tell(env, told))
+        write::list_of(env, &updates, |update| thread_update(env, update))
     })
 }
 
@@ -109,7 +114,7 @@ fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Option<Value
             .set(k_folder, head.folder)?
             .set(k_title, head.title)?
             .set(k_begun, head.begun.map(|begun| begun as i64))?
-            .set(k_agent, head.is_agent)?
+            .set(k_agent, head.is_subagent)?
             .finish()?;
         Ok(Some(plist))
     })

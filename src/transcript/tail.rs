@@ -19,8 +19,8 @@ pub enum Step {
     Same,
     /// Lines were read.
     Grown,
-    /// It is another file, or shorter than before: it was read from the start.
-    Anew,
+    /// It is another file, or shorter than before, and is read from its start.
+    Replaced,
     /// It is not there.
     Missing,
 }
@@ -57,7 +57,7 @@ impl Tail {
 
     /// Looks what became of the file, and where it was replaced, goes back to its beginning.
     ///
-    /// The caller forgets what it knew when this returns [`Step::Anew`], and reads in any case
+    /// The caller forgets what it knew when this returns [`Step::Replaced`], and reads in any case
     /// but [`Step::Same`] and [`Step::Missing`].
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Tail {
         }
         let path = std::mem::take(&mut self.path);
         *self = Tail { modified, ..Tail::new(path) };
-        Ok(Step::Anew)
+        Ok(Step::Replaced)
     }
 
     fn is_known(&self) -> io::Result<bool> {

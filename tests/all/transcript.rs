@@ -16,10 +16,12 @@ use todo_write::item::Status;
 use todo_write::observation::{Filter, Type};
 use todo_write::store::{Keeping, Store};
 use todo_write::thread::{Edit, State};
-use todo_write::transcript::follower::{Follower, describe};
-use todo_write::transcript::line::millis;
+use todo_write::transcript::EventKind;
+use todo_write::transcript::claude::ClaudeReader;
+use todo_write::transcript::describe::describe;
+use todo_write::transcript::field::millis;
+use todo_write::transcript::follower::Follower;
 use todo_write::transcript::tail::Step;
-use todo_write::transcript::{Transcript, What};
 
 const BAKERY: &str = "claude:5e55a000-0000-4000-8000-000000000001";
 
@@ -102,14 +104,14 @@ fn a_recorded_session_in_random_pieces_ends_the_same() {
 fn what_is_far_from_the_end_gives_the_same_lists() {
     for path in transcripts() {
         let bytes = fs::read(path).unwrap();
-        let lists = |skim: bool| {
-            let mut transcript = Transcript::new(Options::default(), 100_000);
+        let lists = |is_old: bool| {
+            let mut transcript = ClaudeReader::new(Options::default(), 100_000);
             for line in bytes.split(|byte| *byte == b'\n') {
-                if skim { transcript.skim(line) } else { transcript.line(line) }
+                if is_old { transcript.old_line(line) } else { transcript.line(line) }
             }
             let events = transcript.take_events().into_iter();
-            let lists = events.filter(|event| matches!(event.what, What::List(_)));
-            lists.map(|event| (event.speaker.key(), event.uuid, event.what)).collect::<Vec<_>>()
+            let lists = events.filter(|event| matches!(event.kind, EventKind::List(_)));
+            lists.map(|event| (event.source.key(), event.uuid, event.kind)).collect::<Vec<_>>()
         };
         assert_eq!(lists(true), lists(false));
     }
@@ -198,6 +200,24 @@ fn what_happened_is_recorded_with_its_own_time() {
 }
 
 #[test]
+fn a_title_without_a_time_takes_no_time_from_what_follows() {
+    let mut bench = Bench::new();
+    let title = json!({"type": "ai-title", "aiTitle": "Rye", "sessionId": "s"});
+    bench.line(&title);
+    bench.line(&todo("1", "First"));
+    bench.line(&title);
+    bench.line(&answer("1", false));
+    bench.line(&title);
+    bench.read();
+    let thread = bench.store.get("claude:s", NOW).unwrap();
+    assert_eq!(thread.title(), Some("Rye"));
+    assert_eq!(Some(thread.times("t1").unwrap().created), millis("2026-01-01T00:00:02.000Z"));
+    let times: Vec<_> =
+        thread.observations().select(&Filter::default()).iter().map(|one| one.timestamp).collect();
+    assert!(times.iter().all(|time| Some(*time) <= millis("2026-01-01T00:00:02.000Z")), "{times:?}");
+}
+
+#[test]
 fn following_again_repeats_nothing_and_keeps_the_users_edits() {
     let mut bench = Bench::of("todo-write.jsonl");
     bench.read();
@@ -239,14 +259,14 @@ fn a_file_that_became_shorter_or_another_is_read_anew() {
     let whole = length(&bench);
     fs::write(bench.file(), format!("{}\n{}\n", todo("3", "Shorter"), answer("3", false))).unwrap();
     assert!(length(&bench) < whole);
-    assert_eq!(bench.read().0, Step::Anew);
+    assert_eq!(bench.read().0, Step::Replaced);
     assert_eq!(bench.rows("claude:s"), owned(&[("Shorter", Pending)]));
 
     let other = bench.folder.path().join("other");
     let tail = "x".repeat(10_000);
     fs::write(&other, format!("{}\n{}\n\"{tail}\"\n", todo("4", "Rotated"), answer("4", false))).unwrap();
     fs::rename(&other, bench.file()).unwrap();
-    assert_eq!(bench.read().0, Step::Anew);
+    assert_eq!(bench.read().0, Step::Replaced);
     assert_eq!(bench.rows("claude:s"), owned(&[("Rotated", Pending)]));
 
     fs::remove_file(bench.file()).unwrap();
@@ -256,8 +276,8 @@ fn a_file_that_became_shorter_or_another_is_read_anew() {
 
 #[test]
 fn of_a_long_history_the_state_and_the_newest_events_are_kept() {
-    let mut transcript = Transcript::new(Options::default(), 10);
-    let line = |transcript: &mut Transcript, line: Value| transcript.line(line.to_string().as_bytes());
+    let mut transcript = ClaudeReader::new(Options::default(), 10);
+    let line = |transcript: &mut ClaudeReader, line: Value| transcript.line(line.to_string().as_bytes());
     line(&mut transcript, todo("list", "The list"));
     line(&mut transcript, answer("list", false));
     for n in 0..1_000 {
@@ -265,8 +285,8 @@ fn of_a_long_history_the_state_and_the_newest_events_are_kept() {
     }
     let events = transcript.take_events();
     assert_eq!(events.len(), 11);
-    assert!(matches!(&events[0].what, What::List(Ok(plan)) if plan.drafts[0].content == "The list"));
-    assert!(matches!(&events[10].what, What::Call { id, .. } if id == "999"));
+    assert!(matches!(&events[0].kind, EventKind::List(Ok(plan)) if plan.drafts[0].content == "The list"));
+    assert!(matches!(&events[10].kind, EventKind::Call { id, .. } if id == "999"));
 }
 
 #[test]
@@ -322,10 +342,10 @@ fn a_session_is_described_by_its_beginning_and_its_title() {
     let head = describe(&fixture_path("todo-write.jsonl")).unwrap();
     assert_eq!(head.title.as_deref(), Some("/bake rye bread, two loaves"));
     assert_eq!(head.folder.as_deref(), Some("/home/user/bakery"));
-    assert!(!head.is_agent);
+    assert!(!head.is_subagent);
     assert_eq!(describe(&fixture_path("tasks.jsonl")).unwrap().title.as_deref(), Some("Market day"));
     let agent = "5e55a000-0000-4000-8000-000000000003/subagents/agent-a7c0ffee.jsonl";
-    assert!(describe(&fixture_path(agent)).unwrap().is_agent);
+    assert!(describe(&fixture_path(agent)).unwrap().is_subagent);
     assert_eq!(describe(Path::new(env!("CARGO_MANIFEST_DIR"))), None);
 }
 
@@ -356,7 +376,7 @@ proptest! {
             let place = place.index(bytes.len());
             bytes[place] = byte;
         }
-        let mut transcript = Transcript::new(Options::default(), 100);
+        let mut transcript = ClaudeReader::new(Options::default(), 100);
         bytes.split(|byte| *byte == b'\n').for_each(|line| transcript.line(line));
         prop_assert!(transcript.take_events().len() <= 102);
     }

@@ -10,7 +10,7 @@ use todo_write::item::Status;
 use todo_write::observation::{Content, Filter, Type};
 use todo_write::store::{Keeping, Store};
 use todo_write::transcript::follower::Follower;
-use todo_write::transcript::record::Told;
+use todo_write::transcript::recorder::ThreadUpdate;
 use todo_write::transcript::tail::Step;
 
 use crate::common::Folder;
@@ -51,7 +51,7 @@ impl Bench {
         self.append(format!("{line}\n").as_bytes());
     }
 
-    pub fn read(&mut self) -> (Step, Vec<Told>) {
+    pub fn read(&mut self) -> (Step, Vec<ThreadUpdate>) {
         let news = self.follower.read().unwrap();
         (news.step, self.follower.recorder.record(&mut self.store, &news.events, false, NOW))
     }

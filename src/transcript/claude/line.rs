@@ -4,16 +4,14 @@
 //! Read in one pass that borrows from the line; texts are cut while they are read, so that a
 //! line of megabytes costs its reading and no more.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 
-use crate::clock::Millis;
 use crate::raw::Raw;
+use crate::transcript::field::Excerpt;
 
 /// A line of type `user` or `assistant`, or one that names the session. Others have the same
 /// shape with less in it.
@@ -88,22 +86,6 @@ pub struct Block<'a> {
     pub content: Option<Excerpt<2_000>>,
 }
 
-/// The beginning of a text: at most so many bytes of it. An array of text blocks counts as the
-/// text of its first one.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Excerpt<const BYTES: usize = 8_000>(pub String);
-
-impl<const BYTES: usize> Excerpt<BYTES> {
-    fn of(text: &str) -> Self {
-        let mut end = text.len().min(BYTES);
-        while !text.is_char_boundary(end) {
-            end -= 1;
-        }
-        let more = if end < text.len() { "…" } else { "" };
-        Excerpt(format!("{}{more}", &text[..end]))
-    }
-}
-
 /// Names are kept, and become names of files: a line with a longer one was not written by
 /// Claude Code.
 const LONGEST_NAME: usize = 200;
@@ -149,112 +131,5 @@ impl<'de: 'a, 'a> Visitor<'de> for ContentVisitor<'a> {
             blocks.push(block);
         }
         Ok(Content(blocks))
-    }
-}
-
-impl<'de, const BYTES: usize> Deserialize<'de> for Excerpt<BYTES> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ExcerptVisitor)
-    }
-}
-
-struct ExcerptVisitor<const BYTES: usize>;
-
-impl<'de, const BYTES: usize> Visitor<'de> for ExcerptVisitor<BYTES> {
-    type Value = Excerpt<BYTES>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text")
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Excerpt::of(text))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Excerpt::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Excerpt::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Excerpt::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Excerpt::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Excerpt::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-        let mut first = Excerpt::default();
-        while let Some(text) = access.next_element::<Excerpt<BYTES>>()? {
-            if first.0.is_empty() {
-                first = text;
-            }
-        }
-        Ok(first)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-        let mut text = Excerpt::default();
-        while let Some(key) = access.next_key::<Excerpt<16>>()? {
-            if key.0 == "text" {
-                text = access.next_value()?;
-            } else {
-                access.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(text)
-    }
-}
-
-/// Milliseconds since the epoch of a time as in `2026-01-31T12:00:00.123Z`.
-pub fn millis(time: &str) -> Option<Millis> {
-    let number = |from: usize, to: usize| {
-        let digits = time.get(from..to)?;
-        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok())?
-    };
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    if !time.ends_with('Z') || year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let milli = match time.get(19..20)? {
-        "." => number(20, 23)
-            .or_else(|| number(20, 22).map(|n| n * 10))
-            .or_else(|| number(20, 21).map(|n| n * 100))?,
-        _ => 0,
-    };
-    // Days from the civil date, with years that begin in March.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
-    let days = days.checked_sub(719_468)?;
-    Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + milli)
-}
-
-/// The arguments of a call, short enough to be kept: long texts are cut, and so is what is
-/// many or deep.
-pub fn shortened(input: &Raw<'_>) -> Value {
-    shorten(input, 4)
-}
-
-fn shorten(raw: &Raw<'_>, depth: usize) -> Value {
-    match raw {
-        Raw::Text(text) => Value::String(Excerpt::<400>::of(text).0),
-        Raw::List(_) | Raw::Object(_) if depth == 0 => Value::String("…".into()),
-        Raw::List(values) => values.iter().take(10).map(|value| shorten(value, depth - 1)).collect(),
-        Raw::Object(fields) => {
-            let field = |(key, value): &(Cow<'_, str>, Raw<'_>)| {
-                (Excerpt::<100>::of(key).0, shorten(value, depth - 1))
-            };
-            fields.iter().take(10).map(field).collect::<Map<_, _>>().into()
-        }
-        other => other.to_json(),
     }
 }

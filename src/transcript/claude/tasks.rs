@@ -26,22 +26,22 @@ struct Task {
 
 /// What a call says of a task; what it leaves out stays as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Says {
+pub struct TaskUpdate {
     id: Option<String>,
     subject: Option<String>,
     active_form: Option<String>,
     status: Option<String>,
 }
 
-impl Says {
+impl TaskUpdate {
     /// Reads the arguments of either tool.
-    pub fn read(input: &Raw<'_>) -> Says {
+    pub fn read(input: &Raw<'_>) -> TaskUpdate {
         let text = |key: &str| match input.get(key) {
             Some(Raw::Text(text)) if !is_blank(text) => Some(excerpt(text, 10_000)),
             Some(Raw::Number(number)) => Some(Number::to_string(number)),
             _ => None,
         };
-        Says {
+        TaskUpdate {
             id: text("taskId"),
             subject: text("subject"),
             active_form: text("activeForm"),
@@ -52,7 +52,7 @@ impl Says {
 
 impl Tasks {
     /// Takes a `TaskCreate` over; `answer` is what the tool said, which names the task's number.
-    pub fn create(&mut self, says: Says, answer: &str) {
+    pub fn create(&mut self, says: TaskUpdate, answer: &str) {
         let Some(subject) = says.subject else { return };
         let id = number_in(answer).unwrap_or_else(|| self.next_number());
         let task = Task { id, subject, active_form: says.active_form, status: Status::Pending };
@@ -66,7 +66,7 @@ impl Tasks {
     }
 
     /// Takes a `TaskUpdate` over; one of an unknown task says nothing.
-    pub fn update(&mut self, says: Says) {
+    pub fn update(&mut self, says: TaskUpdate) {
         let Some(place) = self.0.iter().position(|task| Some(&task.id) == says.id.as_ref()) else { return };
         if says.status.as_deref() == Some("deleted") {
             self.0.remove(place);

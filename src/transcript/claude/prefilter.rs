@@ -1,12 +1,12 @@
-//! What lists need of a line of long ago, found without parsing it.
+//! A cheap pre-filter for old transcript lines.
 //!
-//! A session of months has hundreds of megabytes, and of nearly all of them nothing is left to
-//! show. Quotes inside JSON strings are escaped, so what is looked for here cannot be part of a
-//! text. Where a line looks unusual, it is parsed.
+//! A session of months has hundreds of megabytes, and nearly all of its lines have nothing that
+//! is still shown. Quotes inside JSON strings are escaped, so the keys that are looked for here
+//! cannot be part of a text. A line that looks unusual is parsed.
 
-/// What to do with a line.
+/// What an old line may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Skim<'l> {
+pub enum Relevance<'l> {
     /// It may concern a list, or a title.
     Parse,
     /// It only continues the chain of a subagent.
@@ -23,23 +23,23 @@ pub enum Skim<'l> {
 /// Lines of titles are short.
 const TITLE: usize = 1_024;
 
-/// Looks at a line.
-pub fn skim(bytes: &[u8]) -> Skim<'_> {
-    let Ok(line) = std::str::from_utf8(bytes) else { return Skim::Nothing };
+/// Tells what a line may hold, without parsing it.
+pub fn relevance(bytes: &[u8]) -> Relevance<'_> {
+    let Ok(line) = std::str::from_utf8(bytes) else { return Relevance::Nothing };
     if !is_compact(line) || (line.len() < TITLE && line.contains("Title\":")) {
-        return Skim::Parse;
+        return Relevance::Parse;
     }
     if line.contains("\"tool_use\"") && (line.contains("\"name\":\"T") || line.contains("\"name\":\"Agent\""))
     {
-        return Skim::Parse;
+        return Relevance::Parse;
     }
     if !line.contains("\"isSidechain\":true") {
-        return Skim::Nothing;
+        return Relevance::Nothing;
     }
     match (after(line.find("\"parentUuid\":\""), line, 14), after(line.rfind("\"uuid\":\""), line, 8)) {
-        (Some(parent), Some(uuid)) => Skim::Link { uuid, parent },
+        (Some(parent), Some(uuid)) => Relevance::Link { uuid, parent },
         // The first line of a subagent, which tells what it was sent for.
-        _ => Skim::Parse,
+        _ => Relevance::Parse,
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-use super::{Errand, Event, Speaker, What};
+use super::{Event, EventKind, Source, SubagentCall};
 use crate::change::diff;
 use crate::clock::Millis;
 use crate::identity::THRESHOLDS;
@@ -22,12 +22,9 @@ use crate::similarity::{Rarity, Words, similarity};
 use crate::store::Store;
 use crate::thread::{Outcome, State, Thread};
 
-/// The name of this host in revisions.
-pub const SOURCE: &str = "claude";
-
-/// What a thread has to be told of, after one or many events.
+/// How one or many events changed a thread.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct ThreadUpdate {
     /// The thread's key.
     pub thread: String,
     /// The last write's outcome, with the changes since before the first one; none where the
@@ -44,21 +41,21 @@ pub struct Recorder {
     threads: HashMap<String, Millis>,
 }
 
-/// A thread as it was before the first of some events.
-struct Before {
+/// A thread before the first event of a batch.
+struct Snapshot {
     thread: String,
     list: List,
     state: State,
     /// Events up to here were recorded when the session was followed before.
-    known: Option<Known>,
+    cursor: Option<Cursor>,
     outcome: Option<Outcome>,
-    /// Whether anything was taken in.
-    has_news: bool,
+    /// Whether any event was recorded.
+    is_changed: bool,
 }
 
-/// How far a thread was followed.
+/// How far a thread was followed before.
 #[derive(Clone, Copy)]
-enum Known {
+enum Cursor {
     /// Up to this place among the events.
     Place(usize),
     /// Up to this time; of lists, the one at this place is still to be taken, since what the
@@ -67,25 +64,25 @@ enum Known {
 }
 
 impl Recorder {
-    /// Forgets how far threads were followed, because their file is another one.
-    pub fn start_anew(&mut self) {
+    /// Forgets how far threads were followed, because their file was replaced.
+    pub fn restart(&mut self) {
         self.threads.clear();
     }
 
-    /// Takes events in. What comes back is in the order of the threads' first events, but main
-    /// agents after subagents.
+    /// Records events. The updates are in the order of the threads' first events, but main agents
+    /// after subagents.
     pub fn record(
         &mut self,
         store: &mut Store,
         events: &[Event],
         keep_completed: bool,
         now: Millis,
-    ) -> Vec<Told> {
-        let mut touched: Vec<Before> = Vec::new();
+    ) -> Vec<ThreadUpdate> {
+        let mut touched: Vec<Snapshot> = Vec::new();
         for (place, event) in events.iter().enumerate() {
-            let key = event.speaker.key();
-            // The end of a subagent whose list is too long ago to be among the events.
-            if event.what == What::Ended && !self.threads.contains_key(&key) {
+            let key = event.source.key();
+            // The end of a subagent whose last list is too old to be among the events.
+            if event.kind == EventKind::Ended && !self.threads.contains_key(&key) {
                 continue;
             }
             let at = match touched.iter().position(|before| before.thread == key) {
@@ -96,21 +93,21 @@ impl Recorder {
                 }
             };
             let before = &mut touched[at];
-            if before.known.is_some_and(|known| known.covers(place, event)) {
+            if before.cursor.is_some_and(|cursor| cursor.covers(place, event)) {
                 continue;
             }
-            if event.speaker.agent.is_none() && matches!(event.what, What::List(Ok(_))) {
+            if event.source.subagent.is_none() && matches!(event.kind, EventKind::List(Ok(_))) {
                 store.set_current(&before.thread);
             }
-            before.has_news = true;
+            before.is_changed = true;
             let thread = store.open(&before.thread, Map::new(), now);
             let time = time_in(thread, event.time, now);
             self.threads.insert(before.thread.clone(), time);
-            before.outcome = take(thread, event, keep_completed, time).or(before.outcome.take());
+            before.outcome = record(thread, event, keep_completed, time).or(before.outcome.take());
         }
-        touched.retain(|before| before.has_news);
+        touched.retain(|before| before.is_changed);
         touched.sort_by_key(|before| !before.thread.contains('/'));
-        touched.into_iter().map(|before| told(store, before, now)).collect()
+        touched.into_iter().map(|before| update(store, before, now)).collect()
     }
 
     fn begin(
@@ -120,27 +117,27 @@ impl Recorder {
         events: &[Event],
         place: usize,
         now: Millis,
-    ) -> Before {
-        let speaker = &events[place].speaker;
-        let about = about(store, speaker, now);
+    ) -> Snapshot {
+        let source = &events[place].source;
+        let about = about(store, source, now);
         let thread = store.open(&key, about, now);
         let (list, state) = (thread.list().clone(), thread.state());
-        let known = if self.threads.contains_key(&key) { None } else { known(thread, speaker, events) };
-        Before { thread: key, list, state, known, outcome: None, has_news: false }
+        let cursor = if self.threads.contains_key(&key) { None } else { cursor(thread, source, events) };
+        Snapshot { thread: key, list, state, cursor, outcome: None, is_changed: false }
     }
 
     /// Pauses the threads that are still active, each at the time of its last event.
-    pub fn pause(&self, store: &mut Store, reason: &str, now: Millis) -> Vec<Told> {
+    pub fn pause(&self, store: &mut Store, reason: &str, now: Millis) -> Vec<ThreadUpdate> {
         let paused = self.threads.iter().filter_map(|(key, time)| {
             let thread = store.get_mut(key, now).filter(|thread| thread.state() == State::Active)?;
             thread.set_paused(Some(reason.to_owned()), (*time).max(last_time(thread)).min(now));
-            Some(Told { thread: key.clone(), outcome: None, state: Some(thread.state()) })
+            Some(ThreadUpdate { thread: key.clone(), outcome: None, state: Some(thread.state()) })
         });
         paused.collect()
     }
 }
 
-fn told(store: &mut Store, before: Before, now: Millis) -> Told {
+fn update(store: &mut Store, before: Snapshot, now: Millis) -> ThreadUpdate {
     let (mut outcome, mut state) = (before.outcome, None);
     if let Some(thread) = store.get(&before.thread, now) {
         let changes = diff(&before.list, thread.list());
@@ -148,31 +145,30 @@ fn told(store: &mut Store, before: Before, now: Millis) -> Told {
         let is_paused = thread.state() == State::Paused;
         state = (is_paused != (before.state == State::Paused)).then(|| thread.state());
     }
-    Told { thread: before.thread, outcome, state }
+    ThreadUpdate { thread: before.thread, outcome, state }
 }
 
-/// What is said of a thread when it begins.
-fn about(store: &mut Store, speaker: &Speaker, now: Millis) -> Map<String, Value> {
+/// What a new thread is about.
+fn about(store: &mut Store, source: &Source, now: Millis) -> Map<String, Value> {
     let mut about = Map::new();
-    if !speaker.folder.is_empty() {
-        about.insert("project".into(), format!("{}/", speaker.folder.trim_end_matches('/')).into());
+    if !source.folder.is_empty() {
+        about.insert("project".into(), format!("{}/", source.folder.trim_end_matches('/')).into());
     }
-    let main = || Speaker { session: speaker.session.clone(), ..Speaker::default() }.key();
-    if speaker.agent.is_some() {
-        let from = speaker.errand.as_ref().map(|errand| errand.from.clone());
-        let item = speaker.errand.as_ref().and_then(|errand| item_of(store, errand, now));
-        about.insert("parent".into(), from.unwrap_or_else(main).into());
+    if source.subagent.is_some() {
+        let from = source.call.as_ref().map(|call| call.from.clone());
+        let item = source.call.as_ref().and_then(|call| item_of(store, call, now));
+        about.insert("parent".into(), from.unwrap_or_else(|| source.session_key()).into());
         about.extend(item.map(|item| ("parentItem".to_owned(), item.into())));
     }
     about
 }
 
-/// The item that a subagent works on: the open one that says the same as its errand, or else
-/// the one that was in progress when it was sent out.
-fn item_of(store: &mut Store, errand: &Errand, now: Millis) -> Option<String> {
-    let parent = store.get(&errand.from, now)?;
+/// The item that a subagent works on: the open one most similar to its call's description, or
+/// else the one in progress when the call was made.
+fn item_of(store: &mut Store, call: &SubagentCall, now: Millis) -> Option<String> {
+    let parent = store.get(&call.from, now)?;
     let rarity = Rarity::of([parent.list().iter().map(|item| item.content.as_str())]);
-    let words = Words::of(&errand.description, &rarity);
+    let words = Words::of(&call.description, &rarity);
     let open = parent.list().iter().filter(|item| item.status != Status::Completed);
     let scored = open.map(|item| (similarity(&Words::of(&item.content, &rarity), &words), item));
     if let Some((_, item)) =
@@ -182,16 +178,17 @@ fn item_of(store: &mut Store, errand: &Errand, now: Millis) -> Option<String> {
     }
     let calls = parent.observations().select(&Filter { kind: Some(Type::ToolCall), ..Filter::default() });
     let is_call = |content: &Content| match content {
-        Content::Json(content) => content.get("id").and_then(Value::as_str) == Some(&errand.call),
+        Content::Json(content) => content.get("id").and_then(Value::as_str) == Some(&call.id),
         _ => false,
     };
     calls.iter().rev().find(|call| is_call(&call.content))?.parent_id.clone()
 }
 
 /// How far the thread was followed before, by its newest observation that came from a line.
-fn known(thread: &Thread, speaker: &Speaker, events: &[Event]) -> Option<Known> {
-    let is_ours = |event: &Event| *event.speaker == *speaker;
-    let last_list = || events.iter().rposition(|event| is_ours(event) && matches!(event.what, What::List(_)));
+fn cursor(thread: &Thread, source: &Source, events: &[Event]) -> Option<Cursor> {
+    let is_ours = |event: &Event| *event.source == *source;
+    let last_list =
+        || events.iter().rposition(|event| is_ours(event) && matches!(event.kind, EventKind::List(_)));
     let observations = thread.observations().select(&Filter::default());
     let mark = observations.iter().rev().find_map(|observation| {
         let time = observation.details.get("timestamp").and_then(Value::as_u64);
@@ -199,18 +196,18 @@ fn known(thread: &Thread, speaker: &Speaker, events: &[Event]) -> Option<Known> 
     });
     let Some((uuid, time)) = mark else {
         let revision = thread.revisions().iter().next_back()?;
-        let is_ours = revision.stamp.source.as_deref() == Some(SOURCE);
-        return is_ours.then(|| Known::Time(revision.stamp.timestamp, last_list()));
+        let is_ours = revision.stamp.source.as_deref() == Some(source.agent.as_str());
+        return is_ours.then(|| Cursor::Time(revision.stamp.timestamp, last_list()));
     };
     let place = events.iter().rposition(|event| is_ours(event) && event.uuid == uuid && event.time == time);
-    place.map(Known::Place).or_else(|| time.map(|time| Known::Time(time, last_list())))
+    place.map(Cursor::Place).or_else(|| time.map(|time| Cursor::Time(time, last_list())))
 }
 
-impl Known {
+impl Cursor {
     fn covers(self, place: usize, event: &Event) -> bool {
         match self {
-            Known::Place(last) => place <= last,
-            Known::Time(last, list) => list != Some(place) && event.time.is_some_and(|time| time <= last),
+            Cursor::Place(last) => place <= last,
+            Cursor::Time(last, list) => list != Some(place) && event.time.is_some_and(|time| time <= last),
         }
     }
 }
@@ -226,33 +223,34 @@ fn last_time(thread: &Thread) -> Millis {
     newest.first().map_or(revision, |observation| revision.max(observation.timestamp))
 }
 
-/// Takes one event in; returns the outcome of a write that changed something.
-fn take(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis) -> Option<Outcome> {
-    if !matches!(event.what, What::Interrupted | What::Ended | What::Title(_)) {
+/// Records one event; returns the outcome of a write that changed something.
+fn record(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis) -> Option<Outcome> {
+    if !matches!(event.kind, EventKind::Interrupted | EventKind::Ended | EventKind::Title(_)) {
         thread.set_paused(None, time);
     }
-    let (kind, content) = match &event.what {
-        What::List(Ok(plan)) => {
-            let outcome = thread.write(plan.clone(), Some(SOURCE.into()), keep_completed, time);
+    let (kind, content) = match &event.kind {
+        EventKind::List(Ok(plan)) => {
+            let outcome =
+                thread.write(plan.clone(), Some(event.source.agent.as_str().into()), keep_completed, time);
             return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
         }
-        What::List(Err(problems)) => (Type::Error, report::refused(problems).into()),
-        What::Title(title) if thread.title() == Some(title) => return None,
-        What::Title(title) => (Type::Title, title.as_str().into()),
-        What::Intent(text) => (Type::Intent, text.as_str().into()),
-        What::Thoughts(text) => (Type::Thoughts, json!({ "text": text })),
-        What::Call { id, name, input: Some(input) } => {
+        EventKind::List(Err(problems)) => (Type::Error, report::refused(problems).into()),
+        EventKind::Title(title) if thread.title() == Some(title) => return None,
+        EventKind::Title(title) => (Type::Title, title.as_str().into()),
+        EventKind::Prompt(text) => (Type::Intent, text.as_str().into()),
+        EventKind::Thoughts(text) => (Type::Thoughts, json!({ "text": text })),
+        EventKind::Call { id, name, input: Some(input) } => {
             (Type::ToolCall, json!({ "id": id, "name": name, "input": input }))
         }
-        What::Call { id, name, input: None } => (Type::ToolCall, json!({ "id": id, "name": name })),
-        What::Answer { id, name, content, is_error, .. } => {
+        EventKind::Call { id, name, input: None } => (Type::ToolCall, json!({ "id": id, "name": name })),
+        EventKind::Result { id, name, content, is_error, .. } => {
             (Type::ToolExecution, json!({ "id": id, "name": name, "content": content, "isError": is_error }))
         }
-        What::Interrupted => {
+        EventKind::Interrupted => {
             thread.set_paused(Some("interrupted by the user".into()), time);
             (Type::AgentSuspended, "interrupted by the user".into())
         }
-        What::Ended => {
+        EventKind::Ended => {
             if thread.state() == State::Active {
                 thread.set_paused(Some("the subagent has come back".into()), time);
             }
@@ -269,9 +267,9 @@ fn details(event: &Event) -> Details {
         metadata.insert("uuid".into(), event.uuid.as_str().into());
     }
     metadata.extend(event.time.map(|time| ("timestamp".to_owned(), time.into())));
-    let title = match &event.what {
-        What::Call { name, .. } => Some(name.clone()),
-        What::Answer { name, is_error, duration, .. } => {
+    let title = match &event.kind {
+        EventKind::Call { name, .. } => Some(name.clone()),
+        EventKind::Result { name, is_error, duration, .. } => {
             metadata.extend(duration.map(|duration| ("durationMs".to_owned(), duration.into())));
             Some(if *is_error { format!("{name} failed") } else { name.clone() })
         }

@@ -1,0 +1,221 @@
+//! The sessions and subagents whose lines are in a transcript.
+//!
+//! Later versions give subagents an id. Before, the chain of their lines identifies them: each
+//! line names the one it follows, and the first one follows none.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use super::line::Line;
+use super::tasks::Tasks;
+use crate::raw::Raw;
+use crate::text::{excerpt, fnv1a};
+use crate::transcript::events::Events;
+use crate::transcript::{Agent, Event, EventKind, Source, SubagentCall};
+
+/// Sessions, subagents, calls of subagents, their lines and their events that are kept, at most.
+const SESSIONS: usize = 64;
+const SUBAGENTS: usize = 256;
+const CALLS: usize = 256;
+const LINES: usize = 16_384;
+const HELD: usize = 200;
+const HELD_BY_ALL: usize = 4_000;
+
+#[derive(Debug, Default)]
+pub(super) struct Sources {
+    sessions: VecDeque<Session>,
+    last: Option<Arc<Source>>,
+    subagents: VecDeque<Subagent>,
+    calls: VecDeque<(u64, SubagentCall)>,
+    /// The number of events that are held, of all subagents.
+    held: usize,
+    /// The subagent of a line, by the hash of the line's name; and the hashes by age.
+    lines: HashMap<u64, String>,
+    lines_by_age: VecDeque<u64>,
+}
+
+#[derive(Debug)]
+struct Session {
+    source: Arc<Source>,
+    has_title: bool,
+    tasks: Tasks,
+}
+
+#[derive(Debug)]
+struct Subagent {
+    source: Arc<Source>,
+    has_list: bool,
+    /// Its events before its first list; few subagents ever have one.
+    held: VecDeque<Event>,
+}
+
+impl Sources {
+    /// The session of the last line of a main agent.
+    pub fn last(&self) -> Option<&Arc<Source>> {
+        self.last.as_ref()
+    }
+
+    /// The source of a line; none if the line does not name its session.
+    pub fn of(&mut self, line: &Line<'_>) -> Option<Arc<Source>> {
+        let session = line.session_id.filter(|session| !session.is_empty())?;
+        if line.is_sidechain != Some(true) {
+            let known = self.main(session);
+            let source = known.unwrap_or_else(|| {
+                let folder = line.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
+                self.begin(Source::main(Agent::Claude, session, folder))
+            });
+            self.last = Some(source.clone());
+            return Some(source);
+        }
+        let id = self.subagent_of(line)?;
+        let known = self.subagents.iter().rev().map(|subagent| &subagent.source);
+        let mut known = known.filter(|source| source.subagent.as_ref() == Some(&id));
+        if let Some(source) = known.find(|source| source.session == session) {
+            return Some(source.clone());
+        }
+        let call = self.call_of(line, session);
+        let folder = match self.main(session) {
+            Some(main) => main.folder.clone(),
+            None => line.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default(),
+        };
+        let main = Source::main(Agent::Claude, session, folder);
+        let source = Arc::new(Source { subagent: Some(id), call, ..main });
+        let subagent = Subagent { source: source.clone(), has_list: false, held: VecDeque::new() };
+        push(&mut self.subagents, SUBAGENTS, subagent);
+        Some(source)
+    }
+
+    fn begin(&mut self, source: Source) -> Arc<Source> {
+        let source = Arc::new(source);
+        let session = Session { source: source.clone(), has_title: false, tasks: Tasks::default() };
+        push(&mut self.sessions, SESSIONS, session);
+        source
+    }
+
+    /// A session's main agent, once a line of it was read.
+    pub fn main(&self, session: &str) -> Option<Arc<Source>> {
+        let mut sessions = self.sessions.iter().rev().map(|known| &known.source);
+        sessions.find(|source| source.session == session).cloned()
+    }
+
+    fn session_mut(&mut self, source: &Source) -> Option<&mut Session> {
+        self.sessions.iter_mut().rev().find(|session| session.source.session == source.session)
+    }
+
+    /// The tasks of the source's session.
+    pub fn tasks(&mut self, source: &Source) -> Option<&mut Tasks> {
+        self.session_mut(source).map(|session| &mut session.tasks)
+    }
+
+    /// Whether there is a session, and each had its first prompt.
+    pub fn have_titles(&self) -> bool {
+        !self.sessions.is_empty() && self.sessions.iter().all(|session| session.has_title)
+    }
+
+    /// Whether this is the first prompt of a main agent.
+    pub fn entitle(&mut self, source: &Source) -> bool {
+        let session = self.session_mut(source).filter(|_| source.subagent.is_none());
+        session.is_some_and(|session| !std::mem::replace(&mut session.has_title, true))
+    }
+
+    fn subagent_of(&mut self, line: &Line<'_>) -> Option<String> {
+        if let Some(id) = line.agent_id.filter(|id| !id.is_empty()) {
+            return Some(excerpt(id, 100));
+        }
+        Some(self.link(line.uuid?, line.parent_uuid))
+    }
+
+    /// Adds a line to the chain of the one it follows, and returns the id of the chain.
+    pub fn link(&mut self, uuid: &str, parent: Option<&str>) -> String {
+        let before = parent.filter(|parent| !parent.is_empty());
+        let known = before.and_then(|parent| self.lines.get(&fnv1a(parent.as_bytes())));
+        let id = known.cloned().unwrap_or_else(|| excerpt(before.unwrap_or(uuid), 100));
+        let hash = fnv1a(uuid.as_bytes());
+        if self.lines.insert(hash, id.clone()).is_none() {
+            self.lines_by_age.push_back(hash);
+        }
+        if self.lines_by_age.len() > LINES
+            && let Some(oldest) = self.lines_by_age.pop_front()
+        {
+            self.lines.remove(&oldest);
+        }
+        id
+    }
+
+    /// Notes a call that starts a subagent, whose first line is the call's prompt.
+    pub fn start(&mut self, from: &Source, call: &str, input: &Raw<'_>) {
+        let text = |key: &str| match input.get(key) {
+            Some(Raw::Text(text)) => text.as_ref(),
+            _ => "",
+        };
+        let call = SubagentCall {
+            id: excerpt(call, 200),
+            description: excerpt(text("description"), 200),
+            from: from.key(),
+        };
+        push(&mut self.calls, CALLS, (mark(text("prompt"), &from.session), call));
+    }
+
+    /// The call that started the subagent whose first line this is.
+    fn call_of(&mut self, line: &Line<'_>, session: &str) -> Option<SubagentCall> {
+        let first = line.message.as_ref()?.content.0.iter().find_map(|block| block.text.as_ref())?;
+        let mark = mark(&first.0, session);
+        let place = self.calls.iter().position(|(known, _)| *known == mark)?;
+        self.calls.remove(place).map(|(_, call)| call)
+    }
+
+    /// Notes that the subagent started by a call came back. Returns it if it has a list; otherwise
+    /// its events are dropped.
+    pub fn come_back(&mut self, call: &str) -> Option<Arc<Source>> {
+        let is_of = |subagent: &&mut Subagent| subagent.source.call.as_ref().is_some_and(|of| of.id == call);
+        let subagent = self.subagents.iter_mut().rev().find(is_of)?;
+        self.held -= std::mem::take(&mut subagent.held).len();
+        subagent.has_list.then(|| subagent.source.clone())
+    }
+
+    /// Passes a subagent's event on once it keeps a list, and holds it until then.
+    pub fn hold(&mut self, event: Event, events: &mut Events) {
+        let known = self.subagents.iter_mut().rev().find(|subagent| subagent.source == event.source);
+        let Some(subagent) = known else { return };
+        if subagent.has_list {
+            return events.push(event);
+        }
+        if matches!(event.kind, EventKind::List(_)) {
+            subagent.has_list = true;
+            let held = std::mem::take(&mut subagent.held);
+            self.held -= held.len();
+            if let Some(call) = &subagent.source.call {
+                let kind = EventKind::Title(call.description.clone());
+                let source = subagent.source.clone();
+                events.push(Event { source, uuid: String::new(), time: event.time, kind });
+            }
+            held.into_iter().for_each(|event| events.push(event));
+            return events.push(event);
+        }
+        self.held += 1;
+        if subagent.held.len() == HELD {
+            subagent.held.pop_front();
+            self.held -= 1;
+        }
+        subagent.held.push_back(event);
+        if self.held > HELD_BY_ALL
+            && let Some(oldest) = self.subagents.iter_mut().find(|subagent| !subagent.held.is_empty())
+        {
+            self.held -= std::mem::take(&mut oldest.held).len();
+        }
+    }
+}
+
+/// Identifies a prompt by its beginning: the rest may have been cut.
+fn mark(prompt: &str, session: &str) -> u64 {
+    let start: String = prompt.trim().chars().take(1_000).collect();
+    fnv1a(format!("{session}\n{start}").as_bytes())
+}
+
+/// Adds to a queue that keeps the newest.
+fn push<T>(queue: &mut VecDeque<T>, most: usize, new: T) {
+    if queue.len() == most {
+        queue.pop_front();
+    }
+    queue.push_back(new);
+}
