@@ -67,12 +67,13 @@ module.  In all of them, ~ is an empty home."
     "package-vc-install" "30.1"
     :once '(package-vc-install
             '(todo-write :url "https://github.com/todo-write/todo-write"
-                         :lisp-dir "lisp"))
+                         :lisp-dir "lisp" :ignored-files ("efrit-do.el")))
     :init "")
    (todo-write-install-way
     "use-package :vc" "30.1"
     :init "(use-package todo-write
-  :vc (:url \"https://github.com/todo-write/todo-write\" :lisp-dir \"lisp\" :rev :newest))")
+  :vc (:url \"https://github.com/todo-write/todo-write\" :lisp-dir \"lisp\"
+       :ignored-files (\"efrit-do.el\") :rev :newest))")
    (todo-write-install-way
     "straight" "28.1"
     :shell '("git clone --quiet https://github.com/radian-software/straight.el ~/.emacs.d/straight/repos/straight.el")
