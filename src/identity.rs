@@ -88,8 +88,7 @@ pub fn recognise_with(
     previous: &[Seen<'_>],
     current: &[Seen<'_>],
 ) -> Vec<Option<usize>> {
-    let mut matching =
-        Matching { previous, current, old_of: vec![None; current.len()], taken: vec![false; previous.len()] };
+    let mut matching = Matching::new(previous, current);
     matching.by_content();
     if matching.is_complete() {
         return matching.old_of;
@@ -99,6 +98,15 @@ pub fn recognise_with(
     matching.by_folded_content();
     matching.by_active_form(&rarity);
     matching.by_similarity(&rarity, thresholds);
+    matching.old_of
+}
+
+/// [`recognise`] by equal content alone: for items that the writer of the new list has never seen,
+/// and so cannot have reworded.
+pub fn recognise_equal(previous: &[Seen<'_>], current: &[Seen<'_>]) -> Vec<Option<usize>> {
+    let mut matching = Matching::new(previous, current);
+    matching.by_content();
+    matching.by_folded_content();
     matching.old_of
 }
 
@@ -121,6 +129,10 @@ struct Matching<'a> {
 }
 
 impl<'a> Matching<'a> {
+    fn new(previous: &'a [Seen<'a>], current: &'a [Seen<'a>]) -> Self {
+        Matching { previous, current, old_of: vec![None; current.len()], taken: vec![false; previous.len()] }
+    }
+
     fn pair(&mut self, new: usize, old: usize) {
         self.old_of[new] = Some(old);
         self.taken[old] = true;

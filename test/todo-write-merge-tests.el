@@ -93,11 +93,11 @@
 
 (ert-deftest todo-write-before-any-write-the-users-own-items-stay ()
   (todo-write-with-store
-    (todo-write-edit "a" 'add "Water the plants")
-    (let ((outcome (todo-write-test-write "a" "Fix the parser")))
+    (todo-write-edit "a" 'add "By the user")
+    (let ((outcome (todo-write-test-write "a" "By the agent")))
       (should (equal (sort (todo-write-test-contents "a") #'string<)
-                     '("Fix the parser" "Water the plants")))
-      (should (string-search "Water the plants" (plist-get outcome :result))))))
+                     '("By the agent" "By the user")))
+      (should (string-search "By the user" (plist-get outcome :result))))))
 
 ;;; Who changed what
 

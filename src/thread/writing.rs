@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{NextRevision, Outcome, Thread};
 use crate::change::diff;
 use crate::clock::Millis;
-use crate::identity::{Seen, recognise};
+use crate::identity::{Seen, recognise, recognise_equal};
 use crate::input::Plan;
 use crate::item::{Draft, Item, List, Status};
 use crate::journal::Record;
@@ -78,7 +78,8 @@ impl Thread {
     }
 
     /// Looks for the drafts that are not recognised yet among the items that the user has added or
-    /// renamed since `base`.
+    /// renamed since `base`. The agent has not seen those, so only equal content counts: a similar
+    /// task of the agent's own must not replace the user's.
     fn identify_edited(&self, base: &[Arc<Item>], seen: &[Seen<'_>], items: &mut [Option<Arc<Item>>]) {
         let found: HashSet<&str> = items.iter().flatten().map(|item| item.id.as_str()).collect();
         let contents: HashMap<&str, &str> =
@@ -91,7 +92,7 @@ impl Thread {
         let open: Vec<usize> = (0..items.len()).filter(|new| items[*new].is_none()).collect();
         let edited_seen: Vec<Seen<'_>> = edited.iter().map(|item| Seen::from(item.as_ref())).collect();
         let open_seen: Vec<Seen<'_>> = open.iter().map(|new| seen[*new]).collect();
-        for (place, old) in recognise(&edited_seen, &open_seen).into_iter().enumerate() {
+        for (place, old) in recognise_equal(&edited_seen, &open_seen).into_iter().enumerate() {
             items[open[place]] = old.map(|old| Arc::clone(edited[old]));
         }
     }

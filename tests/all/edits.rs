@@ -144,6 +144,17 @@ fn an_added_item_that_the_agent_sends_too_is_one_item() {
 }
 
 #[test]
+fn an_added_item_is_not_taken_for_a_similar_one_that_the_agent_adds_unaware_of_it() {
+    let mut thread = started();
+    edit(&mut thread, add("Test it on macOS", None));
+    let mut theirs = PLAN.to_vec();
+    theirs.push(("Test it on Linux", Pending));
+    write(&mut thread, &theirs, 3);
+    let list = contents(thread.list());
+    assert!(list.contains(&"Test it on macOS") && list.contains(&"Test it on Linux"), "{list:?}");
+}
+
+#[test]
 fn an_added_item_that_the_agent_knows_of_goes_when_the_agent_drops_it() {
     let mut thread = started();
     edit(&mut thread, add("Write notes", None));
