@@ -25,7 +25,7 @@ pub struct Times {
     /// Every stretch in progress, from and to.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<(Millis, Millis)>,
-    /// Since when it is in progress, unless the thread is paused.
+    /// Since when its time runs: it is in progress, and its agent works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_since: Option<Millis>,
 }
@@ -88,12 +88,12 @@ impl Clock {
         }
     }
 
-    /// Stops every running stretch, as when the host stopped.
+    /// Stops the time of all items.
     pub fn pause(&mut self, now: Millis) {
         self.0.values_mut().for_each(|times| times.stop(now));
     }
 
-    /// Starts the items in progress again.
+    /// Starts the time of the items in progress.
     pub fn resume(&mut self, list: &[Arc<Item>], now: Millis) {
         for item in list.iter().filter(|item| item.status == Status::InProgress) {
             self.0.entry(item.id.clone()).or_default().start(now);

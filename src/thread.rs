@@ -4,6 +4,7 @@
 //! commit it in one step that cannot fail. If the disk refuses the record, the list goes on in
 //! memory; after a panic between record and commit, the journal decides.
 
+mod activity;
 mod edit;
 mod observing;
 mod replay;
@@ -26,6 +27,8 @@ use crate::observation::Observations;
 use crate::report;
 use crate::revision::{Revisions, Stamp};
 use crate::wire::wire_names;
+pub use activity::Activity;
+use activity::Progress;
 pub use edit::Edit;
 use observing::Events;
 use saving::Saving;
@@ -79,7 +82,7 @@ pub struct Thread {
     /// Undo goes to the revision before this one. It is the newest, or after undo the one restored.
     undo_from: u64,
     clock: Clock,
-    paused: Option<String>,
+    progress: Progress,
     events: Events,
     streaming: Streaming,
     saving: Saving,
@@ -115,7 +118,7 @@ impl Thread {
             agent: AgentView::default(),
             undo_from: 0,
             clock: Clock::default(),
-            paused: None,
+            progress: Progress::default(),
             events: Events::new(history_limit),
             streaming: Streaming::default(),
             saving: Saving::default(),
@@ -181,7 +184,7 @@ impl Thread {
 
     /// The state, which follows from the list unless the thread is paused.
     pub fn state(&self) -> State {
-        match (self.list().as_slice(), &self.paused) {
+        match (self.list().as_slice(), &self.progress.paused) {
             ([], _) => State::Empty,
             (list, _) if list.iter().all(|item| !item.status.is_open()) => State::Done,
             (_, Some(_)) => State::Paused,
@@ -191,7 +194,7 @@ impl Thread {
 
     /// Why it is paused.
     pub fn pause_reason(&self) -> Option<&str> {
-        self.paused.as_deref().filter(|_| self.state() == State::Paused)
+        self.progress.paused.as_deref().filter(|_| self.state() == State::Paused)
     }
 
     /// The item in progress, the first of several.
@@ -223,24 +226,6 @@ impl Thread {
             errors: problems,
             ..Outcome::default()
         }
-    }
-
-    /// Pauses with a reason, or resumes without one. Returns a notice if the journal cannot be
-    /// written.
-    pub fn set_paused(&mut self, reason: Option<String>, now: Millis) -> Option<String> {
-        if self.paused.is_some() == reason.is_some() {
-            return None;
-        }
-        let record = Record::State { timestamp: now, paused: reason.clone() };
-        self.record_then(&record, |thread| thread.commit_paused(reason, now))
-    }
-
-    fn commit_paused(&mut self, reason: Option<String>, now: Millis) {
-        match reason {
-            Some(_) => self.clock.pause(now),
-            None => self.clock.resume(self.revisions.current(), now),
-        }
-        self.paused = reason;
     }
 
     /// Journals and commits a revision; without a change, no revision is made.
@@ -279,7 +264,7 @@ impl Thread {
         self.next_id = next_id;
         self.undo_from = stamp.restores.unwrap_or(number);
         self.clock.follow(changes, now);
-        if self.paused.is_some() {
+        if !self.progress.runs() {
             self.clock.pause(now);
         }
         self.revisions.push(number, list, changes.to_vec(), stamp);

@@ -12,6 +12,7 @@ use crate::item::{Item, List};
 use crate::observation::Type;
 use crate::revision::Stamp;
 use crate::text::fnv1a;
+use crate::thread::Activity;
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,8 +27,13 @@ pub enum Record {
     Full(Full),
     /// The agent was told everything up to this revision.
     Known { number: u64 },
-    /// Paused with a reason, or resumed.
-    State { timestamp: Millis, paused: Option<String> },
+    /// Paused with a reason, or resumed; and what the agent does.
+    State {
+        timestamp: Millis,
+        paused: Option<String>,
+        #[serde(default)]
+        activity: Activity,
+    },
     /// An observation that does not follow from a revision.
     Observation {
         number: u64,

@@ -14,7 +14,7 @@ use crate::item::{Item, Status};
 use crate::raw::Raw;
 use crate::store::Store;
 use crate::text::{is_blank, one_line};
-use crate::thread::{Edit, State, Thread};
+use crate::thread::{Activity, Edit, State, Thread};
 
 emacs::use_functions! { set nthcdr symbol_value => "symbol-value" }
 
@@ -173,6 +173,40 @@ fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value
             }
         });
         Ok(write::state(env, with_thread(&key, Thread::state)))
+    })
+}
+
+/// Say that the agent of THREAD does ACTIVITY: `working', `waiting' or `idle'.
+///
+/// The time in progress runs only while it works.  Work resumes a paused THREAD.
+#[defun]
+fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Result<()> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let name = read::name("activity", activity)?;
+        let Some(activity) = name.as_deref().and_then(Activity::parse) else {
+            return Err(wrong("activity", activity, "working, waiting or idle"));
+        };
+        with_world(|world| {
+            // A thread that is only on disk is paused when it is loaded.
+            let store = &mut world.store;
+            let thread = match activity {
+                Activity::Working => store.get_mut(&key, now()),
+                _ => store.loaded_mut(&key),
+            };
+            thread.map(|thread| thread.set_activity(activity, now()))
+        });
+        Ok(())
+    })
+}
+
+/// End the turn of THREAD's agent; pause THREAD for REASON, a string, if something is open.
+#[defun]
+fn end_turn<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<()> {
+    border(env, || {
+        let (key, reason) = (read::thread(thread)?, Text::read("reason", reason)?.0);
+        with_world(|world| world.store.loaded_mut(&key).map(|thread| thread.end_turn(reason, now())));
+        Ok(())
     })
 }
 

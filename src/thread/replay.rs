@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
+use super::activity::{Activity, Progress};
 use super::saving::Saving;
 use super::{AgentView, NextRevision, State, Thread};
 use crate::change::{Change, apply, diff, mark_cancelled};
@@ -25,9 +26,11 @@ impl Thread {
     ) -> Thread {
         let (mut thread, last) = Thread::replayed(key, records, history_limit);
         thread.saving = Saving::to(journal.into());
-        if thread.state() == State::Active {
-            thread.set_paused(Some("the session that wrote this list has ended".into()), last);
-        }
+        let ended = "the session that wrote this list has ended".to_owned();
+        let paused =
+            thread.progress.paused.clone().or(Some(ended).filter(|_| thread.state() == State::Active));
+        // The host of this session has not said yet what the agent does.
+        thread.set_progress(Progress { paused, activity: Activity::default() }, last);
         thread
     }
 
@@ -52,7 +55,9 @@ impl Thread {
             }
             Record::Full(full) => self.replay_full(full),
             Record::Known { number } => self.agent = AgentView { known: number, base: None },
-            Record::State { timestamp, paused } => self.commit_paused(paused, timestamp),
+            Record::State { timestamp, paused, activity } => {
+                self.commit_progress(Progress { paused, activity }, timestamp);
+            }
             Record::Observation {
                 number,
                 kind,

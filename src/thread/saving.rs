@@ -88,6 +88,7 @@ impl Thread {
         self.saving.journal = Some(journal);
         let mut missing = self.records_after(last, old.observations().next_number());
         missing.push(self.full(now));
+        missing.push(self.progress.record(now));
         // A record that cannot be written waits in the journal; the next write reports it.
         missing.iter().for_each(|record| drop(self.saving.record(record)));
         true

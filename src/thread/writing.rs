@@ -35,8 +35,7 @@ impl Thread {
         };
         let mut notices: Vec<String> = plan.notices.iter().map(ToString::to_string).collect();
         notices.extend(forced_notice(forced.len()));
-        // A write means that the agent is at work again.
-        let mut warnings: Vec<String> = self.set_paused(None, now).into_iter().collect();
+        let mut warnings: Vec<String> = self.resume_for_write(now).into_iter().collect();
         let stamp = Stamp { source, ..Stamp::new(Author::Agent, "write", now) };
         let mut outcome = self.revise(NextRevision { list, cancelled, stamp, next_id, known_to_agent: true });
         if edited && outcome.changes.is_empty() {

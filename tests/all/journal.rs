@@ -16,7 +16,7 @@ use todo_write::journal::{Durability, bad_file, files_of};
 use todo_write::observation::{Details, Filter, Observation, Type};
 use todo_write::revision::Revision;
 use todo_write::store::{Keeping, Store};
-use todo_write::thread::{Edit, State, Thread};
+use todo_write::thread::{Activity, Edit, State, Thread};
 
 /// Another folder with the journals as they are on disk now.
 fn copied(folder: &Folder) -> Folder {
@@ -63,6 +63,8 @@ enum Act {
     Undo,
     Pause,
     Resume,
+    Activity(Activity),
+    EndTurn,
     Observe(Type),
 }
 
@@ -83,6 +85,9 @@ fn act() -> impl Strategy<Value = Act> {
         1 => Just(Act::Undo),
         1 => Just(Act::Pause),
         1 => Just(Act::Resume),
+        2 => prop::sample::select(vec![Activity::Working, Activity::Waiting, Activity::Idle])
+            .prop_map(Act::Activity),
+        1 => Just(Act::EndTurn),
         1 => prop::sample::select(vec![Type::Title, Type::Thoughts, Type::ToolCall]).prop_map(Act::Observe),
     ]
 }
@@ -99,6 +104,8 @@ fn perform(thread: &mut Thread, act: &Act, now: u64) {
         Act::Undo => return drop(thread.undo(now)),
         Act::Pause => return drop(thread.set_paused(Some("C-g".into()), now)),
         Act::Resume => return drop(thread.set_paused(None, now)),
+        Act::Activity(activity) => return drop(thread.set_activity(*activity, now)),
+        Act::EndTurn => return drop(thread.end_turn("end of turn".into(), now)),
         Act::Observe(kind) => {
             let details = Details { trace_id: Some("trace".into()), ..Details::default() };
             thread.observe(*kind, json!(format!("said at {now}")), details, now);
@@ -129,7 +136,8 @@ proptest! {
             now += 10;
             perform(living, act, now);
         }
-        // A thread whose host is gone is paused.
+        // A thread whose host is gone is paused, and its next host has not said anything yet.
+        perform(living, &Act::Activity(Activity::Working), now);
         perform(living, &Act::Pause, now);
         let copy = copied(&folder);
         let mut restored = store(copy.path());
@@ -153,6 +161,24 @@ fn an_active_thread_comes_back_paused_and_a_finished_one_done() {
         assert_eq!(open(&mut again).state(), state);
         assert_eq!(again.take_warnings(), [""; 0]);
     }
+}
+
+#[test]
+fn an_idle_agent_is_unknown_to_the_next_session() {
+    let folder = Folder::new();
+    let mut before = store(folder.path());
+    write(open(&mut before), &PLAN[..1], 1);
+    open(&mut before).end_turn("end of turn".into(), 2);
+    drop(before);
+    for now in [100, 200] {
+        let mut after = store(folder.path());
+        let thread = open(&mut after);
+        thread.edit(Edit::Status { id: "t1".into(), status: InProgress }, now).unwrap();
+        assert_eq!(thread.times("t1").unwrap().running_since, Some(now), "at {now}");
+        thread.edit(Edit::Status { id: "t1".into(), status: Completed }, now + 50).unwrap();
+    }
+    let mut last = store(folder.path());
+    assert_eq!(open(&mut last).times("t1").unwrap().intervals, [(100, 150), (200, 250)]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use todo_write::change::{Kind, apply, diff};
 use todo_write::input::Plan;
 use todo_write::item::{Draft, Status};
-use todo_write::thread::{Edit, State, Thread};
+use todo_write::thread::{Activity, Edit, State, Thread};
 
 type Tasks<'a> = &'a [(&'a str, Status)];
 
@@ -310,6 +310,65 @@ fn no_time_runs_during_a_pause() {
     next[1].1 = Completed;
     write(&mut thread, &next, 700);
     assert_eq!(thread.times("t2").unwrap().intervals, [(100, 150), (600, 700)]);
+}
+
+fn spent(thread: &Thread, now: u64) -> u64 {
+    thread.times("t2").unwrap().spent(now)
+}
+
+#[test]
+fn no_time_runs_while_the_agent_waits_or_is_idle() {
+    for activity in [Activity::Waiting, Activity::Idle] {
+        let mut thread = thread();
+        write(&mut thread, &PLAN, 100);
+        thread.set_activity(activity, 150);
+        assert_eq!((thread.state(), spent(&thread, 500)), (State::Active, 50), "{activity}");
+        thread.edit(set("t2", Pending), 510).unwrap();
+        thread.edit(set("t2", InProgress), 520).unwrap();
+        assert_eq!(spent(&thread, 590), 50, "{activity}");
+        thread.set_activity(Activity::Working, 600);
+        assert_eq!(spent(&thread, 610), 60, "{activity}");
+    }
+}
+
+#[test]
+fn a_turn_that_ends_with_open_items_pauses_until_the_next_turn_or_write() {
+    for writes in [true, false] {
+        let mut thread = thread();
+        write(&mut thread, &PLAN, 100);
+        thread.end_turn("end of turn".into(), 150);
+        assert_eq!((thread.pause_reason(), spent(&thread, 500)), (Some("end of turn"), 50));
+        if writes {
+            write(&mut thread, &PLAN, 600);
+        } else {
+            thread.set_activity(Activity::Working, 600);
+        }
+        assert_eq!((thread.state(), spent(&thread, 610)), (State::Active, 60));
+    }
+}
+
+#[test]
+fn the_end_of_a_turn_leaves_a_finished_list_and_an_earlier_pause_alone() {
+    let mut thread = thread();
+    thread.end_turn("before the list".into(), 1);
+    assert_eq!(thread.state(), State::Empty);
+    write(&mut thread, &PLAN[..1], 2);
+    thread.end_turn("all done".into(), 3);
+    assert_eq!(thread.state(), State::Done);
+    write(&mut thread, &PLAN, 4);
+    assert_eq!(thread.state(), State::Active);
+    thread.set_paused(Some("the user".into()), 5);
+    thread.end_turn("cancelled".into(), 6);
+    assert_eq!(thread.pause_reason(), Some("the user"));
+}
+
+#[test]
+fn a_write_leaves_an_agent_waiting_that_asked_for_something_else() {
+    let mut thread = thread();
+    write(&mut thread, &PLAN, 100);
+    thread.set_activity(Activity::Waiting, 150);
+    write(&mut thread, &PLAN, 200);
+    assert_eq!(spent(&thread, 500), 50);
 }
 
 #[test]
