@@ -27,7 +27,6 @@
 ;;; Code:
 
 (require 'efrit-do-builtin)
-(require 'todo-write-busy)
 
 (defcustom efrit-do-end-functions nil
   "Abnormal hook called with a session when it has ended, whichever way."
@@ -465,7 +464,7 @@ An error or quit of the backend ends the session and is signaled again."
     (condition-case problem
         (let ((title (or (efrit-do-backend-title backend session)
                          (todo-write-row-line command 70))))
-          (todo-write-set-busy (efrit-do-session-thread session) t)
+          (todo-write-set-activity (efrit-do-session-thread session) 'working)
           (efrit-do-session-record session "INTENT" command)
           (efrit-do-session-record session "TITLE" title)
           (efrit-do-backend-start backend session))
@@ -483,7 +482,9 @@ with open tasks is paused."
           (efrit-do-session-reason session) reason)
     ;; Each step must run even if another fails.
     (with-demoted-errors "Ending a session: %S"
-      (todo-write-set-busy (efrit-do-session-thread session) nil))
+      (todo-write-end-turn (efrit-do-session-thread session)
+                           (or reason "the agent ended its turn")
+                           (eq status 'failed)))
     (with-demoted-errors "Ending a session: %S"
       (efrit-do-backend-abort (efrit-do-session-backend session) session))
     (with-demoted-errors "Ending a session: %S"
@@ -493,13 +494,11 @@ with open tasks is paused."
     nil))
 
 (defun efrit-do-session--record-end (session status reason)
-  "Record that SESSION ended with STATUS for REASON, and pause its list."
-  (let ((thread (efrit-do-session-thread session))
-        (failed (eq status 'failed)))
+  "Record that SESSION ended with STATUS for REASON."
+  (let ((failed (eq status 'failed)))
     (efrit-do-session--stream session (if failed "ERROR" "END") reason)
     (when failed
       (efrit-do-session-record session "LLM_STREAM_ERROR" reason))
-    (todo-write-pause-active thread (or reason "the agent ended its turn"))
     (if (eq status 'done)
         (efrit-do-session--record-answer session)
       (when (memq status '(failed stopped))

@@ -182,9 +182,7 @@ The circuit breaker counts from zero again.  Return the session.  Signals
             (efrit-do-session-reason session) nil
             (efrit-do-session-breaker session) (efrit-do-breaker-create))
       (cl-incf (efrit-do-session-trace session))
-      (todo-write-set-busy thread t)
-      (when (eq (todo-write-state thread) 'paused)
-        (todo-write-resume thread))
+      (todo-write-set-activity thread 'working)
       (efrit-do-session-record session "AGENT_RESUMED" why)
       (efrit-do-session--go-on session why))
     session))

@@ -340,27 +340,28 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
 
 (defun todo-write-efrit--loop-stopped (session reason &rest _)
   "Pause the plan of SESSION, which has ended for REASON: nobody works on it."
-  (todo-write-pause-active (todo-write-efrit--key (efrit-session-id session))
-                           reason))
+  (todo-write-end-turn (todo-write-efrit--key (efrit-session-id session))
+                       reason))
 
 (defun todo-write-efrit--turn-ended (session reason &rest _)
   "Pause the plan of SESSION if its turn did not end by itself, says REASON."
   (unless (member reason '("end_turn" "session-complete" "waiting-for-user" "unknown"))
-    (todo-write-pause-active
+    (todo-write-end-turn
      (todo-write-efrit--key (efrit-repl-session-id session)) reason)))
 
 (defun todo-write-efrit--cancelled (session)
   "Pause the plan of SESSION, which the user has cancelled."
   (when session
-    (todo-write-pause-active (todo-write-efrit--key (efrit-session-id session))
-                             "cancelled")))
+    (todo-write-end-turn (todo-write-efrit--key (efrit-session-id session))
+                         "cancelled")))
 
 (defun todo-write-efrit--pausing-on-quit (function &rest args)
   "Call FUNCTION with ARGS; a quit pauses the plan of the session at work."
   (condition-case nil
       (apply function args)
     (quit
-     (todo-write-pause-active (car (todo-write-efrit--session)) "interrupted")
+     (when-let* ((thread (car (todo-write-efrit--session))))
+       (todo-write-end-turn thread "interrupted"))
      (signal 'quit nil))))
 
 (provide 'todo-write-efrit)

@@ -76,6 +76,8 @@ called with; it is nil if no call threw."
 Its arguments are THREAD, WHAT and DATA, where WHAT is one of:
   `change'    the list changed; DATA is the outcome, see `todo-write'
   `state'     THREAD was paused or resumed; DATA is its new state
+  `activity'  its agent does something else; DATA is the value of
+              `todo-write-activity'
   `observed'  something else was recorded; DATA is its type, a string
   `forgotten' THREAD was forgotten; DATA is nil
 Further symbols may be added.  A FUNCTION that signals is reported and

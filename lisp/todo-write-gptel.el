@@ -24,7 +24,6 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
-(require 'todo-write-busy)
 (require 'todo-write-mode-line)
 (require 'todo-write-row)
 (require 'todo-write-view)
@@ -185,21 +184,22 @@ The chat may have no thread before its model has called the tool."
          (thread (and (buffer-live-p buffer)
                       (buffer-local-value 'todo-write-gptel-thread buffer))))
     (when thread
-      (todo-write-set-busy thread (not (memq (gptel-fsm-state request)
-                                             '(DONE ERRS ABRT)))))))
+      (todo-write-set-activity thread (unless (memq (gptel-fsm-state request)
+                                                    '(DONE ERRS ABRT))
+                                        'working)))))
 
 (defun todo-write-gptel--aborted (&optional buffer)
   "Pause the plan of BUFFER, a chat whose request was aborted."
-  (let ((buffer (or buffer (current-buffer))))
-    (when (buffer-live-p buffer)
-      (todo-write-pause-active (buffer-local-value 'todo-write-gptel-thread buffer)
-                               "aborted"))))
+  (let* ((buffer (or buffer (current-buffer)))
+         (thread (and (buffer-live-p buffer)
+                      (buffer-local-value 'todo-write-gptel-thread buffer))))
+    (when thread
+      (todo-write-end-turn thread "aborted"))))
 
 (defun todo-write-gptel--killed ()
   "Pause the plan of the current buffer, which is about to go."
   (remhash todo-write-gptel-thread todo-write-gptel--chats)
-  (todo-write-set-busy todo-write-gptel-thread nil)
-  (todo-write-pause-active todo-write-gptel-thread "the chat was closed"))
+  (todo-write-end-turn todo-write-gptel-thread "the chat was closed"))
 
 (defun todo-write-gptel--show-plan ()
   "Show the plan of this chat in a window of its own."

@@ -17,7 +17,6 @@
 
 (require 'subr-x)
 (require 'todo-write)
-(require 'todo-write-busy)
 
 (defconst todo-write-mcp-quiet 600
   "Seconds without a call after which a session is taken for paused.
@@ -145,7 +144,7 @@ Before its first call, say what the thread is about."
                  (file-name-nondirectory (directory-file-name project)))))))
   (puthash thread (cons (plist-get call :process) (float-time))
            todo-write-mcp--sessions)
-  (todo-write-set-busy thread t)
+  (todo-write-set-activity thread 'working)
   (unless todo-write-mcp--timer
     (setq todo-write-mcp--timer (run-at-time 5 5 #'todo-write-mcp--look))))
 
@@ -170,10 +169,7 @@ The name is a client's, so no handler of remote files gets it."
 (defun todo-write-mcp--rest (thread reason)
   "Say that the agent of THREAD works no more, for REASON, and pause its plan."
   (remhash thread todo-write-mcp--sessions)
-  (todo-write-set-busy thread nil)
-  (when (and (todo-write-restore thread)
-             (eq (todo-write-state thread) 'active))
-    (todo-write-pause thread reason)))
+  (todo-write-end-turn thread reason))
 
 (defun todo-write-mcp--look ()
   "Look for sessions whose process was killed, or that have long been quiet."

@@ -21,14 +21,13 @@
 ;; `todo-write-tab-bar-mode' shows the plan written last in the tab bar.
 ;;
 ;; The texts are made when a plan changes; redisplay only reads a variable.  A
-;; spinner turns before them while the agent is at work; see todo-write-busy.el.
+;; spinner turns before them while the agent is at work; see todo-write-activity.el.
 
 ;;; Code:
 
 (require 'seq)
 (eval-when-compile (require 'subr-x))
 (require 'todo-write)
-(require 'todo-write-busy)
 (require 'todo-write-row)
 (require 'todo-write-view)
 
@@ -39,7 +38,7 @@
 That is with the arguments of a listener, see `todo-write-listen', and
 without arguments when the spinner turned.  FLAG nil ends it."
   (todo-write-listen function (not flag))
-  (todo-write-busy-listen function flag))
+  (todo-write-activity-listen function flag))
 
 ;;; Mode line
 
@@ -112,6 +111,8 @@ If the thread that was shown is forgotten, show the one written last."
   (pcase what
     ((or 'change 'state) (todo-write-mode-line--update thread))
     ('nil (todo-write-mode-line--update todo-write-mode-line--thread))
+    ((and 'activity (guard (equal thread todo-write-mode-line--thread)))
+     (todo-write-mode-line--update thread))
     ((and 'forgotten (guard (equal thread todo-write-mode-line--thread)))
      (todo-write-mode-line--update (todo-write-current-thread)))))
 
@@ -133,14 +134,14 @@ If the thread that was shown is forgotten, show the one written last."
 (defun todo-write-mode-line-words (thread &optional width still)
   "Return how far THREAD is and its task in progress, or nil for no tasks.
 The text is plain.  The task is cut to what the count leaves of WIDTH
-columns.  A spinner comes first while the host of THREAD is busy, unless
+columns.  A spinner comes first while the agent of THREAD works, unless
 STILL is non-nil."
   (let* ((summary (and thread (todo-write-summary thread)))
          (state (plist-get summary :state))
          (current (plist-get summary :current)))
     (unless (memq state '(nil empty))
       (let* ((count (string-join
-                     (delq nil (list (and (not still) (todo-write-busy-spinner thread))
+                     (delq nil (list (and (not still) (todo-write-activity-spinner thread))
                                      (todo-write-row-count summary)
                                      (pcase state
                                        ('done (todo-write-row-shape 'completed))

@@ -40,6 +40,7 @@
 (require 'cl-lib)
 (require 'todo-write-core)
 (require 'todo-write-events)
+(require 'todo-write-activity)
 
 (declare-function todo-write-dyn--about "ext:todo-write-dyn")
 (declare-function todo-write-dyn--apply-changes "ext:todo-write-dyn")
@@ -93,12 +94,13 @@ for a bug in the module."
   (let* ((paused (eq (todo-write--open thread) 'paused))
          (inhibit-quit t)
          (outcome (todo-write-dyn--write thread input source)))
-    (if (not (and paused (plist-get outcome :ok)))
+    (unwind-protect
         (todo-write--tell thread outcome)
-      ;; Work goes on, also where the list is the same.
-      (unwind-protect
-          (todo-write--tell thread outcome)
-        (todo-write--dispatch thread 'state (todo-write-dyn--state thread))))))
+      (when (plist-get outcome :ok)
+        (todo-write-activity--wrote thread)
+        ;; Work goes on, even if the list is the same.
+        (when paused
+          (todo-write--dispatch thread 'state (todo-write-dyn--state thread)))))))
 
 (cl-defun todo-write-begin (thread &key project parent parent-item)
   "Begin THREAD, or load it, and return its key.
@@ -156,12 +158,6 @@ The caller inhibits quitting, so that they hear of all that was saved."
 Its item in progress shows as paused, and its time stops.  The agent's
 next write resumes it."
   (todo-write--set-paused thread (or reason "paused")))
-
-(defun todo-write-pause-active (thread reason)
-  "Pause THREAD for REASON if it is active.
-For hosts, when an agent stopped before its work was done."
-  (when (and thread (eq (todo-write-state thread) 'active))
-    (todo-write-pause thread reason)))
 
 (defun todo-write-resume (thread)
   "Resume THREAD; return its state."
@@ -386,6 +382,7 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
   (let ((inhibit-quit t))
     (remhash thread todo-write--token-runs)
     (todo-write-dyn--forget thread)
+    (todo-write-activity--forget thread)
     (todo-write--dispatch thread 'forgotten)))
 
 ;;;###autoload

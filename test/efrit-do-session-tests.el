@@ -535,43 +535,45 @@ Go on for a while, to see whether anything happens after its end."
                                     '(((:text "Done."))))
                                    :status))))))
 
-;;; Busy
+;;; Activity
 
-(ert-deftest efrit-do-is-busy-until-the-session-ends-whichever-way ()
+(ert-deftest efrit-do-works-until-the-session-ends-whichever-way ()
   (efrit-do-session-tests--with-sessions
-    (let* ((busy nil)
+    (let* ((said nil)
            (efrit-do-max-calls 1)
-           (note (lambda () (push (todo-write-busy-p "a") busy)))
-           (todo-write-busy-functions (list note)))
+           (listener (lambda (_thread what data)
+                       (when (eq what 'activity) (push (car data) said)))))
       (pcase-dolist
-          (`(,turns . ,status)
-           '((((:text "Done.")) . done)
-             (((:error "overloaded")) . failed)
-             (((:tool "count") (:tool "count")) . stopped)
-             (((:tool "eval_sexp" :input (:expr "(signal 'quit nil)"))) . cancelled)))
-        (setq busy nil)
-        (should (eq status (plist-get (efrit-do-session-tests--run (list turns) :thread "a")
-                                      :status)))
-        (should (equal (delete-dups (reverse busy)) '(t nil)))
-        (should-not (todo-write-busy-p "a"))))))
+          (`(,turns ,status ,activity)
+           '((((:text "Done.")) done nil)
+             (((:error "overloaded")) failed failed)
+             (((:tool "count") (:tool "count")) stopped nil)
+             (((:tool "eval_sexp" :input (:expr "(signal 'quit nil)"))) cancelled nil)))
+        (setq said nil)
+        (todo-write-listen listener)
+        (unwind-protect
+            (should (eq status (plist-get (efrit-do-session-tests--run (list turns) :thread "a")
+                                          :status)))
+          (todo-write-listen listener 'stop))
+        (should (equal (reverse said) (list 'working activity)))))))
 
-(ert-deftest efrit-do-is-busy-again-when-it-goes-on ()
+(ert-deftest efrit-do-works-again-when-it-goes-on ()
   (efrit-do-session-tests--with-sessions
     (let* ((session (efrit-do-session-tests--start '(((:pause 60) (:text "Later."))) :speed 1))
            (thread (efrit-do-session-thread session)))
-      (should (todo-write-busy-p thread))
+      (should (todo-write-activity thread))
       (efrit-do-cancel)
-      (should-not (todo-write-busy-p thread))
+      (should-not (todo-write-activity thread))
       (setf (efrit-do-replay-speed (efrit-do-session-state session)) 0)
       (efrit-do-continue)
-      (should (todo-write-busy-p thread))
+      (should (todo-write-activity thread))
       (efrit-do-session-tests--await session)
-      (should-not (todo-write-busy-p thread)))))
+      (should-not (todo-write-activity thread)))))
 
-(ert-deftest efrit-do-that-cannot-begin-is-not-busy ()
+(ert-deftest efrit-do-that-cannot-begin-has-failed ()
   (efrit-do-session-tests--with-sessions
     (should-error (efrit-do-run "x" :thread "a" :script "/no/such/file"))
-    (should-not (todo-write-busy-p "a"))))
+    (should (eq (car (todo-write-activity "a")) 'failed))))
 
 ;;; The prompt
 

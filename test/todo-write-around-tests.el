@@ -179,55 +179,57 @@ Emacs 28 notes every function on that hook for ever."
 
 ;;; Spinner, header line, tab bar
 
-(ert-deftest todo-write-mode-line-turns-a-spinner-only-while-a-host-is-busy ()
+(ert-deftest todo-write-mode-line-turns-a-spinner-only-while-an-agent-works ()
   (todo-write-test-with-shapes
     (todo-write-test-write "a" '("One" "in_progress" "Going"))
     (unwind-protect
         (progn
           (todo-write-mode-line-mode 1)
           (should (string-prefix-p "[0/1 Going]" todo-write-mode-line-string))
-          (todo-write-set-busy "a" t)
+          (todo-write-set-activity "a" 'working)
           (let ((first todo-write-mode-line-string))
             (should (string-match-p "\\`\\[[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] 0/1 Going\\]" first))
             (todo-write-test-wait
              (lambda () (not (equal first todo-write-mode-line-string)))))
-          (todo-write-set-busy "a" nil)
-          (should-not todo-write-busy--timer)
+          (todo-write-set-activity "a" nil)
+          (should-not todo-write-activity--timer)
           (should (string-prefix-p "[0/1 Going]" todo-write-mode-line-string)))
-      (todo-write-set-busy "a" nil)
+      (todo-write-set-activity "a" nil)
       (todo-write-mode-line-mode -1))))
 
-(ert-deftest todo-write-busy-has-no-timer-where-nothing-shows-a-spinner ()
-  (unwind-protect
-      (progn
-        (todo-write-set-busy "a" t)
-        (should-not todo-write-busy--timer)
-        (todo-write-mode-line-mode 1)
-        (should todo-write-busy--timer)
-        (todo-write-mode-line-mode -1)
-        (should-not todo-write-busy--timer)
-        (with-temp-buffer
-          (todo-write-header-line-mode 1)
-          (should todo-write-busy--timer)
-          (todo-write-header-line-mode -1)
-          (should-not todo-write-busy--timer)))
-    (todo-write-set-busy "a" nil)
-    (todo-write-mode-line-mode -1)))
+(ert-deftest todo-write-activity-has-no-timer-where-nothing-shows-a-spinner ()
+  (todo-write-with-store
+    (unwind-protect
+        (progn
+          (todo-write-set-activity "a" 'working)
+          (should-not todo-write-activity--timer)
+          (todo-write-mode-line-mode 1)
+          (should todo-write-activity--timer)
+          (todo-write-mode-line-mode -1)
+          (should-not todo-write-activity--timer)
+          (with-temp-buffer
+            (todo-write-header-line-mode 1)
+            (should todo-write-activity--timer)
+            (todo-write-header-line-mode -1)
+            (should-not todo-write-activity--timer)))
+      (todo-write-set-activity "a" nil)
+      (todo-write-mode-line-mode -1))))
 
-(ert-deftest todo-write-busy-goes-on-until-the-last-host-is-done ()
-  (unwind-protect
-      (progn
-        (todo-write-mode-line-mode 1)
-        (todo-write-set-busy "a" t)
-        (todo-write-set-busy "a" t)
-        (todo-write-set-busy "b" t)
-        (todo-write-set-busy "a" nil)
-        (should-not (todo-write-busy-spinner "a"))
-        (should (todo-write-busy-spinner "b"))
-        (should todo-write-busy--timer)
-        (todo-write-set-busy "b" nil)
-        (should-not todo-write-busy--timer))
-    (todo-write-mode-line-mode -1)))
+(ert-deftest todo-write-activity-turns-the-spinner-until-the-last-agent-is-done ()
+  (todo-write-with-store
+    (unwind-protect
+        (progn
+          (todo-write-mode-line-mode 1)
+          (todo-write-set-activity "a" 'working)
+          (todo-write-set-activity "a" 'working)
+          (todo-write-set-activity "b" 'working)
+          (todo-write-set-activity "a" nil)
+          (should-not (todo-write-activity-spinner "a"))
+          (should (todo-write-activity-spinner "b"))
+          (should todo-write-activity--timer)
+          (todo-write-set-activity "b" nil)
+          (should-not todo-write-activity--timer))
+      (todo-write-mode-line-mode -1))))
 
 (ert-deftest todo-write-mode-line-forgets-a-thread ()
   (todo-write-test-with-shapes

@@ -153,34 +153,34 @@
     (todo-write-gptel-e2e--say "Peel potatoes")
     (todo-write-test-wait (lambda () todo-write-gptel-thread))
     (should (eq (todo-write-state todo-write-gptel-thread) 'active))
-    (todo-write-test-wait (lambda () (todo-write-busy-p todo-write-gptel-thread)))
+    (todo-write-test-wait (lambda () (todo-write-activity todo-write-gptel-thread)))
     (gptel-abort (current-buffer))
-    (should-not (todo-write-busy-p todo-write-gptel-thread))
+    (should-not (todo-write-activity todo-write-gptel-thread))
     (should (eq (todo-write-state todo-write-gptel-thread) 'paused))
     (should (equal (get-text-property 1 'face (todo-write-gptel-e2e--header))
                    'todo-write-paused))))
 
-(defun todo-write-gptel-e2e--check-busy (prompt)
-  "Check that the chat is busy after PROMPT, as from its first plan, and then not."
+(defun todo-write-gptel-e2e--check-working (prompt)
+  "Check that the agent works after PROMPT, as from its first plan, and then not."
   (todo-write-gptel-e2e--with-chat port
-    (let* ((busy nil)
-           (chat (current-buffer))
-           (todo-write-busy-functions
-            (list (lambda ()
-                    (push (todo-write-busy-p
-                           (buffer-local-value 'todo-write-gptel-thread chat))
-                          busy)))))
+    (let* ((said nil)
+           (listener (lambda (_thread what data)
+                       (when (eq what 'activity) (push (car data) said)))))
       (todo-write-gptel-register)
       (todo-write-gptel-e2e--use 'openai port)
-      (todo-write-gptel-e2e--say prompt)
-      (todo-write-test-wait (lambda () (and busy (not (car busy)))) 20)
-      (should (memq t busy)))))
+      (todo-write-listen listener)
+      (unwind-protect
+          (progn
+            (todo-write-gptel-e2e--say prompt)
+            (todo-write-test-wait (lambda () (and said (not (car said)))) 20)
+            (should (memq 'working said)))
+        (todo-write-listen listener 'stop)))))
 
-(ert-deftest todo-write-gptel-is-busy-until-the-answer-is-there ()
-  (todo-write-gptel-e2e--check-busy "Bake a cake"))
+(ert-deftest todo-write-gptel-works-until-the-answer-is-there ()
+  (todo-write-gptel-e2e--check-working "Bake a cake"))
 
-(ert-deftest todo-write-gptel-is-not-busy-after-an-error ()
-  (todo-write-gptel-e2e--check-busy "Fry fish"))
+(ert-deftest todo-write-gptel-does-not-work-after-an-error ()
+  (todo-write-gptel-e2e--check-working "Fry fish"))
 
 (ert-deftest todo-write-gptel-shows-the-plan-in-the-chat-but-not-to-the-model ()
   (todo-write-gptel-e2e--with-chat port

@@ -43,7 +43,7 @@
   `(let ((todo-write-mcp--sessions (make-hash-table :test #'equal))
          (todo-write-mcp--timer nil))
      (unwind-protect (todo-write-with-store ,@body)
-       (maphash (lambda (thread _) (todo-write-set-busy thread nil))
+       (maphash (lambda (thread _) (todo-write-set-activity thread nil))
                 todo-write-mcp--sessions)
        (when todo-write-mcp--timer (cancel-timer todo-write-mcp--timer)))))
 
@@ -105,9 +105,9 @@
 (ert-deftest todo-write-mcp-a-session-that-ends-is-paused ()
   (todo-write-mcp-tests--with-store
     (todo-write-mcp-tests--write todo-write-mcp-tests--claude '("One" "in_progress"))
-    (should (todo-write-busy-p "claude:5e55-10"))
+    (should (todo-write-activity "claude:5e55-10"))
     (todo-write-mcp-tests--send :ended (vector todo-write-mcp-tests--claude))
-    (should-not (todo-write-busy-p "claude:5e55-10"))
+    (should-not (todo-write-activity "claude:5e55-10"))
     (should (eq (todo-write-state "claude:5e55-10") 'paused))
     (todo-write-mcp-tests--write todo-write-mcp-tests--claude '("One" "in_progress"))
     (should (eq (todo-write-state "claude:5e55-10") 'active))))

@@ -49,6 +49,9 @@
     ("undo" todo-write-panic--prepare todo-write-undo)
     ("pause" todo-write-panic--prepare todo-write-pause)
     ("resume" todo-write-panic--prepare-paused todo-write-resume)
+    ("waiting" todo-write-panic--prepare
+     ,(lambda (thread) (todo-write-set-activity thread 'waiting "lunch")))
+    ("end of turn" todo-write-panic--prepare todo-write-end-turn)
     ("observe" todo-write-panic--prepare
      ,(lambda (thread) (todo-write-observe thread "THOUGHTS" "Hm")))
     ("stream" todo-write-panic--prepare
