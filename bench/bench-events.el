@@ -39,10 +39,9 @@
 
 (let* ((size 10000)
        (ways (bench-events--status-ways (aref (bench-inputs size) 0) (- size 100)))
-       (samples (bench-compare ways ["pending" "completed"] 4 (max 3 (/ bench-rounds 2))))
-       (budget (/ 1.0 (if (>= emacs-major-version 30) 60 150))))
+       (samples (bench-compare ways ["pending" "completed"] 4 (max 3 (/ bench-rounds 2)))))
   (bench-row "a status change in 10000 rows" (alist-get 'ours samples)
-             "plain Lisp, erase and redraw" (alist-get 'plain samples) :budget budget)
+             "plain Lisp, erase and redraw" (alist-get 'plain samples) :budget (/ 1.0 60))
   ;; Our redraw puts collections off, so no share of them can be charged.
   (bench-row "the same, without collections" (alist-get 'ours samples)
              "our own full redraw" (alist-get 'redrawn samples)

@@ -16,10 +16,9 @@
 
 (defun bench-write--budget (size)
   "Return the most that a write of SIZE tasks may take, as a ratio."
-  (cond ((<= size 12) (/ 1.0 5))
+  (cond ((<= size 12) (/ 1.0 3))
         ((<= size 100) (/ 1.0 8))
-        ((>= emacs-major-version 30) (/ 1.0 10))
-        (t (/ 1.0 20))))
+        (t (/ 1.0 10))))
 
 (defun bench-write--ways (first)
   "Return all ways, with FIRST as the call before the measured ones."
