@@ -75,7 +75,13 @@
     (todo-write-with-store
       (let ((inhibit-message t)
             (efrit-do-backend 'auto)
-            (efrit-do-sessions nil))
+            (efrit-do-sessions nil)
+            ;; gptel's parser for Gemini fails on a piece of a stream without
+            ;; JSON, and parses on with the next one.  Only in batch would that
+            ;; error end Emacs.
+            (command-error-function
+             (lambda (problem context _caller)
+               (message "%s%s" context (error-message-string problem)))))
         (funcall function port)))))
 
 (defun efrit-do-e2e--run (provider port command &rest options)
