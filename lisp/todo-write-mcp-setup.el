@@ -38,7 +38,8 @@ into ~/.claude/settings.json:
      :plan "Its newest models have no plan tool of their own.  For older ones, put this
 into ~/.claude/settings.json:
 
-  \"permissions\": { \"deny\": [\"TodoWrite\", \"TaskCreate\", \"TaskUpdate\"] }"
+  \"permissions\": { \"deny\": [\"TodoWrite\", \"TaskCreate\", \"TaskUpdate\",
+                             \"TaskGet\", \"TaskList\"] }"
      :instructions "CLAUDE.md")
     ("Codex"
      :command ("codex" "mcp" "add" "todo-write" "--")

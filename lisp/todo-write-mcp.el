@@ -167,9 +167,11 @@ The name is a client's, so no handler of remote files gets it."
       (todo-write-mcp--rest thread "session ended"))))
 
 (defun todo-write-mcp--rest (thread reason)
-  "Say that the agent of THREAD works no more, for REASON, and pause its plan."
+  "Say that the agent of THREAD works no more, for REASON."
   (remhash thread todo-write-mcp--sessions)
-  (todo-write-end-turn thread reason))
+  ;; The thread may be one of an Emacs before this one.
+  (when (todo-write-restore thread)
+    (todo-write-end-turn thread reason)))
 
 (defun todo-write-mcp--look ()
   "Look for sessions whose process was killed, or that have long been quiet."
