@@ -103,7 +103,12 @@ until the next plan."
   "Show the plan of THREAD, in a window of its own unless it is visible."
   (push thread todo-write-auto-show--shown)
   (let ((before (window-list-1 nil 'no-minibuffer 'visible)))
-    (todo-write-show thread nil todo-write-auto-show-action)
+    (todo-write-show thread nil
+                     ;; The action never takes the selected window, which may
+                     ;; be the one that shows the buffer already.
+                     (if (get-buffer-window todo-write-view-buffer-name 'visible)
+                         '(display-buffer-reuse-window (reusable-frames . visible))
+                       todo-write-auto-show-action))
     (dolist (window (get-buffer-window-list (todo-write-auto-show--buffer) nil 'visible))
       (unless (memq window before)
         (set-window-parameter window 'todo-write-auto-show t)))))
