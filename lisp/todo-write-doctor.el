@@ -17,6 +17,7 @@
 (require 'todo-write-core)
 (require 'todo-write-follow-sessions)
 (require 'todo-write-mcp-setup)
+(require 'todo-write-menu)
 
 (declare-function gptel-tool-name "ext:gptel-request" (tool))
 
@@ -179,17 +180,18 @@ is merely off, or `problem'; REMEDY is a sentence, or nil."
 
 ;;; Showing
 
-(defvar todo-write-doctor-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "w" #'todo-write-doctor-copy)
-    map)
-  "Keys of the doctor's buffer.")
-
 (define-derived-mode todo-write-doctor-mode special-mode "Todo-Doctor"
-  "Mode of the buffer that says what is amiss."
+  "Mode of the buffer that says what is amiss.
+
+\\{todo-write-doctor-mode-map}"
   :interactive nil
   (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor)))
   (setq-local truncate-lines nil word-wrap t))
+
+(todo-write-menu-define 'todo-write-doctor-mode todo-write-doctor-mode-map "Doctor"
+  '(("Report"
+     ("w" "Copy for a bug report" todo-write-doctor-copy)
+     ("g" "Look again" revert-buffer))))
 
 (defun todo-write-doctor-text ()
   "Return what is found as an Org list, to be shown and copied."
@@ -216,7 +218,7 @@ is merely off, or `problem'; REMEDY is a sentence, or nil."
 
 (defun todo-write-doctor-copy ()
   "Copy what the doctor says, for a bug report."
-  (interactive)
+  (interactive nil todo-write-doctor-mode)
   (kill-new (todo-write-doctor-text))
   (message "Copied, for a bug report"))
 

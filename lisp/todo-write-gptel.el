@@ -203,7 +203,7 @@ The chat may have no thread before its model has called the tool."
 
 (defun todo-write-gptel--show-plan ()
   "Show the plan of this chat in a window of its own."
-  (interactive)
+  (interactive nil gptel-mode)
   (todo-write-show todo-write-gptel-thread))
 
 ;;; The header line
@@ -223,7 +223,7 @@ is inert.")
 
 (defun todo-write-gptel-mouse-show (event)
   "Show the plan of the chat in whose header line EVENT clicked."
-  (interactive "e")
+  (interactive "e" gptel-mode)
   (with-selected-window (posn-window (event-start event))
     (todo-write-gptel--show-plan)))
 
@@ -317,7 +317,7 @@ aligns the third to the right: the plan stands between them."
 (defun todo-write-gptel-toggle ()
   "Fold or unfold the plan in this chat.
 Signals a `user-error' if none is shown there."
-  (interactive)
+  (interactive nil gptel-mode)
   (unless (overlayp todo-write-gptel--overlay)
     (user-error "There is no plan in this chat; see `todo-write-gptel-in-chat'"))
   (setq todo-write-gptel--unfolded (not todo-write-gptel--unfolded))
@@ -325,7 +325,7 @@ Signals a `user-error' if none is shown there."
 
 (defun todo-write-gptel-mouse-toggle (event)
   "Fold or unfold the plan that EVENT clicked on."
-  (interactive "e")
+  (interactive "e" gptel-mode)
   (with-current-buffer (window-buffer (posn-window (event-start event)))
     (todo-write-gptel-toggle)))
 

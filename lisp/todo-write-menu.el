@@ -40,7 +40,7 @@ bar."
 (defun todo-write-menu ()
   "Show what can be done in this buffer."
   (interactive nil todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
-               todo-write-list-mode todo-write-log-mode efrit-do-view-mode)
+               todo-write-list-mode todo-write-log-mode todo-write-doctor-mode)
   (unless (get major-mode 'todo-write-menu)
     (user-error "This is no buffer of todo-write"))
   (call-interactively (todo-write-menu-transient major-mode)))

@@ -22,6 +22,7 @@
 (require 'todo-write-auto-show)
 (require 'todo-write-org)
 (require 'todo-write-mode-line)
+(require 'todo-write-doctor)
 (require 'todo-write-history)
 (require 'todo-write-list)
 (require 'todo-write-log)
@@ -39,6 +40,24 @@
                                           key)))
         (should suffix)
         (should (eq (plist-get (car (last suffix)) :command) (key-binding (kbd key))))))))
+
+(ert-deftest todo-write-menu-shows-the-keys-of-every-buffer ()
+  (dolist (mode '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
+                  todo-write-list-mode todo-write-log-mode todo-write-doctor-mode))
+    (with-temp-buffer
+      (funcall mode)
+      (should (eq (key-binding "?") 'todo-write-menu))
+      (should (command-completion-using-modes-p 'todo-write-menu (current-buffer)))
+      (pcase-dolist (`(,key ,_ ,command)
+                     (mapcan (lambda (group) (copy-sequence (cdr group)))
+                             (get mode 'todo-write-menu)))
+        (should (eq (key-binding (kbd key)) command))
+        (should (eq (plist-get (car (last (transient-get-suffix
+                                           (todo-write-menu-transient mode) key)))
+                               :command)
+                    command)))))
+  (with-temp-buffer
+    (should-error (todo-write-menu) :type 'user-error)))
 
 (ert-deftest todo-write-view-describes-its-keys-and-has-a-menu-bar ()
   (todo-write-test-with-view
@@ -95,7 +114,8 @@
 That is in an Emacs of its own: where another has given a hook a depth,
 Emacs 28 notes every function on that hook for ever."
   (todo-write-test-child
-   '(progn (require 'todo-write-history)
+   '(progn (require 'todo-write-doctor)
+(require 'todo-write-history)
            (require 'todo-write-list)
            (require 'todo-write-log)
            (require 'todo-write-timeline))
@@ -339,6 +359,15 @@ Emacs 28 notes every function on that hook for ever."
       (todo-write-test-write "a" "One")
       (should (todo-write-around-tests--window))
       (should (eq selected (selected-window))))))
+
+(ert-deftest todo-write-auto-show-takes-the-window-that-shows-the-buffer ()
+  (todo-write-around-tests--with-auto-show
+    (let ((selected (selected-window)))
+      (switch-to-buffer (todo-write-show "a"))
+      (delete-other-windows)
+      (todo-write-test-write "b" "One")
+      (should (equal (list selected) (window-list)))
+      (should (equal "b" todo-write-view-thread)))))
 
 (ert-deftest todo-write-auto-show-stays-away-once-the-user-closed-it ()
   (todo-write-around-tests--with-auto-show
