@@ -10,10 +10,11 @@
 ;;
 ;;     (todo-write-auto-show-mode 1)
 ;;
-;; Where it goes, `todo-write-auto-show-action' says, and `display-buffer-alist'
-;; above it.  No window is selected.  A thread shows itself once: after you
-;; closed its window it stays away until you ask for it.  A plan at work gives
-;; its buffer up to no other; one that is done does, and can leave by itself:
+;; `todo-write-auto-show-action' says where; `display-buffer-alist' has
+;; precedence.  No window is selected.  A thread shows itself once: after you
+;; close its window it stays away until you ask for it.  The buffer changes to
+;; another plan only when the one it shows is done.  A plan that is done can
+;; close its window:
 ;;
 ;;     (setq todo-write-auto-show-seconds 60)
 
@@ -94,13 +95,13 @@ until the next plan."
            ('any t)
            ('project (todo-write-view--of-project-p thread))
            (function (funcall function thread)))
-         ;; A plan at work that somebody looks at is not taken away.
+         ;; A visible plan stays until it is done.
          (or (null showing) (equal showing thread)
              (not (get-buffer-window (todo-write-auto-show--buffer) 'visible))
              (memq (todo-write-state showing) '(done empty))))))
 
 (defun todo-write-auto-show--show (thread)
-  "Show the plan of THREAD, in a window of its own unless it is visible."
+  "Show the plan of THREAD, in a window of its own unless the buffer is visible."
   (push thread todo-write-auto-show--shown)
   (let ((before (window-list-1 nil 'no-minibuffer 'visible)))
     (todo-write-show thread nil

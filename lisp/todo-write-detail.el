@@ -62,7 +62,7 @@ first are indented by the columns that its text property
 ;;; Paragraphs
 
 (defvar todo-write-detail--shown nil
-  "What the row above shows of its task, or nil where it may be cut.")
+  "The text of the row above, or nil if the row may be cut.")
 
 (defun todo-write-detail-string (thread item width)
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH."
@@ -74,14 +74,14 @@ first are indented by the columns that its text property
                            (error (list (format-message "`%s' failed: %s" function
                                                         (error-message-string err))))))
         (todo-write-detail--insert paragraph (max 30 width))))
-    ;; What has a face of its own keeps it.
+    ;; Appended, so that faces already there have precedence.
     (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
     (buffer-string)))
 
 (defun todo-write-detail--shown (item width)
   "Return the text that a row of WIDTH columns shows of ITEM, or nil if it cuts it."
   (let ((text (todo-write-row-text item (todo-write-row-kind item))))
-    ;; Beside it stand a shape and a time, of hours if need be.
+    ;; The shape and a time of some hours take 15 columns.
     (and (<= (todo-write-row-width text) (- width 15)) text)))
 
 (defun todo-write-detail--insert (paragraph width)
@@ -101,7 +101,7 @@ first are indented by the columns that its text property
       (todo-write-detail--break-lines start width))))
 
 (defun todo-write-detail--break-lines (start width)
-  "Break lines from START on that have no space to be filled to WIDTH at."
+  "Break lines from START that are wider than WIDTH and have no space."
   (let ((end (point-marker)))
     (goto-char start)
     (while (< (point) end)
@@ -123,9 +123,9 @@ first are indented by the columns that its text property
 ;;; The task
 
 (defun todo-write-detail-item (thread item)
-  "Return what there is to say about ITEM of THREAD, a list of strings.
-Its full text and what it is called while in progress, where the row does
-not show them; priority and times."
+  "Return the facts about ITEM of THREAD, a list of strings.
+These are its full text and active form, if the row does not show them,
+its priority and its times."
   (let ((times (todo-write-times thread (plist-get item :id)))
         (content (todo-write-row-plain (plist-get item :content)))
         (active (todo-write-row-plain (or (plist-get item :activeForm) "")))
@@ -167,8 +167,8 @@ Its changes, and the thoughts and tool calls while it was in progress,
 each with its time, the oldest first."
   (let* ((id (plist-get item :id))
          (changes (todo-write-detail--changes thread id))
-         ;; In the same millisecond a task is begun before, and ended after,
-         ;; what happens during it; the sort keeps that order.
+         ;; The sort is stable.  Within a millisecond, the beginning of a task
+         ;; comes before the events during it, and its end after them.
          (entries (sort (append (seq-take changes 1)
                                 (todo-write-detail--events thread id)
                                 (seq-drop changes 1))
@@ -228,9 +228,9 @@ each with its time, the oldest first."
           (string-replace "_" " " (plist-get item :status))))
 
 (defun todo-write-detail--text-change (key previous item)
-  "Return how the field KEY of PREVIOUS became that of ITEM, or nil.
-The active form follows the content in most renames, so that it counts
-only where the content stayed."
+  "Return how the field KEY changed from PREVIOUS to ITEM, or nil.
+Most renames change the active form along with the content, so a change
+of it is shown only if the content stayed."
   (let ((old (todo-write-row-plain (or (plist-get previous key) "")))
         (new (todo-write-row-plain (or (plist-get item key) "")))
         (mark (todo-write-detail--mark 'modified 'todo-write-paused)))
@@ -287,7 +287,7 @@ A list of (TIME . TEXT)."
          (t (todo-write-to-json content)))))
 
 (defun todo-write-detail--duration (observation)
-  "Return how long the tool of OBSERVATION took, if that is worth a word."
+  "Return how long the tool of OBSERVATION took, or \"\" if that was short."
   (let ((duration (plist-get (plist-get observation :metadata) :durationMs)))
     (if (and (numberp duration) (>= duration 100))
         (propertize (format "%.1fs " (/ duration 1000.0)) 'face 'todo-write-time)

@@ -224,12 +224,18 @@ A task in progress shows its active form."
 One more follows: a font that is wider must not close the gap."
   (make-string (1+ (max 1 (- column used))) ?\s))
 
+(defvar todo-write-row--stops nil
+  "Alist of columns and the display properties of gaps that end there.")
+
 (defun todo-write-row--align (start end column)
   "Let the gap from START to END, but for its last blank, end at COLUMN.
 The blanks suffice where all characters have their nominal width.  The
 property aligns other fonts too, and keeps right-to-left text from
 pulling the digits to its side."
-  (put-text-property start (1- end) 'display `(space :align-to ,column)))
+  (put-text-property start (1- end) 'display
+                     (or (alist-get column todo-write-row--stops)
+                         (setf (alist-get column todo-write-row--stops)
+                               `(space :align-to ,column)))))
 
 (defun todo-write-row-fit (left right width)
   "Return LEFT and RIGHT as one line of WIDTH columns, LEFT cut as needed.
