@@ -20,10 +20,6 @@
 (require 'todo-write-core)
 (require 'todo-write-events)
 
-(declare-function todo-write-dyn--end-turn "ext:todo-write-dyn")
-(declare-function todo-write-dyn--loaded-state "ext:todo-write-dyn")
-(declare-function todo-write-dyn--set-activity "ext:todo-write-dyn")
-
 (defvar todo-write-activity--table (make-hash-table :test #'equal)
   "For each thread whose host spoke, a list (ACTIVITY WHY INFERRED SINCE).
 SINCE is in milliseconds since the epoch.")
@@ -56,9 +52,9 @@ ACTIVITY or WHY."
     (unless (or inferred
                 (and (eq activity 'working)
                      (todo-write-activity--said-p thread activity why inferred)))
-      (todo-write-activity--tell-module
-       thread #'todo-write-dyn--set-activity
-       (if (memq activity '(working waiting)) activity 'idle)))
+      (todo-write--tell-state
+       thread (todo-write--call todo-write-dyn--set-activity
+                thread (if (memq activity '(working waiting)) activity 'idle))))
     (todo-write-activity--put thread activity why inferred)))
 
 ;;;###autoload
@@ -68,8 +64,8 @@ If something is open, THREAD is paused for the reason WHY, a string, by
 default \"end of turn\"; the next turn or write resumes it.  The agent is
 idle then or, if FAILED is non-nil, failed because of WHY."
   (let ((inhibit-quit t))
-    (todo-write-activity--tell-module thread #'todo-write-dyn--end-turn
-                                      (or why "end of turn"))
+    (todo-write--tell-state
+     thread (todo-write--call todo-write-dyn--end-turn thread (or why "end of turn")))
     (todo-write-activity--put thread (and failed 'failed) (and failed why) nil)))
 
 (defun todo-write-activity (thread)
@@ -102,16 +98,6 @@ It is in milliseconds since the epoch."
              todo-write-activity--table)
     (todo-write-activity--set-timer)
     (todo-write--dispatch thread 'activity (todo-write-activity thread))))
-
-(defun todo-write-activity--tell-module (thread function argument)
-  "Call FUNCTION with THREAD and ARGUMENT; tell listeners if its state changed."
-  (todo-write--configure)
-  (let ((before (todo-write-dyn--loaded-state thread)))
-    (funcall function thread argument)
-    (let ((state (todo-write-dyn--loaded-state thread)))
-      (unless (eq before state)
-        (todo-write--dispatch thread 'state state))))
-  (todo-write--warn))
 
 (defun todo-write-activity--wrote (thread)
   "Note that the agent of THREAD wrote its list: a failure is over."

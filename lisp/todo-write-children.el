@@ -24,9 +24,6 @@
 (require 'todo-write)
 (require 'todo-write-row)
 
-(declare-function todo-write-dyn--parent "ext:todo-write-dyn")
-(declare-function todo-write-dyn--spent "ext:todo-write-dyn")
-
 (defcustom todo-write-children-rows 10
   "Tasks of a subagent shown at most below the task that it works on."
   :type 'natnum
@@ -52,7 +49,7 @@ stand under nil."
 (defun todo-write-children-ancestors (thread)
   "Return whom THREAD works for: a list of (KEY . ITEM-ID), the nearest first."
   (cl-loop repeat todo-write-children--deepest
-           for parent = (todo-write-dyn--parent thread)
+           for parent = (todo-write-parent thread)
            while parent
            collect parent
            do (setq thread (car parent))))
@@ -99,7 +96,7 @@ WIDTH, OPEN and DEPTH are as in `todo-write-children-insert'."
     (seq-doseq (item shown)
       (let ((id (plist-get item :id)))
         (todo-write-row-insert item (todo-write-row-kind item paused)
-                               (todo-write-dyn--spent key id) width indent)
+                               (todo-write-spent key id) width indent)
         (todo-write-children-insert (cdr (assoc id below)) width open (1+ depth))))
     (when (> hidden 0)
       (insert (propertize (format "%s%d more\n" (make-string (+ indent 3) ?\s) hidden)

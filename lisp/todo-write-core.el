@@ -129,10 +129,7 @@ It shares no list and no vector with VALUE."
 ;;; The module
 
 (declare-function todo-write-dyn--configure "ext:todo-write-dyn")
-(declare-function todo-write-dyn--loaded-state "ext:todo-write-dyn")
-(declare-function todo-write-dyn--open "ext:todo-write-dyn")
 (declare-function todo-write-dyn--prune "ext:todo-write-dyn")
-(declare-function todo-write-dyn--warnings "ext:todo-write-dyn")
 
 (defun todo-write--hash-table-fields (table)
   "Return the pairs of TABLE as an alist; the module reads objects by it."
@@ -141,8 +138,8 @@ It shares no list and no vector with VALUE."
     (nreverse fields)))
 
 (defvar todo-write--configured nil
-  "The values of the options that the module goes by now.")
-;; Files that are loaded anew may be of another version than the module.
+  "Non-nil once the module was told the options; `stale' if they changed since.")
+;; Files that are loaded again may be of another version than the module.
 (setq todo-write--configured nil)
 
 (defvar todo-write--token-runs (make-hash-table :test #'equal)
@@ -150,56 +147,54 @@ It shares no list and no vector with VALUE."
 EVENT is what the host said of that token.  REST is the part of what
 subscribers heard that the next token of the run has in common with it.")
 
-(eval-and-compile
-  (defconst todo-write--options
-    '(todo-write-directory
-      todo-write-durability todo-write-history-limit todo-write-max-items
-      todo-write-max-length todo-write-strict todo-write-several-in-progress
-      todo-write-keep-completed)
-    "The options that the module goes by, in the order in which it takes them."))
+(defconst todo-write--options
+  '(todo-write-directory
+    todo-write-durability todo-write-history-limit todo-write-max-items
+    todo-write-max-length todo-write-strict todo-write-several-in-progress
+    todo-write-keep-completed)
+  "The options that the module is told, in the order of its arguments.")
 
-(defmacro todo-write--options-eq (values)
-  "Return a form that pops VALUES, and tells whether they are those of the options."
-  `(and ,@(mapcar (lambda (option) `(eq ,option (pop ,values))) todo-write--options)))
-
-(defun todo-write--configured-p ()
-  "Return non-nil if the options are those that the module goes by.
-This is asked with each call, also each token: it makes no object."
-  (let ((values todo-write--configured))
-    (and values (todo-write--options-eq values))))
+(defun todo-write--options-changed (&rest _)
+  "Have the next call tell the module the options; a variable watcher."
+  (when todo-write--configured
+    (setq todo-write--configured 'stale)))
 
 (defun todo-write--configure ()
   "Tell the module the options, if they changed since the last call.
-The first call loads it."
-  (unless (todo-write--configured-p)
+The first call loads it.  Values that are local to a buffer do not
+count: agents call from whatever buffer is current."
+  (unless (eq todo-write--configured t)
     (todo-write-module-load)
-    (let ((values (mapcar #'symbol-value todo-write--options)))
+    (pcase-let ((`(,directory . ,others) (mapcar #'default-value todo-write--options)))
       (apply #'todo-write-dyn--configure
-             (and todo-write-directory (expand-file-name todo-write-directory))
-             (cdr values))
-      (unless todo-write--configured
-        ;; Once in a session, and before any journal is read.
-        (todo-write-dyn--prune todo-write-journal-days
-                               todo-write-journal-count))
-      ;; In another folder are other threads.
-      (clrhash todo-write--token-runs)
-      (setq todo-write--configured values))))
+             (and directory (expand-file-name directory)) others))
+    (unless todo-write--configured
+      (dolist (option todo-write--options)
+        (add-variable-watcher option #'todo-write--options-changed))
+      ;; Once in a session, and before any journal is read.
+      (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
+    ;; In another folder are other threads.
+    (clrhash todo-write--token-runs)
+    (setq todo-write--configured t)))
+
+(defmacro todo-write--call (function &rest args)
+  "Call FUNCTION of the module with ARGS, with the options told before.
+FUNCTION is not quoted.  Where quitting is inhibited, call
+`todo-write--configure' before that: it may build the module."
+  (declare (indent 1) (debug (symbolp &rest form)))
+  `(progn
+     (declare-function ,function "ext:todo-write-dyn")
+     (todo-write--configure)
+     (,function ,@args)))
 
 (defun todo-write--open (thread &optional about)
-  "Make the module ready for THREAD: loaded, restored, or new; return its state.
-A new one is about the plist ABOUT; see `todo-write-begin'."
-  (todo-write--configure)
-  (or (todo-write-dyn--loaded-state thread)
-      (progn
-        (todo-write-dyn--open
-         thread (append about (unless (plist-member about :project)
-                                (list :project (todo-write--project)))))
-        (todo-write--warn)
-        (todo-write-dyn--loaded-state thread))))
+  "Load THREAD, or begin it; a new one is about the plist ABOUT.
+See `todo-write-begin'."
+  (todo-write--warn (todo-write--call todo-write-dyn--open thread about)))
 
-(defun todo-write--warn ()
-  "Tell the user what the module found amiss with the journals."
-  (dolist (warning (todo-write-dyn--warnings))
+(defun todo-write--warn (warnings)
+  "Show the user WARNINGS, strings that the module returned."
+  (dolist (warning warnings)
     (display-warning 'todo-write warning)))
 
 (defun todo-write--project ()

@@ -49,7 +49,7 @@
   (when (todo-write-module-supported-p)
     (let* ((file (todo-write-module-file))
            (version (and file (todo-write-module-file-version file)))
-           (loaded (bound-and-true-p todo-write-dyn--version))
+           (loaded (todo-write-module-loaded-version))
            (first (and problem
                        "M-x todo-write-module-build, when what stands below is mended.")))
       (delq

@@ -98,6 +98,16 @@ function."
 See `todo-write-listen' for WHAT and DATA.  The caller inhibits quitting."
   (todo-write--run-hook 'todo-write--listeners thread what data))
 
+(defun todo-write--tell-state (thread answer)
+  "Tell listeners if the state of THREAD changed, and return it.
+ANSWER is what the module returned, a plist :state :changed :warnings.
+The caller inhibits quitting."
+  (let ((state (plist-get answer :state)))
+    (when (plist-get answer :changed)
+      (todo-write--dispatch thread 'state state))
+    (todo-write--warn (plist-get answer :warnings))
+    state))
+
 (defun todo-write--run-change-functions (thread what data)
   "Run `todo-write-change-functions' with THREAD and DATA if WHAT is a change."
   (when (eq what 'change)

@@ -15,8 +15,6 @@
 (require 'subr-x)
 (require 'todo-write)
 
-(declare-function todo-write-dyn--transcript-describe "ext:todo-write-dyn")
-
 (defcustom todo-write-follow-directory
   (expand-file-name "projects/" (or (getenv "CLAUDE_CONFIG_DIR") "~/.claude"))
   "Folder in which Claude Code keeps its transcripts.
@@ -84,8 +82,7 @@ Another project may have a name that begins the same."
 
 (defun todo-write-follow-sessions--head (file)
   "Return what the transcript FILE says of itself, a plist, or nil.
-See `todo-write-dyn--transcript-describe'."
-  (todo-write--configure)
+See `todo-write-transcript-describe'."
   (if (file-remote-p file)
       (let ((copy (make-temp-file "todo-write-follow")))
         (unwind-protect
@@ -94,9 +91,9 @@ See `todo-write-dyn--transcript-describe'."
               (insert-file-contents-literally file nil 0 65536)
               (let ((coding-system-for-write 'binary))
                 (write-region nil nil copy nil 'silent))
-              (todo-write-dyn--transcript-describe copy))
+              (todo-write-transcript-describe copy))
           (delete-file copy)))
-    (todo-write-dyn--transcript-describe file)))
+    (todo-write-transcript-describe file)))
 
 (defun todo-write-follow-sessions-describe (file &optional time)
   "Return a choice for the transcript FILE, or nil if it is no session.

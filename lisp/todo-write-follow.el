@@ -27,9 +27,6 @@
 (require 'todo-write-follow-sessions)
 (require 'todo-write-view)
 
-(declare-function todo-write-dyn--transcript-open "ext:todo-write-dyn")
-(declare-function todo-write-dyn--transcript-pause "ext:todo-write-dyn")
-(declare-function todo-write-dyn--transcript-read "ext:todo-write-dyn")
 
 (defcustom todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
@@ -153,9 +150,8 @@ several; with a prefix argument, stop all.  Stopping the one that
              (copy (and (file-remote-p file)
                         (make-temp-file "todo-write-follow" nil ".jsonl")))
              (session (todo-write-follow--make-session :file file :copy copy)))
-        (todo-write--configure)
         (setf (todo-write-follow--session-handle session)
-              (todo-write-dyn--transcript-open (or copy file))
+              (todo-write--call todo-write-dyn--transcript-open (or copy file))
               (todo-write-follow--session-heard session)
               (todo-write-follow-sessions-modified file))
         (todo-write-follow--read session)
@@ -232,10 +228,9 @@ several; with a prefix argument, stop all.  Stopping the one that
         (setf (todo-write-follow--session-busy session) t)
         (when (todo-write-follow--session-copy session)
           (todo-write-follow--fetch session))
-        (todo-write--configure)
-        (setq news (todo-write-dyn--transcript-read
-                    (todo-write-follow--session-handle session)))
-        (todo-write--warn)
+        (setq news (todo-write--call todo-write-dyn--transcript-read
+                     (todo-write-follow--session-handle session)))
+        (todo-write--warn (plist-get news :warnings))
         (setf (todo-write-follow--session-thread session)
               (plist-get news :thread))
         (when (and (> (plist-get news :bytes) 0)
@@ -256,10 +251,9 @@ several; with a prefix argument, stop all.  Stopping the one that
 
 (defun todo-write-follow--pause (session reason)
   "Pause the threads of SESSION for REASON, a string."
-  (todo-write--configure)
   (todo-write-follow--tell
-   (todo-write-dyn--transcript-pause
-    (todo-write-follow--session-handle session) reason)))
+   (todo-write--call todo-write-dyn--transcript-pause
+     (todo-write-follow--session-handle session) reason)))
 
 (defun todo-write-follow--rest (session)
   "Take SESSION for paused if it has been quiet for long."

@@ -40,7 +40,7 @@ since the epoch of the last change, and :summary as from
 `todo-write-summary'.  Those of the current project come first, then the
 newest.  LIMIT is the most to return."
   (let* ((project (todo-write--project))
-         (kept (todo-write--kept))
+         (kept (todo-write-threads-kept))
          (known (append kept
                         (cl-loop for key in (todo-write-threads-loaded)
                                  unless (cl-find key kept :test #'equal
@@ -54,7 +54,7 @@ newest.  LIMIT is the most to return."
     (mapcar (lambda (thread)
               (list :key (plist-get thread :key) :about (plist-get thread :about)
                     :time (plist-get thread :modified)
-                    :summary (todo-write--snapshot (plist-get thread :key))))
+                    :summary (todo-write-summary (plist-get thread :key) t)))
             (seq-take threads (or limit (length threads))))))
 
 (defun todo-write-list--loaded (key)

@@ -138,9 +138,13 @@ Signal `todo-write-error' saying what to do if that cannot be."
       (require 'todo-write-dyn (todo-write-module-file))))
   (todo-write-module--check-loaded))
 
+(defun todo-write-module-loaded-version ()
+  "Return the version of the module that this Emacs has loaded, or nil."
+  (bound-and-true-p todo-write-dyn--version))
+
 (defun todo-write-module--check-loaded ()
   "Signal `todo-write-error' if the loaded module is of another version."
-  (let ((version (bound-and-true-p todo-write-dyn--version)))
+  (let ((version (todo-write-module-loaded-version)))
     (unless (equal version todo-write-version)
       (todo-write-module--error
        "The loaded module is version %s, the Lisp files are %s; %s"

@@ -45,7 +45,7 @@ Those that are no longer in the list are among them.  A list of plists:
          (rows (append (seq-map (lambda (item) (funcall row item nil))
                                 (todo-write-items thread))
                        (mapcar (lambda (item) (funcall row item t))
-                               (todo-write--gone thread)))))
+                               (todo-write-items-removed thread)))))
     (sort (delq nil rows)
           (lambda (a b)
             (< (caar (plist-get a :intervals)) (caar (plist-get b :intervals)))))))

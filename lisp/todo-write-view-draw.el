@@ -22,8 +22,6 @@
 (require 'todo-write-detail)
 (require 'todo-write-children)
 
-(declare-function todo-write-dyn--spent "ext:todo-write-dyn")
-
 (defcustom todo-write-view-max-width 100
   "Columns that rows use at most, however wide the window is."
   :type 'natnum
@@ -142,7 +140,7 @@ CATEGORY is the symbol whose properties all characters of its line have."
          (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view--paused-p))))
          (start (point)))
     (todo-write-row-insert item kind
-                           (unless ghost (todo-write-dyn--spent todo-write-view-thread id))
+                           (unless ghost (todo-write-spent todo-write-view-thread id))
                            todo-write-view--width)
     (when (member id todo-write-view--flashing)
       (add-face-text-property start (point) 'todo-write-flash))

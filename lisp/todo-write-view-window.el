@@ -29,8 +29,6 @@
 
 (declare-function todo-write-view-mouse-unfold "todo-write-view")
 
-(declare-function todo-write-dyn--completed-runs "ext:todo-write-dyn")
-
 (defcustom todo-write-view-follow t
   "Non-nil lets windows follow the task in progress unless you moved there."
   :type 'boolean
@@ -95,7 +93,7 @@ a task that was dropped."
   "Fold what is to be folded in WINDOWS, and nothing else."
   (let ((runs (and todo-write-view-thread
                    (todo-write-view--folding-p windows)
-                   (todo-write-dyn--completed-runs
+                   (todo-write-completed-runs
                     todo-write-view-thread
                     todo-write-view--least-fold todo-write-view--most-folds
                     (todo-write-view--breaks))))

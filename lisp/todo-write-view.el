@@ -36,8 +36,6 @@
 (autoload 'todo-write-bookmark-record "todo-write-org")
 (autoload 'todo-write-bookmark-desktop "todo-write-org")
 
-(declare-function todo-write-dyn--parent "ext:todo-write-dyn")
-
 (defcustom todo-write-view-buffer-name "*efrit-todos*"
   "Name of the buffer that shows a plan live."
   :type 'string
@@ -177,7 +175,7 @@ SUMMARY says."
   "Return non-nil if the current buffer shows THREAD.
 A buffer that has shown nothing so far shows THREAD from now on."
   (equal thread (or todo-write-view-thread
-                    (unless (todo-write-dyn--parent thread)
+                    (unless (todo-write-parent thread)
                       (setq todo-write-view-thread thread)))))
 
 (defun todo-write-view--heard (thread what data)

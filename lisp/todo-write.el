@@ -42,33 +42,6 @@
 (require 'todo-write-events)
 (require 'todo-write-activity)
 
-(declare-function todo-write-dyn--about "ext:todo-write-dyn")
-(declare-function todo-write-dyn--apply-changes "ext:todo-write-dyn")
-(declare-function todo-write-dyn--changes-between "ext:todo-write-dyn")
-(declare-function todo-write-dyn--children "ext:todo-write-dyn")
-(declare-function todo-write-dyn--current "ext:todo-write-dyn")
-(declare-function todo-write-dyn--diff "ext:todo-write-dyn")
-(declare-function todo-write-dyn--edit "ext:todo-write-dyn")
-(declare-function todo-write-dyn--forget "ext:todo-write-dyn")
-(declare-function todo-write-dyn--item "ext:todo-write-dyn")
-(declare-function todo-write-dyn--item-changes "ext:todo-write-dyn")
-(declare-function todo-write-dyn--snapshot "ext:todo-write-dyn")
-(declare-function todo-write-dyn--gone "ext:todo-write-dyn")
-(declare-function todo-write-dyn--items "ext:todo-write-dyn")
-(declare-function todo-write-dyn--kept "ext:todo-write-dyn")
-(declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
-(declare-function todo-write-dyn--loaded-state "ext:todo-write-dyn")
-(declare-function todo-write-dyn--pause "ext:todo-write-dyn")
-(declare-function todo-write-dyn--previous-id "ext:todo-write-dyn")
-(declare-function todo-write-dyn--prune "ext:todo-write-dyn")
-(declare-function todo-write-dyn--revisions "ext:todo-write-dyn")
-(declare-function todo-write-dyn--state "ext:todo-write-dyn")
-(declare-function todo-write-dyn--summary "ext:todo-write-dyn")
-(declare-function todo-write-dyn--times "ext:todo-write-dyn")
-(declare-function todo-write-dyn--to-json "ext:todo-write-dyn")
-(declare-function todo-write-dyn--undo "ext:todo-write-dyn")
-(declare-function todo-write-dyn--write "ext:todo-write-dyn")
-
 ;;; Writing and editing
 
 (defun todo-write (thread input &optional source)
@@ -85,22 +58,21 @@ The value is an outcome, a plist:
   :notices   list of strings: what was repaired
   :errors    list of plists :path :received :expected, if refused
   :forced    ids that `todo-write-keep-completed' kept completed
-What did not change is the same object in several outcomes: do not
-modify their parts.
+  :state     of THREAD afterwards, as from `todo-write-state'
+  :resumed   t if this ended a pause
+  :warnings  list of strings: what the user was warned of, such as a
+             journal that another Emacs writes
 
 A refused write changes nothing and is no error.  Signal
 `todo-write-input-error' if THREAD is no string, and `todo-write-panic'
 for a bug in the module."
-  (let* ((paused (eq (todo-write--open thread) 'paused))
-         (inhibit-quit t)
-         (outcome (todo-write-dyn--write thread input source)))
+  (todo-write--configure)
+  (let* ((inhibit-quit t)
+         (outcome (todo-write--call todo-write-dyn--write thread input source)))
     (unwind-protect
         (todo-write--tell thread outcome)
       (when (plist-get outcome :ok)
-        (todo-write-activity--wrote thread)
-        ;; Work goes on, even if the list is the same.
-        (when paused
-          (todo-write--dispatch thread 'state (todo-write-dyn--state thread)))))))
+        (todo-write-activity--wrote thread)))))
 
 (cl-defun todo-write-begin (thread &key project parent parent-item)
   "Begin THREAD, or load it, and return its key.
@@ -128,9 +100,10 @@ The change is merged with the agent's next write, which is told of it.
 The value is an outcome; see `todo-write'.  Signal
 `todo-write-input-error' for a wrong argument, and for an ID that the
 list does not have."
-  (todo-write--open thread)
+  (todo-write--configure)
   (let ((inhibit-quit t))
-    (todo-write--tell thread (todo-write-dyn--edit thread operation args))))
+    (todo-write--tell
+     thread (todo-write--call todo-write-dyn--edit thread operation args))))
 
 (defun todo-write-undo (thread)
   "Take back the last change of THREAD's list, whoever made it.
@@ -138,19 +111,21 @@ Called again, it goes back further.  What it brings back is a new
 revision, and counts as an edit by the user.  The value is an outcome;
 see `todo-write'.  Signal `todo-write-error' if there is nothing left
 to undo."
-  (todo-write--open thread)
+  (todo-write--configure)
   (let ((inhibit-quit t))
-    (todo-write--tell thread (todo-write-dyn--undo thread))))
+    (todo-write--tell thread (todo-write--call todo-write-dyn--undo thread))))
 
 (defun todo-write--tell (thread outcome)
-  "Tell subscribers and listeners of THREAD's OUTCOME, and return it.
-The caller inhibits quitting, so that they hear of all that was saved."
+  "Tell listeners and subscribers of THREAD about OUTCOME, and return it.
+The caller inhibits quitting, since what was saved must be told."
   (unwind-protect
       (todo-write--deliver thread)
-    (when (plist-get outcome :changes)
-      (todo-write--dispatch thread 'change outcome)))
-  ;; The call may have opened a journal again, and found another Emacs there.
-  (todo-write--warn)
+    (unwind-protect
+        (when (plist-get outcome :changes)
+          (todo-write--dispatch thread 'change outcome))
+      (when (plist-get outcome :resumed)
+        (todo-write--dispatch thread 'state (plist-get outcome :state)))))
+  (todo-write--warn (plist-get outcome :warnings))
   outcome)
 
 (defun todo-write-pause (thread &optional reason)
@@ -166,12 +141,9 @@ next write resumes it."
 (defun todo-write--set-paused (thread reason)
   "Pause THREAD for REASON, or resume it if that is nil."
   (todo-write--configure)
-  (let* ((inhibit-quit t)
-         (before (todo-write-dyn--state thread))
-         (state (todo-write-dyn--pause thread reason)))
-    (unless (eq before state)
-      (todo-write--dispatch thread 'state state))
-    state))
+  (let ((inhibit-quit t))
+    (todo-write--tell-state
+     thread (todo-write--call todo-write-dyn--pause thread reason))))
 
 ;;; Looking
 
@@ -181,39 +153,56 @@ Each has :id :content :status :activeForm :priority, all strings, the
 last one or nil.  With REVISION, a number, the list at that revision;
 signal `todo-write-input-error' if there is no such revision.  A thread
 that is not known has an empty list."
-  (todo-write--configure)
-  (todo-write-dyn--items thread revision))
+  (todo-write--call todo-write-dyn--items thread revision))
 
 (defun todo-write-item (thread id)
   "Return the item ID of THREAD as in `todo-write-items', or nil."
-  (todo-write--configure)
-  (todo-write-dyn--item thread id))
+  (todo-write--call todo-write-dyn--item thread id))
 
 (defun todo-write-previous-id (thread id)
   "Return the id of the item just before item ID of THREAD, or nil."
-  (todo-write--configure)
-  (todo-write-dyn--previous-id thread id))
+  (todo-write--call todo-write-dyn--previous-id thread id))
 
-(defun todo-write-times (thread id)
+(defun todo-write-times (thread &optional id)
   "Return the times of item ID of THREAD as a plist, or nil.
 Its keys are:
   :created :started :completed  milliseconds since the epoch, or nil
   :spent      milliseconds in progress until now
   :running    t while it is in progress and THREAD is not paused
-  :intervals  list of (FROM . TO), milliseconds, the finished stretches"
-  (todo-write--configure)
-  (todo-write-dyn--times thread id))
+  :intervals  list of finished intervals (FROM . TO), milliseconds
+Without ID, return those of all items of the list, in list order, as an
+alist of (ID . TIMES)."
+  (todo-write--call todo-write-dyn--times thread id))
+
+(defun todo-write-spent (thread id)
+  "Return how long item ID of THREAD was in progress until now, or nil.
+This is the :spent of `todo-write-times', in milliseconds, for those who
+ask often and need nothing else."
+  (todo-write--call todo-write-dyn--spent thread id))
+
+(defun todo-write-items-removed (thread)
+  "Return the items of THREAD that were begun and are no longer in the list.
+The value is a list of plists as in `todo-write-items', each item as it
+last was, oldest removal first."
+  (todo-write--call todo-write-dyn--items-removed thread))
+
+(defun todo-write-completed-runs (thread least most breaks)
+  "Return runs of at least LEAST successive completed items of THREAD.
+The value is a list of (FIRST-ID LAST-ID . COUNT) in list order, with
+the MOST longest runs.  No run has an item whose id is in the list
+BREAKS."
+  (todo-write--call todo-write-dyn--completed-runs thread least most breaks))
 
 (defun todo-write-state (thread)
   "Return the state of THREAD, a symbol.
 `active' if something is open, `done' if all is completed, `paused' if
 it was interrupted, `empty' if there is no list."
-  (todo-write--configure)
-  (todo-write-dyn--state thread))
+  (todo-write--call todo-write-dyn--state thread))
 
-(defun todo-write-summary (thread)
+(defun todo-write-summary (thread &optional no-load)
   "Return what can be said of THREAD without its list, as a plist.
-All who ask between two changes get the same object: do not modify it.
+With NO-LOAD non-nil, the journal of a thread that is not in memory is
+only read, so that another Emacs can still write it.
 Its keys are:
   :state      as from `todo-write-state'
   :total :completed  numbers of items
@@ -221,62 +210,52 @@ Its keys are:
   :title      what the agent works on, a string or nil
   :revision   number of the newest revision
   :reason     why it is paused, a string or nil"
-  (todo-write--configure)
-  (todo-write-dyn--summary thread))
+  (todo-write--call todo-write-dyn--summary thread no-load))
 
 (defun todo-write-current-thread ()
   "Return the key of the thread written last, or nil."
   ;; Modes ask as soon as they are switched on: what there is not yet
   ;; needs no module.
   (when (featurep 'todo-write-dyn)
-    (todo-write--configure)
-    (todo-write-dyn--current)))
+    (todo-write--call todo-write-dyn--current)))
 
 (defun todo-write-threads ()
   "Return the keys of all threads, those kept from earlier sessions too.
 The newest come first."
-  (todo-write--configure)
   (let ((kept (mapcar (lambda (kept) (plist-get kept :key))
-                      (todo-write--kept))))
+                      (todo-write-threads-kept))))
     (append (cl-remove-if (lambda (key) (member key kept))
-                          (sort (todo-write-dyn--loaded) #'string<))
+                          (sort (todo-write-threads-loaded) #'string<))
             kept)))
 
 (defun todo-write-threads-loaded ()
   "Return the keys of the threads in memory, in no order."
   (when (featurep 'todo-write-dyn)
-    (todo-write--configure)
-    (todo-write-dyn--loaded)))
+    (todo-write--call todo-write-dyn--loaded)))
+
+(defun todo-write-threads-kept ()
+  "Return the threads that have a journal, newest first, as a list of plists.
+Their keys are :key, :about as from `todo-write-about', and :modified,
+when the journal was last written, in milliseconds since the epoch."
+  (todo-write--call todo-write-dyn--kept))
+
+(defun todo-write-parent (thread)
+  "Return the thread that the subagent of THREAD works for, or nil.
+The value is a cons (KEY . ITEM-ID), where ITEM-ID may be nil; see
+`todo-write-begin'."
+  (todo-write--call todo-write-dyn--parent thread))
 
 (defun todo-write-children (thread)
   "Return the threads of subagents that work for THREAD.
 The value is a list of (KEY . ITEM-ID), where ITEM-ID may be nil; see
 `todo-write-begin'."
-  (todo-write--configure)
-  (todo-write-dyn--children thread))
+  (todo-write--call todo-write-dyn--children thread))
 
 (defun todo-write-about (thread)
   "Return what the host said of THREAD when it began, as a plist.
 :project is the root of its project; :parent and :parentItem are there
 for the thread of a subagent."
-  (todo-write--configure)
-  (todo-write-dyn--about thread))
-
-(defun todo-write--snapshot (thread)
-  "Return `todo-write-summary' of THREAD, from its journal if it is not loaded."
-  (todo-write--configure)
-  (todo-write-dyn--snapshot thread))
-
-(defun todo-write--kept ()
-  "Return the threads with a journal, the newest first, as a list of plists.
-Each has :key, :about and :modified, milliseconds since the epoch."
-  (todo-write--configure)
-  (todo-write-dyn--kept))
-
-(defun todo-write--gone (thread)
-  "Return the items that were removed from the list of THREAD, a list."
-  (todo-write--configure)
-  (todo-write-dyn--gone thread))
+  (todo-write--call todo-write-dyn--about thread))
 
 (defun todo-write-revisions (thread)
   "Return the revisions of THREAD, oldest first, as a list of plists.
@@ -288,24 +267,21 @@ Their keys are:
   :operation  \"write\", \"add\", \"rename\", \"status\", \"move\",
               \"delete\" or \"undo\"
   :restores   after undo, the revision whose list this one has"
-  (todo-write--configure)
-  (todo-write-dyn--revisions thread))
+  (todo-write--call todo-write-dyn--revisions thread))
 
 (defun todo-write-item-changes (thread id)
   "Return what happened to item ID of THREAD, oldest first.
 The value is a list of (REVISION . CHANGES), one for each revision that
 concerned the item: a plist as from `todo-write-revisions', and a list
 of change plists as from `todo-write-diff'."
-  (todo-write--configure)
-  (todo-write-dyn--item-changes thread id))
+  (todo-write--call todo-write-dyn--item-changes thread id))
 
 (defun todo-write-changes-between (thread a b)
   "Return what changed in THREAD from revision A to revision B.
 However many revisions lie between, it is one set of changes, as from
 `todo-write-diff'.  Revision 0 is the empty list.  Signal
 `todo-write-input-error' if there is no such revision."
-  (todo-write--configure)
-  (todo-write-dyn--changes-between thread a b))
+  (todo-write--call todo-write-dyn--changes-between thread a b))
 
 ;;; Lists as data
 
@@ -329,21 +305,18 @@ agent removed the task by cancelling it).
 
 Signal `todo-write-input-error' for what is no list of items, and for an
 id that comes twice in a list."
-  (todo-write--configure)
-  (todo-write-dyn--diff previous current))
+  (todo-write--call todo-write-dyn--diff previous current))
 
 (defun todo-write-apply-changes (list changes)
   "Return LIST after CHANGES, as a vector of plists.
 CHANGES is what `todo-write-diff' returned for LIST and another list,
 and the value is that other list."
-  (todo-write--configure)
-  (todo-write-dyn--apply-changes list changes))
+  (todo-write--call todo-write-dyn--apply-changes list changes))
 
 (defun todo-write-to-json (value)
   "Return VALUE as JSON text in the wire form, with camelCase keys.
 VALUE is an outcome, a changes plist, an observation or a stream event."
-  (todo-write--configure)
-  (todo-write-dyn--to-json value))
+  (todo-write--call todo-write-dyn--to-json value))
 
 (defun todo-write-tool-schema ()
   "Return the definition of the tool `todo_write' for a model.
@@ -381,7 +354,7 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
   (todo-write--configure)
   (let ((inhibit-quit t))
     (remhash thread todo-write--token-runs)
-    (todo-write-dyn--forget thread)
+    (todo-write--call todo-write-dyn--forget thread)
     (todo-write-activity--forget thread)
     (todo-write--dispatch thread 'forgotten)))
 
@@ -391,18 +364,17 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
 `todo-write-journal-days' and `todo-write-journal-count' say which.
 This is done once when the package is first used in a session."
   (interactive)
-  (todo-write--configure)
-  (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
+  (todo-write--call todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
 
 ;;;###autoload
 (defun todo-write-restore (&optional thread)
   "Load THREAD from its journal, and return its key, or nil if there is none.
 Without THREAD, load the newest one of the current project."
   (interactive)
-  (todo-write--configure)
   (let ((key (or thread (todo-write--newest-of-project))))
-    (when (and key (or (todo-write-dyn--loaded-state key)
-                       (member key (todo-write-threads))))
+    (unless (or (null key) (stringp key))
+      (todo-write--wrong "thread" key "a string"))
+    (when (member key (todo-write-threads))
       (todo-write--open key)
       (when (called-interactively-p 'interactive)
         (message "Restored %s" key))
@@ -410,13 +382,22 @@ Without THREAD, load the newest one of the current project."
 
 (defun todo-write--newest-of-project ()
   "Return the key of the newest kept thread of the current project, or nil."
-  (todo-write--configure)
   (let ((project (todo-write--project)))
     (plist-get (cl-find-if (lambda (kept)
                              (equal project
                                     (plist-get (plist-get kept :about) :project)))
-                           (todo-write--kept))
+                           (todo-write-threads-kept))
                :key)))
+
+(defun todo-write-transcript-describe (file)
+  "Describe the transcript FILE of Claude Code, or return nil if it is none.
+The value is a plist:
+  :session  its id
+  :folder   the folder in which it began, or nil
+  :title    a string, or nil
+  :begun    milliseconds since the epoch, or nil
+  :agent    t for a subagent's"
+  (todo-write--call todo-write-dyn--transcript-describe file))
 
 (defun todo-write-read-thread (prompt)
   "Read the key of a thread with completion, asking with PROMPT."

@@ -54,6 +54,8 @@ pub struct Outcome {
     pub errors: Vec<Problem>,
     /// Ids of completed items that the agent sent back open and that stayed completed.
     pub forced: Vec<String>,
+    /// Whether the write ended a pause.
+    pub resumed: bool,
 }
 
 wire_names! {

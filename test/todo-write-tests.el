@@ -27,7 +27,8 @@
                                     '("Build" "in_progress" "Building") "Ship")
                                "host")))
       (should (equal (todo-write-tests--keys outcome)
-                     '(:revision :result :changes :ok :notices :errors :forced)))
+                     '(:ok :revision :result :changes :notices :errors :forced
+                       :state :resumed :warnings)))
       (should (eq (plist-get outcome :ok) t))
       (should (equal (plist-get outcome :revision) 1))
       (should (equal (plist-get outcome :result)
@@ -91,20 +92,24 @@
   (let ((changes (plist-get (plist-get outcome :changes) :changes)))
     (aref changes (1- (length changes)))))
 
-(ert-deftest todo-write-what-did-not-change-is-the-same-object-in-the-next-outcome ()
+(ert-deftest todo-write-what-a-caller-modifies-is-in-no-other-outcome ()
   (todo-write-with-store
-    (let* ((first (todo-write-tests--last-change
-                   (todo-write-test-write "a" '("One" "in_progress" "Doing one"))))
-           (second (todo-write-tests--last-change
-                    (todo-write-test-write "a" '("One" "completed" "Doing one")))))
-      (should (eq (plist-get second :previousItem) (plist-get first :item)))
-      (should (eq (cddr (plist-get second :item)) (cddr (plist-get first :item))))
-      (should (equal (plist-get first :item)
-                     '(:status "in_progress" :id "t1" :content "One"
-                       :activeForm "Doing one" :priority nil)))
-      (should (equal (plist-get second :item)
-                     '(:status "completed" :id "t1" :content "One"
-                       :activeForm "Doing one" :priority nil))))))
+    (let* ((outcome (todo-write-test-write "a" '("One" "in_progress" "Doing one")))
+           (item (plist-get (todo-write-tests--last-change outcome) :item))
+           (summary (todo-write-summary "a")))
+      (dolist (object (list item (plist-get summary :current)))
+        (dolist (key '(:id :content :status :activeForm))
+          (fillarray (plist-get object key) ?x))
+        (plist-put object :priority "x"))
+      (plist-put summary :total 9)
+      (fillarray (plist-get (plist-get outcome :changes) :added) nil)
+      (fillarray (plist-get (todo-write-tests--last-change outcome) :type) ?x))
+    (should (equal (plist-get (todo-write-tests--last-change
+                               (todo-write-test-write "a" '("One" "completed" "Doing one")))
+                              :previousItem)
+                   '(:status "in_progress" :id "t1" :content "One"
+                     :activeForm "Doing one" :priority nil)))
+    (should (equal (plist-get (todo-write-summary "a") :total) 1))))
 
 (ert-deftest todo-write-outcomes-of-items-with-like-ids-never-mix ()
   (todo-write-with-store
@@ -340,6 +345,32 @@
       (should (equal (plist-get times :spent) (- (cdr interval) (car interval))))
       (should (> (plist-get times :spent) 20)))))
 
+(ert-deftest todo-write-times-without-an-id-are-those-of-all-items-in-list-order ()
+  (todo-write-with-store
+    (should-not (todo-write-times "a"))
+    (todo-write-test-write "a" "One" '("Two" "completed"))
+    (todo-write-edit "a" 'move "t2" 0)
+    (todo-write-edit "a" 'add "Three" 1)
+    (should (equal (todo-write-times "a")
+                   (mapcar (lambda (id) (cons id (todo-write-times "a" id)))
+                           '("t2" "t3" "t1"))))))
+
+(ert-deftest todo-write-the-parent-of-a-thread-is-the-one-it-was-begun-with ()
+  (todo-write-with-store
+    (todo-write-begin "a")
+    (todo-write-begin "b" :parent "a" :parent-item "t1")
+    (should-not (todo-write-parent "a"))
+    (should (equal (todo-write-parent "b") '("a" . "t1")))))
+
+(ert-deftest todo-write-removed-items-are-those-that-were-begun-oldest-first ()
+  (todo-write-with-store
+    (todo-write-test-write "a" '("One" "in_progress") "Two" '("Three" "in_progress"))
+    (dolist (id '("t3" "t2" "t1"))
+      (todo-write-edit "a" 'delete id))
+    (should (equal (mapcar (lambda (item) (plist-get item :id))
+                           (todo-write-items-removed "a"))
+                   '("t3" "t1")))))
+
 (ert-deftest todo-write-the-summary-counts-and-names-the-current-item ()
   (todo-write-with-store
     (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress") "Three")
@@ -349,19 +380,44 @@
                          :current (aref (todo-write-items "a") 1)
                          :state 'active :total 3 :title "Count to three" :reason nil)))))
 
-(ert-deftest todo-write-a-summary-shares-what-did-not-change-with-the-last-one ()
+(ert-deftest todo-write-a-summary-has-the-newest-title ()
   (todo-write-with-store
     (todo-write-test-write "a" "One" "Two")
-    (let* ((first (todo-write-summary "a"))
-           (second (progn (todo-write-test-write "a" '("One" "completed") "Two")
-                          (todo-write-summary "a")))
-           (kept (copy-sequence second)))
-      (should (eq (plist-member first :state) (plist-member second :state)))
-      (should (equal (plist-get first :completed) 0))
-      (should (equal (plist-get second :completed) 1))
-      (todo-write-observe "a" "TITLE" "Count to two")
-      (should (equal (plist-get (todo-write-summary "a") :title) "Count to two"))
-      (should (equal second kept)))))
+    (todo-write-observe "a" "TITLE" "Count to two")
+    (should (equal (plist-get (todo-write-summary "a") :title) "Count to two"))))
+
+(ert-deftest todo-write-an-outcome-has-the-state-and-whether-it-ended-a-pause ()
+  (todo-write-with-store
+    (should (eq (plist-get (todo-write-test-write "a" "One") :state) 'active))
+    (todo-write-pause "a")
+    (let ((refused (todo-write "a" "{}")))
+      (should (eq (plist-get refused :state) 'paused))
+      (should-not (plist-get refused :resumed)))
+    (should (eq (plist-get (todo-write-edit "a" 'add "Two") :state) 'paused))
+    (let ((accepted (todo-write-test-write "a" "One")))
+      (should (eq (plist-get accepted :state) 'active))
+      (should (plist-get accepted :resumed)))
+    (let ((done (todo-write-test-write "a" '("One" "completed") '("Two" "completed"))))
+      (should (eq (plist-get done :state) 'done))
+      (should-not (plist-get done :resumed)))
+    (should (eq (plist-get (todo-write-undo "a") :state) 'active))))
+
+(ert-deftest todo-write-options-may-be-set-or-bound-at-any-time ()
+  (todo-write-with-store
+    (let ((accepted (lambda ()
+                      (plist-get (todo-write "a" (todo-write-test-todos "Much too long")) :ok)))
+          (limit todo-write-max-length))
+      (should (funcall accepted))
+      (let ((todo-write-max-length 3))
+        (should-not (funcall accepted)))
+      (should (funcall accepted))
+      (unwind-protect
+          (progn (setq todo-write-max-length 3)
+                 (should-not (funcall accepted)))
+        (setq todo-write-max-length limit))
+      (with-temp-buffer
+        (setq-local todo-write-max-length 3)
+        (should (funcall accepted))))))
 
 (ert-deftest todo-write-threads-keep-apart-and-the-one-written-last-is-current ()
   (todo-write-with-store

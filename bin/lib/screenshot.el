@@ -44,7 +44,14 @@ In milliseconds since the epoch.")
   (and time (- screenshot-now (* 100 (- screenshot-now time)))))
 
 (defun screenshot-stretch-times (times)
-  "Return TIMES, as from `todo-write-times', stretched."
+  "Return TIMES, as from `todo-write-times' with or without an id, stretched."
+  (if (consp (car times))
+      (dolist (item times times)
+        (screenshot-stretch-times (cdr item)))
+    (screenshot-stretch-plist times)))
+
+(defun screenshot-stretch-plist (times)
+  "Return TIMES, the plist of one item, stretched."
   (dolist (key '(:created :started :completed))
     (plist-put times key (screenshot-stretch (plist-get times key))))
   (plist-put times :intervals
@@ -313,7 +320,7 @@ are cut down to as few as the text needs, which makes it a third as big."
 (defun screenshot-stretch-all ()
   "Let all times seem a hundred times as long."
   (todo-write-module-load)
-  (advice-add 'todo-write-dyn--spent :filter-return
+  (advice-add 'todo-write-spent :filter-return
               (lambda (spent) (and spent (* 100 spent))))
   (advice-add 'todo-write-times :filter-return #'screenshot-stretch-times)
   (advice-add 'todo-write-item-changes :filter-return #'screenshot-stretch-stamps)

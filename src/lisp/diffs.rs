@@ -7,16 +7,25 @@ use super::{border, now, read, write};
 use crate::loose;
 use crate::raw::Raw;
 
-/// See `todo-write-diff'.
+/// Return what changed from the list PREVIOUS to the list CURRENT.
+///
+/// Both are vectors or lists of items (plists, alists or hash tables), or nil.  The value is a
+/// plist: `:timestamp', in milliseconds; `:changes', a vector of change plists in the order of
+/// CURRENT, removals last; `:added', `:modified', `:removed', `:statusChanged' and `:reordered',
+/// vectors of those of one type.  A change has `:itemId :type :timestamp' and, where they apply,
+/// `:item :previousItem :fields :position :previousPosition'.  What is no list of items, or has
+/// an id twice, is an error.
 #[defun]
 fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (previous, current) = (read::raw_with_symbols(previous)?, read::raw_with_symbols(current)?);
-        write::changes(env, &loose::compare(&previous, &current)?, now())
+        write::changes(env, &loose::compare(&previous, &current)?, now(), write::entry)
     })
 }
 
-/// See `todo-write-apply-changes'.
+/// Return LIST after CHANGES, as a vector of plists.
+///
+/// CHANGES is what `todo-write-dyn--diff' returned for LIST and another list.
 #[defun]
 fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -26,7 +35,9 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
     })
 }
 
-/// See `todo-write-to-json'.
+/// Return VALUE as JSON text with camelCase keys.
+///
+/// VALUE is an outcome, a changes plist, an observation or a stream event.
 #[defun]
 fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<String> {
     border(env, || match read::raw_with_symbols(value)? {
@@ -41,8 +52,8 @@ fn wire(raw: &Raw<'_>) -> Json {
         Raw::Object(fields) => {
             let fields = fields.iter().filter_map(|(key, value)| {
                 let value = match (value, key.as_ref()) {
-                    (Raw::Null, "ok" | "thinking") => Json::Bool(false),
-                    (Raw::Null, "notices" | "errors" | "forced") => Json::Array(Vec::new()),
+                    (Raw::Null, "ok" | "resumed" | "thinking") => Json::Bool(false),
+                    (Raw::Null, "notices" | "errors" | "forced" | "warnings") => Json::Array(Vec::new()),
                     (Raw::Null, "metadata") => Json::Object(serde_json::Map::new()),
                     (Raw::Null, _) => return None,
                     (value, _) => wire(value),

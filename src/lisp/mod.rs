@@ -9,7 +9,6 @@ mod diffs;
 mod error;
 #[cfg(feature = "panic-injection")]
 mod faults;
-mod items;
 mod observations;
 mod read;
 mod rows;
@@ -28,12 +27,14 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use emacs::{Env, FromLisp, Result, Value, defun};
+use serde_json::Map;
 
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
 use crate::input::{Options, SeveralInProgress};
 use crate::journal::Durability;
 use crate::store::{Keeping, Store};
+use crate::thread::{State, Thread};
 use error::BorderError;
 use read::{Text, WholeNumber};
 
@@ -53,48 +54,63 @@ fn init(env: &Env) -> Result<()> {
         PANIC_PLACE.with_borrow_mut(|last| *last = place);
     }));
     env.call("set", (env.intern("todo-write-dyn--version")?, env!("CARGO_PKG_VERSION")))?;
-    env.call("set", (env.intern("todo-write-dyn--last-summary")?, ()))?;
-    items::init(env)
+    Ok(())
 }
 
 thread_local! {
     static PANIC_PLACE: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// What the user's options say, and the stores they name.
+/// The user's options.
 #[derive(Default)]
-struct World {
+struct Settings {
     keeping: Keeping,
-    /// That of the folder which `keeping` names.
-    store: Store,
-    /// Those of folders that it named before.
-    others: HashMap<Option<PathBuf>, Store>,
     input: Options,
     keep_completed: bool,
 }
 
-impl World {
-    fn set_keeping(&mut self, keeping: Keeping) {
-        if self.keeping.folder != keeping.folder {
+/// The settings, and a store for each journal folder that was set so far.
+#[derive(Default)]
+struct Session {
+    settings: Settings,
+    /// The store of the folder in the settings.
+    store: Store,
+    /// The stores of other folders.
+    others: HashMap<Option<PathBuf>, Store>,
+}
+
+impl Session {
+    fn configure(&mut self, settings: Settings) {
+        let keeping = settings.keeping.clone();
+        let last = mem::replace(&mut self.settings, settings).keeping.folder;
+        if last != keeping.folder {
             self.store.rest();
             let next = self.others.remove(&keeping.folder).unwrap_or_else(|| Store::new(keeping.clone()));
-            let last = mem::replace(&mut self.store, next);
-            self.others.insert(self.keeping.folder.take(), last);
+            self.others.insert(last, mem::replace(&mut self.store, next));
         }
-        self.keeping = keeping.clone();
         self.store.set_keeping(keeping);
+    }
+
+    /// A thread to write to.
+    fn open(&mut self, key: &str) -> &mut Thread {
+        self.store.open(key, Map::new(), now())
+    }
+
+    /// The state of a thread; an unknown one is empty.
+    fn state(&mut self, key: &str) -> State {
+        self.store.get(key, now()).map_or(State::Empty, Thread::state)
     }
 }
 
-static WORLD: LazyLock<Mutex<World>> = LazyLock::new(Mutex::default);
+static SESSION: LazyLock<Mutex<Session>> = LazyLock::new(Mutex::default);
 
-/// Works on the stores. `work` must not call Lisp.
-fn with_world<T>(work: impl FnOnce(&mut World) -> T) -> T {
-    // A thread that a panic stopped halfway is known by itself (see `Thread::recover`), so poison
-    // says nothing.
-    let mut world = WORLD.lock().unwrap_or_else(PoisonError::into_inner);
+/// Works on the session. `work` must not call Lisp.
+fn with_session<T>(work: impl FnOnce(&mut Session) -> T) -> T {
+    // Poison needs no care: a thread that a panic left half changed knows it (see
+    // `Thread::recover`).
+    let mut session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
     may_panic_here();
-    work(&mut world)
+    work(&mut session)
 }
 
 fn now() -> Millis {
@@ -118,11 +134,11 @@ fn panic_words(panic: &(dyn Any + Send)) -> &str {
     words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
 }
 
-/// Set what the following calls go by.
+/// Set the options that all following calls use.
 ///
-/// FOLDER is the journal folder, or nil for none; DURABILITY a symbol, `process' or `disk';
-/// HISTORY-LIMIT, MAX-ITEMS and MAX-LENGTH are whole numbers; STRICT and KEEP-COMPLETED are
-/// flags; SEVERAL is nil (accept with a notice), `allow' or `refuse'.
+/// FOLDER is the journal folder, a string, or nil for none; DURABILITY a symbol, `process' or
+/// `disk'; HISTORY-LIMIT, MAX-ITEMS and MAX-LENGTH are whole numbers; STRICT and KEEP-COMPLETED
+/// are flags; SEVERAL is nil (accept with a notice), `allow' or `refuse'.
 #[defun]
 #[allow(clippy::too_many_arguments)] // One for each user option.
 fn configure<'e>(
@@ -137,32 +153,27 @@ fn configure<'e>(
     keep_completed: Value<'e>,
 ) -> Result<()> {
     border(env, || {
+        let is = |value: Value<'e>, name: &str| Ok::<_, emacs::Error>(value == env.intern(name)?);
         let keeping = Keeping {
             folder: Option::<Text>::from_lisp(folder)?.map(|text| PathBuf::from(text.0)),
-            durability: if durability == env.intern("disk")? {
-                Durability::Disk
-            } else {
-                Durability::Process
-            },
+            durability: if is(durability, "disk")? { Durability::Disk } else { Durability::Process },
             history_limit: WholeNumber::read("todo-write-history-limit", history_limit)?,
+        };
+        let several_in_progress = if is(several, "allow")? {
+            SeveralInProgress::Allow
+        } else if is(several, "refuse")? {
+            SeveralInProgress::Refuse
+        } else {
+            SeveralInProgress::Notice
         };
         let input = Options {
             max_items: WholeNumber::read("todo-write-max-items", max_items)?,
             max_length: WholeNumber::read("todo-write-max-length", max_length)?,
             strict: strict.is_not_nil(),
-            several_in_progress: if several == env.intern("allow")? {
-                SeveralInProgress::Allow
-            } else if several == env.intern("refuse")? {
-                SeveralInProgress::Refuse
-            } else {
-                SeveralInProgress::Notice
-            },
+            several_in_progress,
         };
         let keep_completed = keep_completed.is_not_nil();
-        with_world(|world| {
-            (world.input, world.keep_completed) = (input, keep_completed);
-            world.set_keeping(keeping);
-        });
+        with_session(|session| session.configure(Settings { keeping, input, keep_completed }));
         Ok(())
     })
 }

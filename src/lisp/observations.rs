@@ -3,16 +3,20 @@
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
-use serde_json::Map;
 
 use super::read::{self, WholeNumber, keyword_arguments, wrong, wrong_raw};
-use super::write::{self, PlanOf};
-use super::{border, now, with_world};
+use super::write::{self, PlanUpdate};
+use super::{border, now, with_session};
 use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
 use crate::raw::Raw;
 use crate::thread::Thread;
 
-/// See `todo-write-observe'; METADATA is a plist.
+/// Record that something happened in THREAD; return the observation, a plist.
+///
+/// KIND is a type such as "INTENT", a string or symbol; CONTENT any JSON value; METADATA a
+/// plist, in which `:title', `:trace-id', `:parent-id' and `:phase' are fields of the observation.
+/// The value has `:id :type :threadId :traceId :parentId :timestamp :title :content :metadata'.
+/// An unknown type or phase is an error.
 #[defun]
 fn observe<'e>(
     env: &'e Env,
@@ -26,9 +30,7 @@ fn observe<'e>(
         let kind = read_type(kind)?;
         let content = read::raw_with_symbols(content)?.to_json();
         let details = details(metadata)?;
-        let observation = with_world(|world| {
-            world.store.open(&key, Map::new(), now()).observe(kind, content, details, now())
-        });
+        let observation = with_session(|session| session.open(&key).observe(kind, content, details, now()));
         write::observation(env, &key, &observation, None)
     })
 }
@@ -85,7 +87,10 @@ fn text(what: &'static str, value: &Raw<'_>) -> Result<Option<String>> {
     }
 }
 
-/// See `todo-write-observations'; FILTER is a plist.
+/// Return the observations of THREAD in memory that FILTER admits, a vector, newest last.
+///
+/// FILTER is a plist with keys among `:type', `:phase', `:token-type' and `:step', strings or
+/// symbols, and `:limit', a number.
 #[defun]
 fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -102,21 +107,21 @@ fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Resul
                 _ => chosen.limit = WholeNumber::read_optional("limit", value)?,
             }
         }
-        let found = with_world(|world| {
-            let thread = world.store.get(&key, now())?;
+        let found = with_session(|session| {
+            let thread = session.store.get(&key, now())?;
             Some(with_plans(thread, thread.observations().select(&chosen)))
         });
         to_lisp(env, &key, found.unwrap_or_default())
     })
 }
 
-/// The observations of THREAD that were not taken yet, oldest first, and takes them.
+/// Return the observations of THREAD that were not taken yet, a vector, oldest first.
 #[defun]
 fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let found = with_world(|world| {
-            let thread = world.store.get_mut(&key, now())?;
+        let found = with_session(|session| {
+            let thread = session.store.get_mut(&key, now())?;
             let new = thread.observations_mut().take_new();
             Some(with_plans(thread, new))
         });
@@ -124,19 +129,20 @@ fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Take the new observations of THREAD as heard by all whom they concern.
+/// Mark the new observations of THREAD as delivered.
 #[defun]
 fn skip_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     border(env, || {
         let key = read::thread(thread)?;
-        with_world(|world| {
-            world.store.get_mut(&key, now()).map(|thread| thread.observations_mut().take_new())
+        with_session(|session| {
+            session.store.get_mut(&key, now()).map(|thread| thread.observations_mut().take_new())
         });
         Ok(())
     })
 }
 
-type Found = Vec<(Arc<Observation>, Option<PlanOf>)>;
+/// Observations, each with its plan if it is a PLAN_UPDATE.
+type Found = Vec<(Arc<Observation>, Option<PlanUpdate>)>;
 
 /// Adds to each PLAN_UPDATE what it is about.
 fn with_plans(thread: &Thread, observations: Vec<Arc<Observation>>) -> Found {

@@ -1,4 +1,4 @@
-//! What the live buffer asks of a thread, so that it need not walk the list in Lisp.
+//! Lisp functions on the rows of the live buffer, so that Lisp need not walk lists and histories.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -8,12 +8,15 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use super::read::{self, Text, WholeNumber, elements};
 use super::threads::with_thread;
-use super::{border, items, write};
+use super::{border, write};
 use crate::change::Kind;
 use crate::item::Item;
 use crate::revision::Revision;
 
-/// See `todo-write-item-changes'.
+/// Return what happened to item ID of THREAD, oldest first.
+///
+/// The value is a list of (REVISION . CHANGES), one for each revision that changed the item: a
+/// plist as in `todo-write-dyn--revisions', and a list of change plists.
 #[defun]
 fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -28,19 +31,19 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
             thread.revisions().iter().filter_map(of_item).collect()
         });
         write::list_of(env, &found, |revision| {
-            let timestamp = revision.stamp.timestamp;
             let changes = write::list_of(env, &revision.changes, |one| {
-                write::change(env, one, write::end_of_change(env, one.kind, timestamp)?)
+                write::change(env, one, revision.stamp.timestamp, write::item)
             })?;
             env.cons(write::revision(env, revision)?, changes)
         })
     })
 }
 
-/// The items of THREAD that were begun and are no longer in the list, each as it last was: a list
-/// of item plists, those that went first first.
+/// Return the items of THREAD that were begun and are no longer in the list.
+///
+/// The value is a list of item plists, each item as it last was, oldest removal first.
 #[defun]
-fn gone<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let gone: Vec<Arc<Item>> = with_thread(&key, |thread| {
@@ -61,13 +64,14 @@ fn gone<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
             let is_last = |(place, item): &(usize, &Arc<Item>)| last.get(item.id.as_str()) == Some(place);
             gone.into_iter().enumerate().filter(is_last).map(|(_, item)| item.clone()).collect()
         });
-        write::list_of(env, &gone, |one| items::item(env, one))
+        write::list_of(env, &gone, |one| write::item(env, one))
     })
 }
 
-/// Runs of at least LEAST completed items of THREAD that follow each other, the MOST longest
-/// ones: a list of (FIRST-ID LAST-ID . COUNT) in list order. Items with an id in BREAKS, a list,
-/// belong to none.
+/// Return runs of at least LEAST successive completed items of THREAD, the MOST longest ones.
+///
+/// The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  No run has an item whose id
+/// is in the list BREAKS.
 #[defun]
 fn completed_runs<'e>(
     env: &'e Env,

@@ -1,11 +1,10 @@
 //! Lisp functions on streams.
 
 use emacs::{Env, Result, Value, defun};
-use serde_json::Map;
 
 use super::read::{self, wrong};
 use super::write::{self, Plist};
-use super::{border, now, with_world};
+use super::{border, now, with_session};
 use crate::observation::Phase;
 use crate::stream::{Context, Kind, token_context as context_of};
 use crate::thread::Event;
@@ -16,7 +15,10 @@ emacs::use_symbols! {
     k_trace_id => ":traceId" k_session_id => ":sessionId" k_token_type_argument => ":token-type"
 }
 
-/// See `todo-write-token-context'.
+/// Return the phase and the type of tokens in CALL-CONTEXT, a string, symbol or nil.
+///
+/// THINKING tells thoughts from response.  The value is a plist: `:phase', a symbol or nil, and
+/// `:token-type', a string.
 #[defun]
 fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -29,10 +31,11 @@ fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>)
     })
 }
 
-/// Take a stream event of THREAD in.
+/// Take in a stream event of THREAD.
 ///
-/// The value is `(TIME RECORDED . REST)': the time in milliseconds, non-nil if thoughts were
-/// recorded which ended with it, and what the event is besides data and time, a plist.
+/// KIND is its type and DATA the text of a token; both are strings.  THINKING is a flag, the
+/// others are strings or nil.  The value is (TIME RECORDED . REST): the time in milliseconds, t if
+/// the event ended thoughts, which were recorded, and the rest of the event, a plist.
 #[defun]
 #[allow(clippy::too_many_arguments)] // What a stream event has.
 fn stream<'e>(
@@ -67,8 +70,7 @@ fn stream<'e>(
             session_id: session_id.as_deref(),
         };
         let time = now();
-        let (context, recorded) =
-            with_world(|world| world.store.open(&key, Map::new(), time).stream(event, time));
+        let (context, recorded) = with_session(|session| session.open(&key).stream(event, time));
         env.cons(time as i64, env.cons(recorded, to_lisp(env, event.kind, &context)?)?)
     })
 }
@@ -82,8 +84,9 @@ fn stream_next<'e>(env: &'e Env, thread: Value<'e>, data: Value<'e>) -> Result<O
     border(env, || {
         let key = read::thread(thread)?;
         let data = read::Text::read("data", data)?.0;
-        let taken =
-            with_world(|world| world.store.loaded_mut(&key).is_some_and(|thread| thread.stream_next(&data)));
+        let taken = with_session(|session| {
+            session.store.loaded_mut(&key).is_some_and(|thread| thread.stream_next(&data))
+        });
         Ok(taken.then(|| now() as i64))
     })
 }

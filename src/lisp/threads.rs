@@ -1,101 +1,117 @@
 //! Lisp functions on threads: write, edit, look.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::{Map, Value as Json};
 
-use super::items::{self, Form};
 use super::read::{self, Text, WholeNumber, elements, wrong};
-use super::{border, now, with_world, write};
+use super::{Session, border, now, with_session, write};
+use crate::clock::Times;
 use crate::input;
 use crate::item::{Item, Status};
 use crate::raw::Raw;
-use crate::store::Store;
 use crate::text::{is_blank, one_line};
-use crate::thread::{Activity, Edit, State, Thread};
-
-emacs::use_functions! { set nthcdr symbol_value => "symbol-value" }
+use crate::thread::{Activity, Edit, Outcome, State, Thread};
 
 emacs::use_symbols! {
-    string
-    last_summary => "todo-write-dyn--last-summary"
+    project => "todo-write--project"
+    k_changed => ":changed" k_warnings => ":warnings"
     k_key => ":key" k_about => ":about" k_modified => ":modified"
     k_state => ":state" k_total => ":total" k_completed => ":completed" k_current => ":current"
     k_title => ":title" k_revision => ":revision" k_reason => ":reason"
-    k_created => ":created" k_started => ":started" k_spent => ":spent" k_running => ":running"
-    k_intervals => ":intervals"
-}
-
-/// Works on a thread that is written to.
-fn with_open<T>(key: &str, work: impl FnOnce(&mut Thread) -> T) -> T {
-    with_world(|world| work(world.store.open(key, Map::new(), now())))
 }
 
 /// Looks at a thread; an unknown one reads as an empty one.
 pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
-    with_world(|world| match world.store.get(key, now()) {
+    with_session(|session| match session.store.get(key, now()) {
         Some(thread) => work(thread),
         None => work(&Thread::new(key, Map::new(), 1)),
     })
 }
 
-/// The state of THREAD if it is loaded, so that nothing need be said about it, or nil.
-#[defun]
-fn loaded_state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Option<Value<'e>>> {
-    border(env, || {
-        let key = read::thread(thread)?;
-        let loaded = with_world(|world| world.store.is_loaded(&key));
-        Ok(loaded.then(|| write::state(env, with_thread(&key, Thread::state))))
-    })
+/// Loads or begins a thread that is not in memory. Lisp knows the project of a new one.
+fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
+    if with_session(|session| session.store.is_loaded(key)) {
+        return Ok(());
+    }
+    if !about.contains_key("project") {
+        let root = read::Text::read("project", env.call(project, [])?)?.0;
+        about.insert("project".into(), root.into());
+    }
+    with_session(|session| {
+        session.store.open(key, about, now());
+    });
+    Ok(())
 }
 
-/// Load or begin THREAD, which is about the plist ABOUT if it is new.
+/// Load THREAD from its journal, or begin it, if it is not in memory.
+///
+/// ABOUT is a plist of what is known of a new one; without `:project', Lisp is asked for it.  The
+/// value is a list of strings: what the user should hear of the journals.
 #[defun]
-fn open<'e>(env: &'e Env, thread: Value<'e>, about: Value<'e>) -> Result<()> {
+fn open<'e>(env: &'e Env, thread: Value<'e>, about: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let about = match read::raw(about)?.to_json() {
             Json::Object(fields) => fields,
             _ => Map::new(),
         };
-        with_world(|world| {
-            world.store.open(&key, about, now());
-        });
-        Ok(())
+        load(env, &key, about)?;
+        write::texts(env, &with_session(|session| session.store.take_warnings()))
     })
 }
 
-/// See `todo-write'.
+/// Changes a thread, and returns the outcome as a plist.
+fn change<'e>(
+    env: &'e Env,
+    key: &str,
+    work: impl FnOnce(&mut Session) -> Result<Outcome>,
+) -> Result<Value<'e>> {
+    load(env, key, Map::new())?;
+    let (outcome, state, warnings) = with_session(|session| {
+        let outcome = work(session)?;
+        Ok::<_, emacs::Error>((outcome, session.state(key), session.store.take_warnings()))
+    })?;
+    write::outcome(env, &outcome, state, &warnings)
+}
+
+/// Take INPUT, an agent's whole list, as the list of THREAD, which is loaded or begun first.
+///
+/// INPUT is JSON text, a hash table, a plist or an alist; SOURCE the name of the host, or nil.
+/// The value is an outcome, a plist: `:ok', t or nil; `:revision', a number; `:result', text for
+/// the model; `:changes', as of `todo-write-dyn--diff', or nil; `:notices', strings; `:errors',
+/// plists `:path :received :expected'; `:forced', ids; `:state', a symbol; `:resumed', t if this
+/// ended a pause; `:warnings', strings for the user.  A refused list is no error.
 #[defun]
 fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let source = read::name("source", source)?;
         let input = read::raw(input)?;
-        let outcome = with_world(|world| {
+        change(env, &key, |session| {
+            let options = &session.settings.input;
             let plan = match &input {
-                Raw::Text(text) => input::read_text(text, &world.input),
-                decoded => input::read(decoded, &world.input),
+                Raw::Text(text) => input::read_text(text, options),
+                decoded => input::read(decoded, options),
             };
-            let keep_completed = world.keep_completed;
-            let store = &mut world.store;
-            let thread = store.open(&key, Map::new(), now());
-            let outcome = match plan {
-                Ok(plan) => thread.write(plan, source, keep_completed, now()),
-                Err(problems) => thread.refuse(problems, now()),
+            let plan = match plan {
+                Ok(plan) => plan,
+                Err(problems) => return Ok(session.open(&key).refuse(problems, now())),
             };
-            if outcome.ok {
-                store.set_current(&key);
-            }
-            outcome
-        });
-        write::outcome(env, &outcome)
+            session.store.set_current(&key);
+            let keep_completed = session.settings.keep_completed;
+            Ok(session.open(&key).write(plan, source, keep_completed, now()))
+        })
     })
 }
 
-/// See `todo-write-edit'; ARGUMENTS is the list of the operation's arguments.
+/// Make one change to the list of THREAD for the user; return an outcome.
+///
+/// OPERATION, a symbol, and the list ARGUMENTS are `add' CONTENT [POSITION], `rename' ID CONTENT,
+/// `status' ID STATUS, `move' ID POSITION or `delete' ID, with positions from 0.  An ID that the
+/// list does not have is an error.
 #[defun]
 fn edit<'e>(
     env: &'e Env,
@@ -106,7 +122,7 @@ fn edit<'e>(
     border(env, || {
         let key = read::thread(thread)?;
         let edit = read_edit(operation, &elements("arguments", arguments)?)?;
-        write::outcome(env, &with_open(&key, |thread| thread.edit(edit, now()))?)
+        change(env, &key, |session| Ok(session.open(&key).edit(edit, now())?))
     })
 }
 
@@ -135,7 +151,7 @@ fn read_edit(operation: Value<'_>, arguments: &[Value<'_>]) -> Result<Edit> {
 fn content(value: Value<'_>) -> Result<String> {
     let text = Text::read("content", value)?.0;
     let (line, _) = one_line(&text);
-    let limit = with_world(|world| world.input.max_length);
+    let limit = with_session(|session| session.settings.input.max_length);
     if is_blank(&line) {
         return Err(wrong("content", value, "text that is not blank"));
     }
@@ -151,72 +167,105 @@ fn status(value: Value<'_>) -> Result<Status> {
     status.ok_or_else(|| wrong("status", value, "pending, in_progress or completed"))
 }
 
-/// See `todo-write-undo'.
+/// Take back the last change of THREAD's list that is not undone yet; return an outcome.
+///
+/// It is an error if there is nothing left to undo.
 #[defun]
 fn undo<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        write::outcome(env, &with_open(&key, |thread| thread.undo(now()))?)
+        change(env, &key, |session| Ok(session.open(&key).undo(now())?))
     })
 }
 
-/// Pause THREAD for REASON, or resume it when REASON is nil; return its state.
+/// Pause THREAD for REASON, a string, or resume it when REASON is nil.
+///
+/// The value is a plist: `:state', a symbol; `:changed', t if it is another one than before;
+/// `:warnings', strings for the user.
 #[defun]
 fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let reason = if reason.is_not_nil() { Some(Text::read("reason", reason)?.0) } else { None };
-        with_world(|world| {
-            // Opening a thread that does not exist would begin its journal.
-            if let Some(thread) = world.store.get_mut(&key, now()) {
-                thread.set_paused(reason, now());
-            }
-        });
-        Ok(write::state(env, with_thread(&key, Thread::state)))
+        change_state(
+            env,
+            |session| Some(session.state(&key)),
+            |session| {
+                // Opening a thread that does not exist would begin its journal.
+                if let Some(thread) = session.store.get_mut(&key, now()) {
+                    thread.set_paused(reason, now());
+                }
+            },
+        )
     })
+}
+
+/// Does `work`, and returns what became of the state that `state_in` finds, as a plist.
+fn change_state<'e>(
+    env: &'e Env,
+    state_in: impl Fn(&mut Session) -> Option<State>,
+    work: impl FnOnce(&mut Session),
+) -> Result<Value<'e>> {
+    let (before, after, warnings) = with_session(|session| {
+        let before = state_in(session);
+        work(session);
+        (before, state_in(session), session.store.take_warnings())
+    });
+    write::Plist::new(env)
+        .set(k_state, after.map(|state| write::symbol(env, state.as_str())).transpose()?)?
+        .set(k_changed, before != after)?
+        .set(k_warnings, write::texts(env, &warnings)?)?
+        .finish()
 }
 
 /// Say that the agent of THREAD does ACTIVITY: `working', `waiting' or `idle'.
 ///
-/// The time in progress runs only while it works.  Work resumes a paused THREAD.
+/// The time in progress runs only while it works.  Work resumes a paused THREAD.  The value is a
+/// plist as of `todo-write-dyn--pause', with nil for the state of a thread that is not in memory.
 #[defun]
-fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Result<()> {
+fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let name = read::name("activity", activity)?;
         let Some(activity) = name.as_deref().and_then(Activity::parse) else {
             return Err(wrong("activity", activity, "working, waiting or idle"));
         };
-        with_world(|world| {
+        let state = |session: &mut Session| session.store.loaded_mut(&key).map(|thread| thread.state());
+        change_state(env, state, |Session { store, .. }| {
             // A thread that is only on disk is paused when it is loaded.
-            let store = &mut world.store;
             let thread = match activity {
                 Activity::Working => store.get_mut(&key, now()),
                 _ => store.loaded_mut(&key),
             };
-            thread.map(|thread| thread.set_activity(activity, now()))
-        });
-        Ok(())
+            thread.map(|thread| thread.set_activity(activity, now()));
+        })
     })
 }
 
 /// End the turn of THREAD's agent; pause THREAD for REASON, a string, if something is open.
+///
+/// The value is a plist as of `todo-write-dyn--set-activity'.
 #[defun]
-fn end_turn<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<()> {
+fn end_turn<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (key, reason) = (read::thread(thread)?, Text::read("reason", reason)?.0);
-        with_world(|world| world.store.loaded_mut(&key).map(|thread| thread.end_turn(reason, now())));
-        Ok(())
+        let state = |session: &mut Session| session.store.loaded_mut(&key).map(|thread| thread.state());
+        change_state(env, state, |session| {
+            session.store.loaded_mut(&key).map(|thread| thread.end_turn(reason, now()));
+        })
     })
 }
 
-/// See `todo-write-state'.
+/// Return the state of THREAD, a symbol: `active', `done', `paused' or `empty'.
 #[defun]
 fn state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
-    border(env, || Ok(write::state(env, with_thread(&read::thread(thread)?, Thread::state))))
+    border(env, || write::symbol(env, with_thread(&read::thread(thread)?, Thread::state).as_str()))
 }
 
-/// See `todo-write-items'.
+/// Return the items of THREAD at REVISION, a number, or now if that is nil.
+///
+/// The value is a vector of plists `:status :id :content :activeForm :priority', all strings, the
+/// last one or nil.  A revision that there is not is an error.
 #[defun]
 fn items<'e>(env: &'e Env, thread: Value<'e>, revision: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -226,21 +275,21 @@ fn items<'e>(env: &'e Env, thread: Value<'e>, revision: Value<'e>) -> Result<Val
             Some(revision) => thread.list_at(revision),
             None => Ok(thread.list().clone()),
         })?;
-        write::vector_of(env, &list, |item| items::item(env, item))
+        write::vector_of(env, &list, |item| write::item(env, item))
     })
 }
 
-/// See `todo-write-item'.
+/// Return the item ID of THREAD, a plist as in `todo-write-dyn--items', or nil.
 #[defun]
 fn item<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
         let item = with_thread(&key, |thread| thread.list().iter().find(|item| item.id == id).cloned());
-        item.map(|item| items::item(env, &item)).transpose()?.into_lisp(env)
+        item.map(|item| write::item(env, &item)).transpose()?.into_lisp(env)
     })
 }
 
-/// See `todo-write-previous-id'.
+/// Return the id of the item just before item ID of THREAD, or nil.
 #[defun]
 fn previous_id<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<String>> {
     border(env, || {
@@ -252,28 +301,32 @@ fn previous_id<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Opt
     })
 }
 
-/// See `todo-write-times'.
+/// Return the times of item ID of THREAD as a plist, or nil if the thread has never had it.
+///
+/// Its keys are `:created', `:started' and `:completed', milliseconds since the epoch or nil;
+/// `:spent', milliseconds in progress until now; `:running', t while that grows; and
+/// `:intervals', a list of finished intervals (FROM . TO).  Without ID, the value is an alist of
+/// (ID . TIMES) for the items of the list, in list order.
 #[defun]
 fn times<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
-        let Some(times) = with_thread(&key, |thread| thread.times(&id).cloned()) else {
-            return ().into_lisp(env);
-        };
-        let intervals =
-            write::list_of(env, &times.intervals, |(from, to)| env.cons(*from as i64, *to as i64))?;
-        write::Plist::new(env)
-            .set(k_created, times.created as i64)?
-            .set(k_started, times.started.map(|at| at as i64))?
-            .set(k_completed, times.completed.map(|at| at as i64))?
-            .set(k_spent, times.spent(now()) as i64)?
-            .set(k_running, times.running_since.is_some())?
-            .set(k_intervals, intervals)?
-            .finish()
+        let key = read::thread(thread)?;
+        if id.is_not_nil() {
+            let id = Text::read("id", id)?.0;
+            let times = with_thread(&key, |thread| thread.times(&id).cloned());
+            return times.map(|times| write::times(env, &times, now())).transpose()?.into_lisp(env);
+        }
+        let all: Vec<(String, Times)> = with_thread(&key, |thread| {
+            let times_of = |item: &Arc<Item>| Some((item.id.clone(), thread.times(&item.id)?.clone()));
+            thread.list().iter().filter_map(times_of).collect()
+        });
+        write::list_of(env, &all, |(id, times)| env.cons(id, write::times(env, times, now())?))
     })
 }
 
-/// Milliseconds that item ID of THREAD was in progress until now, or nil if there is no such item.
+/// Return how many milliseconds item ID of THREAD was in progress until now.
+///
+/// The value is nil if the thread has never had such an item.
 #[defun]
 fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i64>> {
     border(env, || {
@@ -282,92 +335,68 @@ fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i6
     })
 }
 
-/// See `todo-write-summary'.
+/// Return what can be said of THREAD without its list, as a plist.
+///
+/// Its keys are `:revision', `:completed', `:current' (an item plist or nil), `:state' (a symbol),
+/// `:total', `:title' and `:reason' (strings or nil).  Non-nil NO-LOAD only reads the journal of a
+/// thread that is not in memory.
 #[defun]
-fn summary<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let summary = with_thread(&read::thread(thread)?, Summary::of);
-        // All that show a plan ask for it after each change: they share one object. It is fetched
-        // before it is known to fit, since each crossing may collect garbage, and so run hooks
-        // that ask for another one.
-        let last = env.call(symbol_value, [last_summary.bind(env)])?;
-        let like = match LAST_SUMMARY.lock().unwrap_or_else(PoisonError::into_inner).as_ref() {
-            Some(known) if *known == summary => return Ok(last),
-            Some(known) if known.plan() == summary.plan() => Some(last),
-            _ => None,
-        };
-        let made = summary.to_lisp(env, like)?;
-        env.call(set, [last_summary.bind(env), made])?;
-        *LAST_SUMMARY.lock().unwrap_or_else(PoisonError::into_inner) = Some(summary);
-        Ok(made)
-    })
-}
-
-/// What the Lisp variable of that name has in Lisp.
-static LAST_SUMMARY: Mutex<Option<Summary>> = Mutex::new(None);
-
-/// Return what `todo-write-summary' returns, without loading THREAD.
-#[defun]
-fn snapshot<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn summary<'e>(env: &'e Env, thread: Value<'e>, no_load: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let summary = with_world(|world| world.store.snapshot(&key).map(Summary::of));
-        summary.unwrap_or_else(|| Summary::of(&Thread::new(&key, Map::new(), 1))).to_lisp(env, None)
+        let summary = if no_load.is_not_nil() {
+            let snapshot = with_session(|session| session.store.snapshot(&key).map(Summary::of));
+            snapshot.unwrap_or_else(|| Summary::of(&Thread::new(&key, Map::new(), 1)))
+        } else {
+            with_thread(&key, Summary::of)
+        };
+        summary.to_lisp(env)
     })
 }
 
 /// What `todo-write-summary' returns.
-#[derive(PartialEq)]
 struct Summary {
-    state: State,
-    total: usize,
+    revision: u64,
     completed: usize,
     current: Option<Arc<Item>>,
+    state: State,
+    total: usize,
     title: Option<String>,
-    revision: u64,
     reason: Option<String>,
 }
 
 impl Summary {
     fn of(thread: &Thread) -> Summary {
         Summary {
-            state: thread.state(),
-            total: thread.list().len(),
+            revision: thread.revisions().last(),
             completed: thread.list().iter().filter(|item| !item.status.is_open()).count(),
             current: thread.current().cloned(),
+            state: thread.state(),
+            total: thread.list().len(),
             title: thread.title().map(str::to_owned),
-            revision: thread.revisions().last(),
             reason: thread.pause_reason().map(str::to_owned),
         }
     }
 
-    /// What most writes leave as it is: the end of the plist.
-    fn plan(&self) -> (State, usize, Option<&str>, Option<&str>) {
-        (self.state, self.total, self.title.as_deref(), self.reason.as_deref())
-    }
-
-    /// The plist, with the end of a `like` one if there is one.
-    fn to_lisp<'e>(&self, env: &'e Env, like: Option<Value<'e>>) -> Result<Value<'e>> {
+    fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
         let text = |text: &Option<String>| text.as_ref().map(|text| write::text(env, text)).transpose();
-        let plan = match like {
-            Some(like) => env.call(nthcdr, (6, like))?,
-            None => write::Plist::new(env)
-                .set(k_state, write::state(env, self.state))?
-                .set(k_total, self.total as i64)?
-                .set(k_title, text(&self.title)?)?
-                .set(k_reason, text(&self.reason)?)?
-                .finish()?,
-        };
-        let current = self.current.as_ref().map(|item| Form::of(env, item)).transpose()?;
         write::Plist::new(env)
             .set(k_revision, self.revision as i64)?
             .set(k_completed, self.completed as i64)?
-            .set(k_current, current.map(|form| form.plist))?
-            .finish_before(plan)
+            .set(k_current, self.current.as_ref().map(|item| write::item(env, item)).transpose()?)?
+            .set(k_state, write::symbol(env, self.state.as_str())?)?
+            .set(k_total, self.total as i64)?
+            .set(k_title, text(&self.title)?)?
+            .set(k_reason, text(&self.reason)?)?
+            .finish()
     }
 }
 
-/// See `todo-write-revisions'.
+/// Return the revisions of THREAD, oldest first.
+///
+/// The value is a list of plists: `:revision', a number; `:timestamp', in milliseconds; `:author',
+/// "agent" or "user"; `:source', a string or nil; `:operation', a string; and after undo
+/// `:restores', the number of the revision whose list this one has.
 #[defun]
 fn revisions<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -377,32 +406,37 @@ fn revisions<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// See `todo-write-changes-between'.
+/// Return what changed in THREAD from revision A to revision B, numbers.
+///
+/// The value is a plist as of `todo-write-dyn--diff'.  Revision 0 is the empty list.  A revision
+/// that there is not is an error.
 #[defun]
 fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let (a, b) = (WholeNumber::read("revision", a)?, WholeNumber::read("revision", b)?);
         let changes = with_thread(&key, |thread| thread.changes_between(a, b))?;
-        write::changes(env, &changes, now())
+        write::changes(env, &changes, now(), write::item)
     })
 }
 
-/// Keys of the loaded threads, in no order.
+/// Return the keys of the threads in memory, in no order.
 #[defun]
 fn loaded<'e>(env: &'e Env) -> Result<Value<'e>> {
     border(env, || {
         let keys: Vec<String> =
-            with_world(|world| world.store.loaded().map(|thread| thread.key().to_owned()).collect());
+            with_session(|session| session.store.loaded().map(|thread| thread.key().to_owned()).collect());
         write::list_of(env, &keys, |key| key.into_lisp(env))
     })
 }
 
-/// The threads that have a journal, newest first: plists `:key :about :modified'.
+/// Return the threads that have a journal, newest first.
+///
+/// The value is a list of plists: `:key'; `:about', a plist; `:modified', in milliseconds.
 #[defun]
 fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
     border(env, || {
-        let kept = with_world(|world| world.store.kept());
+        let kept = with_session(|session| session.store.kept());
         write::list_of(env, &kept, |kept| {
             write::Plist::new(env)
                 .set(k_key, &kept.key)?
@@ -413,17 +447,17 @@ fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
     })
 }
 
-/// See `todo-write-children'.
+/// Return the threads in memory that were begun under THREAD, a list of (KEY . ITEM-ID).
 #[defun]
 fn children<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let children = with_world(|world| world.store.children(&key));
+        let children = with_session(|session| session.store.children(&key));
         write::list_of(env, &children, |(key, item)| env.cons(key, item.as_deref()))
     })
 }
 
-/// What the host said of THREAD when it began, as a plist.
+/// Return what the host said of THREAD when it began, a plist.
 #[defun]
 fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -432,7 +466,7 @@ fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// The key and the item that THREAD works for, as a cons, or nil for no subagent's thread.
+/// Return the thread and the item that THREAD was begun under, (KEY . ITEM-ID), or nil.
 #[defun]
 fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -443,37 +477,32 @@ fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// The key of the thread written last, or nil.
+/// Return the key of the thread written last, or nil.
 #[defun]
 fn current(env: &Env) -> Result<Option<String>> {
-    border(env, || Ok(with_world(|world| world.store.current().map(str::to_owned))))
+    border(env, || Ok(with_session(|session| session.store.current().map(str::to_owned))))
 }
 
-/// See `todo-write-forget'.
+/// Forget THREAD: its list, its history and its journals.
+///
+/// It is an error if a journal cannot be deleted; nothing is forgotten then.
 #[defun]
 fn forget<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     border(env, || {
         let key = read::thread(thread)?;
-        Ok(with_world(|world| world.store.forget(&key))?)
+        Ok(with_session(|session| session.store.forget(&key))?)
     })
 }
 
-/// Delete journals older than DAYS, and the oldest beyond COUNT; nil is no limit.
+/// Delete journals older than DAYS, and the oldest beyond COUNT; return how many.
+///
+/// Nil is no limit.  Those of threads in memory stay.
 #[defun]
 fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<i64> {
     border(env, || {
         let days: Option<u32> = WholeNumber::read_optional("days", days)?;
         let count: Option<usize> = WholeNumber::read_optional("count", count)?;
         let age = days.map(|days| Duration::from_secs(u64::from(days) * 86_400));
-        Ok(with_world(|world| world.store.prune(age, count))? as i64)
-    })
-}
-
-/// What the user should hear of the journals, as a list of strings; each is given once.
-#[defun]
-fn warnings<'e>(env: &'e Env) -> Result<Value<'e>> {
-    border(env, || {
-        let warnings = with_world(|world| Store::take_warnings(&mut world.store));
-        write::list_of(env, &warnings, |warning| warning.into_lisp(env))
+        Ok(with_session(|session| session.store.prune(age, count))? as i64)
     })
 }

@@ -7,7 +7,9 @@ use emacs::{Env, FromLisp, Result, Value, defun};
 
 use super::error::BorderError;
 use super::read::{Text, wrong};
-use super::{border, now, with_world, write};
+use super::threads::with_thread;
+use super::{Session, Settings, border, now, with_session, write};
+use crate::thread::Thread;
 use crate::transcript::describe::describe;
 use crate::transcript::follower::Follower;
 use crate::transcript::recorder::ThreadUpdate;
@@ -15,18 +17,20 @@ use crate::transcript::tail::Step;
 
 emacs::use_symbols! {
     k_thread => ":thread" k_step => ":step" k_bytes => ":bytes" k_told => ":told"
-    k_outcome => ":outcome" k_state => ":state"
+    k_outcome => ":outcome" k_state => ":state" k_warnings => ":warnings"
     k_session => ":session" k_folder => ":folder" k_title => ":title" k_begun => ":begun"
     k_agent => ":agent"
 }
 
-/// Return a handle on the transcript in FILE, of which nothing was read yet.
+/// Return a handle on the transcript in FILE, a string, of which nothing was read yet.
 #[defun]
 fn transcript_open<'e>(env: &'e Env, file: Value<'e>) -> Result<Mutex<Follower>> {
     border(env, || {
         let path = PathBuf::from(Text::read("transcript", file)?.0);
-        let (input, history) = with_world(|world| (world.input, world.keeping.history_limit));
-        Ok(Mutex::new(Follower::new(path, input, history)))
+        Ok(Mutex::new(with_session(|session| {
+            let Settings { input, keeping, .. } = &session.settings;
+            Follower::new(path, *input, keeping.history_limit)
+        })))
     })
 }
 
@@ -43,17 +47,18 @@ fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) ->
 /// The value is a plist: `:thread', the key of the session's thread or nil; `:step', a symbol,
 /// `same', `grown', `anew' (another file, or a shorter one) or `missing'; `:bytes', the number
 /// of bytes read; `:told', a list of plists `:thread :outcome :state', one for each thread that
-/// has something to tell, the last two nil where they are as before.
+/// changed, with nil where the list or the state did not; `:warnings', strings for the user.
 #[defun]
 fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (news, thread, updates) = with_follower(handle, |follower| {
+        let (news, thread, updates, warnings) = with_follower(handle, |follower| {
             let news = follower.read()?;
-            let updates = with_world(|world| {
-                let keep_completed = world.keep_completed;
-                follower.recorder.record(&mut world.store, &news.events, keep_completed, now())
+            let (updates, warnings) = with_session(|session| {
+                let Session { settings, store, .. } = session;
+                let updates = follower.recorder.record(store, &news.events, settings.keep_completed, now());
+                (updates, store.take_warnings())
             });
-            Ok((news, follower.thread(), updates))
+            Ok((news, follower.thread(), updates, warnings))
         })?
         .map_err(unreadable)?;
         let step = match news.step {
@@ -67,6 +72,7 @@ fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
             .set(k_step, write::symbol(env, step)?)?
             .set(k_bytes, news.bytes as i64)?
             .set(k_told, write::list_of(env, &updates, |update| thread_update(env, update))?)?
+            .set(k_warnings, write::texts(env, &warnings)?)?
             .finish()
     })
 }
@@ -77,7 +83,9 @@ fn unreadable(error: std::io::Error) -> BorderError {
 }
 
 fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {
-    let outcome = update.outcome.as_ref().map(|outcome| write::outcome(env, outcome)).transpose()?;
+    let now = with_thread(&update.thread, Thread::state);
+    let outcome =
+        update.outcome.as_ref().map(|outcome| write::outcome(env, outcome, now, &[])).transpose()?;
     let state = update.state.map(|state| write::symbol(env, state.as_str())).transpose()?;
     write::Plist::new(env)
         .set(k_thread, &update.thread)?
@@ -95,7 +103,7 @@ fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> R
     border(env, || {
         let reason = Text::read("reason", reason)?.0;
         let updates = with_follower(handle, |follower| {
-            with_world(|world| follower.recorder.pause(&mut world.store, &reason, now()))
+            with_session(|session| follower.recorder.pause(&mut session.store, &reason, now()))
         })?;
         write::list_of(env, &updates, |update| thread_update(env, update))
     })

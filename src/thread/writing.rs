@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{NextRevision, Outcome, Thread};
+use super::{NextRevision, Outcome, State, Thread};
 use crate::change::diff;
 use crate::clock::Millis;
 use crate::identity::{Seen, recognise, recognise_equal};
@@ -35,6 +35,7 @@ impl Thread {
         };
         let mut notices: Vec<String> = plan.notices.iter().map(ToString::to_string).collect();
         notices.extend(forced_notice(forced.len()));
+        let resumed = self.state() == State::Paused;
         let mut warnings: Vec<String> = self.resume_for_write(now).into_iter().collect();
         let stamp = Stamp { source, ..Stamp::new(Author::Agent, "write", now) };
         let mut outcome = self.revise(NextRevision { list, cancelled, stamp, next_id, known_to_agent: true });
@@ -48,7 +49,7 @@ impl Thread {
         // The model cannot help with the state of the disk: only the user is told.
         notices.append(&mut warnings);
         notices.append(&mut outcome.notices);
-        Outcome { notices, forced, ..outcome }
+        Outcome { notices, forced, resumed, ..outcome }
     }
 
     /// Turns drafts into items: those recognised keep their ids, the others get new ones. Returns
