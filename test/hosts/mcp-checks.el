@@ -14,12 +14,10 @@
 ;;; Code:
 
 (require 'ert)
+(require 'hosts-helper)
 (require 'todo-write-mcp-helper)
 (require 'todo-write-mcp-setup)
 (require 'todo-write-mock-helper)
-
-(defconst mcp-checks-bin (expand-file-name "node_modules/.bin" (getenv "AGENTS"))
-  "Folder of the agents' programs.")
 
 (defconst mcp-checks-lists
   '((("Rake" "in_progress" "Raking") ("Water" "pending" "Watering"))
@@ -64,20 +62,13 @@ of the arguments of a call."
      nil file nil 'silent)
     (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
 
-(cl-defun mcp-checks-agent (home folder &key command environment input)
-  "Run COMMAND of an agent in FOLDER; return its output.
-HOME is its home, ENVIRONMENT what it has beside that: nothing else is
-in its environment, and no network is to be reached by it."
+(cl-defun mcp-checks-agent (home folder &key command environment)
+  "Run COMMAND of an agent in FOLDER; return its status and output.
+HOME is its home, ENVIRONMENT what it has beside that."
   (with-temp-buffer
     (let* ((default-directory folder)
-           (process-environment
-            (append environment
-                    (list (concat "HOME=" home) (concat "PATH=" mcp-checks-bin ":/usr/local/bin:/usr/bin:/bin")
-                          (concat "TMPDIR=" temporary-file-directory)
-                          "TERM=xterm-256color" "LANG=C.UTF-8" "SHELL=/bin/bash" "DO_NOT_TRACK=1"
-                          "HTTP_PROXY=http://127.0.0.1:9" "HTTPS_PROXY=http://127.0.0.1:9"
-                          "NO_PROXY=127.0.0.1" "no_proxy=127.0.0.1")))
-           (status (apply #'call-process "timeout" input t nil "--kill-after=5" "150" command)))
+           (process-environment (append environment (hosts-environment home)))
+           (status (apply #'call-process "timeout" nil t nil "--kill-after=5" "150" command)))
       (list status (buffer-string)))))
 
 (defun mcp-checks-setup (agent home folder server)
@@ -159,26 +150,13 @@ MODEL is a function of the tool and of a function that wants that URL."
 
 (defun mcp-checks-responses (tool function)
   "Call FUNCTION with the URL of a model for Codex that calls TOOL, (NAME . NAMESPACE)."
-  (let* ((port (todo-write-mock--free-port))
-         (script (make-temp-file "script" nil ".json"))
-         server)
-    (write-region
-     (json-serialize
-      (vconcat (mapcar (pcase-lambda (`(,needed . ,call))
-                         (append (list :needs needed) (or call (list :text mcp-checks-said))))
-                       (mcp-checks-steps
-                        (lambda (arguments)
-                          (list :name (car tool) :namespace (cdr tool) :arguments arguments))))))
-     nil script nil 'silent)
-    (setq server (start-process "responses" nil "node"
-                                (expand-file-name "test/hosts/responses.mjs"
-                                                  (getenv "TODO_WRITE_ROOT"))
-                                (number-to-string port) script))
-    (unwind-protect
-        (progn
-          (todo-write-test-wait (lambda () (todo-write-mock--get port "/health")))
-          (funcall function (format "http://127.0.0.1:%d" port)))
-      (delete-process server))))
+  (hosts-with-responses
+   (mapcar (pcase-lambda (`(,needed . ,call))
+             (append (list :needs needed) (or call (list :text mcp-checks-said))))
+           (mcp-checks-steps
+            (lambda (arguments)
+              (list :name (car tool) :namespace (cdr tool) :arguments arguments))))
+   function))
 
 ;;; Agents
 
@@ -187,10 +165,7 @@ MODEL is a function of the tool and of a function that wants that URL."
    "Claude Code" "mcp__todo-write__todo_write" :thread "\\`claude:[-0-9a-f]\\{36\\}\\'"
    :command (lambda (_ _) '("claude" "-p" "Plan the garden" "--model" "claude-sonnet-4-5"
                             "--allowedTools" "mcp__todo-write__todo_write"))
-   :environment (lambda (_ url)
-                  (list (concat "ANTHROPIC_BASE_URL=" url) "ANTHROPIC_API_KEY=test-key"
-                        "DISABLE_TELEMETRY=1" "DISABLE_ERROR_REPORTING=1" "DISABLE_AUTOUPDATER=1"
-                        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"))))
+   :environment (lambda (_ url) (hosts-claude-environment url))))
 
 (ert-deftest mcp-checks-codex ()
   (mcp-checks
@@ -200,12 +175,7 @@ MODEL is a function of the tool and of a function that wants that URL."
               (write-region "default_tools_approval_mode = \"approve\"\n" nil
                             (expand-file-name ".codex/config.toml" home) t 'silent))
    :command (lambda (_ url)
-              (list "codex" "exec" "--skip-git-repo-check" "--json"
-                    "-c" "model=\"gpt-5.5\"" "-c" "model_provider=\"mock\""
-                    "-c" "check_for_update_on_startup=false" "-c" "analytics.enabled=false"
-                    "-c" "feedback.enabled=false" "-c" "otel.exporter=\"none\""
-                    "-c" (format "model_providers.mock={name=\"mock\",base_url=\"%s/v1\",env_key=\"MOCK_KEY\",wire_api=\"responses\",supports_websockets=false}" url)
-                    "Plan the garden"))
+              `("codex" "exec" ,@(hosts-codex-arguments url "gpt-5.5") "Plan the garden"))
    :environment (lambda (_ _) '("MOCK_KEY=test-key"))))
 
 (defun mcp-checks-gemini-settings (home _folder)

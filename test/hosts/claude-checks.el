@@ -1,0 +1,346 @@
+;;; claude-checks.el --- Following the genuine Claude Code  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Claude Code works on a garden by a script: the model's answers are known
+;; beforehand, and at each gate, a command that waits for a file, the plan in
+;; this Emacs must be the list in Claude Code's own task files, and the activity
+;; what Claude Code does at that moment.  claude.sh runs this.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'hosts-helper)
+(require 'todo-write-follow)
+
+(defvar claude-checks-home nil "Home of Claude Code.")
+(defvar claude-checks-folder nil "The project in which it runs.")
+(defvar claude-checks-process nil "The process of Claude Code.")
+
+;;; The model
+
+(defun claude-checks-gate (name)
+  "Return a call that ends when the gate NAME is open."
+  `("Bash" :command ,(format "until test -e %s.gate; do sleep 0.1; done" name)
+    :description ,(concat "Wait for " name)))
+
+(defun claude-checks-create (subject)
+  "Return a call that creates the task SUBJECT."
+  `("TaskCreate" :subject ,subject :description ,subject
+    :activeForm ,(concat "Working: " subject)))
+
+(defun claude-checks-update (id status)
+  "Return a call that gives the task ID the STATUS."
+  `("TaskUpdate" :taskId ,id :status ,status))
+
+(defun claude-checks-todo (&rest entries)
+  "Return a call of TodoWrite with ENTRIES, see `todo-write-test-todos'."
+  `("TodoWrite" ,@(apply #'todo-write-test-todos entries)))
+
+(defun claude-checks-script (steps)
+  "Write STEPS as a script for aimock and return the file's name.
+A step is a string, what the model says, or a list of calls (NAME .
+ARGUMENTS)."
+  (let ((file (make-temp-file "script" nil ".json")))
+    (write-region
+     (json-serialize
+      (list :fixtures
+            (vconcat
+             (list '(:match (:systemMessage "title") :response (:content "Garden")))
+             (seq-map-indexed
+              (lambda (step turn)
+                (list :match (list :turnIndex turn)
+                      :response
+                      (if (stringp step) (list :content step)
+                        (list :toolCalls
+                              (vconcat (mapcar (lambda (call)
+                                                 (list :name (car call) :arguments (cdr call)))
+                                               step))))))
+              steps))))
+     nil file nil 'silent)
+    (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
+
+;;; The agent
+
+(defun claude-checks-start (command environment)
+  "Start COMMAND on a terminal with ENVIRONMENT; return the process."
+  (let ((default-directory claude-checks-folder)
+        (process-environment environment))
+    (make-process :name "claude" :buffer (generate-new-buffer "*claude*") :noquery t
+                  :connection-type 'pty :coding 'utf-8
+                  :command `("sh" "-c" "stty rows 40 columns 110; exec \"$@\"" "sh" ,@command))))
+
+(defun claude-checks-seed (settings)
+  "Answer Claude Code's first questions beforehand; give it SETTINGS, a plist."
+  (write-region
+   (json-serialize
+    `(:hasCompletedOnboarding t :theme "dark" :numStartups 5 :autoUpdates :false
+      :customApiKeyResponses (:approved ["test-key"] :rejected [])
+      :projects (,(intern (concat ":" (directory-file-name claude-checks-folder)))
+                 (:hasTrustDialogAccepted t :hasCompletedProjectOnboarding t))))
+   nil (expand-file-name ".claude.json" claude-checks-home) nil 'silent)
+  (make-directory (expand-file-name ".claude" claude-checks-home))
+  (write-region
+   (json-serialize
+    `(:permissions (:allow ["Bash" "TaskCreate" "TaskUpdate" "TaskList" "TodoWrite"]) ,@settings))
+   nil (expand-file-name ".claude/settings.json" claude-checks-home) nil 'silent))
+
+(cl-defun claude-checks-run (steps function &key prompt environment settings)
+  "Let Claude Code go by STEPS, and call FUNCTION meanwhile.
+With PROMPT it works on that in print mode, else it runs in a terminal.
+ENVIRONMENT and SETTINGS, a plist, are what it has beside the usual."
+  (let* ((claude-checks-home (make-temp-file "home" t))
+         (claude-checks-folder (file-name-as-directory
+                                (file-truename (make-temp-file "garden" t))))
+         (default-directory claude-checks-folder)
+         (todo-write-follow-agents `((claude . ,(expand-file-name ".claude" claude-checks-home)))))
+    (claude-checks-seed settings)
+    (todo-write-with-store
+      (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
+        (todo-write-with-mock port (claude-checks-script steps)
+          (let ((claude-checks-process
+                 (claude-checks-start
+                  `("claude" "--model" "claude-sonnet-4-5" ,@(and prompt (list "-p" prompt)))
+                  (append environment
+                          (hosts-claude-environment (format "http://127.0.0.1:%d" port))
+                          (hosts-environment claude-checks-home)))))
+            (unwind-protect
+                (progn (todo-write-follow-mode)
+                       (funcall function))
+              (todo-write-follow-mode -1)
+              (delete-process claude-checks-process)
+              (kill-buffer (process-buffer claude-checks-process)))))))))
+
+(defun claude-checks-written ()
+  "Return the words that Claude Code wrote to its terminal since the last key.
+Between words it moves the cursor."
+  (with-current-buffer (process-buffer claude-checks-process)
+    (replace-regexp-in-string "\\(?:\e\\[[?>=]?[0-9;]*[a-zA-Z]\\|\e.\\|[[:space:]]\\)+" " "
+                              (buffer-string))))
+
+(defun claude-checks-send (keys)
+  "Send KEYS to Claude Code's terminal."
+  (with-current-buffer (process-buffer claude-checks-process)
+    (erase-buffer))
+  (process-send-string claude-checks-process keys))
+
+(defun claude-checks-wait (what condition)
+  "Wait until CONDITION, a function, returns non-nil; WHAT says for what."
+  (condition-case nil
+      (todo-write-test-wait condition 30)
+    (ert-test-failed
+     (ert-fail (format "Waiting for %s; shown %S %S; its own %S\n%s" what (claude-checks-rows)
+                       (claude-checks-state) (claude-checks-own-rows)
+                       (claude-checks-written))))))
+
+(defun claude-checks-wait-for (text)
+  "Wait until Claude Code has written TEXT to its terminal."
+  (claude-checks-wait text (lambda () (string-search text (claude-checks-written)))))
+
+(defun claude-checks-type (text)
+  "Type TEXT and, when the terminal shows it, RET, until a turn begins.
+RET soon after other keys may count as pasted."
+  (claude-checks-send text)
+  (claude-checks-wait-for text)
+  (let ((next 0))
+    (claude-checks-wait
+     "the turn"
+     (lambda ()
+       (when (> (float-time) next)
+         (process-send-string claude-checks-process "\r")
+         (setq next (+ 1 (float-time))))
+       (not (equal (claude-checks-own-status) "idle"))))))
+
+;;; What is shown
+
+(defun claude-checks-thread ()
+  "Return the thread of the session, or nil."
+  (seq-find (lambda (thread) (string-match-p "\\`claude:[^/]+\\'" thread)) (todo-write-threads)))
+
+(defun claude-checks-rows ()
+  "Return the list as it is shown, as a list of (CONTENT . STATUS)."
+  (mapcar (lambda (item) (cons (plist-get item :content) (plist-get item :status)))
+          (and (claude-checks-thread) (todo-write-items (claude-checks-thread)))))
+
+(defun claude-checks-state ()
+  "Return the state and the activity that are shown, as (STATE ACTIVITY . WHY)."
+  (when-let* ((thread (claude-checks-thread)))
+    (cons (todo-write-state thread) (todo-write-activity thread))))
+
+(defun claude-checks-own-json (folder)
+  "Return the numbered JSON files below FOLDER of Claude Code's as plists."
+  (let ((folder (expand-file-name (concat ".claude/" folder) claude-checks-home)))
+    (mapcar (lambda (file)
+              (with-temp-buffer
+                (insert-file-contents file)
+                (ignore-errors (json-parse-buffer :object-type 'plist))))
+            (and (file-directory-p folder)
+                 (directory-files-recursively folder "\\`[0-9]+\\.json\\'")))))
+
+(defun claude-checks-own-status ()
+  "Return the status in the file of Claude Code's process, or nil."
+  (plist-get (car (claude-checks-own-json "sessions")) :status))
+
+(defun claude-checks-own-rows ()
+  "Return the list in Claude Code's task files, like `claude-checks-rows'."
+  (mapcar (lambda (task) (cons (plist-get task :subject) (plist-get task :status)))
+          (sort (claude-checks-own-json "tasks")
+                (lambda (a b) (< (string-to-number (plist-get a :id))
+                                 (string-to-number (plist-get b :id)))))))
+
+(defun claude-checks-shows (what state &rest rows)
+  "Wait until STATE and ROWS are shown, and ROWS are Claude Code's own.
+Lists of TodoWrite are in no file of its own."
+  (claude-checks-wait
+   (format "%s: %S %S" what state rows)
+   (lambda () (and (equal (claude-checks-rows) rows) (equal (claude-checks-state) state))))
+  (when (claude-checks-own-rows)
+    (should (equal (claude-checks-own-rows) rows))))
+
+(defun claude-checks-pass (gate state &rest rows)
+  "Wait until STATE and ROWS are shown, and open GATE."
+  (apply #'claude-checks-shows gate state rows)
+  (write-region "" nil (expand-file-name (concat gate ".gate") claude-checks-folder) nil 'silent))
+
+(defun claude-checks-ends ()
+  "Wait until Claude Code has ended."
+  (claude-checks-wait "its end" (lambda () (not (process-live-p claude-checks-process)))))
+
+;;; Print mode
+
+(ert-deftest claude-checks-print-mode ()
+  (claude-checks-run
+   (list (list (claude-checks-create "Rake") (claude-checks-create "Water"))
+         (list (claude-checks-update "1" "in_progress"))
+         (list (claude-checks-gate "one"))
+         (list (claude-checks-update "1" "completed") (claude-checks-update "99" "completed"))
+         (list (claude-checks-update "2" "in_progress") '("TaskList" :none nil))
+         (list (claude-checks-gate "two"))
+         (list (claude-checks-update "2" "completed"))
+         ;; Nothing is emptied in print mode.
+         (list (claude-checks-create "Sweep"))
+         (list (claude-checks-gate "three"))
+         "The garden is planned.")
+   (lambda ()
+     (claude-checks-pass "one" '(active working) '("Rake" . "in_progress") '("Water" . "pending"))
+     (claude-checks-pass "two" '(active working) '("Rake" . "completed") '("Water" . "in_progress"))
+     (claude-checks-pass "three" '(active working)
+                         '("Rake" . "completed") '("Water" . "completed") '("Sweep" . "pending"))
+     (claude-checks-ends)
+     (claude-checks-shows "end" '(paused)
+                          '("Rake" . "completed") '("Water" . "completed") '("Sweep" . "pending")))
+   :prompt "Plan the garden"))
+
+(ert-deftest claude-checks-todo-write ()
+  (claude-checks-run
+   (list (list (claude-checks-todo '("Rake" "in_progress") "Water"))
+         (list (claude-checks-gate "one"))
+         (list (claude-checks-todo '("Rake" "blocked") "Water"))
+         (list (claude-checks-todo '("Rake" "completed") '("Water" "in_progress") "Sweep"))
+         (list (claude-checks-gate "two"))
+         (list (claude-checks-todo '("Rake" "completed") '("Water" "completed") '("Sweep" "completed")))
+         "The garden is planned.")
+   (lambda ()
+     (claude-checks-pass "one" '(active working) '("Rake" . "in_progress") '("Water" . "pending"))
+     (claude-checks-pass "two" '(active working)
+                         '("Rake" . "completed") '("Water" . "in_progress") '("Sweep" . "pending"))
+     (claude-checks-ends)
+     (claude-checks-shows "end" '(done) '("Rake" . "completed") '("Water" . "completed")
+                          '("Sweep" . "completed")))
+   :prompt "Plan the garden" :environment '("CLAUDE_CODE_ENABLE_TASKS=0")))
+
+(ert-deftest claude-checks-hooks-that-refuse ()
+  (let ((hook (expand-file-name "hook.sh" (make-temp-file "hooks" t))))
+    (write-region
+     "case $(cat) in
+*'\"hook_event_name\":\"TaskCompleted\"'*'\"task_subject\":\"Rake\"'*) echo 'Rake again' >&2; exit 2;;
+*'\"hook_event_name\":\"TaskCreated\"'*'\"task_subject\":\"Burn\"'*) echo 'No fire' >&2; exit 2;;
+*'\"hook_event_name\":\"PreToolUse\"'*'\"subject\":\"Mow\"'*) echo '{\"hookSpecificOutput\":{\"hookEventName\":\"PreToolUse\",\"permissionDecision\":\"allow\",\"updatedInput\":{\"subject\":\"Mow with care\",\"description\":\"x\"}}}';;
+esac
+" nil hook nil 'silent)
+    (claude-checks-run
+     (list (list (claude-checks-create "Rake") (claude-checks-create "Burn")
+                 (claude-checks-create "Mow"))
+           (list (claude-checks-update "1" "completed") (claude-checks-update "2" "in_progress"))
+           (list (claude-checks-gate "one"))
+           "The garden is planned.")
+     (lambda ()
+       (claude-checks-wait "the gate" (lambda () (equal (claude-checks-state) '(active working))))
+       (claude-checks-wait
+        "its own list" (lambda () (and (claude-checks-own-rows)
+                                       (equal (claude-checks-rows) (claude-checks-own-rows)))))
+       (apply #'claude-checks-pass "one" '(active working) (claude-checks-own-rows))
+       (should (equal (claude-checks-rows)
+                      '(("Rake" . "pending") ("Mow with care" . "pending"))))
+       (claude-checks-ends))
+     :prompt "Plan the garden"
+     :settings (let ((run `[(:hooks [(:type "command" :command ,(concat "bash " hook))])]))
+                 `(:hooks (:TaskCompleted ,run :TaskCreated ,run :PreToolUse ,run))))))
+
+(ert-deftest claude-checks-an-agent-that-was-killed ()
+  (claude-checks-run
+   (list (list (claude-checks-create "Rake"))
+         (list (claude-checks-update "1" "in_progress"))
+         (list (claude-checks-gate "never"))
+         "Never said.")
+   (lambda ()
+     (claude-checks-shows "the gate" '(active working) '("Rake" . "in_progress"))
+     (signal-process claude-checks-process 'kill)
+     (claude-checks-ends)
+     (claude-checks-shows "its death" '(paused) '("Rake" . "in_progress")))
+   :prompt "Plan the garden"))
+
+;;; In a terminal
+
+(ert-deftest claude-checks-terminal ()
+  (claude-checks-run
+   (list
+    ;; A round that is done.
+    (list (claude-checks-create "Rake"))
+    (list (claude-checks-update "1" "in_progress"))
+    (list (claude-checks-gate "one"))
+    (list (claude-checks-update "1" "completed"))
+    "Round one is over."
+    ;; The next one, with a permission.
+    (list (claude-checks-create "Water"))
+    (list (claude-checks-update "2" "in_progress"))
+    (list (list "Write" :file_path "water.txt" :content "Water\n"))
+    (list (claude-checks-gate "two"))
+    "Round two is over."
+    ;; An interruption.
+    (list (claude-checks-gate "never"))
+    ;; It goes on.
+    (list (claude-checks-update "2" "completed"))
+    "Round four is over.")
+   (lambda ()
+     (claude-checks-wait-for "? for shortcuts")
+     (claude-checks-type "Begin with the rake")
+     (claude-checks-pass "one" '(active working) '("Rake" . "in_progress"))
+     (claude-checks-wait-for "Round one is over")
+     (claude-checks-wait "the end of round one"
+                         (lambda () (equal (claude-checks-state) '(done))))
+     (claude-checks-wait "an empty list of its own" (lambda () (null (claude-checks-own-rows))))
+     (claude-checks-type "Now the water")
+     (claude-checks-shows "permission" '(active waiting . "permission prompt")
+                          '("Water" . "in_progress"))
+     (claude-checks-send "\r")
+     (claude-checks-pass "two" '(active working) '("Water" . "in_progress"))
+     (claude-checks-wait-for "Round two is over")
+     (claude-checks-shows "the end of round two" '(paused) '("Water" . "in_progress"))
+     (claude-checks-type "Wait for me")
+     (claude-checks-shows "the gate" '(active working) '("Water" . "in_progress"))
+     (claude-checks-send "\e")
+     (claude-checks-shows "interruption" '(paused) '("Water" . "in_progress"))
+     (claude-checks-type "Finish it")
+     (claude-checks-wait-for "Round four is over")
+     (claude-checks-shows "the end" '(done) '("Water" . "completed"))
+     (claude-checks-type "/exit")
+     (claude-checks-ends)
+     (claude-checks-wait "its exit" (lambda () (equal (claude-checks-state) '(done)))))))
+
+(provide 'claude-checks)
+;;; claude-checks.el ends here

@@ -1,0 +1,8 @@
+#!/usr/bin/env bash
+# Checks that todo-write-follow shows the plan and the activity of the genuine Codex, against a
+# scripted model on this machine; lib.sh says how:
+#
+#   test/hosts/codex.sh
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+run_checks test/hosts/codex-checks.el
