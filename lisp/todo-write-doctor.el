@@ -153,7 +153,8 @@ PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
     "gptel" (locate-library "gptel") (todo-write-doctor--gptel-on-p)
     "M-x todo-write-gptel-register, or that in the init file")
    (todo-write-doctor--host
-    "Claude Code transcripts" (file-directory-p todo-write-follow-directory)
+    "Claude Code and Codex"
+    (seq-some (lambda (agent) (file-directory-p (cdr agent))) todo-write-follow-agents)
     (bound-and-true-p todo-write-follow-mode)
     "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
    (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"

@@ -1,12 +1,13 @@
-;;; todo-write-follow-sessions.el --- Transcripts to choose from  -*- lexical-binding: t; -*-
+;;; todo-write-follow-sessions.el --- Sessions of agents  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Where Claude Code keeps the transcripts of a project, and how to pick one
-;; in the minibuffer.  To follow one, see todo-write-follow.el.
+;; Where Claude Code and Codex keep the transcripts of their sessions, what
+;; Claude Code says of its own processes, and how to pick a session in the
+;; minibuffer.  To follow one, see todo-write-follow.el.
 
 ;;; Code:
 
@@ -14,99 +15,226 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-row)
 
-(defcustom todo-write-follow-directory
-  (expand-file-name "projects/" (or (getenv "CLAUDE_CONFIG_DIR") "~/.claude"))
-  "Folder in which Claude Code keeps its transcripts.
-It has a folder for each project, with a file for each session.  It may
-be on another machine; see the manual on remote files."
-  :type 'directory
+(defcustom todo-write-follow-agents
+  (list (cons 'claude (or (getenv "CLAUDE_CONFIG_DIR") "~/.claude"))
+        (cons 'codex (or (getenv "CODEX_HOME") "~/.codex")))
+  "Agents whose sessions are followed, as a list of (AGENT . FOLDER).
+AGENT is `claude' for Claude Code or `codex' for Codex; FOLDER is where
+it keeps its settings and sessions, perhaps on another machine.  An agent
+may be listed with several folders."
+  :type '(repeat (cons (choice (const :tag "Claude Code" claude) (const :tag "Codex" codex))
+                       directory))
   :group 'todo-write)
 
-;;; Sessions of a project
+(defconst todo-write-follow-sessions--days 30
+  "Folders of Codex that are looked into, at most; it has one for each day.")
+
+;;; Transcripts
+
+(defun todo-write-follow-sessions--subfolders (folder)
+  "Return the folders in FOLDER."
+  (and (file-directory-p folder)
+       (seq-filter #'file-directory-p (directory-files folder t "\\`[^.]"))))
 
 (defun todo-write-follow-sessions--escape (directory)
   "Return the name that Claude Code gives the folder of DIRECTORY."
   (replace-regexp-in-string "[^a-zA-Z0-9]" "-"
                             (directory-file-name (file-local-name directory))))
 
+(defun todo-write-follow-sessions--names (project)
+  "Return the names that Claude Code may give the folder of PROJECT."
+  (delete-dups (mapcar #'todo-write-follow-sessions--escape
+                       (list project (file-truename project)))))
+
 (defun todo-write-follow-sessions-folders (&optional project)
-  "Return the folders of transcripts, those of PROJECT if that is given.
-Claude Code may have been started in a folder below the project's root."
-  (let ((names (and project
-                    (delete-dups
-                     (mapcar #'todo-write-follow-sessions--escape
-                             (list project (file-truename project)))))))
-    (seq-filter
-     (lambda (folder)
-       (and (or (null project)
-                (let ((name (file-name-nondirectory folder)))
-                  (seq-some (lambda (escaped)
-                              (or (equal name escaped)
-                                  (string-prefix-p (concat escaped "-") name)))
-                            names)))
-            (file-directory-p folder)))
-     (and (file-directory-p todo-write-follow-directory)
-          (directory-files todo-write-follow-directory t "\\`[^.]" t)))))
+  "Return the folders in which a session may begin, those of PROJECT if given.
+Claude Code may have been started in a folder below the project's root.
+Codex sorts sessions by day only."
+  (cl-loop
+   for (agent . home) in todo-write-follow-agents
+   for root = (expand-file-name (if (eq agent 'claude) "projects" "sessions") home)
+   append
+   (cons root
+         (if (eq agent 'claude)
+             (let ((names (and project (todo-write-follow-sessions--names project))))
+               (seq-filter
+                (lambda (folder)
+                  (let ((name (file-name-nondirectory folder)))
+                    (or (null names)
+                        (member name names)
+                        (seq-some (lambda (own) (string-prefix-p (concat own "-") name))
+                                  names))))
+                (todo-write-follow-sessions--subfolders root)))
+           (let* ((years (todo-write-follow-sessions--subfolders root))
+                  (months (mapcan #'todo-write-follow-sessions--subfolders (last years 2)))
+                  (days (mapcan #'todo-write-follow-sessions--subfolders (last months 12))))
+             (append (last years) (last months)
+                     (last days todo-write-follow-sessions--days)))))))
 
 (defun todo-write-follow-sessions-files (folders)
   "Return the transcripts in FOLDERS as a list of (TIME . FILE), newest first."
   (sort (cl-loop
-         for folder in folders
+         for folder in (seq-filter #'file-directory-p folders)
          append (cl-loop
                  for (file . attributes)
                  in (directory-files-and-attributes folder t "\\.jsonl\\'" t)
                  unless (string-prefix-p "agent-" (file-name-nondirectory file))
-                 collect (cons (float-time
-                                (file-attribute-modification-time attributes))
+                 collect (cons (float-time (file-attribute-modification-time attributes))
                                file)))
         (lambda (a b) (> (car a) (car b)))))
+
+(defvar todo-write-follow-sessions--heads (make-hash-table :test #'equal)
+  "What transcripts, by file name, say of themselves and never change.")
+
+(defun todo-write-follow-sessions--head (file)
+  "Return what the transcript FILE says of itself, a plist, or nil.
+See `todo-write-transcript-describe'."
+  (let ((head
+         (if (not (file-remote-p file))
+             (todo-write-transcript-describe file)
+           (let ((copy (make-temp-file "todo-write-follow"))
+                 (coding-system-for-write 'binary))
+             (unwind-protect
+                 (with-temp-buffer
+                   (set-buffer-multibyte nil)
+                   (insert-file-contents-literally file nil 0 65536)
+                   (write-region nil nil copy nil 'silent)
+                   (todo-write-transcript-describe copy))
+               (delete-file copy))))))
+    (when (plist-get head :folder)
+      (puthash file (list :folder (plist-get head :folder) :agent (plist-get head :agent))
+               todo-write-follow-sessions--heads))
+    head))
+
+(defun todo-write-follow-sessions-where (file)
+  "Return the folder in which the session in FILE began.
+nil if that is not known yet, or if it is a subagent's."
+  (let ((head (or (gethash file todo-write-follow-sessions--heads)
+                  (todo-write-follow-sessions--head file))))
+    (and (not (plist-get head :agent)) (plist-get head :folder))))
 
 (defun todo-write-follow-sessions-of-project-p (file project)
   "Return non-nil if the session in FILE is one of PROJECT.
 Another project may have a name that begins the same."
   (or (member (file-name-nondirectory (directory-file-name (file-name-directory file)))
-              (list (todo-write-follow-sessions--escape project)
-                    (todo-write-follow-sessions--escape (file-truename project))))
-      (let ((folder (plist-get (todo-write-follow-sessions--head file) :folder)))
-        (and folder (file-in-directory-p folder project)))))
+              (todo-write-follow-sessions--names project))
+      (when-let* ((folder (todo-write-follow-sessions-where file)))
+        (file-in-directory-p folder project))))
 
 (defun todo-write-follow-sessions-modified (file)
   "Return when FILE was last modified, as a float, or now if it is not there."
   (float-time (file-attribute-modification-time (file-attributes file))))
+
+;;; Processes
+
+;; A Claude Code in a terminal keeps sessions/PID.json while it runs.  It is not
+;; rewritten during a turn, so its age proves nothing; what counts is that the
+;; process lives and is the one that wrote it.
+
+(defvar todo-write-follow-sessions--processes nil
+  "The files of processes last read, as an alist of FILE and (STAMP . PLIST).")
+
+(defun todo-write-follow-sessions-process-folders ()
+  "Return the folders in which agents on this machine say what they do."
+  (cl-loop for (agent . home) in todo-write-follow-agents
+           when (and (eq agent 'claude) (not (file-remote-p home)))
+           collect (expand-file-name "sessions" home)))
+
+(defun todo-write-follow-sessions-look ()
+  "Read the files of processes that changed; return non-nil if any did.
+One that is half written is read again the next time."
+  (let ((known todo-write-follow-sessions--processes))
+    (setq todo-write-follow-sessions--processes
+          (cl-loop
+           for folder in (todo-write-follow-sessions-process-folders)
+           when (file-directory-p folder)
+           nconc (cl-loop
+                  for (file . attributes)
+                  in (directory-files-and-attributes folder t "\\`[0-9]+\\.json\\'" t)
+                  for stamp = (list (file-attribute-modification-time attributes)
+                                    (file-attribute-size attributes))
+                  for old = (cdr (assoc file known))
+                  collect (cons file (if (equal stamp (car old)) old
+                                       (if-let* ((new (todo-write-follow-sessions--process file)))
+                                           (cons stamp new)
+                                         (cons nil (cdr old))))))))
+    (not (equal known todo-write-follow-sessions--processes))))
+
+(defun todo-write-follow-sessions--process (file)
+  "Return what FILE says of a process, a plist, or nil if it cannot be read.
+It has `:alive', the process's id if that process wrote the file."
+  (ignore-errors
+    (let ((process (with-temp-buffer
+                     (insert-file-contents file)
+                     (json-parse-buffer :object-type 'plist :null-object nil)))
+          (pid (string-to-number (file-name-base file))))
+      (append (list :alive (and (todo-write-follow-sessions--started-p
+                                 pid (plist-get process :procStart))
+                                pid))
+              process))))
+
+(defun todo-write-follow-sessions--started-p (pid start)
+  "Return non-nil if the process PID may have started at START.
+That is field 22 of its stat; only Linux tells it."
+  (let ((stat (format "/proc/%d/stat" pid)))
+    (or (not (stringp start))
+        (not (file-directory-p "/proc/self"))
+        (and (file-exists-p stat)
+             (with-temp-buffer
+               (insert-file-contents-literally stat)
+               ;; The second field, a name in parentheses, may hold anything.
+               (goto-char (point-max))
+               (search-backward ")")
+               (equal start (nth 20 (split-string (buffer-substring (point) (point-max))))))))))
+
+(defun todo-write-follow-sessions-activity (thread)
+  "Return what the process of THREAD's session says that it does.
+The value is (ACTIVITY . WHY), ACTIVITY being `working', `waiting',
+`idle' or `unknown', or nil if no such process lives."
+  (let ((session (string-remove-prefix "claude:" thread)))
+    (cl-loop for (_ _ . process) in todo-write-follow-sessions--processes
+             for pid = (plist-get process :alive)
+             when (and pid (equal session (plist-get process :sessionId))
+                       (eql 0 (signal-process pid 0)))
+             return (pcase (plist-get process :status)
+                      ((or "busy" "shell") '(working))
+                      ("waiting" (let ((why (plist-get process :waitingFor)))
+                                   (cons 'waiting (and (stringp why) (todo-write-row-line why)))))
+                      ("idle" '(idle))
+                      (_ '(unknown))))))
 
 ;;; Reading a session in the minibuffer
 
 (defconst todo-write-follow-sessions--most 300
   "Sessions to choose from, at most; the newest ones.")
 
-(defun todo-write-follow-sessions--head (file)
-  "Return what the transcript FILE says of itself, a plist, or nil.
-See `todo-write-transcript-describe'."
-  (if (file-remote-p file)
-      (let ((copy (make-temp-file "todo-write-follow")))
-        (unwind-protect
-            (with-temp-buffer
-              (set-buffer-multibyte nil)
-              (insert-file-contents-literally file nil 0 65536)
-              (let ((coding-system-for-write 'binary))
-                (write-region nil nil copy nil 'silent))
-              (todo-write-transcript-describe copy))
-          (delete-file copy)))
-    (todo-write-transcript-describe file)))
-
 (defun todo-write-follow-sessions-describe (file &optional time)
   "Return a choice for the transcript FILE, or nil if it is no session.
-It is a list (TITLE FILE TIME FOLDER).  TIME is when it was modified."
+It is a list (TITLE FILE TIME NOTE); TIME is when it was modified, NOTE
+says in which folder which agent does what."
   (when-let* ((head (todo-write-follow-sessions--head file)))
     (unless (plist-get head :agent)
-      (list (or (plist-get head :title) "(nothing asked yet)")
-            file
-            (or time (todo-write-follow-sessions-modified file))
-            (plist-get head :folder)))))
+      (let ((activity (todo-write-follow-sessions-activity (plist-get head :session)))
+            (folder (plist-get head :folder)))
+        (list (or (plist-get head :title) "(nothing asked yet)")
+              file
+              (or time (todo-write-follow-sessions-modified file))
+              (string-join
+               (delq nil (list (and folder (abbreviate-file-name folder))
+                               (if (string-prefix-p "rollout-" (file-name-nondirectory file))
+                                   "Codex"
+                                 "Claude Code")
+                               (and activity
+                                    (concat (symbol-name (car activity))
+                                            (and (cdr activity)
+                                                 (concat ": " (cdr activity)))))))
+               "  "))))))
 
 (defun todo-write-follow-sessions-read ()
   "Read a session in the minibuffer and return its transcript."
+  (todo-write-follow-sessions-look)
   (let* ((project (todo-write--project))
          (files (seq-take (todo-write-follow-sessions-files (todo-write-follow-sessions-folders))
                           todo-write-follow-sessions--most))
@@ -118,8 +246,9 @@ It is a list (TITLE FILE TIME FOLDER).  TIME is when it was modified."
                                   (todo-write-follow-sessions-describe file time))
                                 (append here (seq-difference files here #'eq))))))
     (unless choices
-      (user-error "No session of Claude Code in %s"
-                  (abbreviate-file-name todo-write-follow-directory)))
+      (user-error "No session in %s"
+                  (mapconcat (lambda (agent) (abbreviate-file-name (cdr agent)))
+                             todo-write-follow-agents ", ")))
     (todo-write-follow-sessions-complete "Follow session: " choices)))
 
 (defun todo-write-follow-sessions-complete (prompt choices)
@@ -153,13 +282,11 @@ CHOICES are as from `todo-write-follow-sessions-describe', the best first."
       (complete-with-action action titles string predicate))))
 
 (defun todo-write-follow-sessions--affix (title choice)
-  "Return TITLE with the age and the folder of CHOICE around it."
-  (pcase-let ((`(,_ ,_ ,time ,folder) choice))
+  "Return TITLE with the age of CHOICE before it and its note behind it."
+  (pcase-let ((`(,_ ,_ ,time ,note) choice))
     (list title
-          (propertize (format "%8s  " (todo-write-row-age time))
-                      'face 'completions-annotations)
-          (propertize (if folder (concat "  " (abbreviate-file-name folder)) "")
-                      'face 'completions-annotations))))
+          (propertize (format "%8s  " (todo-write-row-age time)) 'face 'completions-annotations)
+          (propertize (concat "  " note) 'face 'completions-annotations))))
 
 (provide 'todo-write-follow-sessions)
 ;;; todo-write-follow-sessions.el ends here

@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; Claude Code keeps a transcript of each session, wherever it runs.  Follow
-;; one, and its plan is a thread like any other, with what the agent thought
-;; and did:
+;; Claude Code and Codex keep a transcript of each session, wherever they run.
+;; Follow one, and its plan is a thread like any other, with what the agent
+;; thought and did:
 ;;
 ;;     M-x todo-write-follow            pick a session
 ;;     C-u M-x todo-write-follow        the newest one of this project, always;
@@ -27,7 +27,6 @@
 (require 'todo-write-follow-sessions)
 (require 'todo-write-view)
 
-
 (defcustom todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
 Where the system tells of changes, they show at once; looking as well is
@@ -38,18 +37,26 @@ for file systems that tell of none, such as those of other machines."
 (defcustom todo-write-follow-quiet 600
   "Seconds after which a session that says nothing more is taken for paused.
 The time of its task in progress ends where it was last heard.  nil for
-never."
+never.  A session whose process says what it does is never taken so."
   :type '(choice natnum (const :tag "Never" nil))
+  :group 'todo-write)
+
+(defcustom todo-write-follow-all nil
+  "Non-nil lets `todo-write-follow-mode' follow every live session.
+That is those of all projects whose process lives, or that said something
+within `todo-write-follow-quiet' seconds."
+  :type 'boolean
   :group 'todo-write)
 
 (cl-defstruct (todo-write-follow--session
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
 FILE is its transcript, COPY that of a remote one on this machine, HANDLE
-the module's; THREAD a key, once it is known; WATCH tells of changes;
-HEARD is when the session last said something; QUIET non-nil if that is
-long ago; AUTOMATIC non-nil if nobody picked it; BUSY while it is read."
-  file copy handle thread watch heard quiet automatic busy)
+the module's; THREAD a key, once it is known; HEARD is when the session
+last said something; QUIET non-nil if that is long ago; ACTIVITY is what
+its process said last, as from `todo-write-follow-sessions-activity';
+AUTOMATIC non-nil if the mode picked it; BUSY while it is read."
+  file copy handle thread heard quiet activity automatic busy)
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
@@ -57,11 +64,14 @@ long ago; AUTOMATIC non-nil if nobody picked it; BUSY while it is read."
 (defvar todo-write-follow--timer nil
   "The timer that looks at transcripts, or nil.")
 
+(defvar todo-write-follow--watches nil
+  "Alist of the files and folders whose changes the system tells, and watches.")
+
 ;;; Commands
 
 ;;;###autoload
 (defun todo-write-follow (&optional file show)
-  "Follow the session of Claude Code whose transcript is FILE.
+  "Follow the session of Claude Code or Codex whose transcript is FILE.
 Its plan becomes a thread; return its key, or nil if it has not begun.
 Interactively, read the session in the minibuffer, the newest of the
 current project first, and show its plan.  With a prefix argument, or
@@ -71,7 +81,7 @@ shows the plan.  Signal `todo-write-input-error' if FILE cannot be read."
   (let ((session (if file
                      (todo-write-follow--begin file)
                    (todo-write-follow-mode)
-                   (todo-write-follow--automatic))))
+                   (car (todo-write-follow--automatic)))))
     (when session
       (setf (todo-write-follow--session-automatic session) (not file)))
     (let ((thread (and session (todo-write-follow--session-thread session))))
@@ -83,27 +93,25 @@ shows the plan.  Signal `todo-write-input-error' if FILE cannot be read."
   "Root of the project whose newest session is followed.")
 
 (defvar todo-write-follow--known nil
-  "Transcripts of the project that were there when last looked.")
+  "Transcripts that were there when last looked for new ones.")
 
-(defvar todo-write-follow--stamps nil
-  "Alist of the folders last looked into and when they were modified.")
+(defvar todo-write-follow--looked nil
+  "When new sessions were last looked for, and the folders' times then.
+A list (TIME (FOLDER . MODIFIED)...), or nil to look at once.")
 
 ;;;###autoload
 (define-minor-mode todo-write-follow-mode
-  "Follow the newest session of Claude Code in the current project.
+  "Follow the newest session of Claude Code or Codex in the current project.
 A session that begins later is followed as soon as it appears, and so is
-an older one that is taken up again while the one followed is quiet."
+an older one that is taken up again while the one followed is quiet.  See
+`todo-write-follow-all' for those of all projects."
   :global t
   :group 'todo-write
-  (if todo-write-follow-mode
-      (setq todo-write-follow--project (todo-write--project)
-            todo-write-follow--known nil
-            todo-write-follow--stamps nil)
-    (setq todo-write-follow--project nil))
-  (when-let* ((session (todo-write-follow--automatic)))
-    (todo-write-follow--end session))
-  (when todo-write-follow-mode
-    (todo-write-follow--look-for-newer))
+  (setq todo-write-follow--project (and todo-write-follow-mode (todo-write--project))
+        todo-write-follow--known nil
+        todo-write-follow--looked nil)
+  (mapc #'todo-write-follow--end (todo-write-follow--automatic))
+  (todo-write-follow--look-at-all)
   (todo-write-follow--set-timer))
 
 (defun todo-write-follow-stop (&optional file)
@@ -140,8 +148,8 @@ several; with a prefix argument, stop all.  Stopping the one that
             todo-write-follow--sessions))
 
 (defun todo-write-follow--automatic ()
-  "Return the session that `todo-write-follow-mode' follows, or nil."
-  (seq-find #'todo-write-follow--session-automatic todo-write-follow--sessions))
+  "Return the sessions that `todo-write-follow-mode' follows."
+  (seq-filter #'todo-write-follow--session-automatic todo-write-follow--sessions))
 
 (defun todo-write-follow--begin (file)
   "Follow the session whose transcript is FILE, and return it."
@@ -156,38 +164,56 @@ several; with a prefix argument, stop all.  Stopping the one that
               (todo-write-follow-sessions-modified file))
         (todo-write-follow--read session)
         (push session todo-write-follow--sessions)
+        (todo-write-follow-sessions-look)
+        (todo-write-follow--tell-activity session)
         (todo-write-follow--rest session)
-        (todo-write-follow--watch session)
         (todo-write-follow--set-timer)
         session)))
 
 (defun todo-write-follow--end (session)
   "Stop following SESSION."
   (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
-  (when-let* ((watch (todo-write-follow--session-watch session)))
-    (setf (todo-write-follow--session-watch session) nil)
-    (file-notify-rm-watch watch))
   (todo-write-follow--pause session "no longer followed")
   (when-let* ((copy (todo-write-follow--session-copy session)))
     (ignore-errors (delete-file copy)))
   (todo-write-follow--set-timer))
 
-(defun todo-write-follow--watch (session)
-  "Let the system tell of changes of SESSION, if it can and does not yet."
-  (let ((watch (todo-write-follow--session-watch session))
-        (file (todo-write-follow--session-file session)))
-    (unless (or (and watch (file-notify-valid-p watch))
-                (file-remote-p file)
-                (not (file-exists-p file)))
-      (setf (todo-write-follow--session-watch session)
-            (condition-case nil
-                (file-notify-add-watch
-                 file '(change)
-                 (lambda (event)
-                   (unless (eq (nth 1 event) 'stopped)
-                     (todo-write-follow--look session))))
-              ;; The timer does it alone then.
-              (file-notify-error nil))))))
+(defun todo-write-follow--watched ()
+  "Return the files and folders whose changes matter."
+  (when todo-write-follow--timer
+    (let ((files (seq-remove #'file-remote-p
+                             (mapcar #'todo-write-follow--session-file
+                                     todo-write-follow--sessions))))
+      (seq-filter #'file-exists-p
+                  (append files
+                          (and todo-write-follow-mode (mapcar #'file-name-directory files))
+                          (todo-write-follow-sessions-process-folders))))))
+
+(defun todo-write-follow--watch ()
+  "Let the system tell of changes, if it can and does not yet.
+Where it cannot, the timer does it alone."
+  (let ((wanted (todo-write-follow--watched)))
+    (pcase-dolist (`(,file . ,watch) todo-write-follow--watches)
+      (unless (and (member file wanted) (file-notify-valid-p watch))
+        (setf (alist-get file todo-write-follow--watches nil t #'equal) nil)
+        (file-notify-rm-watch watch)))
+    (dolist (file wanted)
+      (unless (assoc file todo-write-follow--watches)
+        (ignore-error file-notify-error
+          (push (cons file (file-notify-add-watch
+                            file '(change)
+                            (lambda (event) (todo-write-follow--changed file (nth 1 event)))))
+                todo-write-follow--watches))))))
+
+(defun todo-write-follow--changed (file action)
+  "Look at FILE, to which the system says that ACTION happened."
+  (let ((session (todo-write-follow--find file)))
+    (cond ((eq action 'stopped))
+          (session (todo-write-follow--look session))
+          ((member file (todo-write-follow-sessions-process-folders))
+           (todo-write-follow--look-at-processes))
+          ((memq action '(created renamed))
+           (todo-write-follow--look-for-newer)))))
 
 (defun todo-write-follow--set-timer ()
   "Run the timer while there is something to look at."
@@ -196,16 +222,16 @@ several; with a prefix argument, stop all.  Stopping the one that
   (setq todo-write-follow--timer
         (and (or todo-write-follow--sessions todo-write-follow-mode)
              (run-with-timer todo-write-follow-interval todo-write-follow-interval
-                             #'todo-write-follow--look-at-all))))
+                             #'todo-write-follow--look-at-all)))
+  (todo-write-follow--watch))
 
 (defun todo-write-follow--look-at-all ()
-  "Look at all that is followed, and for a newer session."
-  (dolist (session todo-write-follow--sessions)
-    (todo-write-follow--look session)
-    (todo-write-follow--rest session)
-    (todo-write-follow--watch session))
-  (when todo-write-follow-mode
-    (todo-write-follow--look-for-newer)))
+  "Look at all that is followed, and for newer sessions."
+  (mapc #'todo-write-follow--look todo-write-follow--sessions)
+  (todo-write-follow--look-at-processes)
+  (mapc #'todo-write-follow--rest todo-write-follow--sessions)
+  (todo-write-follow--look-for-newer)
+  (todo-write-follow--watch))
 
 (defun todo-write-follow--look (session)
   "Read what SESSION has to say; if that cannot be done, stop following it."
@@ -236,34 +262,71 @@ several; with a prefix argument, stop all.  Stopping the one that
         (when (and (> (plist-get news :bytes) 0)
                    (memq session todo-write-follow--sessions))
           (setf (todo-write-follow--session-heard session) (float-time)
-                (todo-write-follow--session-quiet session) nil))
-        (todo-write-follow--tell (plist-get news :told)))
+                (todo-write-follow--session-quiet session) nil)
+          ;; If the process still says so, the turn of these lines has ended, too.
+          (when (equal (todo-write-follow--session-activity session) '(idle))
+            (setf (todo-write-follow--session-activity session) '(idle . outdated))))
+        (todo-write-follow--tell session (plist-get news :told)))
     (setf (todo-write-follow--session-busy session) nil)))
 
-(defun todo-write-follow--tell (told)
-  "Tell hooks and subscribers of TOLD, as the module gives it."
+(defun todo-write-follow--tell (session told)
+  "Tell hooks and subscribers of TOLD about SESSION, as the module gives it.
+A process knows better what its agent does than its transcript."
   (dolist (one told)
     (let ((thread (plist-get one :thread))
           (state (plist-get one :state)))
       (todo-write--tell thread (plist-get one :outcome))
       (when state
-        (todo-write--dispatch thread 'state state)))))
+        (todo-write--dispatch thread 'state state))
+      (pcase (plist-get one :activity)
+        ('failed (todo-write-end-turn thread (plist-get one :why) t))
+        ((guard (and (equal thread (todo-write-follow--session-thread session))
+                     (todo-write-follow--session-activity session))))
+        ('idle (todo-write-end-turn thread))
+        ('working (todo-write-set-activity thread 'working))))))
 
 (defun todo-write-follow--pause (session reason)
   "Pause the threads of SESSION for REASON, a string."
-  (todo-write-follow--tell
-   (todo-write--call todo-write-dyn--transcript-pause
-     (todo-write-follow--session-handle session) reason)))
+  (let ((told (todo-write--call todo-write-dyn--transcript-pause
+                (todo-write-follow--session-handle session) reason)))
+    (todo-write-follow--tell session told)
+    (dolist (thread (cons (todo-write-follow--session-thread session)
+                          (mapcar (lambda (one) (plist-get one :thread)) told)))
+      (when (and thread (todo-write-activity thread))
+        (todo-write-end-turn thread reason)))))
 
 (defun todo-write-follow--rest (session)
-  "Take SESSION for paused if it has been quiet for long."
+  "Take SESSION for paused if it has been quiet for long.
+One whose process says what it does need not say more."
   (let ((heard (todo-write-follow--session-heard session)))
     (when (and todo-write-follow-quiet
                (not (todo-write-follow--session-quiet session))
-               (> (- (float-time) heard) todo-write-follow-quiet))
+               (> (- (float-time) heard) todo-write-follow-quiet)
+               (not (memq (car (todo-write-follow--session-activity session))
+                          '(working waiting))))
       (setf (todo-write-follow--session-quiet session) t)
       (todo-write-follow--pause
        session (format-time-string "quiet since %F %R" heard)))))
+
+(defun todo-write-follow--look-at-processes ()
+  "Take in what the processes of sessions say, and what sessions wrote before."
+  (when (todo-write-follow-sessions-look)
+    (mapc #'todo-write-follow--look todo-write-follow--sessions))
+  (mapc #'todo-write-follow--tell-activity todo-write-follow--sessions))
+
+(defun todo-write-follow--tell-activity (session)
+  "Say what the agent of SESSION does, if its process said something new."
+  (let* ((thread (todo-write-follow--session-thread session))
+         (last (todo-write-follow--session-activity session))
+         (activity (and thread (todo-write-follow-sessions-activity thread))))
+    (setf (todo-write-follow--session-activity session) activity)
+    (pcase activity
+      ((guard (equal activity last)))
+      ((and '(idle) (guard (eq (car (todo-write-activity thread)) 'failed))))
+      ('(idle) (todo-write-end-turn thread))
+      ('(unknown) (todo-write-set-activity thread nil nil t))
+      ('nil (todo-write-end-turn thread "agent exited"))
+      (`(,what . ,why) (todo-write-set-activity thread what why)))))
 
 ;;; Remote transcripts
 
@@ -287,46 +350,71 @@ A connection that is lost is no error: the copy stays as it is."
                 (insert-file-contents-literally file nil have size))
           (write-region nil nil copy t 'silent))))))
 
-;;; The newest session of a project
+;;; Newer sessions
 
 (defun todo-write-follow--look-for-newer ()
-  "Follow a newer session of the project, if there is one.
-As long as the one followed speaks, only a file that was not there
-before can be one."
-  (let ((current (todo-write-follow--automatic)))
-    (unless (and current
-                 (not (todo-write-follow--session-quiet current))
-                 todo-write-follow--stamps
-                 (cl-loop for (folder . time) in todo-write-follow--stamps
-                          always (equal time (todo-write-follow-sessions-modified
-                                              folder))))
-      (todo-write-follow--pick-newest current))))
+  "Follow newer sessions, if there are some and `todo-write-follow-mode' is on.
+As long as no folder changes that needs a look at files only now and then."
+  (when (and todo-write-follow-mode
+             (or (null todo-write-follow--looked)
+                 (> (- (float-time) (car todo-write-follow--looked))
+                    (* 10 todo-write-follow-interval))
+                 (cl-loop for (folder . time) in (cdr todo-write-follow--looked)
+                          thereis (not (equal time (todo-write-follow--folder-time folder))))))
+    (let* ((folders (todo-write-follow-sessions-folders
+                     (unless todo-write-follow-all todo-write-follow--project)))
+           ;; Times first: what changes from here on is seen the next time.
+           (times (mapcar (lambda (folder) (cons folder (todo-write-follow--folder-time folder)))
+                          folders))
+           (files (todo-write-follow-sessions-files folders)))
+      (setq todo-write-follow--looked (cons (float-time) times))
+      (if todo-write-follow-all
+          (todo-write-follow--pick-live files)
+        (todo-write-follow--pick-newest (mapcar #'cdr files))))))
 
-(defun todo-write-follow--pick-newest (current)
-  "Follow a newer session than CURRENT, which may be nil, if there is one."
-  (let* ((project todo-write-follow--project)
-         (folders (todo-write-follow-sessions-folders project))
-         ;; Stamps first: what changes from here on is seen the next time.
-         (stamps (mapcar (lambda (folder)
-                           (cons folder (todo-write-follow-sessions-modified folder)))
-                         (cons todo-write-follow-directory folders)))
-         (files (mapcar #'cdr (todo-write-follow-sessions-files folders)))
+(defun todo-write-follow--folder-time (folder)
+  "Return when FOLDER last changed, or nil if it is not there."
+  (file-attribute-modification-time (file-attributes folder)))
+
+(defun todo-write-follow--pick-live (files)
+  "Follow the live ones of FILES, a list of (TIME . FILE), and no others."
+  (pcase-dolist (`(,time . ,file) files)
+    (let ((session (todo-write-follow--find file))
+          (live (or (< (- (float-time) time) (or todo-write-follow-quiet 600))
+                    (todo-write-follow-sessions-activity (file-name-base file)))))
+      (cond ((and live (not session) (todo-write-follow-sessions-where file))
+             (todo-write-follow--begin-automatic file))
+            ((and session (not live) (todo-write-follow--session-automatic session))
+             (todo-write-follow--end session))))))
+
+(defun todo-write-follow--pick-newest (files)
+  "Follow the newest of FILES, newest first, that is one of the project.
+As long as the one followed speaks, only a file that was not there before
+can be one."
+  (let* ((current (car (todo-write-follow--automatic)))
          (may-go (or (null current) (todo-write-follow--session-quiet current)))
          (newest (seq-find
                   (lambda (file)
                     (and (or may-go (not (member file todo-write-follow--known)))
-                         (todo-write-follow-sessions-of-project-p file project)))
+                         (todo-write-follow-sessions-of-project-p
+                          file todo-write-follow--project)))
                   files)))
-    (setq todo-write-follow--stamps stamps
-          todo-write-follow--known files)
+    ;; One whose first line is not written yet is still to be looked at.
+    (setq todo-write-follow--known
+          (if may-go files
+            (seq-filter (lambda (file)
+                          (or (member file todo-write-follow--known)
+                              (todo-write-follow-sessions-where file)))
+                        files)))
     (unless (or (null newest)
-                (and current
-                     (equal newest (todo-write-follow--session-file current))))
+                (and current (equal newest (todo-write-follow--session-file current))))
       (when current (todo-write-follow--end current))
       (unless (todo-write-follow--find newest)
-        (setf (todo-write-follow--session-automatic
-               (todo-write-follow--begin newest))
-              t)))))
+        (todo-write-follow--begin-automatic newest)))))
+
+(defun todo-write-follow--begin-automatic (file)
+  "Follow the session in FILE for `todo-write-follow-mode'."
+  (setf (todo-write-follow--session-automatic (todo-write-follow--begin file)) t))
 
 (provide 'todo-write-follow)
 ;;; todo-write-follow.el ends here

@@ -87,7 +87,7 @@ They are evaluated with a copy of the package.")
                    ("A journal folder that others can read"
                     "PROBLEM: ~/open is open to others (755)" "chmod 700 ~/open")
                    ("A host that is here, but off"
-                    "\\[-\\] Claude Code transcripts: here, but off"
+                    "\\[-\\] Claude Code and Codex: here, but off"
                     "M-x todo-write-follow")
                    ("An Emacs without modules, as if built so"
                     "PROBLEM: It is built without support for modules" "--with-modules")))

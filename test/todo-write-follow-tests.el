@@ -29,22 +29,25 @@
 (defmacro todo-write-follow-tests--with (&rest body)
   "Evaluate BODY with a store and a folder of transcripts of its own.
 `project' is the root of a project whose folder of transcripts, `folder',
-is there and empty."
+is there and empty; `home' has the folders of both agents."
   (declare (indent 0) (debug t))
   `(todo-write-with-store
      (let* ((project (file-name-as-directory (make-temp-file "bakery" t)))
-            (todo-write-follow-directory (file-name-as-directory (make-temp-file "projects" t)))
+            (home (make-temp-file "home" t))
+            (todo-write-follow-agents (list (cons 'claude (expand-file-name ".claude" home))
+                                            (cons 'codex (expand-file-name ".codex" home))))
+            (projects (expand-file-name ".claude/projects/" home))
             (folder (expand-file-name (todo-write-follow-sessions--escape project)
-                                      todo-write-follow-directory))
+                                      projects))
             (default-directory project)
             (todo-write-follow-interval 0.05)
             (todo-write-follow-quiet nil)
             (todo-write-follow--sessions nil))
-       (make-directory folder)
+       (make-directory folder t)
        (unwind-protect (progn ,@body)
          (todo-write-follow-stop)
          (delete-directory project t)
-         (delete-directory todo-write-follow-directory t)))))
+         (delete-directory home t)))))
 
 (defun todo-write-follow-tests--append (file &rest lines)
   "Append LINES to FILE: strings as they are, other objects as lines of JSON."
@@ -277,6 +280,103 @@ Its agent has a list of CONTENTS.  Return FILE."
       (todo-write-test-wait (lambda () (equal (todo-write-test-contents thread) '("Third"))))
       (should (= deepest 1)))))
 
+;;; Activity
+
+(defun todo-write-follow-tests--process (home text &rest arguments)
+  "Write the file of this process as TEXT, formatted with ARGUMENTS, below HOME.
+Return its name."
+  (let ((file (expand-file-name (format ".claude/sessions/%d.json" (emacs-pid)) home)))
+    (make-directory (file-name-directory file) t)
+    (write-region (apply #'format text arguments) nil file nil 'silent)
+    file))
+
+(defun todo-write-follow-tests--start ()
+  "Return when this process started, in the clock ticks of Linux, or skip the test."
+  (unless (file-exists-p "/proc/self/stat") (ert-skip "This is not Linux"))
+  (with-temp-buffer
+    (insert-file-contents-literally (format "/proc/%d/stat" (emacs-pid)))
+    (nth 21 (split-string (replace-regexp-in-string "(.*)" "name" (buffer-string))))))
+
+(defmacro todo-write-follow-tests--with-process (&rest body)
+  "Evaluate BODY with a session that is followed, and what its process says.
+`thread' is its key.  (says STATUS MORE) lets its process say STATUS and
+MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
+  (declare (indent 0) (debug t))
+  `(todo-write-follow-tests--with
+     (let* ((start (todo-write-follow-tests--start))
+            (file (todo-write-follow-tests--session
+                   (expand-file-name "a.jsonl" folder) "a" "Bake" '("Mix" "in_progress")))
+            (thread (todo-write-follow file)))
+       (cl-flet ((says (status &optional more)
+                   (todo-write-follow-tests--process
+                    home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":%S%s}"
+                    start status (or more "")))
+                 (shows (state &rest activity)
+                   (todo-write-test-wait
+                    (lambda ()
+                      (equal (list state activity)
+                             (list (todo-write-state thread)
+                                   (pcase (todo-write-activity thread)
+                                     (`(,what . ,why) (if why (list what why) (list what))))))))))
+         ,@body))))
+
+(ert-deftest todo-write-follow-tests-a-process-says-what-its-agent-does ()
+  (todo-write-follow-tests--with-process
+    (says "busy")
+    (shows 'active 'working)
+    (says "waiting" ",\"waitingFor\":\"permission\\nprompt\"")
+    (shows 'active 'waiting "permission prompt")
+    (says "shell")
+    (shows 'active 'working)
+    (says "idle")
+    (shows 'paused)
+    (should (equal (plist-get (todo-write-summary thread) :reason) "end of turn"))
+    (says "busy")
+    (shows 'active 'working)
+    (delete-file (says "busy"))
+    (shows 'paused)
+    (should (equal (plist-get (todo-write-summary thread) :reason) "agent exited"))))
+
+(ert-deftest todo-write-follow-tests-a-word-that-is-not-known-is-no-activity ()
+  (todo-write-follow-tests--with-process
+    (says "busy")
+    (shows 'active 'working)
+    (says "dreaming")
+    (shows 'active)
+    (should (todo-write-activity-inferred-p thread))))
+
+(ert-deftest todo-write-follow-tests-half-a-file-of-a-process-changes-nothing ()
+  (todo-write-follow-tests--with-process
+    (says "busy")
+    (shows 'active 'working)
+    (todo-write-follow-tests--process home "{\"sessionId\":\"a\",\"sta")
+    (todo-write-follow--look-at-processes)
+    (shows 'active 'working)
+    (says "waiting")
+    (shows 'active 'waiting)))
+
+(ert-deftest todo-write-follow-tests-the-file-of-another-process-counts-for-nothing ()
+  (todo-write-follow-tests--with-process
+    (todo-write-follow-tests--process
+     home "{\"sessionId\":\"a\",\"procStart\":\"1\",\"status\":\"waiting\"}")
+    (todo-write-follow--look-at-processes)
+    (should-not (todo-write-activity thread))
+    ;; This one is alive, but has another session.
+    (todo-write-follow-tests--process
+     home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"busy\"}" start)
+    (todo-write-follow--look-at-processes)
+    (should-not (todo-write-activity thread))
+    (should (eq (todo-write-state thread) 'active))))
+
+(ert-deftest todo-write-follow-tests-silence-is-no-pause-while-a-process-works ()
+  (todo-write-follow-tests--with-process
+    (let ((todo-write-follow-quiet 600))
+      (says "busy")
+      (shows 'active 'working)
+      (setf (todo-write-follow--session-heard (todo-write-follow--find file)) 0.0)
+      (todo-write-follow--look-at-all)
+      (shows 'active 'working))))
+
 ;;; Remote files
 
 (ert-deftest todo-write-follow-tests-a-remote-session-is-copied-as-it-grows ()
@@ -347,11 +447,36 @@ Its agent has a list of CONTENTS.  Return FILE."
       (should (equal (todo-write-test-contents "claude:a") '("A")))
       (should-not (todo-write-test-contents "claude:b")))))
 
+(ert-deftest todo-write-follow-tests-the-mode-may-follow-all-that-live ()
+  (todo-write-follow-tests--with
+    (let* ((todo-write-follow-all t)
+           (todo-write-follow-quiet 600)
+           (start (todo-write-follow-tests--start))
+           (session (lambda (name age)
+                      (let ((file (expand-file-name (concat "-" name "/" name ".jsonl") projects))
+                            (default-directory (concat "/" name "/")))
+                        (make-directory (file-name-directory file) t)
+                        (set-file-times
+                         (todo-write-follow-tests--session file name "Work" (upcase name))
+                         (time-subtract nil age))
+                        file)))
+           (contents (lambda () (mapcar #'todo-write-test-contents
+                                        '("claude:a" "claude:b" "claude:c" "claude:d")))))
+      (funcall session "a" 10)
+      (funcall session "b" 7200)
+      (funcall session "c" 7200)
+      (todo-write-follow-tests--process
+       home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"idle\"}" start)
+      (todo-write-follow-mode)
+      (should (equal (funcall contents) '(("A") ("B") nil nil)))
+      (funcall session "d" 0)
+      (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil ("D"))))))))
+
 ;;; Picking
 
 (ert-deftest todo-write-follow-tests-sessions-of-the-project-come-first ()
   (todo-write-follow-tests--with
-    (let ((other (expand-file-name "-elsewhere" todo-write-follow-directory)) shown)
+    (let ((other (expand-file-name "-elsewhere" projects)) shown)
       (make-directory other)
       (let ((default-directory "/elsewhere/"))
         (todo-write-follow-tests--session (expand-file-name "o.jsonl" other) "o" "Elsewhere"))
@@ -374,9 +499,9 @@ Its agent has a list of CONTENTS.  Return FILE."
                               '("Older, here" "Elsewhere"))))
         (should (equal (mapcar #'substring-no-properties (car affixed))
                        (list "Older, here" "     2 h  "
-                             (concat "  " (abbreviate-file-name project)))))
+                             (concat "  " (abbreviate-file-name project) "  Claude Code"))))
         (should (equal (substring-no-properties (nth 2 (cadr affixed)))
-                       "  /elsewhere/"))))))
+                       "  /elsewhere/  Claude Code"))))))
 
 (ert-deftest todo-write-follow-tests-wrong-arguments-are-input-errors ()
   (todo-write-follow-tests--with
