@@ -13,6 +13,7 @@ pub mod describe;
 mod events;
 pub mod field;
 pub mod follower;
+mod recent;
 pub mod recorder;
 pub mod tail;
 
@@ -108,10 +109,14 @@ pub enum EventKind {
     Result { id: String, name: String, content: String, is_error: bool, duration: Option<Millis> },
     /// The whole list now, or why it cannot be taken.
     List(Result<Plan<'static>, Vec<Problem>>),
+    /// A turn began, or goes on.
+    TurnBegun,
+    /// A turn ended, with an error if there is one.
+    TurnEnded { error: Option<String> },
     /// The user stopped the agent.
     Interrupted,
     /// A subagent came back.
-    Ended,
+    CameBack,
 }
 
 /// Turns the lines of a transcript into events.

@@ -43,7 +43,7 @@ fn is_bounded(bytes: &[u8]) {
     let mut reader = Reader::of(bytes, Options::default(), HISTORY);
     bytes.split(|byte| *byte == b'\n').for_each(|line| reader.old_line(line));
     let events = reader.take_events();
-    let ended = events.iter().filter(|event| event.kind == EventKind::Ended).count();
+    let ended = events.iter().filter(|event| event.kind == EventKind::CameBack).count();
     assert!(events.len() - ended <= HISTORY + 64, "{} events", events.len());
 }
 

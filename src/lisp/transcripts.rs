@@ -9,7 +9,7 @@ use super::error::BorderError;
 use super::read::{Text, wrong};
 use super::threads::with_thread;
 use super::{Session, Settings, border, now, with_session, write};
-use crate::thread::Thread;
+use crate::thread::{Activity, Thread};
 use crate::transcript::describe::describe;
 use crate::transcript::follower::Follower;
 use crate::transcript::recorder::ThreadUpdate;
@@ -19,7 +19,7 @@ emacs::use_symbols! {
     k_thread => ":thread" k_step => ":step" k_bytes => ":bytes" k_told => ":told"
     k_outcome => ":outcome" k_state => ":state" k_warnings => ":warnings"
     k_session => ":session" k_folder => ":folder" k_title => ":title" k_begun => ":begun"
-    k_agent => ":agent"
+    k_agent => ":agent" k_activity => ":activity" k_why => ":why"
 }
 
 /// Return a handle on the transcript in FILE, a string, of which nothing was read yet.
@@ -46,8 +46,10 @@ fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) ->
 ///
 /// The value is a plist: `:thread', the key of the session's thread or nil; `:step', a symbol,
 /// `same', `grown', `anew' (another file, or a shorter one) or `missing'; `:bytes', the number
-/// of bytes read; `:told', a list of plists `:thread :outcome :state', one for each thread that
-/// changed, with nil where the list or the state did not; `:warnings', strings for the user.
+/// of bytes read; `:told', a list of plists `:thread :outcome :state :activity :why', one for each
+/// thread with news; `:warnings', strings for the user.  `:outcome' and `:state' are nil where the
+/// list or the state did not change.  `:activity' is `working', `idle', or `failed' with the error
+/// in `:why'; both are absent if the news does not tell.  The thread knows it already.
 #[defun]
 fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -87,10 +89,17 @@ fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {
     let outcome =
         update.outcome.as_ref().map(|outcome| write::outcome(env, outcome, now, &[])).transpose()?;
     let state = update.state.map(|state| write::symbol(env, state.as_str())).transpose()?;
+    let activity = match (&update.activity, &update.error) {
+        (Some(_), Some(_)) => Some("failed"),
+        (activity, _) => activity.map(Activity::as_str),
+    };
+    let activity = activity.map(|name| write::symbol(env, name)).transpose()?;
     write::Plist::new(env)
         .set(k_thread, &update.thread)?
         .set(k_outcome, outcome)?
         .set(k_state, state)?
+        .set_some(k_activity, activity)?
+        .set_some(k_why, update.error.as_ref())?
         .finish()
 }
 

@@ -4,12 +4,15 @@
 //! the user. Lists come from `TodoWrite`, which passes a whole list, and from `TaskCreate` and
 //! `TaskUpdate` of later versions, which build one. Lines of subagents are marked as a side chain.
 //!
-//! A call takes effect when its result comes, which is within milliseconds, and none if the result
-//! is an error. Hooks of the user may delay or refuse a call, so no clock decides: a call without
-//! a result takes effect when the same agent goes on with its next message.
+//! - A call takes effect when its result comes, which is within milliseconds, and none if the
+//!   result is a refusal. Hooks of the user may delay or refuse a call, so no clock decides: a call
+//!   without a result takes effect when the same agent goes on with its next message.
+//! - Subagents' files repeat lines of their session: a line and a call count once.
 
+pub mod files;
 pub mod line;
 mod prefilter;
+pub mod prompt;
 mod sources;
 pub mod tasks;
 
@@ -18,15 +21,17 @@ use std::sync::Arc;
 
 use super::events::Events;
 use super::field::{millis, shortened};
+use super::recent::Recent;
 use super::{Event, EventKind, Source};
 use crate::clock::Millis;
 use crate::input::{self, Options, Plan, Problem, SeveralInProgress};
 use crate::raw::Raw;
 use crate::text::excerpt;
-use line::{Block, Line};
+use line::{Block, Line, Message};
 use prefilter::{Relevance, relevance};
-use sources::Sources;
-use tasks::TaskUpdate;
+use prompt::{inside, prompt};
+use sources::{Sources, Title};
+use tasks::{Task, TaskResult, TaskUpdate};
 
 /// Calls of either kind that wait for their result, at most.
 const PENDING: usize = 512;
@@ -36,16 +41,20 @@ const PENDING: usize = 512;
 pub struct ClaudeReader {
     options: Options,
     sources: Sources,
+    /// Lines, calls and results that were read.
+    seen: Recent,
     /// Calls without a result that will change a list.
     lists: VecDeque<PendingCall>,
     /// Those that will not.
     others: VecDeque<PendingCall>,
-    /// Calls whose subagents came back, and when.
-    ended: VecDeque<(String, Option<Millis>)>,
+    /// Subagents that came back, or the calls that started them, and when.
+    came_back: VecDeque<(String, Option<Millis>)>,
     /// The time of the last line of a main agent.
     time: Option<Millis>,
+    /// Whether the main agent's turn ended.
+    is_idle: bool,
     /// A session's title that stands before its first line.
-    early_title: Option<(String, String)>,
+    early_title: Option<(String, Title, String)>,
     events: Events,
 }
 
@@ -61,13 +70,18 @@ struct PendingCall {
     effect: Effect,
 }
 
+type List = Result<Plan<'static>, Vec<Problem>>;
+
 /// What a call will do.
 #[derive(Debug)]
 enum Effect {
-    List(Result<Plan<'static>, Vec<Problem>>),
+    List(List),
+    /// A list for the Emacs that answers; if it does, it has the list already.
+    EmacsList(List),
     Create(TaskUpdate),
     Update(TaskUpdate),
-    Agent,
+    ReadTasks,
+    Subagent,
     Other,
 }
 
@@ -76,69 +90,90 @@ struct Place<'l> {
     source: Arc<Source>,
     uuid: &'l str,
     time: Option<Millis>,
+    /// Whether the session clears a list of tasks that are all completed: the terminal interface
+    /// does, print mode does not.
+    clears: bool,
+}
+
+/// A tool's result.
+struct ToolResult<'l> {
+    id: &'l str,
+    content: String,
+    is_error: bool,
+    fields: Raw<'l>,
 }
 
 impl ClaudeReader {
-    /// Nothing read yet. The user's limits apply; what a model may be taught to do better is
-    /// taken as it is, since nobody here can tell it. The newest `history` events are kept
-    /// until they are taken.
+    /// A reader for a file of which nothing was read yet. The user's limits apply, but not what
+    /// only teaches the model: it cannot be told. The newest `history` events are kept until they
+    /// are taken.
     pub fn new(options: Options, history: usize) -> ClaudeReader {
         let options = Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options };
         ClaudeReader {
             options,
             sources: Sources::default(),
+            seen: Recent::default(),
             lists: VecDeque::new(),
             others: VecDeque::new(),
-            ended: VecDeque::new(),
+            came_back: VecDeque::new(),
             time: None,
+            is_idle: false,
             early_title: None,
             events: Events::new(history),
         }
     }
 
-    /// The session that the last line of a main agent belongs to.
+    /// The session of the last line of a main agent.
     pub fn session(&self) -> Option<&Arc<Source>> {
         self.sources.last()
     }
 
-    /// The events since the last time, oldest first.
+    /// The events since the last call, oldest first.
     ///
-    /// The ends of subagents come last: the file of a subagent is read after the one that tells
+    /// Subagents that came back are last: the file of a subagent is read after the one that tells
     /// of its end.
     pub fn take_events(&mut self) -> Vec<Event> {
         let mut events = self.events.take();
-        for (call, time) in std::mem::take(&mut self.ended) {
-            if let Some(source) = self.sources.come_back(&call) {
-                events.push(Event { source, uuid: String::new(), time, kind: EventKind::Ended });
+        for (id, time) in std::mem::take(&mut self.came_back) {
+            if let Some(source) = self.sources.come_back(&id) {
+                events.push(Event { source, uuid: String::new(), time, kind: EventKind::CameBack });
             }
         }
         events
     }
 
-    /// Takes one line in, without its line feed.
+    /// Takes a line without its line feed.
     pub fn line(&mut self, bytes: &[u8]) {
         let Some(line) = Line::parse(bytes) else { return };
         let time = self.date(&line);
-        let uuid = line.uuid.unwrap_or_default();
         self.title(&line, time);
-        let by_person = match line.kind {
-            Some("user") => true,
-            Some("assistant") => false,
-            _ => return,
-        };
-        let Some(source) = self.sources.of(&line) else { return };
-        let place = Place { source, uuid, time };
-        if let Some((_, title)) = self.early_title.take_if(|(session, _)| *session == place.source.session) {
-            self.emit(&place, EventKind::Title(title));
+        if !matches!(line.kind, Some("user" | "assistant" | "system" | "result")) {
+            return;
         }
-        let Some(message) = line.message else { return };
-        if by_person {
-            let is_prompt = line.is_meta != Some(true) && line.is_compact_summary != Some(true);
-            message.content.0.into_iter().for_each(|block| self.user_block(&place, block, is_prompt));
-        } else {
-            let id = message.id.unwrap_or_default();
-            self.settle_before(&place, id);
-            message.content.0.into_iter().for_each(|block| self.assistant_block(&place, id, block));
+        let Some(source) = self.sources.of(&line) else { return };
+        let uuid = line.uuid.unwrap_or_default();
+        if !uuid.is_empty() && !self.seen.insert(&source.session, "line", uuid) {
+            return;
+        }
+        let clears = !line.entrypoint.is_some_and(|entrypoint| entrypoint.starts_with("sdk"));
+        let place = Place { source, uuid, time, clears };
+        if let Some((_, kind, title)) =
+            self.early_title.take_if(|(session, ..)| *session == place.source.session)
+        {
+            self.entitle(&place, kind, title);
+        }
+        match (line.kind, line.message) {
+            (Some("system"), _) if line.subtype == Some("turn_duration") => self.end_turn(&place, None),
+            (Some("result"), _) => {
+                let error = line.result.filter(|_| line.is_error == Some(true));
+                self.end_turn(&place, error.map(|error| excerpt(&error.0, 200)));
+            }
+            (Some("user"), Some(message)) => {
+                let is_prompt = line.is_meta != Some(true) && line.is_compact_summary != Some(true);
+                self.user_message(&place, message, line.tool_use_result.0, is_prompt);
+            }
+            (Some("assistant"), Some(message)) => self.assistant_message(&place, message),
+            _ => {}
         }
     }
 
@@ -154,19 +189,64 @@ impl ClaudeReader {
 
     fn title(&mut self, line: &Line<'_>, time: Option<Millis>) {
         let Some(session) = line.session_id else { return };
-        let Some(title) = line.custom_title.as_ref().or(line.ai_title.as_ref()) else { return };
-        let title = excerpt(&title.0, 100);
+        let (kind, title) = match (&line.custom_title, &line.ai_title) {
+            (Some(title), _) => (Title::Custom, excerpt(&title.0, 100)),
+            (None, Some(title)) => (Title::Own, excerpt(&title.0, 100)),
+            (None, None) => return,
+        };
         match self.sources.main(session) {
-            Some(source) => self.emit(&Place { source, uuid: "", time }, EventKind::Title(title)),
-            None => self.early_title = Some((session.to_owned(), title)),
+            Some(source) => self.entitle(&Place { source, uuid: "", time, clears: false }, kind, title),
+            None => self.early_title = Some((session.to_owned(), kind, title)),
         }
+    }
+
+    fn entitle(&mut self, place: &Place<'_>, kind: Title, title: String) {
+        if self.sources.entitle(&place.source, kind) {
+            self.emit(place, EventKind::Title(title));
+        }
+    }
+
+    /// Takes the title that the user gave the session, from a file beside the transcript.
+    pub fn set_custom_title(&mut self, title: &str) {
+        if let Some(source) = self.session().cloned() {
+            let place = Place { source, uuid: "", time: self.time, clears: false };
+            self.entitle(&place, Title::Custom, excerpt(title, 100));
+        }
+    }
+
+    /// Takes the session's tasks from their files, the newest of which changed at `time`.
+    pub fn set_tasks(&mut self, files: Vec<Task>, time: Option<Millis>) {
+        let Some(source) = self.session().cloned() else { return };
+        let Some(tasks) = self.sources.tasks(&source) else { return };
+        // A list that is done is cleared, but stays visible here until the next one begins.
+        if files.iter().all(Task::is_internal) && tasks.are_done() {
+            return;
+        }
+        let time = time.max(self.time);
+        if tasks.reset(files, time) {
+            let list = tasks.plan(&self.options);
+            self.emit(&Place { source, uuid: "", time, clears: false }, EventKind::List(list));
+        }
+    }
+
+    /// Notes which call started a subagent.
+    pub fn set_call(&mut self, subagent: &str, call: &str) {
+        self.sources.set_call(subagent, call);
+    }
+
+    /// Notes that a subagent, or the one that a call started, came back.
+    pub fn set_back(&mut self, id: &str, time: Option<Millis>) {
+        if self.came_back.len() == PENDING {
+            self.came_back.pop_front();
+        }
+        self.came_back.push_back((id.to_owned(), time));
     }
 
     /// Takes a line far from the end of a large file: lists come out as from
     /// [`ClaudeReader::line`], other events may not.
     pub fn old_line(&mut self, bytes: &[u8]) {
-        // A result, or the first prompt, can be any line.
-        if !self.lists.is_empty() || !self.sources.have_titles() {
+        // A result, the first prompt or the beginning of a turn can be any line.
+        if !self.lists.is_empty() || !self.sources.have_titles() || self.is_idle {
             return self.line(bytes);
         }
         match relevance(bytes) {
@@ -185,24 +265,59 @@ impl ClaudeReader {
         }
     }
 
-    fn user_block(&mut self, place: &Place<'_>, block: Block<'_>, is_prompt: bool) {
-        match (block.kind, block.tool_use_id, block.text) {
-            (Some("tool_result"), Some(id), _) => {
-                let content = block.content.map(|content| content.0).unwrap_or_default();
-                self.result(place, id, content, block.is_error == Some(true));
-            }
-            (Some("text"), _, Some(text)) if text.0.starts_with("[Request interrupted by user") => {
-                self.emit(place, EventKind::Interrupted);
-            }
-            (Some("text"), _, Some(text)) if is_prompt => {
-                if let Some(prompt) = prompt(&text.0) {
-                    if self.sources.entitle(&place.source) {
-                        self.emit(place, EventKind::Title(excerpt(&prompt, 80)));
-                    }
-                    self.emit(place, EventKind::Prompt(prompt));
+    fn end_turn(&mut self, place: &Place<'_>, error: Option<String>) {
+        self.is_idle |= place.source.subagent.is_none();
+        self.emit(place, EventKind::TurnEnded { error });
+    }
+
+    fn user_message(&mut self, place: &Place<'_>, message: Message<'_>, fields: Raw<'_>, is_prompt: bool) {
+        let blocks = message.content.0;
+        let results = blocks.iter().filter(|block| block.tool_use_id.is_some()).count();
+        let mut fields = Some(fields).filter(|_| results == 1);
+        for block in blocks {
+            match (block.kind, block.tool_use_id, block.text) {
+                (Some("tool_result"), Some(id), _) => {
+                    let content = block.content.map(|content| content.0).unwrap_or_default();
+                    let is_error = block.is_error == Some(true);
+                    let fields = fields.take().unwrap_or(Raw::Null);
+                    self.result(place, ToolResult { id, content, is_error, fields });
                 }
+                (Some("text"), _, Some(text)) => self.user_text(place, &text.0, is_prompt),
+                _ => {}
             }
-            _ => {}
+        }
+    }
+
+    fn user_text(&mut self, place: &Place<'_>, text: &str, is_prompt: bool) {
+        if text.starts_with("[Request interrupted by user") {
+            self.is_idle |= place.source.subagent.is_none();
+            return self.emit(place, EventKind::Interrupted);
+        }
+        if text.starts_with("<task-notification>") && inside(text, "status").is_some() {
+            let call = inside(text, "tool-use-id").or_else(|| inside(text, "task-id"));
+            call.into_iter().for_each(|call| self.set_back(call, place.time));
+        }
+        if let Some(prompt) = prompt(text).filter(|_| is_prompt) {
+            self.is_idle &= place.source.subagent.is_some();
+            match prompt::title(&prompt) {
+                Some(title) => self.entitle(place, Title::Prompt, title),
+                None => drop(self.sources.entitle(&place.source, Title::Command)),
+            }
+            self.emit(place, EventKind::Prompt(prompt));
+        }
+    }
+
+    fn assistant_message(&mut self, place: &Place<'_>, message: Message<'_>) {
+        let id = message.id.unwrap_or_default();
+        let is_end = message.stop_reason == Some("end_turn");
+        if self.is_idle && place.source.subagent.is_none() && !is_end {
+            self.is_idle = false;
+            self.emit(place, EventKind::TurnBegun);
+        }
+        self.settle_before(place, id);
+        message.content.0.into_iter().for_each(|block| self.assistant_block(place, id, block));
+        if is_end {
+            self.end_turn(place, None);
         }
     }
 
@@ -214,31 +329,36 @@ impl ClaudeReader {
                     self.emit(place, EventKind::Thoughts(text));
                 }
             }
-            (Some("tool_use"), Some(id), Some(name)) => {
-                let input = block.input.unwrap_or(Raw::Null);
-                self.call(place, message, (id, name), &input);
+            (Some("tool_use"), Some(id), Some(name))
+                if self.seen.insert(&place.source.session, "call", id) =>
+            {
+                self.call(place, message, (id, name), &block.input.unwrap_or(Raw::Null));
             }
             _ => {}
         }
     }
 
     fn call(&mut self, place: &Place<'_>, message: &str, (id, name): (&str, &str), input: &Raw<'_>) {
+        let list = || input::read(input, &self.options).map(Plan::into_owned);
         let effect = match name {
-            "TodoWrite" => Effect::List(input::read(input, &self.options).map(Plan::into_owned)),
+            "TodoWrite" => Effect::List(list()),
             "TaskCreate" => Effect::Create(TaskUpdate::read(input)),
             "TaskUpdate" => Effect::Update(TaskUpdate::read(input)),
+            "TaskList" => Effect::ReadTasks,
             "Task" | "Agent" => {
                 self.sources.start(&place.source, id, input);
-                Effect::Agent
+                Effect::Subagent
             }
+            _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Effect::EmacsList(list()),
             _ => Effect::Other,
         };
         let (id, name) = (excerpt(id, 200), excerpt(name, 200));
-        let text = (!matches!(effect, Effect::List(_))).then(|| shortened(input).to_string());
+        let is_list = matches!(effect, Effect::List(_) | Effect::EmacsList(_));
+        let text = (!is_list).then(|| shortened(input).to_string());
         self.emit(place, EventKind::Call { id: id.clone(), name: name.clone(), input: text });
         let (source, time) = (place.source.clone(), place.time);
         let queue = match effect {
-            Effect::Agent | Effect::Other => &mut self.others,
+            Effect::Subagent | Effect::Other => &mut self.others,
             _ => &mut self.lists,
         };
         if queue.len() == PENDING {
@@ -247,46 +367,65 @@ impl ClaudeReader {
         queue.push_back(PendingCall { id, name, source, message: message.to_owned(), time, effect });
     }
 
-    fn result(&mut self, place: &Place<'_>, id: &str, content: String, is_error: bool) {
+    fn result(&mut self, place: &Place<'_>, result: ToolResult<'_>) {
+        if !self.seen.insert(&place.source.session, "result", result.id) {
+            return;
+        }
         let call = [&mut self.lists, &mut self.others]
             .into_iter()
-            .find_map(|queue| queue.remove(queue.iter().rposition(|call| call.id == id)?));
+            .find_map(|queue| queue.remove(queue.iter().rposition(|call| call.id == result.id)?));
         let (name, time) = call.as_ref().map_or((String::new(), None), |call| (call.name.clone(), call.time));
+        let details = TaskResult { text: &result.content, fields: &result.fields, time: place.time };
+        let is_error = result.is_error || call.is_some() && details.is_refusal();
         match call.map(|call| call.effect) {
             // A subagent in the background has only begun.
-            Some(Effect::Agent) if is_error || !content.starts_with("Async agent launched") => {
-                if self.ended.len() == PENDING {
-                    self.ended.pop_front();
-                }
-                self.ended.push_back((id.to_owned(), place.time));
+            Some(Effect::Subagent) if is_error || !result.content.starts_with("Async agent launched") => {
+                self.set_back(result.id, place.time);
             }
-            Some(effect) if !is_error => self.settle(place, effect, &content),
+            Some(Effect::EmacsList(list)) if NO_EMACS.iter().any(|text| result.content.starts_with(text)) => {
+                self.emit(place, EventKind::List(list));
+            }
+            Some(Effect::EmacsList(_)) => {}
+            Some(effect) if !is_error => self.settle(place, effect, details),
             _ => {}
         }
         let duration = place.time.zip(time).map(|(end, start)| end.saturating_sub(start));
-        let id = excerpt(id, 200);
+        let (id, content) = (excerpt(result.id, 200), result.content);
         self.emit(place, EventKind::Result { id, name, content, is_error, duration });
     }
 
-    /// Lets take effect what a call asked for.
-    fn settle(&mut self, place: &Place<'_>, effect: Effect, answer: &str) {
-        let list = match effect {
-            Effect::List(list) => return self.emit(place, EventKind::List(list)),
-            Effect::Create(says) => self.sources.tasks(&place.source).map(|tasks| tasks.create(says, answer)),
-            Effect::Update(says) => self.sources.tasks(&place.source).map(|tasks| tasks.update(says)),
-            Effect::Agent | Effect::Other => None,
-        };
+    /// Lets a call take effect.
+    fn settle(&mut self, place: &Place<'_>, effect: Effect, result: TaskResult<'_>) {
+        if let Effect::List(list) = effect {
+            // A hook may have changed the list.
+            let list = match result.fields.get("newTodos") {
+                Some(Raw::List(todos)) => input::read(&Raw::List(todos.clone()), &self.options),
+                _ => return self.emit(place, EventKind::List(list)),
+            };
+            return self.emit(place, EventKind::List(list.map(Plan::into_owned)));
+        }
         // Subagents work on the tasks of their session: there is one list for all of them.
-        if list.is_some()
-            && let Some(source) = self.sources.main(&place.source.session)
-            && let Some(tasks) = self.sources.tasks(&source)
-        {
+        let Some(source) = self.sources.main(&place.source.session) else { return };
+        let Some(tasks) = self.sources.tasks(&source) else { return };
+        let is_changed = match effect {
+            Effect::Create(update) => {
+                tasks.create(update, result, place.clears);
+                true
+            }
+            Effect::Update(update) => {
+                tasks.update(update, result);
+                true
+            }
+            Effect::ReadTasks => tasks.list(result),
+            Effect::List(_) | Effect::EmacsList(_) | Effect::Subagent | Effect::Other => false,
+        };
+        if is_changed {
             let list = tasks.plan(&self.options);
             self.emit(&Place { source, ..*place }, EventKind::List(list));
         }
     }
 
-    /// Lets the calls of earlier messages take effect whose answer never came.
+    /// Lets the calls of earlier messages take effect whose result never came.
     fn settle_before(&mut self, place: &Place<'_>, message: &str) {
         if message.is_empty() {
             return;
@@ -294,23 +433,12 @@ impl ClaudeReader {
         let is_due = |call: &PendingCall| call.source == place.source && call.message != message;
         while let Some(at) = self.lists.iter().position(is_due) {
             if let Some(call) = self.lists.remove(at) {
-                self.settle(place, call.effect, "");
+                let result = TaskResult { text: "", fields: &Raw::Null, time: place.time };
+                self.settle(place, call.effect, result);
             }
         }
     }
 }
 
-/// What a person wrote, without the markup that Claude Code puts around its own commands; none
-/// where nobody asked for anything.
-pub fn prompt(text: &str) -> Option<String> {
-    let inside = |tag: &str| {
-        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
-        Some(rest.split_once(&format!("</{tag}>"))?.0.trim())
-    };
-    if let Some(command) = inside("command-name") {
-        return Some(format!("{command} {}", inside("command-args").unwrap_or_default()).trim().to_owned());
-    }
-    let text = text.trim();
-    let own = ["<local-command", "<bash-", "<system-reminder", "<task-notification", "Caveat: "];
-    (!text.is_empty() && !own.iter().any(|start| text.starts_with(start))).then(|| text.to_owned())
-}
+/// Results of `todo_write` by MCP where no Emacs took the list.
+const NO_EMACS: [&str; 2] = ["Emacs does not answer", "This Emacs has no todo-write"];

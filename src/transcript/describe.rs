@@ -4,8 +4,9 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use super::claude::files::custom_title;
 use super::claude::line::Line;
-use super::claude::prompt;
+use super::claude::prompt::{prompt, title};
 use super::field::millis;
 use crate::clock::Millis;
 use crate::text::excerpt;
@@ -25,11 +26,12 @@ pub struct Head {
     pub is_subagent: bool,
 }
 
-/// Bytes at the beginning, and at the end, in which a session tells what it is.
+/// Bytes at the beginning in which a session says what it is.
 const HEAD: u64 = 256 * 1024;
-const END: u64 = 16 * 1024;
+/// Bytes at the end in which Claude Code repeats the title; of a large file, more are looked at.
+const END: [u64; 2] = [16 * 1024, 1024 * 1024];
 
-/// Describes a transcript by its beginning, and by its end, where Claude Code writes titles.
+/// Describes a transcript by its beginning, by its end and by the title beside it.
 pub fn describe(path: &Path) -> Option<Head> {
     let mut file = fs::File::open(path).ok()?;
     let mut head = Head::default();
@@ -41,15 +43,33 @@ pub fn describe(path: &Path) -> Option<Head> {
         }
         bytes.clear();
     }
+    if head.session.is_empty() {
+        return None;
+    }
     let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(END))).ok()?;
-    file.take(END).read_to_end(&mut bytes).ok()?;
-    for line in bytes.split(|byte| *byte == b'\n').filter_map(Line::parse) {
-        if let Some(title) = line.custom_title.or(line.ai_title) {
-            head.title = Some(excerpt(&title.0, 100));
+    let mut title = custom_title(path);
+    for size in END {
+        if title.is_none() {
+            file.seek(SeekFrom::Start(length.saturating_sub(size))).ok()?;
+            bytes.clear();
+            (&file).take(size).read_to_end(&mut bytes).ok()?;
+            title = last_title(&bytes);
         }
     }
-    (!head.session.is_empty()).then_some(head)
+    head.title = title.map(|title| excerpt(&title, 100)).or(head.title);
+    Some(head)
+}
+
+/// The last title in some lines; the user's goes before the agent's.
+fn last_title(bytes: &[u8]) -> Option<String> {
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < 1_024);
+    let lines = lines.filter(|line| std::str::from_utf8(line).is_ok_and(|line| line.contains("Title\":")));
+    let (mut custom, mut own) = (None, None);
+    for line in lines.filter_map(Line::parse) {
+        custom = line.custom_title.or(custom);
+        own = line.ai_title.or(own);
+    }
+    custom.or(own).map(|title| title.0)
 }
 
 impl Head {
@@ -62,10 +82,10 @@ impl Head {
         }
         self.folder = self.folder.take().or_else(|| line.cwd.as_ref().map(|cwd| cwd.0.clone()));
         self.begun = self.begun.or_else(|| line.timestamp.and_then(millis));
-        let by_person = line.kind == Some("user") && line.is_meta != Some(true);
-        if let Some(message) = line.message.as_ref().filter(|_| by_person) {
+        let is_prompt = line.kind == Some("user") && line.is_meta != Some(true);
+        if let Some(message) = line.message.as_ref().filter(|_| is_prompt) {
             let texts = message.content.0.iter().filter_map(|block| block.text.as_ref());
-            self.title = texts.filter_map(|text| prompt(&text.0)).next().map(|text| excerpt(&text, 100));
+            self.title = texts.filter_map(|text| title(&prompt(&text.0)?)).next();
         }
     }
 }

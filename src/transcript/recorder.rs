@@ -20,7 +20,7 @@ use crate::observation::{Content, Details, Filter, Type};
 use crate::report;
 use crate::similarity::{Rarity, Words, similarity};
 use crate::store::Store;
-use crate::thread::{Outcome, State, Thread};
+use crate::thread::{Activity, Outcome, State, Thread};
 
 /// How one or many events changed a thread.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,14 @@ pub struct ThreadUpdate {
     pub outcome: Option<Outcome>,
     /// Its state, where it was paused or resumed.
     pub state: Option<State>,
+    /// What the agent does now, where the events tell.
+    pub activity: Option<Activity>,
+    /// The error with which its turn ended.
+    pub error: Option<String>,
 }
+
+/// Milliseconds after which a turn of which nothing was heard is no longer taken to go on.
+const RECENT: Millis = 600_000;
 
 /// Brings events into a store.
 #[derive(Debug, Default)]
@@ -49,6 +56,8 @@ struct Snapshot {
     /// Events up to here were recorded when the session was followed before.
     cursor: Option<Cursor>,
     outcome: Option<Outcome>,
+    activity: Option<Activity>,
+    error: Option<String>,
     /// Whether any event was recorded.
     is_changed: bool,
 }
@@ -82,7 +91,7 @@ impl Recorder {
         for (place, event) in events.iter().enumerate() {
             let key = event.source.key();
             // The end of a subagent whose last list is too old to be among the events.
-            if event.kind == EventKind::Ended && !self.threads.contains_key(&key) {
+            if event.kind == EventKind::CameBack && !self.threads.contains_key(&key) {
                 continue;
             }
             let at = match touched.iter().position(|before| before.thread == key) {
@@ -101,7 +110,12 @@ impl Recorder {
             }
             before.is_changed = true;
             let thread = store.open(&before.thread, Map::new(), now);
-            let time = time_in(thread, event.time, now);
+            let heard = self.threads.get(&before.thread).copied();
+            let time = time_in(thread, event.time.or(heard), now);
+            if let Some(activity) = activity(event, time, now) {
+                before.activity = Some(activity);
+                before.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
+            }
             self.threads.insert(before.thread.clone(), time);
             before.outcome = record(thread, event, keep_completed, time).or(before.outcome.take());
         }
@@ -123,7 +137,16 @@ impl Recorder {
         let thread = store.open(&key, about, now);
         let (list, state) = (thread.list().clone(), thread.state());
         let cursor = if self.threads.contains_key(&key) { None } else { cursor(thread, source, events) };
-        Snapshot { thread: key, list, state, cursor, outcome: None, is_changed: false }
+        Snapshot {
+            thread: key,
+            list,
+            state,
+            cursor,
+            outcome: None,
+            activity: None,
+            error: None,
+            is_changed: false,
+        }
     }
 
     /// Pauses the threads that are still active, each at the time of its last event.
@@ -131,7 +154,8 @@ impl Recorder {
         let paused = self.threads.iter().filter_map(|(key, time)| {
             let thread = store.get_mut(key, now).filter(|thread| thread.state() == State::Active)?;
             thread.set_paused(Some(reason.to_owned()), (*time).max(last_time(thread)).min(now));
-            Some(ThreadUpdate { thread: key.clone(), outcome: None, state: Some(thread.state()) })
+            let (thread, state) = (key.clone(), Some(thread.state()));
+            Some(ThreadUpdate { thread, outcome: None, state, activity: Some(Activity::Idle), error: None })
         });
         paused.collect()
     }
@@ -145,7 +169,7 @@ fn update(store: &mut Store, before: Snapshot, now: Millis) -> ThreadUpdate {
         let is_paused = thread.state() == State::Paused;
         state = (is_paused != (before.state == State::Paused)).then(|| thread.state());
     }
-    ThreadUpdate { thread: before.thread, outcome, state }
+    ThreadUpdate { thread: before.thread, outcome, state, activity: before.activity, error: before.error }
 }
 
 /// What a new thread is about.
@@ -225,8 +249,8 @@ fn last_time(thread: &Thread) -> Millis {
 
 /// Records one event; returns the outcome of a write that changed something.
 fn record(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis) -> Option<Outcome> {
-    if !matches!(event.kind, EventKind::Interrupted | EventKind::Ended | EventKind::Title(_)) {
-        thread.set_paused(None, time);
+    if activity(event, time, time) == Some(Activity::Working) {
+        thread.set_activity(Activity::Working, time);
     }
     let (kind, content) = match &event.kind {
         EventKind::List(Ok(plan)) => {
@@ -247,18 +271,45 @@ fn record(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis
             (Type::ToolExecution, json!({ "id": id, "name": name, "content": content, "isError": is_error }))
         }
         EventKind::Interrupted => {
-            thread.set_paused(Some("interrupted by the user".into()), time);
+            thread.end_turn("interrupted by the user".into(), time);
             (Type::AgentSuspended, "interrupted by the user".into())
         }
-        EventKind::Ended => {
-            if thread.state() == State::Active {
-                thread.set_paused(Some("the subagent has come back".into()), time);
-            }
+        EventKind::CameBack => {
+            thread.end_turn("the subagent came back".into(), time);
             return None;
+        }
+        EventKind::TurnBegun => return None,
+        EventKind::TurnEnded { error: None } => {
+            thread.end_turn("end of turn".into(), time);
+            return None;
+        }
+        EventKind::TurnEnded { error: Some(error) } => {
+            thread.end_turn(error.clone(), time);
+            (Type::Error, error.as_str().into())
         }
     };
     thread.observe(kind, content, details(event), time);
     None
+}
+
+/// What the agent does after an event at `time`; none if the event does not tell.
+fn activity(event: &Event, time: Millis, now: Millis) -> Option<Activity> {
+    match &event.kind {
+        EventKind::Title(_) => None,
+        EventKind::Interrupted | EventKind::CameBack | EventKind::TurnEnded { .. } => Some(Activity::Idle),
+        _ => Some(if is_recent(time, now) { Activity::Working } else { Activity::Idle }),
+    }
+}
+
+fn error(event: &Event) -> Option<&str> {
+    match &event.kind {
+        EventKind::TurnEnded { error } => error.as_deref(),
+        _ => None,
+    }
+}
+
+fn is_recent(time: Millis, now: Millis) -> bool {
+    now.saturating_sub(time) <= RECENT
 }
 
 fn details(event: &Event) -> Details {

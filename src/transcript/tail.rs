@@ -5,6 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use serde::de::IgnoredAny;
+
 /// A line longer than this is skipped: it is held in memory until its line feed comes.
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
 /// Bytes before the place read up to that must still be there.
@@ -35,6 +37,8 @@ pub struct Tail {
     known: Vec<u8>,
     /// A line whose line feed has not come yet.
     partial: Vec<u8>,
+    /// Whether that line was taken: it is whole JSON.
+    is_taken: bool,
     /// Inside a line that is too long.
     skipping: bool,
 }
@@ -95,8 +99,8 @@ impl Tail {
         }
     }
 
-    /// Calls `each` with every whole line that was appended, without its line feed. What stands
-    /// behind the last line feed is kept until the rest of its line comes.
+    /// Calls `each` with every line that was appended, without its line feed. The last line counts
+    /// if it is whole JSON; otherwise it is kept until the rest comes.
     ///
     /// # Errors
     /// What the system said; what was read before counts as read.
@@ -106,7 +110,7 @@ impl Tail {
         let mut chunk = vec![0; CHUNK];
         loop {
             let count = match file.read(&mut chunk) {
-                Ok(0) => return Ok(()),
+                Ok(0) => break,
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
@@ -115,6 +119,11 @@ impl Tail {
             self.remember(&chunk[..count]);
             self.take(&chunk[..count], &mut each);
         }
+        if !self.is_taken && is_whole(&self.partial) {
+            self.is_taken = true;
+            each(&self.partial);
+        }
+        Ok(())
     }
 
     fn remember(&mut self, bytes: &[u8]) {
@@ -127,7 +136,8 @@ impl Tail {
         let mut rest = bytes;
         while let Some(end) = line_feed(rest) {
             let (line, behind) = (&rest[..end], &rest[end + 1..]);
-            if !std::mem::take(&mut self.skipping) {
+            let is_read = std::mem::take(&mut self.is_taken) | std::mem::take(&mut self.skipping);
+            if !is_read {
                 if self.partial.is_empty() {
                     each(line);
                 } else {
@@ -147,6 +157,11 @@ impl Tail {
             self.partial.extend_from_slice(rest);
         }
     }
+}
+
+/// Whether a line without its line feed is whole JSON.
+fn is_whole(line: &[u8]) -> bool {
+    line.ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
 /// The first line feed; `read_until` has the fastest search of the standard library.

@@ -1,6 +1,7 @@
 //! Transcripts of Claude Code: what a session wrote is what its threads show.
 // A test that fails says why by panicking.
 mod bench;
+mod claude;
 mod expected;
 
 use std::fs;
@@ -55,8 +56,9 @@ fn answer(id: &str, is_error: bool) -> Value {
 
 fn transcripts() -> Vec<PathBuf> {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/transcripts");
-    let found = fs::read_dir(&shared).map(|entries| entries.map(|entry| entry.unwrap().path()).collect());
-    let mut files: Vec<PathBuf> = found.unwrap_or_default();
+    let folders = [shared.clone(), shared.join("claude")];
+    let found = folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten();
+    let mut files: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.is_file());
     if files.is_empty() {
         skip(&format!("no {}: the real sessions are not here", shared.display()));

@@ -8,7 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::raw::Raw;
 use crate::transcript::field::Excerpt;
@@ -18,9 +18,13 @@ use crate::transcript::field::Excerpt;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line<'a> {
-    /// `user`, `assistant`, and a dozen that say nothing about lists.
+    /// `user`, `assistant`, `system`, and a dozen others.
     #[serde(rename = "type")]
     pub kind: Option<&'a str>,
+    /// `system`: what kind of message.
+    pub subtype: Option<&'a str>,
+    /// The interface: `cli` for the terminal's.
+    pub entrypoint: Option<&'a str>,
     /// Names the line.
     pub uuid: Option<&'a str>,
     /// Names the line that this one answers.
@@ -45,13 +49,27 @@ pub struct Line<'a> {
     pub ai_title: Option<Excerpt<200>>,
     /// What was said.
     pub message: Option<Message<'a>>,
+    /// `result`: the last answer, or the error.
+    pub result: Option<Excerpt<1_000>>,
+    /// `result`: whether the turn failed.
+    #[serde(rename = "is_error")]
+    pub is_error: Option<bool>,
+    /// `user`: what the tool returned, as Claude Code keeps it.
+    #[serde(borrow, default)]
+    pub tool_use_result: ToolUseResult<'a>,
 }
+
+/// The fields of `toolUseResult` that matter here, as an object. The others may be large.
+#[derive(Debug)]
+pub struct ToolUseResult<'a>(pub Raw<'a>);
 
 /// What was said in a line.
 #[derive(Debug, Deserialize)]
 pub struct Message<'a> {
     /// Names the model's answer, which is spread over a line for each block.
     pub id: Option<&'a str>,
+    /// `end_turn` where the model ends its turn.
+    pub stop_reason: Option<&'a str>,
     /// Its blocks; plain text counts as one.
     #[serde(borrow, default)]
     pub content: Content<'a>,
@@ -86,6 +104,12 @@ pub struct Block<'a> {
     pub content: Option<Excerpt<2_000>>,
 }
 
+impl Default for ToolUseResult<'_> {
+    fn default() -> Self {
+        ToolUseResult(Raw::Null)
+    }
+}
+
 /// Names are kept, and become names of files: a line with a longer one was not written by
 /// Claude Code.
 const LONGEST_NAME: usize = 200;
@@ -93,7 +117,9 @@ const LONGEST_NAME: usize = 200;
 impl<'a> Line<'a> {
     /// Reads a line; none where it is not what we know.
     pub fn parse(bytes: &'a [u8]) -> Option<Line<'a>> {
-        let line: Line<'_> = serde_json::from_slice(bytes).ok()?;
+        // The first value counts, whatever stands behind it: a line that is not ended yet was
+        // taken when its value was whole.
+        let line = Line::deserialize(&mut serde_json::Deserializer::from_slice(bytes)).ok()?;
         let names = [line.uuid, line.parent_uuid, line.session_id, line.agent_id];
         let message = line.message.as_ref().and_then(|message| message.id);
         let are_short = names.into_iter().chain([message]).flatten().all(|name| name.len() <= LONGEST_NAME);
@@ -131,5 +157,63 @@ impl<'de: 'a, 'a> Visitor<'de> for ContentVisitor<'a> {
             blocks.push(block);
         }
         Ok(Content(blocks))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ToolUseResultVisitor(PhantomData))
+    }
+}
+
+struct ToolUseResultVisitor<'a>(PhantomData<&'a ()>);
+
+impl<'de: 'a, 'a> Visitor<'de> for ToolUseResultVisitor<'a> {
+    type Value = ToolUseResult<'a>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("anything; only objects count")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(ToolUseResult::default())
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(ToolUseResult::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(ToolUseResult::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(ToolUseResult::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(ToolUseResult::default())
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
+        Ok(ToolUseResult::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+        while access.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(ToolUseResult::default())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+        let mut fields = Vec::new();
+        while let Some(key) = access.next_key::<Excerpt<16>>()? {
+            match key.0.as_str() {
+                "success" | "task" | "tasks" | "statusChange" | "newTodos" => {
+                    fields.push((key.0.into(), access.next_value()?));
+                }
+                _ => drop(access.next_value::<IgnoredAny>()?),
+            }
+        }
+        Ok(ToolUseResult(Raw::Object(fields)))
     }
 }

@@ -20,17 +20,22 @@ pub enum Relevance<'l> {
     Nothing,
 }
 
-/// Lines of titles are short.
-const TITLE: usize = 1_024;
+/// Lines of titles, of the ends of turns and of interruptions are short.
+const SHORT: usize = 1_024;
+
+const MARKS: [&str; 3] = ["Title\":", "\"turn_duration\"", "[Request interrupted by user"];
+
+/// Tools that change a list, or start a subagent that may.
+const TOOLS: [&str; 3] = ["\"name\":\"T", "\"name\":\"Agent\"", "__todo_write\""];
 
 /// Tells what a line may hold, without parsing it.
 pub fn relevance(bytes: &[u8]) -> Relevance<'_> {
     let Ok(line) = std::str::from_utf8(bytes) else { return Relevance::Nothing };
-    if !is_compact(line) || (line.len() < TITLE && line.contains("Title\":")) {
+    let may_be = |texts: &[&str]| texts.iter().any(|text| line.contains(text));
+    if !is_compact(line) || (line.len() < SHORT && may_be(&MARKS)) {
         return Relevance::Parse;
     }
-    if line.contains("\"tool_use\"") && (line.contains("\"name\":\"T") || line.contains("\"name\":\"Agent\""))
-    {
+    if line.contains("\"tool_use\"") && may_be(&TOOLS) {
         return Relevance::Parse;
     }
     if !line.contains("\"isSidechain\":true") {

@@ -27,6 +27,8 @@ pub(super) struct Sources {
     last: Option<Arc<Source>>,
     subagents: VecDeque<Subagent>,
     calls: VecDeque<(u64, SubagentCall)>,
+    /// Subagents and the ids of the calls that started them, as their files say.
+    named: VecDeque<(String, String)>,
     /// The number of events that are held, of all subagents.
     held: usize,
     /// The subagent of a line, by the hash of the line's name; and the hashes by age.
@@ -34,10 +36,25 @@ pub(super) struct Sources {
     lines_by_age: VecDeque<u64>,
 }
 
+/// Where a session's title comes from, the best last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Title {
+    /// There is none, nor any prompt.
+    None,
+    /// There were only commands, which say little.
+    Command,
+    /// The first prompt.
+    Prompt,
+    /// The agent.
+    Own,
+    /// The user.
+    Custom,
+}
+
 #[derive(Debug)]
 struct Session {
     source: Arc<Source>,
-    has_title: bool,
+    title: Title,
     tasks: Tasks,
 }
 
@@ -73,7 +90,7 @@ impl Sources {
         if let Some(source) = known.find(|source| source.session == session) {
             return Some(source.clone());
         }
-        let call = self.call_of(line, session);
+        let call = self.named_call(&id).or_else(|| self.call_of(line, session));
         let folder = match self.main(session) {
             Some(main) => main.folder.clone(),
             None => line.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default(),
@@ -87,7 +104,7 @@ impl Sources {
 
     fn begin(&mut self, source: Source) -> Arc<Source> {
         let source = Arc::new(source);
-        let session = Session { source: source.clone(), has_title: false, tasks: Tasks::default() };
+        let session = Session { source: source.clone(), title: Title::None, tasks: Tasks::default() };
         push(&mut self.sessions, SESSIONS, session);
         source
     }
@@ -109,13 +126,16 @@ impl Sources {
 
     /// Whether there is a session, and each had its first prompt.
     pub fn have_titles(&self) -> bool {
-        !self.sessions.is_empty() && self.sessions.iter().all(|session| session.has_title)
+        !self.sessions.is_empty() && self.sessions.iter().all(|session| session.title != Title::None)
     }
 
-    /// Whether this is the first prompt of a main agent.
-    pub fn entitle(&mut self, source: &Source) -> bool {
+    /// Notes a title of a session; tells whether it takes the place of the one before.
+    pub fn entitle(&mut self, source: &Source, title: Title) -> bool {
         let session = self.session_mut(source).filter(|_| source.subagent.is_none());
-        session.is_some_and(|session| !std::mem::replace(&mut session.has_title, true))
+        let Some(session) = session else { return false };
+        let is_better = session.title < title || session.title == title && title > Title::Prompt;
+        session.title = session.title.max(title);
+        is_better
     }
 
     fn subagent_of(&mut self, line: &Line<'_>) -> Option<String> {
@@ -156,6 +176,18 @@ impl Sources {
         push(&mut self.calls, CALLS, (mark(text("prompt"), &from.session), call));
     }
 
+    /// Notes which call started a subagent.
+    pub fn set_call(&mut self, subagent: &str, call: &str) {
+        push(&mut self.named, SUBAGENTS, (excerpt(subagent, 100), call.to_owned()));
+    }
+
+    /// The call that started a subagent, as its file says.
+    fn named_call(&mut self, subagent: &str) -> Option<SubagentCall> {
+        let (_, id) = self.named.iter().rev().find(|(named, _)| named == subagent)?;
+        let place = self.calls.iter().position(|(_, call)| call.id == *id)?;
+        self.calls.remove(place).map(|(_, call)| call)
+    }
+
     /// The call that started the subagent whose first line this is.
     fn call_of(&mut self, line: &Line<'_>, session: &str) -> Option<SubagentCall> {
         let first = line.message.as_ref()?.content.0.iter().find_map(|block| block.text.as_ref())?;
@@ -164,10 +196,13 @@ impl Sources {
         self.calls.remove(place).map(|(_, call)| call)
     }
 
-    /// Notes that the subagent started by a call came back. Returns it if it has a list; otherwise
-    /// its events are dropped.
-    pub fn come_back(&mut self, call: &str) -> Option<Arc<Source>> {
-        let is_of = |subagent: &&mut Subagent| subagent.source.call.as_ref().is_some_and(|of| of.id == call);
+    /// Notes that a subagent, or the one started by a call, came back. Returns it if it has a list;
+    /// otherwise its events are dropped.
+    pub fn come_back(&mut self, id: &str) -> Option<Arc<Source>> {
+        let is_of = |subagent: &&mut Subagent| {
+            let source = &subagent.source;
+            source.subagent.as_deref() == Some(id) || source.call.as_ref().is_some_and(|call| call.id == id)
+        };
         let subagent = self.subagents.iter_mut().rev().find(is_of)?;
         self.held -= std::mem::take(&mut subagent.held).len();
         subagent.has_list.then(|| subagent.source.clone())

@@ -1,89 +1,239 @@
 //! The list that `TaskCreate` and `TaskUpdate` build call by call.
+//!
+//! `TaskList` and the files in `~/.claude/tasks/SESSION/` have the whole list and reset it.
 
 use std::borrow::Cow;
 
 use serde_json::Number;
 
+use crate::clock::Millis;
 use crate::input::{self, Options, Plan, Problem};
 use crate::item::Status;
 use crate::raw::Raw;
 use crate::text::{excerpt, is_blank};
 
-/// More tasks than this no session makes; the file may be anything.
+/// The most tasks kept; no session makes as many.
 const MOST: usize = 10_000;
+/// Milliseconds after which the terminal interface clears a list with all tasks completed.
+const CLEARED_AFTER: Millis = 5_000;
 
-/// A session's tasks, in the order in which they were created.
+/// A session's tasks, in the order of their numbers.
 #[derive(Debug, Default)]
-pub struct Tasks(Vec<Task>);
+pub struct Tasks {
+    tasks: Vec<Task>,
+    /// When the last open task was completed; none while one is open.
+    done: Option<Millis>,
+}
 
-#[derive(Debug)]
-struct Task {
+/// A task as Claude Code keeps it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
     id: String,
     subject: String,
     active_form: Option<String>,
     status: Status,
+    /// Whether Claude Code hides it.
+    is_internal: bool,
+    /// Whether its `TaskCreate` was seen.
+    is_created: bool,
 }
 
-/// What a call says of a task; what it leaves out stays as it is.
+/// The arguments of a call; fields that are left out stay as they are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskUpdate {
     id: Option<String>,
     subject: Option<String>,
     active_form: Option<String>,
     status: Option<String>,
+    is_internal: Option<bool>,
+}
+
+/// The result of a call: its text, and the fields that Claude Code itself keeps of it.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskResult<'r> {
+    /// For the model.
+    pub text: &'r str,
+    /// `toolUseResult`.
+    pub fields: &'r Raw<'r>,
+    /// When it came.
+    pub time: Option<Millis>,
 }
 
 impl TaskUpdate {
     /// Reads the arguments of either tool.
     pub fn read(input: &Raw<'_>) -> TaskUpdate {
-        let text = |key: &str| match input.get(key) {
-            Some(Raw::Text(text)) if !is_blank(text) => Some(excerpt(text, 10_000)),
-            Some(Raw::Number(number)) => Some(Number::to_string(number)),
-            _ => None,
-        };
         TaskUpdate {
-            id: text("taskId"),
-            subject: text("subject"),
-            active_form: text("activeForm"),
-            status: text("status"),
+            id: text(input, "taskId"),
+            subject: text(input, "subject"),
+            active_form: text(input, "activeForm"),
+            status: text(input, "status"),
+            is_internal: input.get("metadata").map(is_internal),
         }
+    }
+
+    /// Takes what a hook made of the arguments.
+    fn corrected(mut self, result: TaskResult<'_>) -> TaskUpdate {
+        let task = result.fields.get("task");
+        self.subject = task.and_then(|task| text(task, "subject")).or(self.subject);
+        let change = result.fields.get("statusChange");
+        self.status = change.and_then(|change| text(change, "to")).or(self.status);
+        self
+    }
+}
+
+impl TaskResult<'_> {
+    /// Whether the call changed nothing, which is not always marked as an error.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self.fields.get("success"), Some(Raw::Bool(false))) || self.text == "Task not found"
+    }
+}
+
+impl Task {
+    /// Reads a task of a `TaskList` result or of a file.
+    pub fn read(task: &Raw<'_>) -> Option<Task> {
+        Some(Task {
+            id: text(task, "id")?,
+            subject: text(task, "subject")?,
+            active_form: text(task, "activeForm"),
+            status: text(task, "status").as_deref().and_then(Status::parse)?,
+            is_internal: task.get("metadata").is_some_and(is_internal),
+            is_created: false,
+        })
+    }
+
+    /// Whether Claude Code hides the task.
+    pub fn is_internal(&self) -> bool {
+        self.is_internal
+    }
+
+    /// Reads a line such as `#3 [pending] Lock up`, which subagents get instead of fields.
+    fn read_line(line: &str) -> Option<Task> {
+        let (id, rest) = line.strip_prefix('#')?.split_once(" [")?;
+        let (status, subject) = rest.split_once("] ")?;
+        let subject = subject.split_once(" [blocked by ").map_or(subject, |(subject, _)| subject);
+        Some(Task {
+            id: excerpt(id, 40),
+            subject: excerpt(subject, 10_000),
+            active_form: None,
+            status: Status::parse(status)?,
+            is_internal: false,
+            is_created: false,
+        })
     }
 }
 
 impl Tasks {
-    /// Takes a `TaskCreate` over; `answer` is what the tool said, which names the task's number.
-    pub fn create(&mut self, says: TaskUpdate, answer: &str) {
-        let Some(subject) = says.subject else { return };
-        let id = number_in(answer).unwrap_or_else(|| self.next_number());
-        let task = Task { id, subject, active_form: says.active_form, status: Status::Pending };
-        match self.0.iter().position(|old| old.id == task.id) {
-            // Numbers start again where a list that is done was put away.
-            Some(_) if self.0.iter().all(|old| !old.status.is_open()) => self.0 = vec![task],
-            Some(place) => self.0[place] = task,
-            None if self.0.len() < MOST => self.0.push(task),
-            None => {}
+    /// Takes a `TaskCreate`; its result names the task's number. `is_cleared` tells whether the
+    /// session clears a list that is done.
+    pub fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, is_cleared: bool) {
+        let update = update.corrected(result);
+        let Some(subject) = update.subject else { return };
+        let number = result.fields.get("task").and_then(|task| text(task, "id"));
+        let id = number.or_else(|| number_in(result.text)).unwrap_or_else(|| self.next_number());
+        let done = self.done.filter(|_| is_cleared);
+        if done.is_some_and(|done| result.time.is_none_or(|time| done + CLEARED_AFTER <= time)) {
+            self.tasks.clear();
         }
+        let known = self.tasks.iter().find(|task| task.id == id);
+        // A fork begins with an empty list and the first number.
+        if known.is_some_and(|task| task.is_created) {
+            self.tasks.clear();
+        }
+        self.tasks.retain(|task| task.id != id);
+        let is_internal = update.is_internal == Some(true);
+        let (active_form, status) = (update.active_form, Status::Pending);
+        self.insert(Task { id, subject, active_form, status, is_internal, is_created: true });
+        self.check_done(result.time);
     }
 
-    /// Takes a `TaskUpdate` over; one of an unknown task says nothing.
-    pub fn update(&mut self, says: TaskUpdate) {
-        let Some(place) = self.0.iter().position(|task| Some(&task.id) == says.id.as_ref()) else { return };
-        if says.status.as_deref() == Some("deleted") {
-            self.0.remove(place);
-            return;
+    /// Takes a `TaskUpdate`. A task that is not known yet is taken in.
+    pub fn update(&mut self, update: TaskUpdate, result: TaskResult<'_>) {
+        let update = update.corrected(result);
+        let Some(id) = update.id else { return };
+        if update.status.as_deref() == Some("deleted") {
+            self.tasks.retain(|task| task.id != id);
+            return self.check_done(result.time);
         }
-        let task = &mut self.0[place];
-        if let Some(status) = says.status.as_deref().and_then(Status::parse) {
-            task.status = status;
+        if !self.tasks.iter().any(|task| task.id == id) {
+            // Without a result the call may have been refused.
+            if result.text.is_empty() {
+                return;
+            }
+            self.insert(Task {
+                subject: format!("Task #{id}"),
+                id: id.clone(),
+                active_form: None,
+                status: Status::Pending,
+                is_internal: false,
+                is_created: false,
+            });
         }
-        if let Some(subject) = says.subject {
+        let Some(task) = self.tasks.iter_mut().find(|task| task.id == id) else { return };
+        task.status = update.status.as_deref().and_then(Status::parse).unwrap_or(task.status);
+        task.is_internal = update.is_internal.unwrap_or(task.is_internal);
+        if let Some(subject) = update.subject {
             task.subject = subject;
         }
-        task.active_form = says.active_form.or(task.active_form.take());
+        task.active_form = update.active_form.or(task.active_form.take());
+        self.check_done(result.time);
+    }
+
+    /// Takes the result of a `TaskList`; tells whether that changed the list.
+    pub fn list(&mut self, result: TaskResult<'_>) -> bool {
+        let tasks: Vec<Task> = match result.fields.get("tasks") {
+            Some(Raw::List(tasks)) => tasks.iter().filter_map(Task::read).collect(),
+            _ if result.text == "No tasks found" => Vec::new(),
+            _ => result.text.lines().filter_map(Task::read_line).collect(),
+        };
+        let is_read = !tasks.is_empty()
+            || result.text == "No tasks found"
+            || matches!(result.fields.get("tasks"), Some(Raw::List(tasks)) if tasks.is_empty());
+        is_read && self.reset(tasks, result.time)
+    }
+
+    /// Takes a whole list; tells whether it differs. Internal tasks stay: a `TaskList` omits them.
+    pub fn reset(&mut self, mut tasks: Vec<Task>, time: Option<Millis>) -> bool {
+        for task in &mut tasks {
+            if let Some(known) = self.tasks.iter().find(|known| known.id == task.id) {
+                task.active_form = task.active_form.take().or_else(|| known.active_form.clone());
+                task.is_internal |= known.is_internal;
+                task.is_created = known.is_created;
+            }
+        }
+        tasks.truncate(MOST);
+        let is_changed = !self.visible().eq(tasks.iter().filter(|task| !task.is_internal));
+        let hidden = std::mem::take(&mut self.tasks).into_iter().filter(|task| task.is_internal);
+        let hidden: Vec<Task> = hidden.filter(|task| tasks.iter().all(|other| other.id != task.id)).collect();
+        self.tasks = tasks;
+        hidden.into_iter().for_each(|task| self.insert(task));
+        self.check_done(time);
+        is_changed
+    }
+
+    /// Whether there are tasks, and all are completed.
+    pub fn are_done(&self) -> bool {
+        self.visible().next().is_some() && self.visible().all(|task| !task.status.is_open())
+    }
+
+    fn visible(&self) -> impl Iterator<Item = &Task> {
+        self.tasks.iter().filter(|task| !task.is_internal)
+    }
+
+    fn check_done(&mut self, time: Option<Millis>) {
+        self.done = if self.are_done() { self.done.or(time).or(Some(0)) } else { None };
+    }
+
+    /// Adds a task in the order of numbers.
+    fn insert(&mut self, task: Task) {
+        if self.tasks.len() < MOST {
+            let number = |task: &Task| task.id.parse::<u64>().unwrap_or(u64::MAX);
+            let place = self.tasks.iter().position(|other| number(other) > number(&task));
+            self.tasks.insert(place.unwrap_or(self.tasks.len()), task);
+        }
     }
 
     fn next_number(&self) -> String {
-        let last = self.0.iter().filter_map(|task| task.id.parse::<u32>().ok()).max();
+        let last = self.tasks.iter().filter_map(|task| task.id.parse::<u32>().ok()).max();
         last.unwrap_or(0).saturating_add(1).to_string()
     }
 
@@ -96,17 +246,29 @@ impl Tasks {
         let entry = |task: &Task| {
             let active_form = task.active_form.as_deref().unwrap_or(&task.subject);
             Raw::Object(vec![
-                // Not a bare number: those say nothing to `identity`, and these do, since
-                // Claude Code gives no number twice.
+                // `identity` ignores bare numbers, but these identify a task.
                 ("id".into(), Raw::Text(Cow::Owned(format!("task:{}", task.id)))),
                 ("content".into(), text(&task.subject)),
                 ("status".into(), Raw::Text(Cow::Borrowed(task.status.as_str()))),
                 ("activeForm".into(), text(active_form)),
             ])
         };
-        let todos = Raw::List(self.0.iter().map(entry).collect());
+        let todos = Raw::List(self.visible().map(entry).collect());
         input::read(&Raw::Object(vec![("todos".into(), todos)]), options)
     }
+}
+
+/// A text or a number of an object.
+fn text(object: &Raw<'_>, key: &str) -> Option<String> {
+    match object.get(key) {
+        Some(Raw::Text(text)) if !is_blank(text) => Some(excerpt(text, 10_000)),
+        Some(Raw::Number(number)) => Some(Number::to_string(number)),
+        _ => None,
+    }
+}
+
+fn is_internal(metadata: &Raw<'_>) -> bool {
+    matches!(metadata.get("_internal"), Some(Raw::Bool(true)))
 }
 
 /// The number in "Task #3 created successfully: …".

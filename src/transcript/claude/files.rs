@@ -1,0 +1,74 @@
+//! The files that Claude Code keeps beside a transcript, `PROJECTS/PROJECT/SESSION.jsonl`.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Deserialize;
+
+use super::tasks::Task;
+use crate::clock::Millis;
+use crate::raw::Raw;
+
+/// The most bytes read of a file, and the most files of tasks.
+const LARGEST: u64 = 1024 * 1024;
+const MOST: usize = 2_000;
+
+/// `agent-ID.meta.json`, beside a subagent's transcript.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct SubagentMeta {
+    /// The call that started the subagent.
+    pub tool_use_id: Option<String>,
+    /// Whether it came back.
+    pub finished: bool,
+}
+
+impl SubagentMeta {
+    /// The file for a subagent's transcript.
+    pub fn path(transcript: &Path) -> PathBuf {
+        transcript.with_extension("meta.json")
+    }
+
+    /// Reads the file.
+    pub fn read(transcript: &Path) -> Option<SubagentMeta> {
+        serde_json::from_slice(&contents(&SubagentMeta::path(transcript))?).ok()
+    }
+}
+
+/// The title that the user gave a session: `SESSION/custom-title.json`.
+pub fn custom_title(transcript: &Path) -> Option<String> {
+    let bytes = contents(&transcript.with_extension("").join("custom-title.json"))?;
+    let file: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
+    Some(file.get("customTitle")?.as_str()?.to_owned())
+}
+
+/// A session's tasks and when they last changed: `TASKS/SESSION/N.json`, where `TASKS` is the
+/// folder `tasks` beside `projects`. None if the folder is not there.
+pub fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
+    let projects = transcript.parent()?.parent().filter(|folder| folder.ends_with("projects"))?;
+    let folder = projects.with_file_name("tasks").join(transcript.file_stem()?);
+    let files = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let mut numbered: Vec<(u64, PathBuf)> = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .filter_map(|path| Some((path.file_stem()?.to_str()?.parse().ok()?, path)))
+        .take(MOST)
+        .collect();
+    numbered.sort();
+    let task = |path: &Path| Task::read(&serde_json::from_slice::<Raw<'_>>(&contents(path)?).ok()?);
+    let tasks = numbered.iter().filter_map(|(_, path)| task(path)).collect();
+    let times = numbered.iter().filter_map(|(_, path)| modified(path)).max();
+    Some((tasks, times.and_then(|time| Some(time.duration_since(UNIX_EPOCH).ok()?.as_millis() as Millis))))
+}
+
+/// When a file last changed.
+pub fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|data| data.modified()).ok()
+}
+
+fn contents(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

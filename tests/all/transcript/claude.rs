@@ -1,0 +1,490 @@
+//! What Claude Code's own list does, in lines of the forms that it writes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use todo_write::input::Options;
+use todo_write::item::Status;
+use todo_write::observation::Type;
+use todo_write::store::{Keeping, Store};
+use todo_write::thread::{Activity, State};
+use todo_write::transcript::describe::describe;
+use todo_write::transcript::field::millis;
+use todo_write::transcript::follower::Follower;
+use todo_write::transcript::recorder::ThreadUpdate;
+
+use super::bench::{Bench, NOW, rows};
+use crate::common::{Completed, Folder, InProgress, Pending};
+
+const THREAD: &str = "claude:s";
+
+fn list(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
+    rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
+}
+
+/// A session in the terminal, or in print mode, whose lines are a second apart.
+struct Session {
+    lines: Vec<Value>,
+    seconds: u32,
+    entrypoint: &'static str,
+}
+
+impl Session {
+    fn new(entrypoint: &'static str) -> Session {
+        Session { lines: Vec::new(), seconds: 0, entrypoint }
+    }
+
+    fn line(&mut self, kind: &str, fields: Value) -> &mut Session {
+        self.seconds += 1;
+        let (minute, second) = (self.seconds / 60, self.seconds % 60);
+        let mut line = json!({"type": kind, "uuid": format!("u{}", self.lines.len()), "sessionId": "s",
+            "timestamp": format!("2026-03-01T08:{minute:02}:{second:02}.000Z"), "isSidechain": false,
+            "cwd": "/p", "entrypoint": self.entrypoint});
+        line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        self.lines.push(line);
+        self
+    }
+
+    fn prompt(&mut self, text: &str) -> &mut Session {
+        self.line("user", json!({"message": {"role": "user", "content": text}}))
+    }
+
+    fn call(&mut self, name: &str, input: Value, result: &str, fields: Value) -> &mut Session {
+        let id = format!("toolu_{}", self.lines.len());
+        let call = json!({"type": "tool_use", "id": id, "name": name, "input": input});
+        self.line("assistant", json!({"message": {"id": format!("m{id}"), "content": [call]}}));
+        let result = json!({"type": "tool_result", "tool_use_id": id, "content": result});
+        self.line("user", json!({"message": {"content": [result]}, "toolUseResult": fields}))
+    }
+
+    fn create(&mut self, number: u32, subject: &str) -> &mut Session {
+        let (text, id) = (format!("Task #{number} created successfully: {subject}"), number.to_string());
+        let input = json!({"subject": subject, "description": "-"});
+        self.call("TaskCreate", input, &text, json!({"task": {"id": id, "subject": subject}}))
+    }
+
+    fn update(&mut self, number: u32, status: &str) -> &mut Session {
+        let input = json!({"taskId": number.to_string(), "status": status});
+        let fields = json!({"success": true, "taskId": number.to_string(), "updatedFields": ["status"]});
+        self.call("TaskUpdate", input, &format!("Updated task #{number} status"), fields)
+    }
+
+    fn wait(&mut self, seconds: u32) -> &mut Session {
+        self.seconds += seconds;
+        self
+    }
+
+    fn text(&self) -> String {
+        self.lines.iter().map(|line| format!("{line}\n")).collect()
+    }
+
+    fn bench(&self) -> Bench {
+        let mut bench = Bench::new();
+        bench.append(self.text().as_bytes());
+        bench.read();
+        bench
+    }
+
+    fn rows(&self) -> Vec<(String, Status)> {
+        self.bench().rows(THREAD)
+    }
+}
+
+#[test]
+fn in_the_terminal_a_list_that_was_done_for_five_seconds_gives_way_to_the_next() {
+    let mut session = Session::new("cli");
+    session.create(1, "Sift").create(2, "Knead").update(1, "completed").update(2, "completed");
+    assert_eq!(session.rows(), list(&[("Sift", Completed), ("Knead", Completed)]), "done, and still visible");
+    session.wait(10).create(3, "Bake");
+    let mut bench = session.bench();
+    assert_eq!(bench.rows(THREAD), list(&[("Bake", Pending)]));
+    let thread = bench.store.get(THREAD, NOW).unwrap();
+    assert_eq!(thread.list_at(thread.revisions().last() - 1).unwrap().len(), 2, "the first round is history");
+}
+
+#[test]
+fn a_task_created_within_five_seconds_joins_the_list_that_is_done() {
+    let mut session = Session::new("cli");
+    session.create(1, "Sift").update(1, "completed").create(2, "Knead");
+    assert_eq!(session.rows(), list(&[("Sift", Completed), ("Knead", Pending)]));
+}
+
+#[test]
+fn in_print_mode_a_list_that_is_done_goes_on() {
+    let mut session = Session::new("sdk-cli");
+    session.create(1, "Sift").update(1, "completed").wait(60).create(2, "Knead");
+    assert_eq!(session.rows(), list(&[("Sift", Completed), ("Knead", Pending)]));
+}
+
+#[test]
+fn a_number_that_comes_again_begins_a_new_list() {
+    let mut session = Session::new("sdk-cli");
+    session.create(1, "Sift").create(2, "Knead").create(1, "Clean the oven");
+    assert_eq!(session.rows(), list(&[("Clean the oven", Pending)]));
+}
+
+#[test]
+fn a_task_list_resets_the_list() {
+    let mut session = Session::new("cli");
+    session.create(1, "Sift").create(2, "Knead");
+    let tasks = json!({"tasks": [{"id": "2", "subject": "Knead", "status": "in_progress", "blockedBy": []},
+                                 {"id": "5", "subject": "Proof", "status": "pending", "blockedBy": []}]});
+    session.call("TaskList", json!({}), "#2 [in_progress] Knead\n#5 [pending] Proof", tasks);
+    assert_eq!(session.rows(), list(&[("Knead", InProgress), ("Proof", Pending)]));
+    session.update(5, "completed");
+    assert_eq!(session.rows(), list(&[("Knead", InProgress), ("Proof", Completed)]));
+    session.call("TaskList", json!({}), "No tasks found", json!({"tasks": []}));
+    assert_eq!(session.rows(), []);
+}
+
+#[test]
+fn a_task_list_without_fields_is_read_from_its_text() {
+    let mut session = Session::new("cli");
+    session.create(1, "Sift");
+    session.call(
+        "TaskList",
+        json!({}),
+        "#2 [pending] Knead [blocked by #1]\n#7 [completed] Proof",
+        Value::Null,
+    );
+    assert_eq!(session.rows(), list(&[("Knead", Pending), ("Proof", Completed)]));
+    session.call("TaskList", json!({}), "No tasks found", Value::Null);
+    assert_eq!(session.rows(), []);
+}
+
+#[test]
+fn a_task_first_seen_in_an_update_is_taken_in_where_its_number_says() {
+    let mut session = Session::new("cli");
+    session.create(3, "Knead").update(2, "in_progress");
+    assert_eq!(session.rows(), list(&[("Task #2", InProgress), ("Knead", Pending)]));
+}
+
+#[test]
+fn an_update_that_did_not_succeed_changes_nothing() {
+    let mut session = Session::new("cli");
+    session.create(1, "Sift");
+    let input = json!({"taskId": "1", "status": "completed"});
+    let fields = json!({"success": false, "taskId": "1", "updatedFields": [], "error": "Hook refused"});
+    session.call("TaskUpdate", input.clone(), "Hook refused", fields);
+    session.call("TaskUpdate", json!({"taskId": "9", "status": "completed"}), "Task not found", Value::Null);
+    assert_eq!(session.rows(), list(&[("Sift", Pending)]));
+    let results = session.bench().observed(THREAD, Type::ToolExecution);
+    assert_eq!([&results[1]["isError"], &results[2]["isError"]], [&json!(true), &json!(true)]);
+}
+
+#[test]
+fn what_a_hook_made_of_a_call_holds() {
+    let mut session = Session::new("cli");
+    let fields = json!({"task": {"id": "1", "subject": "Sift twice"}});
+    session.call(
+        "TaskCreate",
+        json!({"subject": "Sift"}),
+        "Task #1 created successfully: Sift twice",
+        fields,
+    );
+    assert_eq!(session.rows(), list(&[("Sift twice", Pending)]));
+    let entry = |content: &str| json!([{"content": content, "status": "pending", "activeForm": content}]);
+    let fields = json!({"oldTodos": [], "newTodos": entry("Knead twice")});
+    session.call("TodoWrite", json!({"todos": entry("Knead")}), "Todos have been modified", fields);
+    assert_eq!(session.rows(), list(&[("Knead twice", Pending)]));
+}
+
+#[test]
+fn internal_tasks_are_not_shown() {
+    let mut session = Session::new("cli");
+    let input = json!({"subject": "Watch", "metadata": {"_internal": true}});
+    session.call("TaskCreate", input, "Task #1 created successfully: Watch", Value::Null);
+    session.create(2, "Sift").update(1, "in_progress").update(2, "completed");
+    assert_eq!(session.rows(), list(&[("Sift", Completed)]));
+    assert_eq!(session.bench().store.get(THREAD, NOW).unwrap().state(), State::Done);
+}
+
+#[test]
+fn a_line_and_a_call_count_once_wherever_they_are_repeated() {
+    let mut session = Session::new("sdk-cli");
+    session.create(1, "Sift").update(1, "in_progress").update(1, "completed");
+    let mut copies = session.lines.clone();
+    let again = copies[3]["message"].clone();
+    session.line("assistant", json!({ "message": again }));
+    for copy in &mut copies {
+        copy["isSidechain"] = true.into();
+        copy["agentId"] = "aside_question-1".into();
+    }
+    session.lines.extend(copies);
+    let mut bench = session.bench();
+    assert_eq!(bench.rows(THREAD), list(&[("Sift", Completed)]));
+    assert_eq!(bench.revisions(THREAD), 3);
+    assert_eq!(bench.observed(THREAD, Type::ToolCall).len(), 3);
+    assert_eq!(bench.store.children(THREAD), []);
+}
+
+/// The last update of the session's thread, read `seconds` after its last line.
+fn last_update(session: &Session, seconds: u64) -> ThreadUpdate {
+    let bench = Bench::new();
+    let (mut store, mut follower) = (bench.store, bench.follower);
+    fs::write(bench.folder.path().join("session.jsonl"), session.text()).unwrap();
+    let last = millis(session.lines.last().unwrap()["timestamp"].as_str().unwrap()).unwrap();
+    let events = follower.read().unwrap().events;
+    follower.recorder.record(&mut store, &events, false, last + seconds * 1_000).pop().unwrap()
+}
+
+#[test]
+fn the_end_of_a_turn_stops_the_clock_and_the_next_prompt_starts_it() {
+    let mut session = Session::new("cli");
+    session.prompt("Bake bread").create(1, "Sift").update(1, "in_progress");
+    assert_eq!(last_update(&session, 1).activity, Some(Activity::Working));
+    session.wait(10).line("system", json!({"subtype": "turn_duration", "durationMs": 15_000}));
+    assert_eq!(last_update(&session, 1).activity, Some(Activity::Idle));
+    let mut bench = session.bench();
+    let thread = bench.store.get(THREAD, NOW).unwrap();
+    assert_eq!((thread.state(), thread.pause_reason()), (State::Paused, Some("end of turn")));
+    session.wait(1_000).prompt("Go on").wait(2).update(1, "completed");
+    let mut bench = session.bench();
+    assert_eq!(bench.store.get(THREAD, NOW).unwrap().times("t1").unwrap().spent(NOW), 11_000 + 4_000);
+}
+
+#[test]
+fn a_model_that_ends_its_turn_is_idle_and_a_turn_of_long_ago_does_not_go_on() {
+    let mut session = Session::new("sdk-cli");
+    session.prompt("Bake bread").create(1, "Sift");
+    assert_eq!(last_update(&session, 3_600).activity, Some(Activity::Idle));
+    let text = json!({"type": "text", "text": "That was all."});
+    session.line("assistant", json!({"message": {"id": "m", "stop_reason": "end_turn", "content": [text]}}));
+    assert_eq!(last_update(&session, 1).activity, Some(Activity::Idle));
+    session.line("assistant", json!({"message": {"id": "n", "stop_reason": null, "content": [text]}}));
+    assert_eq!(last_update(&session, 1).activity, Some(Activity::Working));
+}
+
+#[test]
+fn a_turn_that_failed_says_why() {
+    let mut session = Session::new("sdk-cli");
+    session.prompt("Bake bread").create(1, "Sift");
+    session.line("result", json!({"subtype": "error", "is_error": true, "result": "Out of flour"}));
+    let update = last_update(&session, 1);
+    assert_eq!((update.activity, update.error.as_deref()), (Some(Activity::Idle), Some("Out of flour")));
+    let mut bench = session.bench();
+    assert_eq!(bench.store.get(THREAD, NOW).unwrap().pause_reason(), Some("Out of flour"));
+}
+
+#[test]
+fn the_end_of_a_turn_counts_far_from_the_end_of_a_file_too() {
+    let mut session = Session::new("cli");
+    session.prompt("Bake bread").create(1, "Sift").update(1, "in_progress");
+    session.line("system", json!({"subtype": "turn_duration", "durationMs": 1})).wait(900).prompt("Go on");
+    session.update(1, "completed");
+    let mut whole = session.bench();
+    let spent = whole.store.get(THREAD, NOW).unwrap().times("t1").unwrap().spent(NOW);
+    session.line("system", json!({"subtype": "padding", "text": "x".repeat(9_000_000)}));
+    let mut far = session.bench();
+    assert_eq!(far.store.get(THREAD, NOW).unwrap().times("t1").unwrap().spent(NOW), spent);
+}
+
+/// A session in the places where Claude Code keeps it, and what follows it.
+struct Home {
+    folder: Folder,
+    store: Store,
+    follower: Follower,
+}
+
+impl Home {
+    fn new() -> Home {
+        let folder = Folder::new();
+        for name in ["projects/p/s/subagents", "tasks/s"] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        let follower = Follower::new(folder.path().join("projects/p/s.jsonl"), Options::default(), 1_000);
+        let store = Store::new(Keeping { history_limit: 100, ..Keeping::default() });
+        Home { folder, store, follower }
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    fn task(&self, number: u32, fields: Value) {
+        let mut task = json!({"id": number.to_string(), "status": "pending", "blocks": [], "blockedBy": []});
+        task.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        self.write(&format!("tasks/s/{number}.json"), &task.to_string());
+    }
+
+    fn read(&mut self) -> Vec<(String, Status)> {
+        let events = self.follower.read().unwrap().events;
+        self.follower.recorder.record(&mut self.store, &events, false, NOW);
+        rows(&mut self.store, THREAD)
+    }
+}
+
+#[test]
+fn the_files_of_tasks_count_when_a_session_is_opened_and_when_it_falls_silent() {
+    let mut home = Home::new();
+    let mut session = Session::new("cli");
+    session.create(1, "Sift").create(2, "Knead");
+    home.write("projects/p/s.jsonl", &session.text());
+    home.task(2, json!({"subject": "Knead well", "status": "in_progress"}));
+    home.task(10, json!({"subject": "Proof"}));
+    home.task(11, json!({"subject": "Watch", "metadata": {"_internal": true}}));
+    home.write("tasks/s/.lock", "");
+    home.write("tasks/s/12.json", "{\"id\": \"12\", \"sub");
+    assert_eq!(home.read(), list(&[("Knead well", InProgress), ("Proof", Pending)]));
+    session.update(2, "completed");
+    home.write("projects/p/s.jsonl", &session.text());
+    home.task(2, json!({"subject": "Knead well", "status": "completed"}));
+    home.task(10, json!({"subject": "Proof", "status": "completed"}));
+    assert_eq!(home.read(), list(&[("Knead well", Completed), ("Proof", Pending)]), "lines may still come");
+    assert_eq!(home.read(), list(&[("Knead well", Completed), ("Proof", Completed)]));
+    for number in [2, 10] {
+        fs::remove_file(home.folder.path().join(format!("tasks/s/{number}.json"))).unwrap();
+    }
+    session.update(10, "completed");
+    home.write("projects/p/s.jsonl", &session.text());
+    home.read();
+    assert_eq!(home.read(), list(&[("Knead well", Completed), ("Proof", Completed)]), "done stays visible");
+}
+
+#[test]
+fn a_task_that_is_in_its_file_before_its_line_is_one_task() {
+    let mut home = Home::new();
+    let mut session = Session::new("cli");
+    session.create(1, "Sift");
+    home.write("projects/p/s.jsonl", &session.text());
+    home.task(1, json!({"subject": "Sift"}));
+    home.task(2, json!({"subject": "Knead"}));
+    assert_eq!(home.read(), list(&[("Sift", Pending), ("Knead", Pending)]));
+    session.create(2, "Knead");
+    home.write("projects/p/s.jsonl", &session.text());
+    assert_eq!(home.read(), list(&[("Sift", Pending), ("Knead", Pending)]));
+}
+
+#[test]
+fn a_subagents_file_says_which_call_started_it_and_that_it_came_back() {
+    let mut home = Home::new();
+    let mut session = Session::new("cli");
+    session.create(1, "Sift").create(2, "Knead").update(2, "in_progress");
+    let input = json!({"description": "Something else", "prompt": "Look after the dough"});
+    session.call("Agent", input, "Async agent launched successfully.", Value::Null);
+    let call = session.lines[6]["message"]["content"][0]["id"].clone();
+    home.write("projects/p/s.jsonl", &session.text());
+    let entry = json!([{"content": "Fold", "status": "in_progress", "activeForm": "Folding"}]);
+    let mut subagent = Session::new("cli");
+    subagent.prompt("Look after the dough, changed by a hook");
+    subagent.call("TodoWrite", json!({ "todos": entry }), "Todos have been modified", Value::Null);
+    for (number, line) in subagent.lines.iter_mut().enumerate() {
+        line["uuid"] = format!("v{number}").into();
+        line["isSidechain"] = true.into();
+        line["agentId"] = "a7".into();
+    }
+    home.write("projects/p/s/subagents/agent-a7.jsonl", &subagent.text());
+    let meta = "projects/p/s/subagents/agent-a7.meta.json";
+    home.write(meta, &json!({"agentType": "cook", "toolUseId": call}).to_string());
+    home.read();
+    assert_eq!(home.store.children(THREAD), [("claude:s/a7".to_owned(), Some("t2".to_owned()))]);
+    assert_eq!(home.store.get("claude:s/a7", NOW).unwrap().state(), State::Active);
+    home.write(meta, &json!({"agentType": "cook", "toolUseId": call, "finished": true}).to_string());
+    home.read();
+    let thread = home.store.get("claude:s/a7", NOW).unwrap();
+    assert_eq!((thread.state(), thread.pause_reason()), (State::Paused, Some("the subagent came back")));
+    let last = millis(subagent.lines[2]["timestamp"].as_str().unwrap()).unwrap();
+    assert!(
+        thread.times("t1").unwrap().spent(NOW) <= NOW - last
+            && thread.times("t1").unwrap().running_since.is_none()
+    );
+}
+
+#[test]
+fn a_notification_ends_a_subagent_in_the_background() {
+    let mut session = Session::new("cli");
+    let input = json!({"description": "Fold", "prompt": "Fold the dough"});
+    session.call("Agent", input, "Async agent launched successfully.", Value::Null);
+    let entry = json!([{"content": "Fold", "status": "in_progress", "activeForm": "Folding"}]);
+    let first = session.lines.len();
+    session.prompt("Fold the dough");
+    session.call("TodoWrite", json!({ "todos": entry }), "Todos have been modified", Value::Null);
+    for line in &mut session.lines[first..] {
+        line["isSidechain"] = true.into();
+        line["agentId"] = "a7".into();
+    }
+    let state = |session: &Session| session.bench().store.get("claude:s/a7", NOW).unwrap().state();
+    assert_eq!(state(&session), State::Active);
+    session.prompt(
+        "<task-notification>\n<task-id>a7</task-id>\n<event>Still there</event>\n</task-notification>",
+    );
+    assert_eq!(state(&session), State::Active);
+    session.prompt(
+        "<task-notification>\n<task-id>a7</task-id>\n<tool-use-id>toolu_0</tool-use-id>\n\
+         <status>completed</status>\n<summary>Done</summary>\n</task-notification>",
+    );
+    assert_eq!(state(&session), State::Paused);
+    assert_eq!(session.bench().observed(THREAD, Type::Intent), Vec::<Value>::new(), "no prompt of the user");
+}
+
+#[test]
+fn the_last_line_counts_without_its_line_feed_if_it_is_whole() {
+    let mut session = Session::new("cli");
+    session.create(1, "Sift");
+    let text = session.text();
+    let mut bench = Bench::new();
+    bench.append(&text.as_bytes()[..text.len() - 5]);
+    bench.read();
+    assert_eq!(bench.rows(THREAD), []);
+    bench.append(&text.as_bytes()[text.len() - 5..text.len() - 1]);
+    bench.read();
+    assert_eq!(bench.rows(THREAD), list(&[("Sift", Pending)]));
+    session.update(1, "completed");
+    bench.append(&session.text().as_bytes()[text.len() - 1..]);
+    bench.read();
+    assert_eq!(bench.rows(THREAD), list(&[("Sift", Completed)]));
+    assert_eq!(bench.observed(THREAD, Type::ToolCall).len(), 2);
+}
+
+#[test]
+fn a_list_for_emacs_counts_only_where_no_emacs_took_it() {
+    let entry = json!([{"content": "Sift", "status": "pending", "activeForm": "Sifting"}]);
+    let mut session = Session::new("cli");
+    let call = |session: &mut Session, result: &str| {
+        session.call("mcp__plans__todo_write", json!({ "todos": entry }), result, Value::Null);
+    };
+    call(&mut session, "0/1 tasks completed.");
+    assert_eq!(session.rows(), []);
+    call(&mut session, "Emacs does not answer; go on without the list.");
+    assert_eq!(session.rows(), list(&[("Sift", Pending)]));
+}
+
+#[test]
+fn the_title_is_the_users_or_the_agents_or_the_first_prompt_that_says_something() {
+    let title = |session: &Session| {
+        let mut bench = session.bench();
+        let shown = bench.store.get(THREAD, NOW).unwrap().title().map(str::to_owned);
+        assert_eq!(describe(&bench.file()).unwrap().title, shown);
+        shown
+    };
+    let mut session = Session::new("cli");
+    session.prompt("<command-name>/init</command-name>\n<command-args></command-args>");
+    assert_eq!(title(&session), None);
+    session.prompt(
+        "Implement the following plan:\n\n# Plan: Open a second shop\n\n## Context\nTwo streets away",
+    );
+    session.prompt("Hurry");
+    assert_eq!(title(&session).as_deref(), Some("Open a second shop"));
+    session.line("ai-title", json!({"aiTitle": "Second shop"}));
+    assert_eq!(title(&session).as_deref(), Some("Second shop"));
+    session.line("custom-title", json!({"customTitle": "Mill Lane"}));
+    session.line("ai-title", json!({"aiTitle": "Third shop"}));
+    assert_eq!(title(&session).as_deref(), Some("Mill Lane"));
+    session.line("api-request", json!({"text": "x".repeat(40_000)}));
+    assert_eq!(title(&session).as_deref(), Some("Mill Lane"), "far from the end");
+}
+
+#[test]
+fn a_title_that_the_user_gave_is_in_a_file_of_its_own() {
+    let mut home = Home::new();
+    let mut session = Session::new("cli");
+    session.prompt("Bake bread").create(1, "Sift");
+    let path = home.write("projects/p/s.jsonl", &session.text());
+    home.write("projects/p/s/custom-title.json", "{\"customTitle\": \"Mill Lane\"}");
+    home.read();
+    assert_eq!(home.store.get(THREAD, NOW).unwrap().title(), Some("Mill Lane"));
+    assert_eq!(describe(&path).unwrap().title.as_deref(), Some("Mill Lane"));
+}
