@@ -15,15 +15,6 @@
 (require 'todo-write-core)
 (require 'cl-lib)
 
-(declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
-(declare-function todo-write-dyn--observations "ext:todo-write-dyn")
-(declare-function todo-write-dyn--observe "ext:todo-write-dyn")
-(declare-function todo-write-dyn--stream "ext:todo-write-dyn")
-(declare-function todo-write-dyn--stream-next "ext:todo-write-dyn")
-(declare-function todo-write-dyn--skip-observations "ext:todo-write-dyn")
-(declare-function todo-write-dyn--take-observations "ext:todo-write-dyn")
-(declare-function todo-write-dyn--token-context "ext:todo-write-dyn")
-
 ;;; Telling
 
 ;; Agents call from timers and process filters, where Emacs inhibits quitting.
@@ -152,7 +143,8 @@ an unknown key."
                      :filter (todo-write--compile-filter filter))))
     ;; The first subscriber does not hear what was recorded before.
     (when (and todo-write--configured (not todo-write--subscribers))
-      (mapc #'todo-write-dyn--skip-observations (todo-write-dyn--loaded)))
+      (dolist (thread (todo-write--call todo-write-dyn--loaded))
+        (todo-write--call todo-write-dyn--skip-observations thread)))
     (setq todo-write--subscribers
           (append todo-write--subscribers (list subscriber)))
     subscriber))
@@ -227,7 +219,8 @@ an unknown key."
   "Give the new observations of THREAD to the subscribers."
   (when todo-write--subscribers
     (todo-write--call-each #'todo-write--emit
-                           (append (todo-write-dyn--take-observations thread) nil))))
+                           (append (todo-write--call todo-write-dyn--take-observations thread)
+                                   nil))))
 
 (defun todo-write-observe (thread type content &rest metadata)
   "Record that something happened in THREAD, and return the observation.
@@ -242,7 +235,7 @@ The value is a plist :id :type :threadId :traceId :parentId :timestamp
 unknown TYPE or phase."
   (todo-write--open thread)
   (let ((inhibit-quit t))
-    (prog1 (todo-write-dyn--observe thread type content metadata)
+    (prog1 (todo-write--call todo-write-dyn--observe thread type content metadata)
       (unwind-protect
           (todo-write--deliver thread)
         (todo-write--dispatch thread 'observed type)))))
@@ -252,12 +245,11 @@ unknown TYPE or phase."
 FILTER is a plist with keys as in `todo-write-subscribe', of which
 :kind and :thread mean nothing here, and :limit, the most to return.
 Memory holds the newest `todo-write-history-limit' of a thread."
-  (todo-write--configure)
   (let (wanted)
     (cl-loop for (key value) on filter by #'cddr
              unless (memq key '(:kind :thread))
              do (setq wanted (plist-put wanted key value)))
-    (todo-write-dyn--observations thread wanted)))
+    (todo-write--call todo-write-dyn--observations thread wanted)))
 
 ;;; Streams
 
@@ -269,8 +261,7 @@ included, has no phase.  THINKING tells thoughts from response.
 
   :phase       `planning', `execution', `synthesis' or nil
   :token-type  such as \"PLANNING_LLM_THINKING\", or \"LLM_THINKING\""
-  (todo-write--configure)
-  (todo-write-dyn--token-context call-context thinking))
+  (todo-write--call todo-write-dyn--token-context call-context thinking))
 
 (defun todo-write-stream (thread &rest event)
   "Pass on EVENT of a stream of THREAD; return it completed.
@@ -294,7 +285,7 @@ a token that is no string."
          (data (plist-get event :data))
          (run (gethash thread todo-write--token-runs))
          (time (and run (todo-write--alike-p event (car run))
-                    (todo-write-dyn--stream-next thread data))))
+                    (todo-write--call todo-write-dyn--stream-next thread data))))
     (if time
         (todo-write--emit `(:data ,data :timestamp ,time . ,(cdr run)))
       (todo-write--stream-first thread event))))
@@ -312,10 +303,10 @@ a token that is no string."
   (remhash thread todo-write--token-runs)
   (pcase-let* ((data (plist-get event :data))
                (`(,time ,recorded . ,rest)
-                (todo-write-dyn--stream
-                 thread (plist-get event :type) data (plist-get event :thinking)
-                 (plist-get event :call-context) (plist-get event :trace-id)
-                 (plist-get event :session-id)))
+                (todo-write--call todo-write-dyn--stream
+                  thread (plist-get event :type) data (plist-get event :thinking)
+                  (plist-get event :call-context) (plist-get event :trace-id)
+                  (plist-get event :session-id)))
                (told `(:data ,data :timestamp ,time . ,rest)))
     (when (equal (plist-get told :type) "TOKEN")
       (puthash thread (cons event rest) todo-write--token-runs))
