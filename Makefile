@@ -68,7 +68,7 @@ demo: build ## watch a scripted agent at work; SCRIPT=file, SESSION=file
 	@bin/demo
 
 .PHONY: test
-test: setup-test build mcp ## run all checks; VERBOSE=1 shows their output
+test: setup-test build mcp ## run the checks; ALL=1 runs all of them, VERBOSE=1 shows their output
 	@bin/test
 
 .PHONY: test-rust
@@ -76,7 +76,7 @@ test-rust: setup ## run the Rust tests
 	@bin/test rust
 
 .PHONY: test-lisp
-test-lisp: setup-test build mcp ## run the Lisp tests; MATCH=regexp of names
+test-lisp: setup-test build mcp ## run the Lisp tests; MATCH=regexp of names, ALL=1
 	@bin/test lisp
 
 .PHONY: lint
