@@ -44,50 +44,41 @@
    (list 'ok (format "todo-write %s in %s" todo-write-version
                      (todo-write-doctor--file todo-write-module--lisp)) nil)))
 
-(defun todo-write-doctor--module (problem)
-  "Return findings on the module, which cannot be built for PROBLEM, if any."
-  (when (todo-write-module-supported-p)
-    (let* ((file (todo-write-module-file))
-           (version (and file (todo-write-module-file-version file)))
-           (loaded (todo-write-module-loaded-version))
-           (first (and problem
-                       "M-x todo-write-module-build, when what stands below is mended.")))
-      (delq
-       nil
-       (list
-        (cond
-         ((not file)
-          (list 'problem "The module is not built."
-                (or first "M-x todo-write-module-build, or the first use, builds it.")))
-         ((not (equal version todo-write-version))
-          (list 'problem (format "The module %s is version %s."
-                                 (todo-write-doctor--file file) (or version "unknown"))
-                (or first "M-x todo-write-module-build builds it anew.")))
-         (t (list 'ok (format "Module %s in %s" version (todo-write-doctor--file file)) nil)))
-        (cond
-         ((not (featurep 'todo-write-dyn))
-          (list 'ok "It is not loaded: nothing has needed it yet." nil))
-         ((equal loaded todo-write-version) (list 'ok "It is loaded." nil))
-         (t (list 'problem (format "The loaded module is version %s." (or loaded "unknown"))
-                  "Restart Emacs: it cannot unload a module."))))))))
-
-(defun todo-write-doctor--building (problem)
-  "Return findings on what builds the module, or cannot for PROBLEM.
-It is a problem only where the module is yet to be built."
-  (let ((cargo (todo-write-module-cargo))
-        (file (and (todo-write-module-supported-p) (todo-write-module-file))))
+(defun todo-write-doctor--module ()
+  "Return findings on the module."
+  (let* ((file (todo-write-module-file))
+         (version (and file (todo-write-module-file-version file)))
+         (loaded (todo-write-module-loaded-version))
+         (remedy (concat (todo-write-module-remedy "todo-write-dyn") ".")))
     (list
      (cond
-      ((not problem)
-       (list 'ok (format "cargo %s builds it from %s"
-                         (todo-write-module-cargo-version cargo)
-                         (todo-write-doctor--file (todo-write-module-sources))) nil))
-      ((and file (equal (todo-write-module-file-version file) todo-write-version))
-       (list 'ok (format "It need not be built, and could not be here: %s." problem) nil))
-      (t
-       (list 'problem (format "It cannot be built here: %s." problem)
-             (format "Mend that, or put a prebuilt module into %s."
-                     (todo-write-doctor--file (todo-write-module-folder)))))))))
+      ((not file) (list 'problem "The module is missing." remedy))
+      ((not (equal version todo-write-version))
+       (list 'problem (format "The module %s is version %s."
+                              (todo-write-doctor--file file) (or version "unknown"))
+             remedy))
+      (t (list 'ok (format "Module %s in %s" version (todo-write-doctor--file file)) nil)))
+     (cond
+      ((not (featurep 'todo-write-dyn))
+       (list 'ok "It is not loaded: nothing has needed it yet." nil))
+      ((equal loaded todo-write-version) (list 'ok "It is loaded." nil))
+      (t (list 'problem (format "The loaded module is version %s." (or loaded "unknown"))
+               "Restart Emacs: it cannot unload a module."))))))
+
+(defun todo-write-doctor--sources ()
+  "Return findings on where a module can come from."
+  (let ((listed (todo-write-module--listed "todo-write-dyn"))
+        (problem (todo-write-module-build-problem)))
+    (list
+     (list 'ok (if listed (format "It can be downloaded: %s" (car listed))
+                 (format "This package lists none to download for %s."
+                         (todo-write-module-machine)))
+           nil)
+     (list 'ok (if problem (format "It cannot be built here: %s." problem)
+                 (format "cargo %s can build it from %s"
+                         (todo-write-module-cargo-version (todo-write-module-cargo))
+                         (todo-write-doctor--file (todo-write-module-sources))))
+           nil))))
 
 (defun todo-write-doctor--journals ()
   "Return findings on the folder of the journals."
@@ -172,9 +163,9 @@ PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
 A finding is a list (STATE TEXT REMEDY): STATE is `ok', `note' for what
 is merely off, or `problem'; REMEDY is a sentence, or nil."
   (list (cons "Emacs" (todo-write-doctor--emacs))
-        (cons "Module" (let ((problem (todo-write-module-build-problem)))
-                         (append (todo-write-doctor--module problem)
-                                 (todo-write-doctor--building problem))))
+        (cons "Module" (and (todo-write-module-supported-p)
+                            (append (todo-write-doctor--module)
+                                    (todo-write-doctor--sources))))
         (cons "Journals" (todo-write-doctor--journals))
         (cons "Hosts" (append (todo-write-doctor--hosts) (todo-write-mcp-setup-findings)))
         (cons "Display" (todo-write-doctor--display))))

@@ -7,13 +7,12 @@
 
 ;; M-x todo-write-mcp-setup shows how to give an agent the tool `todo_write':
 ;; the command or the settings with all names filled in, how to switch off the
-;; agent's own plan tool, and two lines for its instructions.  It builds the
+;; agent's own plan tool, and two lines for its instructions.  It gets the
 ;; program `todo-write-mcp' where that is missing, and starts this Emacs's
 ;; server.  What agents do by that program is in todo-write-mcp.el.
 
 ;;; Code:
 
-(require 'compile)
 (require 'format-spec)
 (require 'seq)
 (require 'server)
@@ -160,38 +159,6 @@ which emacsclient would find it."
       (user-error "Another Emacs has the server %S; set `server-name' first" server-name))
     (server-start)))
 
-(defun todo-write-mcp-setup--build (then)
-  "Build the program with cargo, and call THEN if that goes well."
-  (let* ((sources (or (todo-write-module-sources)
-                      (user-error "The sources of todo-write-mcp are not beside the Lisp files")))
-         (cargo (or (todo-write-module-cargo)
-                    (user-error "No cargo; get Rust from https://rustup.rs")))
-         (default-directory (expand-file-name "mcp/" sources))
-         (target (expand-file-name "mcp/" (todo-write-module--target sources)))
-         (compilation-environment
-          (list "CARGO_TERM_COLOR=never"
-                (concat "PATH=" (file-name-directory cargo) path-separator (getenv "PATH")))))
-    (with-current-buffer
-        (compilation-start
-         (format "%s build --release --locked --target-dir %s"
-                 (shell-quote-argument cargo) (shell-quote-argument target))
-         nil (lambda (_mode) "*todo-write-mcp build*"))
-      (add-hook 'compilation-finish-functions
-                (lambda (_buffer result)
-                  (when (string-prefix-p "finished" result)
-                    (todo-write-mcp-setup--install
-                     (expand-file-name (concat "release/todo-write-mcp" (car exec-suffixes))
-                                       target))
-                    (funcall then)))
-                nil t))))
-
-(defun todo-write-mcp-setup--install (built)
-  "Put the program BUILT into the folder of the module."
-  (let ((file (expand-file-name (file-name-nondirectory built) (todo-write-module-folder))))
-    ;; An agent may be running the old one: it is replaced, not overwritten.
-    (copy-file built (concat file ".new") t)
-    (rename-file (concat file ".new") file t)))
-
 ;;; The command
 
 ;;;###autoload
@@ -199,16 +166,16 @@ which emacsclient would find it."
   "Show how to give AGENT the tool todo_write, and offer to do it.
 AGENT is a name in `todo-write-mcp-setup-agents'.  What is to be run or
 put into the agent's settings is copied to the kill ring.  If the
-program `todo-write-mcp' is missing, offer to build it first; if this
-Emacs has no server, start it."
+program `todo-write-mcp' is missing, offer to download or build it
+first; if this Emacs has no server, start it."
   (interactive (list (completing-read "Agent: " todo-write-mcp-setup-agents nil t)))
-  (if (todo-write-mcp-setup-program)
-      (progn
-        (todo-write-mcp-setup--start-server)
-        (todo-write-mcp-setup--show agent (todo-write-mcp-setup-server)))
-    (unless (y-or-n-p "The program todo-write-mcp is missing.  Build it with cargo (1 minute)? ")
-      (user-error "Build it by `make mcp', or set `todo-write-mcp-program'"))
-    (todo-write-mcp-setup--build (lambda () (todo-write-mcp-setup agent)))))
+  (unless (todo-write-mcp-setup-program)
+    (when todo-write-mcp-program
+      (user-error "`todo-write-mcp-program' is %s, which cannot be run" todo-write-mcp-program))
+    (let ((todo-write-module--declined nil))
+      (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is missing.")))
+  (todo-write-mcp-setup--start-server)
+  (todo-write-mcp-setup--show agent (todo-write-mcp-setup-server)))
 
 (defun todo-write-mcp-setup--show (agent server)
   "Show how to give AGENT the MCP server whose command is SERVER."
@@ -279,7 +246,7 @@ Return what the program says, a line."
         (remedy "M-x todo-write-mcp-setup"))
     (cond
      ((not program)
-      (list (list 'note "MCP: todo-write-mcp is not built" remedy)))
+      (list (list 'note "MCP: todo-write-mcp is missing" remedy)))
      ((not (process-live-p server-process))
       (list (list 'note "MCP: this Emacs has no server that agents could reach" remedy)))
      (t

@@ -98,7 +98,7 @@ A large call is in a file, whose name CALL has in its place."
 (defun todo-write-mcp--write (call)
   "Write the list in CALL; return (OK . TEXT)."
   ;; A question would keep the agent waiting, where there is none to answer it.
-  (let* ((todo-write-module-auto-build nil)
+  (let* ((todo-write-module-source nil)
          (thread (todo-write-mcp--thread call)))
     (todo-write-mcp--begin thread call)
     (let ((outcome (todo-write thread (plist-get call :arguments)

@@ -1,4 +1,4 @@
-;;; todo-write-module.el --- Find, load and build the module  -*- lexical-binding: t; -*-
+;;; todo-write-module.el --- Find, load and get the module  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -6,10 +6,13 @@
 ;;; Commentary:
 
 ;; The work is done by a module in Rust, `todo-write-dyn'.  It is loaded
-;; when it is first needed, not before: so the Lisp files can be compiled
-;; and loaded where it is not built yet.  If it is missing then, cargo
-;; builds it from the sources that came with the Lisp files, after a
-;; question; see `todo-write-module-auto-build'.
+;; when it is first needed, so the Lisp files can be compiled and loaded
+;; without it.  A missing module is downloaded or built with cargo, after a
+;; question; see `todo-write-module-source'.  The program `todo-write-mcp'
+;; is installed in the same way.
+;;
+;; The package of a release has the file todo-write-modules.sha256: a line
+;; for each file that can be downloaded, with its SHA-256 and its address.
 
 ;;; Code:
 
@@ -25,26 +28,42 @@ A prebuilt module is looked for there, and a new one is put there."
   :group 'todo-write
   :type '(choice (const :tag "Beside the Lisp files" nil) directory))
 
-(defcustom todo-write-module-auto-build 'ask
-  "What to do when the module is needed and not built for this version.
-`ask': ask whether to build it, where there is somebody to answer.
-t: build it without a question.
-nil: signal an error that says how to build it."
+(defcustom todo-write-module-source 'ask
+  "How to get the module, or the program todo-write-mcp, when it is missing.
+`ask': offer what is possible on this machine.
+`download': download it from the release; its SHA-256 must be the one
+listed in the package.
+`build': build it with cargo.
+nil: signal an error that says what to do."
   :group 'todo-write
   :type '(choice (const :tag "Ask" ask)
-                 (const :tag "Build it" t)
-                 (const :tag "Say how to build it" nil)))
+                 (const :tag "Download it" download)
+                 (const :tag "Build it" build)
+                 (const :tag "Say what to do" nil)))
 
 (defconst todo-write-module--lisp
   (file-name-directory (or (macroexp-file-name) default-directory))
   "Folder of the Lisp files.")
 
-(defconst todo-write-module-buffer "*todo-write module*"
-  "Name of the buffer that shows how the module is built.")
+(defconst todo-write-module--products
+  `(("todo-write-dyn" "" ,(bound-and-true-p module-file-suffix)
+     ,(pcase system-type
+        ((or 'windows-nt 'cygwin) "todo_write.dll")
+        ('darwin "libtodo_write.dylib")
+        (_ "libtodo_write.so")))
+    ("todo-write-mcp" "mcp/" ,(car exec-suffixes)
+     ,(concat "todo-write-mcp" (car exec-suffixes))))
+  "What can be downloaded or built: lists (NAME CRATE SUFFIX BUILT).
+CRATE is its folder below the sources, SUFFIX that of the installed
+file, and BUILT the file that cargo makes.")
 
 (defvar todo-write-dyn--version)
 (defvar compilation-environment)
 (defvar compilation-scroll-output)
+(defvar url-http-content-length)
+(defvar url-http-end-of-headers)
+(defvar url-http-response-status)
+(defvar url-mime-encoding-string)
 
 (defun todo-write-module--error (format &rest args)
   "Signal `todo-write-error' with the text that FORMAT makes of ARGS."
@@ -75,12 +94,13 @@ Some package managers link to the files of a checkout."
                (list module-file-suffix)))
 
 (defun todo-write-module-file-version (file)
-  "Return the version of the module FILE, without loading it, or nil.
-An Emacs cannot unload a module, so it is known before it is loaded."
+  "Return the version of FILE, a module or todo-write-mcp, or nil.
+FILE is only read: Emacs cannot unload a module."
   (with-temp-buffer
     (set-buffer-multibyte nil)
     (insert-file-contents-literally file)
-    (and (re-search-forward "todo-write-dyn version \\([0-9][-+.0-9A-Za-z]*\\);" nil t)
+    (and (re-search-forward
+          "todo-write-\\(?:dyn\\|mcp\\) version \\([0-9][-+.0-9A-Za-z]*\\);" nil t)
          (match-string 1))))
 
 (defun todo-write-module-sources ()
@@ -92,15 +112,17 @@ The Lisp files are beside them in a package, and below them in a checkout."
                      (file-exists-p (expand-file-name "src/lib.rs" folder))))
               (list here (expand-file-name "../" here)))))
 
-(defun todo-write-module--target (sources)
-  "Return the folder where cargo keeps what it makes of SOURCES."
+(defun todo-write-module--target (name)
+  "Return the folder where cargo keeps what it makes of NAME."
   (file-name-as-directory
-   (expand-file-name (or (getenv "CARGO_TARGET_DIR") "target") sources)))
+   (expand-file-name (nth 1 (assoc name todo-write-module--products))
+                     (expand-file-name (or (getenv "CARGO_TARGET_DIR") "target")
+                                       (todo-write-module-sources)))))
 
 (defun todo-write-module--outdated-p (file)
   "Return non-nil if FILE was built here and its sources are newer."
   (when-let* ((sources (todo-write-module-sources))
-              ((file-directory-p (todo-write-module--target sources))))
+              ((file-directory-p (todo-write-module--target "todo-write-dyn"))))
     (seq-some (lambda (source) (file-newer-than-file-p source file))
               (cons (expand-file-name "Cargo.toml" sources)
                     (directory-files-recursively
@@ -109,7 +131,7 @@ The Lisp files are beside them in a package, and below them in a checkout."
 (defun todo-write-module--unfit (file)
   "Return what is wrong with the module FILE, a sentence, or nil."
   (cond
-   ((not file) "The module of todo-write is not built yet.")
+   ((not file) "The module of todo-write is missing.")
    ((and (file-newer-than-file-p (todo-write-module--lisp-file) file)
          (not (equal todo-write-version (todo-write-module-file-version file))))
     (format "The module of todo-write is version %s, the Lisp files are %s."
@@ -118,11 +140,8 @@ The Lisp files are beside them in a package, and below them in a checkout."
 
 ;;; Loading
 
-(defvar todo-write-module--declined nil
-  "Non-nil once the user does not want the module built in this session.")
-
 (defun todo-write-module-load ()
-  "Load the module if it is not loaded; build it first if need be.
+  "Load the module if it is not loaded; download or build it first if need be.
 Signal `todo-write-error' saying what to do if that cannot be."
   (unless (featurep 'todo-write-dyn)
     (unless (todo-write-module-supported-p)
@@ -130,11 +149,12 @@ Signal `todo-write-error' saying what to do if that cannot be."
     (let* ((file (todo-write-module-file))
            (unfit (todo-write-module--unfit file)))
       (cond
-       (unfit (todo-write-module--offer unfit))
+       (unfit (todo-write-module-get "todo-write-dyn" unfit))
        ((and (todo-write-module--can-ask-p) (todo-write-module--outdated-p file)
-             (todo-write-module--wanted-p
-              "The sources of todo-write's module are newer than it."))
-        (todo-write-module--make)))
+             (todo-write-module--choose
+              "The sources of todo-write's module are newer than it."
+              (assq-delete-all 'download (todo-write-module--ways "todo-write-dyn"))))
+        (todo-write-module--build "todo-write-dyn")))
       (require 'todo-write-dyn (todo-write-module-file))))
   (todo-write-module--check-loaded))
 
@@ -153,35 +173,163 @@ Signal `todo-write-error' saying what to do if that cannot be."
                   (when-let ((file (todo-write-module-file)))
                     (todo-write-module-file-version file)))
            "restart Emacs"
-         "build it by `M-x todo-write-module-build' and restart Emacs")))))
+         (format "%s and restart Emacs" (todo-write-module-remedy "todo-write-dyn")))))))
+
+;;; Getting
+
+(defvar todo-write-module--declined nil
+  "Non-nil once the user has declined to get the module in this session.")
 
 (defun todo-write-module--can-ask-p ()
-  "Return non-nil if there is somebody who could answer a question."
+  "Return non-nil if a user can answer a question."
   (not (or noninteractive
            (equal (terminal-name (frame-terminal)) "initial_terminal"))))
 
-(defun todo-write-module--wanted-p (reason)
-  "Return non-nil if the module is to be built now for REASON, a sentence.
-Ask if `todo-write-module-auto-build' says so, but once only."
-  (pcase (or (and (todo-write-module--process) t) todo-write-module-auto-build)
-    ('ask (and (todo-write-module--can-ask-p)
-               (not todo-write-module--declined)
-               (or (y-or-n-p (concat reason "  Build it now, with cargo? "))
-                   (ignore (setq todo-write-module--declined t)))))
-    (wanted wanted)))
+(defun todo-write-module--ways (name)
+  "Return how NAME can be got here, an alist of (WAY . QUESTION).
+WAY is `download' or `build'."
+  (append
+   (when-let ((listed (todo-write-module--listed name)))
+     `((download . ,(format "Download it from %s"
+                            (nth 2 (split-string (car listed) "/"))))))
+   (unless (todo-write-module-build-problem)
+     '((build . "Build it now, with cargo")))))
 
-(defun todo-write-module--offer (unfit)
-  "Build the module, which is UNFIT, a sentence, or signal what to do."
-  (let ((problem (todo-write-module-build-problem)))
+(defun todo-write-module--choose (reason ways)
+  "Return the symbol in WAYS by which to get what is missing for REASON, or nil.
+Obey `todo-write-module-source'.  Ask no more once all was declined."
+  (if (eq todo-write-module-source 'ask)
+      (and ways (todo-write-module--can-ask-p) (not todo-write-module--declined)
+           (or (car (seq-find (lambda (way) (y-or-n-p (format "%s  %s? " reason (cdr way))))
+                              ways))
+               (ignore (setq todo-write-module--declined t))))
+    (car (assq todo-write-module-source ways))))
+
+(defun todo-write-module-get (name reason)
+  "Download or build NAME, missing for REASON, a sentence; or signal what to do."
+  (pcase (if (todo-write-module--process name) 'build
+           (todo-write-module--choose reason (todo-write-module--ways name)))
+    ('download (todo-write-module--download name))
+    ('build (todo-write-module--build name))
+    (_ (todo-write-module--error "%s  %s" reason (todo-write-module-remedy name)))))
+
+(defun todo-write-module-remedy (name)
+  "Return how the user can get NAME, a sentence without a full stop."
+  (let ((ways (todo-write-module--ways name)))
     (cond
-     (problem
-      (todo-write-module--error
-       "%s  It cannot be built here: %s.  Or put a prebuilt todo-write-dyn%s into %s"
-       unfit problem module-file-suffix
+     ((not ways)
+      (format-message
+       "There is none to download for %s, and it cannot be built here: %s.  Or put a prebuilt %s into %s"
+       (todo-write-module-machine) (todo-write-module-build-problem)
+       (file-name-nondirectory (todo-write-module--installed name))
        (abbreviate-file-name (todo-write-module-folder))))
-     ((todo-write-module--wanted-p unfit) (todo-write-module--make))
-     (t (todo-write-module--error
-         "%s  Build it by `M-x todo-write-module-build'" unfit)))))
+     ((equal name "todo-write-mcp") "Get it by M-x todo-write-mcp-setup")
+     (t (mapconcat (lambda (way)
+                     (format "%s it by M-x todo-write-module-%s"
+                             (capitalize (symbol-name (car way))) (car way)))
+                   ways ", or ")))))
+
+(defun todo-write-module--installed (name)
+  "Return the file name under which NAME is installed."
+  (expand-file-name (concat name (nth 2 (assoc name todo-write-module--products)))
+                    (todo-write-module-folder)))
+
+(defun todo-write-module--install (name write)
+  "Install NAME, whose file WRITE makes; WRITE takes a file name.
+Nothing is left behind if WRITE signals an error."
+  (let* ((file (todo-write-module--installed name))
+         (new (make-temp-name (concat file "."))))
+    (make-directory (file-name-directory file) t)
+    (unwind-protect
+        (progn
+          (funcall write new)
+          ;; The old one may be in use: it is replaced, not overwritten.
+          (rename-file new file t))
+      (when (file-exists-p new) (delete-file new)))))
+
+(defun todo-write-module--get-and-load (get)
+  "Call GET with the module's name, and load the module."
+  (let ((loaded (featurep 'todo-write-dyn)))
+    (funcall get "todo-write-dyn")
+    (if loaded
+        (message "The module is there; restart Emacs to use it")
+      (todo-write-module-load)
+      (message "The module is loaded"))))
+
+;;; Downloading
+
+(defun todo-write-module-machine ()
+  "Return the name of this machine in the names of a release's files."
+  (let ((cpu (car (split-string system-configuration "-"))))
+    (format "%s-%s"
+            ;; A module for GNU libc does not load with another one.
+            (if (string-suffix-p "-linux-gnu" system-configuration) "linux" system-type)
+            (if (equal cpu "arm64") "aarch64" cpu))))
+
+(defun todo-write-module--listed (name)
+  "Return (ADDRESS . SHA-256) of NAME for this machine, or nil if none is listed."
+  (let ((list (expand-file-name "todo-write-modules.sha256"
+                                (file-name-directory (todo-write-module--lisp-file))))
+        (file (format "%s-%s%s" name (todo-write-module-machine)
+                      (or (nth 2 (assoc name todo-write-module--products)) ""))))
+    (when (file-readable-p list)
+      (with-temp-buffer
+        (insert-file-contents list)
+        (when (re-search-forward
+               (format "^\\([0-9a-f]\\{64\\}\\)  \\(http.*/%s\\)$" (regexp-quote file)) nil t)
+          (cons (match-string 2) (match-string 1)))))))
+
+;;;###autoload
+(defun todo-write-module-download ()
+  "Download the release's module for this machine, and load it."
+  (interactive)
+  (todo-write-module--get-and-load #'todo-write-module--download))
+
+(defun todo-write-module--download (name)
+  "Download NAME and install it, or signal `todo-write-error'.
+Its SHA-256 must be the one listed in the package."
+  (pcase-let ((`(,address . ,sum)
+               (or (todo-write-module--listed name)
+                   (todo-write-module--error "This package lists no %s to download for %s"
+                                             name (todo-write-module-machine)))))
+    (message "Downloading %s" address)
+    (let ((bytes (todo-write-module--retrieve address)))
+      (unless (equal sum (secure-hash 'sha256 bytes))
+        (todo-write-module--error
+         "%s is not the file that this package lists: its SHA-256 is wrong" address))
+      (todo-write-module--install
+       name
+       (lambda (new)
+         (let ((coding-system-for-write 'no-conversion))
+           (write-region bytes nil new nil 'silent))
+         (set-file-modes new (default-file-modes))
+         (let ((version (todo-write-module-file-version new)))
+           (unless (equal version todo-write-version)
+             (todo-write-module--error "%s is version %s, the Lisp files are %s"
+                                       address (or version "unknown") todo-write-version))))))))
+
+(defun todo-write-module--retrieve (address)
+  "Return the bytes at ADDRESS, or signal `todo-write-error'."
+  (require 'url)
+  (let* ((failed (lambda (format &rest args)
+                   (todo-write-module--error "%s cannot be downloaded: %s" address
+                                             (apply #'format-message format args))))
+         (url-mime-encoding-string "identity")
+         (buffer (condition-case err (url-retrieve-synchronously address t t 300)
+                   (error (funcall failed "%s" (error-message-string err))))))
+    (unwind-protect
+        (with-current-buffer (or buffer (current-buffer))
+          (pcase (bound-and-true-p url-http-response-status)
+            ('nil (funcall failed "no answer; is there a network?"))
+            (200)
+            (status (funcall failed "the server answered %s" status)))
+          (let ((bytes (buffer-substring-no-properties
+                        (min (point-max) (1+ url-http-end-of-headers)) (point-max))))
+            (unless (eql (length bytes) (or url-http-content-length (length bytes)))
+              (funcall failed "it broke off after %d of %d bytes"
+                       (length bytes) url-http-content-length))
+            bytes))
+      (when buffer (kill-buffer buffer)))))
 
 ;;; Building
 
@@ -211,7 +359,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
     (match-string 1)))
 
 (defun todo-write-module-build-problem ()
-  "Return why the module cannot be built here, part of a sentence, or nil."
+  "Return why cargo cannot build here, part of a sentence, or nil."
   (let* ((sources (todo-write-module-sources))
          (cargo (and sources (todo-write-module-cargo)))
          (needed (and cargo (todo-write-module-rust-needed sources)))
@@ -235,58 +383,60 @@ Emacs started from a desktop may lack the folder of rustup in its path."
   "Build the module with cargo, and load it.
 \\<global-map>\\[keyboard-quit] ends the waiting, not the building."
   (interactive)
-  (when-let ((problem (todo-write-module-build-problem)))
-    (todo-write-module--error "The module cannot be built: %s" problem))
-  (let ((loaded (featurep 'todo-write-dyn)))
-    (todo-write-module--make)
-    (if loaded
-        (message "The module is built; restart Emacs to use it")
-      (todo-write-module-load)
-      (message "The module is built and loaded"))))
+  (todo-write-module--get-and-load #'todo-write-module--build))
 
-(defun todo-write-module--make ()
-  "Build the module and put it into its folder, or signal `todo-write-error'."
-  (let ((process (or (todo-write-module--process) (todo-write-module--start))))
+(defun todo-write-module--build (name)
+  "Build NAME with cargo and install it, or signal `todo-write-error'."
+  (when-let ((problem (todo-write-module-build-problem)))
+    (todo-write-module--error "%s cannot be built: %s" name problem))
+  (let ((process (or (todo-write-module--process name) (todo-write-module--start name))))
     (todo-write-module--wait process)
     (when (process-live-p process)
-      (todo-write-module--error "The module is still being built; try again later"))
+      (todo-write-module--error "%s is still being built; try again later" name))
     (unless (eql 0 (process-exit-status process))
       (todo-write-module--error
-       "The module could not be built (%s); see the buffer %s"
-       (todo-write-module--first-error process) todo-write-module-buffer))
-    (todo-write-module--install)))
+       "%s could not be built (%s); see the buffer %s" name
+       (todo-write-module--first-error process) (todo-write-module-buffer name)))
+    (todo-write-module--install
+     name (lambda (new)
+            (copy-file (concat (todo-write-module--target name) "release/"
+                               (nth 3 (assoc name todo-write-module--products)))
+                       new)))))
 
-(defun todo-write-module--process ()
-  "Return the process that builds the module, or nil."
-  (when-let* ((buffer (get-buffer todo-write-module-buffer))
+(defun todo-write-module-buffer (name)
+  "Return the name of the buffer that shows how NAME is built."
+  (format "*%s build*" name))
+
+(defun todo-write-module--process (name)
+  "Return the process that builds NAME, or nil."
+  (when-let* ((buffer (get-buffer (todo-write-module-buffer name)))
               (process (get-buffer-process buffer)))
     (and (process-live-p process) process)))
 
-(defun todo-write-module--start ()
-  "Start to build the module; return the process that does it."
+(defun todo-write-module--start (name)
+  "Start to build NAME; return the process that does it."
   (let* ((cargo (todo-write-module-cargo))
-         (default-directory (todo-write-module-sources))
+         (default-directory (expand-file-name (nth 1 (assoc name todo-write-module--products))
+                                              (todo-write-module-sources)))
          (compilation-scroll-output t)
          (compilation-environment
           (list "CARGO_TERM_COLOR=never" "CARGO_TERM_PROGRESS_WHEN=never"
-                (concat "CARGO_TARGET_DIR="
-                        (todo-write-module--target default-directory))
+                (concat "CARGO_TARGET_DIR=" (todo-write-module--target name))
                 ;; Cargo finds the rustc that is beside it.
                 (concat "PATH=" (file-name-directory cargo)
                         path-separator (getenv "PATH")))))
     (get-buffer-process
      (compilation-start
-      (concat (shell-quote-argument cargo) " build --release --locked --lib")
-      nil (lambda (_mode) todo-write-module-buffer)))))
+      (concat (shell-quote-argument cargo) " build --release --locked")
+      nil (lambda (_mode) (todo-write-module-buffer name))))))
 
 (defun todo-write-module--wait (process)
-  "Wait until PROCESS, which builds the module, has ended.
-Meanwhile the last line that it said is shown."
+  "Wait until PROCESS, a build, has ended; meanwhile show its last line."
   (with-local-quit
     (while (process-live-p process)
       (accept-process-output process 0.2)
       (let ((message-log-max nil))
-        (message "Building the module of todo-write: %s"
+        (message "Building: %s"
                  (with-current-buffer (process-buffer process)
                    (save-excursion
                      (goto-char (point-max))
@@ -294,7 +444,7 @@ Meanwhile the last line that it said is shown."
                      (string-trim (buffer-substring-no-properties
                                    (line-beginning-position) (point)))))))
       (redisplay))
-    (message "Building the module of todo-write: ended")))
+    (message "Building: ended")))
 
 (defun todo-write-module--first-error (process)
   "Return the first line with an error that PROCESS said, or how it ended."
@@ -304,23 +454,6 @@ Meanwhile the last line that it said is shown."
       (if (re-search-forward "^error.*" nil t)
           (match-string-no-properties 0)
         (format "status %s" (process-exit-status process))))))
-
-(defun todo-write-module--install ()
-  "Put the module that cargo built into its folder."
-  (let* ((built (expand-file-name
-                 (concat "release/"
-                         (pcase system-type
-                           ((or 'windows-nt 'cygwin) "todo_write.dll")
-                           ('darwin "libtodo_write.dylib")
-                           (_ "libtodo_write.so")))
-                 (todo-write-module--target (todo-write-module-sources))))
-         (file (expand-file-name (concat "todo-write-dyn" module-file-suffix)
-                                 (todo-write-module-folder)))
-         (new (make-temp-name (concat file "."))))
-    (make-directory (file-name-directory file) t)
-    ;; An Emacs may have the old one loaded: it is replaced, not overwritten.
-    (copy-file built new t)
-    (rename-file new file t)))
 
 (provide 'todo-write-module)
 ;;; todo-write-module.el ends here

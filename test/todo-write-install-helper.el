@@ -173,8 +173,8 @@ ln -s todo-write ../github/todo-write.git && cd .. && rm -rf work" tree))))
              :plan (with-current-buffer "*efrit-todos*"
                      (buffer-substring-no-properties (point-min) (point-max)))
              :module (todo-write-module-file)
-             :cargo (and (get-buffer todo-write-module-buffer)
-                         (with-current-buffer todo-write-module-buffer
+             :cargo (and (get-buffer "*todo-write-dyn build*")
+                         (with-current-buffer "*todo-write-dyn build*"
                            (buffer-substring-no-properties (point-min) (point-max)))))))
   "A call of `todo_write' and what there is to see after it.")
 

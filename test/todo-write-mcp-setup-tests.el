@@ -71,15 +71,23 @@ The programs of agents are there, but not their commands."
     (with-current-buffer "*todo-write MCP*"
       (should (string-match-p "Added\\.\n\nDone" (buffer-string))))))
 
-(ert-deftest todo-write-mcp-setup-asks-before-it-builds-the-program ()
+(ert-deftest todo-write-mcp-setup-asks-before-it-gets-the-program ()
   (todo-write-mcp-setup-tests--with '(nil)
-    (setq todo-write-mcp-program "/nowhere/todo-write-mcp")
-    (should-error (todo-write-mcp-setup "Codex") :type 'user-error)
-    (should (string-match-p "cargo" (car asked)))))
+    (let ((todo-write-mcp-program nil) (exec-path nil) (todo-write-module-directory "/nowhere/")
+          (todo-write-module--lisp "/nowhere/"))
+      (cl-letf (((symbol-function 'todo-write-module--can-ask-p) #'always)
+                ((symbol-function 'todo-write-module--ways)
+                 (lambda (_name) '((build . "Build it now, with cargo")))))
+        (should-error (todo-write-mcp-setup "Codex") :type 'todo-write-error)
+        (should (equal asked '("The program todo-write-mcp is missing.  Build it now, with cargo? ")))))))
+
+(ert-deftest todo-write-mcp-setup-names-a-program-that-cannot-be-run ()
+  (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
+    (should-error (todo-write-mcp-setup "Codex") :type 'user-error)))
 
 (ert-deftest todo-write-mcp-setup-the-doctor-names-what-is-missing ()
   (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
-    (should (string-match-p "todo-write-mcp is not built\n.*todo-write-mcp-setup"
+    (should (string-match-p "todo-write-mcp is missing\n.*todo-write-mcp-setup"
                             (todo-write-doctor-text))))
   (let ((todo-write-mcp-program (executable-find "true")) (server-process nil))
     (should (string-match-p "this Emacs has no server" (todo-write-doctor-text)))))

@@ -58,7 +58,8 @@
   (let ((commands (todo-write-module-tests--commands)))
     (should (assq 'todo-write-show commands))
     (pcase-dolist (`(,command . ,library) commands)
-      (unless (memq command '(todo-write-module-build todo-write-follow))
+      (unless (memq command '(todo-write-module-build todo-write-module-download
+                                todo-write-follow))
         (ert-info ((symbol-name command))
           (should (eq (todo-write-test-child
                        `(let ((todo-write-directory (make-temp-file "first" t)) (noninteractive nil)
@@ -72,14 +73,14 @@
                                    (error 'done)))))
                       'done)))))))
 
-(ert-deftest todo-write-module-missing-says-how-to-build-it ()
+(ert-deftest todo-write-module-missing-says-how-to-get-it ()
   (todo-write-copy-with
     (should (string-match-p
-             "not built yet.*its Rust sources are not beside the Lisp files.*prebuilt"
+             "is missing.*its Rust sources are not beside the Lisp files.*prebuilt"
              (todo-write-copy-emacs '(todo-write-state "a"))))
     (todo-write-copy-put-sources)
     (should (string-match-p
-             "not built yet.  Build it by .M-x todo-write-module-build"
+             "is missing.  Build it by M-x todo-write-module-build"
              (todo-write-copy-emacs '(todo-write-state "a"))))))
 
 (ert-deftest todo-write-module-without-cargo-says-what-to-get ()

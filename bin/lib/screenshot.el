@@ -13,7 +13,7 @@
 
 (require 'todo-write-module)
 ;; Nobody is there to answer.
-(setq todo-write-module-auto-build nil)
+(setq todo-write-module-source nil)
 (require 'todo-write)
 (require 'todo-write-view)
 (require 'todo-write-history)

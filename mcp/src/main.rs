@@ -15,14 +15,18 @@ use rmcp::ServiceExt;
 use serde_json::json;
 use server::Server;
 
-const USAGE: &str = "\
+// Emacs finds the version in the file, up to the semicolon.
+const USAGE: &str = concat!(
+    "todo-write-mcp version ",
+    env!("CARGO_PKG_VERSION"),
+    "; an MCP server with one tool, todo_write, whose list a running Emacs keeps.
 Usage: todo-write-mcp [--check] [--emacsclient PROGRAM] [EMACSCLIENT-OPTION]...
-An MCP server with one tool, todo_write, whose list is kept by a running Emacs.
 
 Options of emacsclient say which Emacs: --socket-name NAME or --server-file NAME,
 where the name may be a file's. Without one, EMACS_SOCKET_NAME and
 EMACS_SERVER_FILE count. --check says whether that Emacs answers.
-";
+"
+);
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {

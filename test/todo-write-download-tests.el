@@ -1,0 +1,164 @@
+;;; todo-write-download-tests.el --- Tests of the download of a release's files  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The module and the program todo-write-mcp, downloaded from an HTTP server on
+;; loopback by the address and the SHA-256 that a package lists.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write)
+(require 'todo-write-copy-helper)
+
+(defvar todo-write-download-tests--folder)
+
+(defun todo-write-download-tests--serve (answer)
+  "Answer each HTTP request with the bytes ANSWER; return the server."
+  (make-network-process :name "release" :server t :host 'local :service t :noquery t
+                        :coding 'binary
+                        :filter (lambda (client _request)
+                                  (process-send-string client answer)
+                                  (delete-process client))))
+
+(defun todo-write-download-tests--answer (bytes &optional length)
+  "Return an HTTP answer with BYTES that promises LENGTH bytes."
+  (concat (format "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                  (or length (length bytes)))
+          bytes))
+
+(defun todo-write-download-tests--list (folder port sums)
+  "Write the list of a release's files into FOLDER, served from PORT.
+SUMS is an alist of names and bytes."
+  (with-temp-file (expand-file-name "todo-write-modules.sha256" folder)
+    (pcase-dolist (`(,name . ,bytes) sums)
+      (insert (format "%s  http://127.0.0.1:%d/download/%s-%s%s\n"
+                      (secure-hash 'sha256 bytes) port name (todo-write-module-machine)
+                      (or (nth 2 (assoc name todo-write-module--products)) ""))))))
+
+(defmacro todo-write-download-tests--with (name listed answer &rest body)
+  "Evaluate BODY with a package that lists the bytes LISTED for NAME.
+The server gives ANSWER; nil stands for no server."
+  (declare (indent 3) (debug t))
+  `(let* ((todo-write-download-tests--folder
+           (file-name-as-directory (file-truename (make-temp-file "todo-write-download" t))))
+          (todo-write-module--lisp (concat todo-write-download-tests--folder "lisp/"))
+          (todo-write-module-directory (concat todo-write-download-tests--folder "module/"))
+          (server (todo-write-download-tests--serve (or ,answer "")))
+          (port (process-contact server :service)))
+     (make-directory todo-write-module--lisp)
+     (todo-write-download-tests--list todo-write-module--lisp port (list (cons ,name ,listed)))
+     (unless ,answer (delete-process server))
+     (unwind-protect (progn ,@body)
+       (delete-process server)
+       (delete-directory todo-write-download-tests--folder t))))
+
+(defun todo-write-download-tests--file (name &optional version)
+  "Return the bytes of a file that says to be NAME of VERSION."
+  (format "#!/bin/sh\n: '\0%s version %s;'\necho here\n" name (or version todo-write-version)))
+
+(ert-deftest todo-write-download-installs-the-listed-file ()
+  (dolist (name '("todo-write-dyn" "todo-write-mcp"))
+    (let ((bytes (todo-write-download-tests--file name)))
+      (todo-write-download-tests--with name bytes (todo-write-download-tests--answer bytes)
+        (let ((todo-write-module-source 'download))
+          (todo-write-module-get name "It is missing."))
+        (let ((file (todo-write-module--installed name)))
+          (should (equal (directory-files todo-write-module-directory nil "[^.]")
+                         (list (file-name-nondirectory file))))
+          (should (file-executable-p file))
+          (should (equal bytes (with-temp-buffer
+                                 (set-buffer-multibyte nil)
+                                 (insert-file-contents-literally file)
+                                 (buffer-string)))))))))
+
+(ert-deftest todo-write-download-refuses-what-is-not-as-listed-and-leaves-nothing ()
+  (dolist (name '("todo-write-dyn" "todo-write-mcp"))
+    (let* ((good (todo-write-download-tests--file name))
+           (old (todo-write-download-tests--file name "0.0.9")))
+      (pcase-dolist (`(,listed ,answer ,words)
+                     `((,good ,(todo-write-download-tests--answer (concat good "x"))
+                              "its SHA-256 is wrong")
+                       (,good ,(todo-write-download-tests--answer (substring good 0 20) (length good))
+                              "broke off after 20 of [0-9]+ bytes")
+                       (,old ,(todo-write-download-tests--answer old)
+                             "is version 0.0.9, the Lisp files are")
+                       (,good "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
+                              "the server answered 404")
+                       (,good "" "no answer; is there a network")
+                       (,good nil "\\(?:no answer\\|make client process failed\\)")))
+        (ert-info ((format "%s: %s" name words))
+          (todo-write-download-tests--with name listed answer
+            (let* ((todo-write-module-source 'download)
+                   (err (should-error (todo-write-module-get name "It is missing.")
+                                      :type 'todo-write-error)))
+              (should (string-match-p words (error-message-string err)))
+              (should-not (and (file-exists-p todo-write-module-directory)
+                               (directory-files todo-write-module-directory nil "[^.]"))))))))))
+
+(ert-deftest todo-write-download-without-a-list-says-that-there-is-none ()
+  (todo-write-download-tests--with "todo-write-dyn-for-another-machine" "" ""
+    (should (string-match-p
+             (concat "no todo-write-dyn to download for " (todo-write-module-machine))
+             (error-message-string (should-error (todo-write-module-download)
+                                                 :type 'todo-write-error))))))
+
+(ert-deftest todo-write-download-begins-only-after-a-yes ()
+  (let ((bytes (todo-write-download-tests--file "todo-write-mcp")) (asked nil) (says nil)
+        (todo-write-module--declined nil) (todo-write-module-source 'ask))
+    (cl-letf (((symbol-function 'todo-write-module--can-ask-p) #'always)
+              ((symbol-function 'y-or-n-p) (lambda (question) (push question asked) says)))
+      (todo-write-download-tests--with "todo-write-mcp" bytes (todo-write-download-tests--answer bytes)
+        (dotimes (_ 2)
+          (should-error (todo-write-module-get "todo-write-mcp" "It is missing.")
+                        :type 'todo-write-error))
+        (should (equal asked (list (format "It is missing.  Download it from 127.0.0.1:%d? " port))))
+        (should-not (file-exists-p (todo-write-module--installed "todo-write-mcp")))
+        (setq says t todo-write-module--declined nil)
+        (todo-write-module-get "todo-write-mcp" "It is missing.")
+        (should (file-exists-p (todo-write-module--installed "todo-write-mcp")))))))
+
+(ert-deftest todo-write-download-is-named-where-no-question-can-be-asked ()
+  (todo-write-download-tests--with "todo-write-dyn" "" ""
+    (let ((todo-write-module-source 'ask))
+      (should (string-match-p
+               "It is missing.  Download it by M-x todo-write-module-download"
+               (error-message-string (should-error (todo-write-module-get
+                                                    "todo-write-dyn" "It is missing."))))))
+    (should-not (file-exists-p todo-write-module-directory))))
+
+(defun todo-write-download-tests--first-use (answer)
+  "Return what the first use says in an Emacs where ANSWER is served.
+ANSWER is a form.  The module under test is what is listed."
+  (todo-write-copy-with
+    (todo-write-copy-emacs
+     `(push ,(file-name-directory (locate-library "todo-write-download-tests")) load-path)
+     '(require 'todo-write-download-tests)
+     `(let* ((bytes (with-temp-buffer
+                      (set-buffer-multibyte nil)
+                      (insert-file-contents-literally ,(todo-write-copy-module))
+                      (buffer-string)))
+             (server (todo-write-download-tests--serve ,answer))
+             (todo-write-module-source 'download))
+        (todo-write-download-tests--list ,todo-write-copy-folder (process-contact server :service)
+                                         (list (cons "todo-write-dyn" bytes)))
+        (list (condition-case err (todo-write-state "a")
+                (error (error-message-string err)))
+              (featurep 'todo-write-dyn))))))
+
+(ert-deftest todo-write-download-serves-the-first-use ()
+  (should (equal (todo-write-download-tests--first-use '(todo-write-download-tests--answer bytes))
+                 '(empty t))))
+
+(ert-deftest todo-write-download-that-is-refused-is-not-loaded ()
+  (pcase-let ((`(,text ,loaded)
+               (todo-write-download-tests--first-use
+                '(todo-write-download-tests--answer (substring bytes 0 -1)))))
+    (should (string-match-p "its SHA-256 is wrong" text))
+    (should-not loaded)))
+
+(provide 'todo-write-download-tests)
+;;; todo-write-download-tests.el ends here
