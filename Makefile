@@ -146,7 +146,7 @@ install: build ## copy both packages to PREFIX, or to ~/.emacs.d/site-lisp
 	@echo '  (load "$(SITELISP)/todo-write-autoloads" nil t)'
 
 .PHONY: package
-package: build ## make dist/*.tar of both packages for package-install-file; MODULE=1 adds the module
+package: build ## make dist/*.tar of both packages for package-install-file; MODULE=1 adds the module, RELEASE=folder lists a release's
 	@bin/package
 
 .PHONY: try-install

@@ -22,7 +22,7 @@
   "The task lists of coding agents."
   :group 'tools
   :prefix "todo-write-"
-  :link '(url-link "https://github.com/todo-write/todo-write"))
+  :link '(info-link "(todo-write)"))
 
 (defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
   "Folder of the journals, or nil to keep lists in memory only.

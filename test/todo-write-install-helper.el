@@ -23,10 +23,10 @@
   "The repository.")
 
 (defconst todo-write-install-recipes
-  '("(todo-write :type git :host github :repo \"todo-write/todo-write\" :inherit nil
+  '("(todo-write :type git :repo \"https://example.org/todo-write\" :inherit nil
    :files (\"lisp/todo-write*.el\" \"src\" \"benches\" \"Cargo.toml\" \"Cargo.lock\"
            (\"mcp\" \"mcp/Cargo.toml\" \"mcp/Cargo.lock\" \"mcp/src\")))"
-    "(efrit-do :type git :host github :repo \"todo-write/todo-write\" :inherit nil
+    "(efrit-do :type git :repo \"https://example.org/todo-write\" :inherit nil
    :files (\"lisp/efrit-do*.el\" (\"demo\" \"demo/refactor-login.json\" \"demo/login\")))")
   "The recipes of doc/todo-write.org, told not to ask archives about them.")
 
@@ -43,22 +43,22 @@ module.  In all of them, ~ is an empty home."
   (list
    (todo-write-install-way
     "A checkout" "28.1" :built t
-    :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write"
+    :shell '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
              "make --no-print-directory -C ~/src/todo-write build")
     :init "(load \"~/src/todo-write/lisp/todo-write-autoloads\" nil t)")
    (todo-write-install-way
     "A checkout, without make" "28.1"
-    :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write")
+    :shell '("git clone --quiet https://example.org/todo-write ~/src/todo-write")
     :init "(add-to-list 'load-path \"~/src/todo-write/lisp\")
 (require 'todo-write-view)")
    (todo-write-install-way
     "make install" "28.1" :built t
-    :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write"
+    :shell '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
              "make --no-print-directory -C ~/src/todo-write install")
     :init "(load \"~/.emacs.d/site-lisp/todo-write/todo-write-autoloads\" nil t)")
    (todo-write-install-way
     "package-install-file" "28.1"
-    :shell '("git clone --quiet https://github.com/todo-write/todo-write ~/src/todo-write"
+    :shell '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
              "DIST=~ ~/src/todo-write/bin/package")
     :once '(progn (package-install-file "~/todo-write-0.1.0.tar")
                   (package-install-file "~/efrit-do-0.1.0.tar"))
@@ -66,13 +66,13 @@ module.  In all of them, ~ is an empty home."
    (todo-write-install-way
     "package-vc-install" "30.1"
     :once '(package-vc-install
-            '(todo-write :url "https://github.com/todo-write/todo-write"
+            '(todo-write :url "https://example.org/todo-write"
                          :lisp-dir "lisp" :ignored-files ("efrit-do.el")))
     :init "")
    (todo-write-install-way
     "use-package :vc" "30.1"
     :init "(use-package todo-write
-  :vc (:url \"https://github.com/todo-write/todo-write\" :lisp-dir \"lisp\"
+  :vc (:url \"https://example.org/todo-write\" :lisp-dir \"lisp\"
        :ignored-files (\"efrit-do.el\") :rev :newest))")
    (todo-write-install-way
     "straight" "28.1"
@@ -131,7 +131,7 @@ Cargo keeps what it fetched and made, and works less on what it makes."
   "Return where git finds what, as an alist of (PLACE . ADDRESS).
 So the init files in HOME are those that people write, without a network."
   (append `((,(concat "file://" home "/github/todo-write")
-             . "https://github.com/todo-write/todo-write"))
+             . "https://example.org/todo-write"))
           (delq nil
                 (mapcar (pcase-lambda (`(,variable . ,address))
                           (when-let ((place (getenv variable)))
