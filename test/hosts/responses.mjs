@@ -4,18 +4,21 @@
 //   node responses.mjs PORT SCRIPT
 //
 // SCRIPT is a JSON list; step N answers the request that has N outputs of tool calls. A step
-// is {"text"} or {"name", "namespace", "arguments"}, and may have "needs": text without which
-// in the last output the model is lost for words.
+// is {"text"}, {"name", "namespace", "arguments"} or, for a tool that takes no JSON, {"name",
+// "input"}, and may have "needs": text without which in the last output the model is lost for
+// words.
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 const [port, script] = process.argv.slice(2);
 const steps = JSON.parse(readFileSync(script, "utf8"));
 
 function item(step, number) {
-  return step.text
-    ? { type: "message", role: "assistant", id: `msg_${number}`, content: [{ type: "output_text", text: step.text }] }
-    : { type: "function_call", id: `fc_${number}`, call_id: `call_${number}`, ...step,
-        arguments: JSON.stringify(step.arguments) };
+  if (step.text)
+    return { type: "message", role: "assistant", id: `msg_${number}`, content: [{ type: "output_text", text: step.text }] };
+  if (step.input)
+    return { type: "custom_tool_call", id: `ctc_${number}`, call_id: `call_${number}`, ...step };
+  return { type: "function_call", id: `fc_${number}`, call_id: `call_${number}`, ...step,
+           arguments: JSON.stringify(step.arguments) };
 }
 
 let number = 0;
@@ -26,7 +29,7 @@ createServer(async (request, response) => {
     response.writeHead(request.url === "/health" ? 200 : 404).end('{"ok": true}');
     return;
   }
-  const outputs = JSON.parse(body).input.filter(({ type }) => type === "function_call_output");
+  const outputs = JSON.parse(body).input.filter(({ type = "" }) => type.endsWith("_call_output"));
   const { needs = "", ...step } = steps[outputs.length];
   const isMet = JSON.stringify(outputs.at(-1) ?? "").includes(needs);
   const output = item(isMet ? step : { text: `I expected ${needs}.` }, ++number);

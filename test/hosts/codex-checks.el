@@ -1,0 +1,141 @@
+;;; codex-checks.el --- Following the genuine Codex  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Codex works on a garden by a script: the model's answers are known
+;; beforehand, and at each gate, a command that waits for a file, the plan in
+;; this Emacs must be the one that Codex has, and the activity what it does at
+;; that moment.  codex.sh runs this.
+
+;;; Code:
+
+(require 'ert)
+(require 'hosts-helper)
+(require 'todo-write-follow)
+
+(defvar codex-checks-folder nil "The project in which Codex runs.")
+(defvar codex-checks-process nil "The process of Codex.")
+
+(defun codex-checks-plan (&rest entries)
+  "Return the arguments of a call of update_plan; ENTRIES are (STEP . STATUS)."
+  (list :plan (vconcat (mapcar (lambda (entry) (list :step (car entry) :status (cdr entry)))
+                               entries))))
+
+(defun codex-checks-gate-command (name)
+  "Return a command that ends when the gate NAME is open."
+  (format "until test -e %s.gate; do sleep 0.1; done; echo opened" name))
+
+(defun codex-checks-call (name &rest arguments)
+  "Return a step in which the model calls NAME with ARGUMENTS."
+  (list :name name :arguments arguments))
+
+(defun codex-checks-run (model steps function)
+  "Let Codex go by STEPS of MODEL, and call FUNCTION meanwhile."
+  (let* ((home (make-temp-file "home" t))
+         (codex-checks-folder (file-name-as-directory
+                               (file-truename (make-temp-file "garden" t))))
+         (default-directory codex-checks-folder)
+         (todo-write-follow-agents `((codex . ,(expand-file-name ".codex" home)))))
+    (todo-write-with-store
+      (hosts-with-responses
+       steps
+       (lambda (url)
+         (let ((codex-checks-process
+                (let ((process-environment (cons "MOCK_KEY=test-key" (hosts-environment home))))
+                  (make-process
+                   :name "codex" :buffer (generate-new-buffer "*codex*") :noquery t
+                   :connection-type 'pipe
+                   :command `(,(expand-file-name "codex" hosts-bin) "exec" ,@(hosts-codex-arguments url model)
+                              "-c" "tools.update_plan.enabled=true"
+                              "--dangerously-bypass-approvals-and-sandbox" "Plan the garden")))))
+           (process-send-eof codex-checks-process)
+           (unwind-protect
+               (progn (todo-write-follow-mode)
+                      (funcall function))
+             (todo-write-follow-mode -1)
+             (delete-process codex-checks-process)
+             (kill-buffer (process-buffer codex-checks-process)))))))))
+
+;;; What is shown
+
+(defun codex-checks-shown ()
+  "Return what is shown of the session: a list (STATE ACTIVITY (STEP . STATUS)...)."
+  (when-let* ((thread (seq-find (lambda (thread) (string-prefix-p "codex:" thread))
+                                (todo-write-threads))))
+    `(,(todo-write-state thread) ,(car (todo-write-activity thread))
+      ,@(mapcar (lambda (item) (cons (plist-get item :content) (plist-get item :status)))
+                (todo-write-items thread)))))
+
+(defun codex-checks-shows (what &rest shown)
+  "Wait until SHOWN is what is shown of the session; WHAT names the moment."
+  (condition-case nil
+      (todo-write-test-wait (lambda () (equal (codex-checks-shown) shown)) 30)
+    (ert-test-failed
+     (ert-fail (format "At %s: %S, not %S\n%s" what (codex-checks-shown) shown
+                       (with-current-buffer (process-buffer codex-checks-process)
+                         (buffer-string)))))))
+
+(defun codex-checks-pass (gate &rest shown)
+  "Wait until SHOWN is what is shown of the session, and open GATE."
+  (apply #'codex-checks-shows gate shown)
+  (write-region "" nil (expand-file-name (concat gate ".gate") codex-checks-folder) nil 'silent))
+
+;;; Checks
+
+(ert-deftest codex-checks-plans-by-functions ()
+  (codex-checks-run
+   "gpt-5.5"
+   (list (apply #'codex-checks-call "update_plan"
+                (codex-checks-plan '("Rake" . "in_progress") '("Water" . "pending")))
+         (codex-checks-call "exec_command" :cmd (codex-checks-gate-command "one")
+                            :yield_time_ms 30000)
+         ;; This one is refused.
+         (apply #'codex-checks-call "update_plan"
+                (codex-checks-plan '("Rake" . "blocked") '("Water" . "pending")))
+         (apply #'codex-checks-call "update_plan"
+                (codex-checks-plan '("Rake" . "completed") '("Water" . "in_progress")))
+         (codex-checks-call "exec_command" :cmd (codex-checks-gate-command "two")
+                            :yield_time_ms 30000)
+         (list :text "The garden is planned."))
+   (lambda ()
+     (codex-checks-pass "one" 'active 'working '("Rake" . "in_progress") '("Water" . "pending"))
+     (codex-checks-pass "two" 'active 'working '("Rake" . "completed") '("Water" . "in_progress"))
+     (codex-checks-shows "the end" 'paused nil
+                         '("Rake" . "completed") '("Water" . "in_progress")))))
+
+(ert-deftest codex-checks-plans-by-javascript ()
+  (let ((gate (lambda (name)
+                (format "text(await tools.exec_command({cmd: '%s', yield_time_ms: 30000}));"
+                        (codex-checks-gate-command name)))))
+    (codex-checks-run
+     "gpt-6.1-sol"
+     (list (list :name "exec" :input "const r = await tools.update_plan({explanation: 'A start', plan: [{step: 'Rake', status: 'in_progress'}, {step: \"Water\", status: 'pending'}]}); text(r);")
+           (list :name "exec" :input (funcall gate "one"))
+           ;; What is computed cannot be read.
+           (list :name "exec" :input "const steps = ['Rake', 'Water'];
+await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))});")
+           (list :name "exec" :input (funcall gate "two"))
+           (list :name "exec" :input "await tools.update_plan({plan: [{step: 'Rake', status: 'completed'}, {step: 'Water', status: 'completed'}]});")
+           (list :text "The garden is planned."))
+     (lambda ()
+       (codex-checks-pass "one" 'active 'working '("Rake" . "in_progress") '("Water" . "pending"))
+       (codex-checks-pass "two" 'active 'working '("Rake" . "in_progress") '("Water" . "pending"))
+       (codex-checks-shows "the end" 'done nil '("Rake" . "completed") '("Water" . "completed"))))))
+
+(ert-deftest codex-checks-an-abort ()
+  (codex-checks-run
+   "gpt-5.5"
+   (list (apply #'codex-checks-call "update_plan" (codex-checks-plan '("Rake" . "in_progress")))
+         (codex-checks-call "exec_command" :cmd (codex-checks-gate-command "never")
+                            :yield_time_ms 30000)
+         (list :text "Never said."))
+   (lambda ()
+     (codex-checks-shows "the gate" 'active 'working '("Rake" . "in_progress"))
+     (signal-process codex-checks-process 'int)
+     (codex-checks-shows "the abort" 'paused nil '("Rake" . "in_progress")))))
+
+(provide 'codex-checks)
+;;; codex-checks.el ends here
