@@ -30,7 +30,8 @@
 Each is called with THREAD and ITEM (a plist) and returns a list of
 strings, one a paragraph, or nil.  The lines of a paragraph after its
 first are indented by the columns that its text property
-`todo-write-hang' says."
+`todo-write-hang' says; one with the property `todo-write-cut' is cut
+to a line."
   :type 'hook
   :group 'todo-write)
 
@@ -95,6 +96,8 @@ first are indented by the columns that its text property
                                     (get-text-property 0 'todo-write-hang paragraph))
                                0))
                       ?\s)))
+    (when (text-property-any 0 (length paragraph) 'todo-write-cut t paragraph)
+      (setq paragraph (todo-write-row-truncate paragraph (- width 5))))
     (insert "     " paragraph "\n")
     (when (> (string-width paragraph) (- width 5))
       (fill-region-as-paragraph start (point) nil t)
@@ -248,25 +251,32 @@ of it is shown only if the content stayed."
 (defun todo-write-detail--events (thread id)
   "Return what was recorded while the item ID of THREAD was in progress.
 A list of (TIME . TEXT)."
-  (cl-loop for type in todo-write-detail-events
+  (cl-loop with project = (plist-get (todo-write-about thread) :project)
+           for type in todo-write-detail-events
            append (seq-map (lambda (observation)
                              (cons (plist-get observation :timestamp)
-                                   (todo-write-detail--event type observation)))
+                                   (todo-write-detail--event type observation project)))
                            (todo-write-observations thread :step id :type type
                                                     :limit todo-write-detail-limit))))
 
-(defun todo-write-detail--event (type observation)
-  "Return OBSERVATION, which is of TYPE, as a string."
+(defun todo-write-detail--event (type observation project)
+  "Return OBSERVATION, which is of TYPE and from PROJECT, as a string."
   (let* ((content (plist-get observation :content))
-         (text (todo-write-detail--content content))
-         (name (and (consp content) (plist-get content :name)))
-         (name (and (stringp name)
-                    (propertize (todo-write-row-plain name) 'face 'todo-write-tool)))
+         (text (todo-write-detail--excerpt (todo-write-detail-text content project)))
          (failed (and (consp content) (eq t (plist-get content :isError)))))
     (pcase type
       ("THOUGHTS" (concat (todo-write-row-shape 'thought) " "
                           (propertize text 'face 'todo-write-thought)))
-      ("TOOL_CALL" (concat (todo-write-row-shape 'tool) " " name (and name " ") text))
+      ("TOOL_CALL"
+       (let ((name (and (consp content) (plist-get content :name))))
+         (propertize
+          (string-join (delq nil (list (todo-write-row-shape 'tool)
+                                       (and (stringp name)
+                                            (propertize (todo-write-row-plain name)
+                                                        'face 'todo-write-tool))
+                                       (unless (string-empty-p text) text)))
+                       " ")
+          'todo-write-cut t)))
       ("TOOL_EXECUTION"
        (concat (if failed
                    (propertize (todo-write-row-shape 'removed) 'face 'todo-write-failed)
@@ -276,15 +286,58 @@ A list of (TIME . TEXT)."
       (_ (concat (propertize (todo-write-row-shape 'removed) 'face 'todo-write-failed) " "
                  (propertize text 'face 'todo-write-failed))))))
 
-(defun todo-write-detail--content (content)
-  "Return CONTENT of an observation as one line."
-  (todo-write-detail--excerpt
-   (cond ((stringp content) content)
-         ((not (consp content)) (if content (format "%s" content) ""))
-         ((seq-find #'stringp (mapcar (lambda (key) (plist-get content key))
-                                      '(:text :content :input :message))))
-         ((plist-get content :name) "")
-         (t (todo-write-to-json content)))))
+(defun todo-write-detail-text (content project)
+  "Return the text of CONTENT, of an observation in PROJECT.
+Of a tool call that is the argument that matters most."
+  (cond ((stringp content) content)
+        ((not (consp content)) (if content (format "%s" content) ""))
+        ((seq-find #'stringp (mapcar (lambda (key) (plist-get content key))
+                                     '(:text :content :message))))
+        ((plist-get content :input)
+         (todo-write-detail--argument (plist-get content :input) project))
+        ((plist-get content :name) "")
+        (t (todo-write-to-json content))))
+
+(defun todo-write-detail-input (input)
+  "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
+  (or (and (stringp input)
+           (ignore-errors (json-parse-string input :null-object nil :false-object nil)))
+      input))
+
+(defun todo-write-detail--argument (input project)
+  "Return what matters most of INPUT, the arguments of a tool call in PROJECT.
+That is the first of the usual arguments that it has, else its first
+short string, else all of it."
+  (let* ((decoded (todo-write-detail-input input))
+         (fields (todo-write--json-fields decoded))
+         (name (seq-find (lambda (name) (todo-write-detail--words (cdr (assoc name fields))))
+                         '("command" "cmd" "file_path" "notebook_path" "path" "pattern"
+                           "query" "url" "description" "prompt")))
+         (text (todo-write-detail--words (cdr (assoc name fields)))))
+    (cond ((member name '("file_path" "notebook_path" "path"))
+           ;; The name is the agent's: no handler of remote files gets it.
+           (concat (string-remove-prefix (or project "/") text)
+                   (todo-write-detail--range (cdr (assoc "offset" fields))
+                                             (cdr (assoc "limit" fields)))))
+          (text)
+          ((seq-find (lambda (value) (and (stringp value) (< 0 (length value) 100)))
+                     (mapcar #'cdr fields)))
+          ((not (or fields (equal decoded input))) "")
+          ((stringp input) input)
+          (t (format "%S" input)))))
+
+(defun todo-write-detail--words (value)
+  "Return VALUE, an argument, if it is text, or words to be joined; else nil."
+  (cond ((stringp value) (unless (string-blank-p value) value))
+        ((and (vectorp value) (seq-every-p #'stringp value))
+         (unless (seq-empty-p value) (string-join value " ")))))
+
+(defun todo-write-detail--range (offset limit)
+  "Return which lines of a file are LIMIT lines from line OFFSET on."
+  (let ((first (if (natnump offset) offset 1)))
+    (cond ((natnump limit) (format ":%d-%d" first (+ first limit -1)))
+          ((natnump offset) (format ":%d-" first))
+          (t ""))))
 
 (defun todo-write-detail--duration (observation)
   "Return how long the tool of OBSERVATION took, or \"\" if that was short."

@@ -18,6 +18,7 @@
 (require 'subr-x)
 (require 'tabulated-list)
 (require 'todo-write)
+(require 'todo-write-detail)
 (require 'todo-write-menu)
 (require 'todo-write-row)
 
@@ -66,31 +67,18 @@ What comes within that time is drawn at once."
 
 ;;; Rows
 
-(defun todo-write-log--summary (content)
-  "Return CONTENT, of an observation, as one line."
-  (todo-write-row-line
-   (cond ((stringp content) content)
-         ((null content) "")
-         ((plist-member content :todoList)
-          (format "%d tasks, %d changes"
-                  (length (plist-get content :todoList))
-                  (length (plist-get (plist-get content :changes) :changes))))
-         ((plist-get content :name)
-          (format "%s %s" (plist-get content :name)
-                  (or (plist-get content :content)
-                      (plist-get content :input) "")))
-         ((stringp (plist-get content :text)) (plist-get content :text))
-         (t (todo-write-log--json content)))
-   300))
+(defun todo-write-log--summary (content project)
+  "Return CONTENT, of an observation in PROJECT, as one line."
+  (let ((name (and (consp content) (plist-get content :name)))
+        (text (if (and (consp content) (plist-member content :todoList))
+                  (format "%d tasks, %d changes"
+                          (length (plist-get content :todoList))
+                          (length (plist-get (plist-get content :changes) :changes)))
+                (todo-write-detail-text content project))))
+    (todo-write-row-line (if (stringp name) (concat name " " text) text) 300)))
 
-(defun todo-write-log--json (content)
-  "Return CONTENT as JSON text, or as Lisp where that cannot be."
-  (condition-case nil
-      (json-serialize content)
-    (error (prin1-to-string content))))
-
-(defun todo-write-log--row (observation)
-  "Return OBSERVATION as an entry of `tabulated-list-entries'."
+(defun todo-write-log--row (observation project)
+  "Return OBSERVATION in PROJECT as an entry of `tabulated-list-entries'."
   (let ((metadata (plist-get observation :metadata)))
     (list (plist-get observation :id)
           (vector
@@ -100,7 +88,7 @@ What comes within that time is drawn at once."
            (format "%s" (or (plist-get metadata :phase) ""))
            (todo-write-row-line (or (plist-get metadata :stepDescription)
                                      (plist-get observation :parentId) ""))
-           (todo-write-log--summary (plist-get observation :content))))))
+           (todo-write-log--summary (plist-get observation :content) project)))))
 
 (defun todo-write-log--observations ()
   "Return the observations that this buffer lists."
@@ -109,7 +97,9 @@ What comes within that time is drawn at once."
 
 (defun todo-write-log--entries ()
   "Return the entries of this buffer."
-  (mapcar #'todo-write-log--row (todo-write-log--observations)))
+  (let ((project (plist-get (todo-write-about todo-write-log--thread) :project)))
+    (mapcar (lambda (observation) (todo-write-log--row observation project))
+            (todo-write-log--observations))))
 
 ;;; Following
 
@@ -231,6 +221,16 @@ argument asks for one.  Signals `user-error' if there is none."
   (setq todo-write-log--filter nil)
   (todo-write-log--narrow :type nil))
 
+(defun todo-write-log--decoded (observation)
+  "Return OBSERVATION with the input of a tool call decoded."
+  (let* ((content (plist-get observation :content))
+         (input (and (consp content) (plist-get content :input))))
+    (if (not (stringp input))
+        observation
+      (plist-put (copy-sequence observation) :content
+                 (plist-put (copy-sequence content) :input
+                            (todo-write--json-plist (todo-write-detail-input input)))))))
+
 (defun todo-write-log-show ()
   "Show the observation at point whole.  Signals `user-error' if there is none."
   (interactive nil todo-write-log-mode)
@@ -245,7 +245,7 @@ argument asks for one.  Signals `user-error' if there is none."
         (erase-buffer)
         (insert (todo-write-row-plain-lines
                  (if (stringp content) content
-                   (todo-write-to-json observation))))
+                   (todo-write-to-json (todo-write-log--decoded observation)))))
         (unless (stringp content)
           (ignore-errors (json-pretty-print (point-min) (point-max))))
         (goto-char (point-min)))

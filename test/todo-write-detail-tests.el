@@ -81,6 +81,45 @@
                "∴ First look\\.\n.*▸ shell make test\n.*✗ 1\\.5s 2 failed\n" text))
       (should-not (string-match-p "later" text)))))
 
+(ert-deftest todo-write-detail-shows-a-tool-call-as-a-line ()
+  (todo-write-test-with-view
+    (todo-write-begin "a" :project "/home/user/shop/")
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (pcase-dolist
+        (`(,name ,input ,shown)
+         '(("Read" "{\"file_path\":\"/home/user/shop/till/auth.go\",\"limit\":160}"
+            "Read till/auth.go:1-160")
+           ("Read" "{\"file_path\":\"/etc/hosts\",\"offset\":20,\"limit\":5}"
+            "Read /etc/hosts:20-24")
+           ("Bash" "{\"description\":\"Test\",\"command\":\"go test\\n./...\"}"
+            "Bash go test ./...")
+           ("shell" "{\"command\":[\"ls\",\"-l\"]}" "shell ls -l")
+           ("Grep" "{\"glob\":\"*.go\",\"pattern\":\"till\"}" "Grep till")
+           ("WebFetch" "{\"prompt\":\"Sum up\",\"url\":\"https://example.org\"}"
+            "WebFetch https://example.org")
+           ("Other" "{\"long\":3,\"first\":\"this\",\"second\":\"that\"}" "Other this")
+           ("Count" "{\"n\":4}" "Count {\"n\":4}")
+           ("TaskList" "{}" "TaskList")
+           ("Cut" "{\"command\":\"go te" "Cut {\"command\":\"go te")
+           ("Decoded" (:file_path "/home/user/shop/a") "Decoded a")))
+      (todo-write-observe "a" "TOOL_CALL" (list :id "c" :name name :input input))
+      (todo-write-test-wait
+       (lambda ()
+         (string-match-p (concat "▸ " (regexp-quote shown) "$")
+                         (todo-write-detail-string "a" (aref (todo-write-items "a") 0) 100)))))))
+
+(ert-deftest todo-write-detail-cuts-a-tool-call-to-the-window ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-observe "a" "TOOL_CALL"
+                        (list :name "Bash"
+                              :input (json-serialize (list :command (make-string 200 ?x)))))
+    (let ((line (car (last (split-string (todo-write-detail-string
+                                          "a" (aref (todo-write-items "a") 0) 60)
+                                         "\n" t)))))
+      (should (= 60 (string-width line)))
+      (should (string-match-p "Bash x+…\\'" line)))))
+
 (ert-deftest todo-write-detail-of-an-open-row-is-live ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("One" "in_progress"))

@@ -357,16 +357,14 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
 
 (ert-deftest todo-write-follow-tests-the-file-of-another-process-counts-for-nothing ()
   (todo-write-follow-tests--with-process
-    (todo-write-follow-tests--process
-     home "{\"sessionId\":\"a\",\"procStart\":\"1\",\"status\":\"waiting\"}")
-    (todo-write-follow--look-at-processes)
-    (should-not (todo-write-activity thread))
-    ;; This one is alive, but has another session.
-    (todo-write-follow-tests--process
-     home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"busy\"}" start)
-    (todo-write-follow--look-at-processes)
-    (should-not (todo-write-activity thread))
-    (should (eq (todo-write-state thread) 'active))))
+    (let ((before (todo-write-activity thread)))
+      ;; The first is of another process with the same number, the second of another session.
+      (pcase-dolist (`(,session . ,start) `(("a" . "1") ("b" . ,start)))
+        (todo-write-follow-tests--process
+         home "{\"sessionId\":%S,\"procStart\":%S,\"status\":\"waiting\"}" session start)
+        (todo-write-follow--look-at-processes)
+        (should (equal (todo-write-activity thread) before))
+        (should (eq (todo-write-state thread) 'active))))))
 
 (ert-deftest todo-write-follow-tests-silence-is-no-pause-while-a-process-works ()
   (todo-write-follow-tests--with-process

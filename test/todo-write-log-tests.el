@@ -108,6 +108,18 @@
       (should (string-search "\"todoList\"" (buffer-string)))
       (kill-buffer))))
 
+(ert-deftest todo-write-log-shows-a-tool-call-as-a-line-and-its-input-whole ()
+  (todo-write-log-tests--with-log
+    (todo-write-observe "a" "TOOL_CALL"
+                        '(:name "Bash" :input "{\"description\":\"Test\",\"command\":\"make\"}"))
+    (todo-write-test-wait (lambda () (= (length (todo-write-log-tests--rows)) 5)))
+    (should (equal (car (last (todo-write-log-tests--rows))) '("TOOL_CALL" "Bash make")))
+    (search-backward "Bash make")
+    (todo-write-log-show)
+    (with-current-buffer "*todo-write-observation*"
+      (should (string-match-p "\"description\": \"Test\"" (buffer-string)))
+      (kill-buffer))))
+
 (ert-deftest todo-write-log-stops-listening-with-its-buffer ()
   (todo-write-with-store
     (todo-write-observe "a" "INTENT" "Tidy up")
