@@ -14,8 +14,8 @@
 ;;                                      the same as `todo-write-follow-mode'
 ;;     M-x todo-write-follow-stop
 ;;
-;; Transcripts are only read, and only what was appended to them.  Reading is
-;; the module's work; this file knows when to look, and what to tell whom.
+;; Transcripts are only read, and only what was appended to them.  The module
+;; reads them; this file decides when, and tells listeners.
 
 ;;; Code:
 
@@ -29,15 +29,15 @@
 
 (defcustom todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
-Where the system tells of changes, they show at once; looking as well is
-for file systems that tell of none, such as those of other machines."
+Where the system reports changes, they show at once.  File systems that
+report none, such as those of other machines, are polled."
   :type 'number
   :group 'todo-write)
 
 (defcustom todo-write-follow-quiet 600
-  "Seconds after which a session that says nothing more is taken for paused.
-The time of its task in progress ends where it was last heard.  nil for
-never.  A session whose process says what it does is never taken so."
+  "Seconds of silence after which a session is paused, or nil for never.
+The time of its task in progress ends with its last line.  A session
+whose process says that it works is not paused."
   :type '(choice natnum (const :tag "Never" nil))
   :group 'todo-write)
 
@@ -65,7 +65,7 @@ AUTOMATIC non-nil if the mode picked it; BUSY while it is read."
   "The timer that looks at transcripts, or nil.")
 
 (defvar todo-write-follow--watches nil
-  "Alist of the files and folders whose changes the system tells, and watches.")
+  "Alist of the files and folders that are watched, and their descriptors.")
 
 ;;; Commands
 
@@ -166,7 +166,7 @@ several; with a prefix argument, stop all.  Stopping the one that
         (push session todo-write-follow--sessions)
         (todo-write-follow-sessions-look)
         (todo-write-follow--tell-activity session)
-        (todo-write-follow--rest session)
+        (todo-write-follow--pause-if-quiet session)
         (todo-write-follow--set-timer)
         session)))
 
@@ -190,8 +190,8 @@ several; with a prefix argument, stop all.  Stopping the one that
                           (todo-write-follow-sessions-process-folders))))))
 
 (defun todo-write-follow--watch ()
-  "Let the system tell of changes, if it can and does not yet.
-Where it cannot, the timer does it alone."
+  "Watch the files and folders whose changes matter, and no others.
+Where the system cannot, the timer suffices."
   (let ((wanted (todo-write-follow--watched)))
     (pcase-dolist (`(,file . ,watch) todo-write-follow--watches)
       (unless (and (member file wanted) (file-notify-valid-p watch))
@@ -206,7 +206,7 @@ Where it cannot, the timer does it alone."
                 todo-write-follow--watches))))))
 
 (defun todo-write-follow--changed (file action)
-  "Look at FILE, to which the system says that ACTION happened."
+  "Look at what ACTION, of a file notification, did to FILE."
   (let ((session (todo-write-follow--find file)))
     (cond ((eq action 'stopped))
           (session (todo-write-follow--look session))
@@ -229,7 +229,7 @@ Where it cannot, the timer does it alone."
   "Look at all that is followed, and for newer sessions."
   (mapc #'todo-write-follow--look todo-write-follow--sessions)
   (todo-write-follow--look-at-processes)
-  (mapc #'todo-write-follow--rest todo-write-follow--sessions)
+  (mapc #'todo-write-follow--pause-if-quiet todo-write-follow--sessions)
   (todo-write-follow--look-for-newer)
   (todo-write-follow--watch))
 
@@ -250,7 +250,7 @@ Where it cannot, the timer does it alone."
   "Take in what was appended to the transcript of SESSION."
   (unwind-protect
       (let (news)
-        ;; Whoever hears of it may wait for input, and the timer runs again.
+        ;; A listener may wait for input, during which the timer runs.
         (setf (todo-write-follow--session-busy session) t)
         (when (todo-write-follow--session-copy session)
           (todo-write-follow--fetch session))
@@ -263,15 +263,16 @@ Where it cannot, the timer does it alone."
                    (memq session todo-write-follow--sessions))
           (setf (todo-write-follow--session-heard session) (float-time)
                 (todo-write-follow--session-quiet session) nil)
-          ;; If the process still says so, the turn of these lines has ended, too.
+          ;; These lines may have resumed the thread.  End its turn again if the
+          ;; process is still idle.
           (when (equal (todo-write-follow--session-activity session) '(idle))
             (setf (todo-write-follow--session-activity session) '(idle . outdated))))
         (todo-write-follow--tell session (plist-get news :told)))
     (setf (todo-write-follow--session-busy session) nil)))
 
 (defun todo-write-follow--tell (session told)
-  "Tell hooks and subscribers of TOLD about SESSION, as the module gives it.
-A process knows better what its agent does than its transcript."
+  "Tell listeners TOLD, the news of SESSION as the module gives them.
+The process of a session overrides the activity in its transcript."
   (dolist (one told)
     (let ((thread (plist-get one :thread))
           (state (plist-get one :state)))
@@ -281,7 +282,8 @@ A process knows better what its agent does than its transcript."
       (pcase (plist-get one :activity)
         ('failed (todo-write-end-turn thread (plist-get one :why) t))
         ((guard (and (equal thread (todo-write-follow--session-thread session))
-                     (todo-write-follow--session-activity session))))
+                     (memq (car (todo-write-follow--session-activity session))
+                           '(working waiting idle)))))
         ('idle (todo-write-end-turn thread))
         ('working (todo-write-set-activity thread 'working))))))
 
@@ -295,9 +297,8 @@ A process knows better what its agent does than its transcript."
       (when (and thread (todo-write-activity thread))
         (todo-write-end-turn thread reason)))))
 
-(defun todo-write-follow--rest (session)
-  "Take SESSION for paused if it has been quiet for long.
-One whose process says what it does need not say more."
+(defun todo-write-follow--pause-if-quiet (session)
+  "Pause SESSION if it has been silent for `todo-write-follow-quiet' seconds."
   (let ((heard (todo-write-follow--session-heard session)))
     (when (and todo-write-follow-quiet
                (not (todo-write-follow--session-quiet session))
@@ -309,13 +310,13 @@ One whose process says what it does need not say more."
        session (format-time-string "quiet since %F %R" heard)))))
 
 (defun todo-write-follow--look-at-processes ()
-  "Take in what the processes of sessions say, and what sessions wrote before."
+  "Read what the processes of sessions say, after what the sessions wrote."
   (when (todo-write-follow-sessions-look)
     (mapc #'todo-write-follow--look todo-write-follow--sessions))
   (mapc #'todo-write-follow--tell-activity todo-write-follow--sessions))
 
 (defun todo-write-follow--tell-activity (session)
-  "Say what the agent of SESSION does, if its process said something new."
+  "Take over the activity of SESSION's process if it changed."
   (let* ((thread (todo-write-follow--session-thread session))
          (last (todo-write-follow--session-activity session))
          (activity (and thread (todo-write-follow-sessions-activity thread))))
@@ -332,7 +333,7 @@ One whose process says what it does need not say more."
 
 (defun todo-write-follow--fetch (session)
   "Append to the copy of SESSION's transcript what the remote file has more.
-A connection that is lost is no error: the copy stays as it is."
+If the connection is lost, the copy stays as it is."
   (let* ((file (todo-write-follow--session-file session))
          (copy (todo-write-follow--session-copy session))
          (have (file-attribute-size (file-attributes copy)))
@@ -353,8 +354,9 @@ A connection that is lost is no error: the copy stays as it is."
 ;;; Newer sessions
 
 (defun todo-write-follow--look-for-newer ()
-  "Follow newer sessions, if there are some and `todo-write-follow-mode' is on.
-As long as no folder changes that needs a look at files only now and then."
+  "Follow newer sessions if `todo-write-follow-mode' is on.
+Files are listed when a folder changed; and now and then, because old
+sessions can be resumed."
   (when (and todo-write-follow-mode
              (or (null todo-write-follow--looked)
                  (> (- (float-time) (car todo-write-follow--looked))
@@ -377,7 +379,7 @@ As long as no folder changes that needs a look at files only now and then."
   (file-attribute-modification-time (file-attributes folder)))
 
 (defun todo-write-follow--pick-live (files)
-  "Follow the live ones of FILES, a list of (TIME . FILE), and no others."
+  "Follow the live sessions in FILES, a list of (TIME . FILE), and no others."
   (pcase-dolist (`(,time . ,file) files)
     (let ((session (todo-write-follow--find file))
           (live (or (< (- (float-time) time) (or todo-write-follow-quiet 600))
@@ -389,8 +391,7 @@ As long as no folder changes that needs a look at files only now and then."
 
 (defun todo-write-follow--pick-newest (files)
   "Follow the newest of FILES, newest first, that is one of the project.
-As long as the one followed speaks, only a file that was not there before
-can be one."
+Unless the current one is quiet, only a new file takes its place."
   (let* ((current (car (todo-write-follow--automatic)))
          (may-go (or (null current) (todo-write-follow--session-quiet current)))
          (newest (seq-find
@@ -399,7 +400,7 @@ can be one."
                          (todo-write-follow-sessions-of-project-p
                           file todo-write-follow--project)))
                   files)))
-    ;; One whose first line is not written yet is still to be looked at.
+    ;; A file whose first line is not written yet stays new.
     (setq todo-write-follow--known
           (if may-go files
             (seq-filter (lambda (file)

@@ -193,7 +193,7 @@ RET soon after other keys may count as pasted."
                                  (string-to-number (plist-get b :id)))))))
 
 (defun claude-checks-shows (what state &rest rows)
-  "Wait until STATE and ROWS are shown, and ROWS are Claude Code's own.
+  "Wait until STATE and ROWS are shown at WHAT, and ROWS are Claude Code's own.
 Lists of TodoWrite are in no file of its own."
   (claude-checks-wait
    (format "%s: %S %S" what state rows)
