@@ -9,6 +9,7 @@
 //! may hold anything.
 
 pub mod claude;
+pub mod codex;
 pub mod describe;
 mod events;
 pub mod field;
@@ -23,6 +24,7 @@ use crate::clock::Millis;
 use crate::input::{Options, Plan, Problem};
 use crate::wire::wire_names;
 use claude::ClaudeReader;
+use codex::CodexReader;
 
 wire_names! {
     /// The agents whose transcripts are read; the names begin the keys of their threads.
@@ -107,6 +109,8 @@ pub enum EventKind {
     Call { id: String, name: String, input: Option<String> },
     /// Its result.
     Result { id: String, name: String, content: String, is_error: bool, duration: Option<Millis> },
+    /// Something that cannot be read, and why.
+    Unread(&'static str),
     /// The whole list now, or why it cannot be taken.
     List(Result<Plan<'static>, Vec<Problem>>),
     /// A turn began, or goes on.
@@ -124,12 +128,20 @@ pub enum EventKind {
 pub enum Reader {
     /// Of Claude Code's.
     Claude(Box<ClaudeReader>),
+    /// Of the Codex CLI's.
+    Codex(Box<CodexReader>),
 }
+
+/// Results of `todo_write` by MCP where no Emacs took the list.
+const NO_EMACS: [&str; 2] = ["Emacs does not answer", "This Emacs has no todo-write"];
 
 impl Reader {
     /// A reader for the transcript that begins with `line`. The user's limits apply; the newest
     /// `history` events are kept until they are taken.
-    pub fn of(_line: &[u8], options: Options, history: usize) -> Reader {
+    pub fn of(line: &[u8], options: Options, history: usize) -> Reader {
+        if codex::line::Line::is_first(line) {
+            return Reader::Codex(Box::new(CodexReader::new(options, history)));
+        }
         Reader::Claude(Box::new(ClaudeReader::new(options, history)))
     }
 
@@ -137,6 +149,7 @@ impl Reader {
     pub fn line(&mut self, bytes: &[u8]) {
         match self {
             Reader::Claude(reader) => reader.line(bytes),
+            Reader::Codex(reader) => reader.line(bytes),
         }
     }
 
@@ -144,6 +157,7 @@ impl Reader {
     pub fn old_line(&mut self, bytes: &[u8]) {
         match self {
             Reader::Claude(reader) => reader.old_line(bytes),
+            Reader::Codex(reader) => reader.old_line(bytes),
         }
     }
 
@@ -151,6 +165,7 @@ impl Reader {
     pub fn session(&self) -> Option<&Arc<Source>> {
         match self {
             Reader::Claude(reader) => reader.session(),
+            Reader::Codex(reader) => reader.session(),
         }
     }
 
@@ -158,6 +173,7 @@ impl Reader {
     pub fn take_events(&mut self) -> Vec<Event> {
         match self {
             Reader::Claude(reader) => reader.take_events(),
+            Reader::Codex(reader) => reader.take_events(),
         }
     }
 }

@@ -19,7 +19,7 @@ emacs::use_symbols! {
     k_thread => ":thread" k_step => ":step" k_bytes => ":bytes" k_told => ":told"
     k_outcome => ":outcome" k_state => ":state" k_warnings => ":warnings"
     k_session => ":session" k_folder => ":folder" k_title => ":title" k_begun => ":begun"
-    k_agent => ":agent" k_activity => ":activity" k_why => ":why"
+    k_agent => ":agent" k_host => ":host" k_activity => ":activity" k_why => ":why"
 }
 
 /// Return a handle on the transcript in FILE, a string, of which nothing was read yet.
@@ -120,13 +120,15 @@ fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> R
 
 /// Describe the transcript in FILE by its beginning and end; nil if it is none.
 ///
-/// The value is a plist: `:session', its id; `:folder', where it began; `:title', a string;
-/// `:begun', milliseconds; `:agent', t for a subagent's.  All but the first may be nil.
+/// The value is a plist: `:host', "claude" or "codex"; `:session', its id; `:folder', where it
+/// began; `:title', a string; `:begun', milliseconds; `:agent', t for a subagent's or a reviewer's.
+/// All but the first two may be nil.
 #[defun]
 fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Option<Value<'e>>> {
     border(env, || {
         let Some(head) = describe(Path::new(&Text::read("transcript", file)?.0)) else { return Ok(None) };
         let plist = write::Plist::new(env)
+            .set(k_host, head.agent.as_str())?
             .set(k_session, &head.session)?
             .set(k_folder, head.folder)?
             .set(k_title, head.title)?

@@ -19,10 +19,11 @@ pub mod tasks;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use super::describe::title;
 use super::events::Events;
 use super::field::{millis, shortened};
 use super::recent::Recent;
-use super::{Event, EventKind, Source};
+use super::{Event, EventKind, NO_EMACS, Source};
 use crate::clock::Millis;
 use crate::input::{self, Options, Plan, Problem, SeveralInProgress};
 use crate::raw::Raw;
@@ -299,7 +300,7 @@ impl ClaudeReader {
         }
         if let Some(prompt) = prompt(text).filter(|_| is_prompt) {
             self.is_idle &= place.source.subagent.is_some();
-            match prompt::title(&prompt) {
+            match title(&prompt) {
                 Some(title) => self.entitle(place, Title::Prompt, title),
                 None => drop(self.sources.entitle(&place.source, Title::Command)),
             }
@@ -439,6 +440,3 @@ impl ClaudeReader {
         }
     }
 }
-
-/// Results of `todo_write` by MCP where no Emacs took the list.
-const NO_EMACS: [&str; 2] = ["Emacs does not answer", "This Emacs has no todo-write"];

@@ -6,14 +6,19 @@ use std::path::Path;
 
 use super::claude::files::custom_title;
 use super::claude::line::Line;
-use super::claude::prompt::{prompt, title};
+use super::claude::prompt::prompt;
+use super::codex::{self, CodexReader};
 use super::field::millis;
+use super::{Agent, EventKind};
 use crate::clock::Millis;
+use crate::input::Options;
 use crate::text::excerpt;
 
 /// What is known of a session without reading all of its file.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
+    /// The program.
+    pub agent: Agent,
     /// The session's id.
     pub session: String,
     /// The working directory.
@@ -22,7 +27,7 @@ pub struct Head {
     pub title: Option<String>,
     /// When it began.
     pub begun: Option<Millis>,
-    /// Whether it is a subagent's.
+    /// Whether it is a subagent's, or a reviewer's.
     pub is_subagent: bool,
 }
 
@@ -34,9 +39,19 @@ const END: [u64; 2] = [16 * 1024, 1024 * 1024];
 /// Describes a transcript by its beginning, by its end and by the title beside it.
 pub fn describe(path: &Path) -> Option<Head> {
     let mut file = fs::File::open(path).ok()?;
-    let mut head = Head::default();
     let mut reader = BufReader::new(&file).take(HEAD);
     let mut bytes = Vec::new();
+    reader.read_until(b'\n', &mut bytes).ok()?;
+    if codex::line::Line::is_first(&bytes) {
+        return describe_rollout(&bytes, reader);
+    }
+    let (session, is_subagent) = (String::new(), false);
+    let mut head =
+        Head { agent: Agent::Claude, session, folder: None, title: None, begun: None, is_subagent };
+    if let Some(line) = Line::parse(&bytes) {
+        head.take(&line);
+    }
+    bytes.clear();
     while head.title.is_none() && reader.read_until(b'\n', &mut bytes).ok()? > 0 {
         if let Some(line) = Line::parse(&bytes) {
             head.take(&line);
@@ -58,6 +73,31 @@ pub fn describe(path: &Path) -> Option<Head> {
     }
     head.title = title.map(|title| excerpt(&title, 100)).or(head.title);
     Some(head)
+}
+
+/// Describes a rollout of Codex by its first line and the first prompt.
+fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Head> {
+    let line = codex::line::Line::parse(first)?;
+    let mut reader = CodexReader::new(Options::default(), 100);
+    reader.line(first);
+    let mut bytes = Vec::new();
+    let mut title = None;
+    while title.is_none() && rest.read_until(b'\n', &mut bytes).ok()? > 0 {
+        reader.line(&bytes);
+        bytes.clear();
+        title = reader.take_events().into_iter().find_map(|event| match event.kind {
+            EventKind::Title(title) => Some(title),
+            _ => None,
+        });
+    }
+    Some(Head {
+        agent: Agent::Codex,
+        session: reader.session()?.session.clone(),
+        folder: line.payload.cwd.as_ref().map(|cwd| cwd.0.clone()),
+        title,
+        begun: line.timestamp.as_ref().and_then(|time| millis(&time.0)),
+        is_subagent: line.payload.is_subagent(),
+    })
 }
 
 /// The last title in some lines; the user's goes before the agent's.
@@ -88,4 +128,16 @@ impl Head {
             self.title = texts.filter_map(|text| title(&prompt(&text.0)?)).next();
         }
     }
+}
+
+/// The title that a prompt makes; none for a bare command such as `/clear`.
+pub fn title(prompt: &str) -> Option<String> {
+    if prompt.starts_with('/') && !prompt.contains(char::is_whitespace) {
+        return None;
+    }
+    let plan = prompt.strip_prefix("Implement the following plan:").map(str::trim_start);
+    let Some(plan) = plan else { return Some(excerpt(prompt, 80)) };
+    let heading = plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
+    let heading = heading.strip_prefix("Plan:").unwrap_or(heading).trim();
+    (!heading.is_empty()).then(|| excerpt(heading, 80))
 }

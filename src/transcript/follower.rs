@@ -213,6 +213,7 @@ impl Lines {
     fn claude(&mut self) -> Option<&mut ClaudeReader> {
         match self.reader.as_mut()? {
             Reader::Claude(reader) => Some(reader),
+            Reader::Codex(_) => None,
         }
     }
 }

@@ -258,6 +258,7 @@ fn record(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis
                 thread.write(plan.clone(), Some(event.source.agent.as_str().into()), keep_completed, time);
             return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
         }
+        EventKind::Unread(why) => (Type::Error, (*why).into()),
         EventKind::List(Err(problems)) => (Type::Error, report::refused(problems).into()),
         EventKind::Title(title) if thread.title() == Some(title) => return None,
         EventKind::Title(title) => (Type::Title, title.as_str().into()),

@@ -2,6 +2,7 @@
 // A test that fails says why by panicking.
 mod bench;
 mod claude;
+mod codex;
 mod expected;
 
 use std::fs;

@@ -1,6 +1,4 @@
-//! The user's prompts, and the titles that sessions without one take from them.
-
-use crate::text::excerpt;
+//! The user's prompts.
 
 /// The text of a prompt without the markup that Claude Code puts around its own commands; none
 /// where the user asked for nothing.
@@ -12,18 +10,6 @@ pub fn prompt(text: &str) -> Option<String> {
     let text = text.trim();
     let own = ["<local-command", "<bash-", "<system-reminder", "<task-notification", "Caveat: "];
     (!text.is_empty() && !own.iter().any(|start| text.starts_with(start))).then(|| text.to_owned())
-}
-
-/// The title that a prompt makes; none for a bare command such as `/clear`.
-pub fn title(prompt: &str) -> Option<String> {
-    if prompt.starts_with('/') && !prompt.contains(char::is_whitespace) {
-        return None;
-    }
-    let plan = prompt.strip_prefix("Implement the following plan:").map(str::trim_start);
-    let Some(plan) = plan else { return Some(excerpt(prompt, 80)) };
-    let heading = plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
-    let heading = heading.strip_prefix("Plan:").unwrap_or(heading).trim();
-    (!heading.is_empty()).then(|| excerpt(heading, 80))
 }
 
 /// The text between two tags.

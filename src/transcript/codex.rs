@@ -1,0 +1,298 @@
+//! The Codex CLI's transcripts, called rollouts: `sessions/Y/M/D/rollout-TIME-ID.jsonl`.
+//!
+//! A session begins with a line `session_meta`, which is repeated when the session is resumed; a
+//! fork repeats the lines of the session that it was forked from. Plans come from `update_plan`,
+//! called as a function or, in code mode, by a script. Turns begin and end by events.
+
+pub mod line;
+mod script;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::describe::title;
+use super::events::Events;
+use super::field::{Excerpt, millis, shortened};
+use super::recent::Recent;
+use super::{Agent, Event, EventKind, NO_EMACS, Source};
+use crate::clock::Millis;
+use crate::input::{self, Options, Plan, SeveralInProgress};
+use crate::item::Status;
+use crate::raw::Raw;
+use crate::text::excerpt;
+use line::{Line, Payload};
+
+/// Calls without an output that are kept, at most.
+const PENDING: usize = 512;
+
+/// Said once of a session whose plan cannot be read.
+const COMPUTED: &str = "A script computed the plan; only plans written out in the script can be read.";
+
+/// A session, as far as its file was read.
+#[derive(Debug)]
+pub struct CodexReader {
+    options: Options,
+    session: Option<Arc<Source>>,
+    /// Calls and outputs that were read.
+    seen: Recent,
+    calls: VecDeque<PendingCall>,
+    /// The time of the last line.
+    time: Option<Millis>,
+    has_title: bool,
+    /// The prompt of this turn, which some versions record twice.
+    prompt: Option<String>,
+    /// The last error of this turn.
+    error: Option<String>,
+    /// Whether [`COMPUTED`] was said.
+    is_computed: bool,
+    events: Events,
+}
+
+/// A call without an output.
+#[derive(Debug)]
+struct PendingCall {
+    id: String,
+    name: String,
+    time: Option<Millis>,
+    effect: Effect,
+}
+
+/// What a call will do.
+#[derive(Debug)]
+enum Effect {
+    /// A plan, once the output accepts it.
+    Plan(Plan<'static>),
+    /// A plan in a script, unless the script fails.
+    Script(Plan<'static>),
+    /// A list for the Emacs that answers; if it does, it has the list already.
+    EmacsList(Plan<'static>),
+    Other,
+}
+
+impl CodexReader {
+    /// A reader for a file of which nothing was read yet; see [`super::Reader::of`].
+    pub fn new(options: Options, history: usize) -> CodexReader {
+        let options = Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options };
+        CodexReader {
+            options,
+            session: None,
+            seen: Recent::default(),
+            calls: VecDeque::new(),
+            time: None,
+            has_title: false,
+            prompt: None,
+            error: None,
+            is_computed: false,
+            events: Events::new(history),
+        }
+    }
+
+    /// The session.
+    pub fn session(&self) -> Option<&Arc<Source>> {
+        self.session.as_ref()
+    }
+
+    /// The events since the last call, oldest first.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        self.events.take()
+    }
+
+    /// Takes a line without its line feed.
+    pub fn line(&mut self, bytes: &[u8]) {
+        let Some(line) = Line::parse(bytes) else { return };
+        if let Some(time) = line.timestamp.as_ref().and_then(|time| millis(&time.0))
+            && self.time.replace(time).is_none()
+        {
+            self.events.date(time);
+        }
+        let kind = line.payload.kind.as_ref().map_or("", |kind| kind.0.as_str());
+        match (line.kind.0.as_str(), kind) {
+            ("session_meta", _) => self.meta(&line.payload),
+            ("event_msg", kind) => self.event(kind, &line),
+            ("response_item", kind) => self.item(kind, &line),
+            _ => {}
+        }
+    }
+
+    /// Takes a line far from the end of a large file: plans, prompts and turns count.
+    pub fn old_line(&mut self, bytes: &[u8]) {
+        const MARKS: [&str; 7] = [
+            "update_plan",
+            "todo_write",
+            "\"session_meta\"",
+            "\"task_started\"",
+            "\"task_complete\"",
+            "\"turn_aborted\"",
+            "\"thread_name_updated\"",
+        ];
+        let is_due = self.calls.iter().any(|call| !matches!(call.effect, Effect::Other));
+        let Ok(line) = std::str::from_utf8(bytes) else { return };
+        if is_due || !self.has_title || MARKS.iter().any(|mark| line.contains(mark)) {
+            self.line(bytes);
+        }
+    }
+
+    /// The first line names the session; later ones repeat it, or name the one it was forked from.
+    fn meta(&mut self, payload: &Payload<'_>) {
+        let Some(id) = payload.id.as_ref().filter(|id| !id.0.is_empty()) else { return };
+        if self.session.is_none() {
+            let folder = payload.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
+            self.session = Some(Arc::new(Source::main(Agent::Codex, &id.0, folder)));
+        }
+    }
+
+    fn event(&mut self, kind: &str, line: &Line<'_>) {
+        let payload = &line.payload;
+        let text = |text: &Option<Excerpt>| text.as_ref().map(|text| text.0.clone());
+        match kind {
+            "task_started" => {
+                (self.prompt, self.error) = (None, None);
+                self.emit(line, EventKind::TurnBegun);
+            }
+            "task_complete" => {
+                let error = self.error.take().filter(|_| payload.last_agent_message.is_none());
+                self.emit(line, EventKind::TurnEnded { error });
+            }
+            "turn_aborted" => self.emit(line, EventKind::Interrupted),
+            "error" => self.error = payload.message.as_ref().map(|message| excerpt(&message.0, 200)),
+            "user_message" => self.prompt(line, text(&payload.message)),
+            "thread_name_updated" => {
+                if let Some(name) = text(&payload.thread_name) {
+                    self.has_title = true;
+                    self.emit(line, EventKind::Title(excerpt(&name, 100)));
+                }
+            }
+            "item_completed" => {
+                let item = payload.item.as_ref();
+                let item = item.filter(|item| item.kind.as_ref().is_some_and(|kind| kind.0 == "UserMessage"));
+                self.prompt(line, item.and_then(|item| text(&item.content)));
+            }
+            _ => {}
+        }
+    }
+
+    fn prompt(&mut self, line: &Line<'_>, prompt: Option<String>) {
+        let prompt = prompt.map(|prompt| prompt.trim().to_owned()).filter(|prompt| !prompt.is_empty());
+        if prompt.is_none() || prompt == self.prompt {
+            return;
+        }
+        self.prompt.clone_from(&prompt);
+        let prompt = prompt.unwrap_or_default();
+        if let Some(title) = title(&prompt).filter(|_| !std::mem::replace(&mut self.has_title, true)) {
+            self.emit(line, EventKind::Title(title));
+        }
+        self.emit(line, EventKind::Prompt(prompt));
+    }
+
+    fn item(&mut self, kind: &str, line: &Line<'_>) {
+        let payload = &line.payload;
+        match (kind, &payload.call_id, &payload.name) {
+            ("reasoning", ..) => {
+                let thoughts = payload.summary.as_ref().map(|summary| summary.0.trim());
+                if let Some(thoughts) = thoughts.filter(|thoughts| !thoughts.is_empty()) {
+                    self.emit(line, EventKind::Thoughts(thoughts.to_owned()));
+                }
+            }
+            ("function_call" | "custom_tool_call", Some(id), Some(name)) if self.is_new("call", &id.0) => {
+                self.call(line, &id.0, &name.0);
+            }
+            ("function_call_output" | "custom_tool_call_output", Some(id), _)
+                if self.is_new("output", &id.0) =>
+            {
+                self.output(line, &id.0);
+            }
+            _ => {}
+        }
+    }
+
+    fn is_new(&mut self, kind: &str, id: &str) -> bool {
+        let session = self.session.as_ref().map_or("", |session| session.session.as_str());
+        self.seen.insert(session, kind, id)
+    }
+
+    fn call(&mut self, line: &Line<'_>, id: &str, name: &str) {
+        let payload = &line.payload;
+        let arguments = payload.arguments.as_deref().unwrap_or_default();
+        let script = payload.input.as_deref().unwrap_or_default();
+        let is_emacs = name.ends_with("todo_write")
+            && (name.starts_with("mcp__")
+                || payload.namespace.as_ref().is_some_and(|namespace| namespace.0.starts_with("mcp__")));
+        let parsed: Raw<'_> = serde_json::from_str(arguments).unwrap_or(Raw::Null);
+        let effect = match name {
+            "update_plan" => plan(&parsed, &self.options).map(Effect::Plan),
+            "exec" => self.script(line, script),
+            _ if is_emacs => {
+                input::read(&parsed, &self.options).ok().map(Plan::into_owned).map(Effect::EmacsList)
+            }
+            _ => None,
+        };
+        let input = match &effect {
+            Some(Effect::Plan(_) | Effect::EmacsList(_)) => None,
+            _ if parsed == Raw::Null => Some(json!({ "input": Excerpt::<400>::of(script).0 })),
+            _ => Some(shortened(&parsed)),
+        };
+        let (id, name) = (excerpt(id, 200), excerpt(name, 200));
+        let input = input.map(|input| input.to_string());
+        self.emit(line, EventKind::Call { id: id.clone(), name: name.clone(), input });
+        if self.calls.len() == PENDING {
+            self.calls.pop_front();
+        }
+        self.calls.push_back(PendingCall {
+            id,
+            name,
+            time: self.time,
+            effect: effect.unwrap_or(Effect::Other),
+        });
+    }
+
+    fn script(&mut self, line: &Line<'_>, script: &str) -> Option<Effect> {
+        match script::plan(script)? {
+            Some(arguments) => plan(&arguments, &self.options).map(Effect::Script),
+            None => {
+                if !std::mem::replace(&mut self.is_computed, true) {
+                    self.emit(line, EventKind::Unread(COMPUTED));
+                }
+                None
+            }
+        }
+    }
+
+    fn output(&mut self, line: &Line<'_>, id: &str) {
+        let content = line.payload.output.as_ref().map(|output| output.0.clone()).unwrap_or_default();
+        let call =
+            self.calls.iter().rposition(|call| call.id == id).and_then(|place| self.calls.remove(place));
+        let (name, time) = call.as_ref().map_or((String::new(), None), |call| (call.name.clone(), call.time));
+        let is_error = name == "update_plan" && content != "Plan updated";
+        let plan = match call.map(|call| call.effect) {
+            Some(Effect::Plan(plan)) if !is_error => Some(plan),
+            Some(Effect::Script(plan)) if content.starts_with("Script completed") => Some(plan),
+            Some(Effect::EmacsList(plan)) if NO_EMACS.iter().any(|text| content.contains(text)) => Some(plan),
+            _ => None,
+        };
+        if let Some(plan) = plan {
+            self.emit(line, EventKind::List(Ok(plan)));
+        }
+        let duration = self.time.zip(time).map(|(end, start)| end.saturating_sub(start));
+        self.emit(line, EventKind::Result { id: excerpt(id, 200), name, content, is_error, duration });
+    }
+
+    fn emit(&mut self, line: &Line<'_>, kind: EventKind) {
+        let Some(source) = self.session.clone() else { return };
+        let payload = &line.payload;
+        let name = payload.call_id.as_ref().or(payload.id.as_ref()).map(|name| name.0.clone());
+        let uuid = name.or_else(|| Some(line.timestamp.as_ref()?.0.clone())).unwrap_or_default();
+        self.events.push(Event { source, uuid, time: self.time, kind });
+    }
+}
+
+/// Reads the arguments of `update_plan`; none if Codex refuses them.
+fn plan(arguments: &Raw<'_>, options: &Options) -> Option<Plan<'static>> {
+    let Some(Raw::List(steps)) = arguments.get("plan") else { return None };
+    let is_valid = |step: &Raw<'_>| matches!(step.get("status"), Some(Raw::Text(status)) if Status::parse(status).is_some());
+    if !steps.iter().all(is_valid) {
+        return None;
+    }
+    input::read(arguments, options).ok().map(Plan::into_owned)
+}

@@ -1,0 +1,292 @@
+//! Rollouts of the Codex CLI, in lines of the forms that it writes.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use todo_write::item::Status;
+use todo_write::observation::Type;
+use todo_write::thread::State;
+use todo_write::transcript::Agent;
+use todo_write::transcript::codex::CodexReader;
+use todo_write::transcript::describe::describe;
+use todo_write::transcript::field::millis;
+
+use super::bench::{Bench, NOW};
+use crate::common::{Completed, InProgress, Pending, skip};
+
+const THREAD: &str = "codex:r";
+
+fn list(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
+    rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
+}
+
+/// A rollout whose lines are a second apart.
+struct Rollout(Vec<Value>);
+
+impl Rollout {
+    fn new() -> Rollout {
+        let mut rollout = Rollout(Vec::new());
+        rollout.line("session_meta", json!({"id": "r", "cwd": "/garden", "source": "cli"}));
+        rollout.event("task_started", json!({"turn_id": "1"}));
+        rollout.event("user_message", json!({"message": "Plan the garden\n", "images": []}));
+        rollout
+    }
+
+    fn line(&mut self, kind: &str, payload: Value) -> &mut Rollout {
+        let time = format!("2026-04-01T08:00:{:02}.000Z", self.0.len());
+        self.0.push(json!({"timestamp": time, "ordinal": self.0.len(), "type": kind, "payload": payload}));
+        self
+    }
+
+    fn event(&mut self, kind: &str, fields: Value) -> &mut Rollout {
+        self.typed("event_msg", kind, fields)
+    }
+
+    fn item(&mut self, kind: &str, fields: Value) -> &mut Rollout {
+        self.typed("response_item", kind, fields)
+    }
+
+    fn typed(&mut self, line: &str, kind: &str, mut fields: Value) -> &mut Rollout {
+        fields["type"] = kind.into();
+        self.line(line, fields)
+    }
+
+    fn update(&mut self, steps: &[(&str, &str)], output: &str) -> &mut Rollout {
+        let plan = steps.iter().map(|(step, status)| json!({"step": step, "status": status}));
+        let arguments = json!({"explanation": "So far", "plan": plan.collect::<Vec<_>>()}).to_string();
+        let id = format!("call_{}", self.0.len());
+        self.item("function_call", json!({"name": "update_plan", "arguments": arguments, "call_id": id}));
+        self.item("function_call_output", json!({"call_id": id, "output": output}))
+    }
+
+    fn script(&mut self, script: &str, outcome: &str) -> &mut Rollout {
+        let id = format!("call_{}", self.0.len());
+        self.item("custom_tool_call", json!({"name": "exec", "input": script, "call_id": id}));
+        let output = json!([{"type": "input_text", "text": format!("{outcome}\nWall time 0.1 seconds\n")},
+                            {"type": "input_text", "text": "{}"}]);
+        self.item("custom_tool_call_output", json!({"call_id": id, "output": output}))
+    }
+
+    fn bench(&self) -> Bench {
+        let mut bench = Bench::new();
+        self.0.iter().for_each(|line| bench.line(line));
+        bench.read();
+        bench
+    }
+
+    fn rows(&self) -> Vec<(String, Status)> {
+        self.bench().rows(THREAD)
+    }
+}
+
+#[test]
+fn a_session_with_both_forms_of_plans_ends_in_the_last() {
+    let id = "01a2c0de-0000-7000-8000-000000000001";
+    let mut bench = Bench::of(&format!("rollout-2026-04-02T07-00-00-{id}.jsonl"));
+    bench.read();
+    let thread = format!("codex:{id}");
+    let rows =
+        [("Rake the leaves", Completed), ("Water the beds", Completed), ("Cover the roses", InProgress)];
+    assert_eq!(bench.rows(&thread), list(&rows));
+    let thread = bench.store.get(&thread, NOW).unwrap();
+    assert_eq!((thread.revisions().last(), thread.pause_reason()), (3, Some("end of turn")));
+    assert_eq!(thread.title(), Some("Get the garden ready for winter"));
+}
+
+#[test]
+fn a_plan_counts_when_codex_accepts_it() {
+    let mut rollout = Rollout::new();
+    rollout.update(&[("Rake", "in_progress"), ("Water", "pending")], "Plan updated");
+    rollout.update(&[("Rake", "completed")], "failed to parse function arguments: missing field `status`");
+    let expected = list(&[("Rake", InProgress), ("Water", Pending)]);
+    assert_eq!(rollout.rows(), expected);
+    let mut bench = rollout.bench();
+    let results = bench.observed(THREAD, Type::ToolExecution);
+    assert_eq!([&results[0]["isError"], &results[1]["isError"]], [&json!(false), &json!(true)]);
+    let thread = bench.store.get(THREAD, NOW).unwrap();
+    assert_eq!(thread.about()["project"], "/garden/");
+    assert_eq!(thread.title(), Some("Plan the garden"));
+    assert_eq!(Some(thread.times("t1").unwrap().created), millis("2026-04-01T08:00:04.000Z"));
+    assert_eq!(thread.revisions().iter().next().unwrap().stamp.source.as_deref(), Some("codex"));
+}
+
+#[test]
+fn a_plan_written_out_in_a_script_is_read_and_a_computed_one_is_said_once() {
+    let mut rollout = Rollout::new();
+    rollout.script(
+        "const r = await tools.update_plan({plan: [{step: 'Rake', status: 'in_progress'}]});",
+        "Script completed",
+    );
+    let computed = "await tools.update_plan({plan: steps.map(step => ({step, status: 'pending'}))});";
+    rollout.script(computed, "Script completed").script(computed, "Script completed");
+    rollout
+        .script("await tools.update_plan({plan: [{step: 'Rake', status: 'completed'}]});", "Script failed");
+    rollout.script(
+        "try { await tools.update_plan({plan: [{step: 'Rake', status: 'blocked'}]}) } catch {}",
+        "Script completed",
+    );
+    let mut bench = rollout.bench();
+    assert_eq!(bench.rows(THREAD), list(&[("Rake", InProgress)]));
+    assert_eq!(bench.observed(THREAD, Type::Error).len(), 1);
+}
+
+#[test]
+fn turns_tell_what_the_agent_does() {
+    let mut rollout = Rollout::new();
+    rollout.update(&[("Rake", "in_progress")], "Plan updated");
+    let state = |rollout: &Rollout| {
+        let mut bench = rollout.bench();
+        let thread = bench.store.get(THREAD, NOW).unwrap();
+        (thread.state(), thread.pause_reason().map(str::to_owned))
+    };
+    let paused = |why: &str| (State::Paused, Some(why.to_owned()));
+    assert_eq!(state(&rollout), (State::Active, None));
+    rollout.event("turn_aborted", json!({"turn_id": "1", "reason": "interrupted"}));
+    assert_eq!(state(&rollout), paused("interrupted by the user"));
+    rollout.event("task_started", json!({"turn_id": "2"}));
+    assert_eq!(state(&rollout), (State::Active, None));
+    rollout.event("error", json!({"message": "The model is out of reach"}));
+    rollout.event("task_complete", json!({"turn_id": "2", "last_agent_message": null}));
+    assert_eq!(state(&rollout), paused("The model is out of reach"));
+    rollout.event("task_started", json!({"turn_id": "3"}));
+    rollout.event("task_complete", json!({"turn_id": "3", "last_agent_message": "Raked."}));
+    assert_eq!(state(&rollout), paused("end of turn"));
+}
+
+#[test]
+fn thoughts_calls_and_prompts_are_recorded_once() {
+    let mut rollout = Rollout::new();
+    let item = json!({"type": "UserMessage", "content": [{"type": "text", "text": "Plan the garden"}]});
+    rollout.event("item_completed", json!({ "item": item }));
+    rollout.item("reasoning", json!({"summary": [{"type": "summary_text", "text": "Leaves first."}]}));
+    rollout.item("reasoning", json!({"summary": [], "encrypted_content": "x"}));
+    let arguments = json!({"cmd": "ls beds"}).to_string();
+    rollout.item("function_call", json!({"name": "exec_command", "arguments": arguments, "call_id": "c"}));
+    rollout.item("function_call_output", json!({"call_id": "c", "output": "roses"}));
+    let mut bench = rollout.bench();
+    assert_eq!(bench.observed(THREAD, Type::Intent), ["Plan the garden"]);
+    assert_eq!(bench.observed(THREAD, Type::Thoughts), [json!({"text": "Leaves first."})]);
+    let calls = bench.observed(THREAD, Type::ToolCall);
+    assert_eq!(
+        (&calls[0]["name"], &calls[0]["input"]),
+        (&json!("exec_command"), &json!("{\"cmd\":\"ls beds\"}"))
+    );
+    assert_eq!(bench.observed(THREAD, Type::ToolExecution)[0]["content"], "roses");
+    bench.restart();
+    bench.read();
+    assert_eq!(bench.observed(THREAD, Type::ToolCall).len(), 1, "following again repeats nothing");
+}
+
+#[test]
+fn a_fork_is_a_session_of_its_own_that_counts_repeated_lines_once() {
+    let mut rollout = Rollout::new();
+    rollout.update(&[("Rake", "in_progress")], "Plan updated");
+    let copies = rollout.0.clone();
+    let mut fork = Rollout(Vec::new());
+    fork.line("session_meta", json!({"id": "f", "forked_from_id": "r", "cwd": "/garden"}));
+    fork.0.extend(copies.clone());
+    fork.0.extend(copies);
+    fork.update(&[("Rake", "completed")], "Plan updated");
+    let mut bench = fork.bench();
+    assert_eq!(bench.rows("codex:f"), list(&[("Rake", Completed)]));
+    assert_eq!(bench.revisions("codex:f"), 2);
+    assert_eq!(bench.observed("codex:f", Type::ToolCall).len(), 2);
+    assert_eq!(bench.rows(THREAD), []);
+}
+
+#[test]
+fn a_list_for_emacs_counts_only_where_no_emacs_took_it() {
+    let mut rollout = Rollout::new();
+    let arguments =
+        json!({"todos": [{"content": "Rake", "status": "pending", "activeForm": "Raking"}]}).to_string();
+    let call = |rollout: &mut Rollout, id: &str, output: &str| {
+        let call =
+            json!({"name": "todo_write", "namespace": "mcp__plans", "arguments": arguments, "call_id": id});
+        rollout.item("function_call", call);
+        rollout.item("function_call_output", json!({"call_id": id, "output": output}));
+    };
+    call(&mut rollout, "a", "Wall time: 0.1 seconds\nOutput:\n0/1 tasks completed.");
+    assert_eq!(rollout.rows(), []);
+    call(&mut rollout, "b", "Output:\nEmacs does not answer; go on without the list.");
+    assert_eq!(rollout.rows(), list(&[("Rake", Pending)]));
+}
+
+#[test]
+fn a_rollout_is_described_and_a_reviewers_is_no_agents() {
+    let bench = Rollout::new().bench();
+    let head = describe(&bench.file()).unwrap();
+    assert_eq!((head.agent, head.session.as_str(), head.is_subagent), (Agent::Codex, "r", false));
+    assert_eq!((head.folder.as_deref(), head.title.as_deref()), (Some("/garden"), Some("Plan the garden")));
+    assert_eq!(head.begun, millis("2026-04-01T08:00:00.000Z"));
+    for meta in
+        [json!({"id": "v", "parent_thread_id": "r"}), json!({"id": "v", "source": {"subagent": "review"}})]
+    {
+        let mut rollout = Rollout(Vec::new());
+        rollout.line("session_meta", meta);
+        assert!(describe(&rollout.bench().file()).unwrap().is_subagent);
+    }
+}
+
+fn rollouts() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/transcripts/codex");
+    let found = fs::read_dir(&folder).map(|entries| entries.map(|entry| entry.unwrap().path()).collect());
+    found.unwrap_or_else(|_| {
+        skip(&format!("no {}: the real rollouts are not here", folder.display()));
+        Vec::new()
+    })
+}
+
+/// The session of a rollout and its last accepted plan, worked out from the raw JSON alone.
+fn expected(text: &str) -> (String, Vec<(String, Status)>) {
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_accepted = |id: &Value| {
+        lines
+            .iter()
+            .any(|line| line["payload"]["call_id"] == *id && line["payload"]["output"] == "Plan updated")
+    };
+    let is_update = |payload: &&Value| payload["name"] == "update_plan" && is_accepted(&payload["call_id"]);
+    let last = lines.iter().map(|line| &line["payload"]).rfind(is_update);
+    let arguments = last.map(|payload| payload["arguments"].as_str().unwrap()).unwrap_or("{\"plan\":[]}");
+    let arguments: Value = serde_json::from_str(arguments).unwrap();
+    let rows = arguments["plan"].as_array().unwrap().iter().map(|step| {
+        (step["step"].as_str().unwrap().to_owned(), Status::parse(step["status"].as_str().unwrap()).unwrap())
+    });
+    (format!("codex:{}", lines[0]["payload"]["id"].as_str().unwrap()), rows.collect())
+}
+
+#[test]
+fn every_recorded_rollout_ends_in_its_last_plan_whole_in_pieces_and_far_from_the_end() {
+    for path in rollouts() {
+        let text = fs::read_to_string(&path).unwrap();
+        let (thread, list) = expected(&text);
+        for size in [usize::MAX, 70_001] {
+            let mut bench = Bench::new();
+            for piece in text.as_bytes().chunks(size) {
+                bench.append(piece);
+                bench.read();
+            }
+            assert_eq!(bench.rows(&thread), list, "{}", path.display());
+            let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+            let first = millis(first["timestamp"].as_str().unwrap());
+            let thread = bench.store.get(&thread, NOW).unwrap();
+            assert!(
+                thread
+                    .revisions()
+                    .iter()
+                    .all(|made| (first.unwrap()..NOW / 2).contains(&made.stamp.timestamp))
+            );
+        }
+        let lists = |is_old: bool| {
+            let mut reader = CodexReader::new(Default::default(), 100_000);
+            text.lines().for_each(|line| {
+                if is_old { reader.old_line(line.as_bytes()) } else { reader.line(line.as_bytes()) }
+            });
+            let events = reader.take_events().into_iter();
+            let lists =
+                events.filter(|event| matches!(event.kind, todo_write::transcript::EventKind::List(_)));
+            lists.collect::<Vec<_>>()
+        };
+        assert_eq!(lists(true), lists(false));
+    }
+}
