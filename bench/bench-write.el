@@ -27,21 +27,21 @@
             (plain . ,(bench-plain first)))
           (and bench-efrit-p `((efrit . ,(bench-efrit first))))))
 
-(defun bench-write--rows (work size samples &optional measure)
-  "Write the rows of SAMPLES for WORK on SIZE tasks, compared by MEASURE."
+(defun bench-write--rows (work size samples)
+  "Write the rows of SAMPLES for WORK on SIZE tasks."
   (pcase-dolist (`(,yardstick ,words ,budget)
                  `((efrit "Efrit" ,(bench-write--budget size)) (plain "plain Lisp" nil)))
     (when-let* ((theirs (alist-get yardstick samples)))
       (pcase-dolist (`(,name ,journal) '((journal "journal on") (memory "journal off")))
         (when-let* ((ours (alist-get name samples)))
           (bench-row (format "write, %d items, %s, %s" size work journal) ours words theirs
-                     :measure (or measure #'bench-charged) :budget budget))))))
+                     :budget budget))))))
 
 (defun bench-write--rows-of-parts (size samples &optional closed)
   "Write what a call of SIZE tasks in SAMPLES is made of.
 CLOSED says that no buffer shows the plan."
   (pcase-dolist (`(,what ,unit ,measure)
-                 `(("without collections" "s" ,#'bench-sample-seconds)
+                 `(("without collections" "s" ,#'bench-without-collections)
                    ("bytes of Lisp allocated" "B" ,#'bench-sample-bytes)
                    ("Lisp objects made" "objects" ,#'bench-objects)))
     (pcase-dolist (`(,yardstick . ,words) '((efrit . "Efrit") (plain . "plain Lisp")))
@@ -50,17 +50,13 @@ CLOSED says that no buffer shows the plan."
                            (if closed "buffer closed" "buffer open") what)
                    (alist-get 'journal samples) words theirs :unit unit :measure measure)))))
 
-(defun bench-write--notes (size ways inputs samples)
-  "Write what a call of SIZE tasks, one of INPUTS, costs in SAMPLES of WAYS."
-  (bench-note "%d items: a collection takes %.1f ms, one comes after %.1f MB" size
-              (* 1e3 (bench-collection-seconds)) (/ bench--bytes-per-collection 1e6))
+(defun bench-write--notes (size samples)
+  "Write what a call of SIZE tasks costs in SAMPLES."
   (pcase-dolist (`(,name . ,all) samples)
-    (let ((charged (bench-quantile (mapcar #'bench-charged all) 0.5))
-          (bare (bench-quantile (mapcar #'bench-sample-seconds all) 0.5)))
-      (bench-note "%d items, %s: %.0f µs + %.0f µs of collections (%.0f µs in all where Emacs \
-collects as it likes); %.0f objects: %s"
-                  size name (* 1e6 bare) (* 1e6 (- charged bare))
-                  (* 1e6 (bench-collected-seconds (alist-get name ways) inputs 300))
+    (let ((seconds (bench-quantile (mapcar #'bench-sample-seconds all) 0.5))
+          (bare (bench-quantile (mapcar #'bench-without-collections all) 0.5)))
+      (bench-note "%d items, %s: %.0f µs, of which %.0f µs collections; %.0f objects: %s"
+                  size name (* 1e6 seconds) (* 1e6 (- seconds bare))
                   (bench-objects (car all)) (bench-kinds-string (car all))))))
 
 (defun bench-write--without-memory (ways)
@@ -72,7 +68,7 @@ collects as it likes); %.0f objects: %s"
   (mapcar (lambda (way) (cons (car way) (bench-closed (cdr way))))
           (bench-write--without-memory ways)))
 
-(pcase-dolist (`(,size ,calls ,part) '((5 20 1.0) (12 20 1.0) (100 20 1.0) (1000 8 0.7) (10000 4 0.4)))
+(pcase-dolist (`(,size ,calls ,part) '((5 300 1.0) (12 300 1.0) (100 100 0.7) (1000 16 0.7) (10000 4 0.4)))
   (let* ((inputs (bench-inputs size))
          (ways (bench-write--ways (aref inputs 0)))
          (rounds (max 3 (round (* part bench-rounds))))
@@ -84,7 +80,7 @@ collects as it likes); %.0f objects: %s"
                     (bench-compare ways inputs calls rounds))))
     (bench-write--rows "decoded" size samples)
     (when (<= size 12)
-      (bench-write--notes size ways inputs samples)
+      (bench-write--notes size samples)
       (bench-write--rows-of-parts size samples)
       (bench-write--rows-of-parts
        size (bench-compare (bench-write--closed ways) inputs calls rounds) t))

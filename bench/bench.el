@@ -10,9 +10,8 @@
 ;; in turn, a block of calls each, round after round, so that whatever else the
 ;; machine does hits them all; a ratio is that of two blocks of one round.
 ;;
-;; Collections are kept out of the calls and charged by what a call allocates:
-;; Emacs collects whenever so many bytes were allocated, and a collection takes
-;; so long here.  Where a collection happens to fall says nothing about a call.
+;; Emacs collects garbage as it likes.  A block has enough calls that collections
+;; fall into them in proportion to what the calls allocate.
 
 ;;; Code:
 
@@ -33,8 +32,9 @@ END clears away.  Only CALL is measured."
   begin call (settle #'ignore) (end #'ignore))
 
 (cl-defstruct bench-sample
-  "What a call took, on average over a block."
-  seconds bytes counts)
+  "What a call took, on average over a block.
+SECONDS include those that COLLECTING garbage took."
+  seconds collecting bytes counts)
 
 ;;; Allocation
 
@@ -61,41 +61,24 @@ Vectors count by their slots, since Emacs does not count them."
                                     (bench-sample-counts sample) bench--kinds))
              ", "))
 
-(defvar bench--collections nil
-  "Seconds of each collection in the comparison at hand.")
-
-(defvar bench--bytes-per-collection nil
-  "Bytes after whose allocation Emacs collects.")
-
-(defun bench--collect ()
-  "Collect garbage, and note what that takes."
-  (let* ((start (float-time))
-         (kinds (garbage-collect))
-         (live (apply #'+ (mapcar (lambda (kind) (* (nth 1 kind) (nth 2 kind))) kinds))))
-    (push (- (float-time) start) bench--collections)
-    (setq bench--bytes-per-collection
-          (max 800000 (* (default-value 'gc-cons-percentage) live)))))
-
-(defun bench-collection-seconds ()
-  "Return the median time of a collection."
-  (bench-quantile bench--collections 0.5))
-
-(defun bench-charged (sample)
-  "Return the seconds of a call of SAMPLE with its share of collections."
-  (+ (bench-sample-seconds sample)
-     (* (bench-collection-seconds)
-        (/ (bench-sample-bytes sample) (float bench--bytes-per-collection)))))
+(defun bench-without-collections (sample)
+  "Return the seconds of a call of SAMPLE less those of its collections."
+  (- (bench-sample-seconds sample) (bench-sample-collecting sample)))
 
 ;;; Blocks and rounds
 
 (defun bench--measure (function)
-  "Call FUNCTION; return a cons of seconds and counts of what it allocated."
+  "Call FUNCTION; return what it took.
+That is a list: seconds, those of them that collecting garbage took, and
+counts of what it allocated."
   (let* ((before (memory-use-counts))
+         (collecting gc-elapsed)
          (start (current-time)))
     (funcall function)
     (let ((end (current-time)))
       (cons (float-time (time-subtract end start))
-            (cl-mapcar #'- (memory-use-counts) before)))))
+            (cons (- gc-elapsed collecting)
+                  (cl-mapcar #'- (memory-use-counts) before))))))
 
 (defvar bench--nothing
   (progn (bench--measure #'ignore) (bench--measure #'ignore))
@@ -111,10 +94,10 @@ Vectors count by their slots, since Emacs does not count them."
   "Return a sample of WAY over CALLS calls that take INPUTS in turn.
 The first input is what BEGIN set up."
   (funcall (bench-way-begin way))
-  (bench--collect)
-  (let ((gc-cons-threshold most-positive-fixnum)
-        (call (bench-way-call way))
+  (garbage-collect)
+  (let ((call (bench-way-call way))
         (seconds 0)
+        (collecting 0)
         (counts (make-list (length bench--kinds) 0)))
     ;; The first call warms up.
     (dotimes (n (1+ calls))
@@ -122,37 +105,21 @@ The first input is what BEGIN set up."
              (measured (bench--measure (lambda () (funcall call input)))))
         (when (> n 0)
           (cl-incf seconds (- (car measured) (car bench--nothing)))
+          (cl-incf collecting (cadr measured))
           (setq counts (cl-mapcar #'+ counts
-                                  (cl-mapcar #'- (cdr measured) (cdr bench--nothing))))))
+                                  (cl-mapcar #'- (cddr measured) (cddr bench--nothing))))))
       (funcall (bench-way-settle way)))
     (funcall (bench-way-end way))
     (make-bench-sample :seconds (/ seconds (float calls))
+                       :collecting (/ collecting (float calls))
                        :bytes (/ (bench--bytes counts) (float calls))
                        :counts (mapcar (lambda (count) (/ count (float calls))) counts))))
-
-(defun bench-collected-seconds (way inputs calls)
-  "Return the seconds of a call of WAY where Emacs collects as it likes.
-That is the mean over CALLS calls that take INPUTS in turn, which must
-be many: it shows that `bench-charged' charges what is due."
-  (let ((call (bench-way-call way))
-        (seconds 0))
-    (funcall (bench-way-begin way))
-    (garbage-collect)
-    (dotimes (n calls)
-      (let ((start (float-time)))
-        (funcall call (bench--input inputs (1+ n)))
-        (cl-incf seconds (- (float-time) start)))
-      (funcall (bench-way-settle way)))
-    (funcall (bench-way-end way))
-    (/ seconds calls)))
 
 (defun bench-compare (ways inputs calls rounds)
   "Measure WAYS, an alist of names and ways, in turn, on INPUTS.
 That is ROUNDS rounds of blocks of CALLS calls.  Return an alist of names
 and samples, a list in order of rounds."
   (let ((samples (mapcar (lambda (way) (list (car way))) ways)))
-    ;; The heap is another now.
-    (setq bench--collections nil)
     (dotimes (_ rounds)
       (dolist (way ways)
         (push (bench--block (cdr way) inputs calls) (cdr (assq (car way) samples)))))
@@ -172,7 +139,7 @@ and samples, a list in order of rounds."
         (coding-system-for-write 'utf-8))
     (write-region line nil bench-output t 'silent)))
 
-(cl-defun bench-row (work ours yardstick theirs &key (unit "s") (measure #'bench-charged) budget)
+(cl-defun bench-row (work ours yardstick theirs &key (unit "s") (measure #'bench-sample-seconds) budget)
   "Write the row of WORK.
 OURS is a list of samples; THEIRS one of the same length, or a number.
 YARDSTICK says what they are.  MEASURE takes from a sample what is
