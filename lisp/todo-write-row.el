@@ -341,9 +341,10 @@ the number of columns to leave free at the left."
     (insert-char (aref (todo-write-row-shape 'rest) 0) (- cells filled))
     (put-text-property start (point) 'face 'todo-write-bar-rest)))
 
-(defun todo-write-row-insert-header (summary width)
+(defun todo-write-row-insert-header (summary width &optional doing)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.
-SUMMARY is what `todo-write-summary' returns, or nil for no plan."
+SUMMARY is what `todo-write-summary' returns, or nil for no plan.  DOING
+says what the agent does; nil says why the plan is paused, if it is."
   (let* ((state (plist-get summary :state))
          (total (or (plist-get summary :total) 0))
          (progress (todo-write-row-progress summary))
@@ -351,10 +352,10 @@ SUMMARY is what `todo-write-summary' returns, or nil for no plan."
          ;; A narrow line has no bar, and neither has a plan without tasks.
          (bar (and (> total 0) (>= bar 8) bar))
          (column (- width (todo-write-row-width progress) (if bar (+ 2 bar) 0) 1))
-         (reason (and (eq state 'paused) (plist-get summary :reason)))
+         (note (or doing (and (eq state 'paused) (plist-get summary :reason))))
          (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
          (title (todo-write-row-truncate
-                 (if reason (format "%s  (%s)" title (todo-write-row-plain reason)) title)
+                 (if note (format "%s  (%s)" title (todo-write-row-line note)) title)
                  (max 0 (- column 2))))
          (gap (todo-write-row--gap (1+ (todo-write-row-width title)) column))
          (start (point))

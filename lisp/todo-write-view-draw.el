@@ -161,6 +161,20 @@ CATEGORY is the symbol whose properties all characters of its line have."
     (todo-write-children-insert children todo-write-view--width open)
     (put-text-property start (point) 'todo-write-id id)))
 
+(defun todo-write-view--insert-header ()
+  "Insert the header, without a newline."
+  (todo-write-row-insert-header todo-write-view--summary todo-write-view--width
+                                (and todo-write-view-thread (todo-write-view--doing))))
+
+(defun todo-write-view--doing ()
+  "Return what the agent of this buffer does and why, or nil if it is idle."
+  (pcase (todo-write-activity todo-write-view-thread)
+    (`(working . ,_)
+     (format-time-string "working since %R"
+                         (/ (todo-write-activity-since todo-write-view-thread) 1000)))
+    (`(waiting . ,why) (concat "waits for you" (and why ": ") why))
+    (`(failed . ,why) (concat "failed" (and why ": ") why))))
+
 (defun todo-write-view--footer ()
   "Return the text below the rows.
 It says so if there is no row, and has the lists of the subagents that
@@ -188,7 +202,7 @@ work for no row."
     (erase-buffer)
     (clrhash todo-write-view--nodes)
     (clrhash todo-write-view--running)
-    (todo-write-row-insert-header todo-write-view--summary todo-write-view--width)
+    (todo-write-view--insert-header)
     (insert "\n")
     (setq todo-write-view--ewoc (ewoc-create #'todo-write-view--print
                                              "" (todo-write-view--footer) t))
@@ -286,7 +300,7 @@ cancelled leave no ghost."
   "Draw what is above and below the rows."
   (goto-char (point-min))
   (delete-region (point) (line-end-position))
-  (todo-write-row-insert-header todo-write-view--summary todo-write-view--width)
+  (todo-write-view--insert-header)
   (todo-write-view--note-count)
   (let ((footer (todo-write-view--footer)))
     ;; Comparing the text suffices: the faces follow from it.

@@ -184,6 +184,7 @@ See `todo-write-listen'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
     ('state (todo-write-view--on-state thread))
+    ('activity (todo-write-view--redraw-header thread))
     ('observed (todo-write-view--on-observe thread data))
     ('forgotten (todo-write-view--on-forget thread))))
 
@@ -225,15 +226,20 @@ See `todo-write-listen'."
   (cond
    ((equal type "TITLE")
     (todo-write-view--redraw-for-child thread)
-    (todo-write-view--in-buffers (equal todo-write-view-thread thread)
-      (setq todo-write-view--summary (todo-write-summary thread))
-      (todo-write-view--redraw nil t)))
+    (todo-write-view--redraw-header thread))
    ((and (member type todo-write-detail-events)
          (not todo-write-view--event-timer)
          (seq-some #'todo-write-view--some-open-p (todo-write-view--live-buffers)))
     ;; An agent may record a hundred events a second, too many to read.
     (setq todo-write-view--event-timer
           (run-at-time 0.1 nil #'todo-write-view--redraw-open)))))
+
+(defun todo-write-view--redraw-header (thread)
+  "Draw the header of THREAD in its buffers."
+  (todo-write-view--in-buffers (and todo-write-view--ewoc
+                                    (equal todo-write-view-thread thread))
+    (setq todo-write-view--summary (todo-write-summary thread))
+    (todo-write-view--redraw nil t)))
 
 (defun todo-write-view--some-open-p (buffer)
   "Return non-nil if a row of BUFFER shows its detail."

@@ -567,5 +567,20 @@ It has any buffer current then, which must come to no harm."
     (todo-write-view-tests--write "One")
     (should (string-search "One" (buffer-string)))))
 
+(ert-deftest todo-write-view-header-says-what-the-agent-does-and-why ()
+  (todo-write-test-with-view
+    (todo-write-observe "a" "TITLE" "Login")
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (let ((header (lambda () (car (split-string (todo-write-test-text) "  +" t " ")))))
+      (should (equal "Login" (funcall header)))
+      (pcase-dolist (`(,activity ,why ,shown)
+                     '((working nil "(working since [0-9]+:[0-9]+)")
+                       (waiting "permission to run \u202e" "(waits for you: permission to run \\\\u202e)")
+                       (failed "overloaded" "(failed: overloaded)")))
+        (todo-write-set-activity "a" activity why)
+        (should (string-match-p (concat "\\` Login  " shown " ") (todo-write-test-text))))
+      (todo-write-end-turn "a" "interrupted")
+      (should (string-match-p "\\` Login  (interrupted) " (todo-write-test-text))))))
+
 (provide 'todo-write-view-tests)
 ;;; todo-write-view-tests.el ends here
