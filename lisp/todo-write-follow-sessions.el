@@ -189,21 +189,30 @@ That is field 22 of its stat; only Linux tells it."
                (search-backward ")")
                (equal start (nth 20 (split-string (buffer-substring (point) (point-max))))))))))
 
-(defun todo-write-follow-sessions-activity (thread)
-  "Return what the process of THREAD's session says that it does.
-The value is (ACTIVITY . WHY), ACTIVITY being `working', `waiting',
-`idle' or `unknown', or nil if no such process lives."
+(defun todo-write-follow-sessions--live (thread)
+  "Return what the live process of THREAD's session says, a plist, or nil."
   (let ((session (string-remove-prefix "claude:" thread)))
     (cl-loop for (_ _ . process) in todo-write-follow-sessions--processes
              for pid = (plist-get process :alive)
              when (and pid (equal session (plist-get process :sessionId))
                        (eql 0 (signal-process pid 0)))
-             return (pcase (plist-get process :status)
-                      ((or "busy" "shell") '(working))
-                      ("waiting" (let ((why (plist-get process :waitingFor)))
-                                   (cons 'waiting (and (stringp why) (todo-write-row-line why)))))
-                      ("idle" '(idle))
-                      (_ '(unknown))))))
+             return process)))
+
+(defun todo-write-follow-sessions-pid (thread)
+  "Return the id of the live process of THREAD's session, or nil."
+  (plist-get (todo-write-follow-sessions--live thread) :alive))
+
+(defun todo-write-follow-sessions-activity (thread)
+  "Return what the process of THREAD's session says that it does.
+The value is (ACTIVITY . WHY), ACTIVITY being `working', `waiting',
+`idle' or `unknown', or nil if no such process lives."
+  (when-let* ((process (todo-write-follow-sessions--live thread)))
+    (pcase (plist-get process :status)
+      ((or "busy" "shell") '(working))
+      ("waiting" (let ((why (plist-get process :waitingFor)))
+                   (cons 'waiting (and (stringp why) (todo-write-row-line why)))))
+      ("idle" '(idle))
+      (_ '(unknown)))))
 
 ;;; Reading a session in the minibuffer
 

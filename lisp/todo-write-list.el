@@ -1,4 +1,4 @@
-;;; todo-write-list.el --- All plans, and switching between them  -*- lexical-binding: t; -*-
+;;; todo-write-list.el --- All agents and their plans  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,8 +6,9 @@
 
 ;;; Commentary:
 
-;; `M-x todo-write-list', or `L' in a plan, lists the plans of all threads, one
-;; row each: those of the current project first, then the newest.  Threads of
+;; `M-x todo-write-list', or `L' in a plan, lists the agents of all projects, one
+;; a row: those that need you, then those that are done and unseen, at work, idle,
+;; and those of which nothing is known; see todo-write-attention.el.  Threads of
 ;; earlier sessions are only looked at, not loaded, so that another Emacs that
 ;; works with them is not disturbed.
 ;;
@@ -20,82 +21,103 @@
 (require 'subr-x)
 (require 'tabulated-list)
 (require 'todo-write)
+(require 'todo-write-attention)
 (require 'todo-write-menu)
 (require 'todo-write-row)
 (require 'todo-write-view)
 
-
-(defcustom todo-write-list-limit 100
-  "Threads that `todo-write-list' shows at most.
-Each that is not loaded costs reading its journal."
-  :type 'natnum
+(defcustom todo-write-list-hours 12
+  "Hours for which `todo-write-list' shows an agent that rests.
+Older ones are only counted, until you unfold them there."
+  :type 'number
   :group 'todo-write)
 
-;;; Threads
+;;; Agents
 
-(defun todo-write-list-threads (&optional limit)
-  "Return what there is to say of all threads, as a list of plists.
-Each has :key, :about as from `todo-write-about', :time, milliseconds
-since the epoch of the last change, and :summary as from
-`todo-write-summary'.  Those of the current project come first, then the
-newest.  LIMIT is the most to return."
-  (let* ((project (todo-write--project))
-         (kept (todo-write-threads-kept))
-         (known (append kept
-                        (cl-loop for key in (todo-write-threads-loaded)
-                                 unless (cl-find key kept :test #'equal
-                                                 :key (lambda (each) (plist-get each :key)))
-                                 collect (todo-write-list--loaded key))))
-         (ours (lambda (thread)
-                 (equal project (plist-get (plist-get thread :about) :project))))
-         (newest (sort known (lambda (a b)
-                               (> (plist-get a :modified) (plist-get b :modified)))))
-         (threads (append (seq-filter ours newest) (seq-remove ours newest))))
-    (mapcar (lambda (thread)
-              (list :key (plist-get thread :key) :about (plist-get thread :about)
-                    :time (plist-get thread :modified)
-                    :summary (todo-write-summary (plist-get thread :key) t)))
-            (seq-take threads (or limit (length threads))))))
+(defun todo-write-list-agents (&optional hours)
+  "Return the agents in order and those left out, as (SHOWN . OLDER).
+Those of earlier sessions follow.  OLDER are those that rest, or of which
+nothing is known, for more than HOURS; nil leaves none out."
+  (let* ((live (todo-write-attention-agents))
+         (kept (cl-loop for kept in (todo-write-threads-kept)
+                        for about = (plist-get kept :about)
+                        unless (or (todo-write-attention-agent (plist-get kept :key))
+                                   (plist-get about :parent))
+                        collect (todo-write-agent--make
+                                 :key (plist-get kept :key) :doing 'rest
+                                 :project (plist-get about :project)
+                                 :since (plist-get kept :modified))))
+         (limit (if hours (* 1000 (- (float-time) (* 3600 hours))) 0))
+         (old-p (lambda (agent)
+                  (and (> (todo-write-attention-rank agent) 2)
+                       (< (todo-write-agent-since agent) limit))))
+         (all (append live kept)))
+    (cons (seq-remove old-p all) (seq-filter old-p all))))
 
-(defun todo-write-list--loaded (key)
-  "Return :key, :about and :modified of the thread KEY that has no journal."
-  (list :key key :about (todo-write-about key)
-        :modified (or (plist-get (car (last (todo-write-revisions key))) :timestamp) 0)))
+(defconst todo-write-list--states
+  '((waiting "!" todo-write-attention)
+    (failed removed todo-write-removed-shape)
+    (done completed todo-write-done)
+    (working in_progress todo-write-in-progress-shape)
+    (idle pending todo-write-time)
+    (unknown "?" todo-write-time))
+  "Alist of (STATE SHAPE FACE); SHAPE is a string or as for `todo-write-row-shape'.")
 
-(defun todo-write-list--title (thread)
-  "Return what THREAD, from `todo-write-list-threads', is called."
-  (todo-write-row-plain (or (plist-get (plist-get thread :summary) :title)
-                            (plist-get thread :key))))
+(defun todo-write-list--state (agent)
+  "Return the state of AGENT as a shape and a word."
+  (pcase-let* ((state (todo-write-agent-state agent))
+               (`(,shape ,face) (alist-get state todo-write-list--states)))
+    (propertize (format "%s %s" (if (stringp shape) shape (todo-write-row-shape shape)) state)
+                'face (if (todo-write-agent-dismissed agent) 'todo-write-time face))))
 
-(defun todo-write-list--state (summary)
-  "Return the state of SUMMARY as a shape and a word."
-  (pcase (plist-get summary :state)
-    ('done (propertize (concat (todo-write-row-shape 'completed) " done")
-                       'face 'todo-write-done))
-    ('paused (propertize (concat (todo-write-row-shape 'paused) " paused")
-                         'face 'todo-write-paused))
-    ('empty (propertize "  empty" 'face 'todo-write-time))
-    (_ (propertize (concat (todo-write-row-shape 'in_progress) " active")
-                   'face 'todo-write-in-progress-shape))))
+(defun todo-write-list--age (agent)
+  "Return for how long AGENT has been in its state."
+  (todo-write-row-age (/ (todo-write-agent-since agent) 1000.0)))
 
-(defun todo-write-list--current (summary)
-  "Return the text of the task in progress of SUMMARY."
-  (let ((current (plist-get summary :current)))
-    (if current (todo-write-row-text current 'in_progress) "")))
+(defun todo-write-list--program (agent)
+  "Return the name of the program that AGENT is, as far as its key tells."
+  (pcase (split-string (todo-write-agent-key agent) ":")
+    (`("claude" . ,_) "Claude")
+    (`("codex" . ,_) "Codex")
+    (`("mcp" ,client . ,_) (todo-write-row-line client))
+    (`(,host ,_ . ,_) (todo-write-row-line host))
+    (_ "")))
+
+(defun todo-write-list--title (agent others)
+  "Return what AGENT works on.
+Where one of OTHERS has the same project and title, a short id follows."
+  (let ((title (todo-write-agent-label agent)))
+    (if (seq-some (lambda (other)
+                    (and (not (eq other agent))
+                         (equal (todo-write-agent-title other) (todo-write-agent-title agent))
+                         (equal (todo-write-agent-project other)
+                                (todo-write-agent-project agent))))
+                  (and (todo-write-agent-title agent) others))
+        (concat (todo-write-row-truncate
+                 (car (last (split-string (todo-write-agent-key agent) ":"))) 7)
+                " " title)
+      title)))
+
+(defun todo-write-list--now (agent summary)
+  "Return why AGENT waits or failed, else the task in progress in SUMMARY."
+  (let ((why (todo-write-agent-why agent)) (current (plist-get summary :current)))
+    (cond (why (todo-write-row-line why 60))
+          (current (todo-write-row-text current 'in_progress))
+          (t ""))))
 
 ;;; Switching
 
 (defun todo-write-list-read (prompt)
-  "Read the key of a thread with PROMPT and completion.
+  "Read the key of a thread with PROMPT and completion, grouped by state.
 Titles, progress and age stand beside the keys.  Signal a `user-error'
 if there is no thread."
-  (let* ((threads (or (todo-write-list-threads todo-write-list-limit)
-                      (user-error "There is no plan yet; an agent begins one with todo_write")))
-         (keys (mapcar (lambda (thread) (plist-get thread :key)) threads))
-         (annotate (lambda (key)
-                     (todo-write-list--annotation
-                      (cl-find key threads :test #'equal
-                               :key (lambda (thread) (plist-get thread :key)))))))
+  (let* ((agents (or (car (todo-write-list-agents))
+                     (user-error "There is no plan yet; an agent begins one with todo_write")))
+         (keys (mapcar #'todo-write-agent-key agents))
+         (table (cl-loop with table = (make-hash-table :test #'equal)
+                         for agent in agents
+                         do (puthash (todo-write-agent-key agent) agent table)
+                         finally return table)))
     (completing-read
      prompt
      (lambda (string predicate action)
@@ -104,19 +126,25 @@ if there is no thread."
            `(metadata (category . todo-write-thread)
                       (display-sort-function . identity)
                       (cycle-sort-function . identity)
-                      (annotation-function . ,annotate))
+                      (group-function
+                       . ,(lambda (key transform)
+                            (if transform key
+                              (symbol-name (todo-write-agent-state (gethash key table))))))
+                      (annotation-function
+                       . ,(lambda (key) (todo-write-list--annotation (gethash key table)))))
          (complete-with-action action keys string predicate)))
      nil t nil nil (car keys))))
 
-(defun todo-write-list--annotation (thread)
-  "Return what stands beside the key of THREAD in completion."
-  (let ((summary (plist-get thread :summary)))
+(defun todo-write-list--annotation (agent)
+  "Return what stands beside the key of AGENT in completion."
+  (let ((summary (todo-write-summary (todo-write-agent-key agent) t)))
     (concat (propertize " " 'display '(space :align-to 32))
             (todo-write-row-truncate
              (string-join (list (todo-write-row-count summary)
-                                (todo-write-list--state summary)
-                                (todo-write-row-age (/ (plist-get thread :time) 1000.0))
-                                (todo-write-list--title thread))
+                                (todo-write-list--state agent)
+                                (todo-write-list--age agent)
+                                (todo-write-row-line (or (plist-get summary :title)
+                                                         (todo-write-agent-key agent))))
                           "  ")
              60))))
 
@@ -132,8 +160,20 @@ if there is no thread."
 (defconst todo-write-list--buffer "*todo-write-list*"
   "Name of the overview's buffer.")
 
+(defvar-local todo-write-list--agents nil
+  "Hash table from the keys in the overview to their agents.")
+
+(defvar-local todo-write-list--unfolded nil
+  "Non-nil shows older agents, too.")
+
+(defvar-local todo-write-list--unsorted nil
+  "Non-nil if rows stayed in their places although their state changed.")
+
 (defvar-local todo-write-list--timer nil
-  "Timer of the next drawing, or nil.")
+  "Timer that updates ages.")
+
+(defvar-local todo-write-list--width nil
+  "Columns the rows were last printed for.")
 
 (defvar todo-write-list-mode-map
   (let ((map (make-sparse-keymap)))
@@ -142,63 +182,119 @@ if there is no thread."
     map)
   "Keymap of `todo-write-list-mode'.")
 
-(todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Plans"
-  '(("Plan"
-     ("RET" "Show" todo-write-list-show)
+(todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Agents"
+  '(("Agent"
+     ("RET" "Show its plan" todo-write-list-show)
+     ("o" "Go to its buffer" todo-write-list-visit)
+     ("SPC" "Look, stay here" todo-write-list-look)
+     ("u" "Seen or unseen" todo-write-list-toggle-seen)
+     ("d" "Dismiss" todo-write-list-dismiss)
      ("k" "Forget…" todo-write-list-forget))
     ("List"
+     ("w" "Next that waits for you" todo-write-next-waiting)
      ("g" "Refresh" revert-buffer))))
 
-(define-derived-mode todo-write-list-mode tabulated-list-mode "Plans"
-  "Major mode of the list of all plans, one thread a row.
+(define-derived-mode todo-write-list-mode tabulated-list-mode "Agents"
+  "Major mode of the list of all agents, one a row.
 
 \\{todo-write-list-mode-map}"
   :interactive nil
-  (setq tabulated-list-format
-        (vector '("Plan" 28 t)
-                '("Done" 7 todo-write-list--less-done :right-align t)
-                '("State" 9 t)
-                '("Age" 6 todo-write-list--younger :right-align t)
-                '("Current task" 32 t)
-                '("Project" 0 t))
-        tabulated-list-padding 1
-        tabulated-list-entries #'todo-write-list--entries
+  (setq tabulated-list-padding 1
+        todo-write-list--agents (make-hash-table :test #'equal)
+        todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
-  (tabulated-list-init-header)
-  ;; Emacs 28 never forgets an `add-hook' with a depth.
-  (setq-local context-menu-functions (list t #'todo-write-menu-context))
-  (todo-write-listen #'todo-write-list--heard)
+  (setq-local revert-buffer-function #'todo-write-list--print
+              ;; Emacs 28 never forgets an `add-hook' with a depth.
+              context-menu-functions (list t #'todo-write-menu-context))
+  (todo-write-attention-listen #'todo-write-list--heard t)
+  (add-hook 'window-size-change-functions #'todo-write-list--fit nil t)
   (add-hook 'kill-buffer-hook #'todo-write-list--stop nil t)
   (add-hook 'change-major-mode-hook #'todo-write-list--stop nil t))
 
 (defun todo-write-list--stop ()
-  "Stop following the store."
-  (when todo-write-list--timer
-    (cancel-timer todo-write-list--timer))
-  (todo-write-listen #'todo-write-list--heard 'stop))
+  "Stop following agents."
+  (cancel-timer todo-write-list--timer)
+  (todo-write-attention-listen #'todo-write-list--heard nil))
 
-(defun todo-write-list--heard (_thread what _data)
-  "Redraw the overview soon if WHAT happened to a thread shows in it."
-  (when-let* (((memq what '(change state forgotten)))
-              (buffer (get-buffer todo-write-list--buffer)))
-    (with-current-buffer buffer
-      (unless todo-write-list--timer
-        (setq todo-write-list--timer
-              (run-at-time 0.2 nil #'todo-write-list--redraw buffer))))))
+;;; Rows
 
-(defun todo-write-list--redraw (buffer)
-  "Draw the overview in BUFFER; point stays with its thread in all windows."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (setq todo-write-list--timer nil)
-      (let ((places (mapcar (lambda (window)
-                              (cons window (tabulated-list-get-id (window-point window))))
-                            (get-buffer-window-list nil nil t))))
-        (tabulated-list-print t)
-        (pcase-dolist (`(,window . ,key) places)
-          (when-let* ((start (and key (todo-write-list--find key))))
-            (set-window-point window start)))))))
+(defun todo-write-list--set-columns (width)
+  "Fit the columns into WIDTH; what is done now gets half of what is free."
+  (setq todo-write-list--width width)
+  (let* ((free (max 30 (- width 37)))
+         (now (min 60 (/ free 2)))
+         (project (max 8 (min 20 (/ free 6)))))
+    (setq tabulated-list-format
+          (vector '("State" 9) '("Since" 6 nil :right-align t) '("Agent" 8)
+                  `("Project" ,project) `("Plan" ,(- free now project))
+                  '("Done" 5 nil :right-align t) `("Now" ,now)))
+    (tabulated-list-init-header)))
+
+(defun todo-write-list--entry (agent others)
+  "Return the row of AGENT, told apart from OTHERS."
+  (let* ((key (todo-write-agent-key agent))
+         (summary (todo-write-summary key t))
+         (project (todo-write-agent-project agent)))
+    (list key
+          (vector (todo-write-list--state agent)
+                  (propertize (todo-write-list--age agent) 'face 'todo-write-time)
+                  (todo-write-list--program agent)
+                  (if project
+                      (propertize (file-name-nondirectory
+                                   (directory-file-name (todo-write-row-line project)))
+                                  'help-echo (todo-write-row-line
+                                              (abbreviate-file-name project)))
+                    "")
+                  (list (todo-write-list--title agent others)
+                        'face 'todo-write-title 'follow-link t
+                        'help-echo "RET, mouse-1: show this plan"
+                        'action #'todo-write-list-show)
+                  (if (memq (plist-get summary :state) '(nil empty)) ""
+                    (todo-write-row-count summary))
+                  (let ((now (todo-write-list--now agent summary)))
+                    (todo-write-row-truncate now (cadr (aref tabulated-list-format 6))))))))
+
+(defmacro todo-write-list--keeping-places (&rest body)
+  "Run BODY, which may insert, and keep the windows at the rows of their agents."
+  (declare (indent 0) (debug t))
+  `(let ((inhibit-read-only t)
+         (places (cons (cons nil (tabulated-list-get-id))
+                       (mapcar (lambda (window)
+                                 (cons window (tabulated-list-get-id (window-point window))))
+                               (get-buffer-window-list nil nil t)))))
+     ,@body
+     (pcase-dolist (`(,window . ,key) places)
+       (when-let* ((start (and key (todo-write-list--find key))))
+         (if window (set-window-point window start) (goto-char start))))))
+
+(defun todo-write-list--print (&rest _)
+  "Print all rows in order; windows stay with their agents."
+  (pcase-let ((`(,shown . ,older) (todo-write-list-agents
+                                   (unless todo-write-list--unfolded todo-write-list-hours)))
+              (window (get-buffer-window nil t)))
+    (todo-write-list--set-columns (if window (window-body-width window) 100))
+    (clrhash todo-write-list--agents)
+    (dolist (agent shown)
+      (let ((key (todo-write-agent-key agent)))
+        (puthash key agent todo-write-list--agents)
+        (unless (todo-write-agent-title agent)
+          (setf (todo-write-agent-title agent)
+                (plist-get (todo-write-summary key t) :title)))))
+    (let ((titles (seq-group-by #'todo-write-agent-title shown)))
+      (setq todo-write-list--unsorted nil
+            tabulated-list-entries
+            (mapcar (lambda (agent)
+                      (todo-write-list--entry
+                       agent (cdr (assoc (todo-write-agent-title agent) titles))))
+                    shown)))
+    (todo-write-list--keeping-places
+      (tabulated-list-print)
+      (when older
+        (save-excursion
+          (goto-char (point-max))
+          (insert (propertize (format " %d older; RET shows them\n" (length older))
+                              'face 'todo-write-time 'todo-write-older t)))))))
 
 (defun todo-write-list--find (key)
   "Return the position of the row of the thread KEY, or nil."
@@ -208,65 +304,99 @@ if there is no thread."
       (forward-line))
     (unless (eobp) (point))))
 
-(defun todo-write-list--entries ()
-  "Return the rows of the overview."
-  (mapcar #'todo-write-list--entry (todo-write-list-threads todo-write-list-limit)))
+(defun todo-write-list--heard (agent what)
+  "Show WHAT happened to AGENT; see `todo-write-attention-listen'."
+  (if-let* ((buffer (get-buffer todo-write-list--buffer)))
+      (with-current-buffer buffer
+        (todo-write-list--show-news agent what))
+    ;; Buffers may be killed without running their hooks.
+    (todo-write-attention-listen #'todo-write-list--heard nil)))
 
-(defun todo-write-list--entry (thread)
-  "Return the row of THREAD, from `todo-write-list-threads'."
-  (let* ((summary (plist-get thread :summary))
-         (about (plist-get thread :about))
-         (title (todo-write-list--title thread)))
-    (list (plist-get thread :key)
-          (vector (list (if (plist-get about :parent)
-                            (concat (todo-write-row-shape 'child) " " title)
-                          title)
-                        'face 'todo-write-title 'follow-link t
-                        'help-echo "RET, mouse-1: show this plan"
-                        'action #'todo-write-list-show)
-                  (propertize (todo-write-row-count summary)
-                              'todo-write-value (plist-get summary :completed))
-                  (todo-write-list--state summary)
-                  (propertize (todo-write-row-age (/ (plist-get thread :time) 1000.0))
-                              'todo-write-value (- (plist-get thread :time)))
-                  (todo-write-list--current summary)
-                  (todo-write-row-plain
-                   (abbreviate-file-name (or (plist-get about :project) "")))))))
+(defun todo-write-list--show-news (agent what)
+  "Show WHAT happened to AGENT in the current buffer.
+A row keeps its place while the user is here."
+  (let* ((key (todo-write-agent-key agent))
+         (start (todo-write-list--find key)))
+    (if (eq what 'gone)
+        (remhash key todo-write-list--agents)
+      (puthash key agent todo-write-list--agents))
+    (cond ((and start (or (eq what 'change)
+                          (and (eq what 'transition)
+                               (eq (current-buffer) (window-buffer))
+                               (setq todo-write-list--unsorted t))))
+           (todo-write-list--place agent start start))
+          (todo-write-list--unsorted (todo-write-list--print))
+          (t (todo-write-list--place (unless (eq what 'gone) agent) start)))))
 
-(defun todo-write-list--value (entry column)
-  "Return the number by which ENTRY is sorted in COLUMN."
-  (get-text-property 0 'todo-write-value (aref (cadr entry) column)))
+(defun todo-write-list--place (agent start &optional position)
+  "Replace the row at START, unless that is nil, by one of AGENT, if any.
+It stands at POSITION, or else in order."
+  (todo-write-list--keeping-places
+    (save-excursion
+      (when start
+        (goto-char start)
+        (delete-region start (line-beginning-position 2)))
+      (when agent
+        (goto-char (or position (todo-write-list--place-of agent)))
+        (apply #'tabulated-list-print-entry
+               (todo-write-list--entry agent (hash-table-values todo-write-list--agents)))))))
 
-(defun todo-write-list--less-done (a b)
-  "Return non-nil if fewer tasks are completed in entry A than in B."
-  (< (todo-write-list--value a 1) (todo-write-list--value b 1)))
+(defun todo-write-list--place-of (agent)
+  "Return the position of the first row that comes after AGENT."
+  (goto-char (point-min))
+  (while (and (tabulated-list-get-id)
+              (not (todo-write-attention-before-p
+                    agent (gethash (tabulated-list-get-id) todo-write-list--agents))))
+    (forward-line))
+  (point))
 
-(defun todo-write-list--younger (a b)
-  "Return non-nil if entry A changed after B."
-  (< (todo-write-list--value a 3) (todo-write-list--value b 3)))
+(defun todo-write-list--tick ()
+  "Update the ages in the overview if a window shows it."
+  (when-let* ((buffer (get-buffer todo-write-list--buffer))
+              ((get-buffer-window buffer 0)))
+    (with-current-buffer buffer
+      (save-excursion
+        (goto-char (point-min))
+        (while (tabulated-list-get-id)
+          (tabulated-list-set-col
+           1 (propertize (todo-write-list--age
+                          (gethash (tabulated-list-get-id) todo-write-list--agents))
+                         'face 'todo-write-time))
+          (forward-line))))))
+
+(defun todo-write-list--fit (window)
+  "Print the rows again if WINDOW, which shows them, has another width."
+  (with-current-buffer (window-buffer window)
+    (unless (eql (window-body-width window) todo-write-list--width)
+      (todo-write-list--print))))
 
 ;;;###autoload
 (defun todo-write-list ()
-  "List the plans of all threads, and follow them; return the buffer."
+  "List all agents and what they do; return the buffer."
   (interactive)
   (let ((buffer (get-buffer-create todo-write-list--buffer))
         (folder default-directory))
-    (with-current-buffer buffer
-      (setq default-directory folder)
-      (unless (derived-mode-p 'todo-write-list-mode)
-        (todo-write-list-mode))
-      (tabulated-list-print))
     (pop-to-buffer buffer)
+    (setq default-directory folder)
+    (unless (derived-mode-p 'todo-write-list-mode)
+      (todo-write-list-mode))
+    (todo-write-list--print)
     buffer))
 
-(defun todo-write-list--key ()
-  "Return the key of the thread at point, or signal a `user-error'."
-  (or (tabulated-list-get-id) (user-error "No plan here")))
+;;; Commands
+
+(defun todo-write-list--agent ()
+  "Return the agent at point, or signal a `user-error'."
+  (or (gethash (tabulated-list-get-id) todo-write-list--agents)
+      (user-error "No agent here")))
 
 (defun todo-write-list-show (&rest _)
-  "Show the plan at point."
+  "Show the plan of the agent at point; below the last, show older agents."
   (interactive nil todo-write-list-mode)
-  (todo-write-switch (todo-write-list--key)))
+  (if (get-text-property (point) 'todo-write-older)
+      (progn (setq todo-write-list--unfolded t)
+             (todo-write-list--print))
+    (todo-write-switch (todo-write-agent-key (todo-write-list--agent)))))
 
 (defun todo-write-list-mouse-show (event)
   "Show the plan that EVENT clicked on."
@@ -274,14 +404,43 @@ if there is no thread."
   (mouse-set-point event)
   (todo-write-list-show))
 
+(defun todo-write-list-visit ()
+  "Go to the buffer of the agent at point."
+  (interactive nil todo-write-list-mode)
+  (todo-write-attention-visit (todo-write-list--agent)))
+
+(defun todo-write-list-look ()
+  "Display the buffer of the agent at point, else its plan, and stay here."
+  (interactive nil todo-write-list-mode)
+  (let ((agent (todo-write-list--agent)))
+    (if-let* ((buffer (todo-write-attention-buffer agent)))
+        (display-buffer buffer '(nil (inhibit-same-window . t)))
+      (todo-write-restore (todo-write-agent-key agent))
+      (todo-write-show (todo-write-agent-key agent)))
+    (todo-write-attention-see agent)))
+
+(defun todo-write-list-toggle-seen ()
+  "Count what the agent at point did as unseen, or as seen."
+  (interactive nil todo-write-list-mode)
+  (let ((agent (todo-write-list--agent)))
+    (unless (eq (todo-write-agent-doing agent) 'rest)
+      (user-error "Only an agent that is done is seen or unseen"))
+    (todo-write-attention-see agent (not (todo-write-agent-unseen agent)))))
+
+(defun todo-write-list-dismiss ()
+  "Count the agent at point as idle until it does something new; again ends that."
+  (interactive nil todo-write-list-mode)
+  (let ((agent (todo-write-list--agent)))
+    (todo-write-attention-dismiss agent (not (todo-write-agent-dismissed agent)))))
+
 (defun todo-write-list-forget ()
   "Forget the thread at point: its list, its history and its journal."
   (interactive nil todo-write-list-mode)
-  (let ((key (todo-write-list--key)))
+  (let ((agent (todo-write-list--agent)))
     (when (yes-or-no-p (format "Forget the plan of %s and its history? "
-                               (todo-write-row-plain key)))
-      (todo-write-forget key)
-      (todo-write-list--redraw (current-buffer)))))
+                               (todo-write-agent-label agent)))
+      (todo-write-forget (todo-write-agent-key agent))
+      (todo-write-list--print))))
 
 (provide 'todo-write-list)
 ;;; todo-write-list.el ends here

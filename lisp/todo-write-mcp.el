@@ -166,6 +166,10 @@ The name is a client's, so no handler of remote files gets it."
     (when (or (not known) (eql (car known) (plist-get session :process)))
       (todo-write-mcp--rest thread "session ended"))))
 
+(defun todo-write-mcp-pid (thread)
+  "Return the process of the server that serves the agent of THREAD, or nil."
+  (car (gethash thread todo-write-mcp--sessions)))
+
 (defun todo-write-mcp--rest (thread reason)
   "Say that the agent of THREAD works no more, for REASON."
   (remhash thread todo-write-mcp--sessions)

@@ -11,14 +11,16 @@
 ;;     (todo-write-mode-line-mode 1)
 ;;
 ;; shows the plan written last in the mode line, as in [2/4 Converting callbacks…];
-;; mouse-1 opens the plan, hovering shows its tasks.
+;; mouse-1 opens the plan, hovering shows its tasks.  +2 says that two other agents
+;; work, ✓1 that another one is done and unseen.  An agent that needs you takes the
+;; plan's place, as in [! login: permission to run npm test]; mouse-1 goes there.
 ;;
 ;;     (add-hook 'gptel-mode-hook #'todo-write-header-line-mode)
 ;;
 ;; shows in a buffer in which you talk to an agent the plan of that agent, in its
 ;; header line: the thread that `todo-write-header-line-thread' names, else the
 ;; one whose key is the buffer's name, else the one written last.
-;; `todo-write-tab-bar-mode' shows the plan written last in the tab bar.
+;; `todo-write-tab-bar-mode' shows in the tab bar what the mode line shows.
 ;;
 ;; The texts are made when a plan changes; redisplay only reads a variable.  A
 ;; spinner turns before them while the agent is at work; see todo-write-activity.el.
@@ -28,6 +30,7 @@
 (require 'seq)
 (eval-when-compile (require 'subr-x))
 (require 'todo-write)
+(require 'todo-write-attention)
 (require 'todo-write-row)
 (require 'todo-write-view)
 
@@ -42,7 +45,7 @@ without arguments when the spinner turned.  FLAG nil ends it."
 
 ;;; Mode line
 
-(defcustom todo-write-mode-line-width 32
+(defcustom todo-write-mode-line-width 40
   "Columns that the plan takes in the mode line at most."
   :type 'natnum
   :group 'todo-write)
@@ -83,7 +86,7 @@ inert.")
 
 ;;;###autoload
 (define-minor-mode todo-write-mode-line-mode
-  "Show the plan written last in the mode line."
+  "Show in the mode line the agent that needs you, else the plan written last."
   :global t
   :group 'todo-write
   (setq-default mode-line-misc-info
@@ -92,6 +95,7 @@ inert.")
                         (and todo-write-mode-line-mode
                              (list todo-write-mode-line--entry))))
   (todo-write-mode-line-listen #'todo-write-mode-line--heard todo-write-mode-line-mode)
+  (todo-write-attention-listen #'todo-write-mode-line--heard todo-write-mode-line-mode)
   (if todo-write-mode-line-mode
       (todo-write-mode-line--update (todo-write-current-thread))
     (setq todo-write-mode-line-string nil
@@ -107,10 +111,11 @@ inert.")
 
 (defun todo-write-mode-line--heard (&optional thread what _data)
   "Show THREAD after WHAT happened to it, or turn the spinner without them.
-If the thread that was shown is forgotten, show the one written last."
+If the thread that was shown is forgotten, show the one written last.
+What `todo-write-attention-listen' tells leaves the thread as it is."
   (pcase what
-    ((or 'change 'state) (todo-write-mode-line--update thread))
-    ('nil (todo-write-mode-line--update todo-write-mode-line--thread))
+    ((and (or 'change 'state) (guard (stringp thread))) (todo-write-mode-line--update thread))
+    ((or 'nil 'transition 'gone) (todo-write-mode-line--update todo-write-mode-line--thread))
     ((and 'activity (guard (equal thread todo-write-mode-line--thread)))
      (todo-write-mode-line--update thread))
     ((and 'forgotten (guard (equal thread todo-write-mode-line--thread)))
@@ -126,10 +131,30 @@ If the thread that was shown is forgotten, show the one written last."
       (todo-write-mode-line-redraw))))
 
 (defun todo-write-mode-line--string (thread)
-  "Return the text for THREAD with its mouse properties, or nil for no tasks."
-  (let ((words (todo-write-mode-line-words thread (- todo-write-mode-line-width 2))))
-    (and words
-         (propertize (concat "[" words "] ") 'category 'todo-write-mode-line--category))))
+  "Return the text for THREAD with its mouse properties, or nil for nothing."
+  (pcase (todo-write-mode-line-text thread (- todo-write-mode-line-width 2))
+    (`(,words . ,needed)
+     (apply #'propertize (concat "[" words "] ") 'category 'todo-write-mode-line--category
+            (and needed '(face todo-write-attention))))))
+
+(defun todo-write-mode-line-text (thread width)
+  "Return what to show in WIDTH columns, as (TEXT . NEEDED), or nil for nothing.
+TEXT is about the agent that has waited for the user longest, then NEEDED
+is non-nil; else about the plan of THREAD, and how many other agents
+work, or are done and unseen."
+  (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-attention-count thread)))
+    (if first
+        (cons (todo-write-row-truncate
+               (format "!%s %s" (if (> count 1) count "") (todo-write-attention-line first))
+               width)
+              t)
+      (let* ((done (if (> unseen 0)
+                       (format " %s%d" (todo-write-row-shape 'completed) unseen)
+                     ""))
+             (marks (concat (if (> working 0) (format " +%d" working) "") done))
+             (words (todo-write-mode-line-words thread (- width (length marks)))))
+        (cond (words (list (concat words marks)))
+              ((> unseen 0) (list (substring done 1))))))))
 
 (defun todo-write-mode-line-words (thread &optional width still)
   "Return how far THREAD is and its task in progress, or nil for no tasks.
@@ -154,28 +179,37 @@ STILL is non-nil."
               (t (concat count " " task)))))))
 
 (defun todo-write-mode-line--help (&rest _)
-  "Return the tasks of the plan, a line each.
-Made only when the mouse rests on the plan."
+  "Return the agents that need the user, else the tasks of the plan, a line each.
+Made only when the mouse rests there."
+  (propertize
+   (if-let* ((needed (seq-filter #'todo-write-attention-needed-p
+                                 (todo-write-attention-agents))))
+       (concat (mapconcat #'todo-write-attention-line needed "\n") "\nmouse-1: go there")
+     (todo-write-mode-line--tasks))
+   'help-echo-inhibit-substitution t))
+
+(defun todo-write-mode-line--tasks ()
+  "Return the tasks of the plan, a line each."
   (let* ((thread todo-write-mode-line--thread)
          (summary (todo-write-summary thread))
          (paused (eq (plist-get summary :state) 'paused))
          (items (todo-write-items thread))
          (shown (todo-write-row-excerpt items todo-write-mode-line-help-lines)))
-    (propertize
-     (todo-write-row-string
-       (insert (todo-write-row-plain (or (plist-get summary :title) "Plan")) "\n")
-       (seq-doseq (item shown)
-         (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))
-       (when (> (length items) (length shown))
-         (insert (format "   %d more\n" (- (length items) (length shown)))))
-       (insert "mouse-1: show the plan"))
-     'help-echo-inhibit-substitution t)))
+    (todo-write-row-string
+      (insert (todo-write-row-plain (or (plist-get summary :title) "Plan")) "\n")
+      (seq-doseq (item shown)
+        (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))
+      (when (> (length items) (length shown))
+        (insert (format "   %d more\n" (- (length items) (length shown)))))
+      (insert "mouse-1: show the plan"))))
 
 (defun todo-write-mode-line-show (event)
-  "Show the plan on whose mode line text EVENT clicked."
+  "Go to the agent that needs you, or show the plan, on which EVENT clicked."
   (interactive "e")
-  (with-selected-window (posn-window (event-start event))
-    (todo-write-show todo-write-mode-line--thread)))
+  (if (car (todo-write-attention-count))
+      (todo-write-next-waiting)
+    (with-selected-window (posn-window (event-start event))
+      (todo-write-show todo-write-mode-line--thread))))
 
 ;;; Header line
 
@@ -266,12 +300,13 @@ one, else for the one written last.")
 
 ;;;###autoload
 (define-minor-mode todo-write-tab-bar-mode
-  "Show the plan written last in the tab bar."
+  "Show in the tab bar the agent that needs you, else the plan written last."
   :global t
   :group 'todo-write
   (require 'tab-bar)
   (setq tab-bar-format (remq 'todo-write-tab-bar tab-bar-format))
   (todo-write-mode-line-listen #'todo-write-tab-bar--heard todo-write-tab-bar-mode)
+  (todo-write-attention-listen #'todo-write-tab-bar--heard todo-write-tab-bar-mode)
   (when todo-write-tab-bar-mode
     (setq tab-bar-format (append tab-bar-format '(todo-write-tab-bar))))
   (todo-write-tab-bar--heard))
@@ -279,17 +314,25 @@ one, else for the one written last.")
 (defun todo-write-tab-bar--heard (&optional _thread what _data)
   "Make the text of the tab bar again if WHAT happened shows in it."
   (unless (eq what 'observed)
-    (let ((words (and todo-write-tab-bar-mode
-                      (todo-write-mode-line-words (todo-write-current-thread) 40))))
+    (let ((text (and todo-write-tab-bar-mode
+                     (todo-write-mode-line-text (todo-write-current-thread) 40))))
       (setq todo-write-tab-bar--text
-            (and words (concat " [" words "] ")))
+            (and text (propertize (format " [%s] " (car text))
+                                  'face (and (cdr text) 'todo-write-attention))))
       (todo-write-mode-line-redraw))))
 
 (defun todo-write-tab-bar ()
-  "Return the plan's item of the tab bar, for `tab-bar-format'."
+  "Return what the tab bar shows of agents, for `tab-bar-format'."
   (when todo-write-tab-bar--text
-    `((todo-write menu-item ,todo-write-tab-bar--text todo-write-show
-                  :help "Show the plan"))))
+    `((todo-write menu-item ,todo-write-tab-bar--text todo-write-tab-bar-show
+                  :help "Go to the agent that needs you, or show the plan"))))
+
+(defun todo-write-tab-bar-show ()
+  "Go to the agent that needs you, or show the plan."
+  (interactive)
+  (if (car (todo-write-attention-count))
+      (todo-write-next-waiting)
+    (todo-write-show nil t)))
 
 (provide 'todo-write-mode-line)
 ;;; todo-write-mode-line.el ends here

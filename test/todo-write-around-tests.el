@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; Menus, bookmarks, desktops, imenu, header line, tab bar, spinner,
-;; notifications, and plans that show themselves.
+;; Menus, bookmarks, desktops, imenu, header line, tab bar, spinner, and plans
+;; that show themselves.
 
 ;;; Code:
 
@@ -27,7 +27,6 @@
 (require 'todo-write-list)
 (require 'todo-write-log)
 (require 'todo-write-menu)
-(require 'todo-write-notify)
 (require 'todo-write-timeline)
 
 ;;; Menus and keys
@@ -293,47 +292,6 @@ Emacs 28 notes every function on that hook for ever."
         (todo-write-tab-bar-mode -1))
       (should (equal tab-bar-format before))
       (should-not (todo-write-tab-bar)))))
-
-;;; Notifications
-
-(defmacro todo-write-around-tests--with-notes (&rest body)
-  "Run BODY with `notes' bound to the notifications made so far, newest first."
-  (declare (indent 0) (debug t))
-  `(todo-write-test-with-shapes
-     (let* (notes
-            (todo-write-notify-function (lambda (&rest note) (push note notes))))
-       (unwind-protect (progn (todo-write-notify-mode 1) ,@body)
-         (todo-write-notify-mode -1)))))
-
-(ert-deftest todo-write-notify-says-once-that-a-plan-is-done-or-paused-unseen ()
-  (todo-write-around-tests--with-notes
-    (todo-write-observe "a" "TITLE" "Login")
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (should-not notes)
-    (todo-write-pause "a" "interrupted")
-    (should (equal notes '(("a" "Login" "Paused at 0/1: interrupted"))))
-    (todo-write-test-write "a" '("One" "completed"))
-    (should (equal (car notes) '("a" "Login" "Done, 1/1")))
-    (todo-write-test-write "a" '("One more" "completed"))
-    (should (= 2 (length notes)))))
-
-(ert-deftest todo-write-notify-says-nothing-of-what-is-seen ()
-  (todo-write-around-tests--with-notes
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (todo-write-show "a")
-    (todo-write-test-write "a" '("One" "completed"))
-    (should-not notes)))
-
-(ert-deftest todo-write-notify-is-off-by-default ()
-  (should-not (default-value 'todo-write-notify-mode))
-  (should-not (default-value 'todo-write-auto-show-mode)))
-
-(ert-deftest todo-write-notify-without-a-desktop-uses-the-echo-area ()
-  (require 'notifications nil t)
-  (cl-letf (((symbol-function 'notifications-notify) #'ignore)
-            (inhibit-message t))
-    (should (equal "T: x <b>" (todo-write-notify-default "a" "T" "x <b>"))))
-  (should (equal (todo-write-notify--escape "<b> & c") "&lt;b&gt; &amp; c")))
 
 ;;; Plans that show themselves
 

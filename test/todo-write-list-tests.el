@@ -24,13 +24,11 @@
          (kill-buffer "*todo-write-list*")))))
 
 (defun todo-write-list-tests--rows ()
-  "Return the rows of the overview as lists of strings, without ages and projects."
-  (mapcar (lambda (entry)
-            (let ((cells (mapcar (lambda (cell) (substring-no-properties
-                                                 (if (consp cell) (car cell) cell)))
-                                 (append (cadr entry) nil))))
-              (list (nth 0 cells) (nth 1 cells) (nth 2 cells) (nth 4 cells))))
-          (todo-write-list--entries)))
+  "Return the rows of the overview as lists (STATE PLAN DONE NOW) of strings."
+  (with-current-buffer (todo-write-list)
+    (mapcar (pcase-lambda (`(,_ [,state ,_ ,_ ,_ ,plan ,done ,now]))
+              (mapcar #'substring-no-properties (list state (car plan) done now)))
+            tabulated-list-entries)))
 
 (ert-deftest todo-write-list-shows-progress-state-and-current-task-of-all-threads ()
   (todo-write-list-tests--with
@@ -39,17 +37,18 @@
     (todo-write-test-write "b" '("One" "completed"))
     (todo-write-test-write "c" '("One" "in_progress" "Doing one"))
     (todo-write-pause "c")
-    (should (equal (sort (todo-write-list-tests--rows)
-                         (lambda (a b) (string< (car a) (car b))))
-                   '(("Login" "1/2" "● active" "Doing two")
-                     ("b" "1/1" "✓ done" "")
-                     ("c" "0/1" "‖ paused" "Doing one"))))
+    (todo-write-set-activity "a" 'waiting "permission to run it")
+    (let ((rows (todo-write-list-tests--rows)))
+      (should (equal (car rows) '("! waiting" "Login" "1/2" "permission to run it")))
+      (should (equal (sort (cdr rows) (lambda (a b) (string< (cadr a) (cadr b))))
+                     '(("○ idle" "b" "1/1" "") ("○ idle" "c" "0/1" "Doing one")))))
+    (todo-write-set-activity "a" 'working)
     (with-current-buffer (todo-write-list)
       (should (derived-mode-p 'tabulated-list-mode))
       (goto-char (point-min))
       (should (search-forward "Doing two")))))
 
-(ert-deftest todo-write-list-puts-the-project-at-hand-first ()
+(ert-deftest todo-write-show-begins-with-the-project-at-hand ()
   (todo-write-list-tests--with
     (let ((ours (make-temp-file "ours" t)) (theirs (make-temp-file "theirs" t)))
       (unwind-protect
@@ -59,10 +58,8 @@
             (todo-write-begin "y" :project (todo-write-list-tests--root theirs))
             (todo-write-test-write "y" "One")
             (let ((default-directory (file-name-as-directory ours)))
-              (should (equal "x" (plist-get (car (todo-write-list-threads)) :key)))
               (should (equal "x" (todo-write-view--default-thread))))
-            (let ((default-directory (file-name-as-directory theirs)))
-              (should (equal "y" (plist-get (car (todo-write-list-threads)) :key)))))
+            (let ((default-directory (file-name-as-directory theirs)))))
         (delete-directory ours t)
         (delete-directory theirs t)))))
 
@@ -79,7 +76,7 @@
                                                    (:content "Two" :status "pending"
                                                     :activeForm "x")]))
                       '(prin1 (length (todo-write-items "old"))))))
-    (should (equal (todo-write-list-tests--rows) '(("old" "1/2" "‖ paused" ""))))
+    (should (equal (todo-write-list-tests--rows) '(("○ idle" "old" "1/2" ""))))
     (should-not (todo-write-threads-loaded))
     (todo-write-switch "old")
     (should (equal (todo-write-threads-loaded) '("old")))
@@ -116,7 +113,94 @@
     (todo-write-observe "a" "TITLE" (propertize "x\u202ey" 'display "evil"))
     (todo-write-test-write "a" '("One" "in_progress" "z\u200b %s"))
     (should (equal (todo-write-list-tests--rows)
-                   '(("x\\u202ey" "0/1" "● active" "z\\u200b %s"))))))
+                   '(("? unknown" "x\\u202ey" "0/1" "z\\u200b %s"))))))
+
+(defun todo-write-list-tests--states ()
+  "Return the keys and states in the overview's buffer, in order."
+  (with-current-buffer "*todo-write-list*"
+    (save-excursion
+      (goto-char (point-min))
+      (cl-loop while (tabulated-list-get-id)
+               collect (cons (tabulated-list-get-id)
+                             (cadr (split-string (aref (tabulated-list-get-entry) 0))))
+               do (forward-line)))))
+
+(ert-deftest todo-write-list-moves-rows-at-transitions-but-not-while-it-is-selected ()
+  (todo-write-list-tests--with
+    (dolist (key '("a" "b" "c"))
+      (todo-write-set-activity key 'working))
+    (todo-write-list)
+    (let ((order (mapcar #'car (todo-write-list-tests--states))))
+      (todo-write-set-activity (nth 2 order) 'waiting)
+      (should (equal (todo-write-list-tests--states)
+                     `((,(nth 0 order) . "working") (,(nth 1 order) . "working")
+                       (,(nth 2 order) . "waiting"))))
+      (todo-write-test-press "g")
+      (should (equal (car (todo-write-list-tests--states)) `(,(nth 2 order) . "waiting")))
+      (goto-char (todo-write-list--find (nth 2 order)))
+      (save-window-excursion
+        (switch-to-buffer "*scratch*")
+        (todo-write-set-activity (nth 2 order) nil)
+        (todo-write-set-activity (nth 1 order) 'failed)
+        (should (equal (car (todo-write-list-tests--states)) `(,(nth 1 order) . "failed")))
+        (should (= 3 (length (todo-write-list-tests--states)))))
+      (should (equal (nth 2 order) (tabulated-list-get-id))))))
+
+(ert-deftest todo-write-list-folds-old-agents-but-none-that-needs-you ()
+  (todo-write-list-tests--with
+    (dolist (key '("old" "needed"))
+      (todo-write-test-write key '("One" "completed"))
+      (setf (todo-write-agent-since
+             (seq-find (lambda (agent) (equal key (todo-write-agent-key agent)))
+                       (todo-write-attention-agents)))
+            1))
+    (todo-write-set-activity "needed" 'waiting)
+    (setf (nth 3 (gethash "needed" todo-write-activity--table)) 1)
+    (todo-write-list)
+    (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed")))
+    (goto-char (point-min))
+    (search-forward "1 older")
+    (todo-write-test-press "RET")
+    (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed" "old")))))
+
+(ert-deftest todo-write-list-fits-its-window ()
+  (todo-write-list-tests--with
+    (todo-write-set-activity "a" 'waiting (make-string 80 ?x))
+    (dolist (width '(80 100 160))
+      (cl-letf (((symbol-function 'window-body-width) (lambda (&rest _) width)))
+        (with-current-buffer (todo-write-list)
+          (goto-char (point-min))
+          (should (<= (string-width (buffer-substring (point) (line-end-position))) width))
+          (should (>= (how-many "x" (point) (line-end-position))
+                      (min 59 (/ (- width 50) 2)))))))))
+
+(ert-deftest todo-write-list-tells-agents-of-one-project-and-title-apart ()
+  (todo-write-list-tests--with
+    (dolist (key '("claude:1234567890" "claude:abcdefghij"))
+      (todo-write-observe key "TITLE" "Login"))
+    (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
+                   '("123456… Login" "abcdef… Login")))))
+
+(ert-deftest todo-write-list-keys-see-dismiss-and-look ()
+  (todo-write-list-tests--with
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-list)
+    (todo-write-set-activity "a" 'waiting)
+    (goto-char (todo-write-list--find "a"))
+    (let ((agent (todo-write-attention-agent "a")))
+      (todo-write-test-press "d")
+      (should-not (todo-write-attention-needed-p agent))
+      (should-error (todo-write-test-press "u") :type 'user-error)
+      (todo-write-set-activity "a" nil)
+      (should (eq 'done (todo-write-agent-state agent)))
+      (todo-write-test-press "u")
+      (should (eq 'idle (todo-write-agent-state agent)))
+      (todo-write-test-press "u")
+      (should (eq 'done (todo-write-agent-state agent)))
+      (todo-write-test-press "SPC")
+      (should (eq 'idle (todo-write-agent-state agent)))
+      (should (get-buffer-window todo-write-view-buffer-name))
+      (should (equal "*todo-write-list*" (buffer-name (window-buffer)))))))
 
 (ert-deftest todo-write-switch-completes-with-progress-and-title ()
   (todo-write-list-tests--with
@@ -132,7 +216,7 @@
                                   "key-1"))
                    (car (all-completions "" collection)))))
         (call-interactively #'todo-write-switch))
-      (should (string-match-p "1/2  ● active  now  Login" annotation))
+      (should (string-match-p "1/2  \\? unknown  now  Login" annotation))
       (should (equal "key-1" (buffer-local-value 'todo-write-view-thread
                                                  (get-buffer todo-write-view-buffer-name)))))))
 

@@ -1,0 +1,384 @@
+;;; todo-write-attention.el --- Which agent needs you  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Says of each agent what it does, whether it needs you, and whether you have
+;; seen what it did; in which order agents are listed; and how to get to them.
+;; The overview, the mode line and notifications show that, and listen here.
+;;
+;; M-x todo-write-next-waiting goes to the agent that has waited longest.
+;;
+;; An agent waits only if its host says so: a guess never calls you.  A turn that
+;; ended is no call for you either; it is done, and unseen until its buffer or
+;; plan was visible in a focused frame.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-row)
+(require 'todo-write-view)
+
+(autoload 'todo-write-list-read "todo-write-list")
+(declare-function todo-write-dyn--parent "ext:todo-write-dyn")
+(declare-function todo-write-follow-sessions-pid "todo-write-follow-sessions")
+(declare-function todo-write-mcp-pid "todo-write-mcp")
+
+(defface todo-write-attention '((t :inherit (bold warning)))
+  "Face of agents that wait for you."
+  :group 'todo-write-faces)
+
+(cl-defstruct (todo-write-agent (:constructor todo-write-agent--make) (:copier nil))
+  "An agent.
+KEY is that of its thread, PROJECT a folder and TITLE what it works on,
+or nil.  DOING is `waiting', `failed', `working', `rest' or `unknown',
+WHY is what its host says of that, and SINCE the time of that transition
+in milliseconds since the epoch.  UNSEEN non-nil means that it came to
+rest out of sight, DISMISSED that the user wants to hear no more of this.
+BUFFER is its own buffer, once that was looked for."
+  key project title doing why since unseen dismissed buffer)
+
+;;; States and their order
+
+(defun todo-write-attention-doing (activity said inferred plan)
+  "Return what an agent does, one of the symbols of DOING in `todo-write-agent'.
+ACTIVITY is what its host says it does, SAID nil if no host said
+anything.  INFERRED means that the host guesses.  PLAN is the state of
+its plan, see `todo-write-state'."
+  (cond (inferred (if (eq activity 'working) 'working 'unknown))
+        (activity activity)
+        ((or said (memq plan '(done paused))) 'rest)
+        (t 'unknown)))
+
+(defun todo-write-agent-state (agent)
+  "Return the state of AGENT as a symbol.
+It is `waiting', `failed', `done', `working', `idle' or `unknown'."
+  (pcase (todo-write-agent-doing agent)
+    ('rest (if (todo-write-agent-unseen agent) 'done 'idle))
+    (doing doing)))
+
+(defun todo-write-attention-needed-p (agent)
+  "Return non-nil if AGENT needs the user."
+  (and (memq (todo-write-agent-doing agent) '(waiting failed))
+       (not (todo-write-agent-dismissed agent))))
+
+(defun todo-write-attention-rank (agent)
+  "Return the place of AGENT's state in the order of states, 0 being the first."
+  (pcase (todo-write-agent-state agent)
+    ('working 2)
+    ('unknown 4)
+    ((guard (todo-write-agent-dismissed agent)) 3)
+    ((or 'waiting 'failed) 0)
+    ('done 1)
+    (_ 3)))
+
+(defun todo-write-attention-before-p (a b)
+  "Return non-nil if agent A comes before B.
+Of those that need the user, the first is the one that waited longest,
+of others with the same rank the one that changed last."
+  (let ((rank (todo-write-attention-rank a)))
+    (if (/= rank (todo-write-attention-rank b))
+        (< rank (todo-write-attention-rank b))
+      (funcall (if (= rank 0) #'< #'>) (todo-write-agent-since a) (todo-write-agent-since b)))))
+
+(defun todo-write-agent-name (agent)
+  "Return what AGENT is called in a few columns: its project, else its title."
+  (todo-write-row-line
+   (if-let* ((project (todo-write-agent-project agent)))
+       (file-name-nondirectory (directory-file-name project))
+     (todo-write-agent-label agent))))
+
+(defun todo-write-agent-label (agent)
+  "Return what AGENT works on, or the key of its thread."
+  (todo-write-row-line (or (todo-write-agent-title agent) (todo-write-agent-key agent))))
+
+(defun todo-write-attention-line (agent)
+  "Return in one line who AGENT is and what it needs."
+  (let ((state (todo-write-agent-state agent)) (why (todo-write-agent-why agent)))
+    (format "%s: %s" (todo-write-agent-name agent)
+            (cond ((null why) state)
+                  ((eq state 'failed) (concat "failed: " (todo-write-row-line why)))
+                  (t (todo-write-row-line why))))))
+
+;;; Agents
+
+(defvar todo-write-attention--agents (make-hash-table :test #'equal)
+  "The agents of this session, by the key of their thread.")
+
+(defvar todo-write-attention--listeners nil
+  "Functions to call when an agent may look different.")
+
+(defun todo-write-attention-listen (function flag)
+  "Call FUNCTION when an agent may look different; FLAG nil ends that.
+Its arguments are the agent and a symbol: `transition' when its state
+changed, `change' for its plan or title, `gone' when it was forgotten."
+  (let ((before todo-write-attention--listeners))
+    (if flag
+        (cl-pushnew function todo-write-attention--listeners)
+      (setq todo-write-attention--listeners (remq function before)))
+    (unless (eq (null before) (null todo-write-attention--listeners))
+      (todo-write-attention--watch (and todo-write-attention--listeners t)))))
+
+(defun todo-write-attention--watch (on)
+  "Follow agents and what the user sees of them if ON, or stop that."
+  (when on
+    (todo-write-attention--take-stock))
+  (todo-write-listen #'todo-write-attention--heard (not on))
+  (dolist (hook '(window-buffer-change-functions window-selection-change-functions))
+    (if on
+        (add-hook hook #'todo-write-attention--look)
+      (remove-hook hook #'todo-write-attention--look)))
+  (if on
+      (add-function :after after-focus-change-function #'todo-write-attention--look)
+    (remove-function after-focus-change-function #'todo-write-attention--look)))
+
+(defun todo-write-attention--take-stock ()
+  "Bring the agents up to date; what changed unobserved counts as seen."
+  (let ((keys (seq-union (todo-write-threads-loaded)
+                         (hash-table-keys todo-write-activity--table))))
+    (dolist (key (seq-difference (hash-table-keys todo-write-attention--agents) keys))
+      (remhash key todo-write-attention--agents))
+    (dolist (key keys)
+      (todo-write-attention--update key t))))
+
+(defun todo-write-attention-agents ()
+  "Return the agents of this session in order, subagents left out."
+  (unless todo-write-attention--listeners
+    (todo-write-attention--take-stock))
+  (sort (hash-table-values todo-write-attention--agents) #'todo-write-attention-before-p))
+
+(defun todo-write-attention-count (&optional thread)
+  "Return how many agents are in which state, as (FIRST NEEDED WORKING UNSEEN).
+FIRST is the agent that has waited for the user longest, NEEDED how many
+wait; WORKING and UNSEEN leave out the agent of THREAD, a key."
+  (let ((needed 0) (working 0) (unseen 0) first)
+    (maphash (lambda (key agent)
+               (pcase (todo-write-attention-rank agent)
+                 (0 (cl-incf needed)
+                    (when (or (null first) (todo-write-attention-before-p agent first))
+                      (setq first agent)))
+                 (1 (unless (equal key thread) (cl-incf unseen)))
+                 (2 (unless (equal key thread) (cl-incf working)))))
+             todo-write-attention--agents)
+    (list first needed working unseen)))
+
+(defun todo-write-attention-agent (thread)
+  "Return the agent of THREAD, a key, or nil."
+  (gethash thread todo-write-attention--agents))
+
+(defun todo-write-attention--heard (thread what data)
+  "Note WHAT happened to THREAD, with DATA; see `todo-write-listen'."
+  (pcase what
+    ('forgotten
+     (when-let* ((agent (todo-write-attention-agent thread)))
+       (remhash thread todo-write-attention--agents)
+       (todo-write-attention--tell agent 'gone)))
+    ((or 'change 'state 'activity (and 'observed (guard (equal data "TITLE"))))
+     (todo-write-attention--update thread))))
+
+(defun todo-write-attention--tell (agent what)
+  "Tell listeners that WHAT happened to AGENT."
+  (todo-write--run-hook 'todo-write-attention--listeners agent what))
+
+(defun todo-write-attention--update (thread &optional known)
+  "Note what the agent of THREAD does now, and tell listeners.
+KNOWN non-nil means that this is no news."
+  (when-let* ((agent (or (todo-write-attention-agent thread)
+                         (unless (todo-write-dyn--parent thread)
+                           (puthash thread (todo-write-agent--make :key thread)
+                                    todo-write-attention--agents)))))
+    (setf (todo-write-agent-title agent) (plist-get (todo-write-summary thread) :title)
+          (todo-write-agent-project agent)
+          (or (todo-write-agent-project agent) (plist-get (todo-write-about thread) :project)))
+    (let ((moved (todo-write-attention--note agent known)))
+      (unless known
+        (todo-write-attention--tell agent (if moved 'transition 'change))))))
+
+(defun todo-write-attention--note (agent known)
+  "Note in AGENT what it does; return non-nil if that is a transition.
+KNOWN means that the user has seen it."
+  (let* ((key (todo-write-agent-key agent))
+         (said (todo-write-activity-since key))
+         (activity (todo-write-activity key))
+         (doing (todo-write-attention-doing (car activity) said
+                                            (todo-write-activity-inferred-p key)
+                                            (todo-write-state key))))
+    (unless (and (eq doing (todo-write-agent-doing agent))
+                 (equal (cdr activity) (todo-write-agent-why agent)))
+      (setf (todo-write-agent-doing agent) doing
+            (todo-write-agent-why agent) (cdr activity)
+            (todo-write-agent-dismissed agent) nil
+            (todo-write-agent-since agent)
+            (or said
+                (and known (plist-get (car (last (todo-write-revisions key))) :timestamp))
+                (truncate (* 1000 (float-time))))
+            (todo-write-agent-unseen agent)
+            (and (eq doing 'rest) (not known) (not (todo-write-attention-visible-p agent))))
+      t)))
+
+;;; Seen and dismissed
+
+(defun todo-write-attention-visible-p (agent)
+  "Return non-nil if a focused frame shows the buffer or the plan of AGENT."
+  (seq-some
+   (lambda (frame)
+     (and (todo-write-attention--focused-p frame)
+          (seq-some (lambda (window)
+                      (let ((buffer (window-buffer window)))
+                        (or (eq buffer (todo-write-agent-buffer agent))
+                            (equal (todo-write-agent-key agent)
+                                   (buffer-local-value 'todo-write-view-thread buffer)))))
+                    (window-list frame 'no-minibuffer))))
+   (frame-list)))
+
+(defun todo-write-attention--focused-p (frame)
+  "Return non-nil if FRAME has the focus, as far as its terminal knows."
+  (pcase (frame-focus-state frame)
+    ('unknown (eq frame (selected-frame)))
+    (focused focused)))
+
+(defun todo-write-attention--look (&rest _)
+  "Note which agents the user sees."
+  (dolist (agent (hash-table-values todo-write-attention--agents))
+    (when (and (todo-write-agent-unseen agent) (todo-write-attention-visible-p agent))
+      (todo-write-attention-see agent))))
+
+(defun todo-write-attention-see (agent &optional unseen)
+  "Note that the user saw what AGENT did, or did not if UNSEEN is non-nil."
+  (let ((unseen (and unseen t)))
+    (unless (eq unseen (todo-write-agent-unseen agent))
+      (setf (todo-write-agent-unseen agent) unseen)
+      (todo-write-attention--tell agent 'transition))))
+
+(defun todo-write-attention-dismiss (agent flag)
+  "Count AGENT as idle until it does something new; FLAG nil ends that."
+  (setf (todo-write-agent-dismissed agent) flag)
+  (todo-write-attention--tell agent 'transition))
+
+;;; Going there
+
+(defun todo-write-attention-buffer (agent)
+  "Return the buffer in which the user talks to AGENT, or nil."
+  (if (buffer-live-p (todo-write-agent-buffer agent))
+      (todo-write-agent-buffer agent)
+    (setf (todo-write-agent-buffer agent)
+          (or (todo-write-attention--chat (todo-write-agent-key agent))
+              (when-let* ((pid (todo-write-attention--pid agent)))
+                (todo-write-attention--terminal pid))))))
+
+(defun todo-write-attention--chat (thread)
+  "Return the buffer whose host said that it is about THREAD, or nil."
+  (seq-find (lambda (buffer)
+              (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
+                   ;; Our own buffers show plans.
+                   (not (string-prefix-p "todo-write-" (symbol-name (buffer-local-value
+                                                                     'major-mode buffer))))))
+            (buffer-list)))
+
+(defun todo-write-attention--pid (agent)
+  "Return the id of AGENT's process, or that of its MCP server, or nil."
+  (let ((thread (todo-write-agent-key agent)))
+    (or (and (fboundp 'todo-write-follow-sessions-pid) (todo-write-follow-sessions-pid thread))
+        (and (fboundp 'todo-write-mcp-pid) (todo-write-mcp-pid thread)))))
+
+(defun todo-write-attention--processes (pid)
+  "Return the process PID and its ancestors as a list of (PID . ATTRIBUTES)."
+  ;; The folder at hand may be remote, and then so would be the processes.
+  (let ((default-directory (expand-file-name "/")))
+    (cl-loop repeat 64
+             for attributes = (and pid (> pid 1) (process-attributes pid))
+             while attributes
+             collect (cons pid attributes)
+             do (setq pid (alist-get 'ppid attributes)))))
+
+(defun todo-write-attention--terminal (pid)
+  "Return the buffer of this Emacs in whose terminal the process PID runs, or nil."
+  (let* ((chain (todo-write-attention--processes pid))
+         (tty (todo-write-attention--tty (alist-get 'ttname (cdar chain))))
+         (own (seq-filter #'process-buffer (process-list)))
+         (process (or (cl-loop for (pid) in chain
+                               thereis (seq-find (lambda (process)
+                                                   (eql pid (process-id process)))
+                                                 own))
+                      (and tty
+                           (seq-find (lambda (process)
+                                       (equal tty (todo-write-attention--tty
+                                                   (process-tty-name process))))
+                                     own)))))
+    (and process (process-buffer process))))
+
+(defun todo-write-attention--tty (name)
+  "Return the terminal NAME in one spelling; /dev/pts0 is /dev/pts/0."
+  (and (stringp name) (not (string-empty-p name)) (string-replace "pts/" "pts" name)))
+
+(defun todo-write-attention--tmux-pane (pid)
+  "Return the name of the tmux pane in which the process PID runs, or nil."
+  (let ((default-directory (expand-file-name "/"))
+        (chain (todo-write-attention--processes pid)))
+    (seq-some (lambda (line)
+                (pcase (split-string line " ")
+                  (`(,pane ,name) (and (assq (string-to-number pane) chain) name))))
+              (and (executable-find "tmux")
+                   (ignore-errors
+                     (process-lines "tmux" "list-panes" "-a" "-F"
+                                    "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}"))))))
+
+(defun todo-write-attention-visit (agent)
+  "Go to the buffer of AGENT, or else to its plan, and say where it runs."
+  (if-let* ((buffer (todo-write-attention-buffer agent)))
+      (pop-to-buffer buffer)
+    (let* ((key (todo-write-agent-key agent))
+           (pid (todo-write-attention--pid agent))
+           (pane (and pid (todo-write-attention--tmux-pane pid)))
+           (folder (todo-write-agent-project agent)))
+      (todo-write-restore key)
+      (todo-write-show key t)
+      (message "%s"
+               (concat (todo-write-agent-name agent) " has no buffer in this Emacs"
+                       (and pid (format "; process %d" pid))
+                       (and pane (format ", tmux pane %s" (todo-write-row-line pane)))
+                       (and folder
+                            (concat " in " (todo-write-row-line
+                                            (abbreviate-file-name folder))))))))
+  (todo-write-attention-see agent))
+
+(defvar todo-write-attention--tour nil
+  "The visits to agents that wait, or nil.
+It is a list (CONFIGURATION BUFFER KEY...): how windows were before,
+where the last visit led, and which threads were visited.")
+
+;;;###autoload
+(defun todo-write-next-waiting (&optional choose)
+  "Go to the agent that has waited for you longest, in its own buffer.
+Called again from there, go to the next; after the last, back to where
+you were.  With a prefix argument CHOOSE, read any agent with completion."
+  (interactive "P")
+  (if choose
+      (let ((key (todo-write-list-read "Go to: ")))
+        (todo-write-attention-visit (or (todo-write-attention-agent key)
+                                        (todo-write-agent--make :key key))))
+    (unless (eq (current-buffer) (nth 1 todo-write-attention--tour))
+      (setq todo-write-attention--tour nil))
+    (pcase-let* ((`(,before ,_ . ,visited) todo-write-attention--tour)
+                 (next (seq-find (lambda (agent)
+                                   (and (todo-write-attention-needed-p agent)
+                                        (not (member (todo-write-agent-key agent) visited))))
+                                 (todo-write-attention-agents))))
+      (setq todo-write-attention--tour nil)
+      (cond (next
+             (let ((before (or before (current-window-configuration))))
+               (todo-write-attention-visit next)
+               (setq todo-write-attention--tour
+                     `(,before ,(current-buffer) ,(todo-write-agent-key next) ,@visited))))
+            (before
+             (set-window-configuration before)
+             (message "No other agent needs you; back to where you were"))
+            (t (message "No agent needs you"))))))
+
+(provide 'todo-write-attention)
+;;; todo-write-attention.el ends here
