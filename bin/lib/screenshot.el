@@ -16,6 +16,7 @@
 (setq todo-write-module-source nil)
 (require 'todo-write)
 (require 'todo-write-view)
+(require 'todo-write-attention)
 (require 'todo-write-history)
 (require 'todo-write-list)
 (require 'todo-write-mode-line)
@@ -211,27 +212,61 @@ the last of them is changed.")
   (todo-write-timeline "login")
   (delete-other-windows))
 
+(defun screenshot-agent (key project title count done activity &optional why minutes)
+  "Begin the agent KEY, which has completed DONE of COUNT tasks in PROJECT.
+It works on TITLE and does ACTIVITY, WHY, since MINUTES ago; `ended' is a
+turn that ended, and `silent' a host that says nothing."
+  (todo-write-begin key :project (concat "~/" project "/"))
+  (todo-write-observe key "TITLE" title)
+  (unless (eq activity 'silent)
+    (todo-write-set-activity key 'working))
+  (todo-write key (list :todos
+                        (vconcat (cl-loop for n below count
+                                          collect (list :content (format "Step %d" n)
+                                                        :status (cond ((< n done) "completed")
+                                                                      ((= n done) "in_progress")
+                                                                      (t "pending"))
+                                                        :activeForm "Comparing the two drafts")))))
+  (pcase activity
+    ('ended (todo-write-end-turn key))
+    ((and something (guard (not (eq something 'silent))))
+     (todo-write-set-activity key something why)))
+  (let ((since (- (truncate (* 1000 (float-time))) (* 60000 (or minutes 0)))))
+    (when (gethash key todo-write-activity--table)
+      (setf (nth 3 (gethash key todo-write-activity--table)) since))
+    (setf (todo-write-agent-since (todo-write-attention-agent key)) since)))
+
+(defun screenshot-agents ()
+  "Let eight agents be in every state."
+  (todo-write-attention-listen #'ignore t)
+  (pcase-dolist (`(,key . ,what)
+                 '(("claude:6f2b" "manual" "Rewrite the chapter on hosts" 5 5 ended nil 190)
+                   ("gptel:draft" "site" "翻訳を見直す" 3 1 silent nil 40)
+                   ("codex:0199" "parser" "Read numbers without copies" 6 2 working nil 7)
+                   ("claude:81cc" "login" "Refactor the login function" 6 2 working nil 2)
+                   ("mcp:opencode:12" "release" "Release 1.4" 3 3 ended nil 11)
+                   ("acp:5" "mail" "Thread replies by subject" 4 1 failed "API error 529: overloaded" 4)
+                   ("claude:90ab" "login" "Test a wrong password" 4 1 waiting
+                    "permission to run npm test" 6)
+                   ("efrit:3" "notes" "Sort the notes by project" 2 0 waiting
+                    "question: keep the old tags?" 1)))
+    (apply #'screenshot-agent key what))
+  (todo-write-attention-see (todo-write-attention-agent "claude:6f2b")))
+
 (defun screenshot-scene-overview ()
-  "All plans."
-  (todo-write-begin "login" :project "~/login/")
-  (screenshot-play)
-  (let ((write (lambda (key title project &rest statuses)
-                 (todo-write-begin key :project project)
-                 (todo-write-observe key "TITLE" title)
-                 (todo-write key (list :todos
-                                       (vconcat (cl-loop
-                                                 for status in statuses for n from 1
-                                                 collect (list :content (format "Step %d" n)
-                                                               :status status
-                                                               :activeForm "Comparing the two drafts")))))
-                 (screenshot-wait 0.05))))
-    (funcall write "docs" "Rewrite the manual" "~/manual/"
-             "completed" "completed" "in_progress" "pending" "pending")
-    (todo-write-pause "docs" "interrupted")
-    (funcall write "release" "Release 1.4" "~/login/" "completed" "completed" "completed")
-    (funcall write "日本語" "翻訳を見直す" "~/site/" "completed" "in_progress" "pending"))
+  "Eight agents in every state."
+  (screenshot-agents)
   (todo-write-list)
   (delete-other-windows))
+
+(defun screenshot-scene-waiting ()
+  "The mode line while an agent waits."
+  (todo-write-mode-line-mode)
+  (screenshot-agents)
+  (todo-write-set-activity "efrit:3" 'working)
+  (todo-write-set-activity "acp:5" 'working)
+  (screenshot-code)
+  (setq mode-line-modes nil))
 
 (defun screenshot-scene-history ()
   "A revision and what it changed."
