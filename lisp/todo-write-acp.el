@@ -8,22 +8,38 @@
 ;; Agents that speak the Agent Client Protocol report their plan in
 ;; `session/update' notifications.  `todo-write-from-acp-plan' makes such an
 ;; update a write; `todo-write-acp-connect' does that for all updates that a
-;; client of acp.el receives.  The manual has what agent-shell needs.
+;; client of acp.el receives, and follows its turns and permission requests.
 ;;
 ;; Both versions of the protocol are read: the update `plan' with its entries
 ;; (https://agentclientprotocol.com/protocol/v1/agent-plan) and `plan_update'
 ;; with plans that have ids (https://agentclientprotocol.com/protocol/v2/agent-plan).
+;; opencode sends no plan, but the arguments of its tool `todowrite'.
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
+(require 'todo-write-row)
 
 (declare-function acp-subscribe-to-notifications "ext:acp")
+(declare-function acp-subscribe-to-requests "ext:acp")
+(defvar todo-write-header-line-thread)
+(defvar todo-write-view-thread)
+
+(defun todo-write-acp--get (object &rest names)
+  "Return the field of OBJECT, decoded JSON, at the path NAMES, or nil."
+  (dolist (name names object)
+    (setq object (todo-write--json-get object name))))
+
+;;; Plans
 
 (defvar todo-write-acp--plans (make-hash-table :test #'equal)
   "Id of the plan that each thread holds itself, by key.
 Further plans of the same agent have threads of their own.")
+
+(defvar todo-write-acp--planning (make-hash-table :test #'equal)
+  "Keys of the threads whose agents have sent entries.")
 
 ;;;###autoload
 (defun todo-write-from-acp-plan (thread update &optional source)
@@ -34,19 +50,39 @@ in that, or a vector of entries; each object in it is a hash table, a
 plist or an alist, with strings, symbols or keywords as keys.  SOURCE
 names the host and is \"acp\" by default.
 
-The value is an outcome, see `todo-write', or nil if UPDATE is no plan
-update.  Entries that were cancelled leave the list.  A second plan of
-the same session gets a thread of its own, a child of THREAD, with the
-plan's id after a slash.
+The value is an outcome, see `todo-write', or nil if UPDATE has no plan.
+Entries that were cancelled leave the list.  A text that a known task
+has only while it is in progress becomes its active form.  A second plan
+of the same session gets a thread of its own, a child of THREAD, with
+the plan's id after a slash; so does the list of a subagent, with the id
+of the tool call that began it.
 
 Signal `todo-write-input-error' if THREAD is no string or UPDATE is
 none of these."
   (unless (or (consp update) (hash-table-p update) (vectorp update))
     (todo-write--wrong "update" update "an ACP session update"))
-  (let ((plan (todo-write-acp--plan update)))
-    (when plan
-      (let ((key (todo-write-acp--thread thread (todo-write--json-get plan "planId"))))
-        (todo-write key (todo-write-acp--input plan) (or source "acp"))))))
+  (cdr (todo-write-acp--take thread update (or source "acp"))))
+
+(defun todo-write-acp--take (thread update source)
+  "Write the plan in UPDATE of the session of THREAD, from SOURCE.
+Return (KEY . OUTCOME), where KEY is that of the list, or nil if UPDATE
+has no plan."
+  (when-let* ((plan (todo-write-acp--plan update))
+              (key (todo-write-acp--thread thread plan)))
+    (let ((entries (todo-write--json-get plan "entries")))
+      (unless (todo-write-acp--never-planned-p key entries source)
+        (unless (equal entries [])
+          (puthash key t todo-write-acp--planning))
+        (cons key (todo-write key (list :todos (todo-write-acp--todos key entries))
+                              source))))))
+
+(defun todo-write-acp--never-planned-p (key entries source)
+  "Return non-nil if ENTRIES are empty, and KEY never had any from SOURCE.
+Copilot sends an empty plan, whatever its list."
+  (and (equal entries [])
+       (not (gethash key todo-write-acp--planning))
+       (not (seq-some (lambda (revision) (equal (plist-get revision :source) source))
+                      (todo-write-revisions key)))))
 
 (defun todo-write-acp--plan (update)
   "Return the object in UPDATE that has the entries, or nil.
@@ -62,27 +98,108 @@ A removed plan is one without entries."
            (let ((plan (todo-write--json-get update "plan")))
              (and plan (todo-write-acp--plan plan))))
           ((equal kind "plan") update)
+          ((and (equal kind "tool_call_update")
+                (equal (todo-write--json-get update "title") "todowrite"))
+           (let ((todos (todo-write-acp--get update "rawInput" "todos")))
+             (and todos (list :entries todos))))
           (kind nil)
           ((member (todo-write--json-get update "type") '(nil "items"))
            (and (todo-write--json-get update "entries") update)))))
 
 (defun todo-write-acp--thread (thread plan)
-  "Return the key for PLAN, an id or nil, of the session of THREAD."
-  (let ((own (and (stringp plan) (gethash thread todo-write-acp--plans))))
-    (cond ((not (stringp plan)) thread)
-          ((not own) (puthash thread plan todo-write-acp--plans) thread)
-          ((equal own plan) thread)
-          (t (todo-write-begin (format "%s/%s" thread plan) :parent thread)))))
+  "Return the key for PLAN of the session of THREAD."
+  (let ((call (todo-write-acp--get plan "_meta" "claudeCode" "parentToolUseId"))
+        (id (todo-write--json-get plan "planId"))
+        (own (gethash thread todo-write-acp--plans)))
+    (cond ((stringp call) (todo-write-acp--subagent-thread thread call plan))
+          ((not (stringp id)) thread)
+          ((not own) (puthash thread id todo-write-acp--plans) thread)
+          ((equal own id) thread)
+          (t (todo-write-begin (format "%s/%s" thread id) :parent thread)))))
 
-(defun todo-write-acp--input (plan)
-  "Return PLAN's entries as input for `todo-write'.
+(defun todo-write-acp--subagent-thread (thread call plan)
+  "Return the key for PLAN, which the subagent of the tool call CALL wrote.
+Claude's TodoWrite has a list for each agent, its Task tools one for all
+agents of a session, that of THREAD."
+  (let ((key (format "%s/%s" thread call)))
+    (cond ((todo-write-revisions key) key)
+          ((todo-write-acp--same-list-p (todo-write-items thread)
+                                        (todo-write--json-get plan "entries"))
+           thread)
+          (t (todo-write-begin
+              key :parent thread
+              :parent-item (plist-get (plist-get (todo-write-summary thread) :current)
+                                      :id))))))
+
+(defun todo-write-acp--same-list-p (items entries)
+  "Return non-nil if ENTRIES have half of ITEMS or more."
+  (let ((texts (seq-map (lambda (entry) (todo-write--json-get entry "content"))
+                        (and (seqp entries) entries))))
+    (and (> (length items) 0)
+         (<= (length items)
+             (* 2 (seq-count (lambda (item)
+                               (or (member (plist-get item :content) texts)
+                                   (member (plist-get item :activeForm) texts)))
+                             items))))))
+
+(defun todo-write-acp--todos (key entries)
+  "Return ENTRIES of a plan as the todos of a call for the list of KEY.
 What is no list of entries is left as it is, for the store to refuse."
-  (let ((entries (todo-write--json-get plan "entries")))
-    (list :todos
-          (if (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
-              (vconcat (mapcar #'todo-write-acp--todo
-                               (seq-remove #'todo-write-acp--cancelled-p entries)))
-            entries))))
+  (if (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
+      (todo-write-acp--with-known-texts
+       (todo-write-items key)
+       (vconcat (mapcar #'todo-write-acp--todo
+                        (seq-remove #'todo-write-acp--cancelled-p entries))))
+    entries))
+
+(defun todo-write-acp--with-known-texts (items todos)
+  "Return TODOS with what ITEMS, the list so far, knows of their texts.
+An entry has one text.  From Claude it is the active form while the task
+is in progress, else the content."
+  (let* ((active (cl-loop for item across items
+                          collect (cons (plist-get item :content)
+                                        (plist-get item :activeForm))))
+         (unknown (seq-some (lambda (todo) (and (todo-write-acp--in-progress-p todo)
+                                                (not (assoc (plist-get todo :content) active))))
+                            todos))
+         (contents (and unknown (todo-write-acp--contents items todos))))
+    (vconcat
+     (mapcar (lambda (todo)
+               (let* ((text (and (consp todo) (plist-get todo :content)))
+                      (content (cdr (assoc text contents)))
+                      (active (cdr (assoc text active))))
+                 (cond (content (cl-list* :content content todo))
+                       (active (cl-list* :activeForm active todo))
+                       (t todo))))
+             todos))))
+
+(defun todo-write-acp--contents (items todos)
+  "Return contents for texts of TODOS in progress, as an alist (TEXT . CONTENT).
+A text that ITEMS do not have belongs to the task that is recognized by
+it, or to the only one that is missing if it stands in its place."
+  (let* ((diff (condition-case nil
+                   (todo-write-diff items todos)
+                 (todo-write-input-error nil)))
+         (added (plist-get diff :added))
+         (removed (plist-get diff :removed)))
+    (cl-flet ((text (change) (plist-get (plist-get change :item) :content))
+              (content (change) (plist-get (plist-get change :previousItem) :content)))
+      (append
+       (cl-loop for change across (or (plist-get diff :modified) [])
+                when (and (todo-write-acp--in-progress-p (plist-get change :item))
+                          (not (equal (text change) (content change))))
+                collect (cons (text change) (content change)))
+       (and (= 1 (length added) (length removed))
+            (todo-write-acp--in-progress-p (plist-get (aref added 0) :item))
+            (not (equal "completed" (plist-get (plist-get (aref removed 0) :previousItem)
+                                               :status)))
+            (equal (plist-get (aref added 0) :position)
+                   (plist-get (aref removed 0) :previousPosition))
+            (list (cons (text (aref added 0)) (content (aref removed 0)))))))))
+
+(defun todo-write-acp--in-progress-p (todo)
+  "Return non-nil if TODO is in progress."
+  (and (consp todo) (equal (plist-get todo :status) "in_progress")))
 
 (defun todo-write-acp--cancelled-p (entry)
   "Return non-nil if ENTRY is there only to say that it was given up."
@@ -102,29 +219,238 @@ The protocol has one text for a task, whether it is in progress or not."
                 (and priority (list :priority priority))))
     entry))
 
-;;;###autoload
-(defun todo-write-acp-connect (client &optional buffer)
-  "Make each plan update that CLIENT receives a write.
-CLIENT is a client of acp.el, and BUFFER its session's buffer, the
-current one by default.  The thread is that of the session that the
-agent names in its updates.  Updates end to come with CLIENT."
-  (let ((buffer (or buffer (current-buffer))))
-    (acp-subscribe-to-notifications
-     :client client
-     :buffer buffer
-     :on-notification #'todo-write-acp--notified)))
+;;; Clients of acp.el
 
-(defun todo-write-acp--notified (notification)
-  "Write the plan in NOTIFICATION, if there is one; say why if it is refused.
+(cl-defstruct (todo-write-acp--link (:copier nil))
+  "What is known of a client."
+  (buffer nil :documentation "Buffer of its session, or nil if it is not connected.")
+  (turns nil :documentation "Keys of threads whose turns run, one for each prompt.")
+  (asked nil :documentation "Permission requests without an answer, as (ID . THREAD).")
+  (calls nil :documentation "Titles of tool calls that began subagents, by id."))
+
+(defvar todo-write-acp--links (make-hash-table :test #'eq :weakness 'key)
+  "Links by client; acp.el keeps a subscription as long as the client.")
+
+;;;###autoload
+(defun todo-write-acp-connect (client &optional buffer session)
+  "Show the plans of CLIENT, a client of acp.el, and what its agent does.
+BUFFER is its session's buffer, the current one by default; SESSION is
+the id of a session that is there already.  The thread of a session is
+\"acp:SESSION\"; `todo-write-show' in BUFFER shows it.
+
+Each plan that CLIENT receives becomes a write.  The agent works from a
+prompt to its response, and waits while a permission request has no
+answer.  CLIENT must have its own subscriptions already.
+`todo-write-acp-disconnect' ends it."
+  (let ((buffer (or buffer (current-buffer)))
+        (link (gethash client todo-write-acp--links)))
+    (unless link
+      (setq link (puthash client (make-todo-write-acp--link) todo-write-acp--links))
+      (acp-subscribe-to-notifications
+       :client client :buffer buffer
+       :on-notification (lambda (message) (todo-write-acp--notified link message)))
+      (acp-subscribe-to-requests
+       :client client :buffer buffer
+       :on-request (lambda (message) (todo-write-acp--requested link message))))
+    (setf (todo-write-acp--link-buffer link) buffer)
+    (with-current-buffer buffer
+      (add-hook 'kill-buffer-hook #'todo-write-acp--closed nil t))
+    (when session
+      (todo-write-acp--attach link (format "acp:%s" session)))
+    (advice-add 'acp-send-request :around #'todo-write-acp--sending)
+    (advice-add 'acp-send-response :after #'todo-write-acp--answered)))
+
+(defun todo-write-acp-disconnect (client &optional why)
+  "Show nothing more of CLIENT, which `todo-write-acp-connect' connected.
+Its plans stay, paused because of WHY, a string."
+  (when-let* ((link (todo-write-acp--link client)))
+    (while (todo-write-acp--link-turns link)
+      (todo-write-acp--end-turn link (car (todo-write-acp--link-turns link))
+                                (or why "disconnected")))
+    (when (buffer-live-p (todo-write-acp--link-buffer link))
+      (with-current-buffer (todo-write-acp--link-buffer link)
+        (remove-hook 'kill-buffer-hook #'todo-write-acp--closed t)
+        (kill-local-variable 'todo-write-view-thread)
+        (kill-local-variable 'todo-write-header-line-thread)))
+    (setf (todo-write-acp--link-buffer link) nil)
+    (unless (todo-write-acp-clients)
+      (advice-remove 'acp-send-request #'todo-write-acp--sending)
+      (advice-remove 'acp-send-response #'todo-write-acp--answered))))
+
+(defun todo-write-acp-clients (&optional buffer)
+  "Return the clients that are connected, those of BUFFER if it is given."
+  (cl-loop for client being the hash-keys of todo-write-acp--links using (hash-values link)
+           for its = (todo-write-acp--link-buffer link)
+           when (and its (or (not buffer) (eq its buffer)))
+           collect client))
+
+(defun todo-write-acp--link (client)
+  "Return the link of CLIENT, or nil if it is not connected."
+  (let ((link (gethash client todo-write-acp--links)))
+    (and link (todo-write-acp--link-buffer link) link)))
+
+(defun todo-write-acp--session (link params)
+  "Return the key of the session that PARAMS of LINK's messages name."
+  (format "acp:%s" (or (todo-write--json-get params "sessionId")
+                       (buffer-name (todo-write-acp--link-buffer link)))))
+
+(defun todo-write-acp--attach (link thread)
+  "Let the buffer of LINK show the plan of THREAD."
+  (with-current-buffer (todo-write-acp--link-buffer link)
+    (setq-local todo-write-view-thread thread
+                todo-write-header-line-thread thread)))
+
+(defun todo-write-acp--closed ()
+  "Disconnect the clients of the current buffer, which is about to go."
+  (dolist (client (todo-write-acp-clients (current-buffer)))
+    (todo-write-acp-disconnect client "the session was closed")))
+
+;;;; Turns
+
+(defun todo-write-acp--sending (send &rest args)
+  "Call SEND, `acp-send-request', with ARGS; follow the turn of a prompt."
+  (let ((link (todo-write-acp--link (plist-get args :client)))
+        (request (plist-get args :request)))
+    (if (and link (not (plist-get args :sync))
+             (equal (todo-write--json-get request "method") "session/prompt"))
+        (apply #'todo-write-acp--prompt link
+               (todo-write-acp--session link (todo-write--json-get request "params"))
+               send args)
+      (apply send args))))
+
+(cl-defun todo-write-acp--prompt (link thread send &rest args
+                                       &key client on-success on-failure &allow-other-keys)
+  "Begin a turn of THREAD by SEND with ARGS, and end it with the response.
+LINK is that of CLIENT; ON-SUCCESS and ON-FAILURE are its callbacks."
+  (todo-write-acp--attach link thread)
+  (push thread (todo-write-acp--link-turns link))
+  (todo-write-set-activity thread 'working)
+  (todo-write-acp--watch-process link (todo-write--json-get client "process"))
+  (condition-case problem
+      (apply send
+             :on-success
+             (lambda (response)
+               (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))
+               (when on-success (funcall on-success response)))
+             ;; acp.el looks at how many arguments this takes.
+             :on-failure
+             (lambda (problem message)
+               (todo-write-acp--end-turn link thread
+                                         (todo-write-acp--line (todo-write--json-get problem "message"))
+                                         t)
+               (when on-failure
+                 (if (eql 1 (cdr (func-arity on-failure)))
+                     (funcall on-failure problem)
+                   (funcall on-failure problem message))))
+             args)
+    (error
+     (todo-write-acp--end-turn link thread (error-message-string problem) t)
+     (signal (car problem) (cdr problem)))))
+
+(defun todo-write-acp--stop-reason (response)
+  "Return why the turn ended, as RESPONSE says, or nil if it ended by itself."
+  (let ((reason (todo-write--json-get response "stopReason")))
+    (and (stringp reason)
+         (not (equal reason "end_turn"))
+         (todo-write-acp--line (string-replace "_" " " reason)))))
+
+(defun todo-write-acp--line (text)
+  "Return TEXT of an agent as a short line, or nil if it is no string."
+  (and (stringp text) (todo-write-row-line text 60)))
+
+(defun todo-write-acp--end-turn (link thread why &optional failed)
+  "End a turn of THREAD, of LINK, for the reason WHY; FAILED is its error.
+A prompt may be sent before the response to the one before."
+  (when (member thread (todo-write-acp--link-turns link))
+    (setf (todo-write-acp--link-turns link)
+          (cl-delete thread (todo-write-acp--link-turns link) :test #'equal :count 1))
+    (unless (member thread (todo-write-acp--link-turns link))
+      (setf (todo-write-acp--link-asked link)
+            (cl-delete thread (todo-write-acp--link-asked link) :key #'cdr :test #'equal)
+            (todo-write-acp--link-calls link) nil)
+      (pcase-dolist (`(,child . ,_) (todo-write-children thread))
+        (todo-write-end-turn child why))
+      (todo-write-end-turn thread why failed))))
+
+(defun todo-write-acp--watch-process (link process)
+  "End the turns of LINK when PROCESS, its agent, ends.
+Before version 0.13, acp.el calls nothing back then."
+  (when (processp process)
+    (add-function
+     :before (process-sentinel process)
+     (lambda (process _event)
+       (unless (process-live-p process)
+         (while (todo-write-acp--link-turns link)
+           (todo-write-acp--end-turn link (car (todo-write-acp--link-turns link))
+                                     (format "agent exited (%s)" (process-exit-status process))
+                                     t))))
+     '((name . todo-write-acp)))))
+
+;;;; Messages
+
+(defun todo-write-acp--requested (link request)
+  "Say that the agent of LINK waits, if REQUEST asks for a permission."
+  (when (and (todo-write-acp--link-buffer link)
+             (equal (todo-write--json-get request "method") "session/request_permission"))
+    (let* ((params (todo-write--json-get request "params"))
+           (thread (todo-write-acp--session link params))
+           (title (todo-write-acp--line (todo-write-acp--get params "toolCall" "title"))))
+      (push (cons (todo-write--json-get request "id") thread)
+            (todo-write-acp--link-asked link))
+      (todo-write-set-activity thread 'waiting
+                               (if title (concat "permission: " title) "permission")))))
+
+(cl-defun todo-write-acp--answered (&key client response &allow-other-keys)
+  "Say that the agent of CLIENT works again after RESPONSE, a permission."
+  (when-let* ((link (todo-write-acp--link client))
+              (asked (assoc (todo-write--json-get response "request-id")
+                            (todo-write-acp--link-asked link)))
+              (thread (cdr asked)))
+    (setf (todo-write-acp--link-asked link) (delq asked (todo-write-acp--link-asked link)))
+    (unless (rassoc thread (todo-write-acp--link-asked link))
+      (todo-write-set-activity thread (and (member thread (todo-write-acp--link-turns link))
+                                           'working)))))
+
+(defun todo-write-acp--notified (link notification)
+  "Write the plan in NOTIFICATION to LINK; say why if it is refused.
 The protocol has no answer to it that would reach the agent."
-  (when (equal (todo-write--json-get notification "method") "session/update")
-    (let* ((session (todo-write--json-get (todo-write--json-get notification "params")
-                                         "sessionId"))
-           (outcome (todo-write-from-acp-plan
-                     (format "acp:%s" (or session (buffer-name))) notification)))
-      (when (and outcome (not (plist-get outcome :ok)))
-        (display-warning 'todo-write
-                         (concat "The agent's plan: " (plist-get outcome :result)))))))
+  (when (and (todo-write-acp--link-buffer link)
+             (equal (todo-write--json-get notification "method") "session/update"))
+    (let* ((params (todo-write--json-get notification "params"))
+           (update (todo-write--json-get params "update"))
+           (thread (todo-write-acp--session link params)))
+      (pcase (todo-write-acp--take thread update "acp")
+        ('nil (todo-write-acp--follow-subagent link thread update))
+        ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
+         (todo-write-acp--attach link thread)
+         (unless (equal key thread)
+           (todo-write-acp--note-child link thread key)))
+        (`(,_ . ,outcome)
+         (display-warning 'todo-write
+                          (concat "The agent's plan: " (plist-get outcome :result))))))))
+
+(defun todo-write-acp--follow-subagent (link thread update)
+  "Remember the title of a subagent in UPDATE, or that it ended.
+LINK is that of THREAD, for which it works."
+  (let ((id (todo-write--json-get update "toolCallId")))
+    (when (and (stringp id)
+               (member (todo-write-acp--get update "_meta" "claudeCode" "toolName")
+                       '("Agent" "Task")))
+      (when-let* ((title (todo-write-acp--line (todo-write--json-get update "title"))))
+        (setf (alist-get id (todo-write-acp--link-calls link) nil nil #'equal) title))
+      (when (member (todo-write--json-get update "status") '("completed" "failed"))
+        (let ((child (format "%s/%s" thread id)))
+          (when (assoc child (todo-write-children thread))
+            (todo-write-end-turn child)))))))
+
+(defun todo-write-acp--note-child (link thread child)
+  "Say what LINK knows of CHILD, which has a list and works for THREAD."
+  (let ((title (alist-get (substring child (1+ (length thread)))
+                          (todo-write-acp--link-calls link) nil nil #'equal)))
+    (when (and title (not (plist-get (todo-write-summary child) :title)))
+      (todo-write-observe child "TITLE" title)))
+  (when (member thread (todo-write-acp--link-turns link))
+    (todo-write-set-activity child 'working)))
 
 (provide 'todo-write-acp)
 ;;; todo-write-acp.el ends here

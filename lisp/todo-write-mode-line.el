@@ -218,6 +218,12 @@ Made only when the mouse rests there."
 nil stands for the thread whose key is the buffer's name, if there is
 one, else for the one written last.")
 
+(defvar-local todo-write-header-line-host nil
+  "Function that draws the header line of this buffer's host, or nil.
+If it is set, it is called without arguments when
+`todo-write-header-line-mode' is switched, and where that is on it shows
+the value of `todo-write-header-line--string', too.")
+
 (defvar-local todo-write-header-line--string nil
   "What the header line shows: a string, or nil for nothing.")
 (put 'todo-write-header-line--string 'risky-local-variable t)
@@ -239,10 +245,12 @@ one, else for the one written last.")
   (if todo-write-header-line-mode
       (progn
         (unless (or (null header-line-format)
+                    todo-write-header-line-host
                     (equal header-line-format todo-write-header-line--format))
           (setq todo-write-header-line-mode nil)
           (user-error "This buffer has a header line already"))
-        (setq header-line-format todo-write-header-line--format)
+        (unless todo-write-header-line-host
+          (setq header-line-format todo-write-header-line--format))
         (todo-write-mode-line-listen #'todo-write-header-line--heard t)
         (todo-write-header-line--make)
         (todo-write-mode-line-redraw))
@@ -250,7 +258,9 @@ one, else for the one written last.")
       (setq header-line-format nil))
     (setq todo-write-header-line--string nil)
     (unless (todo-write-header-line--buffers)
-      (todo-write-mode-line-listen #'todo-write-header-line--heard nil))))
+      (todo-write-mode-line-listen #'todo-write-header-line--heard nil)))
+  (when todo-write-header-line-host
+    (funcall todo-write-header-line-host)))
 
 (defun todo-write-header-line--buffers ()
   "Return the buffers that show a plan in their header line."

@@ -7,7 +7,7 @@
 
 (require 'ert)
 (require 'json)
-(require 'todo-write-acp)
+(require 'todo-write-agent-shell)
 (require 'todo-write-test-helper)
 
 (defconst todo-write-acp-tests-entries
@@ -163,74 +163,255 @@
     (should-error (todo-write-from-acp-plan 'acp [((content . "A") (status . "pending"))])
                   :type 'todo-write-input-error)))
 
-;;; Connected to a client
+;;; Texts
 
-(defun todo-write-acp-tests--connect ()
-  "Connect a client; return the function to call with its notifications."
-  (let (handler)
-    (cl-letf (((symbol-function 'acp-subscribe-to-notifications)
-               (lambda (&rest args) (setq handler (plist-get args :on-notification)))))
-      (todo-write-acp-connect 'client))
-    (lambda (text) (funcall handler (todo-write-acp-tests--decode text)))))
+(defun todo-write-acp-tests--send (thread &rest entries)
+  "Send a plan of ENTRIES, each (CONTENT STATUS), to THREAD; return its rows."
+  (todo-write-from-acp-plan
+   thread (list :sessionUpdate "plan"
+                :entries (vconcat (mapcar (pcase-lambda (`(,content ,status))
+                                            (list :content content :status status))
+                                          entries))))
+  (todo-write-test-rows thread))
 
-(ert-deftest todo-write-acp-connected-keeps-the-list-of-each-session ()
+(ert-deftest todo-write-acp-takes-the-text-of-a-known-task-in-progress-for-its-active-form ()
   (todo-write-with-store
-    (let ((receive (todo-write-acp-tests--connect)))
-      (funcall receive (todo-write-acp-tests--notification (todo-write-acp-tests--v1)))
-      (funcall receive "{\"method\": \"fs/changed\", \"params\": {\"entries\": [1]}}")
-      (should (equal (todo-write-test-contents "acp:s") '("Read" "Write" "Send"))))))
+    (todo-write-acp-tests--send "t" '("Write the test" "pending") '("Read the code" "pending")
+                                '("Send it" "pending"))
+    ;; Recognized by the text, and by the place.
+    (should (equal (todo-write-acp-tests--send
+                    "t" '("Writing the test" "in_progress") '("Read the code" "pending")
+                    '("Send it" "pending"))
+                   '(("Write the test" "in_progress" "Writing the test")
+                     ("Read the code" "pending" "Read the code")
+                     ("Send it" "pending" "Send it"))))
+    (should (equal (todo-write-acp-tests--send
+                    "t" '("Write the test" "completed") '("Looking around" "in_progress")
+                    '("Send it" "pending"))
+                   '(("Write the test" "completed" "Writing the test")
+                     ("Read the code" "in_progress" "Looking around")
+                     ("Send it" "pending" "Send it"))))))
 
-(ert-deftest todo-write-acp-connected-warns-of-a-plan-that-is-refused ()
+(ert-deftest todo-write-acp-takes-the-text-of-a-new-task-in-progress-for-its-content ()
   (todo-write-with-store
-    (let ((receive (todo-write-acp-tests--connect)))
-      (should (string-search
-               "100%d"
-               (car (todo-write-test-warnings
-                      (funcall receive
-                               (todo-write-acp-tests--notification
-                                (todo-write-acp-tests--v1
-                                 "[{\"content\": \"A\", \"status\": \"100%d\"}]"))))))))))
+    (todo-write-acp-tests--send "t" '("Write the test" "completed") '("Send it" "pending"))
+    (should (equal (todo-write-acp-tests--send
+                    "t" '("Paint the fence" "in_progress") '("Send it" "pending"))
+                   '(("Paint the fence" "in_progress" "Paint the fence")
+                     ("Send it" "pending" "Send it"))))
+    (should (equal (todo-write-acp-tests--send
+                    "t" '("Clearing" "in_progress") '("Boil water" "pending"))
+                   '(("Clearing" "in_progress" "Clearing")
+                     ("Boil water" "pending" "Boil water"))))))
 
-;;; Init files
+;;; Recorded sessions
 
-(ert-deftest todo-write-acp-needs-a-hook-of-an-init-file-for-agent-shell ()
-  ;; With stand-ins for what the hook calls of agent-shell and acp.el.
-  (todo-write-with-store
-    (should
-     (equal
-      (todo-write-test-child
-       '(autoload 'todo-write-acp-connect "todo-write-acp")
-       '(require 'map)
-       '(defvar agent-shell--state '((:client . client)))
-       '(defun agent-shell-subscribe-to (&rest args)
-          (when (eq (plist-get args :event) 'init-client)
-            (funcall (plist-get args :on-event) '((:event . init-client)))))
-       '(defun acp-subscribe-to-notifications (&rest args)
-          (with-current-buffer (plist-get args :buffer)
-            (when (eq (plist-get args :client) 'client)
-              (funcall (plist-get args :on-notification)
-                       '((method . "session/update")
-                         (params . ((sessionId . "s")
-                                    (update . ((sessionUpdate . "plan")
-                                               (entries . [((content . "One")
-                                                            (priority . "low")
-                                                            (status . "pending"))]))))))))))
-       ;; What the user types.
-       '(defun my-agent-shell-plan ()
-          "Show the plan of this session's agent."
-          (let ((buffer (current-buffer)))
-            (agent-shell-subscribe-to
-             :shell-buffer buffer
-             :event 'init-client
-             :on-event (lambda (_)
-                         (with-current-buffer buffer
-                           (todo-write-acp-connect
-                            (map-elt agent-shell--state :client)))))))
-       '(add-hook 'agent-shell-mode-hook #'my-agent-shell-plan)
-       '(run-hooks 'agent-shell-mode-hook)
-       '(prin1 (mapcar (lambda (item) (plist-get item :content))
-                       (todo-write-items "acp:s"))))
-      '("One")))))
+(defun todo-write-acp-tests--record (file name)
+  "Return the record NAME in FILE of test/fixtures/hosts."
+  (with-temp-buffer
+    (insert-file-contents (expand-file-name (concat "test/fixtures/hosts/" file)
+                                            (getenv "TODO_WRITE_ROOT")))
+    (alist-get name (read (current-buffer)))))
+
+(defvar todo-write-acp-tests--handlers nil "Functions that the client calls, by kind.")
+(defvar todo-write-acp-tests--callbacks nil "Callbacks of requests, by id.")
+(defvar todo-write-acp-tests--id nil "Id of the request that is sent next.")
+
+(defun todo-write-acp-tests--subscribe (&rest args)
+  "Keep the handler in ARGS, as acp.el does."
+  (pcase-dolist (`(,kind ,key) '((notification :on-notification) (request :on-request)))
+    (when (plist-get args key)
+      (push (plist-get args key) (alist-get kind todo-write-acp-tests--handlers)))))
+
+(defmacro todo-write-acp-tests--with-client (client &rest body)
+  "Run BODY in a buffer of agent-shell with CLIENT bound to its client.
+What acp.el would do is done by replaying a record."
+  (declare (indent 1) (debug t))
+  `(todo-write-with-store
+     (let* ((todo-write-acp-tests--handlers nil)
+            (todo-write-acp-tests--callbacks nil)
+            (process (make-process :name "agent" :command '("cat") :noquery t))
+            (agent-shell-mode-hook nil))
+       (unwind-protect
+           (with-temp-buffer
+             (setq major-mode 'agent-shell-mode)
+             (setq-local agent-shell--state nil)
+             (cl-letf (((symbol-function 'acp-subscribe-to-notifications)
+                        #'todo-write-acp-tests--subscribe)
+                       ((symbol-function 'acp-subscribe-to-requests)
+                        #'todo-write-acp-tests--subscribe)
+                       ((symbol-function 'acp-send-response) #'ignore)
+                       ((symbol-function 'acp-send-request)
+                        (lambda (&rest args)
+                          (push (list todo-write-acp-tests--id (plist-get args :on-success)
+                                      (plist-get args :on-failure))
+                                todo-write-acp-tests--callbacks)))
+                       ((symbol-function 'agent-shell--update-header-and-mode-line)
+                        #'ignore))
+               (let ((,client (list (cons :context-buffer (current-buffer))
+                                    (cons :process process))))
+                 (unwind-protect (progn ,@body)
+                   (todo-write-agent-shell-mode -1)
+                   (mapc #'todo-write-acp-disconnect (todo-write-acp-clients))))))
+         (delete-process process)))))
+
+(defun todo-write-acp-tests--replay (client event)
+  "Let EVENT of a record happen to CLIENT."
+  (cl-flet ((tell (kind message)
+              (dolist (handler (alist-get kind todo-write-acp-tests--handlers))
+                (funcall handler message)))
+            (callback (id which) (nth which (assoc id todo-write-acp-tests--callbacks))))
+    (pcase event
+      ('(hook) (run-hooks 'agent-shell-mode-hook))
+      (`(send ,id ,method ,session)
+       (let ((todo-write-acp-tests--id id))
+         (acp-send-request :client client :buffer (current-buffer)
+                           :request `((:method . ,method) (:params (sessionId . ,session)))
+                           :on-success #'ignore :on-failure #'ignore)))
+      (`(answer ,id)
+       (acp-send-response :client client :response `((:request-id . ,id) (:result . nil))))
+      (`(notification ,session ,update)
+       (tell 'notification `((method . "session/update")
+                             (params (sessionId . ,session) (update . ,update)))))
+      (`(request ,id ,method ,session ,title)
+       (tell 'request `((method . ,method) (id . ,id)
+                        (params (sessionId . ,session) (toolCall (title . ,title))))))
+      (`(response ,id ,reason)
+       (funcall (callback id 1) `((stopReason . ,reason))))
+      (`(failure ,id ,why)
+       (funcall (callback id 2) `((message . ,why)) nil))
+      ('(exit)
+       (signal-process (alist-get :process client) 'KILL)
+       (todo-write-test-wait
+        (lambda () (eq 'failed (car (todo-write-activity todo-write-view-thread)))))))))
+
+(defun todo-write-acp-tests--transitions (client record)
+  "Replay RECORD on CLIENT; return what its agent was said to do, in order."
+  (let (said)
+    (todo-write-test-listening
+        (lambda (_thread what _data)
+          (when (eq what 'activity)
+            (push (todo-write-activity (car (todo-write-acp-tests--threads))) said)))
+      (dolist (event record)
+        (todo-write-acp-tests--replay client event)))
+    (nreverse said)))
+
+(defun todo-write-acp-tests--threads ()
+  "Return the keys of the threads of sessions."
+  (seq-remove (lambda (key) (string-search "/" key))
+              (hash-table-keys todo-write-activity--table)))
+
+(ert-deftest todo-write-agent-shell-follows-the-turns-of-recorded-sessions ()
+  (dolist (version '("0.48.1" "0.74.3"))
+    (pcase-dolist (`(,name ,transitions ,reason)
+                   '((allowed ((working) (waiting . "permission: echo raked > leaves.txt")
+                               (working) nil)
+                              "end of turn")
+                     (interrupted ((working) (waiting . "permission: echo raked > leaves.txt")
+                                   (working) nil)
+                                  "cancelled")
+                     (crashed ((working) (waiting . "permission: echo raked > leaves.txt")
+                               (failed . "agent exited (9)"))
+                              "agent exited (9)")))
+      (ert-info ((format "%s %s" version name))
+        (todo-write-acp-tests--with-client client
+          (todo-write-agent-shell-mode 1)
+          (should (equal (todo-write-acp-tests--transitions
+                          client (todo-write-acp-tests--record
+                                  (format "agent-shell-%s.eld" version) name))
+                         transitions))
+          (let ((thread (car (todo-write-acp-tests--threads))))
+            (should (equal thread todo-write-view-thread))
+            (should (eq 'paused (todo-write-state thread)))
+            (should (equal reason (plist-get (todo-write-summary thread) :reason)))
+            (should (equal (car (todo-write-test-rows thread))
+                           `("Rake the leaves"
+                             ,(if (eq name 'allowed) "completed" "in_progress")
+                             "Raking the leaves")))))))))
+
+(ert-deftest todo-write-agent-shell-mode-switched-off-leaves-shells-alone ()
+  (todo-write-acp-tests--with-client client
+    (let ((record (todo-write-acp-tests--record "agent-shell-0.74.3.eld" 'allowed)))
+      (todo-write-agent-shell-mode 1)
+      (mapc (lambda (event) (todo-write-acp-tests--replay client event))
+            (seq-take-while (lambda (event) (not (eq 'request (car event)))) record))
+      (let ((thread todo-write-view-thread))
+        (should (eq 'working (car (todo-write-activity thread))))
+        (todo-write-agent-shell-mode -1)
+        (should-not (local-variable-p 'todo-write-view-thread))
+        (should-not (todo-write-activity thread))
+        (should (equal "disconnected" (plist-get (todo-write-summary thread) :reason)))
+        (let ((revisions (length (todo-write-revisions thread))))
+          (mapc (lambda (event) (todo-write-acp-tests--replay client event))
+                (seq-drop-while (lambda (event) (not (eq 'request (car event)))) record))
+          (should-not (todo-write-activity thread))
+          (should (= revisions (length (todo-write-revisions thread)))))))))
+
+(defmacro todo-write-acp-tests--with-record (name &rest body)
+  "Replay the record NAME of an agent, and run BODY with its `thread'."
+  (declare (indent 1) (debug t))
+  `(todo-write-acp-tests--with-client client
+     (todo-write-acp-connect client)
+     (mapc (lambda (event) (todo-write-acp-tests--replay client event))
+           (todo-write-acp-tests--record "acp-agents.eld" ,name))
+     (let ((thread (car (todo-write-acp-tests--threads))))
+       ,@body)))
+
+(ert-deftest todo-write-acp-has-a-thread-for-the-list-of-claudes-subagent ()
+  (todo-write-acp-tests--with-record 'claude-todo-write
+    (let ((child (caar (todo-write-children thread))))
+      (should (equal (todo-write-test-rows thread)
+                     '(("Rake the leaves" "completed" "Clearing")
+                       ("Water the beds" "in_progress" "Giving water"))))
+      (should (equal (todo-write-test-contents child) '("Finding it" "Rake")))
+      (should (equal "Rake" (plist-get (todo-write-summary child) :title)))
+      (should (equal (cdar (todo-write-children thread))
+                     (todo-write-test-id thread "Rake the leaves")))
+      (should (eq 'paused (todo-write-state child))))))
+
+(ert-deftest todo-write-acp-has-one-thread-for-the-list-that-claude-shares ()
+  (todo-write-acp-tests--with-record 'claude-tasks
+    (should (equal (todo-write-test-contents thread)
+                   '("Rake the leaves" "Water the beds" "Find the rake")))
+    (should-not (todo-write-children thread))
+    (should (= 5 (length (todo-write-revisions thread))))))
+
+(ert-deftest todo-write-acp-takes-the-plans-of-codex-and-opencode ()
+  (pcase-dolist (`(,name . ,rows)
+                 '((codex ("Rake the leaves" "completed" "Rake the leaves")
+                          ("Water the beds" "in_progress" "Water the beds"))
+                   (opencode ("Rake the leaves" "completed" "Rake the leaves")
+                             ("Water" "in_progress" "Water"))))
+    (todo-write-acp-tests--with-record name
+      (should (equal (todo-write-test-rows thread) rows))
+      (should (= 2 (length (todo-write-revisions thread)))))))
+
+(ert-deftest todo-write-acp-empties-nothing-by-the-empty-plan-of-copilot ()
+  (todo-write-acp-tests--with-record 'copilot
+    (todo-write-test-write thread "Mine")
+    (dolist (event (todo-write-acp-tests--record "acp-agents.eld" 'copilot))
+      (when (eq 'notification (car event))
+        (todo-write-acp-tests--replay client event)))
+    (should (equal (todo-write-test-contents thread) '("Mine")))))
+
+(ert-deftest todo-write-acp-warns-of-a-plan-that-is-refused ()
+  (todo-write-acp-tests--with-client client
+    (todo-write-acp-connect client)
+    (should (string-search
+             "100%d"
+             (car (todo-write-test-warnings
+                    (todo-write-acp-tests--replay
+                     client '(notification "s" ((sessionUpdate . "plan")
+                                                (entries . [((content . "A")
+                                                             (status . "100%d"))]))))))))))
+
+(ert-deftest todo-write-acp-ends-the-turn-of-an-agent-that-says-nothing-of-it ()
+  (todo-write-acp-tests--with-client client
+    (todo-write-acp-connect client)
+    (cl-letf (((symbol-function 'acp-send-request) (lambda (&rest _) (error "No such program"))))
+      (advice-add 'acp-send-request :around #'todo-write-acp--sending)
+      (should-error (todo-write-acp-tests--replay client '(send 1 "session/prompt" "s"))))
+    (should (equal (todo-write-activity "acp:s") '(failed . "No such program")))))
 
 (provide 'todo-write-acp-tests)
 ;;; todo-write-acp-tests.el ends here
