@@ -6,15 +6,16 @@
 ;;; Commentary:
 
 ;; What the checks with genuine agents share: the environment in which agents
-;; run, and scripted models for them.  AGENTS in the environment is the folder
+;; run, and scripted models for them.  AGENTS in the environment are the folders
 ;; with the agents' programs; lib.sh sets it.
 
 ;;; Code:
 
 (require 'todo-write-mock-helper)
 
-(defconst hosts-bin (expand-file-name "node_modules/.bin" (getenv "AGENTS"))
-  "Folder of the agents' programs.")
+(defconst hosts-bin (mapconcat (lambda (folder) (expand-file-name "node_modules/.bin" folder))
+                               (split-string (getenv "AGENTS") ":") ":")
+  "Folders of the agents' programs, as in PATH.")
 
 (defun hosts-environment (home)
   "Return all that an agent in HOME has in its environment.

@@ -1,0 +1,208 @@
+;;; acp-checks.el --- Checks with ACP agents  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What agents really send as their plan, in a real agent-shell.  acp.sh runs
+;; this.
+
+;;; Code:
+
+(require 'agent-shell-helper)
+
+(defun acp-checks-run (&optional shell)
+  "Let an agent work, with all permissions, and return its shell at the end.
+SHELL is that shell if it is there already."
+  (let ((agent-shell-permission-responder-function #'agent-shell-permission-allow-always)
+        (shell (or shell (agent-shell-helper-start))))
+    (agent-shell-helper-prompt shell)
+    (agent-shell-helper-wait shell 'working)
+    (agent-shell-helper-wait shell nil)
+    shell))
+
+(defun acp-checks-todos (tool &rest entries)
+  "Return a call of TOOL with the tasks ENTRIES, as for `todo-write-test-todos'."
+  (list :name tool :arguments (apply #'todo-write-test-todos entries)))
+
+;;; Claude
+
+(defun acp-checks-claude (&rest environment)
+  "Return Claude's adapter as an agent with ENVIRONMENT."
+  (append (hosts-claude-environment agent-shell-helper-url) '("ENABLE_TOOL_SEARCH=false")
+          environment '("claude-agent-acp")))
+
+(defconst acp-checks-subagent
+  '((:name "Agent" :arguments (:description "Rake" :prompt "SUBTASK: rake"
+                               :subagent_type "general-purpose" :run_in_background :false)))
+  "A call that begins a subagent.")
+
+(ert-deftest acp-claude-has-a-list-for-each-subagent-by-TodoWrite ()
+  (agent-shell-helper-with 'claude-todo-write
+      (agent-shell-helper-aimock
+       (agent-shell-helper-fixture
+        (list "SUBTASK" (acp-checks-todos "TodoWrite" '("Find the rake" "in_progress" "Finding it") "Rake"))
+        '("SUBTASK" "Raked.")
+        (list (acp-checks-todos "TodoWrite" "Rake the leaves" "Water the beds"))
+        (list (acp-checks-todos "TodoWrite" '("Rake the leaves" "in_progress" "Clearing")
+                                "Water the beds"))
+        acp-checks-subagent
+        (list (acp-checks-todos "TodoWrite" '("Rake the leaves" "completed" "Clearing")
+                                '("Water the beds" "in_progress" "Giving water")))
+        "Done."))
+      (acp-checks-claude "CLAUDE_CODE_ENABLE_TASKS=0")
+    (let* ((thread (agent-shell-helper-thread (acp-checks-run)))
+           (child (caar (todo-write-children thread))))
+      (should (equal (todo-write-test-rows thread)
+                     '(("Rake the leaves" "completed" "Clearing")
+                       ("Water the beds" "in_progress" "Giving water"))))
+      (should (= 3 (length (todo-write-revisions thread))))
+      (should (equal (todo-write-test-rows child)
+                     '(("Finding it" "in_progress" "Finding it") ("Rake" "pending" "Rake"))))
+      (should (equal "Rake" (plist-get (todo-write-summary child) :title)))
+      (should (equal (todo-write-children thread)
+                     (list (cons child (todo-write-test-id thread "Rake the leaves")))))
+      (should (equal '(paused paused) (mapcar #'todo-write-state (list thread child)))))))
+
+(ert-deftest acp-claude-shares-one-list-with-its-subagents-by-TaskCreate ()
+  (agent-shell-helper-with 'claude-tasks
+      (agent-shell-helper-aimock
+       (agent-shell-helper-fixture
+        '("SUBTASK" (:name "TaskCreate" :arguments (:subject "Find the rake" :description "It is lost"
+                                                    :activeForm "Finding it")))
+        '("SUBTASK" "Raked.")
+        '((:name "TaskCreate" :arguments (:subject "Rake the leaves" :description "All"
+                                          :activeForm "Clearing"))
+          (:name "TaskCreate" :arguments (:subject "Water the beds" :description "All"
+                                          :activeForm "Giving water")))
+        '((:name "TaskUpdate" :arguments (:taskId "1" :status "in_progress")))
+        acp-checks-subagent
+        '((:name "TaskUpdate" :arguments (:taskId "1" :status "completed")))
+        "Done."))
+      (acp-checks-claude "CLAUDE_CODE_ENABLE_TODO_TOOLS=1")
+    (let ((thread (agent-shell-helper-thread (acp-checks-run))))
+      (should (equal (mapcar #'butlast (todo-write-test-rows thread))
+                     '(("Rake the leaves" "completed") ("Water the beds" "pending")
+                       ("Find the rake" "pending"))))
+      (should-not (todo-write-children thread))
+      ;; Two created, one begun, one created, one completed; most are sent twice.
+      (should (= 5 (length (todo-write-revisions thread)))))))
+
+;;; Other agents
+
+(defun acp-checks-codex-model (function)
+  "Call FUNCTION with the URL of a model that calls `update_plan'."
+  (cl-flet ((plan (&rest steps)
+              (list :name "update_plan"
+                    :arguments (list :explanation "Go on"
+                                     :plan (vconcat (cl-loop for (step status) in steps
+                                                             collect (list :step step :status status)))))))
+    (hosts-with-responses
+     (list (plan '("Rake the leaves" "in_progress") '("Water the beds" "pending"))
+           (plan '("Rake the leaves" "completed") '("Water the beds" "in_progress"))
+           '(:text "Done."))
+     function)))
+
+(defun acp-checks-codex ()
+  "Return Codex's adapter as an agent, with its settings in its home."
+  (let ((folder (expand-file-name "home/.codex/" agent-shell-helper-folder)))
+    (make-directory folder t)
+    (write-region
+     (format "model = \"gpt-5.5\"
+model_provider = \"mock\"
+check_for_update_on_startup = false
+approval_policy = \"never\"
+[model_providers.mock]
+name = \"Mock\"
+base_url = \"%s/v1\"
+env_key = \"MOCK_KEY\"
+wire_api = \"responses\"
+supports_websockets = false
+[analytics]
+enabled = false
+[tools.update_plan]
+enabled = true
+" agent-shell-helper-url)
+     nil (expand-file-name "config.toml" folder) nil 'silent)
+    '("MOCK_KEY=test-key" "OPENAI_API_KEY=test-key" "NO_BROWSER=1" "codex-acp")))
+
+(ert-deftest acp-codex-sends-its-plan ()
+  (agent-shell-helper-with 'codex #'acp-checks-codex-model (acp-checks-codex)
+    (should (equal (todo-write-test-rows (agent-shell-helper-thread (acp-checks-run)))
+                   '(("Rake the leaves" "completed" "Rake the leaves")
+                     ("Water the beds" "in_progress" "Water the beds"))))))
+
+(ert-deftest acp-opencode-sends-the-arguments-of-its-tool ()
+  (agent-shell-helper-with 'opencode
+      (agent-shell-helper-aimock
+       (agent-shell-helper-fixture
+        (list "Look after" (acp-checks-todos "todowrite" '("Rake the leaves" "in_progress") "Weed" "Water"))
+        (list "Look after" (acp-checks-todos "todowrite" '("Rake the leaves" "completed")
+                                             '("Weed" "cancelled") '("Water" "in_progress")))
+        '("Look after" "Done.")
+        "Garden"))
+      (list "OPENCODE_DISABLE_AUTOUPDATE=1" "OPENCODE_DISABLE_MODELS_FETCH=1"
+            "OPENCODE_DISABLE_LSP_DOWNLOAD=1" "OPENCODE_DISABLE_DEFAULT_PLUGINS=1"
+            (concat "OPENCODE_CONFIG_CONTENT="
+                    (json-serialize
+                     `(:share "disabled" :model "mock/gpt-mock" :small_model "mock/gpt-mock"
+                       :provider (:mock (:npm "@ai-sdk/openai-compatible" :name "Mock"
+                                         :options (:baseURL ,(concat agent-shell-helper-url "/v1")
+                                                   :apiKey "test-key")
+                                         :models (:gpt-mock (:name "gpt-mock" :tool_call t
+                                                             :limit (:context 100000 :output 8000))))))))
+            "opencode" "acp")
+    (let ((thread (agent-shell-helper-thread (acp-checks-run))))
+      (should (equal (mapcar #'butlast (todo-write-test-rows thread))
+                     '(("Rake the leaves" "completed") ("Water" "in_progress"))))
+      (should (= 2 (length (todo-write-revisions thread)))))))
+
+(ert-deftest acp-copilot-empties-no-list-with-its-empty-plan ()
+  (agent-shell-helper-with 'copilot
+      (agent-shell-helper-aimock
+       (agent-shell-helper-fixture
+        '((:name "sql" :arguments (:description "Insert todos"
+                                   :query "INSERT INTO todos (id, title, description, status) VALUES ('rake', 'Rake the leaves', 'All', 'in_progress')")))
+        "Done."))
+      (list "COPILOT_OFFLINE=true" "COPILOT_AUTO_UPDATE=false"
+            (concat "COPILOT_PROVIDER_BASE_URL=" agent-shell-helper-url "/v1")
+            "COPILOT_PROVIDER_TYPE=openai" "COPILOT_PROVIDER_API_KEY=test-key"
+            "COPILOT_MODEL=gpt-4.1"
+            "copilot" "--acp" "--disable-client-telemetry" "--no-auto-update" "--no-remote")
+    (let* ((shell (agent-shell-helper-start))
+           (thread (agent-shell-helper-thread shell))
+           (plans nil))
+      (todo-write thread (todo-write-test-todos "Mine") "mcp")
+      (acp-subscribe-to-notifications
+       :client (agent-shell-helper-state shell :client)
+       :on-notification (lambda (message)
+                          (let-alist (map-nested-elt message '(params update))
+                            (when (equal .sessionUpdate "plan")
+                              (push .entries plans)))))
+      (acp-checks-run shell)
+      (should (equal plans '([])))
+      (should (equal (todo-write-test-contents thread) '("Mine"))))))
+
+(ert-deftest acp-gemini-sends-no-plan ()
+  (agent-shell-helper-with 'gemini
+      (agent-shell-helper-aimock
+       (agent-shell-helper-fixture
+        '((:name "write_todos" :arguments (:todos [(:description "Rake the leaves" :status "in_progress")])))
+        "Done."))
+      (progn
+        (let ((folder (expand-file-name "home/.gemini/" agent-shell-helper-folder)))
+          (make-directory folder t)
+          (write-region
+           (json-serialize '(:general (:disableAutoUpdate t :enableAutoUpdate :false)
+                             :privacy (:usageStatisticsEnabled :false)
+                             :security (:auth (:selectedType "gemini-api-key")
+                                        :folderTrust (:enabled :false))))
+           nil (expand-file-name "settings.json" folder) nil 'silent))
+        (list (concat "GOOGLE_GEMINI_BASE_URL=" agent-shell-helper-url) "GEMINI_API_KEY=test-key"
+              "GEMINI_CLI_TRUST_WORKSPACE=true" "gemini" "--acp" "-m" "gemini-2.5-pro"))
+    (let ((thread (agent-shell-helper-thread (acp-checks-run))))
+      (should (eq 'empty (todo-write-state thread))))))
+
+(provide 'acp-checks)
+;;; acp-checks.el ends here

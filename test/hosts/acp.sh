@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Checks the plans of ACP agents with the genuine ones, as agents of agent-shell: the
+# adapters for Claude Code and Codex, opencode, Gemini CLI and Copilot CLI, each in an empty
+# home against a scripted model on this machine:
+#
+#   test/hosts/acp.sh [FOLDER]
+#
+# FOLDER has checkouts agent-shell, acp.el and shell-maker that fit together; without it, the
+# newest .deps/hosts/agent-shell-* is taken.  The agents come from npm, once, into .deps/hosts.
+# MATCH, VERBOSE and RECORD are as in agent-shell.sh.
+# shellcheck source-path=SCRIPTDIR
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+folder=${1:-$(printf '%s\n' "$deps"/hosts/agent-shell-* | sort -V | tail -1)}
+if [[ -e $folder/agent-shell/agent-shell.el ]]; then
+  fetch_agents
+  fetch_acp
+  RECORD_OF="agent-shell $(version "$folder/agent-shell/agent-shell.el"), claude-agent-acp \
+0.100.0, codex-acp 2.6.0, opencode 1.18.33, Gemini CLI 0.61.0, Copilot CLI 1.0.102"
+  echo "$RECORD_OF"
+  export RECORD_OF AGENTS=$deps/hosts/acp:$deps/hosts/agents
+  check test/hosts/acp-checks.el \
+    -L "$folder/acp.el" -L "$folder/shell-maker" -L "$folder/agent-shell"
+else
+  echo "skipped ACP agents: no folder with agent-shell, acp.el and shell-maker was given"
+fi
+finish

@@ -1,0 +1,168 @@
+;;; agent-shell-checks.el --- Checks with agent-shell  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What `todo-write-agent-shell-mode' promises, with the real agent-shell and
+;; Claude's real ACP adapter.  agent-shell.sh runs this.
+
+;;; Code:
+
+(require 'agent-shell-helper)
+
+(defvar agent-shell-header-style)
+
+(defun agent-shell-checks-list (&rest statuses)
+  "Return a call of TodoWrite with STATUSES of the tasks; nil leaves one out."
+  (list :name "TodoWrite"
+        :arguments
+        (list :todos
+              (vconcat
+               (cl-loop for (content active) in '(("Rake the leaves" "Raking the leaves")
+                                                  ("Water the beds" "Giving them water")
+                                                  ("Weed the path" "Weeding"))
+                        for status in statuses
+                        when status
+                        collect (list :content content :status status :activeForm active))))))
+
+(defun agent-shell-checks-model (function)
+  "Call FUNCTION with the URL of a model that asks for a permission at work."
+  (funcall
+   (agent-shell-helper-aimock
+    (agent-shell-helper-fixture
+     (list (agent-shell-checks-list "pending" "pending" "pending"))
+     (list (agent-shell-checks-list "in_progress" "pending" "pending"))
+     (list '(:name "Bash" :arguments (:command "echo raked > leaves.txt" :description "Rakes")))
+     (list (agent-shell-checks-list "completed" "in_progress" nil))
+     "Raked."))
+   function))
+
+(defmacro agent-shell-checks-with (name &rest body)
+  "Run BODY, whose record is NAME, with Claude's adapter as the agent."
+  (declare (indent 1) (debug t))
+  `(agent-shell-helper-with ,name #'agent-shell-checks-model
+       (append (hosts-claude-environment agent-shell-helper-url)
+               '("ENABLE_TOOL_SEARCH=false" "CLAUDE_CODE_ENABLE_TASKS=0" "claude-agent-acp"))
+     ,@body))
+
+(defun agent-shell-checks-asked ()
+  "Start a shell, and return it when its agent asks for a permission."
+  (let ((shell (agent-shell-helper-start)))
+    (agent-shell-helper-prompt shell)
+    (agent-shell-helper-wait shell 'waiting)
+    shell))
+
+(defun agent-shell-checks-allow (shell)
+  "Press the key that allows what the agent of SHELL asks for."
+  (with-current-buffer shell
+    (agent-shell-jump-to-latest-permission-button-row)
+    (call-interactively (key-binding "y"))))
+
+(defconst agent-shell-checks-planned
+  '(("Rake the leaves" "in_progress" "Raking the leaves")
+    ("Water the beds" "pending" "Water the beds")
+    ("Weed the path" "pending" "Weed the path"))
+  "The plan while the agent asks.")
+
+;;; Checks
+
+(ert-deftest agent-shell-shows-the-plan-and-that-its-agent-waits ()
+  (agent-shell-checks-with 'allowed
+    (let* ((shell (agent-shell-checks-asked))
+           (thread (agent-shell-helper-thread shell)))
+      (should (equal (todo-write-test-rows thread) agent-shell-checks-planned))
+      (should (equal (cdr (todo-write-activity thread))
+                     "permission: echo raked > leaves.txt"))
+      (should (equal thread (with-current-buffer shell
+                              (with-current-buffer (todo-write-show) todo-write-view-thread))))
+      (agent-shell-checks-allow shell)
+      (should (eq 'working (car (todo-write-activity thread))))
+      (agent-shell-helper-wait shell nil)
+      (should (equal (todo-write-test-rows thread)
+                     '(("Rake the leaves" "completed" "Raking the leaves")
+                       ("Water the beds" "in_progress" "Giving them water"))))
+      (should (eq 'paused (todo-write-state thread)))
+      (should (= 3 (length (todo-write-revisions thread)))))))
+
+(ert-deftest agent-shell-keeps-two-shells-of-a-project-apart ()
+  (agent-shell-checks-with nil
+    (let* ((one (agent-shell-checks-asked))
+           (two (agent-shell-helper-start)))
+      (should (equal "Garden" (substring (buffer-name two) 0 6)))
+      (agent-shell-checks-allow one)
+      (agent-shell-helper-wait one nil)
+      (agent-shell-helper-prompt two)
+      (agent-shell-helper-wait two 'waiting)
+      (should (equal (todo-write-test-rows (agent-shell-helper-thread two))
+                     agent-shell-checks-planned))
+      (should (eq 'paused (todo-write-state (agent-shell-helper-thread one))))
+      (dolist (shell (list one two))
+        (should (equal (agent-shell-helper-thread shell)
+                       (buffer-local-value 'todo-write-view-thread shell)))))))
+
+(ert-deftest agent-shell-pauses-the-plan-of-an-interrupted-agent ()
+  (agent-shell-checks-with 'interrupted
+    (let* ((shell (agent-shell-checks-asked))
+           (thread (agent-shell-helper-thread shell)))
+      (with-current-buffer shell
+        (agent-shell-interrupt t))
+      (agent-shell-helper-wait shell nil)
+      (should (eq 'paused (todo-write-state thread)))
+      (should (equal "cancelled" (plist-get (todo-write-summary thread) :reason))))))
+
+(ert-deftest agent-shell-says-that-an-agent-crashed ()
+  (agent-shell-checks-with 'crashed
+    (let* ((shell (agent-shell-checks-asked))
+           (thread (agent-shell-helper-thread shell)))
+      (signal-process (agent-shell-helper-state shell :client :process) 'KILL)
+      (agent-shell-helper-note 'exit)
+      (agent-shell-helper-wait shell 'failed)
+      (should (equal "agent exited (9)" (cdr (todo-write-activity thread))))
+      (should (eq 'paused (todo-write-state thread))))))
+
+(ert-deftest agent-shell-pauses-the-plan-of-a-shell-that-is-killed ()
+  (agent-shell-checks-with nil
+    (let* ((shell (agent-shell-checks-asked))
+           (thread (agent-shell-helper-thread shell)))
+      (agent-shell-helper-kill shell)
+      (should-not (todo-write-activity thread))
+      (should (equal "the session was closed"
+                     (plist-get (todo-write-summary thread) :reason))))))
+
+(ert-deftest agent-shell-may-be-open-before-the-mode-is-on-and-off-undoes-it ()
+  (agent-shell-checks-with nil
+    (todo-write-agent-shell-mode -1)
+    (let* ((shell (agent-shell-helper-start))
+           (thread (agent-shell-helper-thread shell)))
+      (todo-write-agent-shell-mode 1)
+      (should (equal thread (buffer-local-value 'todo-write-view-thread shell)))
+      (agent-shell-helper-prompt shell)
+      (agent-shell-helper-wait shell 'waiting)
+      (should (equal (todo-write-test-rows thread) agent-shell-checks-planned))
+      (todo-write-agent-shell-mode -1)
+      (should-not (todo-write-activity thread))
+      (should-not (local-variable-p 'todo-write-view-thread shell))
+      (agent-shell-checks-allow shell)
+      (todo-write-test-wait
+       (lambda () (not (agent-shell-helper-state shell :active-requests)))
+       60)
+      (should (equal (todo-write-test-rows thread) agent-shell-checks-planned)))))
+
+(ert-deftest agent-shell-shows-the-plan-in-the-header-line ()
+  (let ((agent-shell-header-style 'text)
+        (agent-shell-mode-hook '(todo-write-header-line-mode)))
+    (agent-shell-checks-with nil
+      (let ((shell (agent-shell-checks-asked)))
+        (with-current-buffer shell
+          (should (equal " 0/3 Raking the leaves"
+                         (substring-no-properties todo-write-header-line--string)))
+          (should (memq 'todo-write-header-line--string header-line-format))
+          (should (string-search "Garden" (format "%s" header-line-format)))
+          (todo-write-header-line-mode -1)
+          (should (stringp header-line-format))
+          (should (string-search "Garden" header-line-format)))))))
+
+(provide 'agent-shell-checks)
+;;; agent-shell-checks.el ends here
