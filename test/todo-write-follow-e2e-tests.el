@@ -1,13 +1,14 @@
-;;; todo-write-follow-e2e-tests.el --- Real sessions of Claude Code  -*- lexical-binding: t; -*-
+;;; todo-write-follow-e2e-tests.el --- Sessions of Claude Code  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Sessions that were recorded elsewhere are followed: whole, and while another
-;; process writes them, in pieces that heed neither lines nor characters.  What
-;; they must come to is worked out from the JSON here, by other code.
+;; Transcripts, ours and the recorded ones where they are there, are followed:
+;; whole, and while another process writes them, in pieces that heed neither
+;; lines nor characters.  What is expected is worked out from the JSON here, by
+;; other code.
 
 ;;; Code:
 
@@ -90,11 +91,13 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
 
 ;;; Following
 
-(defconst todo-write-follow-e2e--files
-  '("claude-code-short.jsonl" "claude-code-medium.jsonl" "claude-code-long.jsonl"
-    "claude-code-task-id-linking.jsonl"
-    "claude-code-task-id-linking-cross-session.jsonl")
-  "The recorded sessions.")
+(defun todo-write-follow-e2e--files ()
+  "Return the names of our transcripts, and of the recorded ones that are there."
+  (let ((default-directory (file-name-as-directory (getenv "TODO_WRITE_ROOT"))))
+    (append (mapcar #'expand-file-name '("test/fixtures/transcripts/todo-write.jsonl"
+                                         "test/fixtures/transcripts/tasks.jsonl"))
+            (file-expand-wildcards
+             (expand-file-name "../shared/transcripts/claude-code-*.jsonl")))))
 
 (defmacro todo-write-follow-e2e--with (&rest body)
   "Evaluate BODY with a store of its own, and follow nothing afterwards."
@@ -107,24 +110,27 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
          (todo-write-follow-stop)))))
 
 (ert-deftest todo-write-follow-e2e-sessions-end-in-the-lists-of-their-files ()
-  (dolist (name todo-write-follow-e2e--files)
-    (let ((file (todo-write-test-shared (concat "transcripts/" name))))
-      (todo-write-follow-e2e--with
-        (todo-write-follow file)
-        (pcase-dolist (`(,thread . ,rows) (todo-write-follow-e2e--expected file))
-          (should rows)
-          (should (equal (cons name (todo-write-follow-e2e--shown thread))
-                         (cons name rows))))))))
+  (dolist (file (todo-write-follow-e2e--files))
+    (todo-write-follow-e2e--with
+      (todo-write-follow file)
+      (pcase-dolist (`(,thread . ,rows) (todo-write-follow-e2e--expected file))
+        (should rows)
+        (should (equal (cons file (todo-write-follow-e2e--shown thread))
+                       (cons file rows)))))))
 
 (ert-deftest todo-write-follow-e2e-subagents-are-under-tasks-of-their-session ()
-  (let ((file (todo-write-test-shared "transcripts/claude-code-long.jsonl")))
-    (todo-write-follow-e2e--with
-      (let* ((thread (todo-write-follow file))
-             (children (todo-write-children thread)))
-        (should (= 3 (length children)))
-        (pcase-dolist (`(,child . ,item) children)
-          (should (todo-write-item thread item))
-          (should (> (length (todo-write-items child)) 3)))))))
+  (pcase-dolist (`(,name ,count)
+                 '(("test/fixtures/transcripts/5e55a000-0000-4000-8000-000000000003.jsonl" 1)
+                   ("../shared/transcripts/claude-code-long.jsonl" 3)))
+    (let ((file (expand-file-name name (getenv "TODO_WRITE_ROOT"))))
+      (when (file-exists-p file)
+        (todo-write-follow-e2e--with
+          (let* ((thread (todo-write-follow file))
+                 (children (todo-write-children thread)))
+            (should (= count (length children)))
+            (pcase-dolist (`(,child . ,item) children)
+              (should (todo-write-item thread item))
+              (should (> (length (todo-write-items child)) 2)))))))))
 
 (defconst todo-write-follow-e2e--writer
   '(let ((coding-system-for-write 'no-conversion) (place 1) end)
@@ -141,9 +147,8 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
   "What the writing process does, with the files FROM and TO.")
 
 (ert-deftest todo-write-follow-e2e-a-writer-in-random-pieces-ends-in-the-same-list ()
-  (dolist (name todo-write-follow-e2e--files)
-    (let* ((from (todo-write-test-shared (concat "transcripts/" name)))
-           (to (make-temp-file "session" nil ".jsonl"))
+  (dolist (from (todo-write-follow-e2e--files))
+    (let* ((to (make-temp-file "session" nil ".jsonl"))
            (expected (todo-write-follow-e2e--expected from))
            (program (expand-file-name invocation-name invocation-directory)))
       (unwind-protect

@@ -145,16 +145,5 @@ error is no part of that."
       (goto-char (point-min))
       (read (current-buffer)))))
 
-(defun todo-write-test-shared (file)
-  "Return the path of FILE in the shared data, or skip the test without it."
-  (let* ((root (or (getenv "TODO_WRITE_ROOT")
-                   (locate-dominating-file
-                    (or load-file-name default-directory) "Cargo.toml")))
-         (path (expand-file-name (concat "../shared/" file) root)))
-    (unless (file-exists-p path)
-      (message "No %s: the real data is not here" path)
-      (ert-skip (format "no %s" file)))
-    path))
-
 (provide 'todo-write-test-helper)
 ;;; todo-write-test-helper.el ends here

@@ -10,6 +10,7 @@ if [[ $emacs == t ]]; then emacs=emacs; fi
 
 have() { command -v "$1" >/dev/null 2>&1; }
 in_ci() { [[ -n ${CI:-} && $CI != false ]]; }
+strict() { [[ -n ${STRICT:-} && $STRICT != false ]]; } # what is skipped fails
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() { say "$@"; exit 1; }
 emacs_version() { "$1" --version | sed -n '1s/^GNU Emacs //p'; } # EMACS
