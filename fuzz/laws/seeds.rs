@@ -19,7 +19,7 @@ const LONGEST: usize = 16 * 1024;
 
 /// What a law can begin with: `project` is the folder of this package.
 pub fn seeds(law: &str, project: &Path) -> Vec<Vec<u8>> {
-    let sessions = sessions(&project.join("../shared/corpus/sequences.jsonl"));
+    let sessions = sessions(project);
     let mut seeds = match law {
         "input" => inputs(&sessions),
         "change" => sessions.iter().map(|calls| lists::write(calls).into()).collect(),
@@ -36,10 +36,12 @@ pub fn seeds(law: &str, project: &Path) -> Vec<Vec<u8>> {
 
 type Calls = Vec<Vec<Draft<'static>>>;
 
-/// A session of ours, and the lists of real ones.
-fn sessions(corpus: &Path) -> Vec<Calls> {
-    let mut sessions = vec![ours()];
-    for line in fs::read_to_string(corpus).unwrap_or_default().lines() {
+/// The lists of the invented sessions, and of the recorded ones where they are there.
+fn sessions(project: &Path) -> Vec<Calls> {
+    let mut sessions = Vec::new();
+    let corpora = ["test/fixtures/corpus/sessions.jsonl", "../shared/corpus/sequences.jsonl"];
+    let text = corpora.map(|path| fs::read_to_string(project.join(path)).unwrap_or_default()).concat();
+    for line in text.lines() {
         let session: Value = serde_json::from_str(line).unwrap();
         let calls = session["calls"].as_array().into_iter().flatten();
         let read = |call: &Value| {
@@ -49,24 +51,6 @@ fn sessions(corpus: &Path) -> Vec<Calls> {
         sessions.push(calls.filter_map(read).collect());
     }
     sessions
-}
-
-fn ours() -> Calls {
-    let tasks = ["Read the parser", "Mend the parser", "Test the parser", "Write the manual", "第一章を書く"];
-    let list = |now: usize| {
-        let draft = |(place, task): (usize, &&str)| {
-            let content = if place == now + 2 { format!("{task} at last") } else { (*task).to_owned() };
-            let status = match place.cmp(&now) {
-                std::cmp::Ordering::Less => Status::Completed,
-                std::cmp::Ordering::Equal => Status::InProgress,
-                std::cmp::Ordering::Greater => Status::Pending,
-            };
-            let hint = (place != now).then(|| format!("task-{task}"));
-            Draft { hint, ..lists::task(content, format!("At it: {task}"), status) }
-        };
-        tasks.iter().enumerate().skip(now / 3).map(draft).collect()
-    };
-    (0..=tasks.len()).map(list).collect()
 }
 
 /// Calls in the shapes that models send.
