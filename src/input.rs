@@ -5,21 +5,21 @@
 //! Nothing is ever guessed that could lose a task or change its meaning: an unknown status is
 //! refused, never mapped.
 
-mod entry;
 mod notice;
 mod problem;
 mod task;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::identity::is_positional;
 use crate::item::{Draft, Status};
 use crate::raw::{NotJson, Raw};
 use crate::text::excerpt;
-use entry::hint;
-use notice::Notices;
+use notice::{NAMED, notices};
 pub use notice::{Notice, Repair};
 pub use problem::{Expected, Path, Problem, Received};
+use task::hint;
 
 /// What the user decides about input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,14 +34,12 @@ pub struct Options {
     pub several_in_progress: SeveralInProgress,
 }
 
-/// See [`Options::several_in_progress`].
+/// See [`Options::several_in_progress`]; `Allow` says nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
 pub enum SeveralInProgress {
-    /// Accept, with a notice.
     Notice,
-    /// Accept silently.
     Allow,
-    /// Refuse.
     Refuse,
 }
 
@@ -96,9 +94,20 @@ pub fn read_text<'a>(text: &'a str, options: &Options) -> Result<Plan<'a>, Vec<P
 /// # Errors
 /// Every problem of the input; see [`Problem`].
 pub fn read<'a>(raw: &Raw<'a>, options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
-    let reader =
-        Reader { options, problems: Vec::new(), strict_problems: Vec::new(), notices: Notices::default() };
-    reader.read(raw)
+    let mut reader = Reader {
+        options,
+        problems: Vec::new(),
+        strict_problems: Vec::new(),
+        repairs: Vec::new(),
+        unknown_keys: Vec::new(),
+    };
+    let plan = reader.whole(raw);
+    reader.finish(plan)
+}
+
+/// The first of these keys that an object has, and its value.
+fn first_of<'r, 'a>(object: &'r Raw<'a>, keys: &[&'static str]) -> Option<(&'static str, &'r Raw<'a>)> {
+    keys.iter().find_map(|key| Some((*key, object.get(key)?)))
 }
 
 struct Reader<'o> {
@@ -106,7 +115,8 @@ struct Reader<'o> {
     problems: Vec<Problem>,
     /// What was repaired although the user wants no repairs.
     strict_problems: Vec<Problem>,
-    notices: Notices,
+    repairs: Vec<Repair>,
+    unknown_keys: Vec<String>,
 }
 
 impl Reader<'_> {
@@ -118,27 +128,36 @@ impl Reader<'_> {
         if self.options.strict {
             self.strict_problems.push(Problem { path, received, expected });
         } else {
-            self.notices.add(repair);
+            self.repairs.push(repair);
         }
     }
 
-    fn unknown_key(&mut self, path: impl FnOnce(String) -> Path, key: &str, known: &'static str) {
+    /// Repairs a key that stands in for another.
+    fn alias(&mut self, sent: &'static str, meant: &'static str, path: Path) {
+        if sent != meant {
+            self.repair(Repair::Key(sent, meant), path, Received::UnknownKey, Expected::Keys(meant));
+        }
+    }
+
+    fn unknown_key(&mut self, key: &str, path: impl FnOnce(Cow<'static, str>) -> Path, known: &'static str) {
+        let key = excerpt(key, 30);
         if self.options.strict {
-            let (path, received) = (path(excerpt(key, 30)), Received::UnknownKey);
-            self.strict_problems.push(Problem { path, received, expected: Expected::Keys(known) });
-        } else {
-            self.notices.add_unknown_key(key);
+            let (path, expected) = (path(key.into()), Expected::Keys(known));
+            self.strict_problems.push(Problem { path, received: Received::UnknownKey, expected });
+        } else if self.unknown_keys.len() <= NAMED && !self.unknown_keys.contains(&key) {
+            self.unknown_keys.push(key);
         }
     }
 
-    fn read<'a>(mut self, raw: &Raw<'a>) -> Result<Plan<'a>, Vec<Problem>> {
-        let plan = self.whole(raw);
+    fn finish(mut self, plan: Plan<'_>) -> Result<Plan<'_>, Vec<Problem>> {
         self.problems.append(&mut self.strict_problems);
-        if self.problems.is_empty() {
-            Ok(Plan { notices: self.notices.into_list(), ..plan })
-        } else {
-            Err(self.problems)
+        if !self.problems.is_empty() {
+            return Err(self.problems);
         }
+        if !self.unknown_keys.is_empty() {
+            self.repairs.push(Repair::UnknownKeys(self.unknown_keys));
+        }
+        Ok(Plan { notices: notices(self.repairs), ..plan })
     }
 
     fn whole<'a>(&mut self, raw: &Raw<'a>) -> Plan<'a> {
@@ -149,18 +168,13 @@ impl Reader<'_> {
                 self.list(values)
             }
             Raw::Object(fields) => {
-                let key = if raw.get("todos").is_some() { "todos" } else { "plan" };
-                let Some(todos) = raw.get(key) else {
+                let Some((key, todos)) = first_of(raw, &["todos", "plan"]) else {
                     self.refuse(Path::Todos, Received::NoTodos(raw.describe()), Expected::Todos);
                     return Plan::default();
                 };
-                if key == "plan" {
-                    let path = Path::InputKey(key.into());
-                    let repair = Repair::Key(key, "todos");
-                    self.repair(repair, path, Received::UnknownKey, Expected::Keys("todos"));
-                }
+                self.alias(key, "todos", Path::InputKey(key.into()));
                 for (unknown, _) in fields.iter().filter(|(unknown, _)| unknown != key) {
-                    self.unknown_key(Path::InputKey, unknown, "todos and nothing else");
+                    self.unknown_key(unknown, Path::InputKey, "todos and nothing else");
                 }
                 self.todos(todos)
             }
@@ -228,7 +242,7 @@ impl Reader<'_> {
             let Some(id) = value.get("id").and_then(hint).filter(|id| !is_positional(id)) else { continue };
             if let Some(first) = seen.get(&id) {
                 let received = Received::RepeatedId(excerpt(&id, 40), *first);
-                self.refuse(Path::field(index, "id"), received, Expected::OwnId);
+                self.refuse(Path::Field(index, "id".into()), received, Expected::OwnId);
             } else {
                 seen.insert(id, index);
             }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// The second value tells whether a character other than white space was dropped.
 pub fn one_line(text: &str) -> (Cow<'_, str>, bool) {
     let trimmed = text.trim();
-    if is_plain(trimmed) || !trimmed.chars().any(|c| c.is_control() || is_line_break(c)) {
+    if !trimmed.chars().any(|c| c.is_control() || is_line_break(c)) {
         return (Cow::Borrowed(trimmed), false);
     }
     let mut line = String::with_capacity(trimmed.len());
@@ -25,12 +25,6 @@ pub fn one_line(text: &str) -> (Cow<'_, str>, bool) {
         }
     }
     (Cow::Owned(line), dropped)
-}
-
-/// Whether all is ASCII without control characters. Told without a branch in the loop, so that
-/// many bytes are looked at in one step.
-fn is_plain(text: &str) -> bool {
-    text.bytes().fold(true, |plain, byte| plain & (b' '..=b'~').contains(&byte))
 }
 
 /// Appends a run of white space: as it is when it is plain spacing, as one space otherwise.

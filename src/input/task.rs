@@ -2,11 +2,27 @@
 
 use std::borrow::Cow;
 
-use super::entry::{Entry, hint};
-use super::{Expected, Path, Reader, Received, Repair};
+use super::{Expected, Path, Reader, Received, Repair, first_of};
 use crate::item::{Draft, Priority, Status};
 use crate::raw::Raw;
 use crate::text::{excerpt, is_blank, one_line};
+
+/// Keys that models send for `content`, the first one wins. A description often says more than the
+/// task, so it comes last.
+const CONTENT: [&str; 6] = ["content", "step", "text", "subject", "title", "description"];
+const ACTIVE_FORM: [&str; 2] = ["activeForm", "active_form"];
+
+/// An explicit id, where it is one.
+pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
+    match value {
+        Raw::Text(text) if !is_blank(text) => Some(excerpt(text, 200)),
+        Raw::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// A key of a task and its value.
+type Found<'r, 'a> = Option<(&'static str, &'r Raw<'a>)>;
 
 /// What a status means.
 enum Judged {
@@ -36,66 +52,58 @@ impl Reader<'_> {
             self.refuse(Path::Task(index), Received::Value(value.describe()), Expected::Task);
             return None;
         };
-        let entry = Entry::sort(fields);
-        let content = self.content(index, &entry);
-        let status = self.status(index, entry.status);
-        let active_form = self.active_form(index, &entry, content.as_ref());
-        let priority = self.priority(index, entry.priority);
-        for key in entry.unknown {
-            let path = |key| Path::Field(index, Cow::Owned(key));
-            self.unknown_key(path, key, "content, status, activeForm");
+        let (content_key, form_key) = (first_of(value, &CONTENT), first_of(value, &ACTIVE_FORM));
+        let content = self.content(index, content_key);
+        let status = self.status(index, value.get("status"));
+        let active_form = self.active_form(index, form_key, content.as_ref());
+        let priority = self.priority(index, value.get("priority"));
+        let used = [content_key, form_key].map(|found| found.map(|(key, _)| key));
+        for (key, _) in fields {
+            if !["id", "status", "priority"].contains(&&**key) && !used.contains(&Some(key)) {
+                self.unknown_key(key, |key| Path::Field(index, key), "content, status, activeForm");
+            }
         }
         let (status, is_cancelled) = match status? {
             Judged::Status(status) => (status, false),
             Judged::Cancelled => (Status::Pending, true),
         };
-        let hint = entry.id.and_then(hint);
+        let hint = value.get("id").and_then(hint);
         let draft = Draft { content: content?, status, active_form: active_form?, priority, hint };
         Some((draft, is_cancelled))
     }
 
-    fn content<'a>(&mut self, index: usize, entry: &Entry<'_, 'a>) -> Option<Cow<'a, str>> {
-        let path = Path::field(index, "content");
-        let value = match (entry.content, entry.alias) {
-            (Some(value), _) => value,
-            (None, Some((alias, value))) => {
-                self.alias(index, alias, "content");
-                value
-            }
-            (None, None) => {
-                self.refuse(path, Received::Nothing, Expected::Content);
-                return None;
+    fn content<'a>(&mut self, index: usize, found: Found<'_, 'a>) -> Option<Cow<'a, str>> {
+        let received = match found {
+            None => Received::Nothing,
+            Some((key, value)) => {
+                self.alias(key, "content", Path::Field(index, key.into()));
+                match value {
+                    Raw::Text(text) => match self.line(index, "content", text)? {
+                        Some(line) => return Some(line),
+                        None => Received::Blank,
+                    },
+                    other => Received::Value(other.describe()),
+                }
             }
         };
-        let Raw::Text(text) = value else {
-            self.refuse(path, Received::Value(value.describe()), Expected::Content);
-            return None;
-        };
-        let line = self.line(index, "content", text)?;
-        if line.is_none() {
-            self.refuse(path, Received::Blank, Expected::Content);
-        }
-        line
+        self.refuse(Path::Field(index, "content".into()), received, Expected::Content);
+        None
     }
 
     fn active_form<'a>(
         &mut self,
         index: usize,
-        entry: &Entry<'_, 'a>,
+        found: Found<'_, 'a>,
         content: Option<&Cow<'a, str>>,
     ) -> Option<Cow<'a, str>> {
-        let path = Path::field(index, "activeForm");
-        let value = match (entry.active_form, entry.active_form_alias) {
-            (None, Some(value)) => {
-                self.alias(index, "active_form", "activeForm");
-                Some(value)
-            }
-            (value, _) => value,
-        };
-        let line = match value {
-            None | Some(Raw::Null) => None,
-            Some(Raw::Text(text)) => self.line(index, "activeForm", text)?,
-            Some(other) => {
+        let path = Path::Field(index, "activeForm".into());
+        if let Some((key, _)) = found {
+            self.alias(key, "activeForm", Path::Field(index, key.into()));
+        }
+        let line = match found {
+            None | Some((_, Raw::Null)) => None,
+            Some((_, Raw::Text(text))) => self.line(index, "activeForm", text)?,
+            Some((_, other)) => {
                 self.refuse(path, Received::Value(other.describe()), Expected::ActiveForm);
                 return None;
             }
@@ -105,11 +113,6 @@ impl Reader<'_> {
         }
         // A refused content already stops the whole call: what stands in for it does not matter.
         line.or_else(|| Some(content.cloned().unwrap_or_default()))
-    }
-
-    fn alias(&mut self, index: usize, sent: &'static str, meant: &'static str) {
-        let path = Path::field(index, sent);
-        self.repair(Repair::Key(sent, meant), path, Received::UnknownKey, Expected::Keys(meant));
     }
 
     /// The text as one line: `Some(None)` when it is blank, `None` when it is refused.
@@ -126,7 +129,7 @@ impl Reader<'_> {
                 (Cow::Owned(line.into_owned()), dropped)
             }
         };
-        let (path, limit) = (Path::field(index, key), self.options.max_length);
+        let (path, limit) = (Path::Field(index, key.into()), self.options.max_length);
         // As many bytes are never fewer characters.
         let length = if line.len() > limit { line.chars().count() } else { 0 };
         if length > limit {
@@ -144,7 +147,7 @@ impl Reader<'_> {
     }
 
     fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<Judged> {
-        let path = Path::field(index, "status");
+        let path = Path::Field(index, "status".into());
         let received = match value {
             Some(Raw::Text(text)) => {
                 if let Some(status) = Status::parse(text) {
@@ -176,7 +179,7 @@ impl Reader<'_> {
             _ => None,
         };
         if known.is_none() {
-            let (path, what) = (Path::field(index, "priority"), value.describe());
+            let (path, what) = (Path::Field(index, "priority".into()), value.describe());
             let repair = Repair::Priority(what.clone());
             self.repair(repair, path, Received::Value(what), Expected::Priority);
         }
