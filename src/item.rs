@@ -9,12 +9,10 @@ use crate::wire::wire_names;
 
 wire_names! {
     /// The three states an item can be in; nothing else is ever stored.
+    #[allow(missing_docs)]
     pub enum Status {
-        /// Not started.
         Pending = "pending",
-        /// Being worked on.
         InProgress = "in_progress",
-        /// Done.
         Completed = "completed",
     }
 }
@@ -28,12 +26,10 @@ impl Status {
 
 wire_names! {
     /// How much an item matters, where the agent says so.
+    #[allow(missing_docs)]
     pub enum Priority {
-        /// Before others.
         High = "high",
-        /// As others.
         Medium = "medium",
-        /// After others.
         Low = "low",
     }
 }

@@ -39,10 +39,8 @@ pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Me
     for item in theirs {
         let id = item.id.as_str();
         let survivor = match (in_base.get(id), in_ours.get(id)) {
-            (None, None) => Arc::clone(item),
-            // The agent took up an item that the user added: the user had his say, the rest is
-            // the agent's.
-            (None, Some(_)) => Arc::clone(item),
+            // Of an item that the user added, the agent says how it goes on.
+            (None, _) => Arc::clone(item),
             (Some(base), Some(ours)) => fields(base, ours, item, &mut conflicts),
             (Some(base), None) => {
                 if !base.says_the_same(item) {

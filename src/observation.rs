@@ -36,13 +36,11 @@ wire_names! {
 }
 
 wire_names! {
-    /// Where the work stands.
+    /// Where the work stands; see [`Phase::of`].
+    #[allow(missing_docs)]
     pub enum Phase {
-        /// There is no list yet.
         Planning = "planning",
-        /// An item is open.
         Execution = "execution",
-        /// All is done; what is left is to say so.
         Synthesis = "synthesis",
     }
 }

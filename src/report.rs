@@ -11,47 +11,32 @@ use crate::text::excerpt;
 /// Names, problems and edits listed before the rest is only counted.
 const LISTED: usize = 10;
 
-/// What an accepted write is answered with.
-#[derive(Debug, Default)]
-pub struct Accepted<'a> {
-    /// The list as it is now.
-    pub list: &'a [Arc<Item>],
-    /// What the write changed.
-    pub changes: &'a [Change<Arc<Item>>],
-    /// What was repaired.
-    pub notices: &'a [String],
-    /// The user's edits since the agent's last view.
-    pub edits: &'a [Change<Arc<Item>>],
-    /// Where the user's edits stood against the write.
-    pub conflicts: &'a [Conflict],
-}
-
-impl Accepted<'_> {
-    /// Counts and the current task; then, only where they exist, notices, unfinished items that
-    /// vanished, and the user's edits.
-    pub fn text(&self) -> String {
-        let mut lines = vec![summary(self.list)];
-        lines.extend(self.notices.iter().map(|notice| format!("Note: {notice}.")));
-        let vanished: Vec<String> = self.vanished().map(|item| quoted(&item.content)).collect();
-        if !vanished.is_empty() {
-            let them = if vanished.len() == 1 { "it" } else { "them" };
-            lines.push(format!(
-                "Dropped while unfinished: {}. To bring {them} back, send {them} again.",
-                listed(&vanished)
-            ));
-        }
-        lines.extend(bounded(self.edits.iter().filter_map(edit).collect()));
-        lines.extend(bounded(self.conflicts.iter().map(conflict).collect()));
-        lines.join("\n")
+/// What an accepted write is answered with: counts and the current task; then, only where they
+/// exist, notices, unfinished items that vanished, and the user's edits since the agent's last view
+/// with the conflicts that they led to.
+pub fn accepted(
+    list: &[Arc<Item>],
+    changes: &[Change<Arc<Item>>],
+    notices: &[String],
+    edits: &[Change<Arc<Item>>],
+    conflicts: &[Conflict],
+) -> String {
+    let mut lines = vec![summary(list)];
+    lines.extend(notices.iter().map(|notice| format!("Note: {notice}.")));
+    let removals = changes.iter().filter(|change| change.kind == Kind::Removed && !change.cancelled);
+    let vanished = removals.filter_map(|change| change.previous_item.as_ref());
+    let vanished: Vec<String> =
+        vanished.filter(|item| item.status.is_open()).map(|item| quoted(&item.content)).collect();
+    if !vanished.is_empty() {
+        let them = if vanished.len() == 1 { "it" } else { "them" };
+        lines.push(format!(
+            "Dropped while unfinished: {}. To bring {them} back, send {them} again.",
+            listed(&vanished)
+        ));
     }
-
-    fn vanished(&self) -> impl Iterator<Item = &Arc<Item>> {
-        self.changes
-            .iter()
-            .filter(|change| change.kind == Kind::Removed && !change.cancelled)
-            .filter_map(|change| change.previous_item.as_ref())
-            .filter(|item| item.status.is_open())
-    }
+    lines.extend(bounded(edits.iter().filter_map(edit).collect()));
+    lines.extend(bounded(conflicts.iter().map(conflict).collect()));
+    lines.join("\n")
 }
 
 /// What a refused write is answered with: every problem, the first ten in full.

@@ -11,10 +11,9 @@ use crate::wire::wire_names;
 
 wire_names! {
     /// Who made a revision.
+    #[allow(missing_docs)]
     pub enum Author {
-        /// A write.
         Agent = "agent",
-        /// An edit.
         User = "user",
     }
 }

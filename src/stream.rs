@@ -16,15 +16,12 @@ use crate::wire::wire_names;
 pub const MAX_BLOCK: usize = 64 * 1024;
 
 wire_names! {
-    /// The kinds of stream event.
+    /// The kinds of stream event. Metadata is usage figures and the like.
+    #[allow(missing_docs)]
     pub enum Kind {
-        /// A piece of text.
         Token = "TOKEN",
-        /// Usage figures and the like.
         Metadata = "METADATA",
-        /// The stream broke.
         Error = "ERROR",
-        /// The stream is complete.
         End = "END",
     }
 }

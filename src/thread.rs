@@ -59,15 +59,12 @@ pub struct Outcome {
 }
 
 wire_names! {
-    /// The state of a thread.
+    /// The state of a thread; see [`Thread::state`].
+    #[allow(missing_docs)]
     pub enum State {
-        /// Something is open.
         Active = "active",
-        /// Every item is completed.
         Done = "done",
-        /// Interrupted with something open.
         Paused = "paused",
-        /// There is no list.
         Empty = "empty",
     }
 }

@@ -11,7 +11,7 @@ use crate::input::Plan;
 use crate::item::{Draft, Item, List, Status};
 use crate::journal::Record;
 use crate::merge::{Merged, merge};
-use crate::report::Accepted;
+use crate::report::accepted;
 use crate::revision::{Author, Stamp};
 
 impl Thread {
@@ -42,10 +42,7 @@ impl Thread {
         if edited && outcome.changes.is_empty() {
             warnings.extend(self.record(&Record::Known { number: self.revisions.last() }));
         }
-        let changes = &outcome.changes;
-        outcome.result =
-            Accepted { list: self.list(), changes, notices: &notices, edits: &edits, conflicts: &conflicts }
-                .text();
+        outcome.result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
         // The model cannot help with the state of the disk: only the user is told.
         notices.append(&mut warnings);
         notices.append(&mut outcome.notices);
