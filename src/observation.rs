@@ -1,12 +1,13 @@
 //! What happened in a thread, as recorded events, and the phase of the work.
 
-use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::clock::Millis;
+use crate::fault::may_panic_here;
 use crate::item::{Item, Status};
 use crate::wire::wire_names;
 
@@ -58,14 +59,17 @@ impl Phase {
     }
 }
 
-/// What an observation carries.
-#[derive(Clone, Debug, PartialEq)]
+/// What an observation carries. What follows from a revision is not written down again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Content {
     /// Anything the host said.
     Json(Value),
-    /// PLAN_UPDATE: the list and changes of this revision, made out only when they are read.
+    /// PLAN_UPDATE: the list and changes of this revision, looked up when they are read.
+    #[serde(skip)]
     Revision(u64),
     /// ITEM_STATUS_CHANGE.
+    #[serde(skip)]
     Status {
         /// The item after the change.
         item: Arc<Item>,
@@ -90,76 +94,35 @@ pub struct Details {
     pub metadata: Map<String, Value>,
 }
 
-/// One recorded event of a thread.
-#[derive(Clone, Debug)]
+/// One recorded event of a thread, as it also stands in the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Observation {
     /// Counts from 1 in each thread.
     pub number: u64,
     /// What it is.
+    #[serde(rename = "type")]
     pub kind: Type,
     /// When it was recorded.
     pub timestamp: Millis,
-    /// See [`Observation::title`].
-    pub own_title: Option<String>,
+    /// One line for people: what the host said, or the type in words.
+    pub title: String,
     /// See [`Details::trace_id`].
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
     /// The item in progress, in execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
     /// What it carries.
     pub content: Content,
-    /// Where the work stood.
-    pub phase: Option<Phase>,
-    /// In execution, the item that the work was at.
-    pub step: Option<Arc<Item>>,
-    /// What the host added, and all of it in one that comes from the journal.
-    pub details: Map<String, Value>,
+    /// `phase`, and in execution `stepId` and `stepDescription`; then what the host added.
+    pub metadata: Map<String, Value>,
 }
 
-// Each write makes some of these, and hardly any is looked at: what follows from the rest is made
-// when it is read.
 impl Observation {
-    /// One line for people: what the host said, or the type in words.
-    pub fn title(&self) -> Cow<'_, str> {
-        match &self.own_title {
-            Some(title) => Cow::Borrowed(title),
-            None => Cow::Owned(self.kind.as_str().to_lowercase().replace('_', " ")),
-        }
-    }
-
-    /// `phase`, and in execution `stepId` and `stepDescription`; then what the host added.
-    pub fn metadata(&self) -> Map<String, Value> {
-        let follows = ["phase", "stepId", "stepDescription"]
-            .into_iter()
-            .filter_map(|key| Some((key.to_owned(), self.follows(key)?.into())));
-        let mut metadata: Map<String, Value> = follows.collect();
-        metadata.extend(self.details.clone());
-        metadata
-    }
-
     /// A string out of the metadata.
     pub fn metadata_str(&self, key: &str) -> Option<&str> {
-        self.details.get(key).map_or_else(|| self.follows(key), Value::as_str)
-    }
-
-    fn follows(&self, key: &str) -> Option<&str> {
-        match key {
-            "phase" => self.phase.map(Phase::as_str),
-            "stepId" => self.step.as_ref().map(|item| item.id.as_str()),
-            "stepDescription" => self.step.as_ref().map(|item| item.content.as_str()),
-            _ => None,
-        }
-    }
-}
-
-/// One that comes from the journal is equal to the one that went there.
-impl PartialEq for Observation {
-    fn eq(&self, other: &Observation) -> bool {
-        let place = |of: &Observation| (of.number, of.kind, of.timestamp);
-        place(self) == place(other)
-            && self.title() == other.title()
-            && (&self.trace_id, &self.parent_id) == (&other.trace_id, &other.parent_id)
-            && self.content == other.content
-            && self.metadata() == other.metadata()
+        self.metadata.get(key).and_then(Value::as_str)
     }
 }
 
@@ -192,10 +155,12 @@ impl Filter {
 }
 
 /// The newest observations of a thread. Memory is bounded, the journal is not.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Observations {
     kept: VecDeque<Arc<Observation>>,
     limit: usize,
+    /// The newest title that the host reported.
+    title: Option<String>,
     last: u64,
     delivered: u64,
     /// The first of those that the newest revision made.
@@ -203,6 +168,22 @@ pub struct Observations {
 }
 
 impl Observations {
+    /// No observations yet; at most `limit` are kept.
+    pub fn new(limit: usize) -> Observations {
+        let limit = limit.max(1);
+        Observations { kept: VecDeque::new(), limit, title: None, last: 0, delivered: 0, batch: 0 }
+    }
+
+    /// How many are kept.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
+    /// The newest title that the host reported.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
     /// The number that the next one gets.
     pub fn next_number(&self) -> u64 {
         self.last + 1
@@ -213,15 +194,18 @@ impl Observations {
         self.last = self.last.max(next.saturating_sub(1));
     }
 
-    /// Adds one, and lets the oldest go when there are more than `limit`. What one revision made
+    /// Adds one, and lets the oldest go when there are more than the limit. What one revision made
     /// stays until it is taken, or until the next: nobody is told half of a change.
-    pub fn push(&mut self, observation: Observation, limit: usize) {
+    pub fn push(&mut self, observation: Arc<Observation>) {
+        if let (Type::Title, Content::Json(Value::String(title))) = (observation.kind, &observation.content) {
+            self.title = Some(title.clone());
+        }
+        may_panic_here();
         self.last = self.last.max(observation.number);
-        self.limit = limit.max(1);
         if observation.kind != Type::ItemStatusChange {
             self.batch = observation.number;
         }
-        self.kept.push_back(Arc::new(observation));
+        self.kept.push_back(observation);
         self.trim();
     }
 

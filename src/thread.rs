@@ -30,7 +30,6 @@ use crate::wire::wire_names;
 pub use activity::Activity;
 use activity::Progress;
 pub use edit::Edit;
-use observing::Events;
 use saving::Saving;
 pub use streaming::Event;
 use streaming::Streaming;
@@ -82,7 +81,7 @@ pub struct Thread {
     undo_from: u64,
     clock: Clock,
     progress: Progress,
-    events: Events,
+    observations: Observations,
     streaming: Streaming,
     saving: Saving,
 }
@@ -118,7 +117,7 @@ impl Thread {
             undo_from: 0,
             clock: Clock::default(),
             progress: Progress::default(),
-            events: Events::new(history_limit),
+            observations: Observations::new(history_limit),
             streaming: Streaming::default(),
             saving: Saving::default(),
         }
@@ -203,17 +202,17 @@ impl Thread {
 
     /// What the agent works on, in a few words.
     pub fn title(&self) -> Option<&str> {
-        self.events.title()
+        self.observations.title()
     }
 
     /// The recorded events.
     pub fn observations(&self) -> &Observations {
-        self.events.observations()
+        &self.observations
     }
 
     /// The same, to take the new ones from.
     pub fn observations_mut(&mut self) -> &mut Observations {
-        self.events.observations_mut()
+        &mut self.observations
     }
 
     /// Answers a write that [`crate::input`] refused; nothing changes.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::change::Change;
 use crate::clock::{Clock, Millis};
 use crate::item::{Item, List};
-use crate::observation::Type;
+use crate::observation::Observation;
 use crate::revision::Stamp;
 use crate::text::fnv1a;
 use crate::thread::Activity;
@@ -35,19 +35,7 @@ pub enum Record {
         activity: Activity,
     },
     /// An observation that does not follow from a revision.
-    Observation {
-        number: u64,
-        #[serde(rename = "type")]
-        kind: Type,
-        timestamp: Millis,
-        title: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        trace_id: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        parent_id: Option<String>,
-        content: Value,
-        metadata: Map<String, Value>,
-    },
+    Observation(Arc<Observation>),
 }
 
 /// The whole state of a thread, but for its history.
@@ -118,9 +106,8 @@ impl Record {
     /// When it was written, if it says so.
     pub fn timestamp(&self) -> Option<Millis> {
         match self {
-            Record::Thread { timestamp, .. }
-            | Record::State { timestamp, .. }
-            | Record::Observation { timestamp, .. } => Some(*timestamp),
+            Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => Some(*timestamp),
+            Record::Observation(observation) => Some(observation.timestamp),
             Record::Revision { stamp, .. } => Some(stamp.timestamp),
             Record::Full(full) => Some(full.timestamp),
             Record::Known { .. } => None,
@@ -138,7 +125,7 @@ impl Record {
                 full.number.max(full.timestamp).max(full.next_id).max(full.known).max(full.observations)
             }
             Record::Known { number } => *number,
-            Record::Observation { number, timestamp, .. } => *number.max(timestamp),
+            Record::Observation(observation) => observation.number.max(observation.timestamp),
         };
         highest < TOO_MANY
     }

@@ -258,9 +258,9 @@ pub fn observation<'e>(
         .set_some(k_trace_id, observation.trace_id.as_deref())?
         .set_some(k_parent_id, observation.parent_id.as_deref())?
         .set(k_timestamp, observation.timestamp as i64)?
-        .set(k_title, observation.title().as_ref())?
+        .set(k_title, &observation.title)?
         .set(k_content, content)?
-        .set(k_metadata, object(env, &observation.metadata())?)?
+        .set(k_metadata, object(env, &observation.metadata)?)?
         .finish()
 }
 

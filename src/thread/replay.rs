@@ -12,7 +12,6 @@ use crate::change::{Change, apply, diff, mark_cancelled};
 use crate::clock::Millis;
 use crate::item::{Item, List};
 use crate::journal::{Full, Journal, Record, TOO_MANY};
-use crate::observation::{Content, Observation};
 use crate::revision::{Author, Stamp};
 
 impl Thread {
@@ -43,7 +42,7 @@ impl Thread {
             thread.replay(record);
         }
         // Subscribers hear only of new events.
-        thread.observations_mut().take_new();
+        thread.observations.take_new();
         (thread, last)
     }
 
@@ -58,27 +57,7 @@ impl Thread {
             Record::State { timestamp, paused, activity } => {
                 self.commit_progress(Progress { paused, activity }, timestamp);
             }
-            Record::Observation {
-                number,
-                kind,
-                timestamp,
-                title,
-                trace_id,
-                parent_id,
-                content,
-                metadata,
-            } => self.events.add(Observation {
-                number,
-                kind,
-                timestamp,
-                own_title: Some(title),
-                trace_id,
-                parent_id,
-                content: Content::Json(content),
-                phase: None,
-                step: None,
-                details: metadata,
-            }),
+            Record::Observation(observation) => self.observations.push(observation),
         }
     }
 
@@ -113,7 +92,7 @@ impl Thread {
         }
         self.agent = AgentView { known: full.known, base };
         self.clock = full.clock;
-        self.observations_mut().skip_to(full.observations);
+        self.observations.skip_to(full.observations);
     }
 
     /// Adds one revision in place of all up to `number` whose records were damaged, so that the

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::Thread;
-use super::observing::record_of;
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
 use crate::journal::{Full, Journal, Record, is_lost};
@@ -102,8 +102,8 @@ impl Thread {
         for observed in self.observations().select(&Filter::default()) {
             match &observed.content {
                 Content::Revision(made) => drop(places.insert(*made, observed.number)),
-                Content::Json(content) if observed.number >= observation => {
-                    records.push((observed.number, record_of(&observed, content.clone())));
+                Content::Json(_) if observed.number >= observation => {
+                    records.push((observed.number, Record::Observation(Arc::clone(&observed))));
                 }
                 _ => {}
             }
@@ -141,7 +141,7 @@ impl Thread {
         }
         let records = self.saving.journal.as_mut().and_then(|journal| journal.records().ok());
         if let Some(records) = records {
-            let (thread, _) = Thread::replayed(&self.key, records, self.events.limit());
+            let (thread, _) = Thread::replayed(&self.key, records, self.observations.limit());
             let stale = std::mem::replace(self, thread);
             (self.saving, self.streaming) = (stale.saving, stale.streaming);
         }

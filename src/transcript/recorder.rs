@@ -215,7 +215,7 @@ fn cursor(thread: &Thread, source: &Source, events: &[Event]) -> Option<Cursor> 
         || events.iter().rposition(|event| is_ours(event) && matches!(event.kind, EventKind::List(_)));
     let observations = thread.observations().select(&Filter::default());
     let mark = observations.iter().rev().find_map(|observation| {
-        let time = observation.details.get("timestamp").and_then(Value::as_u64);
+        let time = observation.metadata.get("timestamp").and_then(Value::as_u64);
         Some((observation.metadata_str("uuid")?, time))
     });
     let Some((uuid, time)) = mark else {

@@ -107,7 +107,7 @@ fn a_host_may_state_phase_step_trace_and_title_itself() {
         metadata: Map::from_iter([("tokenType".to_owned(), json!("EXECUTION_LLM_THINKING"))]),
     };
     let said = thread.observe(Type::Thoughts, json!({"text": "Hm"}), details, 7);
-    assert_eq!((said.title().as_ref(), said.trace_id.as_deref()), ("A thought", Some("trace 7")));
+    assert_eq!((said.title.as_str(), said.trace_id.as_deref()), ("A thought", Some("trace 7")));
     assert_eq!(
         (said.parent_id.as_deref(), said.metadata_str("stepDescription")),
         (Some("t2"), Some("Ship it"))

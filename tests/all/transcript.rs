@@ -193,7 +193,7 @@ fn what_happened_is_recorded_with_its_own_time() {
     let thought =
         &thread.observations().select(&Filter { kind: Some(Type::Thoughts), ..Filter::default() })[0];
     assert_eq!(Some(thought.timestamp), millis("2026-02-10T09:00:01.111Z"));
-    assert_eq!(thought.metadata()["timestamp"], thought.timestamp);
+    assert_eq!(thought.metadata["timestamp"], thought.timestamp);
     let fed = thread.times("t1").unwrap();
     assert_eq!(fed.spent(NOW), fed.completed.unwrap() - fed.created);
     assert_eq!(thread.pause_reason(), Some("interrupted by the user"));
