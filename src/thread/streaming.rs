@@ -7,14 +7,49 @@ use serde_json::json;
 use super::Thread;
 use crate::clock::Millis;
 use crate::observation::{Phase, Type};
-use crate::stream::{Block, Context, Kind, Stream, token_context, token_type};
+use crate::stream::{Context, Kind, MAX_BLOCK, token_context, token_type};
+
+/// A block of thinking: its tokens, joined, and what they have in common.
+#[derive(Debug)]
+struct Block {
+    text: String,
+    context: Arc<Context>,
+}
 
 /// The stream of the agent's tokens.
 #[derive(Debug, Default)]
 pub(super) struct Streaming {
-    blocks: Stream,
+    thinking: Option<Block>,
     /// The revision at the time of the last event, if that was a token.
     last_token_at: Option<u64>,
+}
+
+impl Streaming {
+    /// Takes in an event, and returns the block that it ends.
+    fn take(&mut self, event: &Event<'_>, context: &Arc<Context>) -> Option<Block> {
+        // Usage figures come at any time and end nothing.
+        if event.kind == Kind::Metadata {
+            return None;
+        }
+        let thinking = event.thinking && event.kind == Kind::Token;
+        let goes_on = thinking && self.thinking.as_ref().is_some_and(|block| block.context == *context);
+        if goes_on && self.take_next(event.data) {
+            return None;
+        }
+        let block = || Block { text: event.data.to_owned(), context: Arc::clone(context) };
+        let done = std::mem::replace(&mut self.thinking, thinking.then(block));
+        done.filter(|block| !block.text.is_empty())
+    }
+
+    /// Takes in a token like the one before, unless the block it belongs to is full.
+    fn take_next(&mut self, data: &str) -> bool {
+        let Some(block) = &mut self.thinking else { return true };
+        let fits = block.text.len() + data.len() <= MAX_BLOCK;
+        if fits {
+            block.text.push_str(data);
+        }
+        fits
+    }
 }
 
 /// A stream event as its host describes it.
@@ -40,7 +75,7 @@ impl Thread {
     pub fn stream(&mut self, event: Event<'_>, now: Millis) -> (Arc<Context>, bool) {
         self.streaming.last_token_at = None;
         let context = Arc::new(self.context_of(&event));
-        let ended = self.streaming.blocks.take(event.kind, event.thinking, event.data, Arc::clone(&context));
+        let ended = self.streaming.take(&event, &context);
         let recorded = ended.map(|block| self.observe_thoughts(block, now)).is_some();
         self.streaming.last_token_at = (event.kind == Kind::Token).then(|| self.revisions.last());
         (context, recorded)
@@ -50,7 +85,7 @@ impl Thread {
     /// context may differ or a block ends; [`Thread::stream`] must then take the token. Tokens come
     /// by the hundred thousand, and nearly all are taken here.
     pub fn stream_next(&mut self, data: &str) -> bool {
-        self.streaming.last_token_at == Some(self.revisions.last()) && self.streaming.blocks.take_next(data)
+        self.streaming.last_token_at == Some(self.revisions.last()) && self.streaming.take_next(data)
     }
 
     fn context_of(&self, event: &Event<'_>) -> Context {
