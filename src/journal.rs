@@ -10,7 +10,6 @@ mod record;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Map, Value};
 
@@ -32,38 +31,11 @@ pub enum Durability {
     Disk,
 }
 
-/// A file that is open and locked. Their number is counted: a process may have only so many.
-#[derive(Debug)]
-struct Handle(File);
-
-static OPEN: AtomicUsize = AtomicUsize::new(0);
-
-/// More journals than this need not be open at the same time.
-const MANY: usize = 64;
-
-/// Whether so many journals are open that some should [`Journal::rest`].
-pub fn too_many_open() -> bool {
-    OPEN.load(Ordering::Relaxed) > MANY
-}
-
-impl Handle {
-    fn new(file: File) -> Handle {
-        OPEN.fetch_add(1, Ordering::Relaxed);
-        Handle(file)
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        OPEN.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// A journal, locked against other processes while it is open.
 #[derive(Debug)]
 pub struct Journal {
     /// None while the journal rests.
-    file: Option<Handle>,
+    file: Option<File>,
     path: PathBuf,
     durability: Durability,
     /// Bytes of whole records; what lies behind is the rest of a failed write.
@@ -172,6 +144,8 @@ fn whole_lines(bytes: &[u8]) -> usize {
 fn for_appending() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options
 }
 
@@ -183,12 +157,8 @@ pub fn is_lost(error: &io::Error) -> bool {
 impl Journal {
     /// The journal in a file, of which nothing was read yet.
     fn at(path: &Path, durability: Durability) -> io::Result<Journal> {
-        let mut options = for_appending();
-        options.create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         Ok(Journal {
-            file: Some(Handle::new(lock(&options, path)?)),
+            file: Some(lock(for_appending().create(true), path)?),
             path: path.to_owned(),
             durability,
             good: 0,
@@ -247,17 +217,17 @@ impl Journal {
 
     /// The file, opened again if it rests.
     fn file(&mut self) -> io::Result<&mut File> {
-        let handle = match self.file.take() {
-            Some(handle) => handle,
+        let file = match self.file.take() {
+            Some(file) => file,
             None => {
                 let file = lock(&for_appending(), &self.path)?;
                 if file.metadata()?.len() != self.good {
                     return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs went on with it"));
                 }
-                Handle::new(file)
+                file
             }
         };
-        Ok(&mut self.file.insert(handle).0)
+        Ok(self.file.insert(file))
     }
 
     /// Tries again to write what waits.
@@ -351,11 +321,7 @@ impl Journal {
         if !is_plain(&path) {
             let _ = fs::remove_file(&path);
         }
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&path)?;
+        let mut file = for_appending().create(true).open(&path)?;
         bad.iter().try_for_each(|line| file.write_all(line))?;
         Ok(format!(
             "{}: {} damaged record{} set aside in {}; all else is kept",

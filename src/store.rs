@@ -16,6 +16,9 @@ use snapshot::Snapshot;
 
 mod snapshot;
 
+/// More journals than this need not be open at the same time: a process may have only so many files.
+const MANY_OPEN: usize = 64;
+
 /// Where and how threads are saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Keeping {
@@ -146,7 +149,7 @@ impl Store {
 
     /// Closes journals where too many are open; each is opened again when it is written.
     fn rest_if_many(&mut self) {
-        if journal::too_many_open() {
+        if self.threads.values().filter(|thread| thread.open_file().is_some()).count() > MANY_OPEN {
             self.rest();
         }
     }
