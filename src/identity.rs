@@ -150,74 +150,45 @@ impl<'a> Matching<'a> {
         (0..self.current.len()).filter(|new| self.old_of[*new].is_none()).collect()
     }
 
-    /// Pairs items with equal content. Most calls repeat the list, so the common beginning needs
-    /// no table.
+    /// Pairs items with equal content. Most calls repeat the list, so that its beginning needs no
+    /// table.
     fn by_content(&mut self) {
-        let (previous, current) = (self.previous, self.current);
-        let mut start = 0;
-        while start < previous.len().min(current.len()) && previous[start].content == current[start].content {
-            self.pair(start, start);
-            start += 1;
-        }
-        if start < current.len() && start < previous.len() {
-            self.by_key(start, |seen| seen.content);
-        }
+        let is_same = |(old, new): &(&Seen<'_>, &Seen<'_>)| old.content == new.content;
+        let start = self.previous.iter().zip(self.current).take_while(is_same).count();
+        (0..start).for_each(|place| self.pair(place, place));
+        self.by_key(|seen| Some(seen.content), |_, _, _| true);
     }
 
     /// Pairs items with equal explicit ids, unless their texts are unrelated.
     fn by_hint(&mut self, rarity: &Rarity) {
         let meaningful = |seen: &Seen<'a>| seen.hint.filter(|hint| !is_positional(hint));
-        if !self.current.iter().any(|seen| meaningful(seen).is_some()) {
-            return;
-        }
-        let mut old: HashMap<&str, usize> = HashMap::new();
-        for index in self.old_left() {
-            if let Some(hint) = meaningful(&self.previous[index]) {
-                old.entry(hint).or_insert(index);
-            }
-        }
-        for new in self.new_left() {
-            let index = meaningful(&self.current[new]).and_then(|hint| old.get(hint).copied());
-            if let Some(index) = index.filter(|old| !self.taken[*old] && self.are_related(*old, new, rarity))
-            {
-                self.pair(new, index);
-            }
-        }
+        self.by_key(meaningful, |matching, old, new| matching.are_related(old, new, rarity));
     }
 
     /// Pairs items with equal letters and digits.
     fn by_folded_content(&mut self) {
-        let fold = |seen: &Seen<'_>| {
-            seen.content
-                .chars()
-                .filter(|c| c.is_alphanumeric())
-                .flat_map(char::to_lowercase)
-                .collect::<String>()
+        let fold = |seen: &Seen<'a>| {
+            let letters = seen.content.chars().filter(|c| c.is_alphanumeric());
+            Some(letters.flat_map(char::to_lowercase).collect::<String>()).filter(|key| !key.is_empty())
         };
-        self.by_key(0, fold);
+        self.by_key(fold, |_, _, _| true);
     }
 
-    /// Pairs items that are left and equal under `key`, in order; an empty key equals nothing.
-    fn by_key<K: Hash + Eq + AsRef<str>>(&mut self, start: usize, key: impl Fn(&Seen<'a>) -> K) {
-        // Duplicates are chained: `next` of an old item is the next one with its key.
-        let mut first: HashMap<K, usize> = HashMap::new();
-        let mut next = vec![usize::MAX; self.previous.len()];
-        for old in (start..self.previous.len()).rev().filter(|old| !self.taken[*old]) {
-            let key = key(&self.previous[old]);
-            if !key.as_ref().is_empty() {
-                next[old] = first.insert(key, old).unwrap_or(usize::MAX);
+    /// Pairs items that are left and have an equal `key`, in order, if they may pair.
+    fn by_key<K: Hash + Eq>(
+        &mut self,
+        key: impl Fn(&Seen<'a>) -> Option<K>,
+        may_pair: impl Fn(&Self, usize, usize) -> bool,
+    ) {
+        let mut left: HashMap<K, Vec<usize>> = HashMap::new();
+        for old in self.old_left().into_iter().rev() {
+            if let Some(key) = key(&self.previous[old]) {
+                left.entry(key).or_default().push(old);
             }
         }
-        if first.is_empty() {
-            return;
-        }
-        for new in start..self.current.len() {
-            if self.old_of[new].is_none()
-                && let Some(head) = first.get_mut(&key(&self.current[new]))
-                && *head != usize::MAX
-            {
-                let old = *head;
-                *head = next[old];
+        for new in self.new_left() {
+            let old = key(&self.current[new]).and_then(|key| left.get_mut(&key)?.pop());
+            if let Some(old) = old.filter(|old| may_pair(self, *old, new)) {
                 self.pair(new, old);
             }
         }
