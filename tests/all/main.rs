@@ -18,6 +18,7 @@ mod loose;
 mod many;
 mod merge;
 mod observations;
+mod text;
 mod thread;
 mod thread_laws;
 mod transcript;

@@ -1,0 +1,38 @@
+//! One line, excerpts, blankness.
+
+use std::borrow::Cow;
+
+use todo_write::text::{excerpt, is_blank, one_line};
+
+#[test]
+fn a_text_becomes_one_line_and_tells_what_it_lost() {
+    let cases = [
+        ("plain", "plain", false),
+        ("  ends \n", "ends", false),
+        ("two\n lines", "two lines", false),
+        ("tab\there", "tab here", false),
+        ("kept  double", "kept  double", false),
+        ("bell\u{7}", "bell", true),
+        ("a\0b", "ab", true),
+        ("\0 a \0", "a", true),
+        ("esc \u{1b}[31m red", "esc [31m red", true),
+        ("line\u{2028}separator", "line separator", false),
+        ("第一\n第二", "第一 第二", false),
+    ];
+    for (text, line, dropped) in cases {
+        assert_eq!(one_line(text), (Cow::Borrowed(line), dropped), "{text:?}");
+    }
+}
+
+#[test]
+fn an_excerpt_is_bounded_whatever_comes() {
+    assert_eq!(excerpt("short", 10), "short");
+    assert_eq!(excerpt("0123456789x", 10), "0123456789…");
+    assert_eq!(excerpt(&"é".repeat(10_000_000), 3), "ééé…");
+}
+
+#[test]
+fn blank_means_that_nothing_can_be_seen() {
+    assert!(is_blank(" \u{200b}\u{feff}\n\0"));
+    assert!(!is_blank(" 。"));
+}
