@@ -72,9 +72,7 @@ impl Store {
 
     /// Marks the thread written last.
     pub fn set_current(&mut self, key: &str) {
-        if self.current.as_deref() != Some(key) {
-            self.current = Some(key.to_owned());
-        }
+        self.current = Some(key.to_owned());
     }
 
     /// Warnings for the user; each is returned once.
@@ -214,9 +212,9 @@ impl Store {
     /// Warns once that the folder cannot be used.
     fn warn(&mut self, source: std::io::Error) {
         if !std::mem::replace(&mut self.warned, true) {
-            let file = self.keeping.folder.as_deref().unwrap_or(Path::new("")).display().to_string();
-            let error = Error::Journal { file, source };
-            self.warnings.push(format!("{error}; lists live in memory only until this is mended"));
+            let folder = self.keeping.folder.as_deref().unwrap_or(Path::new("")).display();
+            self.warnings
+                .push(format!("journal {folder}: {source}; lists live in memory only until this is mended"));
         }
     }
 

@@ -98,8 +98,6 @@ struct AgentView {
 /// A revision that is computed and not yet committed.
 struct NextRevision {
     list: List,
-    /// Ids of the items that the agent dropped by cancelling them.
-    cancelled: HashSet<String>,
     stamp: Stamp,
     next_id: u64,
     known_to_agent: bool,
@@ -226,11 +224,12 @@ impl Thread {
         }
     }
 
-    /// Journals and commits a revision; without a change, no revision is made.
-    fn revise(&mut self, next: NextRevision) -> Outcome {
+    /// Journals and commits a revision; without a change, no revision is made. The agent dropped the
+    /// items with `cancelled` ids knowingly.
+    fn revise(&mut self, next: NextRevision, cancelled: &HashSet<String>) -> Outcome {
         let timestamp = next.stamp.timestamp;
         let mut changes = diff(self.list(), &next.list);
-        mark_cancelled(&mut changes, |id| next.cancelled.contains(id));
+        mark_cancelled(&mut changes, |id| cancelled.contains(id));
         if next.known_to_agent && changes.is_empty() {
             self.agent = AgentView { known: self.revisions.last(), base: None };
         }
@@ -251,7 +250,7 @@ impl Thread {
 
     /// Makes a revision the current one. Nothing in here can fail.
     fn commit(&mut self, next: NextRevision, changes: &[Change<Arc<Item>>]) {
-        let NextRevision { list, stamp, next_id, known_to_agent, .. } = next;
+        let NextRevision { list, stamp, next_id, known_to_agent } = next;
         let now = stamp.timestamp;
         let number = self.revisions.last() + 1;
         if known_to_agent {

@@ -78,7 +78,6 @@ struct FileState {
     path: PathBuf,
     modified: Option<SystemTime>,
     length: u64,
-    inode: u64,
     is_held: bool,
 }
 
@@ -128,20 +127,9 @@ impl FileState {
             path: path.to_owned(),
             modified: data.modified().ok(),
             length: data.len(),
-            inode: inode(&data),
             is_held: is_held(path),
         })
     }
-}
-
-#[cfg(unix)]
-fn inode(data: &fs::Metadata) -> u64 {
-    std::os::unix::fs::MetadataExt::ino(data)
-}
-
-#[cfg(not(unix))]
-fn inode(_: &fs::Metadata) -> u64 {
-    0
 }
 
 /// Whether a process has this journal open.

@@ -100,9 +100,8 @@ impl Thread {
     }
 
     fn answer_user(&mut self, list: List, stamp: Stamp, next_id: u64) -> Outcome {
-        let cancelled = HashSet::new();
-        let next = NextRevision { list, cancelled, stamp, next_id, known_to_agent: false };
-        let mut outcome = self.revise(next);
+        let next = NextRevision { list, stamp, next_id, known_to_agent: false };
+        let mut outcome = self.revise(next, &HashSet::new());
         outcome.result = report::summary(self.list());
         outcome
     }

@@ -74,12 +74,12 @@ impl Thread {
         }
         let list = apply(self.list(), changes);
         let cancelled = changes.iter().filter(|change| change.cancelled);
-        let cancelled: HashSet<String> = cancelled.map(|change| change.item_id.clone()).collect();
+        let cancelled: HashSet<&str> = cancelled.map(|change| change.item_id.as_str()).collect();
         // The records leave out what the changes replace.
         let mut changes = diff(self.list(), &list);
         mark_cancelled(&mut changes, |id| cancelled.contains(id));
         let next_id = next_id.max(first_free_id(changes.iter().filter_map(|change| change.item.as_ref())));
-        self.commit(NextRevision { list, cancelled, stamp, next_id, known_to_agent }, &changes);
+        self.commit(NextRevision { list, stamp, next_id, known_to_agent }, &changes);
     }
 
     fn replay_full(&mut self, full: Full) {

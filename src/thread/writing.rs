@@ -38,7 +38,8 @@ impl Thread {
         let resumed = self.state() == State::Paused;
         let mut warnings: Vec<String> = self.resume_for_write(now).into_iter().collect();
         let stamp = Stamp { source, ..Stamp::new(Author::Agent, "write", now) };
-        let mut outcome = self.revise(NextRevision { list, cancelled, stamp, next_id, known_to_agent: true });
+        let next = NextRevision { list, stamp, next_id, known_to_agent: true };
+        let mut outcome = self.revise(next, &cancelled);
         if edited && outcome.changes.is_empty() {
             warnings.extend(self.record(&Record::Known { number: self.revisions.last() }));
         }
