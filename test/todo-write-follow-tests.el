@@ -375,6 +375,88 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
       (todo-write-follow--look-at-all)
       (shows 'active 'working))))
 
+;;; Codex
+
+(defun todo-write-follow-tests--rollout (home name folder &rest payloads)
+  "Write a rollout of Codex, NAME, that began in FOLDER; return its file.
+HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
+  (let ((file (expand-file-name (format ".codex/sessions/2026/11/22/rollout-2026-11-22T08-00-00-%s.jsonl" name)
+                                home)))
+    (make-directory (file-name-directory file) t)
+    (apply #'todo-write-follow-tests--append file
+           (mapcar (pcase-lambda (`(,type . ,payload))
+                     (list :timestamp (format-time-string "%FT%T.%3NZ" nil t)
+                           :type type :payload payload))
+                   (cons `("session_meta" :id ,name :cwd ,folder :originator "codex_cli"
+                           :cli_version "0.169.0")
+                         payloads)))
+    file))
+
+(defun todo-write-follow-tests--codex-plan (id &rest entries)
+  "Return the payloads of a plan of ENTRIES, (STEP . STATUS), by the call ID."
+  (list
+   `("response_item" :type "function_call" :name "update_plan" :call_id ,id
+     :arguments ,(json-serialize
+                  (list :plan (vconcat (mapcar (lambda (entry)
+                                                 (list :step (car entry) :status (cdr entry)))
+                                               entries)))))
+   `("response_item" :type "function_call_output" :call_id ,id :output "Plan updated")))
+
+(defconst todo-write-follow-tests--codex-prompt
+  '(("event_msg" :type "task_started")
+    ("event_msg" :type "user_message" :message "Bake with Codex"))
+  "The payloads with which a turn of Codex begins.")
+
+(ert-deftest todo-write-follow-tests-the-mode-follows-codex-and-its-turns ()
+  (todo-write-follow-tests--with
+    (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
+    (set-file-times (expand-file-name "a.jsonl" folder) (time-subtract nil 100))
+    (todo-write-follow-mode)
+    (should (todo-write-test-contents "claude:a"))
+    (todo-write-follow-tests--rollout home "elsewhere" "/elsewhere")
+    (let ((file (apply #'todo-write-follow-tests--rollout home "c" (directory-file-name project)
+                       (append todo-write-follow-tests--codex-prompt
+                               (todo-write-follow-tests--codex-plan "1" '("Mix" . "in_progress"))))))
+      (todo-write-test-wait (lambda () (equal (todo-write-test-contents "codex:c") '("Mix"))))
+      (should (equal (mapcar #'todo-write-follow--session-file todo-write-follow--sessions)
+                     (list file)))
+      (should (equal (todo-write-activity "codex:c") '(working)))
+      (todo-write-follow-tests--append
+       file (list :timestamp (format-time-string "%FT%T.%3NZ" nil t)
+                  :type "event_msg" :payload '(:type "task_complete")))
+      (todo-write-test-wait (lambda () (eq (todo-write-state "codex:c") 'paused)))
+      (should-not (todo-write-activity "codex:c")))))
+
+(ert-deftest todo-write-follow-tests-sessions-of-both-agents-are-offered ()
+  (todo-write-follow-tests--with
+    (let ((start (todo-write-follow-tests--start)))
+      (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake")
+      (todo-write-follow-tests--process
+       home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":\"waiting\",\"waitingFor\":\"plan\"}"
+       start)
+      (set-file-times (apply #'todo-write-follow-tests--rollout home "c" project
+                             todo-write-follow-tests--codex-prompt)
+                      (time-subtract nil 100))
+      ;; Reviewers are no sessions of the user.
+      (todo-write-follow-tests--append
+       (expand-file-name ".codex/sessions/2026/11/22/rollout-2026-11-22T09-00-00-r.jsonl" home)
+       `(:timestamp "2026-11-22T09:00:00.000Z" :type "session_meta"
+         :payload (:id "r" :cwd ,project :parent_thread_id "c")))
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (_prompt table &rest _)
+                   (let ((titles (all-completions "" table)))
+                     (should (equal titles '("Bake" "Bake with Codex")))
+                     (should (equal
+                              (mapcar (lambda (affixed)
+                                        (substring-no-properties (nth 2 affixed)))
+                                      (funcall (alist-get 'affixation-function
+                                                          (cdr (completion-metadata "" table nil)))
+                                               titles))
+                              (list (concat "  " project "  Claude Code  waiting: plan")
+                                    (concat "  " project "  Codex"))))
+                     (car titles)))))
+        (todo-write-follow-sessions-read)))))
+
 ;;; Remote files
 
 (ert-deftest todo-write-follow-tests-a-remote-session-is-copied-as-it-grows ()
