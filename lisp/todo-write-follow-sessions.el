@@ -144,7 +144,7 @@ Another project may have a name that begins the same."
 
 (defun todo-write-follow-sessions-look ()
   "Read the files of processes that changed; return non-nil if any did.
-One that is half written is read again the next time."
+A half-written one is read again the next time."
   (let ((known todo-write-follow-sessions--processes))
     (setq todo-write-follow-sessions--processes
           (cl-loop
@@ -152,10 +152,12 @@ One that is half written is read again the next time."
            when (file-directory-p folder)
            nconc (cl-loop
                   for (file . attributes)
-                  in (directory-files-and-attributes folder t "\\`[0-9]+\\.json\\'" t)
+                  in (directory-files-and-attributes folder t "\\`[0-9]\\{1,9\\}\\.json\\'" t)
                   for stamp = (list (file-attribute-modification-time attributes)
                                     (file-attribute-size attributes))
                   for old = (cdr (assoc file known))
+                  ;; Reading anything but a file might wait.
+                  unless (file-attribute-type attributes)
                   collect (cons file (if (equal stamp (car old)) old
                                        (if-let* ((new (todo-write-follow-sessions--process file)))
                                            (cons stamp new)
@@ -176,8 +178,8 @@ It has `:alive', the process's id if that process wrote the file."
               process))))
 
 (defun todo-write-follow-sessions--started-p (pid start)
-  "Return non-nil if the process PID may have started at START.
-That is field 22 of its stat; only Linux tells it."
+  "Return non-nil if the process PID started at START, as far as is known.
+On Linux START is field 22 of its stat; other systems do not tell."
   (let ((stat (format "/proc/%d/stat" pid)))
     (or (not (stringp start))
         (not (file-directory-p "/proc/self"))
@@ -232,9 +234,7 @@ says in which folder which agent does what."
               (or time (todo-write-follow-sessions-modified file))
               (string-join
                (delq nil (list (and folder (abbreviate-file-name folder))
-                               (if (string-prefix-p "rollout-" (file-name-nondirectory file))
-                                   "Codex"
-                                 "Claude Code")
+                               (if (equal (plist-get head :host) "codex") "Codex" "Claude Code")
                                (and activity
                                     (concat (symbol-name (car activity))
                                             (and (cdr activity)

@@ -390,13 +390,14 @@ Without THREAD, load the newest one of the current project."
                :key)))
 
 (defun todo-write-transcript-describe (file)
-  "Describe the transcript FILE of Claude Code, or return nil if it is none.
+  "Describe the transcript FILE of Claude Code or Codex, or return nil.
 The value is a plist:
+  :host     \"claude\" or \"codex\"
   :session  its id
   :folder   the folder in which it began, or nil
   :title    a string, or nil
   :begun    milliseconds since the epoch, or nil
-  :agent    t for a subagent's"
+  :agent    t for a subagent's or a reviewer's"
   (todo-write--call todo-write-dyn--transcript-describe file))
 
 (defun todo-write-read-thread (prompt)

@@ -324,6 +324,8 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
   (todo-write-follow-tests--with-process
     (says "busy")
     (shows 'active 'working)
+    (todo-write-test-wait
+     (lambda () (equal (todo-write-follow-sessions-pid thread) (emacs-pid))))
     (says "waiting" ",\"waitingFor\":\"permission\\nprompt\"")
     (shows 'active 'waiting "permission prompt")
     (says "shell")
