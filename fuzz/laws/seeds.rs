@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use todo_write::input::{Options, Plan, read_text};
-use todo_write::item::{Draft, Status};
+use todo_write::item::Draft;
 use todo_write::observation::{Details, Type};
 use todo_write::thread::Edit;
 
