@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::clock::Millis;
 use crate::raw::Raw;
 
-/// The beginning of a text: at most so many bytes of it. An array of text blocks counts as the
-/// text of its first one.
+/// The beginning of a text: at most so many bytes of it. The texts of an array of blocks are
+/// joined by lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt<const BYTES: usize = 8_000>(pub String);
 
@@ -67,13 +67,15 @@ impl<'de, const BYTES: usize> Visitor<'de> for ExcerptVisitor<BYTES> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-        let mut first = Excerpt::default();
+        let mut texts = String::new();
         while let Some(text) = access.next_element::<Excerpt<BYTES>>()? {
-            if first.0.is_empty() {
-                first = text;
+            if texts.len() < BYTES && !text.0.is_empty() {
+                let is_apart = texts.is_empty() || texts.ends_with('\n');
+                texts.push_str(if is_apart { "" } else { "\n" });
+                texts.push_str(&text.0);
             }
         }
-        Ok(first)
+        Ok(Excerpt::of(&texts))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {

@@ -200,15 +200,17 @@ fn a_list_for_emacs_counts_only_where_no_emacs_took_it() {
     let mut rollout = Rollout::new();
     let arguments =
         json!({"todos": [{"content": "Rake", "status": "pending", "activeForm": "Raking"}]}).to_string();
-    let call = |rollout: &mut Rollout, id: &str, output: &str| {
+    let call = |rollout: &mut Rollout, id: &str, result: &str| {
+        let output = json!([{"type": "input_text", "text": "Wall time: 0.1 seconds\nOutput:"},
+                            {"type": "input_text", "text": result}]);
         let call =
             json!({"name": "todo_write", "namespace": "mcp__plans", "arguments": arguments, "call_id": id});
         rollout.item("function_call", call);
         rollout.item("function_call_output", json!({"call_id": id, "output": output}));
     };
-    call(&mut rollout, "a", "Wall time: 0.1 seconds\nOutput:\n0/1 tasks completed.");
+    call(&mut rollout, "a", "0/1 tasks completed.");
     assert_eq!(rollout.rows(), []);
-    call(&mut rollout, "b", "Output:\nEmacs does not answer; go on without the list.");
+    call(&mut rollout, "b", "Emacs does not answer; go on without the list.");
     assert_eq!(rollout.rows(), list(&[("Rake", Pending)]));
 }
 
