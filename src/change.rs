@@ -36,6 +36,8 @@ impl Entry for Arc<Item> {
             ("status", self.status != other.status),
             ("activeForm", self.active_form != other.active_form),
             ("priority", self.priority != other.priority),
+            ("blockedBy", self.blocked_by != other.blocked_by),
+            ("owner", self.owner != other.owner),
         ];
         differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.into()).collect()
     }

@@ -53,6 +53,12 @@ pub struct Item {
     /// what an item says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
+    /// The ids of the items that must be completed first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<String>,
+    /// Who works on the item, where several agents share the list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
 }
 
 impl Item {
@@ -62,6 +68,8 @@ impl Item {
             && self.priority == other.priority
             && self.content == other.content
             && self.active_form == other.active_form
+            && self.blocked_by == other.blocked_by
+            && self.owner == other.owner
     }
 }
 
@@ -83,6 +91,10 @@ pub struct Draft<'a> {
     pub priority: Option<Priority>,
     /// As in [`Item::hint`].
     pub hint: Option<String>,
+    /// As in [`Item::blocked_by`], but the agent's own ids until the items are known.
+    pub blocked_by: Vec<String>,
+    /// As in [`Item::owner`].
+    pub owner: Option<String>,
 }
 
 impl Draft<'_> {
@@ -95,6 +107,8 @@ impl Draft<'_> {
             active_form: self.active_form.into_owned(),
             priority: self.priority,
             hint: self.hint,
+            blocked_by: self.blocked_by,
+            owner: self.owner,
         }
     }
 
@@ -106,6 +120,8 @@ impl Draft<'_> {
             active_form: Cow::Owned(self.active_form.into_owned()),
             priority: self.priority,
             hint: self.hint,
+            blocked_by: self.blocked_by,
+            owner: self.owner,
         }
     }
 
@@ -116,5 +132,7 @@ impl Draft<'_> {
             && self.priority == item.priority
             && self.content == item.content
             && self.active_form == item.active_form
+            && self.blocked_by == item.blocked_by
+            && self.owner == item.owner
     }
 }

@@ -89,7 +89,9 @@ fn fields(
         ours.active_form.clone()
     };
     let hint = theirs.hint.clone().or_else(|| ours.hint.clone());
-    let merged = Arc::new(Item { id: theirs.id.clone(), content, status, active_form, priority, hint });
+    // The user cannot edit the other fields.
+    let merged = Item { content, status, active_form, priority, hint, ..Item::clone(theirs) };
+    let merged = Arc::new(merged);
     if clash {
         conflicts.push(Conflict::Field(Arc::clone(&merged)));
     }

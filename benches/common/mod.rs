@@ -42,6 +42,8 @@ pub fn draft(n: usize, current: usize) -> Draft<'static> {
         active_form: active_form.into(),
         priority: None,
         hint: None,
+        blocked_by: Vec::new(),
+        owner: None,
     }
 }
 

@@ -51,7 +51,15 @@ fn draft(line: &str) -> Option<Draft<'static>> {
 
 /// A task with these texts.
 pub fn task(content: String, active_form: String, status: Status) -> Draft<'static> {
-    Draft { content: content.into(), status, active_form: active_form.into(), priority: None, hint: None }
+    Draft {
+        content: content.into(),
+        status,
+        active_form: active_form.into(),
+        priority: None,
+        hint: None,
+        blocked_by: Vec::new(),
+        owner: None,
+    }
 }
 
 /// The lists as a text that [`read`] takes.

@@ -52,6 +52,8 @@ fn list(data: &mut Unstructured<'_>, prefix: &str) -> Result<List> {
             status: Status::Pending,
             priority: None,
             hint: None,
+            blocked_by: Vec::new(),
+            owner: None,
         };
         list.push(varied(data, &Arc::new(item))?);
     }

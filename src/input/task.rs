@@ -68,7 +68,9 @@ impl Reader<'_> {
             Judged::Cancelled => (Status::Pending, true),
         };
         let hint = value.get("id").and_then(hint);
-        let draft = Draft { content: content?, status, active_form: active_form?, priority, hint };
+        let (content, active_form) = (content?, active_form?);
+        let (blocked_by, owner) = (Vec::new(), None);
+        let draft = Draft { content, status, active_form, priority, hint, blocked_by, owner };
         Some((draft, is_cancelled))
     }
 

@@ -265,7 +265,8 @@ fn state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 /// Return the items of THREAD at REVISION, a number, or now if that is nil.
 ///
 /// The value is a vector of plists `:status :id :content :activeForm :priority', all strings, the
-/// last one or nil.  A revision that there is not is an error.
+/// last one or nil.  Items that wait for others have `:blockedBy', a list of ids, and items of a
+/// certain agent `:owner', a string.  A revision that there is not is an error.
 #[defun]
 fn items<'e>(env: &'e Env, thread: Value<'e>, revision: Value<'e>) -> Result<Value<'e>> {
     border(env, || {

@@ -30,7 +30,7 @@ emacs::use_symbols! {
     k_cancelled => ":cancelled" k_fields => ":fields" k_position => ":position"
     k_previous_position => ":previousPosition" k_previous_status => ":previousStatus"
     k_id => ":id" k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
-    k_priority => ":priority"
+    k_priority => ":priority" k_blocked_by => ":blockedBy" k_owner => ":owner"
     k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
     k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
@@ -108,14 +108,20 @@ pub fn texts<'e>(env: &'e Env, texts: &[String]) -> Result<Value<'e>> {
     list_of(env, texts, |one| text(env, one))
 }
 
-/// `(:status :id :content :activeForm :priority)`; the priority is nil for an item without one.
+/// `(:status :id :content :activeForm :priority)`; the priority is nil for an item without one. Few
+/// items have `:blockedBy`, a list of ids, and `:owner`.
 pub fn item<'e>(env: &'e Env, item: &Arc<Item>) -> Result<Value<'e>> {
+    let blocked_by = Some(&item.blocked_by).filter(|ids| !ids.is_empty());
+    let blocked_by = blocked_by.map(|ids| texts(env, ids)).transpose()?;
+    let owner = item.owner.as_ref().map(|owner| text(env, owner)).transpose()?;
     Plist::new(env)
         .set(k_status, text(env, item.status.as_str())?)?
         .set(k_id, text(env, &item.id)?)?
         .set(k_content, text(env, &item.content)?)?
         .set(k_active_form, text(env, &item.active_form)?)?
         .set(k_priority, item.priority.map(|level| text(env, level.as_str())).transpose()?)?
+        .set_some(k_blocked_by, blocked_by)?
+        .set_some(k_owner, owner)?
         .finish()
 }
 

@@ -57,6 +57,8 @@ impl Thread {
                     status: Status::Pending,
                     priority: None,
                     hint: None,
+                    blocked_by: Vec::new(),
+                    owner: None,
                 };
                 let place = position.unwrap_or(list.len()).min(list.len());
                 list.insert(place, Arc::new(item));

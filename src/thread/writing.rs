@@ -71,6 +71,7 @@ impl Thread {
         }
         let cancelled = items.split_off(drafts.len()).into_iter().flatten();
         let cancelled = cancelled.map(|item| item.id.clone()).collect();
+        let drafts = with_item_ids(drafts, &items, *next_id);
         let items = drafts.into_iter().zip(items);
         (items.map(|(draft, item)| item_for(draft, item, next_id)).collect(), cancelled)
     }
@@ -94,6 +95,28 @@ impl Thread {
             items[open[place]] = old.map(|old| Arc::clone(edited[old]));
         }
     }
+}
+
+/// The drafts with the items' ids in place of the agent's for what blocks them. Tasks that are not
+/// in the list block nothing.
+fn with_item_ids<'a>(
+    mut drafts: Vec<Draft<'a>>,
+    items: &[Option<Arc<Item>>],
+    mut next_id: u64,
+) -> Vec<Draft<'a>> {
+    if drafts.iter().all(|draft| draft.blocked_by.is_empty()) {
+        return drafts;
+    }
+    let mut ids: HashMap<String, String> = HashMap::new();
+    for (draft, item) in drafts.iter().zip(items) {
+        let id = item.as_ref().map_or_else(|| format!("t{next_id}"), |item| item.id.clone());
+        next_id += u64::from(item.is_none());
+        ids.extend(draft.hint.clone().map(|hint| (hint, id)));
+    }
+    for draft in &mut drafts {
+        draft.blocked_by = draft.blocked_by.iter().filter_map(|id| ids.get(id).cloned()).collect();
+    }
+    drafts
 }
 
 /// The item for a draft: the old object if nothing differs, so that [`diff`] can compare pointers.

@@ -17,7 +17,15 @@ fn todos(entries: &str) -> String {
 }
 
 fn draft(content: &'static str, status: Status, active_form: &'static str) -> Draft<'static> {
-    Draft { content: content.into(), status, active_form: active_form.into(), priority: None, hint: None }
+    Draft {
+        content: content.into(),
+        status,
+        active_form: active_form.into(),
+        priority: None,
+        hint: None,
+        blocked_by: Vec::new(),
+        owner: None,
+    }
 }
 
 /// A problem in words.

@@ -44,6 +44,8 @@ fn draft() -> impl Strategy<Value = Draft<'static>> {
         active_form: content.into(),
         priority: None,
         hint: hint.map(str::to_owned),
+        blocked_by: Vec::new(),
+        owner: None,
     })
 }
 

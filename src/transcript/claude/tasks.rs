@@ -32,6 +32,8 @@ pub struct Task {
     subject: String,
     active_form: Option<String>,
     status: Status,
+    blocked_by: Vec<String>,
+    owner: Option<String>,
     /// Whether Claude Code hides it.
     is_internal: bool,
     /// Whether its `TaskCreate` was seen.
@@ -45,6 +47,10 @@ pub struct TaskUpdate {
     subject: Option<String>,
     active_form: Option<String>,
     status: Option<String>,
+    owner: Option<String>,
+    /// The tasks that block it, and those that it blocks.
+    blocked_by: Vec<String>,
+    blocks: Vec<String>,
     is_internal: Option<bool>,
 }
 
@@ -67,6 +73,9 @@ impl TaskUpdate {
             subject: text(input, "subject"),
             active_form: text(input, "activeForm"),
             status: text(input, "status"),
+            owner: text(input, "owner"),
+            blocked_by: ids(input, "addBlockedBy"),
+            blocks: ids(input, "addBlocks"),
             is_internal: input.get("metadata").map(is_internal),
         }
     }
@@ -89,6 +98,19 @@ impl TaskResult<'_> {
 }
 
 impl Task {
+    fn new(id: String, subject: String) -> Task {
+        Task {
+            id,
+            subject,
+            active_form: None,
+            status: Status::Pending,
+            blocked_by: Vec::new(),
+            owner: None,
+            is_internal: false,
+            is_created: false,
+        }
+    }
+
     /// Reads a task of a `TaskList` result or of a file.
     pub fn read(task: &Raw<'_>) -> Option<Task> {
         Some(Task {
@@ -96,9 +118,17 @@ impl Task {
             subject: text(task, "subject")?,
             active_form: text(task, "activeForm"),
             status: text(task, "status").as_deref().and_then(Status::parse)?,
+            blocked_by: ids(task, "blockedBy"),
+            owner: text(task, "owner"),
             is_internal: task.get("metadata").is_some_and(is_internal),
             is_created: false,
         })
+    }
+
+    fn block(&mut self, id: String) {
+        if !self.blocked_by.contains(&id) {
+            self.blocked_by.push(id);
+        }
     }
 
     /// Whether Claude Code hides the task.
@@ -110,14 +140,12 @@ impl Task {
     fn read_line(line: &str) -> Option<Task> {
         let (id, rest) = line.strip_prefix('#')?.split_once(" [")?;
         let (status, subject) = rest.split_once("] ")?;
-        let subject = subject.split_once(" [blocked by ").map_or(subject, |(subject, _)| subject);
+        let (subject, blocked_by) = subject.split_once(" [blocked by ").unwrap_or((subject, ""));
+        let ids = blocked_by.split(|c: char| !c.is_alphanumeric()).filter(|id| !id.is_empty());
         Some(Task {
-            id: excerpt(id, 40),
-            subject: excerpt(subject, 10_000),
-            active_form: None,
             status: Status::parse(status)?,
-            is_internal: false,
-            is_created: false,
+            blocked_by: ids.map(|id| excerpt(id, 40)).collect(),
+            ..Task::new(excerpt(id, 40), excerpt(subject, 10_000))
         })
     }
 }
@@ -141,8 +169,9 @@ impl Tasks {
         }
         self.tasks.retain(|task| task.id != id);
         let is_internal = update.is_internal == Some(true);
-        let (active_form, status) = (update.active_form, Status::Pending);
-        self.insert(Task { id, subject, active_form, status, is_internal, is_created: true });
+        let (active_form, owner) = (update.active_form, update.owner);
+        let task = Task { active_form, owner, is_internal, is_created: true, ..Task::new(id, subject) };
+        self.insert(task);
         self.check_done(result.time);
     }
 
@@ -159,14 +188,7 @@ impl Tasks {
             if result.text.is_empty() {
                 return;
             }
-            self.insert(Task {
-                subject: format!("Task #{id}"),
-                id: id.clone(),
-                active_form: None,
-                status: Status::Pending,
-                is_internal: false,
-                is_created: false,
-            });
+            self.insert(Task::new(id.clone(), format!("Task #{id}")));
         }
         let Some(task) = self.tasks.iter_mut().find(|task| task.id == id) else { return };
         task.status = update.status.as_deref().and_then(Status::parse).unwrap_or(task.status);
@@ -175,6 +197,11 @@ impl Tasks {
             task.subject = subject;
         }
         task.active_form = update.active_form.or(task.active_form.take());
+        task.owner = update.owner.or(task.owner.take());
+        update.blocked_by.into_iter().for_each(|other| task.block(other));
+        for blocked in self.tasks.iter_mut().filter(|task| update.blocks.contains(&task.id)) {
+            blocked.block(id.clone());
+        }
         self.check_done(result.time);
     }
 
@@ -193,8 +220,13 @@ impl Tasks {
 
     /// Takes a whole list; tells whether it differs. Internal tasks stay: a `TaskList` omits them.
     pub fn reset(&mut self, mut tasks: Vec<Task>, time: Option<Millis>) -> bool {
+        let is_open = |id: &&String| self.tasks.iter().any(|task| task.id == **id && task.status.is_open());
         for task in &mut tasks {
             if let Some(known) = self.tasks.iter().find(|known| known.id == task.id) {
+                // A `TaskList` omits what is completed.
+                if task.blocked_by.iter().eq(known.blocked_by.iter().filter(is_open)) {
+                    task.blocked_by.clone_from(&known.blocked_by);
+                }
                 task.active_form = task.active_form.take().or_else(|| known.active_form.clone());
                 task.is_internal |= known.is_internal;
                 task.is_created = known.is_created;
@@ -243,18 +275,25 @@ impl Tasks {
     /// As [`input::read`]: more tasks than the user allows.
     pub fn plan(&self, options: &Options) -> Result<Plan<'static>, Vec<Problem>> {
         let text = |text: &str| Raw::Text(Cow::Owned(excerpt(text, options.max_length.saturating_sub(1))));
+        // `identity` ignores bare numbers, but these identify a task.
+        let name = |id: &String| format!("task:{id}");
         let entry = |task: &Task| {
             let active_form = task.active_form.as_deref().unwrap_or(&task.subject);
             Raw::Object(vec![
-                // `identity` ignores bare numbers, but these identify a task.
-                ("id".into(), Raw::Text(Cow::Owned(format!("task:{}", task.id)))),
+                ("id".into(), Raw::Text(Cow::Owned(name(&task.id)))),
                 ("content".into(), text(&task.subject)),
                 ("status".into(), Raw::Text(Cow::Borrowed(task.status.as_str()))),
                 ("activeForm".into(), text(active_form)),
             ])
         };
         let todos = Raw::List(self.visible().map(entry).collect());
-        input::read(&Raw::Object(vec![("todos".into(), todos)]), options)
+        let mut plan = input::read(&Raw::Object(vec![("todos".into(), todos)]), options)?;
+        // The tool's schema has no such fields.
+        for (draft, task) in plan.drafts.iter_mut().zip(self.visible()) {
+            draft.blocked_by = task.blocked_by.iter().map(name).collect();
+            draft.owner.clone_from(&task.owner);
+        }
+        Ok(plan)
     }
 }
 
@@ -264,6 +303,19 @@ fn text(object: &Raw<'_>, key: &str) -> Option<String> {
         Some(Raw::Text(text)) if !is_blank(text) => Some(excerpt(text, 10_000)),
         Some(Raw::Number(number)) => Some(Number::to_string(number)),
         _ => None,
+    }
+}
+
+/// The ids in a list of an object.
+fn ids(object: &Raw<'_>, key: &str) -> Vec<String> {
+    let id = |id: &Raw<'_>| match id {
+        Raw::Text(id) => Some(excerpt(id, 40)),
+        Raw::Number(number) => Some(Number::to_string(number)),
+        _ => None,
+    };
+    match object.get(key) {
+        Some(Raw::List(ids)) => ids.iter().filter_map(id).take(100).collect(),
+        _ => Vec::new(),
     }
 }
 

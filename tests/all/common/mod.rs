@@ -35,6 +35,8 @@ pub fn draft(content: &str, status: Status) -> Draft<'_> {
         active_form: format!("On: {content}").into(),
         priority: None,
         hint: None,
+        blocked_by: Vec::new(),
+        owner: None,
     }
 }
 

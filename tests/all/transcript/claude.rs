@@ -191,6 +191,41 @@ fn what_a_hook_made_of_a_call_holds() {
 }
 
 #[test]
+fn what_blocks_a_task_and_who_owns_it_are_fields_of_the_item() {
+    let mut session = Session::new("cli");
+    session.create(1, "Sift").create(2, "Knead").create(3, "Bake");
+    let fields = json!({"success": true, "taskId": "3", "updatedFields": ["blockedBy", "owner"]});
+    let input = json!({"taskId": "3", "addBlockedBy": ["1", "2", "9"], "owner": "tester"});
+    session.call("TaskUpdate", input, "Updated task #3 blockedBy, owner", fields);
+    session.call(
+        "TaskUpdate",
+        json!({"taskId": "1", "addBlocks": ["2"]}),
+        "Updated task #1 blocks",
+        Value::Null,
+    );
+    session.update(1, "completed");
+    let tasks = json!({"tasks": [
+        {"id": "1", "subject": "Sift", "status": "completed", "blockedBy": []},
+        {"id": "2", "subject": "Knead", "status": "pending", "blockedBy": []},
+        {"id": "3", "subject": "Bake", "status": "pending", "owner": "tester", "blockedBy": ["2"]}]});
+    session.call("TaskList", json!({}), "-", tasks);
+    let mut bench = session.bench();
+    let check = |bench: &mut Bench| {
+        let list = bench.store.get(THREAD, NOW).unwrap().list().clone();
+        let blocked: Vec<_> = list.iter().map(|item| item.blocked_by.join(" ")).collect();
+        assert_eq!(blocked, ["", "t1", "t1 t2"], "what is completed stays, what is not in the list does not");
+        assert_eq!((list[2].owner.as_deref(), &list[1].owner), (Some("tester"), &None));
+    };
+    check(&mut bench);
+    let thread = bench.store.get(THREAD, NOW).unwrap();
+    let fields: Vec<_> =
+        thread.revisions().iter().flat_map(|made| &made.changes).flat_map(|one| &*one.fields).collect();
+    assert_eq!(fields, ["blockedBy", "owner", "blockedBy"]);
+    bench.restart();
+    check(&mut bench);
+}
+
+#[test]
 fn internal_tasks_are_not_shown() {
     let mut session = Session::new("cli");
     let input = json!({"subject": "Watch", "metadata": {"_internal": true}});
