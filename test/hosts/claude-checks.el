@@ -116,17 +116,11 @@ ENVIRONMENT and SETTINGS, a plist, are what it has beside the usual."
               (kill-buffer (process-buffer claude-checks-process)))))))))
 
 (defun claude-checks-written ()
-  "Return the words that Claude Code wrote to its terminal since the last key.
+  "Return the words that Claude Code wrote to its terminal since a text was typed.
 Between words it moves the cursor."
   (with-current-buffer (process-buffer claude-checks-process)
     (replace-regexp-in-string "\\(?:\e\\[[?>=]?[0-9;]*[a-zA-Z]\\|\e.\\|[[:space:]]\\)+" " "
                               (buffer-string))))
-
-(defun claude-checks-send (keys)
-  "Send KEYS to Claude Code's terminal."
-  (with-current-buffer (process-buffer claude-checks-process)
-    (erase-buffer))
-  (process-send-string claude-checks-process keys))
 
 (defun claude-checks-wait (what condition)
   "Wait until CONDITION, a function, returns non-nil; WHAT says for what."
@@ -142,18 +136,24 @@ Between words it moves the cursor."
   (claude-checks-wait text (lambda () (string-search text (claude-checks-written)))))
 
 (defun claude-checks-type (text)
-  "Type TEXT and, when the terminal shows it, RET, until a turn begins.
-RET soon after other keys may count as pasted."
-  (claude-checks-send text)
+  "Type TEXT and, when the terminal shows it, RET."
+  (with-current-buffer (process-buffer claude-checks-process) (erase-buffer))
+  (process-send-string claude-checks-process text)
   (claude-checks-wait-for text)
+  (claude-checks-press "\r" "idle"))
+
+(defun claude-checks-press (key status)
+  "Press KEY each second until Claude Code's own status is no longer STATUS.
+It ignores keys before it has drawn a dialog, and RET soon after other
+keys counts as pasted."
   (let ((next 0))
     (claude-checks-wait
-     "the turn"
+     (format "another status than %s" status)
      (lambda ()
        (when (> (float-time) next)
-         (process-send-string claude-checks-process "\r")
+         (process-send-string claude-checks-process key)
          (setq next (+ 1 (float-time))))
-       (not (equal (claude-checks-own-status) "idle"))))))
+       (not (equal (claude-checks-own-status) status))))))
 
 ;;; What is shown
 
@@ -327,13 +327,13 @@ esac
      (claude-checks-type "Now the water")
      (claude-checks-shows "permission" '(active waiting . "permission prompt")
                           '("Water" . "in_progress"))
-     (claude-checks-send "\r")
+     (claude-checks-press "\r" "waiting")
      (claude-checks-pass "two" '(active working) '("Water" . "in_progress"))
      (claude-checks-wait-for "Round two is over")
      (claude-checks-shows "the end of round two" '(paused) '("Water" . "in_progress"))
      (claude-checks-type "Wait for me")
      (claude-checks-shows "the gate" '(active working) '("Water" . "in_progress"))
-     (claude-checks-send "\e")
+     (claude-checks-press "\e" "busy")
      (claude-checks-shows "interruption" '(paused) '("Water" . "in_progress"))
      (claude-checks-type "Finish it")
      (claude-checks-wait-for "Round four is over")
