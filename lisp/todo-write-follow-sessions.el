@@ -50,28 +50,36 @@ may be listed with several folders."
 
 (defun todo-write-follow-sessions-folders (&optional project)
   "Return the folders in which a session may begin, those of PROJECT if given.
-Claude Code may have been started in a folder below the project's root.
-Codex sorts sessions by day only."
-  (cl-loop
-   for (agent . home) in todo-write-follow-agents
-   for root = (expand-file-name (if (eq agent 'claude) "projects" "sessions") home)
-   append
-   (cons root
-         (if (eq agent 'claude)
-             (let ((names (and project (todo-write-follow-sessions--names project))))
-               (seq-filter
-                (lambda (folder)
-                  (let ((name (file-name-nondirectory folder)))
-                    (or (null names)
-                        (member name names)
-                        (seq-some (lambda (own) (string-prefix-p (concat own "-") name))
-                                  names))))
-                (todo-write-follow-sessions--subfolders root)))
-           (let* ((years (todo-write-follow-sessions--subfolders root))
-                  (months (mapcan #'todo-write-follow-sessions--subfolders (last years 2)))
-                  (days (mapcan #'todo-write-follow-sessions--subfolders (last months 12))))
-             (append (last years) (last months)
-                     (last days todo-write-follow-sessions--days)))))))
+Codex sorts sessions by day, not by project."
+  (cl-loop for (agent . home) in todo-write-follow-agents
+           append (if (eq agent 'claude)
+                      (todo-write-follow-sessions--claude-folders
+                       (expand-file-name "projects" home) project)
+                    (todo-write-follow-sessions--codex-folders
+                     (expand-file-name "sessions" home)))))
+
+(defun todo-write-follow-sessions--claude-folders (root project)
+  "Return ROOT and the folders of PROJECT in it, or all if that is nil.
+Claude Code may have been started in a folder below the project's root."
+  (cons root
+        (if (null project)
+            (todo-write-follow-sessions--subfolders root)
+          (let ((names (todo-write-follow-sessions--names project)))
+            (seq-filter (lambda (folder)
+                          (let ((name (file-name-nondirectory folder)))
+                            (seq-some (lambda (own)
+                                        (or (equal own name)
+                                            (string-prefix-p (concat own "-") name)))
+                                      names)))
+                        (todo-write-follow-sessions--subfolders root))))))
+
+(defun todo-write-follow-sessions--codex-folders (root)
+  "Return ROOT, its newest year and month, and its newest folders of days."
+  (let* ((years (todo-write-follow-sessions--subfolders root))
+         (months (mapcan #'todo-write-follow-sessions--subfolders (last years 2)))
+         (days (mapcan #'todo-write-follow-sessions--subfolders (last months 12))))
+    (append (list root) (last years) (last months)
+            (last days todo-write-follow-sessions--days))))
 
 (defun todo-write-follow-sessions-files (folders)
   "Return the transcripts in FOLDERS as a list of (TIME . FILE), newest first."
