@@ -254,6 +254,17 @@ in this session")
             (?y 'yes) (?! 'always) (?q 'quit) (_ 'no))
         (kill-buffer buffer)))))
 
+(defun efrit-do--ask (name text)
+  "Ask whether the tool NAME may run with TEXT; the agent waits meanwhile.
+See `efrit-do-confirm-function' for the value."
+  (unwind-protect
+      (progn
+        (when efrit-do-thread
+          (todo-write-set-activity efrit-do-thread 'waiting (concat "permission: " name)))
+        (funcall efrit-do-confirm-function name text))
+    (when efrit-do-thread
+      (todo-write-set-activity efrit-do-thread 'working))))
+
 (defun efrit-do--require-consent (tool input values)
   "Ask the user, if need be, whether TOOL may run.
 INPUT is what the model sent, VALUES are the arguments read from it.  Signals
@@ -267,7 +278,7 @@ INPUT is what the model sent, VALUES are the arguments read from it.  Signals
                  ('tool (if (functionp confirm) (apply confirm values) confirm))
                  ((pred functionp) (funcall efrit-do-confirm name input))
                  ((pred listp) (member name efrit-do-confirm))))
-      (pcase (funcall efrit-do-confirm-function name (efrit-do--call-text values))
+      (pcase (efrit-do--ask name (efrit-do--call-text values))
         ('yes)
         ('always (cl-pushnew name efrit-do-allowed-tools :test #'equal))
         ('quit (signal 'quit nil))

@@ -15,7 +15,8 @@
 ;;
 ;;     (setq todo-write-gptel-in-chat 'folded)
 ;;
-;; gptel-agent has a tool of its own, TodoWrite.  To have its lists here, too:
+;; gptel-agent has a tool of its own, TodoWrite.  Its lists are shown here, too.
+;; For its agents to hear of your edits, let ours stand in for it:
 ;;
 ;;     (todo-write-gptel-replace-agent-tool)
 
@@ -58,6 +59,12 @@ unfolds it."
                  (const :tag "Unfolded" open))
   :group 'todo-write)
 
+(defcustom todo-write-gptel-agent t
+  "Non-nil shows the lists that gptel-agent's tool TodoWrite writes, too.
+It is looked at by `todo-write-gptel-register'."
+  :type 'boolean
+  :group 'todo-write)
+
 ;;; The tool
 
 ;;;###autoload
@@ -69,6 +76,9 @@ ONLY-KNOWN non-nil, interactively with a prefix argument, leaves that
 out: then the tool is there for presets, by its name \"todo_write\", and
 in gptel's menu."
   (interactive "P")
+  (if todo-write-gptel-agent
+      (advice-add 'gptel-agent--write-todo :before #'todo-write-gptel--agent-wrote)
+    (advice-remove 'gptel-agent--write-todo #'todo-write-gptel--agent-wrote))
   (todo-write-gptel--when-loaded
    'gptel (lambda () (todo-write-gptel--register only-known))))
 
@@ -172,29 +182,80 @@ A chat that visits a file has the same key again in later sessions."
         (todo-write-gptel--show-header)
         (todo-write-gptel--draw)))))
 
+(defconst todo-write-gptel--advice
+  '((gptel-abort :after todo-write-gptel--aborted)
+    (gptel--fsm-transition :after todo-write-gptel--went-on)
+    (gptel--display-tool-calls :before todo-write-gptel--asking)
+    (gptel--accept-tool-calls :before todo-write-gptel--accepted)
+    (gptel--reject-tool-calls :after todo-write-gptel--rejected))
+  "What tells of gptel's requests, as (FUNCTION HOW ADVICE).")
+
 (defun todo-write-gptel--watch ()
-  "Hear of it when gptel goes on with a request, or aborts one."
-  (advice-add 'gptel-abort :after #'todo-write-gptel--aborted)
-  (advice-add 'gptel--fsm-transition :after #'todo-write-gptel--went-on))
+  "Listen to gptel's requests."
+  (pcase-dolist (`(,function ,how ,advice) todo-write-gptel--advice)
+    (advice-add function how advice)))
+
+(defun todo-write-gptel--thread-of (buffer)
+  "Return the key of the thread of the chat BUFFER, or nil.
+There is none before its model has called the tool."
+  (and (buffer-live-p buffer)
+       (buffer-local-value 'todo-write-gptel-thread buffer)))
 
 (defun todo-write-gptel--went-on (request &rest _)
-  "Say whether the agent of the chat of REQUEST, as gptel keeps it, is at work.
-The chat may have no thread before its model has called the tool."
-  (let* ((buffer (plist-get (gptel-fsm-info request) :buffer))
-         (thread (and (buffer-live-p buffer)
-                      (buffer-local-value 'todo-write-gptel-thread buffer))))
-    (when thread
-      (todo-write-set-activity thread (unless (memq (gptel-fsm-state request)
-                                                    '(DONE ERRS ABRT))
-                                        'working)))))
+  "Say what the agent of the chat of REQUEST, as gptel keeps it, does now."
+  (let* ((info (gptel-fsm-info request))
+         (state (gptel-fsm-state request))
+         (thread (todo-write-gptel--thread-of (plist-get info :buffer))))
+    ;; Handlers of a state go on to the next one: that was told already.
+    (when (and thread (not (eq state (plist-get info :todo-write-told))))
+      (plist-put info :todo-write-told state)
+      (pcase state
+        ('DONE (todo-write-end-turn thread))
+        ('ERRS (todo-write-end-turn thread (todo-write-gptel--error info) t))
+        ('ABRT (todo-write-end-turn thread "aborted"))
+        ;; gptel may be asking for a permission in this state.
+        ('TOOL)
+        (_ (todo-write-set-activity thread 'working))))))
+
+(defun todo-write-gptel--error (info)
+  "Return what went wrong with the request that has INFO, as a short line."
+  (let ((problem (plist-get info :error)))
+    (todo-write-row-line
+     (format "%s" (or (and (stringp problem) problem)
+                      (plist-get (and (proper-list-p problem) problem) :message)
+                      (plist-get info :status)
+                      "error"))
+     60)))
+
+(defun todo-write-gptel--asking (calls info &rest _)
+  "Say that the agent of the chat in INFO waits for a permission for CALLS."
+  (when-let* ((thread (todo-write-gptel--thread-of (plist-get info :buffer))))
+    (todo-write-set-activity
+     thread 'waiting
+     (todo-write-row-line
+      (concat "permission: " (mapconcat (lambda (call) (gptel-tool-name (car call)))
+                                        calls ", "))
+      60))))
+
+(defun todo-write-gptel--chat (overlay)
+  "Return the chat that shows OVERLAY, if that is one, else the current buffer."
+  (or (and (overlayp overlay) (overlay-buffer overlay))
+      (current-buffer)))
+
+(defun todo-write-gptel--accepted (&optional _calls overlay)
+  "Say that the agent whose chat shows OVERLAY works again."
+  (when-let* ((thread (todo-write-gptel--thread-of (todo-write-gptel--chat overlay))))
+    (todo-write-set-activity thread 'working)))
+
+(defun todo-write-gptel--rejected (&optional _calls overlay)
+  "Pause the plan of the chat that shows OVERLAY, as its calls were cancelled."
+  (when-let* ((thread (todo-write-gptel--thread-of (todo-write-gptel--chat overlay))))
+    (todo-write-end-turn thread "tool calls cancelled")))
 
 (defun todo-write-gptel--aborted (&optional buffer)
   "Pause the plan of BUFFER, a chat whose request was aborted."
-  (let* ((buffer (or buffer (current-buffer)))
-         (thread (and (buffer-live-p buffer)
-                      (buffer-local-value 'todo-write-gptel-thread buffer))))
-    (when thread
-      (todo-write-end-turn thread "aborted"))))
+  (when-let* ((thread (todo-write-gptel--thread-of (or buffer (current-buffer)))))
+    (todo-write-end-turn thread "aborted")))
 
 (defun todo-write-gptel--killed ()
   "Pause the plan of the current buffer, which is about to go."
@@ -330,6 +391,13 @@ Signals a `user-error' if none is shown there."
     (todo-write-gptel-toggle)))
 
 ;;; gptel-agent
+
+(defun todo-write-gptel--agent-wrote (todos)
+  "Write TODOS, the list that gptel-agent's own tool got in this chat.
+The tool answers its model itself."
+  (with-demoted-errors "The plan of gptel-agent: %S"
+    (todo-write-gptel--call todos)
+    (todo-write-set-activity todo-write-gptel-thread 'working)))
 
 (defvar todo-write-gptel--agent-tool nil
   "The tool TodoWrite of gptel-agent while ours stands in for it, or nil.")

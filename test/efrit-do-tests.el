@@ -336,6 +336,16 @@
      ,@body
      asked))
 
+(ert-deftest efrit-do-waits-while-it-asks ()
+  (efrit-do-tests--with-tools
+    (let ((efrit-do-confirm 'tool)
+          (efrit-do-thread "asking")
+          (seen nil))
+      (efrit-do-tests--asking (progn (setq seen (todo-write-activity "asking")) 'yes)
+        (efrit-do-tests--ok "eval_sexp" '(:expr "1")))
+      (should (equal seen '(waiting . "permission: eval_sexp")))
+      (should (equal (todo-write-activity "asking") '(working))))))
+
 (ert-deftest efrit-do-shows-the-whole-call-and-runs-it-when-allowed ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-confirm 'tool))

@@ -15,6 +15,7 @@
 (require 'todo-write-mock-helper)
 
 (defvar gptel-backend)
+(defvar gptel-confirm-tool-calls)
 (defvar gptel-model)
 (defvar gptel-post-response-functions)
 (declare-function gptel-abort "ext:gptel-request")
@@ -84,6 +85,13 @@
   "Wait until the current chat has TEXT."
   (todo-write-test-wait (lambda () (string-search text (buffer-string))) 20))
 
+(defun todo-write-gptel-e2e--press (keys)
+  "Press KEYS where gptel asks for a permission in the current chat."
+  (let ((overlay (seq-find (lambda (overlay) (overlay-get overlay 'gptel-tool))
+                           (overlays-in (point-min) (point-max)))))
+    (goto-char (overlay-start overlay))
+    (call-interactively (key-binding (kbd keys)))))
+
 (defun todo-write-gptel-e2e--header ()
   "Return what the header line of the current chat has from us."
   (and (memq 'todo-write-gptel--header (flatten-tree header-line-format))
@@ -107,7 +115,9 @@
       (should (= (length (todo-write-revisions todo-write-gptel-thread)) 2))
       (should (equal (mapcar #'substring-no-properties (reverse headers))
                      '(" 0/2 Mixing 100% of the dough" " 1/2 Heating the oven")))
-      (should (equal (todo-write-gptel-e2e--header) (car headers)))
+      (todo-write-test-wait (lambda () (eq 'paused (todo-write-state todo-write-gptel-thread))))
+      (should (equal (substring-no-properties (todo-write-gptel-e2e--header))
+                     (concat " 1/2 " (todo-write-row-shape 'paused) " Heating the oven")))
       (should (equal (todo-write-mock-answers port)
                      '("0/2 tasks completed. Current: Mixing 100% of the dough."
                        "1/2 tasks completed. Current: Heating the oven."))))))
@@ -146,6 +156,62 @@
     (should (eq (todo-write-state todo-write-gptel-thread) 'empty))
     (should-not (todo-write-gptel-e2e--header))))
 
+(defmacro todo-write-gptel-e2e--doing (&rest body)
+  "Run BODY; return what agents were said to do meanwhile, in order."
+  (declare (indent 0) (debug t))
+  `(let (doing)
+     (todo-write-test-listening
+         (lambda (thread what _data)
+           (when (eq what 'activity)
+             (push (todo-write-activity thread) doing)))
+       ,@body)
+     (nreverse doing)))
+
+(ert-deftest todo-write-gptel-pauses-the-plan-when-the-answer-is-there ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-register)
+    (todo-write-gptel-e2e--use 'openai port)
+    (should (equal (todo-write-gptel-e2e--doing
+                     (todo-write-gptel-e2e--say "Bake a cake")
+                     (todo-write-test-wait
+                      (lambda () (and todo-write-gptel-thread
+                                      (eq 'paused (todo-write-state todo-write-gptel-thread))))))
+                   '((working) nil)))
+    (should (equal "end of turn"
+                   (plist-get (todo-write-summary todo-write-gptel-thread) :reason)))))
+
+(ert-deftest todo-write-gptel-waits-while-gptel-asks-for-a-permission ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-register)
+    (todo-write-gptel-e2e--use 'openai port)
+    (let* ((gptel-confirm-tool-calls t)
+           (thread (todo-write-gptel--attach))
+           (waits (lambda () (eq 'waiting (car (todo-write-activity thread))))))
+      (should (equal (todo-write-gptel-e2e--doing
+                       (todo-write-gptel-e2e--say "Bake a cake")
+                       (todo-write-test-wait waits)
+                       (todo-write-gptel-e2e--press "C-c C-c")
+                       (todo-write-test-wait waits)
+                       (should (equal (todo-write-test-contents thread)
+                                      '("Mix the dough" "Heat the oven")))
+                       (todo-write-gptel-e2e--press "C-c C-k"))
+                     '((working) (waiting . "permission: todo_write")
+                       (working) (waiting . "permission: todo_write") nil)))
+      (should (equal "tool calls cancelled"
+                     (plist-get (todo-write-summary thread) :reason))))))
+
+(ert-deftest todo-write-gptel-says-that-a-request-failed ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-register)
+    (todo-write-gptel-e2e--use 'openai port)
+    (todo-write-gptel-e2e--say "Fry fish")
+    (todo-write-test-wait
+     (lambda () (and todo-write-gptel-thread
+                     (eq 'failed (car (todo-write-activity todo-write-gptel-thread))))))
+    (should (string-search "The pan is on fire"
+                           (cdr (todo-write-activity todo-write-gptel-thread))))
+    (should (eq 'paused (todo-write-state todo-write-gptel-thread)))))
+
 (ert-deftest todo-write-gptel-pauses-the-plan-of-a-request-that-is-aborted ()
   (todo-write-gptel-e2e--with-chat port
     (todo-write-gptel-register)
@@ -159,28 +225,6 @@
     (should (eq (todo-write-state todo-write-gptel-thread) 'paused))
     (should (equal (get-text-property 1 'face (todo-write-gptel-e2e--header))
                    'todo-write-paused))))
-
-(defun todo-write-gptel-e2e--check-working (prompt)
-  "Check that the agent works after PROMPT, as from its first plan, and then not."
-  (todo-write-gptel-e2e--with-chat port
-    (let* ((said nil)
-           (listener (lambda (_thread what data)
-                       (when (eq what 'activity) (push (car data) said)))))
-      (todo-write-gptel-register)
-      (todo-write-gptel-e2e--use 'openai port)
-      (todo-write-listen listener)
-      (unwind-protect
-          (progn
-            (todo-write-gptel-e2e--say prompt)
-            (todo-write-test-wait (lambda () (and said (not (car said)))) 20)
-            (should (memq 'working said)))
-        (todo-write-listen listener 'stop)))))
-
-(ert-deftest todo-write-gptel-works-until-the-answer-is-there ()
-  (todo-write-gptel-e2e--check-working "Bake a cake"))
-
-(ert-deftest todo-write-gptel-does-not-work-after-an-error ()
-  (todo-write-gptel-e2e--check-working "Fry fish"))
 
 (ert-deftest todo-write-gptel-shows-the-plan-in-the-chat-but-not-to-the-model ()
   (todo-write-gptel-e2e--with-chat port

@@ -1,0 +1,96 @@
+;;; gptel-agent-checks.el --- Checks with gptel-agent  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Chats in which the model has the real tool TodoWrite of gptel-agent.
+;; gptel-agent.sh runs this.
+
+;;; Code:
+
+(require 'ert)
+(require 'gptel)
+(require 'gptel-openai)
+(require 'todo-write-gptel)
+(require 'todo-write-mock-helper)
+
+(defun gptel-agent-checks-fixture ()
+  "Return the name of a file with a script for aimock."
+  (let ((file (make-temp-file "fixture" nil ".json")))
+    (cl-flet ((call (turn &rest entries)
+                (list :match (list :turnIndex turn)
+                      :response (list :toolCalls
+                                      (vector (list :name "TodoWrite"
+                                                    :arguments (apply #'todo-write-test-todos
+                                                                      entries)))))))
+      (write-region
+       (json-serialize
+        (list :fixtures
+              (vector (call 0 '("Rake" "in_progress" "Raking") "Water")
+                      (call 1 '("Rake" "completed" "Raking") '("Water" "in_progress" "Watering"))
+                      '(:match (:turnIndex 2) :response (:content "The beds are wet.")))))
+       nil file nil 'silent))
+    (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
+
+(defmacro gptel-agent-checks-with (&rest body)
+  "Run BODY in a chat after its model planned with gptel-agent's own tool."
+  (declare (indent 0) (debug t))
+  `(todo-write-with-store
+     (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
+       (todo-write-with-mock port (gptel-agent-checks-fixture)
+         (with-current-buffer (generate-new-buffer "*Chat*")
+           (text-mode)
+           (gptel-mode)
+           (setq-local gptel-tools (list (gptel-get-tool '("gptel-agent" "TodoWrite")))
+                       gptel-backend (gptel-make-openai "mock" :host (format "127.0.0.1:%d" port)
+                                       :protocol "http" :key "k" :stream t :models '(gpt))
+                       gptel-model 'gpt)
+           (insert "Look after the garden")
+           (gptel-send)
+           (todo-write-test-wait (lambda () (string-search "The beds are wet" (buffer-string))))
+           ,@body
+           (kill-buffer))))))
+
+(defun gptel-agent-checks-theirs ()
+  "Return what gptel-agent shows of the plan in this chat."
+  (seq-some (lambda (overlay)
+              (and (overlay-get overlay 'gptel-agent--todos)
+                   (substring-no-properties (overlay-get overlay 'after-string))))
+            (overlays-in (point-min) (point-max))))
+
+;; In this order: what is loaded stays loaded.
+
+(ert-deftest gptel-agent-1-is-loaded-after-the-plans-were-asked-for ()
+  (todo-write-gptel-register t)
+  (should-not (featurep 'gptel-agent-tools))
+  (require 'gptel-agent)
+  (gptel-agent-checks-with
+    (let ((thread todo-write-gptel-thread))
+      (should (equal (todo-write-test-rows thread)
+                     '(("Rake" "completed" "Raking") ("Water" "in_progress" "Watering"))))
+      (todo-write-test-wait (lambda () (eq 'paused (todo-write-state thread))))
+      (should-not (todo-write-activity thread))
+      (should (equal thread (with-current-buffer (todo-write-show) todo-write-view-thread)))
+      ;; The model has had gptel-agent's own answer, and gptel-agent shows its list.
+      (should-not (seq-some (lambda (answer) (string-search "tasks" answer))
+                            (todo-write-mock-answers port)))
+      (should (string-search "✓ Rake\n● Watering" (gptel-agent-checks-theirs))))))
+
+(ert-deftest gptel-agent-2-hears-of-edits-where-our-tool-stands-in ()
+  (todo-write-gptel-replace-agent-tool)
+  (gptel-agent-checks-with
+    (should (equal (todo-write-test-contents todo-write-gptel-thread) '("Rake" "Water")))
+    (should (string-search "1/2 tasks completed" (cadr (todo-write-mock-answers port)))))
+  (todo-write-gptel-replace-agent-tool t))
+
+(ert-deftest gptel-agent-3-is-left-alone-by-an-option ()
+  (let ((todo-write-gptel-agent nil))
+    (todo-write-gptel-register t)
+    (gptel-agent-checks-with
+      (should-not todo-write-gptel-thread)
+      (should (string-search "● Watering" (gptel-agent-checks-theirs))))))
+
+(provide 'gptel-agent-checks)
+;;; gptel-agent-checks.el ends here
