@@ -5,13 +5,8 @@
 
 ;;; Commentary:
 
-;; What an agent can do out of the box: keep its plan (`todo_write'), say
-;; that it is done (`session_complete'), evaluate Lisp, run a shell command,
-;; make a buffer, read a file.  `(require 'efrit-do)' loads this.
-;;
-;; The text of a call comes from a model.  Only `eval_sexp' and `shell_exec'
-;; run it, which is their purpose, and both ask first; to the other tools it is
-;; data.
+;; The text of a call comes from a model.  Only `eval_sexp' and `shell_exec' run
+;; it, and both ask first; to the other tools it is data.
 
 ;;; Code:
 

@@ -5,22 +5,13 @@
 
 ;;; Commentary:
 
-;; The backend `gptel': any model that gptel knows, with streaming and with
-;; the model's reasoning.  `efrit-do' uses it when gptel is loaded and has a
-;; backend and a model; to load gptel and use it always:
+;; The backend `gptel' uses any model that gptel knows.  `efrit-do' uses it when
+;; gptel is loaded and has a backend and a model; to use it always:
 ;;
 ;;   (setq efrit-do-backend 'gptel)
 ;;
-;; Tools that you made with `gptel-make-tool' are added by name:
-;;
-;;   (setq efrit-do-gptel-tools '("search_web"))
-;;
-;; gptel sends the request, reads the stream, calls the tools and sends the
-;; next request.  This file gives gptel asynchronous tools that queue the call
-;; in the session; a session that has ended never answers, so no further
-;; request follows.  A state machine of gptel's, with handlers of ours added,
-;; says when a request begins, when the model has finished, and sends a request
-;; again after a failure that may pass.
+;; gptel sends the requests.  Its tools queue the calls in the session; a session
+;; that has ended never answers, so no further request follows.
 
 ;;; Code:
 

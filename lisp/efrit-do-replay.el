@@ -5,8 +5,7 @@
 
 ;;; Commentary:
 
-;; The backend `replay' plays an agent from a file, so that everything runs
-;; without a key and without a network:
+;; The backend `replay' plays an agent from a file, without key and network:
 ;;
 ;;   (efrit-do-run "Refactor the login function"
 ;;                 :backend 'replay :script "demo/refactor-login.json" :speed 0)
@@ -25,11 +24,8 @@
 ;;       {"tool": "todo_write", "input": {"todos": […]}},
 ;;       {"error": "overloaded"}]]}                the request fails here
 ;;
-;; Thinking and text arrive word by word.  As with a real model, the tools of
-;; a turn run when its text is complete, and the next turn begins when all of
-;; them have answered.  The input of a tool is any JSON value; a string is
-;; handed on as the text that the model wrote.  The session ends with
-;; `session_complete' or after the last turn.
+;; The tools of a turn run when its text is complete, and the next turn begins
+;; when all of them have answered.
 
 ;;; Code:
 

@@ -5,15 +5,12 @@
 
 ;;; Commentary:
 
-;; A session is one command of the user and all that an agent does for it.
-;; This file says what a session consists of, begins it, runs its tools one
-;; after the other, records everything in its thread, and ends it: done,
-;; stopped by the circuit breaker, cancelled or failed.  What shows a session
-;; subscribes to its thread.
+;; A session is one command of the user and all that an agent does for it.  This
+;; file begins it, runs its tools one after the other, records everything in its
+;; thread, and ends it.
 ;;
-;; A backend brings the agent's words.  It is a symbol with methods for
-;; `efrit-do-backend-start', `-continue' and `-abort', and reports what the
-;; model does:
+;; A backend is a symbol with methods for `efrit-do-backend-start', `-continue'
+;; and `-abort'.  It never runs a tool itself, but reports what the model does:
 ;;
 ;;   (efrit-do-session-request SESSION)        before each request: nil = stop
 ;;   (efrit-do-session-token SESSION TEXT THINKING)
@@ -21,8 +18,6 @@
 ;;   (efrit-do-session-call SESSION NAME INPUT THEN)
 ;;   (efrit-do-session-finish SESSION)         it has nothing left to do
 ;;   (efrit-do-session-fail SESSION TEXT)
-;;
-;; A backend never runs a tool itself.
 
 ;;; Code:
 
@@ -62,13 +57,10 @@ other tools in between do not count.  Nil means no limit."
   :group 'efrit-do)
 
 (cl-defstruct (efrit-do-breaker (:constructor efrit-do-breaker-create) (:copier nil))
-  "What the circuit breaker of a session has counted."
-  (requests 0 :documentation "Requests sent.")
-  (calls 0 :documentation "Tool calls run.")
-  (last-call nil :documentation "The last call in its normal form.")
-  (identical 0 :documentation "How often it came in a row.")
-  (last-error nil :documentation "The last error, a cons (TOOL . TEXT).")
-  (errors 0 :documentation "How often it came in a row."))
+  "What the circuit breaker of a session has counted.
+LAST-CALL came IDENTICAL times in a row, and LAST-ERROR, a cons (TOOL . TEXT),
+ERRORS times."
+  (requests 0) (calls 0) last-call (identical 0) last-error (errors 0))
 
 (defun efrit-do--normal (value)
   "Return VALUE, JSON decoded to alists, with the keys of objects in order."
@@ -79,13 +71,6 @@ other tools in between do not count.  Nil means no limit."
                        value)
                (lambda (a b) (string< (car a) (car b)))))
         (t value)))
-
-(defun efrit-do--normal-call (name input)
-  "Return the call of NAME with INPUT in a form in which equal calls are `equal'."
-  (let ((text (efrit-do-input-text input)))
-    (cons name (condition-case nil
-                   (efrit-do--normal (json-parse-string text :object-type 'alist))
-                 (error text)))))
 
 (defun efrit-do-breaker-request (breaker)
   "Count a request in BREAKER; return the reason if it may not be sent."
@@ -98,7 +83,11 @@ other tools in between do not count.  Nil means no limit."
 
 (defun efrit-do-breaker-call (breaker name input)
   "Count a call of NAME with INPUT in BREAKER; return why it may not run."
-  (let* ((call (efrit-do--normal-call name input))
+  (let* ((text (efrit-do-input-text input))
+         (call (cons name (condition-case nil
+                              (efrit-do--normal
+                               (json-parse-string text :object-type 'alist))
+                            (error text))))
          (identical (if (equal call (efrit-do-breaker-last-call breaker))
                         (1+ (efrit-do-breaker-identical breaker))
                       1)))
@@ -163,10 +152,7 @@ the session ended meanwhile.")
   (state nil :documentation "The backend's own."))
 
 (defvar efrit-do-sessions nil
-  "Sessions of this Emacs, newest first.")
-
-(defconst efrit-do--sessions-kept 20
-  "Number of sessions in `efrit-do-sessions' that are kept.")
+  "The last 20 sessions of this Emacs, newest first.")
 
 ;;; Recording
 
@@ -205,34 +191,29 @@ That is the completion message and, unless it says the same, the last text."
            (concat (string-trim text) "\n\n" message))
           (t (or text message)))))
 
-(defun efrit-do-session-result (session)
-  "Return the result of SESSION as text: its answer and each tool's output."
+(defun efrit-do-session-outcome (session)
+  "Return SESSION as a plist, the value of `efrit-do-run'."
   (let ((reason (efrit-do-session-reason session))
         (answer (efrit-do-session-answer session))
         (results (reverse (efrit-do-session-results session))))
-    (string-join
-     (delq nil
-           (append
-            (list (efrit-do-backend-notice (efrit-do-session-backend session) session)
-                  (and reason (format "The session ended: %s." reason))
-                  answer)
-            (mapcar (lambda (result)
-                      (format "[%s%s] %s" (plist-get result :name)
-                              (if (plist-get result :is-error) ", failed" "")
-                              (plist-get result :content)))
-                    results)
-            (unless (or reason answer results)
-              (list "The agent said nothing and ran no tool."))))
-     "\n\n")))
-
-(defun efrit-do-session-outcome (session)
-  "Return SESSION as a plist, the value of `efrit-do-run'."
-  (list :status (efrit-do-session-status session)
-        :result (efrit-do-session-result session)
-        :tool-results (reverse (efrit-do-session-results session))
-        :message (efrit-do-session-message session)
-        :reason (efrit-do-session-reason session)
-        :thread (efrit-do-session-thread session)))
+    (list
+     :status (efrit-do-session-status session)
+     :result (string-join
+              `(,@(delq nil (list (efrit-do-session-notice session)
+                                  (and reason (format "The session ended: %s." reason))
+                                  answer))
+                ,@(mapcar (lambda (result)
+                            (format "[%s%s] %s" (plist-get result :name)
+                                    (if (plist-get result :is-error) ", failed" "")
+                                    (plist-get result :content)))
+                          results)
+                ,@(unless (or reason answer results)
+                    '("The agent said nothing and ran no tool.")))
+              "\n\n")
+     :tool-results results
+     :message (efrit-do-session-message session)
+     :reason reason
+     :thread (efrit-do-session-thread session))))
 
 ;;; Backends
 
@@ -244,8 +225,8 @@ Signals `todo-write-error' if it cannot."
 
 (cl-defgeneric efrit-do-backend-continue (backend session)
   "Let BACKEND go on with SESSION where it was interrupted.
-This is not called if a tool call waits for its answer: the backend then goes
-on when it gets that.")
+This is not called if a tool call waits for its answer, since BACKEND goes on
+when it gets that.")
 
 (cl-defgeneric efrit-do-backend-abort (backend session)
   "Stop all that BACKEND does for SESSION, at once: it has ended."
@@ -262,30 +243,32 @@ BACKEND has one if what it says is no answer to the command."
   (ignore backend session)
   nil)
 
+(defun efrit-do-session-notice (session)
+  "Return what the user must know about the agent of SESSION, or nil."
+  (efrit-do-backend-notice (efrit-do-session-backend session) session))
+
 ;;; What a backend reports
 
 (defun efrit-do-session-request (session)
   "Return non-nil if SESSION may send a request now, and count it.
 If not, SESSION has ended: it said that it is complete, or the circuit breaker
 tripped, or the user stopped it."
-  (when (efrit-do-session-running-p session)
-    (if (efrit-do-session-message session)
-        (efrit-do-session--end session 'done nil)
-      (let ((trip (efrit-do-breaker-request (efrit-do-session-breaker session))))
-        (if trip
-            (efrit-do-session--end session 'stopped trip)
-          (efrit-do-session--begin-turn session)
-          t)))))
-
-(defun efrit-do-session--begin-turn (session)
-  "Note that SESSION sends a request."
-  (when (efrit-do-session-text session)
-    (setf (efrit-do-session-earlier session) (efrit-do-session-text session)
-          (efrit-do-session-text session) nil))
-  (efrit-do-session-record
-   session "LLM_STREAM_START"
-   (list :request (efrit-do-breaker-requests (efrit-do-session-breaker session))
-         :backend (symbol-name (efrit-do-session-backend session)))))
+  (let ((breaker (efrit-do-session-breaker session)) trip)
+    (cond
+     ((not (efrit-do-session-running-p session)) nil)
+     ((efrit-do-session-message session)
+      (efrit-do-session--end session 'done nil))
+     ((setq trip (efrit-do-breaker-request breaker))
+      (efrit-do-session--end session 'stopped trip))
+     (t
+      (when (efrit-do-session-text session)
+        (setf (efrit-do-session-earlier session) (efrit-do-session-text session)
+              (efrit-do-session-text session) nil))
+      (efrit-do-session-record
+       session "LLM_STREAM_START"
+       (list :request (efrit-do-breaker-requests breaker)
+             :backend (symbol-name (efrit-do-session-backend session))))
+      t))))
 
 (defun efrit-do-session-token (session text &optional thinking)
   "Stream TEXT, which the model of SESSION thought (THINKING non-nil) or said."
@@ -328,8 +311,7 @@ It counts as a call that ran in SESSION."
            (outcome (list :content (format "%s" text) :is-error t))
            (trip (efrit-do-breaker-call breaker name input)))
       (unless trip
-        (push (list :id nil :name name :input input
-                    :content (format "%s" text) :is-error t)
+        (push `(:id nil :name ,name :input ,input ,@outcome)
               (efrit-do-session-results session))
         (setq trip (efrit-do-breaker-outcome breaker name outcome)))
       (when trip
@@ -374,10 +356,6 @@ Not at once: a backend may report calls from a process filter."
            (setf (efrit-do-session-busy session) nil)
            (efrit-do-session-fail session (efrit-do-error-text problem))))))))
 
-(defconst efrit-do--input-kept 2000
-  "Characters of a call's input that are recorded.
-A long list is in the journal already, as what changed in it.")
-
 (defun efrit-do-session--run (session name input)
   "Run the tool NAME with INPUT for SESSION and record both ends of it."
   (let* ((id (format "c%d" (efrit-do-breaker-calls (efrit-do-session-breaker session))))
@@ -389,7 +367,8 @@ A long list is in the journal already, as what changed in it.")
     (efrit-do-session-record
      session "TOOL_CALL"
      (list :id id :name name
-           :input (let ((efrit-do-output-limit efrit-do--input-kept))
+           ;; A long list is in the journal already, as what changed in it.
+           :input (let ((efrit-do-output-limit 2000))
                     (efrit-do-clip (efrit-do-input-text input)))))
     (unwind-protect
         (efrit-do-call-tool
@@ -401,20 +380,18 @@ A long list is in the journal already, as what changed in it.")
 (defun efrit-do-session--ran (session id name input outcome seconds)
   "Record the OUTCOME of call ID of SESSION and answer the call.
 Its tool NAME ran with INPUT for SECONDS."
-  (setf (efrit-do-session-busy session) nil)
-  (push (list :id id :name name :input input
-              :content (plist-get outcome :content)
-              :is-error (plist-get outcome :is-error))
-        (efrit-do-session-results session))
-  (efrit-do-session-record session "TOOL_EXECUTION"
-                           (list :id id :name name
-                                 :content (plist-get outcome :content)
-                                 :isError (if (plist-get outcome :is-error) t
-                                            :false))
-                           :durationMs (round (* 1000 seconds)))
-  (if (efrit-do-session-running-p session)
-      (efrit-do-session--answer session name outcome)
-    (setf (nth 3 (car (efrit-do-session-calls session))) outcome)))
+  (let ((content (plist-get outcome :content))
+        (failed (plist-get outcome :is-error)))
+    (setf (efrit-do-session-busy session) nil)
+    (push (list :id id :name name :input input :content content :is-error failed)
+          (efrit-do-session-results session))
+    (efrit-do-session-record
+     session "TOOL_EXECUTION"
+     (list :id id :name name :content content :isError (if failed t :false))
+     :durationMs (round (* 1000 seconds)))
+    (if (efrit-do-session-running-p session)
+        (efrit-do-session--answer session name outcome)
+      (setf (nth 3 (car (efrit-do-session-calls session))) outcome))))
 
 (defun efrit-do-session--answer (session name outcome)
   "Answer the first call of SESSION, which ran NAME, with OUTCOME."
@@ -431,10 +408,6 @@ Its tool NAME ran with INPUT for SECONDS."
 
 ;;; Beginning and end
 
-(defun efrit-do-session--id ()
-  "Return a new session id: the time and some random digits."
-  (format "%s-%04x" (format-time-string "%Y%m%dT%H%M%S") (random #x10000)))
-
 (defun efrit-do-session-begin (command backend options)
   "Begin a session for COMMAND with BACKEND and return it.
 OPTIONS is a plist: `:thread' and `:directory' name the list and the place to
@@ -444,15 +417,14 @@ work in, the others are the backend's."
   (let* ((directory (file-name-as-directory
                      (expand-file-name (or (plist-get options :directory)
                                            (efrit-do-project-root)))))
-         (id (efrit-do-session--id))
+         (id (format "%s-%04x" (format-time-string "%Y%m%dT%H%M%S") (random #x10000)))
          (session (efrit-do-session--make
                    :id id :command (substring-no-properties command)
                    :directory directory :origin (current-buffer)
                    :thread (or (plist-get options :thread)
                                (format "%s#%s" directory id))
                    :backend backend :options options)))
-    (setq efrit-do-sessions
-          (seq-take (cons session efrit-do-sessions) efrit-do--sessions-kept))
+    (setq efrit-do-sessions (seq-take (cons session efrit-do-sessions) 20))
     (add-hook 'kill-emacs-hook #'efrit-do--cancel-all)
     session))
 
@@ -481,39 +453,36 @@ with open tasks is paused."
     (setf (efrit-do-session-status session) status
           (efrit-do-session-reason session) reason)
     ;; Each step must run even if another fails.
-    (with-demoted-errors "Ending a session: %S"
-      (todo-write-end-turn (efrit-do-session-thread session)
-                           (or reason "the agent ended its turn")
-                           (eq status 'failed)))
-    (with-demoted-errors "Ending a session: %S"
-      (efrit-do-backend-abort (efrit-do-session-backend session) session))
-    (with-demoted-errors "Ending a session: %S"
-      (efrit-do-session--record-end session status reason))
-    (with-demoted-errors "Ending a session: %S"
-      (run-hook-with-args 'efrit-do-end-functions session))
-    nil))
+    (dolist (step
+             (list (lambda ()
+                     (todo-write-end-turn (efrit-do-session-thread session)
+                                          (or reason "the agent ended its turn")
+                                          (eq status 'failed)))
+                   (lambda ()
+                     (efrit-do-backend-abort (efrit-do-session-backend session) session))
+                   (lambda () (efrit-do-session--record-end session status reason))
+                   (lambda () (run-hook-with-args 'efrit-do-end-functions session))))
+      (with-demoted-errors "Ending a session: %S"
+        (funcall step)))))
 
 (defun efrit-do-session--record-end (session status reason)
-  "Record that SESSION ended with STATUS for REASON."
-  (let ((failed (eq status 'failed)))
+  "Record that SESSION ended with STATUS for REASON.
+The outputs of its tools are recorded already."
+  (let ((failed (eq status 'failed))
+        (text (efrit-do-session-text session)))
     (efrit-do-session--stream session (if failed "ERROR" "END") reason)
     (when failed
       (efrit-do-session-record session "LLM_STREAM_ERROR" reason))
-    (if (eq status 'done)
-        (efrit-do-session--record-answer session)
-      (when (memq status '(failed stopped))
-        (efrit-do-session-record session "ERROR" reason))
-      (efrit-do-session-record session "AGENT_SUSPENDED" reason
-                               :status (symbol-name status)))))
-
-(defun efrit-do-session--record-answer (session)
-  "Record the answer of SESSION.
-The outputs of its tools are recorded already."
-  (when (efrit-do-session-text session)
-    (efrit-do-session-record session "SYNTHESIS" (efrit-do-session-text session)))
-  (efrit-do-session-record session "FINAL_RESPONSE"
-                           (or (efrit-do-session-answer session)
-                               "The agent gave no answer.")))
+    (when (memq status '(failed stopped))
+      (efrit-do-session-record session "ERROR" reason))
+    (if (not (eq status 'done))
+        (efrit-do-session-record session "AGENT_SUSPENDED" reason
+                                 :status (symbol-name status))
+      (when text
+        (efrit-do-session-record session "SYNTHESIS" text))
+      (efrit-do-session-record session "FINAL_RESPONSE"
+                               (or (efrit-do-session-answer session)
+                                   "The agent gave no answer.")))))
 
 (defun efrit-do--cancel-all ()
   "Stop every session, because Emacs ends."

@@ -5,21 +5,13 @@
 
 ;;; Commentary:
 
-;; A tool is data: a name, a description, its arguments, a function.
-;; This file holds the registry and the one way in which a tool runs: read
-;; the arguments, ask the user if the tool needs consent, call, cut long
-;; output.  The built-in tools are in efrit-do-builtin.el; sessions call tools
-;; in efrit-do-session.el.
-;;
-;; The question shows the whole call, in which nothing can hide.  A batch
-;; Emacs, which cannot ask, refuses.
+;; The registry of tools and the one way in which a tool runs: read the
+;; arguments, ask the user if the tool needs consent, call, cut long output.
+;; The question shows the whole call, in which nothing can hide.
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'map)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-row)
 

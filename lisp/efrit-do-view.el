@@ -5,14 +5,8 @@
 
 ;;; Commentary:
 
-;; The buffer *efrit-do* shows what an agent thinks, says and does while it
-;; works on a command.  `efrit-do' opens it.  It only listens to the thread of
-;; its session: nothing in a session depends on it.
-;;
-;; The text grows at its end.  Thoughts and the results of tools are parts
-;; under a heading, folded to that line by an overlay; TAB or RET opens one, as
-;; does isearch.  `k' (or C-c C-k, or C-g) stops the agent, `c' lets it go on,
-;; `t' shows its plan, `l' everything that was recorded, `?' a menu.
+;; The buffer *efrit-do* shows what an agent thinks, says and does.  Thoughts and
+;; the results of tools are parts under a heading, folded to that line.
 
 ;;; Code:
 
@@ -69,8 +63,7 @@
   "Keys in *efrit-do*.")
 
 (define-derived-mode efrit-do-view-mode special-mode "Efrit-Do"
-  "Mode of the buffer that shows a session of an agent.
-\\{efrit-do-view-mode-map}"
+  "Mode of the buffer that shows a session of an agent."
   :interactive nil
   (setq-local truncate-lines nil
               word-wrap t
@@ -132,12 +125,10 @@ The overlay covers the part's body, which is empty so far."
   (efrit-do-view--fresh-line)
   (let ((body (make-overlay (point) (point) nil nil t)))
     (overlay-put body 'invisible 'efrit-do)
-    (overlay-put body 'isearch-open-invisible #'efrit-do-view--show-part)
-    (insert (efrit-do-view--heading body "▸" text face))
-    (move-overlay body (point) (point))
-    (save-excursion (insert "\n"))
-    (move-overlay body (point) (point))
-    (forward-char)
+    (overlay-put body 'isearch-open-invisible
+                 (lambda (body) (overlay-put body 'invisible nil)))
+    (insert (efrit-do-view--heading body "▸" text face) "\n")
+    (move-overlay body (1- (point)) (1- (point)))
     body))
 
 (defun efrit-do-view--add (body text face)
@@ -173,16 +164,14 @@ The overlay covers the part's body, which is empty so far."
 (defun efrit-do-view--token (event)
   "Show EVENT, a stream event with a token."
   (let ((text (plist-get event :data)))
-    (cond
-     ((string-suffix-p "_THINKING" (or (plist-get event :tokenType) ""))
-      (efrit-do-view--appending
-        (unless efrit-do-view--open
-          (setq efrit-do-view--open
-                (efrit-do-view--part "Thinking…" 'efrit-do-thought)))
-        (efrit-do-view--add efrit-do-view--open text 'efrit-do-thought)))
-     (t
+    (if (string-suffix-p "_THINKING" (or (plist-get event :tokenType) ""))
+        (efrit-do-view--appending
+          (unless efrit-do-view--open
+            (setq efrit-do-view--open
+                  (efrit-do-view--part "Thinking…" 'efrit-do-thought)))
+          (efrit-do-view--add efrit-do-view--open text 'efrit-do-thought))
       (efrit-do-view--close-thought)
-      (efrit-do-view--appending (efrit-do-view--insert text))))))
+      (efrit-do-view--appending (efrit-do-view--insert text)))))
 
 (defun efrit-do-view--close-thought ()
   "End the thought that is being written, if any."
@@ -199,32 +188,28 @@ The overlay covers the part's body, which is empty so far."
 (defun efrit-do-view--call (content)
   "Show the beginning of a tool call, CONTENT of the observation."
   (efrit-do-view--appending
-    (let ((body (efrit-do-view--part
-                 (format "%s %s" (plist-get content :name)
-                         (efrit-do-view--one-line
-                          (or (plist-get content :input) "")
-                          (plist-get content :name)))
-                 'efrit-do-heading)))
-      (efrit-do-view--add body (concat (plist-get content :input) "\n") 'shadow)
+    (let* ((name (plist-get content :name))
+           (input (or (plist-get content :input) ""))
+           (body (efrit-do-view--part
+                  (format "%s %s" name (efrit-do-view--one-line input name))
+                  'efrit-do-heading)))
+      (efrit-do-view--add body (concat input "\n") 'shadow)
       (push (cons (plist-get content :id) body) efrit-do-view--calls))))
 
 (defun efrit-do-view--result (content)
   "Show the end of a tool call, CONTENT of the observation."
-  (let* ((body (cdr (assoc (plist-get content :id) efrit-do-view--calls)))
-         (failed (eq t (plist-get content :isError)))
-         (text (or (plist-get content :content) ""))
-         (face (if failed 'efrit-do-failed 'efrit-do-heading)))
+  (let ((body (cdr (assoc (plist-get content :id) efrit-do-view--calls)))
+        (name (plist-get content :name))
+        (text (or (plist-get content :content) ""))
+        (failed (eq t (plist-get content :isError))))
     (when body
       (efrit-do-view--appending
-        (efrit-do-view--add
-         body (let ((efrit-do-output-limit efrit-do-view-limit))
-                (efrit-do-clip text))
-         nil)
+        (let ((efrit-do-output-limit efrit-do-view-limit))
+          (efrit-do-view--add body (efrit-do-clip text) nil))
         (efrit-do-view--retitle
          body (if failed "✗" "✓")
-         (format "%s: %s" (plist-get content :name)
-                 (efrit-do-view--one-line text (plist-get content :name)))
-         face)
+         (format "%s: %s" name (efrit-do-view--one-line text name))
+         (if failed 'efrit-do-failed 'efrit-do-heading))
         (goto-char (point-max))
         (efrit-do-view--fresh-line)))))
 
@@ -273,21 +258,16 @@ The overlay covers the part's body, which is empty so far."
         (save-selected-window
           (todo-write-show thread))))))
 
-(defun efrit-do-view--notice (session)
-  "Return what the user must know about the agent of SESSION, or nil."
-  (efrit-do-backend-notice (efrit-do-session-backend session) session))
-
 (defun efrit-do-view--update-header ()
   "Show the status of the session in the header line.
 It has only words of this package, since a header line is a construct."
   (let* ((session efrit-do-buffer-session)
-         (breaker (efrit-do-session-breaker session))
-         (notice (efrit-do-view--notice session)))
+         (notice (efrit-do-session-notice session)))
     (setq header-line-format
           (format " %s%s · %d requests · %d tool calls   %s"
                   (if notice (concat (car (split-string notice ";")) " · ") "")
                   (efrit-do-session-status session)
-                  (efrit-do-breaker-requests breaker)
+                  (efrit-do-breaker-requests (efrit-do-session-breaker session))
                   (length (efrit-do-session-results session))
                   (cond ((efrit-do-session-running-p session)
                          "k stop  t plan  ? menu")
@@ -304,19 +284,14 @@ It has only words of this package, since a header line is a construct."
 
 ;;; Opening
 
-(defun efrit-do-view--buffer ()
-  "Return the buffer to show a session in: one in which nothing is running."
+(defun efrit-do-view-open (session)
+  "Return a buffer that shows SESSION from now on.
+It is a new one if another session is running in *efrit-do*."
   (let ((buffer (get-buffer-create "*efrit-do*")))
     (with-current-buffer buffer
-      (if (and efrit-do-buffer-session
-               (efrit-do-session-running-p efrit-do-buffer-session))
-          (generate-new-buffer "*efrit-do*")
-        buffer))))
-
-(defun efrit-do-view-open (session)
-  "Return a buffer that shows SESSION from now on."
-  (let ((buffer (efrit-do-view--buffer))
-        (thread (efrit-do-session-thread session)))
+      (when (and efrit-do-buffer-session
+                 (efrit-do-session-running-p efrit-do-buffer-session))
+        (setq buffer (generate-new-buffer "*efrit-do*"))))
     (with-current-buffer buffer
       (efrit-do-view--forget)
       (efrit-do-view-mode)
@@ -328,14 +303,13 @@ It has only words of this package, since a header line is a construct."
                (when (buffer-live-p buffer)
                  (with-current-buffer buffer
                    (efrit-do-view--show event))))
-             :thread thread))
+             :thread (efrit-do-session-thread session)))
       (add-to-invisibility-spec 'efrit-do)
       (with-silent-modifications
         (erase-buffer)
         (remove-overlays)
-        (let ((notice (efrit-do-view--notice session)))
-          (when notice
-            (efrit-do-view--insert (concat notice "\n\n") 'warning)))
+        (when-let* ((notice (efrit-do-session-notice session)))
+          (efrit-do-view--insert (concat notice "\n\n") 'warning))
         (efrit-do-view--insert (efrit-do-session-command session) 'efrit-do-command)
         (insert "\n\n"))
       (efrit-do-view--update-header))
@@ -343,10 +317,9 @@ It has only words of this package, since a header line is a construct."
 
 (defun efrit-do-view-show (session)
   "Show SESSION in a window."
-  (let ((window (display-buffer (efrit-do-view-open session))))
-    (when window
-      (with-current-buffer (window-buffer window)
-        (set-window-point window (point-max))))))
+  (when-let* ((window (display-buffer (efrit-do-view-open session))))
+    (with-current-buffer (window-buffer window)
+      (set-window-point window (point-max)))))
 
 ;;; Commands
 
@@ -357,16 +330,11 @@ It has only words of this package, since a header line is a construct."
                   (overlay-get overlay 'isearch-open-invisible))
                 (overlays-at position))))
 
-(defun efrit-do-view--show-part (body)
-  "Open the part with overlay BODY."
-  (overlay-put body 'invisible nil))
-
 (defun efrit-do-view-toggle ()
   "Open or fold the part at point.  Signals `user-error' if there is none."
   (interactive nil efrit-do-view-mode)
-  (let ((body (efrit-do-view--part-at (point))))
-    (unless body
-      (user-error "Nothing to open here"))
+  (let ((body (or (efrit-do-view--part-at (point))
+                  (user-error "Nothing to open here"))))
     (goto-char (overlay-start body))
     (beginning-of-line)
     (overlay-put body 'invisible (unless (overlay-get body 'invisible) 'efrit-do))))
@@ -391,11 +359,10 @@ It has only words of this package, since a header line is a construct."
 (defun efrit-do-view-next (&optional backward)
   "Go to the next part, or to the previous one if BACKWARD."
   (interactive nil efrit-do-view-mode)
-  (let ((found (if backward
-                   (text-property-search-backward 'efrit-do-part nil nil t)
-                 (text-property-search-forward 'efrit-do-part nil nil t))))
-    (when found
-      (goto-char (prop-match-beginning found)))))
+  (when-let* ((found (funcall (if backward #'text-property-search-backward
+                                #'text-property-search-forward)
+                              'efrit-do-part nil nil t)))
+    (goto-char (prop-match-beginning found))))
 
 (defun efrit-do-view-previous ()
   "Go to the previous part."

@@ -13,14 +13,9 @@
 
 ;; `M-x efrit-do' asks for a command, lets an agent work on it and shows its
 ;; work in *efrit-do* and its plan in *efrit-todos*.  With gptel loaded and set
-;; up the agent is a model.  Without, it is a demonstration: a script that
-;; needs no key and no network, and heeds no command.
-;;
-;; Stop it with `efrit-do-cancel' or, while a tool runs, C-g; go on with
-;; `efrit-do-continue'.  From Lisp, or by emacsclient:
+;; up the agent is a model; otherwise it is a scripted demonstration.  From Lisp:
 ;;
 ;;   (efrit-do-run "Rename foo to bar in this project")
-;;   => (:status done :result "…" :tool-results (…) …)
 
 ;;; Code:
 
@@ -76,16 +71,13 @@ count: `efrit-do-continue' goes on with their sessions."
 (defvar gptel-backend)
 (defvar gptel-model)
 
-(defun efrit-do--backend (backend)
-  "Return BACKEND, or the one to use now if it is `auto'."
-  (cond ((not (eq backend 'auto)) backend)
-        ((and (featurep 'gptel) gptel-backend gptel-model) 'gptel)
-        (t 'replay)))
-
 (defun efrit-do--begin (command options)
   "Begin a session for COMMAND with OPTIONS, see `efrit-do-run'."
-  (let ((backend (efrit-do--backend (or (plist-get options :backend)
-                                        efrit-do-backend))))
+  (let ((backend (or (plist-get options :backend) efrit-do-backend)))
+    (when (eq backend 'auto)
+      (setq backend (if (and (featurep 'gptel) gptel-backend gptel-model)
+                        'gptel
+                      'replay)))
     (require (intern (format "efrit-do-%s" backend)) nil t)
     (unless (plist-get options :thread)
       (setq options
@@ -165,7 +157,6 @@ The request is aborted, no tool runs any more, the list is paused;
   "Return non-nil if SESSION can go on."
   (memq (efrit-do-session-status session) '(cancelled stopped failed)))
 
-;;;###autoload
 (defun efrit-do-continue (&optional session)
   "Let SESSION go on: the one of this buffer, or the newest that was stopped.
 The circuit breaker counts from zero again.  Return the session.  Signals
@@ -177,30 +168,24 @@ The circuit breaker counts from zero again.  Return the session.  Signals
     (when (efrit-do-session-busy session)
       (user-error "A tool of this session is still running"))
     (let ((why (efrit-do-session-reason session))
-          (thread (efrit-do-session-thread session)))
+          (calls (efrit-do-session-calls session)))
       (setf (efrit-do-session-status session) 'running
             (efrit-do-session-reason session) nil
+            (efrit-do-session-calls session) nil
             (efrit-do-session-breaker session) (efrit-do-breaker-create))
       (cl-incf (efrit-do-session-trace session))
-      (todo-write-set-activity thread 'working)
+      (todo-write-set-activity (efrit-do-session-thread session) 'working)
       (efrit-do-session-record session "AGENT_RESUMED" why)
-      (efrit-do-session--go-on session why))
-    session))
-
-(defun efrit-do-session--go-on (session why)
-  "Start SESSION again, which was stopped because of WHY.
-The model waits for the results of its calls: those that did not run get an
-error for an answer."
-  (let ((calls (efrit-do-session-calls session)))
-    (setf (efrit-do-session-calls session) nil)
-    (if calls
-        (dolist (call calls)
-          (funcall (nth 2 call)
-                   (or (nth 3 call)
-                       (list :content (format "Not run: %s.  The user has now \
+      (unless calls
+        (efrit-do-backend-continue (efrit-do-session-backend session) session))
+      ;; The model waits for the results of its calls.
+      (pcase-dolist (`(,_ ,_ ,then ,outcome) calls)
+        (funcall then
+                 (or outcome
+                     (list :content (format "Not run: %s.  The user has now \
 let the session go on." why)
-                             :is-error t))))
-      (efrit-do-backend-continue (efrit-do-session-backend session) session))))
+                           :is-error t)))))
+    session))
 
 (provide 'efrit-do)
 ;;; efrit-do.el ends here

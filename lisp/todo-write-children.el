@@ -1,26 +1,16 @@
 ;;; todo-write-children.el --- Lists of subagents below a row  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; An agent may send others out to work on one of its tasks.  A host says so
-;; with `todo-write-begin'; the list of such a thread then shows below the task:
-;;
-;;      ● Finding all callers                                       1:10
-;;          ↳ Search the sources                                     1/3
-;;           ✓ List the files
-;;           ● Reading auth.js                                      0:12
-;;           ○ Report
-;;
-;; Once all of it is completed, one line is left unless the row is open.
+;; The list of a subagent shows below the task it works on; see
+;; `todo-write-begin'.  Once it is completed, one line remains unless the row is
+;; open.
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-row)
 

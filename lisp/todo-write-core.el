@@ -6,14 +6,13 @@
 ;;; Commentary:
 
 ;; The user options, the errors, and telling the module the options.
-;; Nothing here is to be called by users; see todo-write.el.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'project)
 (require 'seq)
-(eval-when-compile (require 'subr-x))
+(require 'subr-x)
 (require 'todo-write-module)
 
 ;;; Options

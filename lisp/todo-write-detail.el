@@ -1,27 +1,15 @@
 ;;; todo-write-detail.el --- What an open row shows  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
 ;; The lines below a row that RET has opened.  They come from the functions in
-;; `todo-write-detail-functions'; to show more, add one:
-;;
-;;     (add-hook 'todo-write-detail-functions
-;;               (lambda (thread item)
-;;                 (list (format "%s of %s" (plist-get item :id) thread)))
-;;               t)
-;;
-;; By default they are the task itself, then its story: each change of it, and
-;; what the agent thought and did while it was in progress, by time.
+;; `todo-write-detail-functions'.
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-row)
 
@@ -68,7 +56,10 @@ to a line."
 (defun todo-write-detail-string (thread item width)
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH."
   (with-temp-buffer
-    (setq-local todo-write-detail--shown (todo-write-detail--shown item width))
+    (let ((text (todo-write-row-text item (todo-write-row-kind item))))
+      (setq-local todo-write-detail--shown
+                  ;; The shape and a time of some hours take 15 columns.
+                  (and (<= (todo-write-row-width text) (- width 15)) text)))
     (dolist (function todo-write-detail-functions)
       (dolist (paragraph (condition-case-unless-debug err
                              (funcall function thread item)
@@ -78,12 +69,6 @@ to a line."
     ;; Appended, so that faces already there have precedence.
     (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
     (buffer-string)))
-
-(defun todo-write-detail--shown (item width)
-  "Return the text that a row of WIDTH columns shows of ITEM, or nil if it cuts it."
-  (let ((text (todo-write-row-text item (todo-write-row-kind item))))
-    ;; The shape and a time of some hours take 15 columns.
-    (and (<= (todo-write-row-width text) (- width 15)) text)))
 
 (defun todo-write-detail--insert (paragraph width)
   "Insert PARAGRAPH, filled to WIDTH, below the text of its row."
@@ -116,48 +101,36 @@ to a line."
     (goto-char end)
     (set-marker end nil)))
 
-(defun todo-write-detail--excerpt (text)
-  "Return TEXT in one line, cut to `todo-write-detail-length' characters."
-  (let* ((long (> (length text) todo-write-detail-length))
-         (text (if long (substring text 0 todo-write-detail-length) text)))
-    (concat (todo-write-row-line text)
-            (and long (todo-write-row-shape 'ellipsis)))))
-
 ;;; The task
 
 (defun todo-write-detail-item (thread item)
   "Return the facts about ITEM of THREAD, a list of strings.
 These are its full text and active form, if the row does not show them,
 its priority and its times."
-  (let ((times (todo-write-times thread (plist-get item :id)))
-        (content (todo-write-row-plain (plist-get item :content)))
-        (active (todo-write-row-plain (or (plist-get item :activeForm) "")))
-        (priority (plist-get item :priority)))
+  (let* ((times (todo-write-times thread (plist-get item :id)))
+         (content (todo-write-row-plain (plist-get item :content)))
+         (active (todo-write-row-plain (or (plist-get item :activeForm) "")))
+         (priority (plist-get item :priority))
+         (spent (plist-get times :spent))
+         (stretches (length (plist-get times :intervals)))
+         (dates (cl-loop
+                 for (key word) in '((:created "Added") (:started "begun") (:completed "done"))
+                 for time = (plist-get times key)
+                 when time collect (format "%s %s" word (todo-write-detail-clock time)))))
     (delq nil
           (list (unless (equal content todo-write-detail--shown)
                   (propertize content 'face 'default))
                 (unless (member active (list "" content todo-write-detail--shown))
                   (concat "While at it: " active))
                 (when priority (format "Priority: %s" (todo-write-row-plain priority)))
-                (todo-write-detail--dates times)))))
+                (when dates
+                  (concat (string-join dates ", ")
+                          (when (and spent (>= spent 1000))
+                            (format ", %s in progress" (todo-write-row-time spent)))
+                          (when (> stretches 1)
+                            (format " in %d stretches" stretches))))))))
 
-(defun todo-write-detail--dates (times)
-  "Return TIMES, as `todo-write-times' gives them, in words."
-  (let ((words (cl-loop
-                for (key word) in '((:created "Added") (:started "begun") (:completed "done"))
-                for time = (plist-get times key)
-                when time collect
-                (format "%s %s" word (todo-write-detail--clock time))))
-        (spent (plist-get times :spent))
-        (stretches (length (plist-get times :intervals))))
-    (when words
-      (concat (string-join words ", ")
-              (when (and spent (>= spent 1000))
-                (format ", %s in progress" (todo-write-row-time spent)))
-              (when (> stretches 1)
-                (format " in %d stretches" stretches))))))
-
-(defun todo-write-detail--clock (milliseconds)
+(defun todo-write-detail-clock (milliseconds)
   "Return the time of day of MILLISECONDS since the epoch; the date if it is old."
   (let ((time (/ milliseconds 1000)))
     (format-time-string (if (time-less-p (time-since time) 43200) "%T" "%F %R") time)))
@@ -180,7 +153,7 @@ each with its time, the oldest first."
     (append (when (> hidden 0)
               (list (format "%d earlier; todo-write-log lists all" hidden)))
             (mapcar (pcase-lambda (`(,time . ,text))
-                      (propertize (concat (todo-write-detail--clock time) "  " text)
+                      (propertize (concat (todo-write-detail-clock time) "  " text)
                                   'todo-write-hang 12))
                     (if (> hidden 0) (nthcdr hidden entries) entries)))))
 
@@ -200,7 +173,7 @@ each with its time, the oldest first."
          (previous (plist-get change :previousItem)))
     (pcase (plist-get change :type)
       ("added" (list (concat (todo-write-detail--mark 'added 'todo-write-completed-shape)
-                             "added " (todo-write-detail--status item))))
+                             "added " (todo-write-detail-shape item t))))
       ("removed" (list (concat (todo-write-detail--mark 'minus 'todo-write-removed-shape)
                                "dropped")))
       ("reordered" (list (format "%smoved from %d to %d"
@@ -212,23 +185,19 @@ each with its time, the oldest first."
                                  (todo-write-detail--text-change key previous item))
                                '(:content :activeForm :priority))
                        (unless (equal (plist-get item :status) (plist-get previous :status))
-                         (list (concat (todo-write-detail--shape previous) " "
+                         (list (concat (todo-write-detail-shape previous) " "
                                        (todo-write-row-shape 'arrow) " "
-                                       (todo-write-detail--status item))))))))))
+                                       (todo-write-detail-shape item t))))))))))
 
 (defun todo-write-detail--mark (kind face)
   "Return the shape of KIND in FACE and a space."
   (concat (propertize (todo-write-row-shape kind) 'face face) " "))
 
-(defun todo-write-detail--shape (item)
-  "Return the shape of ITEM."
+(defun todo-write-detail-shape (item &optional status)
+  "Return the shape of ITEM, with its status in words if STATUS is non-nil."
   (let ((kind (todo-write-row-kind item)))
-    (propertize (todo-write-row-shape kind) 'face (todo-write-row-shape-face kind))))
-
-(defun todo-write-detail--status (item)
-  "Return the shape of ITEM and its status in words."
-  (concat (todo-write-detail--shape item) " "
-          (string-replace "_" " " (plist-get item :status))))
+    (concat (propertize (todo-write-row-shape kind) 'face (todo-write-row-shape-face kind))
+            (and status (concat " " (string-replace "_" " " (plist-get item :status)))))))
 
 (defun todo-write-detail--text-change (key previous item)
   "Return how the field KEY changed from PREVIOUS to ITEM, or nil.
@@ -262,29 +231,35 @@ A list of (TIME . TEXT)."
 (defun todo-write-detail--event (type observation project)
   "Return OBSERVATION, which is of TYPE and from PROJECT, as a string."
   (let* ((content (plist-get observation :content))
-         (text (todo-write-detail--excerpt (todo-write-detail-text content project)))
-         (failed (and (consp content) (eq t (plist-get content :isError)))))
+         (name (and (consp content) (plist-get content :name)))
+         (text (todo-write-detail-text content project))
+         (long (> (length text) todo-write-detail-length))
+         (text (concat (todo-write-row-line
+                        (if long (substring text 0 todo-write-detail-length) text))
+                       (and long (todo-write-row-shape 'ellipsis))))
+         (duration (plist-get (plist-get observation :metadata) :durationMs))
+         (failed (or (equal type "ERROR")
+                     (and (consp content) (eq t (plist-get content :isError))))))
     (pcase type
       ("THOUGHTS" (concat (todo-write-row-shape 'thought) " "
                           (propertize text 'face 'todo-write-thought)))
       ("TOOL_CALL"
-       (let ((name (and (consp content) (plist-get content :name))))
-         (propertize
-          (string-join (delq nil (list (todo-write-row-shape 'tool)
-                                       (and (stringp name)
-                                            (propertize (todo-write-row-plain name)
-                                                        'face 'todo-write-tool))
-                                       (unless (string-empty-p text) text)))
-                       " ")
-          'todo-write-cut t)))
-      ("TOOL_EXECUTION"
-       (concat (if failed
-                   (propertize (todo-write-row-shape 'removed) 'face 'todo-write-failed)
-                 (todo-write-row-shape 'result))
-               " " (todo-write-detail--duration observation)
-               (if failed (propertize text 'face 'todo-write-failed) text)))
-      (_ (concat (propertize (todo-write-row-shape 'removed) 'face 'todo-write-failed) " "
-                 (propertize text 'face 'todo-write-failed))))))
+       (propertize
+        (string-join (delq nil (list (todo-write-row-shape 'tool)
+                                     (and (stringp name)
+                                          (propertize (todo-write-row-plain name)
+                                                      'face 'todo-write-tool))
+                                     (unless (string-empty-p text) text)))
+                     " ")
+        'todo-write-cut t))
+      (_ (concat (if failed
+                     (propertize (todo-write-row-shape 'removed) 'face 'todo-write-failed)
+                   (todo-write-row-shape 'result))
+                 " "
+                 (when (and (equal type "TOOL_EXECUTION")
+                            (numberp duration) (>= duration 100))
+                   (propertize (format "%.1fs " (/ duration 1000.0)) 'face 'todo-write-time))
+                 (if failed (propertize text 'face 'todo-write-failed) text))))))
 
 (defun todo-write-detail-text (content project)
   "Return the text of CONTENT, of an observation in PROJECT.
@@ -338,13 +313,6 @@ short string, else all of it."
     (cond ((natnump limit) (format ":%d-%d" first (+ first limit -1)))
           ((natnump offset) (format ":%d-" first))
           (t ""))))
-
-(defun todo-write-detail--duration (observation)
-  "Return how long the tool of OBSERVATION took, or \"\" if that was short."
-  (let ((duration (plist-get (plist-get observation :metadata) :durationMs)))
-    (if (and (numberp duration) (>= duration 100))
-        (propertize (format "%.1fs " (/ duration 1000.0)) 'face 'todo-write-time)
-      "")))
 
 (provide 'todo-write-detail)
 ;;; todo-write-detail.el ends here

@@ -5,15 +5,11 @@
 
 ;;; Commentary:
 
-;; M-x todo-write-doctor looks at what the package needs: this Emacs, the
-;; module and what builds it, the folder of the journals, the hosts.  Each
-;; line says what was found, and each problem what helps.  Looking changes
-;; nothing: no file is made and no module is loaded.  What it says has no text
-;; of agents in it, and is meant to be put into a bug report.
+;; `M-x todo-write-doctor' reports what the package needs and has.  It changes
+;; nothing and shows no text of agents, so it is safe in a bug report.
 
 ;;; Code:
 
-(require 'seq)
 (require 'todo-write-core)
 (require 'todo-write-follow-sessions)
 (require 'todo-write-mcp-setup)
@@ -173,9 +169,7 @@ is merely off, or `problem'; REMEDY is a sentence, or nil."
 ;;; Showing
 
 (define-derived-mode todo-write-doctor-mode special-mode "Todo-Doctor"
-  "Mode of the buffer that says what is amiss.
-
-\\{todo-write-doctor-mode-map}"
+  "Mode of the buffer that says what is amiss."
   :interactive nil
   (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor)))
   (setq-local truncate-lines nil word-wrap t))

@@ -5,22 +5,16 @@
 
 ;;; Commentary:
 
-;; The plans of Efrit (https://github.com/steveyegge/efrit) in `*efrit-todos*'
-;; as todo-write shows them:
+;; The plans of Efrit (https://github.com/steveyegge/efrit):
 ;;
 ;;     (todo-write-efrit-mode 1)
 ;;
-;; It does not matter whether Efrit is loaded yet.  While the mode is on, the
-;; tool todo_write of Efrit's agent is ours: its schema, its checks and its
-;; answers, with one thread a session.  Efrit's own list stays in step, so that
-;; its agent buffer goes on showing it; its todo buffer and mode line give way.
-;; Off, the mode puts back all that it replaced.
+;; While the mode is on, the tool todo_write of Efrit's agent is ours, with one
+;; thread a session.  Efrit's own list stays in step, so that its agent buffer
+;; still shows it; its todo buffer and mode line are replaced.
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-view)
 

@@ -5,15 +5,13 @@
 
 ;;; Commentary:
 
-;; How others hear of a thread.  Listeners (`todo-write-listen') are told that
-;; something happened.  Subscribers (`todo-write-subscribe') get events:
-;; observations, which are recorded, and stream events, which are not.
-;; `todo-write-observations' returns recorded ones.
+;; Listeners (`todo-write-listen') are told that something happened.  Subscribers
+;; (`todo-write-subscribe') get events: observations, which are recorded, and
+;; stream events, which are not.
 
 ;;; Code:
 
 (require 'todo-write-core)
-(require 'cl-lib)
 
 ;;; Telling
 

@@ -1,25 +1,15 @@
 ;;; todo-write-history.el --- Step through the revisions of a plan  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; `H' in the buffer that `todo-write-show' shows, or
-;; `M-x todo-write-history', shows one revision of the plan: who made it and
-;; when, the list as it was, and what changed.  The first column marks changes
-;; by shape:
-;;
-;;     + added   ~ other text   → other status   ↕ moved   − removed
-;;
-;; `p' and `n' step to older and newer revisions, `q' goes back.
+;; `H' in a plan, or `M-x todo-write-history', shows one revision of the plan: who
+;; made it and when, the list as it was, and what changed.
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-view)
@@ -59,16 +49,19 @@
      ("g" "Refresh" revert-buffer))))
 
 (define-derived-mode todo-write-history-mode special-mode "Plan history"
-  "Major mode of the buffer that shows one revision of a plan.
-
-\\{todo-write-history-mode-map}"
+  "Major mode of the buffer that shows one revision of a plan."
   :interactive nil
   (setq truncate-lines t
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
   (setq-local revert-buffer-function #'todo-write-history--redraw)
   (buffer-disable-undo)
-  (add-hook 'window-size-change-functions #'todo-write-history--fit nil t))
+  (add-hook 'window-size-change-functions
+            (lambda (window)
+              (with-current-buffer (window-buffer window)
+                (unless (eql todo-write-view--width (todo-write-view--fitting-width))
+                  (todo-write-history--redraw))))
+            nil t))
 
 ;;;###autoload
 (defun todo-write-history (&optional thread)
@@ -96,12 +89,16 @@ buffer."
 (defun todo-write-history-older (&optional count)
   "Show the revision before; with COUNT, that many back."
   (interactive "p" todo-write-history-mode)
-  (todo-write-history--step (- (or count 1))))
+  (todo-write-history-newer (- (or count 1))))
 
 (defun todo-write-history-newer (&optional count)
   "Show the next revision; with COUNT, that many on."
   (interactive "p" todo-write-history-mode)
-  (todo-write-history--step (or count 1)))
+  (let* ((revisions (todo-write-revisions todo-write-view-thread))
+         (index (+ (or count 1) (todo-write-history--index revisions))))
+    (cond ((< index 0) (user-error "This is the first revision"))
+          ((>= index (length revisions)) (user-error "This is the newest revision"))
+          (t (todo-write-history--show (plist-get (nth index revisions) :revision))))))
 
 (defun todo-write-history-oldest ()
   "Show the first revision."
@@ -114,14 +111,6 @@ buffer."
   (interactive nil todo-write-history-mode)
   (todo-write-history--show
    (plist-get (car (last (todo-write-revisions todo-write-view-thread))) :revision)))
-
-(defun todo-write-history--step (count)
-  "Show the revision that is COUNT after the one shown."
-  (let* ((revisions (todo-write-revisions todo-write-view-thread))
-         (index (+ count (todo-write-history--index revisions))))
-    (cond ((< index 0) (user-error "This is the first revision"))
-          ((>= index (length revisions)) (user-error "This is the newest revision"))
-          (t (todo-write-history--show (plist-get (nth index revisions) :revision))))))
 
 (defun todo-write-history--index (revisions)
   "Return the index in REVISIONS of the revision shown."
@@ -140,13 +129,6 @@ buffer."
   (dolist (window (get-buffer-window-list nil nil t))
     (set-window-start window (point-min) t)
     (set-window-point window (point))))
-
-(defun todo-write-history--fit (window)
-  "Draw the buffer of WINDOW anew if it does not fit.
-Called when a window changes its size, with any buffer current."
-  (with-current-buffer (window-buffer window)
-    (unless (eql todo-write-view--width (todo-write-view--fitting-width))
-      (todo-write-history--redraw))))
 
 (defun todo-write-history--redraw (&rest _)
   "Draw the revision anew; keep point's line."
@@ -170,6 +152,7 @@ Called when a window changes its size, with any buffer current."
                                 thread (plist-get (nth (1- index) revisions) :revision)
                                 number))
                              :changes))
+         (by-id (seq-group-by (lambda (change) (plist-get change :itemId)) changes))
          (inhibit-read-only t))
     (setq todo-write-history--revision number)
     (erase-buffer)
@@ -177,28 +160,38 @@ Called when a window changes its size, with any buffer current."
              revision (plist-get (car (last revisions)) :revision) items) "\n")
     (when (= 0 (length items))
       (insert (propertize "   The list is empty.\n" 'face 'todo-write-detail)))
-    (todo-write-history--insert-rows items changes)
+    (seq-doseq (item items)
+      (todo-write-history--insert-row item (todo-write-row-kind item)
+                                      (cdr (assoc (plist-get item :id) by-id))))
+    (seq-doseq (change changes)
+      (when (equal (plist-get change :type) "removed")
+        (todo-write-history--insert-row (plist-get change :previousItem) 'removed
+                                        (list change))))
     (set-buffer-modified-p nil)))
 
 (defun todo-write-history--header (revision count items)
   "Return the lines about REVISION, one of COUNT, whose list is ITEMS."
-  (let* ((summary (todo-write-summary todo-write-view-thread))
-         (completed (cl-count "completed" items
-                              :key (lambda (item) (plist-get item :status))
-                              :test #'equal))
+  (let* ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
+         (source (plist-get revision :source))
+         (origin (list (if (equal (plist-get revision :author) "user") "you" "agent")
+                       (plist-get revision :operation)
+                       (and source (todo-write-row-plain source))
+                       (todo-write-detail-clock (plist-get revision :timestamp))))
+         (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
+                               items))
          (width todo-write-view--width)
-         (bar (min 20 (/ width 4)))
-         (dot (format " %s " (todo-write-row-shape 'dot))))
+         (bar (min 20 (/ width 4))))
     (concat
      (todo-write-row-fit
-      (concat " " (propertize (todo-write-row-plain (or (plist-get summary :title) "Plan"))
+      (concat " " (propertize (todo-write-row-plain (or title "Plan"))
                               'face 'todo-write-title))
       (propertize (format "revision %d of %d" (plist-get revision :revision) count)
                   'face 'todo-write-count)
       width)
      "\n"
      (todo-write-row-fit
-      (concat " " (propertize (string-join (todo-write-history--origin revision) dot)
+      (concat " " (propertize (string-join (delq nil origin)
+                                           (format " %s " (todo-write-row-shape 'dot)))
                               'face 'todo-write-time))
       (concat (format "%d/%d" completed (length items))
               (when (>= bar 8)
@@ -206,31 +199,6 @@ Called when a window changes its size, with any buffer current."
                                (todo-write-row-insert-bar completed (length items) bar)))))
       width)
      "\n")))
-
-(defun todo-write-history--origin (revision)
-  "Return who made REVISION, how and when, as a list of strings."
-  (let ((time (/ (plist-get revision :timestamp) 1000))
-        (source (plist-get revision :source)))
-    (delq nil
-          (list (if (equal (plist-get revision :author) "user") "you" "agent")
-                (plist-get revision :operation)
-                (and source (todo-write-row-plain source))
-                (format-time-string
-                 (if (time-less-p (time-since time) 43200) "%T" "%F %R") time)))))
-
-(defun todo-write-history--insert-rows (items changes)
-  "Insert a row for each of ITEMS and each that was removed.
-CHANGES is a vector of change plists."
-  (let ((by-id (make-hash-table :test #'equal)))
-    (seq-doseq (change changes)
-      (push change (gethash (plist-get change :itemId) by-id)))
-    (seq-doseq (item items)
-      (let ((changes (nreverse (gethash (plist-get item :id) by-id))))
-        (todo-write-history--insert-row item (todo-write-row-kind item) changes)))
-    (seq-doseq (change changes)
-      (when (equal (plist-get change :type) "removed")
-        (todo-write-history--insert-row (plist-get change :previousItem) 'removed
-                                        (list change))))))
 
 (defun todo-write-history--insert-row (item kind changes)
   "Insert the row of ITEM of KIND.
@@ -265,44 +233,40 @@ CHANGES are the change plists that made it what it is."
 (defun todo-write-history--mark (changes)
   "Return the mark of a row: a shape, or a space for no change.
 The first of CHANGES, a list of change plists, decides."
-  (pcase (plist-get (car changes) :type)
-    ("added" (propertize (todo-write-row-shape 'added) 'face 'todo-write-added))
-    ("modified" (propertize (todo-write-row-shape 'modified) 'face 'todo-write-modified))
-    ("status_changed" (propertize (todo-write-row-shape 'arrow) 'face 'todo-write-moved))
-    ("reordered" (propertize (todo-write-row-shape 'moved) 'face 'todo-write-moved))
-    ("removed" (propertize (todo-write-row-shape 'minus) 'face 'todo-write-removed-shape))
-    (_ " ")))
+  (pcase-let ((`(,shape ,face)
+               (pcase (plist-get (car changes) :type)
+                 ("added" '(added todo-write-added))
+                 ("modified" '(modified todo-write-modified))
+                 ("status_changed" '(arrow todo-write-moved))
+                 ("reordered" '(moved todo-write-moved))
+                 ("removed" '(minus todo-write-removed-shape)))))
+    (if shape (propertize (todo-write-row-shape shape) 'face face) " ")))
 
 (defun todo-write-history--notes (item kind changes)
   "Return the words at the right of ITEM, now of KIND.
 They tell what CHANGES, a list of change plists, did to it."
-  (let ((previous (seq-some (lambda (change) (plist-get change :previousItem)) changes))
-        (moved (seq-find (lambda (change) (equal (plist-get change :type) "reordered"))
-                         changes)))
+  (let* ((previous (and (not (eq kind 'removed))
+                        (seq-some (lambda (change) (plist-get change :previousItem))
+                                  changes)))
+         (moved (seq-find (lambda (change) (equal (plist-get change :type) "reordered"))
+                          changes))
+         (priority (plist-get item :priority)))
     (string-join
      (delq nil
-           (cons (when moved
+           (list (when moved
                    (propertize (format "%s from %d" (todo-write-row-shape 'moved)
                                        (1+ (plist-get moved :previousPosition)))
                                'face 'todo-write-moved))
-                 (unless (or (null previous) (eq kind 'removed))
-                   (todo-write-history--differences previous item))))
+                 (unless (or (null previous)
+                             (equal (plist-get previous :priority) priority))
+                   (propertize (format "priority %s" (or priority "none"))
+                               'face 'todo-write-time))
+                 (unless (or (null previous) (eq (todo-write-row-kind previous) kind))
+                   (concat (todo-write-detail-shape previous)
+                           (propertize (format " %s " (todo-write-row-shape 'arrow))
+                                       'face 'todo-write-time)
+                           (todo-write-detail-shape item)))))
      "  ")))
-
-(defun todo-write-history--differences (previous item)
-  "Return how priority and status of ITEM differ from PREVIOUS, a list of strings."
-  (let ((priority (plist-get item :priority))
-        (before (todo-write-row-kind previous))
-        (kind (todo-write-row-kind item))
-        (shape (lambda (kind) (propertize (todo-write-row-shape kind)
-                                          'face (todo-write-row-shape-face kind)))))
-    (list (unless (equal (plist-get previous :priority) priority)
-            (propertize (format "priority %s" (or priority "none")) 'face 'todo-write-time))
-          (unless (eq before kind)
-            (concat (funcall shape before)
-                    (propertize (format " %s " (todo-write-row-shape 'arrow))
-                                'face 'todo-write-time)
-                    (funcall shape kind))))))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here

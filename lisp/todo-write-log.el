@@ -5,17 +5,11 @@
 
 ;;; Commentary:
 
-;; `M-x todo-write-log' lists the observations of a thread, newest last: what
-;; was asked, thought, planned, called and answered.  The list follows live.
-;; `/ t', `/ p' and `/ i' narrow it to a type, a phase or a task, `/ /' shows
-;; all again; RET shows an observation whole.
+;; `M-x todo-write-log' lists the observations of a thread and follows it.
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'json)
-(require 'seq)
-(require 'subr-x)
 (require 'tabulated-list)
 (require 'todo-write)
 (require 'todo-write-detail)
@@ -29,9 +23,7 @@ What comes within that time is drawn at once."
   :group 'todo-write)
 
 (define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
-  "Major mode of the list of what was recorded of a thread.
-
-\\{todo-write-log-mode-map}"
+  "Major mode of the list of what was recorded of a thread."
   :interactive nil
   (setq tabulated-list-format [("Time" 8 t) ("Type" 18 t) ("Phase" 9 t)
                                ("Task" 20 t) ("What" 0 nil)]
@@ -197,17 +189,13 @@ argument asks for one.  Signals `user-error' if there is none."
   (todo-write-log--narrow :phase (unless (string-empty-p phase)
                                    (intern phase))))
 
-(defun todo-write-log--items ()
-  "Return the items of this buffer's thread as an alist of text and id."
-  (mapcar (lambda (item)
-            (cons (todo-write-row-line (plist-get item :content))
-                  (plist-get item :id)))
-          (todo-write-items todo-write-log--thread)))
-
 (defun todo-write-log-filter-item (id)
   "Show only observations of the item ID; those of all items if it is empty."
   (interactive
-   (let ((items (todo-write-log--items)))
+   (let ((items (mapcar (lambda (item)
+                          (cons (todo-write-row-line (plist-get item :content))
+                                (plist-get item :id)))
+                        (todo-write-items todo-write-log--thread))))
      (list (or (cdr (assoc (todo-write-log--read "Only task (empty for all): "
                                                  (mapcar #'car items))
                            items))

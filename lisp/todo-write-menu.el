@@ -1,14 +1,12 @@
 ;;; todo-write-menu.el --- Keys and menus of our buffers  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Each mode has one table of its commands.  Its keys, its menu in the menu bar,
-;; the transient that `?' shows and, with `context-menu-mode', the menu of
-;; mouse-3 are made from that.
+;; Each mode has one table of its commands.  Its keys, its menu, the transient that
+;; `?' shows and the context menu are made from that.
 
 ;;; Code:
 

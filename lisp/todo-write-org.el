@@ -1,34 +1,20 @@
 ;;; todo-write-org.el --- Plans in Org, links and bookmarks  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Plans in other documents, and ways back from there.  `w' in a plan copies it
-;; as a check list in Org or Markdown:
-;;
-;;     - [X] Read the login function
-;;     - [-] Convert callbacks
-;;     - [ ] Run the tests
-;;
-;; `M-x todo-write-insert-org' inserts it at point, under a heading in an Org
-;; buffer; `M-x todo-write-from-org' makes such a list the plan of a thread.
-;; Markdown has no sign for a task in progress: it reads as open there.
-;;
-;; Links such as [[todo-write:THREAD][the plan]] open the plan of a thread, and
-;; [[todo-write:THREAD::t3]] goes to a task.  `org-store-link' in a plan makes
-;; one.  To teach Org, once it is loaded:
+;; `w' in a plan copies it as a check list in Org or Markdown;
+;; `M-x todo-write-insert-org' inserts it, and `M-x todo-write-from-org' makes such
+;; a list the plan of a thread.  For links such as [[todo-write:THREAD::t3]]:
 ;;
 ;;     (with-eval-after-load 'ol (todo-write-link-setup))
 ;;
-;; Bookmarks (`C-x r m') name the thread and the task at point, a saved desktop
-;; (`desktop-save-mode') the thread.
+;; Bookmarks name the thread and the task at point, a saved desktop the thread.
 
 ;;; Code:
 
-(require 'seq)
 (require 'todo-write)
 (require 'todo-write-list)
 (require 'todo-write-row)

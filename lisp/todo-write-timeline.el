@@ -1,22 +1,15 @@
 ;;; todo-write-timeline.el --- Which task was in progress when  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; `T' in a plan, or `M-x todo-write-timeline': a row for each task that was
-;; begun, even if it was dropped since, with a bar for each interval in which it
-;; was in progress.  The bars are pictures where Emacs can show SVG, and text in a
-;; terminal.  RET goes to the task in its plan.  `x' asks for a file: one that
-;; ends in .svg gets a picture, one that ends in .org a table of all intervals.
+;; `T' in a plan, or `M-x todo-write-timeline', shows a row for each task that was
+;; begun, with a bar for each interval in which it was in progress.
 
 ;;; Code:
 
-(require 'cl-lib)
-(require 'seq)
-(require 'subr-x)
 (require 'svg)
 (require 'todo-write)
 (require 'todo-write-org)
@@ -39,25 +32,21 @@
 Those that are no longer in the list are among them.  A list of plists:
 :item, :spent in milliseconds, :running, :gone and :intervals, a list of
 \(FROM . TO) in milliseconds since the epoch."
-  (let* ((now (floor (* 1000 (float-time))))
-         (row (lambda (item gone)
-                (todo-write-timeline--row thread item gone now)))
-         (rows (append (seq-map (lambda (item) (funcall row item nil))
-                                (todo-write-items thread))
-                       (mapcar (lambda (item) (funcall row item t))
-                               (todo-write-items-removed thread)))))
-    (sort (delq nil rows)
-          (lambda (a b)
-            (< (caar (plist-get a :intervals)) (caar (plist-get b :intervals)))))))
-
-(defun todo-write-timeline--row (thread item gone now)
-  "Return the row of ITEM of THREAD at the time NOW, or nil if it was not begun.
-GONE non-nil means that it is no longer in the list."
-  (let* ((times (todo-write-times thread (plist-get item :id)))
-         (intervals (todo-write-timeline--intervals times now)))
-    (when intervals
-      (list :item item :intervals intervals :gone gone
-            :spent (plist-get times :spent) :running (plist-get times :running)))))
+  (let ((now (floor (* 1000 (float-time))))
+        rows)
+    (pcase-dolist (`(,gone . ,items)
+                   (list (cons nil (append (todo-write-items thread) nil))
+                         (cons t (todo-write-items-removed thread))))
+      (dolist (item items)
+        (let* ((times (todo-write-times thread (plist-get item :id)))
+               (intervals (todo-write-timeline--intervals times now)))
+          (when intervals
+            (push (list :item item :intervals intervals :gone gone
+                        :spent (plist-get times :spent)
+                        :running (plist-get times :running))
+                  rows)))))
+    (cl-sort (nreverse rows) #'<
+             :key (lambda (row) (caar (plist-get row :intervals))))))
 
 (defun todo-write-timeline-kind (row)
   "Return the kind of ROW, as for `todo-write-row-shape'.
@@ -132,35 +121,20 @@ The running interval is the time spent minus the finished intervals."
              (propertize (todo-write-row-time (plist-get row :spent)) 'face 'todo-write-time)
              (+ label columns 12))
             "\n")
-    (add-text-properties start (point)
-                         `(todo-write-id ,(plist-get item :id) mouse-face highlight
-                           help-echo ,(todo-write-timeline--help row)
-                           help-echo-inhibit-substitution t))))
-
-(defun todo-write-timeline--help (row)
-  "Return the text of ROW's task and its stretches."
-  (concat (todo-write-row-plain (plist-get (plist-get row :item) :content))
-          (mapconcat (pcase-lambda (`(,from . ,to))
-                       (format "\n%s – %s" (todo-write-timeline-clock from)
-                               (todo-write-timeline-clock to)))
-                     (plist-get row :intervals) "")
-          "\nRET, mouse-1: go to the task"))
+    (add-text-properties
+     start (point)
+     `(todo-write-id ,(plist-get item :id) mouse-face highlight
+       help-echo ,(concat text
+                          (mapconcat (pcase-lambda (`(,from . ,to))
+                                       (format "\n%s – %s" (todo-write-timeline-clock from)
+                                               (todo-write-timeline-clock to)))
+                                     (plist-get row :intervals) "")
+                          "\nRET, mouse-1: go to the task")
+       help-echo-inhibit-substitution t))))
 
 (defun todo-write-timeline-clock (milliseconds)
   "Return the time of day of MILLISECONDS since the epoch."
   (format-time-string "%T" (/ milliseconds 1000)))
-
-(defun todo-write-timeline--insert-axis (span width)
-  "Insert the clock times of SPAN above the bars, in WIDTH columns."
-  (let* ((label (max 12 (/ width 3)))
-         (columns (max 10 (- width label 12))))
-    (insert (propertize
-             (concat (make-string (1+ label) ?\s)
-                     (todo-write-timeline-clock (car span))
-                     (make-string (max 1 (- columns 16)) ?\s)
-                     (todo-write-timeline-clock (cdr span)))
-             'face 'todo-write-time)
-            "\n")))
 
 ;;; Pictures
 
@@ -205,22 +179,19 @@ are HEIGHT high."
      ("g" "Refresh" revert-buffer))))
 
 (define-derived-mode todo-write-timeline-mode special-mode "Plan timeline"
-  "Major mode of the buffer that shows which task was in progress when.
-
-\\{todo-write-timeline-mode-map}"
+  "Major mode of the buffer that shows which task was in progress when."
   :interactive nil
   (setq truncate-lines t
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
   (setq-local revert-buffer-function #'todo-write-timeline--draw)
   (buffer-disable-undo)
-  (add-hook 'window-size-change-functions #'todo-write-timeline--fit nil t))
-
-(defun todo-write-timeline--fit (window)
-  "Draw the buffer of WINDOW again if it does not fit."
-  (with-current-buffer (window-buffer window)
-    (unless (eql todo-write-view--width (todo-write-view--fitting-width))
-      (todo-write-timeline--draw))))
+  (add-hook 'window-size-change-functions
+            (lambda (window)
+              (with-current-buffer (window-buffer window)
+                (unless (eql todo-write-view--width (todo-write-view--fitting-width))
+                  (todo-write-timeline--draw))))
+            nil t))
 
 (defun todo-write-timeline--draw (&rest _)
   "Draw the timeline; point keeps its line."
@@ -230,13 +201,20 @@ are HEIGHT high."
          (span (and rows (todo-write-timeline-span rows)))
          (line (line-number-at-pos))
          (width (max 40 todo-write-view--width))
+         (label (max 12 (/ width 3)))
          (inhibit-read-only t))
     (erase-buffer)
     (todo-write-row-insert-header (todo-write-summary thread) todo-write-view--width)
     (insert "\n")
     (if (null rows)
         (insert (propertize " No task was begun yet.\n" 'face 'todo-write-detail))
-      (todo-write-timeline--insert-axis span width)
+      (insert (propertize
+               (concat (make-string (1+ label) ?\s)
+                       (todo-write-timeline-clock (car span))
+                       (make-string (max 1 (- (max 10 (- width label 12)) 16)) ?\s)
+                       (todo-write-timeline-clock (cdr span)))
+               'face 'todo-write-time)
+              "\n")
       (dolist (row rows)
         (todo-write-timeline--insert-row row span width)))
     (set-buffer-modified-p nil)
@@ -350,15 +328,11 @@ Signal a `user-error' if no task was begun."
                                               (plist-get item :content)))
                              (if (eq (todo-write-timeline-kind row) 'removed) "dropped"
                                (plist-get item :status))
-                             (todo-write-timeline--stamp from)
-                             (todo-write-timeline--stamp to)
+                             (format-time-string "%F %T" (/ from 1000))
+                             (format-time-string "%F %T" (/ to 1000))
                              (todo-write-row-time (- to from))))
                    (plist-get row :intervals) "")))
     (todo-write-timeline--begun thread) "")))
-
-(defun todo-write-timeline--stamp (milliseconds)
-  "Return MILLISECONDS since the epoch as date and time."
-  (format-time-string "%F %T" (/ milliseconds 1000)))
 
 (defun todo-write-timeline--begun (thread)
   "Return the rows of THREAD's timeline, or signal a `user-error'."

@@ -9,27 +9,12 @@
 ;; URL: https://example.org/todo-write
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
-;; This program is free software; you can redistribute it and/or modify
-;; it under the terms of the GNU General Public License as published by
-;; the Free Software Foundation, either version 3 of the License, or
-;; (at your option) any later version.
-
-;; This program is distributed in the hope that it will be useful,
-;; but WITHOUT ANY WARRANTY; without even the implied warranty of
-;; MERCHANTABILITY or FITNESS FOR A PARTICULAR PURPOSE.  See the
-;; GNU General Public License for more details.
-
-;; You should have received a copy of the GNU General Public License
-;; along with this program.  If not, see <https://www.gnu.org/licenses/>.
-
 ;;; Commentary:
 
-;; Coding agents plan with one tool, `todo_write': on every call they
-;; pass their whole task list.  This library is that tool's store.  It
-;; validates each call, recognises which task is which, says what
-;; changed, keeps every list, and merges what you edit in between.  The
-;; work is done by a module in Rust, `todo-write-dyn'; this file is the
-;; Lisp API over it, the options and the hooks.
+;; Coding agents plan with one tool, `todo_write': on every call they pass
+;; their whole task list.  This library validates each call, recognizes which
+;; task is which, says what changed, keeps every list, and merges what you
+;; edit in between.  The module in Rust, `todo-write-dyn', does the work.
 ;;
 ;; To see a plan:              M-x todo-write-show
 ;; To see it in the mode line: M-x todo-write-mode-line-mode
@@ -37,7 +22,6 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'todo-write-core)
 (require 'todo-write-events)
 (require 'todo-write-activity)
