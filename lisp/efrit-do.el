@@ -157,6 +157,7 @@ The request is aborted, no tool runs any more, the list is paused;
   "Return non-nil if SESSION can go on."
   (memq (efrit-do-session-status session) '(cancelled stopped failed)))
 
+;;;###autoload
 (defun efrit-do-continue (&optional session)
   "Let SESSION go on: the one of this buffer, or the newest that was stopped.
 The circuit breaker counts from zero again.  Return the session.  Signals

@@ -77,44 +77,35 @@
            nil))))
 
 (defun todo-write-doctor--journals ()
-  "Return findings on the folder of the journals."
-  (let ((folder (and todo-write-directory (expand-file-name todo-write-directory))))
-    (list
-     (cond
-      ((not folder)
-       (list 'note "Lists are kept in memory only." "Set todo-write-directory."))
-      ((and (file-exists-p folder) (not (file-directory-p folder)))
-       (list 'problem (format "%s is no folder." (todo-write-doctor--file folder))
-             "Move it away, or set todo-write-directory."))
-      ((file-directory-p folder) (todo-write-doctor--journal-folder folder))
-      ((todo-write-doctor--can-be-made-p folder)
-       (list 'ok (format "Journals will be in %s" (todo-write-doctor--file folder)) nil))
-      (t
-       (list 'problem (format "%s cannot be made." (todo-write-doctor--file folder))
-             "Set todo-write-directory to a folder that you can write."))))))
-
-(defun todo-write-doctor--can-be-made-p (folder)
-  "Return non-nil if FOLDER, which does not exist, could be made."
-  (let ((above (directory-file-name folder)))
-    (while (not (file-exists-p above))
+  "Return the finding on the folder of the journals."
+  (let* ((folder (and todo-write-directory (expand-file-name todo-write-directory)))
+         (shown (and folder (todo-write-doctor--file folder)))
+         (above (and folder (directory-file-name folder)))
+         (writable (lambda (folder)
+                     (and (file-accessible-directory-p folder)
+                          (file-writable-p folder)))))
+    (while (and above (not (file-exists-p above)))
       (setq above (directory-file-name (file-name-directory above))))
-    (and (file-accessible-directory-p above) (file-writable-p above))))
-
-(defun todo-write-doctor--journal-folder (folder)
-  "Return the finding on FOLDER, where journals are."
-  (let ((shown (todo-write-doctor--file folder))
-        (modes (file-modes folder)))
     (cond
-     ((not (and (file-accessible-directory-p folder) (file-writable-p folder)))
+     ((not folder)
+      (list 'note "Lists are kept in memory only." "Set todo-write-directory."))
+     ((and (file-exists-p folder) (not (file-directory-p folder)))
+      (list 'problem (format "%s is no folder." shown)
+            "Move it away, or set todo-write-directory."))
+     ((and (file-directory-p folder) (not (funcall writable folder)))
       (list 'problem (format "%s cannot be written." shown)
             (format "chmod u+rwx %s, or set todo-write-directory." shown)))
-     ((/= 0 (logand modes #o077))
-      (list 'problem (format "%s is open to others (%o)." shown modes)
+     ((not (funcall writable above))
+      (list 'problem (format "%s cannot be made." shown)
+            "Set todo-write-directory to a folder that you can write."))
+     ((not (file-directory-p folder))
+      (list 'ok (format "Journals will be in %s" shown)))
+     ((/= 0 (logand (file-modes folder) #o077))
+      (list 'problem (format "%s is open to others (%o)." shown (file-modes folder))
             (format "chmod 700 %s" shown)))
      (t
       (list 'ok (format "Journals in %s: %d" shown
-                        (length (directory-files folder nil "\\.jsonl\\'" t)))
-            nil)))))
+                        (length (directory-files folder nil "\\.jsonl\\'" t))))))))
 
 (defun todo-write-doctor--host (name present on remedy)
   "Return the finding on the host NAME.
@@ -123,13 +114,6 @@ PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
         (present (list 'note (format "%s: here, but off" name) remedy))
         (t (list 'ok (format "%s: not here" name) nil))))
 
-(defun todo-write-doctor--gptel-on-p ()
-  "Return non-nil if gptel's models have the tool, or will have it."
-  (or (bound-and-true-p todo-write-gptel--waiting)
-      (and (fboundp 'gptel-tool-name)
-           (seq-some (lambda (tool) (equal (gptel-tool-name tool) "todo_write"))
-                     (bound-and-true-p gptel-tools)))))
-
 (defun todo-write-doctor--hosts ()
   "Return findings on the hosts."
   (list
@@ -137,7 +121,11 @@ PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
     "Efrit" (locate-library "efrit-do-schema") (bound-and-true-p todo-write-efrit-mode)
     "M-x todo-write-efrit-mode")
    (todo-write-doctor--host
-    "gptel" (locate-library "gptel") (todo-write-doctor--gptel-on-p)
+    "gptel" (locate-library "gptel")
+    (or (bound-and-true-p todo-write-gptel--waiting)
+        (and (fboundp 'gptel-tool-name)
+             (seq-some (lambda (tool) (equal (gptel-tool-name tool) "todo_write"))
+                       (bound-and-true-p gptel-tools))))
     "M-x todo-write-gptel-register, or that in the init file")
    (todo-write-doctor--host
     "Claude Code and Codex"
@@ -145,26 +133,21 @@ PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
     (bound-and-true-p todo-write-follow-mode)
     "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
    (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"
-                     (if (locate-library "acp") "here" "not here")) nil)))
-
-(defun todo-write-doctor--display ()
-  "Return findings on where plans show by themselves."
-  (list
-   (if (bound-and-true-p todo-write-mode-line-mode)
-       (list 'ok "Mode line: on" nil)
-     (list 'note "Mode line: off" "M-x todo-write-mode-line-mode"))))
+                     (if (locate-library "acp") "here" "not here")))))
 
 (defun todo-write-doctor-findings ()
   "Return what is found, an alist of (TITLE . FINDINGS).
 A finding is a list (STATE TEXT REMEDY): STATE is `ok', `note' for what
 is merely off, or `problem'; REMEDY is a sentence, or nil."
-  (list (cons "Emacs" (todo-write-doctor--emacs))
-        (cons "Module" (and (todo-write-module-supported-p)
-                            (append (todo-write-doctor--module)
-                                    (todo-write-doctor--sources))))
-        (cons "Journals" (todo-write-doctor--journals))
-        (cons "Hosts" (append (todo-write-doctor--hosts) (todo-write-mcp-setup-findings)))
-        (cons "Display" (todo-write-doctor--display))))
+  `(("Emacs" ,@(todo-write-doctor--emacs))
+    ("Module" ,@(and (todo-write-module-supported-p)
+                     (append (todo-write-doctor--module)
+                             (todo-write-doctor--sources))))
+    ("Journals" ,(todo-write-doctor--journals))
+    ("Hosts" ,@(todo-write-doctor--hosts) ,@(todo-write-mcp-setup-findings))
+    ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)
+                    '(ok "Mode line: on")
+                  '(note "Mode line: off" "M-x todo-write-mode-line-mode")))))
 
 ;;; Showing
 
@@ -192,15 +175,14 @@ is merely off, or `problem'; REMEDY is a sentence, or nil."
      (mapconcat
       (pcase-lambda (`(,title . ,group))
         (concat "\n* " title "\n"
-                (mapconcat #'todo-write-doctor--line group "")))
+                (mapconcat
+                 (pcase-lambda (`(,state ,text ,remedy))
+                   (concat (pcase state
+                             ('ok "- [X] ") ('note "- [-] ") ('problem "- [ ] PROBLEM: "))
+                           text "\n"
+                           (and remedy (concat "      → " remedy "\n"))))
+                 group "")))
       findings ""))))
-
-(defun todo-write-doctor--line (finding)
-  "Return FINDING as lines of a list."
-  (pcase-let ((`(,state ,text ,remedy) finding))
-    (concat (pcase state ('ok "- [X] ") ('note "- [-] ") ('problem "- [ ] PROBLEM: "))
-            text "\n"
-            (and remedy (concat "      → " remedy "\n")))))
 
 (defun todo-write-doctor-copy ()
   "Copy what the doctor says, for a bug report."

@@ -45,13 +45,12 @@
     (efrit-do-clear-todos :after todo-write-efrit--clear)
     (efrit-executor--execute-tool :around todo-write-efrit--in-executor)
     (efrit-execute :around todo-write-efrit--pausing-on-quit)
-    (efrit-do-async--stop-loop :after todo-write-efrit--loop-stopped)
+    (efrit-do-async--stop-loop :after todo-write-efrit--ended)
     (efrit-repl-loop--end-turn :after todo-write-efrit--turn-ended)
-    (efrit-session-cancel :after todo-write-efrit--cancelled))
+    (efrit-session-cancel :after todo-write-efrit--ended))
   "What the mode advises, as (FUNCTION HOW ADVICE [PROPERTIES]).
 The functions by which Efrit's displays follow its own tool are muted one
-by one, not taken off that tool, so that nothing has to be put back there
-in its order.")
+by one, so that the advice of that tool keeps its order.")
 
 (defconst todo-write-efrit--variables
   '((efrit-do--tool-dispatch-table . todo-write-efrit--dispatch-table)
@@ -117,11 +116,10 @@ Doing it again does no harm."
   (pcase-dolist (`(,variable ,old ,new) todo-write-efrit--replaced)
     (when (eq (symbol-value variable) new)
       (set variable old)))
-  ;; By identity: an equal entry may be someone else's.
-  (setq load-path (if todo-write-efrit--folder
-                      (delq todo-write-efrit--folder load-path)
-                    load-path)
-        todo-write-efrit--folder nil
+  (when todo-write-efrit--folder
+    ;; By identity: an equal entry may be someone else's.
+    (setq load-path (delq todo-write-efrit--folder load-path)))
+  (setq todo-write-efrit--folder nil
         todo-write-efrit--advised nil
         todo-write-efrit--replaced nil
         todo-write-efrit--current nil))
@@ -233,23 +231,22 @@ Efrit looks for these in all that tools return."
 THREAD is the key of its thread; TITLE, what it works on, may be nil."
   (let ((repl (bound-and-true-p efrit-repl-loop--tool-session))
         (session (and (fboundp 'efrit-session-active) (efrit-session-active))))
-    (cond (repl (cons (todo-write-efrit--key (efrit-repl-session-id repl))
+    (cond (repl (cons (format "efrit:%s" (efrit-repl-session-id repl))
                       (efrit-repl-session-title repl)))
-          (session (cons (todo-write-efrit--key (efrit-session-id session))
+          (session (cons (format "efrit:%s" (efrit-session-id session))
                          (efrit-session-command session)))
           (t (list (or todo-write-efrit--chat
                        (setq todo-write-efrit--chat
-                             (todo-write-efrit--key
-                              (format-time-string "chat-%Y%m%d%H%M%S")))))))))
+                             (format-time-string "efrit:chat-%Y%m%d%H%M%S"))))))))
 
-(defun todo-write-efrit--key (id)
-  "Return the key of the thread of the session ID."
-  (format "efrit:%s" id))
-
-(defun todo-write-efrit--in-executor (function &rest args)
-  "Call FUNCTION with ARGS: Efrit's executor calls a tool."
+(defun todo-write-efrit--in-executor (&rest call)
+  "Apply CALL: Efrit's executor calls a tool."
   (let ((todo-write-efrit--signalling t))
-    (apply function args)))
+    (apply #'funcall call)))
+
+(defun todo-write-efrit--mute (&rest _)
+  "Do nothing, as `ignore' does, without making a command of what it mutes."
+  nil)
 
 ;;; Showing
 
@@ -261,10 +258,6 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
       (todo-write-observe thread "TITLE" title))
     (when (or (not (boundp 'efrit-todos-auto-show)) efrit-todos-auto-show)
       (todo-write-efrit--show-current))))
-
-(defun todo-write-efrit--mute (&rest _)
-  "Do nothing, as `ignore' does, without making a command of what it mutes."
-  nil)
 
 (defun todo-write-efrit--show-current ()
   "Show the plan that Efrit's agent wrote last."
@@ -291,7 +284,11 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
 
 (defun todo-write-efrit--item (thread item)
   "Return ITEM of THREAD as one of Efrit's own."
-  (let ((times (todo-write-times thread (plist-get item :id))))
+  (let* ((times (todo-write-times thread (plist-get item :id)))
+         (time (lambda (key)
+                 (let ((milliseconds (plist-get times key)))
+                   (and milliseconds
+                        (time-convert (cons milliseconds 1000) 'list))))))
     (efrit-todo-item-create
      :id (plist-get item :id)
      :content (plist-get item :content)
@@ -304,58 +301,43 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
                  ("high" 'high)
                  ("low" 'low)
                  (_ 'medium))
-     :created-at (todo-write-efrit--time (plist-get times :created))
-     :completed-at (todo-write-efrit--time (plist-get times :completed)))))
-
-(defun todo-write-efrit--time (milliseconds)
-  "Return MILLISECONDS since the epoch as Efrit keeps times, or nil for nil."
-  (and milliseconds (time-convert (cons milliseconds 1000) 'list)))
+     :created-at (funcall time :created)
+     :completed-at (funcall time :completed))))
 
 ;;; The user's commands
 
 (defun todo-write-efrit--clear (&rest _)
   "Delete all tasks of the list that Efrit's agent wrote last."
-  (todo-write-efrit--delete #'identity))
+  (todo-write-efrit--clear-completed t))
 
-(defun todo-write-efrit--clear-completed ()
-  "Delete the completed tasks of the list that Efrit's agent wrote last."
+(defun todo-write-efrit--clear-completed (&optional all)
+  "Delete the completed tasks of the list that Efrit's agent wrote last.
+ALL non-nil deletes the others, too.  These are edits by the user."
   (interactive)
-  (todo-write-efrit--delete
-   (lambda (item) (equal (plist-get item :status) "completed"))))
-
-(defun todo-write-efrit--delete (predicate)
-  "Delete the tasks that fit PREDICATE from Efrit's list, as the user's edits."
-  (let ((thread todo-write-efrit--current))
-    (when thread
-      (seq-doseq (item (seq-filter predicate (todo-write-items thread)))
+  (when-let* ((thread todo-write-efrit--current))
+    (seq-doseq (item (todo-write-items thread))
+      (when (or all (equal (plist-get item :status) "completed"))
         (todo-write-edit thread 'delete (plist-get item :id))))))
 
 ;;; Interruptions
 
-(defun todo-write-efrit--loop-stopped (session reason &rest _)
-  "Pause the plan of SESSION, which has ended for REASON: nobody works on it."
-  (todo-write-end-turn (todo-write-efrit--key (efrit-session-id session))
-                       reason))
+(defun todo-write-efrit--ended (session &optional reason &rest _)
+  "Pause the plan of SESSION, which has ended for REASON or was canceled."
+  (when session
+    (todo-write-end-turn (format "efrit:%s" (efrit-session-id session))
+                         (or reason "cancelled"))))
 
 (defun todo-write-efrit--turn-ended (session reason &rest _)
   "Pause the plan of SESSION if its turn did not end by itself, says REASON."
   (unless (member reason '("end_turn" "session-complete" "waiting-for-user" "unknown"))
-    (todo-write-end-turn
-     (todo-write-efrit--key (efrit-repl-session-id session)) reason)))
-
-(defun todo-write-efrit--cancelled (session)
-  "Pause the plan of SESSION, which the user has cancelled."
-  (when session
-    (todo-write-end-turn (todo-write-efrit--key (efrit-session-id session))
-                         "cancelled")))
+    (todo-write-end-turn (format "efrit:%s" (efrit-repl-session-id session)) reason)))
 
 (defun todo-write-efrit--pausing-on-quit (function &rest args)
   "Call FUNCTION with ARGS; a quit pauses the plan of the session at work."
   (condition-case nil
       (apply function args)
     (quit
-     (when-let* ((thread (car (todo-write-efrit--session))))
-       (todo-write-end-turn thread "interrupted"))
+     (todo-write-end-turn (car (todo-write-efrit--session)) "interrupted")
      (signal 'quit nil))))
 
 (provide 'todo-write-efrit)

@@ -50,15 +50,11 @@ targets, and dates: an agenda evaluates <%%(FORM)>."
   (let ((types (seq-difference (org-link-types) '("http" "https"))))
     ;; Cached, since it is needed for each task.
     (unless (equal types (car todo-write-org--live))
-      (setq todo-write-org--live (cons types (todo-write-org--live-regexp types))))
+      (setq todo-write-org--live
+            (cons types
+                  (concat "\\[\\[\\|<[<0-9%]\\|{{{\\|@@\\|\\[fn:\\|\\[cite\\|\\\\[[:alpha:]([]"
+                          "\\|\\<\\(?:src\\|call\\)_\\|\\<" (regexp-opt types) ":"))))
     (cdr todo-write-org--live)))
-
-(defun todo-write-org--live-regexp (types)
-  "Return the regexp of `todo-write-org--live', with TYPES of links."
-  (concat "\\[\\[\\|<[<0-9%]\\|{{{\\|@@\\|\\[fn:\\|\\[cite\\|\\\\[[:alpha:]([]"
-          "\\|\\<\\(?:src\\|call\\)_\\|\\<"
-          (regexp-opt types)
-          ":"))
 
 (defun todo-write-org-plain (text)
   "Return TEXT, an agent's, as text that does nothing in Org.
@@ -99,7 +95,7 @@ FORMAT is `org' or `markdown'; interactively it is
              (if (eq todo-write-copy-format 'org) 'markdown 'org)
            todo-write-copy-format)))
   (let ((format (or format todo-write-copy-format))
-        (total (plist-get (todo-write-summary thread) :total)))
+        (total (length (todo-write-items thread))))
     (when (= total 0)
       (user-error "The list is empty"))
     (kill-new (todo-write-check-list thread format))
@@ -211,13 +207,9 @@ is no check list, or if it is refused."
 
 (defun todo-write-link--split (path)
   "Return the thread and the item that PATH names, as (KEY . ID)."
-  (let* ((end (string-match "::t[0-9]+\\'" path))
-         (id (and end (substring path (+ 2 end)))))
-    (cons (todo-write-link--decode (substring path 0 end)) id)))
-
-(defun todo-write-link--decode (text)
-  "Return the key that TEXT, as from `todo-write-link--path', stands for."
-  (decode-coding-string (url-unhex-string text) 'utf-8))
+  (let ((end (string-match "::t[0-9]+\\'" path)))
+    (cons (decode-coding-string (url-unhex-string (substring path 0 end)) 'utf-8)
+          (and end (substring path (+ 2 end))))))
 
 ;;;###autoload
 (defun todo-write-link-open (path &optional _)
