@@ -106,11 +106,14 @@ to a line."
 (defun todo-write-detail-item (thread item)
   "Return the facts about ITEM of THREAD, a list of strings.
 These are its full text and active form, if the row does not show them,
-its priority and its times."
+its priority, its owner, what it waits for and its times."
   (let* ((times (todo-write-times thread (plist-get item :id)))
          (content (todo-write-row-plain (plist-get item :content)))
          (active (todo-write-row-plain (or (plist-get item :activeForm) "")))
          (priority (plist-get item :priority))
+         (owner (plist-get item :owner))
+         (blockers (delq nil (mapcar (lambda (id) (todo-write-item thread id))
+                                     (plist-get item :blockedBy))))
          (spent (plist-get times :spent))
          (stretches (length (plist-get times :intervals)))
          (dates (cl-loop
@@ -123,6 +126,12 @@ its priority and its times."
                 (unless (member active (list "" content todo-write-detail--shown))
                   (concat "While at it: " active))
                 (when priority (format "Priority: %s" (todo-write-row-plain priority)))
+                (when owner (concat "Owner: " (todo-write-row-plain owner)))
+                (when blockers
+                  (concat "After: "
+                          (mapconcat (lambda (blocker)
+                                       (todo-write-row-plain (plist-get blocker :content)))
+                                     blockers "; ")))
                 (when dates
                   (concat (string-join dates ", ")
                           (when (and spent (>= spent 1000))

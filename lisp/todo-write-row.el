@@ -268,17 +268,32 @@ RIGHT ends at the last column; if it is empty, the line ends after LEFT."
 
 ;;; Tasks
 
-(defun todo-write-row-insert (item kind spent width &optional indent)
+(defun todo-write-row-note (item places)
+  "Return what stands at the end of the row of ITEM, or nil.
+PLACES are the numbers of the open tasks that it waits for.  Neither they
+nor its owner matter once it is completed."
+  (let ((owner (plist-get item :owner)))
+    (when (and (or places owner)
+               (not (equal (plist-get item :status) "completed")))
+      (concat (and places (concat "after " (mapconcat #'number-to-string places ", ")))
+              (and places owner "  ")
+              (and owner (concat "@" (todo-write-row-line owner 20)))))))
+
+(defun todo-write-row-insert (item kind spent width &optional indent note)
   "Insert the line for ITEM of KIND, WIDTH columns.
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
-the number of columns to leave free at the left."
+the number of columns to leave free at the left.  NOTE, a string, stands
+before the time; see `todo-write-row-note'."
   (let* ((lead (concat (and indent (make-string indent ?\s)) " "
                        (todo-write-row-shape kind) " "))
          (used (todo-write-row-width lead))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
                     (todo-write-row-time spent)))
-         (column (- width (length time) 1))
+         (time (if note
+                   (concat (todo-write-row-truncate note (/ width 3)) (and time "  ") time)
+                 time))
+         (column (- width (if note (todo-write-row-width time) (length time)) 1))
          (text (todo-write-row-truncate (todo-write-row-text item kind)
                                         (max 0 (if time (- column used 1) (- width used)))))
          (gap (and time (todo-write-row--gap (+ used (todo-write-row-width text)) column)))

@@ -59,6 +59,9 @@ The highlight ends with the next tick of the clock that updates times."
 (defvar-local todo-write-view--flash-ticks nil
   "Number of ticks of the clock until the flash ends.")
 
+(defvar-local todo-write-view--waiting nil
+  "Hash table whose keys are the ids of the rows that name other tasks.")
+
 (defvar-local todo-write-view--children nil
   "Alist of item ids and the keys of the threads that work for them.
 The id nil stands for threads that work for no row of this buffer.")
@@ -141,7 +144,9 @@ CATEGORY is the symbol whose properties all characters of its line have."
          (start (point)))
     (todo-write-row-insert item kind
                            (unless ghost (todo-write-spent todo-write-view-thread id))
-                           todo-write-view--width)
+                           todo-write-view--width nil
+                           (unless ghost
+                             (todo-write-row-note item (todo-write-view--blockers id item))))
     (when (member id todo-write-view--flashing)
       (add-face-text-property start (point) 'todo-write-flash))
     (put-text-property start (point) 'category (todo-write-view--row-category row))
@@ -149,6 +154,25 @@ CATEGORY is the symbol whose properties all characters of its line have."
     (if (memq kind '(in_progress paused))
         (puthash id t todo-write-view--running)
       (remhash id todo-write-view--running))))
+
+(defun todo-write-view--blockers (id item)
+  "Return the places in the list of the open tasks that ITEM, with ID, waits for."
+  (if (null (plist-get item :blockedBy))
+      (remhash id todo-write-view--waiting)
+    (puthash id t todo-write-view--waiting)
+    (let ((node (ewoc-nth todo-write-view--ewoc 0))
+          (place 0)
+          places)
+      (while node
+        (let ((row (ewoc-data node)))
+          (unless (todo-write-view--row-ghost row)
+            (cl-incf place)
+            (when (and (member (todo-write-view--row-id row) (plist-get item :blockedBy))
+                       (not (equal (plist-get (todo-write-view--row-item row) :status)
+                                   "completed")))
+              (push place places))))
+        (setq node (ewoc-next todo-write-view--ewoc node)))
+      (nreverse places))))
 
 (defun todo-write-view--insert-below (id item)
   "Insert the lines below the row of ITEM, whose id is ID."
@@ -202,6 +226,7 @@ work for no row."
     (erase-buffer)
     (clrhash todo-write-view--nodes)
     (clrhash todo-write-view--running)
+    (clrhash todo-write-view--waiting)
     (todo-write-view--insert-header)
     (insert "\n")
     (setq todo-write-view--ewoc (ewoc-create #'todo-write-view--print
@@ -211,7 +236,9 @@ work for no row."
       (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
         (seq-doseq (item (todo-write-items thread))
           (todo-write-view--enter (todo-write-view--row (plist-get item :id) item)))
-        (todo-write-view--enter-ghosts (todo-write-view--last-removed))))
+        (todo-write-view--enter-ghosts (todo-write-view--last-removed))
+        ;; The tasks they wait for may stand below them.
+        (todo-write-view--draw-rows (hash-table-keys todo-write-view--waiting))))
     (todo-write-view--note-count)))
 
 (defun todo-write-view--release-markers ()
@@ -284,6 +311,7 @@ cancelled leave no ghost."
   (when-let* ((node (gethash id todo-write-view--nodes)))
     (remhash id todo-write-view--nodes)
     (remhash id todo-write-view--running)
+    (remhash id todo-write-view--waiting)
     (prog1 (ewoc-data node)
       (ewoc-delete todo-write-view--ewoc node))))
 
@@ -322,7 +350,8 @@ cancelled leave no ghost."
      (append flashed
              (unless (eq paused (todo-write-view--paused-p))
                (hash-table-keys todo-write-view--running))
-             (todo-write-view--apply changes)))
+             (todo-write-view--apply changes)
+             (hash-table-keys todo-write-view--waiting)))
     (todo-write-view--draw-around)))
 
 (defun todo-write-view--apply (changes)

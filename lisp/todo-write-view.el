@@ -94,6 +94,7 @@ and \\=✗ dropped before it was completed.
               mode-line-process '(todo-write-view--count (" " todo-write-view--count)))
   (setq todo-write-view--nodes (make-hash-table :test #'equal)
         todo-write-view--running (make-hash-table :test #'equal)
+        todo-write-view--waiting (make-hash-table :test #'equal)
         todo-write-view--open (make-hash-table :test #'equal))
   (setq-local revert-buffer-function #'todo-write-view-refresh
               imenu-create-index-function #'todo-write-view--imenu-index

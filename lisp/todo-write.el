@@ -134,7 +134,9 @@ next write resumes it."
 (defun todo-write-items (thread &optional revision)
   "Return the list of THREAD as a vector of plists.
 Each has :id :content :status :activeForm :priority, all strings, the
-last one or nil.  With REVISION, a number, the list at that revision;
+last one or nil.  Tasks that a host says more of have :owner, a string,
+and :blockedBy, a list of the ids of the tasks that must be completed
+first.  With REVISION, a number, the list at that revision;
 signal `todo-write-input-error' if there is no such revision.  A thread
 that is not known has an empty list."
   (todo-write--call todo-write-dyn--items thread revision))

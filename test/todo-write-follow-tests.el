@@ -585,6 +585,42 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (should (equal (substring-no-properties (nth 2 (cadr affixed)))
                        "  /elsewhere/  Claude Code"))))))
 
+(defun todo-write-follow-tests--task (file id name input)
+  "Let the agent of the session \"s\" in FILE make the call ID of NAME with INPUT."
+  (todo-write-follow-tests--append
+   file
+   `(:type "assistant" :uuid ,id :sessionId "s" :isSidechain :false
+           :message (:id ,id :content [(:type "tool_use" :id ,id :name ,name :input ,input)]))
+   `(:type "user" :uuid ,(concat id "r") :sessionId "s" :isSidechain :false
+           :message (:content [(:type "tool_result" :tool_use_id ,id :content "ok")]))))
+
+(ert-deftest todo-write-follow-tests-a-row-ends-with-what-its-task-waits-for-and-its-owner ()
+  (todo-write-follow-tests--with
+    (let* ((file (expand-file-name "s.jsonl" folder))
+           (text (lambda (line)           ; without its shape
+                   (string-join (cdr (split-string line)) " ")))
+           (rows (lambda ()
+                   (mapcar text (cdr (split-string (buffer-substring-no-properties
+                                                    (point-min) (point-max))
+                                                   "\n" t))))))
+      (todo-write-follow-tests--session file "s" "Bake")
+      (seq-do-indexed (lambda (subject index)
+                        (todo-write-follow-tests--task file (format "c%d" index) "TaskCreate"
+                                                       (list :subject subject)))
+                      '("Bake" "Sift" "Knead"))
+      (todo-write-follow-tests--task file "u1" "TaskUpdate"
+                                     '(:taskId "1" :addBlockedBy ["2" "3"] :owner "baker\u202e"))
+      (todo-write-follow file)
+      (with-current-buffer (todo-write-show "claude:s")
+        (should (equal (funcall rows) '("Bake after 2, 3 @baker\\u202e" "Sift" "Knead")))
+        (todo-write-follow-tests--task file "u2" "TaskUpdate"
+                                       '(:taskId "2" :status "completed"))
+        (todo-write-test-wait
+         (lambda () (equal (car (funcall rows)) "Bake after 3 @baker\\u202e")))
+        (todo-write-follow-tests--task file "u3" "TaskUpdate"
+                                       '(:taskId "1" :status "completed"))
+        (todo-write-test-wait (lambda () (equal (car (funcall rows)) "Bake")))))))
+
 (ert-deftest todo-write-follow-tests-wrong-arguments-are-input-errors ()
   (todo-write-follow-tests--with
     (dolist (form '((todo-write-dyn--transcript-open 5)
