@@ -1,0 +1,118 @@
+;;; todo-write-eca.el --- Plans of ECA's agents  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The plans of the agents of ECA (https://github.com/editor-code-assistant/eca-emacs):
+;;
+;;     (todo-write-eca-mode 1)
+;;
+;; It does not matter whether ECA is loaded yet.  What agents do comes from a
+;; hook of ECA.  For their tasks it has none: the mode advises the internal
+;; function that shows them, `eca-chat--update-task-state'.
+
+;;; Code:
+
+(require 'seq)
+(require 'todo-write)
+
+(defvar eca--sessions)
+(defvar eca-chat--id)
+(defvar todo-write-header-line-thread)
+(defvar todo-write-view-thread)
+(declare-function eca-chat-buffers "ext:eca-chat")
+(declare-function eca-chat-status "ext:eca-chat")
+
+(defvar-local todo-write-eca--thread nil
+  "Key of the thread of this chat, once its agent has tasks.")
+
+(defvar-local todo-write-eca--stopping nil
+  "Non-nil if the user stopped the turn of this chat.")
+
+;;;###autoload
+(define-minor-mode todo-write-eca-mode
+  "Show the plans of ECA's agents, and what they do.
+A chat's own plan is what \\[todo-write-show] shows there."
+  :global t
+  :group 'todo-write
+  (if todo-write-eca-mode
+      (progn
+        (advice-add 'eca-chat--update-task-state :after #'todo-write-eca--tasks)
+        (add-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status)
+        (add-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions))
+    (advice-remove 'eca-chat--update-task-state #'todo-write-eca--tasks)
+    (remove-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status)
+    (remove-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions)
+    (dolist (buffer (buffer-list))
+      (when (buffer-local-value 'todo-write-eca--thread buffer)
+        (with-current-buffer buffer
+          (todo-write-eca--end "disconnected")
+          (remove-hook 'kill-buffer-hook #'todo-write-eca--end t)
+          (mapc #'kill-local-variable
+                '(todo-write-eca--thread todo-write-view-thread
+                  todo-write-header-line-thread)))))))
+
+(defun todo-write-eca--tasks (content)
+  "Write the tasks in CONTENT of a call of ECA's tool to the thread of this chat."
+  (with-demoted-errors "The tasks of ECA: %S"
+    (when-let* ((details (plist-get content :details)))
+      (unless todo-write-eca--thread
+        (add-hook 'kill-buffer-hook #'todo-write-eca--end nil t)
+        (setq todo-write-eca--thread (format "eca:%s" eca-chat--id))
+        (setq-local todo-write-view-thread todo-write-eca--thread
+                    todo-write-header-line-thread todo-write-eca--thread))
+      (todo-write todo-write-eca--thread
+                  (list :todos (vconcat (mapcar #'todo-write-eca--todo
+                                                (plist-get details :tasks))))
+                  "eca")
+      (todo-write-eca--said))))
+
+(defun todo-write-eca--todo (task)
+  "Return TASK of ECA as a task for `todo-write'."
+  (let ((subject (plist-get task :subject)))
+    (list :content subject
+          :status (pcase (plist-get task :status)
+                    ("done" "completed")
+                    ("in-progress" "in_progress")
+                    (status status))
+          :activeForm subject)))
+
+(defun todo-write-eca--status (session)
+  "Say what the agents in the chats of SESSION do."
+  (dolist (buffer (eca-chat-buffers session))
+    (with-current-buffer buffer
+      (when todo-write-eca--thread
+        (todo-write-eca--said)))))
+
+(defun todo-write-eca--sessions ()
+  "Say that agents failed whose server exited while they worked."
+  (let ((live (seq-mapcat (lambda (entry) (eca-chat-buffers (cdr entry))) eca--sessions)))
+    (dolist (buffer (buffer-list))
+      (let ((thread (buffer-local-value 'todo-write-eca--thread buffer)))
+        (when (and thread (not (memq buffer live))
+                   (memq (car (todo-write-activity thread)) '(working waiting)))
+          (todo-write-end-turn thread "ECA exited" t))))))
+
+(defun todo-write-eca--said ()
+  "Say what the agent of this chat does."
+  (pcase (eca-chat-status (current-buffer))
+    ('running (todo-write-set-activity todo-write-eca--thread 'working))
+    ('waiting-approval
+     (todo-write-set-activity todo-write-eca--thread 'waiting "permission"))
+    ('waiting-answer
+     (todo-write-set-activity todo-write-eca--thread 'waiting "question"))
+    ('stopping (setq todo-write-eca--stopping t))
+    ('idle
+     (when (todo-write-activity todo-write-eca--thread)
+       (todo-write-end-turn todo-write-eca--thread
+                            (and todo-write-eca--stopping "interrupted")))
+     (setq todo-write-eca--stopping nil))))
+
+(defun todo-write-eca--end (&optional why)
+  "Pause the plan of this chat because of WHY, or as the chat is about to go."
+  (todo-write-end-turn todo-write-eca--thread (or why "the chat was closed")))
+
+(provide 'todo-write-eca)
+;;; todo-write-eca.el ends here
