@@ -40,7 +40,7 @@ or nil.  DOING is `waiting', `failed', `working', `rest' or `unknown',
 WHY is what its host says of that, and SINCE the time of that transition
 in milliseconds since the epoch.  UNSEEN non-nil means that it came to
 rest out of sight, DISMISSED that the user wants to hear no more of this.
-BUFFER is its own buffer, once that was looked for."
+BUFFER is its own buffer, once that was looked for, or `none'."
   key project title doing why since unseen dismissed buffer)
 
 ;;; States and their order
@@ -86,12 +86,23 @@ of others with the same rank the one that changed last."
         (< rank (todo-write-attention-rank b))
       (funcall (if (= rank 0) #'< #'>) (todo-write-agent-since a) (todo-write-agent-since b)))))
 
+(defun todo-write-agent-folder (agent)
+  "Return the name of the folder of AGENT's project without those above it, or nil."
+  (let ((project (todo-write-agent-project agent))
+        ;; It may be remote, and a host may say anything.
+        file-name-handler-alist)
+    (and project
+         (todo-write-row-line (file-name-nondirectory (directory-file-name project))))))
+
+(defun todo-write-agent-path (agent)
+  "Return the folder of AGENT's project for display, or nil."
+  (let ((project (todo-write-agent-project agent))
+        file-name-handler-alist)
+    (and project (todo-write-row-line (abbreviate-file-name project)))))
+
 (defun todo-write-agent-name (agent)
   "Return what AGENT is called in a few columns: its project, else its title."
-  (todo-write-row-line
-   (if-let* ((project (todo-write-agent-project agent)))
-       (file-name-nondirectory (directory-file-name project))
-     (todo-write-agent-label agent))))
+  (or (todo-write-agent-folder agent) (todo-write-agent-label agent)))
 
 (defun todo-write-agent-label (agent)
   "Return what AGENT works on, or the key of its thread."
@@ -210,6 +221,7 @@ KNOWN means that the user has seen it."
                                             (todo-write-state key))))
     (unless (and (eq doing (todo-write-agent-doing agent))
                  (equal (cdr activity) (todo-write-agent-why agent)))
+      (todo-write-attention--forget-none agent)
       (setf (todo-write-agent-doing agent) doing
             (todo-write-agent-why agent) (cdr activity)
             (todo-write-agent-dismissed agent) nil
@@ -230,9 +242,11 @@ KNOWN means that the user has seen it."
      (and (todo-write-attention--focused-p frame)
           (seq-some (lambda (window)
                       (let ((buffer (window-buffer window)))
-                        (or (eq buffer (todo-write-agent-buffer agent))
-                            (equal (todo-write-agent-key agent)
-                                   (buffer-local-value 'todo-write-view-thread buffer)))))
+                        (or (equal (todo-write-agent-key agent)
+                                   (buffer-local-value 'todo-write-view-thread buffer))
+                            ;; Looking for a terminal takes a millisecond.
+                            (and (get-buffer-process buffer)
+                                 (eq buffer (todo-write-attention-buffer agent))))))
                     (window-list frame 'no-minibuffer))))
    (frame-list)))
 
@@ -263,13 +277,21 @@ KNOWN means that the user has seen it."
 ;;; Going there
 
 (defun todo-write-attention-buffer (agent)
-  "Return the buffer in which the user talks to AGENT, or nil."
-  (if (buffer-live-p (todo-write-agent-buffer agent))
-      (todo-write-agent-buffer agent)
-    (setf (todo-write-agent-buffer agent)
-          (or (todo-write-attention--chat (todo-write-agent-key agent))
-              (when-let* ((pid (todo-write-attention--pid agent)))
-                (todo-write-attention--terminal pid))))))
+  "Return the buffer in which the user talks to AGENT, or nil.
+That there is none holds until its next transition."
+  (let ((known (todo-write-agent-buffer agent)))
+    (cond ((eq known 'none) nil)
+          ((buffer-live-p known) known)
+          (t (let* ((pid (todo-write-attention--pid agent))
+                    (buffer (or (todo-write-attention--chat (todo-write-agent-key agent))
+                                (and pid (todo-write-attention--terminal pid)))))
+               (setf (todo-write-agent-buffer agent) (or buffer 'none))
+               buffer)))))
+
+(defun todo-write-attention--forget-none (agent)
+  "Let the buffer of AGENT be looked for again, if there was none."
+  (when (eq (todo-write-agent-buffer agent) 'none)
+    (setf (todo-write-agent-buffer agent) nil)))
 
 (defun todo-write-attention--chat (thread)
   "Return the buffer whose host said that it is about THREAD, or nil."
@@ -330,21 +352,20 @@ KNOWN means that the user has seen it."
 
 (defun todo-write-attention-visit (agent)
   "Go to the buffer of AGENT, or else to its plan, and say where it runs."
+  (todo-write-attention--forget-none agent)
   (if-let* ((buffer (todo-write-attention-buffer agent)))
       (pop-to-buffer buffer)
     (let* ((key (todo-write-agent-key agent))
            (pid (todo-write-attention--pid agent))
            (pane (and pid (todo-write-attention--tmux-pane pid)))
-           (folder (todo-write-agent-project agent)))
+           (folder (todo-write-agent-path agent)))
       (todo-write-restore key)
       (todo-write-show key t)
       (message "%s"
                (concat (todo-write-agent-name agent) " has no buffer in this Emacs"
                        (and pid (format "; process %d" pid))
                        (and pane (format ", tmux pane %s" (todo-write-row-line pane)))
-                       (and folder
-                            (concat " in " (todo-write-row-line
-                                            (abbreviate-file-name folder))))))))
+                       (and folder (concat " in " folder))))))
   (todo-write-attention-see agent))
 
 (defvar todo-write-attention--tour nil

@@ -234,18 +234,13 @@ if there is no thread."
 (defun todo-write-list--entry (agent others)
   "Return the row of AGENT, told apart from OTHERS."
   (let* ((key (todo-write-agent-key agent))
-         (summary (todo-write-summary key t))
-         (project (todo-write-agent-project agent)))
+         (summary (todo-write-summary key t)))
     (list key
           (vector (todo-write-list--state agent)
                   (propertize (todo-write-list--age agent) 'face 'todo-write-time)
                   (todo-write-list--program agent)
-                  (if project
-                      (propertize (file-name-nondirectory
-                                   (directory-file-name (todo-write-row-line project)))
-                                  'help-echo (todo-write-row-line
-                                              (abbreviate-file-name project)))
-                    "")
+                  (propertize (or (todo-write-agent-folder agent) "")
+                              'help-echo (todo-write-agent-path agent))
                   (list (todo-write-list--title agent others)
                         'face 'todo-write-title 'follow-link t
                         'help-echo "RET, mouse-1: show this plan"

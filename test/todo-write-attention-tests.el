@@ -278,6 +278,36 @@ transitions, (KEY . STATE), newest first."
       (should-not (todo-write-attention--terminal (emacs-pid)))
       (delete-process process))))
 
+(ert-deftest todo-write-attention-sees-the-agent-in-a-terminal-that-is-shown ()
+  (skip-unless (file-directory-p "/proc/self"))
+  (todo-write-attention-tests--with
+    (let* ((buffer (generate-new-buffer "terminal"))
+           (process (make-process :name "terminal" :buffer buffer :noquery t
+                                  :command '("cat"))))
+      (unwind-protect
+          (cl-letf (((symbol-function 'todo-write-attention--pid)
+                     (lambda (_) (process-id process))))
+            (todo-write-set-activity "a" 'working)
+            (todo-write-end-turn "a")
+            (should (eq 'done (todo-write-attention-tests--state "a")))
+            (switch-to-buffer buffer)
+            (todo-write-attention--look)
+            (should (eq 'idle (todo-write-attention-tests--state "a")))
+            (todo-write-set-activity "a" 'working)
+            (todo-write-end-turn "a")
+            (should (eq 'idle (todo-write-attention-tests--state "a"))))
+        (delete-process process)
+        (kill-buffer buffer)))))
+
+(ert-deftest todo-write-attention-reaches-for-no-remote-folder ()
+  (todo-write-attention-tests--with
+    (let ((file-name-handler-alist
+           (list (cons "\\`/elsewhere:" (lambda (operation &rest _)
+                                         (ert-fail (format "%s" operation)))))))
+      (let ((agent (todo-write-agent--make :key "a" :project "/elsewhere:/srv/login/")))
+        (should (equal "login" (todo-write-agent-name agent)))
+        (should (equal "/elsewhere:/srv/login/" (todo-write-agent-path agent)))))))
+
 (ert-deftest todo-write-attention-without-a-buffer-shows-the-plan-and-says-where ()
   (todo-write-attention-tests--with
     (todo-write-begin "a" :project "/srv/login/")
