@@ -263,10 +263,11 @@ Where the system cannot, the timer suffices."
                    (memq session todo-write-follow--sessions))
           (setf (todo-write-follow--session-heard session) (float-time)
                 (todo-write-follow--session-quiet session) nil)
-          ;; These lines may have resumed the thread.  End its turn again if the
-          ;; process is still idle.
-          (when (equal (todo-write-follow--session-activity session) '(idle))
-            (setf (todo-write-follow--session-activity session) '(idle . outdated))))
+          ;; What the process said must be told again: its lines may have
+          ;; resumed the thread.
+          (when-let* ((activity (todo-write-follow--session-activity session)))
+            (setf (todo-write-follow--session-activity session)
+                  (list (car activity) 'outdated))))
         (todo-write-follow--tell session (plist-get news :told)))
     (setf (todo-write-follow--session-busy session) nil)))
 
@@ -326,7 +327,8 @@ The process of a session overrides the activity in its transcript."
       ((and '(idle) (guard (eq (car (todo-write-activity thread)) 'failed))))
       ('(idle) (todo-write-end-turn thread))
       ('(unknown) (todo-write-set-activity thread nil nil t))
-      ('nil (todo-write-end-turn thread "agent exited"))
+      ('nil (todo-write-end-turn thread "agent exited")
+            (todo-write-follow--pause session "agent exited"))
       (`(,what . ,why) (todo-write-set-activity thread what why)))))
 
 ;;; Remote transcripts

@@ -173,6 +173,10 @@ impl ClaudeReader {
                 let is_prompt = line.is_meta != Some(true) && line.is_compact_summary != Some(true);
                 self.user_message(&place, message, line.tool_use_result.0, is_prompt);
             }
+            (Some("assistant"), Some(message)) if line.is_api_error_message == Some(true) => {
+                let text = message.content.0.into_iter().find_map(|block| block.text);
+                self.end_turn(&place, text.map(|text| excerpt(&text.0, 200)));
+            }
             (Some("assistant"), Some(message)) => self.assistant_message(&place, message),
             _ => {}
         }

@@ -43,8 +43,8 @@
 
 (defun claude-checks-script (steps)
   "Write STEPS as a script for aimock and return the file's name.
-A step is a string, what the model says, or a list of calls (NAME .
-ARGUMENTS)."
+A step is a string, what the model says, a list of calls (NAME .
+ARGUMENTS), or (error TEXT), a request that fails."
   (let ((file (make-temp-file "script" nil ".json")))
     (write-region
      (json-serialize
@@ -55,11 +55,14 @@ ARGUMENTS)."
               (lambda (step turn)
                 (list :match (list :turnIndex turn)
                       :response
-                      (if (stringp step) (list :content step)
-                        (list :toolCalls
-                              (vconcat (mapcar (lambda (call)
-                                                 (list :name (car call) :arguments (cdr call)))
-                                               step))))))
+                      (pcase step
+                        ((pred stringp) (list :content step))
+                        (`(error ,text)
+                         `(:status 400 :error (:type "invalid_request_error" :message ,text)))
+                        (_ (list :toolCalls
+                                 (vconcat (mapcar (lambda (call)
+                                                    (list :name (car call) :arguments (cdr call)))
+                                                  step)))))))
               steps))))
      nil file nil 'silent)
     (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
@@ -341,6 +344,17 @@ esac
      (claude-checks-type "/exit")
      (claude-checks-ends)
      (claude-checks-wait "its exit" (lambda () (equal (claude-checks-state) '(done)))))))
+
+(ert-deftest claude-checks-a-request-that-fails ()
+  (claude-checks-run
+   (list (list (claude-checks-create "Rake"))
+         (list (claude-checks-update "1" "in_progress"))
+         '(error "The garden is closed"))
+   (lambda ()
+     (claude-checks-wait-for "? for shortcuts")
+     (claude-checks-type "Begin with the rake")
+     (claude-checks-shows "failure" '(paused failed . "API Error: 400 The garden is closed")
+                          '("Rake" . "in_progress")))))
 
 (provide 'claude-checks)
 ;;; claude-checks.el ends here

@@ -49,6 +49,8 @@ pub struct Line<'a> {
     pub ai_title: Option<Excerpt<200>>,
     /// What was said.
     pub message: Option<Message<'a>>,
+    /// `assistant`: whether Claude Code says in place of the model that its request failed.
+    pub is_api_error_message: Option<bool>,
     /// `result`: the last answer, or the error.
     pub result: Option<Excerpt<1_000>>,
     /// `result`: whether the turn failed.

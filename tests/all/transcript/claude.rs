@@ -303,6 +303,20 @@ fn a_turn_that_failed_says_why() {
 }
 
 #[test]
+fn a_request_that_failed_ends_the_turn() {
+    let mut session = Session::new("cli");
+    session.prompt("Bake bread").create(1, "Sift");
+    let text = json!({"type": "text", "text": "API Error: 529 The oven is full"});
+    let message =
+        json!({"id": "e", "model": "<synthetic>", "stop_reason": "stop_sequence", "content": [text]});
+    session.line("assistant", json!({"message": message, "isApiErrorMessage": true}));
+    let update = last_update(&session, 1);
+    assert_eq!(update.error.as_deref(), Some("API Error: 529 The oven is full"));
+    session.prompt("Try again").create(2, "Knead");
+    assert_eq!(last_update(&session, 1).activity, Some(Activity::Working));
+}
+
+#[test]
 fn the_end_of_a_turn_counts_far_from_the_end_of_a_file_too() {
     let mut session = Session::new("cli");
     session.prompt("Bake bread").create(1, "Sift").update(1, "in_progress");
