@@ -53,29 +53,22 @@ A session binds it to the buffer where the command was given.")
 
 ;;; eval_sexp
 
-(defun efrit-do--read-one (text)
-  "Return the one expression in TEXT.
-Signals `todo-write-input-error' if it is incomplete or not the only one."
-  (pcase-let ((`(,form . ,end)
-               (condition-case problem
-                   (read-from-string text)
-                 (error
-                  (signal 'todo-write-input-error
-                          (list (if (eq (car problem) 'end-of-file)
-                                    "The expression is not complete"
-                                  (format "The expression does not read: %s"
-                                          (error-message-string problem)))))))))
-    (unless (string-match-p "\\`\\(?:[ \t\n\r\f]\\|;.*$\\)*\\'"
-                            (substring text end))
-      (signal 'todo-write-input-error
-              (list "More text follows the expression; wrap several in progn")))
-    form))
-
 (defun efrit-do--eval-sexp (expr)
   "Evaluate the one expression in EXPR where the command was given.
 Return its value and what it printed as text."
-  (let ((form (efrit-do--read-one expr))
-        (directory default-directory))
+  (pcase-let ((`(,form . ,end)
+               (condition-case problem
+                   (read-from-string expr)
+                 (end-of-file (signal 'todo-write-input-error
+                                      '("The expression is not complete")))
+                 (error
+                  (signal 'todo-write-input-error
+                          (list (format "The expression does not read: %s"
+                                        (error-message-string problem)))))))
+              (directory default-directory))
+    (unless (string-match-p "\\`\\(?:[ \t\n\r\f]\\|;.*$\\)*\\'" (substring expr end))
+      (signal 'todo-write-input-error
+              '("More text follows the expression; wrap several in progn")))
     (with-temp-buffer
       (let* ((standard-output (current-buffer))
              (print-circle t)

@@ -73,13 +73,6 @@ Signals `error' if gptel has none."
                                confirm))
                       (always always))))))))
 
-(defun efrit-do-gptel--input (tool values)
-  "Return VALUES, the arguments of TOOL in order, as a plist."
-  (cl-loop for spec in (efrit-do-tool-arguments tool)
-           for value in values
-           when value
-           append (list (efrit-do--keyword (plist-get spec :name)) value)))
-
 (defun efrit-do-gptel--tool (session tool)
   "Return a gptel tool that calls TOOL in SESSION."
   ;; Bound, so that gptel's menu does not list it: it belongs to SESSION.
@@ -94,7 +87,11 @@ Signals `error' if gptel has none."
      :function
      (lambda (answer &rest values)
        (efrit-do-session-call
-        session name (efrit-do-gptel--input tool values)
+        session name
+        (cl-loop for spec in (efrit-do-tool-arguments tool)
+                 for value in values
+                 when value
+                 append (list (efrit-do--keyword (plist-get spec :name)) value))
         (lambda (outcome)
           (funcall answer (plist-get outcome :content))))))))
 
@@ -102,14 +99,12 @@ Signals `error' if gptel has none."
 
 (cl-defstruct (efrit-do-gptel-state (:constructor efrit-do-gptel-state-create)
                                     (:copier nil))
-  "What the backend `gptel' keeps of a session."
-  (buffer nil :documentation "Buffer of its requests.")
-  (fsm nil :documentation "The state machine of gptel.")
-  (info nil :documentation "The machine's info before the last request.")
-  (open nil :documentation "Non-nil from a request to the end of its answer.")
-  (error nil :documentation "Why the last request failed, a string, or nil.")
-  (retried nil :documentation "Non-nil if the last request was sent again.")
-  (timer nil :documentation "Runs until the request is sent again."))
+  "What the backend `gptel' keeps of a session.
+BUFFER is that of its requests, FSM the state machine of gptel, INFO the info of
+that before the last request.  OPEN is non-nil from a request to the end of its
+answer, ERROR is why the last request failed, RETRIED non-nil if it was sent
+again, and TIMER runs until then."
+  buffer fsm info open error retried timer)
 
 (defun efrit-do-gptel--prompt (session)
   "Return the command of SESSION and the unfinished plan it begins with, if any."
@@ -242,21 +237,16 @@ wait until gptel has returned, and do nothing if the request failed."
 
 (defun efrit-do-gptel--answered-all (session info)
   "Count the next request of SESSION, whose tool calls are all answered.
-gptel sends it after this unless there is an error in INFO."
-  (if (and (efrit-do-gptel--count-unknown session info)
-           (efrit-do-session-request session))
-      (setf (efrit-do-gptel-state-retried (efrit-do-session-state session)) nil)
-    (plist-put info :error "The session has ended")))
-
-(defun efrit-do-gptel--count-unknown (session info)
-  "Let the breaker of SESSION count the calls of unknown tools in INFO.
-gptel answers those itself.  Return nil if that ends SESSION."
+gptel sends it after this unless there is an error in INFO.  It has answered
+calls of unknown tools itself, which count too."
   (dolist (call (plist-get info :tool-use))
     (let ((name (plist-get call :name)))
       (unless (efrit-do-get-tool name)
         (efrit-do-session-refused session name (plist-get call :args)
                                   (plist-get call :result)))))
-  (efrit-do-session-running-p session))
+  (if (efrit-do-session-request session)
+      (setf (efrit-do-gptel-state-retried (efrit-do-session-state session)) nil)
+    (plist-put info :error "The session has ended")))
 
 (defun efrit-do-gptel--done (session)
   "End SESSION, in which the model called no tool."
@@ -265,16 +255,9 @@ gptel answers those itself.  Return nil if that ends SESSION."
 
 ;;; Failures
 
-(defconst efrit-do-gptel--cut
-  "\\`Curl failed with exit code \\(?:18\\|5[256]\\)\\>"
-  "Regexp for gptel's words for a connection that was cut.")
-
-(defconst efrit-do-gptel--busy "\\`HTTP/[0-9.]+ +\\(?:429\\|503\\|529\\)\\>"
-  "Regexp for the status lines of a provider that is busy.")
-
 (defun efrit-do-gptel--failed (session info)
-  "Deal with the failure in INFO of a request of SESSION.
-This runs in the middle of gptel's own work, which must end first."
+  "Send the last request of SESSION again or end SESSION, for the failure in INFO.
+That happens after this, which runs in the middle of gptel's own work."
   (let* ((state (efrit-do-session-state session))
          (problem (plist-get info :error))
          (text (cond ((stringp problem) problem)
@@ -282,29 +265,27 @@ This runs in the middle of gptel's own work, which must end first."
                      (problem (format "%S" problem))
                      (t "No answer")))
          (status (or (plist-get info :status) ""))
-         (cut (string-match-p efrit-do-gptel--cut text))
+         (cut (string-match-p
+               "\\`Curl failed with exit code \\(?:18\\|5[256]\\)\\>" text))
+         (busy (string-match-p "\\`HTTP/[0-9.]+ +\\(?:429\\|503\\|529\\)\\>" status))
          (cause (cond (cut (concat "The connection was cut: " text))
                       ((string-match "\\`HTTP/[0-9.]+ +\\(.+\\)" status)
                        (format "%s (%s)" text (match-string 1 status)))
                       (t text))))
     (setf (efrit-do-gptel-state-error state) cause
           (efrit-do-gptel-state-open state) nil)
-    (run-at-time 0 nil #'efrit-do-gptel--retry-or-fail session cause
-                 (or cut (string-match-p efrit-do-gptel--busy status)))))
-
-(defun efrit-do-gptel--retry-or-fail (session cause passing)
-  "Send the last request of SESSION again or end SESSION, because of CAUSE.
-PASSING is non-nil if a second try may succeed."
-  (let ((state (efrit-do-session-state session))
-        (delay efrit-do-gptel-retry-delay))
-    (cond
-     ((not (efrit-do-session-running-p session)))
-     ((and passing delay (not (efrit-do-gptel-state-retried state)))
-      (setf (efrit-do-gptel-state-retried state) t
-            (efrit-do-gptel-state-timer state)
-            (run-at-time delay nil #'efrit-do-gptel--send-again session))
-      (efrit-do-session-retry session cause delay))
-     (t (efrit-do-session-fail session cause)))))
+    (run-at-time
+     0 nil
+     (lambda ()
+       (let ((delay efrit-do-gptel-retry-delay))
+         (cond
+          ((not (efrit-do-session-running-p session)))
+          ((and (or cut busy) delay (not (efrit-do-gptel-state-retried state)))
+           (setf (efrit-do-gptel-state-retried state) t
+                 (efrit-do-gptel-state-timer state)
+                 (run-at-time delay nil #'efrit-do-gptel--send-again session))
+           (efrit-do-session-retry session cause delay))
+          (t (efrit-do-session-fail session cause))))))))
 
 ;;; Stopping and going on
 

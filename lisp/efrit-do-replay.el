@@ -46,16 +46,11 @@ Nil plays the demo that comes with the package, whatever the command."
   'todo-write-error)
 
 (cl-defstruct (efrit-do-replay (:constructor efrit-do-replay--make) (:copier nil))
-  "A script being played."
-  (title nil) (command nil)
-  (directory nil :documentation "Where tools work, or nil.")
-  (speed 1 :documentation "Factor; 0 leaves out all pauses.")
-  (loop nil) (turns nil :documentation "Vector of lists of events (KIND . VALUE).")
-  (next 0 :documentation "Index of the next turn.")
-  (events nil :documentation "Events of this turn that are to come.")
-  (tools nil :documentation "Tool events of this turn, last first.")
-  (open 0 :documentation "Calls of this turn not yet answered.")
-  (timer nil))
+  "A script being played.
+TURNS is a vector of lists of events (KIND . VALUE), NEXT the index of the next
+one.  EVENTS are those of this turn that are to come, TOOLS its tool events, last
+first, and OPEN the number of its calls not yet answered."
+  title command directory (speed 1) loop turns (next 0) events tools (open 0) timer)
 
 ;;; Reading
 
@@ -92,49 +87,43 @@ pause, error, or tool with input" where))
        turn))
     turns)))
 
-(defun efrit-do-replay--file (file)
-  "Return the JSON object in FILE, its directory as an absolute name."
-  (with-temp-buffer
-    (condition-case problem
-        (progn (insert-file-contents file)
-               (let* ((object (json-parse-buffer))
-                      (directory (gethash "directory" object)))
-                 (when directory
-                   (puthash "directory"
-                            (expand-file-name directory (file-name-directory
-                                                         (expand-file-name file)))
-                            object))
-                 object))
-      (error (efrit-do-replay--error "Cannot read %s: %s" file
-                                     (error-message-string problem))))))
-
 (defun efrit-do-replay-read (script)
   "Return SCRIPT, a file name or a decoded JSON object, ready to be played.
 Signals `efrit-do-script-error' with the place of what is wrong."
-  (let ((object (if (stringp script) (efrit-do-replay--file script) script)))
+  (let ((folder (and (stringp script)
+                     (file-name-directory (expand-file-name script))))
+        (object (if (not (stringp script)) script
+                  (condition-case problem
+                      (with-temp-buffer
+                        (insert-file-contents script)
+                        (json-parse-buffer))
+                    (error (efrit-do-replay--error "Cannot read %s: %s" script
+                                                   (error-message-string problem)))))))
     (unless (hash-table-p object)
       (efrit-do-replay--error "The script is not a JSON object"))
     (let ((speed (gethash "speed" object 1))
           (directory (gethash "directory" object)))
       (unless (and (numberp speed) (>= speed 0))
         (efrit-do-replay--error "`speed' is not a number from 0 on"))
+      (unless (or (null directory) (stringp directory))
+        (efrit-do-replay--error "`directory' is not a string"))
       (efrit-do-replay--make
        :title (gethash "title" object) :command (gethash "command" object)
-       :directory (and directory (file-name-as-directory directory))
+       :directory (and directory (file-name-as-directory
+                                  (if folder (expand-file-name directory folder)
+                                    directory)))
        :speed speed :loop (eq t (gethash "loop" object))
        :turns (efrit-do-replay--turns (gethash "turns" object))))))
 
 (defun efrit-do-replay-demo ()
   "Return the file name of the demo that comes with the package.
 In a checkout its folder is beside that of the Lisp, installed within it."
-  (let ((here (file-name-directory (locate-library "efrit-do-replay"))))
-    (or (seq-find #'file-readable-p
-                  (mapcar (lambda (folder)
-                            (expand-file-name "refactor-login.json"
-                                              (expand-file-name folder here)))
-                          '("../demo" "demo")))
-        (efrit-do-replay--error "There is no script to play: set \
-`efrit-do-replay-script', or `efrit-do-backend' to use a model"))))
+  (or (locate-file "refactor-login.json"
+                   (let ((here (file-name-directory (locate-library "efrit-do-replay"))))
+                     (list (expand-file-name "../demo" here)
+                           (expand-file-name "demo" here))))
+      (efrit-do-replay--error "There is no script to play: set \
+`efrit-do-replay-script', or `efrit-do-backend' to use a model")))
 
 ;;; Playing
 
@@ -220,29 +209,24 @@ command to a model"))
 (defun efrit-do-replay--next (session script)
   "Do what comes after the last event of a turn of SCRIPT in SESSION.
 Return non-nil if there is something to wait for."
-  (cond ((> (efrit-do-replay-open script) 0) 'answers)
-        ((efrit-do-replay-tools script)
-         (efrit-do-session-answered session)
-         (efrit-do-replay--call session script)
-         'answers)
-        ((efrit-do-replay--begin script) nil)
-        (t (efrit-do-session-answered session)
-           (if (efrit-do-session-message session)
-               (efrit-do-session-request session)
-             (efrit-do-session-finish session))
-           'ended)))
-
-(defun efrit-do-replay--begin (script)
-  "Take the next turn of SCRIPT; return nil if there is none."
   (let* ((turns (efrit-do-replay-turns script))
-         (index (efrit-do-replay-next script)))
-    (when (and (efrit-do-replay-loop script) (= index (length turns)))
-      (setq index 0))
-    (when (< index (length turns))
-      (setf (efrit-do-replay-next script) (1+ index)
-            (efrit-do-replay-events script)
-            (cons '(begin) (copy-sequence (aref turns index))))
-      t)))
+         (next (efrit-do-replay-next script))
+         (next (if (and (efrit-do-replay-loop script) (= next (length turns))) 0 next)))
+    (cond ((> (efrit-do-replay-open script) 0) 'answers)
+          ((efrit-do-replay-tools script)
+           (efrit-do-session-answered session)
+           (efrit-do-replay--call session script)
+           'answers)
+          ((< next (length turns))
+           (setf (efrit-do-replay-next script) (1+ next)
+                 (efrit-do-replay-events script)
+                 (cons '(begin) (copy-sequence (aref turns next))))
+           nil)
+          (t (efrit-do-session-answered session)
+             (if (efrit-do-session-message session)
+                 (efrit-do-session-request session)
+               (efrit-do-session-finish session))
+             'ended))))
 
 (defun efrit-do-replay--call (session script)
   "Call the tools of this turn of SCRIPT in SESSION."

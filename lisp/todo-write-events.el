@@ -114,9 +114,6 @@ threw."
 (defvar todo-write--subscribers nil
   "List of `todo-write--subscriber' structures.")
 
-(defconst todo-write--most-failures 3
-  "A subscriber is removed after this many failures in a row.")
-
 (defun todo-write-subscribe (function &rest filter)
   "Call FUNCTION with each event that FILTER lets through; return a handle.
 An event is an observation or a stream event, a plist; see
@@ -174,11 +171,6 @@ an unknown key."
                        (plist-get metadata :tokenType)))
       (:step (or (plist-get event :stepId) (plist-get event :parentId))))))
 
-(defun todo-write--admits-p (subscriber event)
-  "Return non-nil if SUBSCRIBER wants EVENT."
-  (cl-loop for (key . value) in (todo-write--subscriber-filter subscriber)
-           always (equal value (todo-write--event-value event key))))
-
 (defun todo-write--emit (event)
   "Give EVENT to the subscribers that want it, and return it."
   (todo-write--call-each
@@ -192,7 +184,8 @@ an unknown key."
   "Give EVENT to SUBSCRIBER if it wants it."
   ;; An earlier subscriber may have ended the subscription of a later one.
   (when (and (memq subscriber todo-write--subscribers)
-             (todo-write--admits-p subscriber event))
+             (cl-loop for (key . value) in (todo-write--subscriber-filter subscriber)
+                      always (equal value (todo-write--event-value event key))))
     (condition-case-unless-debug err
         (progn (funcall (todo-write--subscriber-function subscriber) event)
                (setf (todo-write--subscriber-failures subscriber) 0))
@@ -200,14 +193,14 @@ an unknown key."
       (error (todo-write--count-failure subscriber (error-message-string err))))))
 
 (defun todo-write--count-failure (subscriber why)
-  "Count a failure of SUBSCRIBER; report the first WHY, and remove it at last."
+  "Count a failure of SUBSCRIBER; report the first WHY, and remove it at the third."
   (let ((failures (cl-incf (todo-write--subscriber-failures subscriber)))
         (function (todo-write--subscriber-function subscriber)))
     (when (= failures 1)
       (display-warning 'todo-write
                        (format-message "Subscriber %S failed: %s"
                                        function why)))
-    (when (>= failures todo-write--most-failures)
+    (when (>= failures 3)
       (todo-write-unsubscribe subscriber)
       (display-warning 'todo-write
                        (format-message "Subscriber %S is removed after %d failures"
