@@ -397,14 +397,14 @@ Its tool NAME ran with INPUT for SECONDS."
   "Answer the first call of SESSION, which ran NAME, with OUTCOME."
   (when (plist-get outcome :complete)
     (setf (efrit-do-session-message session) (plist-get outcome :complete)))
-  (let ((trip (efrit-do-breaker-outcome (efrit-do-session-breaker session) name outcome)))
-    (if trip
-        (progn
-          (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
-          (efrit-do-session--end session 'stopped trip))
-      (let ((then (nth 2 (pop (efrit-do-session-calls session)))))
-        (efrit-do-session--schedule session)
-        (funcall then outcome)))))
+  (if-let* ((trip (efrit-do-breaker-outcome
+                   (efrit-do-session-breaker session) name outcome)))
+      (progn
+        (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
+        (efrit-do-session--end session 'stopped trip))
+    (let ((then (nth 2 (pop (efrit-do-session-calls session)))))
+      (efrit-do-session--schedule session)
+      (funcall then outcome))))
 
 ;;; Beginning and end
 
@@ -453,17 +453,17 @@ with open tasks is paused."
     (setf (efrit-do-session-status session) status
           (efrit-do-session-reason session) reason)
     ;; Each step must run even if another fails.
-    (dolist (step
-             (list (lambda ()
-                     (todo-write-end-turn (efrit-do-session-thread session)
-                                          (or reason "the agent ended its turn")
-                                          (eq status 'failed)))
-                   (lambda ()
-                     (efrit-do-backend-abort (efrit-do-session-backend session) session))
-                   (lambda () (efrit-do-session--record-end session status reason))
-                   (lambda () (run-hook-with-args 'efrit-do-end-functions session))))
-      (with-demoted-errors "Ending a session: %S"
-        (funcall step)))))
+    (with-demoted-errors "Ending a session: %S"
+      (todo-write-end-turn (efrit-do-session-thread session)
+                           (or reason "the agent ended its turn")
+                           (eq status 'failed)))
+    (with-demoted-errors "Ending a session: %S"
+      (efrit-do-backend-abort (efrit-do-session-backend session) session))
+    (with-demoted-errors "Ending a session: %S"
+      (efrit-do-session--record-end session status reason))
+    (with-demoted-errors "Ending a session: %S"
+      (run-hook-with-args 'efrit-do-end-functions session))
+    nil))
 
 (defun efrit-do-session--record-end (session status reason)
   "Record that SESSION ended with STATUS for REASON.

@@ -278,9 +278,7 @@ It has only words of this package, since a header line is a construct."
 
 (defun efrit-do-view--forget ()
   "End the subscription of this buffer."
-  (when efrit-do-view--handle
-    (todo-write-unsubscribe efrit-do-view--handle)
-    (setq efrit-do-view--handle nil)))
+  (todo-write-unsubscribe efrit-do-view--handle))
 
 ;;; Opening
 
@@ -326,9 +324,11 @@ It is a new one if another session is running in *efrit-do*."
 (defun efrit-do-view--part-at (position)
   "Return the overlay of the part at POSITION, or nil."
   (or (get-text-property position 'efrit-do-part)
-      (seq-find (lambda (overlay)
-                  (overlay-get overlay 'isearch-open-invisible))
-                (overlays-at position))))
+      (car (efrit-do-view--parts (overlays-at position)))))
+
+(defun efrit-do-view--parts (overlays)
+  "Return those of OVERLAYS that are the body of a part."
+  (seq-filter (lambda (overlay) (overlay-get overlay 'isearch-open-invisible)) overlays))
 
 (defun efrit-do-view-toggle ()
   "Open or fold the part at point.  Signals `user-error' if there is none."
@@ -349,9 +349,7 @@ It is a new one if another session is running in *efrit-do*."
 (defun efrit-do-view-toggle-all ()
   "Open all parts, or fold them if none is folded."
   (interactive nil efrit-do-view-mode)
-  (let* ((parts (seq-filter (lambda (overlay)
-                              (overlay-get overlay 'isearch-open-invisible))
-                            (overlays-in (point-min) (point-max))))
+  (let* ((parts (efrit-do-view--parts (overlays-in (point-min) (point-max))))
          (fold (not (seq-some (lambda (part) (overlay-get part 'invisible)) parts))))
     (dolist (part parts)
       (overlay-put part 'invisible (and fold 'efrit-do)))))

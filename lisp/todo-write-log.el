@@ -123,8 +123,7 @@ What comes within that time is drawn at once."
   "Stop following."
   (when todo-write-log--timer
     (cancel-timer todo-write-log--timer))
-  (when todo-write-log--handle
-    (todo-write-unsubscribe todo-write-log--handle))
+  (todo-write-unsubscribe todo-write-log--handle)
   (setq todo-write-log--handle nil todo-write-log--timer nil))
 
 ;;;###autoload
@@ -155,9 +154,7 @@ argument asks for one.  Signals `user-error' if there is none."
 (defun todo-write-log--narrow (key value)
   "Narrow the list to observations with VALUE for KEY, or not, if it is empty."
   (setq todo-write-log--filter
-        (plist-put todo-write-log--filter key
-                   (and value (not (string-empty-p (format "%s" value)))
-                        value))
+        (plist-put todo-write-log--filter key (unless (member value '(nil "")) value))
         mode-line-process
         (cl-loop for (_ given) on todo-write-log--filter by #'cddr
                  when given

@@ -83,20 +83,18 @@ The running interval is the time spent minus the finished intervals."
 
 (defun todo-write-timeline-bar (row span width)
   "Return the bar of ROW as WIDTH columns of text; SPAN is the whole time."
-  (let* ((cells (make-vector width nil))
+  (let* ((bar (make-vector width (propertize (todo-write-row-shape 'dot)
+                                             'face 'todo-write-bar-rest)))
+         (full (propertize (todo-write-row-shape 'full)
+                           'face (todo-write-timeline-face row)))
          (from (car span))
          (scale (/ (float width) (- (cdr span) from))))
     (pcase-dolist (`(,start . ,end) (plist-get row :intervals))
       (let ((first (min (1- width) (floor (* scale (- start from)))))
             (last (min (1- width) (floor (* scale (- end from 1))))))
         (cl-loop for cell from first to (max first last)
-                 do (aset cells cell t))))
-    (mapconcat (lambda (cell)
-                 (if cell
-                     (propertize (todo-write-row-shape 'full)
-                                 'face (todo-write-timeline-face row))
-                   (propertize (todo-write-row-shape 'dot) 'face 'todo-write-bar-rest)))
-               cells "")))
+                 do (aset bar cell full))))
+    (mapconcat #'identity bar "")))
 
 (defun todo-write-timeline--insert-row (row span width)
   "Insert ROW in WIDTH columns; SPAN is the whole time."
@@ -260,54 +258,39 @@ there is no thread."
 
 ;;; Files
 
-(defconst todo-write-timeline--colours
-  '(:text "#222222" :faint "#888888" :line "#dddddd"
-    :completed "#2e7d32" :open "#1565c0")
-  "Colours of an exported picture, which has a white ground.")
-
 (defun todo-write-timeline-svg (thread)
-  "Return the timeline of THREAD as SVG text.
+  "Return the timeline of THREAD as SVG text, on white ground.
 Signal a `user-error' if no task was begun."
   (let* ((rows (todo-write-timeline--begun thread))
          (span (todo-write-timeline-span rows))
-         (svg (svg-create 900 (+ 60 (* 24 (length rows))) :font-family "sans-serif"))
-         (colour (lambda (key) (plist-get todo-write-timeline--colours key)))
+         (svg (svg-create 900 (+ 60 (* 24 (length rows)))
+                          :font-family "sans-serif" :font-size 13))
+         (write (lambda (text x y color &rest args)
+                  (apply #'svg-text svg text :x x :y y :fill color args)))
+         (title (or (plist-get (todo-write-summary thread) :title) "Plan"))
+         (black "#222222")
+         (gray "#888888")
          (y 50))
     (svg-rectangle svg 0 0 "100%" "100%" :fill "white")
-    (todo-write-timeline--text
-     svg (todo-write-row-plain (or (plist-get (todo-write-summary thread) :title) "Plan"))
-     10 22 (funcall colour :text) :font-weight "bold" :font-size 15)
-    (todo-write-timeline--text
-     svg (todo-write-timeline-clock (car span)) 300 40 (funcall colour :faint))
-    (todo-write-timeline--text
-     svg (todo-write-timeline-clock (cdr span)) 830 40 (funcall colour :faint)
-     :text-anchor "end")
+    (funcall write (todo-write-row-plain title) 10 22 black
+             :font-weight "bold" :font-size 15)
+    (funcall write (todo-write-timeline-clock (car span)) 300 40 gray)
+    (funcall write (todo-write-timeline-clock (cdr span)) 830 40 gray :text-anchor "end")
     (dolist (row rows)
-      (todo-write-timeline--svg-row svg row span y colour)
-      (setq y (+ y 24)))
+      (let ((item (plist-get row :item)))
+        (svg-line svg 300 (+ y 9) 830 (+ y 9) :stroke "#dddddd")
+        (funcall write (todo-write-row-truncate
+                        (todo-write-row-plain (plist-get item :content)) 40)
+                 10 (+ y 13) black)
+        (todo-write-timeline--bars
+         svg row span 300 (+ y 2) 530 14
+         (if (equal (plist-get item :status) "completed") "#2e7d32" "#1565c0"))
+        (funcall write (todo-write-row-time (plist-get row :spent)) 890 (+ y 13) gray
+                 :text-anchor "end")
+        (setq y (+ y 24))))
     (with-temp-buffer
       (svg-print svg)
       (buffer-string))))
-
-(defun todo-write-timeline--svg-row (svg row span y colour)
-  "Draw ROW into SVG at the height Y; SPAN is the whole time.
-COLOUR is a function from the keys of the colours to their values."
-  (let ((item (plist-get row :item)))
-    (svg-line svg 300 (+ y 9) 830 (+ y 9) :stroke (funcall colour :line))
-    (todo-write-timeline--text
-     svg (todo-write-row-truncate (todo-write-row-plain (plist-get item :content)) 40)
-     10 (+ y 13) (funcall colour :text))
-    (todo-write-timeline--bars
-     svg row span 300 (+ y 2) 530 14
-     (funcall colour (if (equal (plist-get item :status) "completed") :completed :open)))
-    (todo-write-timeline--text
-     svg (todo-write-row-time (plist-get row :spent)) 890 (+ y 13) (funcall colour :faint)
-     :text-anchor "end")))
-
-(defun todo-write-timeline--text (svg text x y colour &rest args)
-  "Write TEXT into SVG at X and Y in COLOUR; ARGS are further attributes."
-  (apply #'svg-text svg text :x x :y y :fill colour
-         (append args (unless (plist-get args :font-size) '(:font-size 13)))))
 
 (defun todo-write-timeline-org (thread)
   "Return the timeline of THREAD as an Org table, a line for each stretch.

@@ -20,7 +20,6 @@
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-detail)
-(require 'todo-write-children)
 
 (defcustom todo-write-view-max-width 100
   "Columns that rows use at most, however wide the window is."

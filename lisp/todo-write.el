@@ -210,8 +210,7 @@ Its keys are:
 The newest come first."
   (let ((kept (mapcar (lambda (kept) (plist-get kept :key))
                       (todo-write-threads-kept))))
-    (append (cl-remove-if (lambda (key) (member key kept))
-                          (sort (todo-write-threads-loaded) #'string<))
+    (append (seq-difference (sort (todo-write-threads-loaded) #'string<) kept)
             kept)))
 
 (defun todo-write-threads-loaded ()
