@@ -169,8 +169,8 @@ if there is no thread."
 (defvar-local todo-write-list--unsorted nil
   "Non-nil if rows stayed in their places although their state changed.")
 
-(defvar-local todo-write-list--timer nil
-  "Timer that updates ages.")
+(defvar todo-write-list--timer nil
+  "Timer that updates ages, or nil.")
 
 (defvar-local todo-write-list--width nil
   "Columns the rows were last printed for.")
@@ -201,20 +201,23 @@ if there is no thread."
   :interactive nil
   (setq tabulated-list-padding 1
         todo-write-list--agents (make-hash-table :test #'equal)
-        todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
   (setq-local revert-buffer-function #'todo-write-list--print
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu-context))
   (todo-write-attention-listen #'todo-write-list--heard t)
+  (unless todo-write-list--timer
+    (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
   (add-hook 'window-size-change-functions #'todo-write-list--fit nil t)
   (add-hook 'kill-buffer-hook #'todo-write-list--stop nil t)
   (add-hook 'change-major-mode-hook #'todo-write-list--stop nil t))
 
 (defun todo-write-list--stop ()
   "Stop following agents."
-  (cancel-timer todo-write-list--timer)
+  (when todo-write-list--timer
+    (cancel-timer todo-write-list--timer)
+    (setq todo-write-list--timer nil))
   (todo-write-attention-listen #'todo-write-list--heard nil))
 
 ;;; Rows
@@ -305,7 +308,7 @@ if there is no thread."
       (with-current-buffer buffer
         (todo-write-list--show-news agent what))
     ;; Buffers may be killed without running their hooks.
-    (todo-write-attention-listen #'todo-write-list--heard nil)))
+    (todo-write-list--stop)))
 
 (defun todo-write-list--show-news (agent what)
   "Show WHAT happened to AGENT in the current buffer.
@@ -347,17 +350,22 @@ It stands at POSITION, or else in order."
 
 (defun todo-write-list--tick ()
   "Update the ages in the overview if a window shows it."
-  (when-let* ((buffer (get-buffer todo-write-list--buffer))
-              ((get-buffer-window buffer 0)))
-    (with-current-buffer buffer
-      (save-excursion
-        (goto-char (point-min))
-        (while (tabulated-list-get-id)
-          (tabulated-list-set-col
-           1 (propertize (todo-write-list--age
-                          (gethash (tabulated-list-get-id) todo-write-list--agents))
-                         'face 'todo-write-time))
-          (forward-line))))))
+  (let ((buffer (get-buffer todo-write-list--buffer)))
+    (cond ((null buffer) (todo-write-list--stop))
+          ((get-buffer-window buffer 0)
+           (with-current-buffer buffer
+             (todo-write-list--update-ages))))))
+
+(defun todo-write-list--update-ages ()
+  "Update the ages in the current buffer."
+  (save-excursion
+    (goto-char (point-min))
+    (while (tabulated-list-get-id)
+      (tabulated-list-set-col
+       1 (propertize (todo-write-list--age
+                      (gethash (tabulated-list-get-id) todo-write-list--agents))
+                     'face 'todo-write-time))
+      (forward-line))))
 
 (defun todo-write-list--fit (window)
   "Print the rows again if WINDOW, which shows them, has another width."

@@ -174,6 +174,19 @@
           (should (>= (how-many "x" (point) (line-end-position))
                       (min 59 (/ (- width 50) 2)))))))))
 
+(ert-deftest todo-write-list-updates-ages-while-it-is-shown-and-then-no-more ()
+  (todo-write-list-tests--with
+    (todo-write-set-activity "a" 'working)
+    (let ((buffer (todo-write-list)))
+      (setf (todo-write-agent-since (todo-write-attention-agent "a"))
+            (- (todo-write-agent-since (todo-write-attention-agent "a")) (* 5 60000)))
+      (should-not (string-search "5 min" (todo-write-test-text)))
+      (todo-write-list--tick)
+      (should (string-search "5 min" (todo-write-test-text)))
+      (should (timerp todo-write-list--timer))
+      (kill-buffer buffer)
+      (should-not todo-write-list--timer))))
+
 (ert-deftest todo-write-list-tells-agents-of-one-project-and-title-apart ()
   (todo-write-list-tests--with
     (dolist (key '("claude:1234567890" "claude:abcdefghij"))
