@@ -6,17 +6,11 @@ use crate::error::Error;
 
 /// A failure at the border itself.
 #[derive(Debug, Error)]
+#[allow(missing_docs)] // The words say it.
 pub enum BorderError {
     /// A function was called with an argument it cannot take.
     #[error("{what}: received {received}, expected {expected}")]
-    Argument {
-        /// The argument.
-        what: &'static str,
-        /// What came.
-        received: String,
-        /// What it takes.
-        expected: String,
-    },
+    Argument { what: &'static str, received: String, expected: String },
     /// A bug: Rust code panicked and was caught at the border.
     #[error(
         "todo-write failed inside: {0}. The list is as it was before the call or as the call made it; please report this"

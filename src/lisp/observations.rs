@@ -36,22 +36,11 @@ fn observe<'e>(
 }
 
 fn read_type(value: Value<'_>) -> Result<Type> {
-    let name = read::name("type", value)?;
-    let kind = name.as_deref().and_then(Type::parse);
-    kind.ok_or_else(|| {
-        wrong("type", value, "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all")
-    })
+    let expected = "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all";
+    read::one_of("type", value, Type::parse, expected)
 }
 
-pub(super) fn phase(value: Value<'_>) -> Result<Option<Phase>> {
-    match read::name("phase", value)? {
-        None => Ok(None),
-        Some(name) => {
-            let phase = Phase::parse(&name);
-            phase.map(Some).ok_or_else(|| wrong("phase", value, "planning, execution or synthesis"))
-        }
-    }
-}
+const PHASES: &str = "planning, execution or synthesis";
 
 /// Sorts a metadata plist: `:title`, `:trace-id`, `:parent-id` and `:phase` have places of their
 /// own, all else stays metadata.
@@ -68,9 +57,8 @@ fn details(metadata: Value<'_>) -> Result<Details> {
             "trace-id" | "traceId" => details.trace_id = text("trace-id", &value)?,
             "parent-id" | "parentId" => details.parent_id = text("parent-id", &value)?,
             "phase" => {
-                let expected = "planning, execution or synthesis";
                 let phase =
-                    |name: String| Phase::parse(&name).ok_or_else(|| wrong_raw("phase", &value, expected));
+                    |name: String| Phase::parse(&name).ok_or_else(|| wrong_raw("phase", &value, PHASES));
                 details.phase = text("phase", &value)?.map(phase).transpose()?.map(Some);
             }
             _ => drop(details.metadata.insert(key.into_owned(), value.to_json())),
@@ -100,11 +88,12 @@ fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Resul
             keyword_arguments(env, "filter", filter, &["type", "phase", "token-type", "step", "limit"])?
         {
             match name.as_str() {
-                "type" => chosen.kind = if value.is_not_nil() { Some(read_type(value)?) } else { None },
-                "phase" => chosen.phase = phase(value)?,
+                _ if !value.is_not_nil() => {}
+                "type" => chosen.kind = Some(read_type(value)?),
+                "phase" => chosen.phase = Some(read::one_of("phase", value, Phase::parse, PHASES)?),
                 "token-type" => chosen.token_type = read::name("token-type", value)?,
                 "step" => chosen.step = read::name("step", value)?,
-                _ => chosen.limit = WholeNumber::read_optional("limit", value)?,
+                _ => chosen.limit = Some(WholeNumber::read("limit", value)?),
             }
         }
         let found = with_session(|session| {

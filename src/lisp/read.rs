@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 
-use emacs::{Env, ErrorKind, FromLisp, GlobalRef, IntoLisp, ModuleError, Result, Value};
+use emacs::{Env, ErrorKind, FromLisp, GlobalRef, IntoLisp, Result, Value};
 use once_cell::sync::OnceCell;
 use serde_json::Number;
 
@@ -293,23 +293,13 @@ fn key_of(value: Value<'_>) -> Result<Option<String>> {
     if value.env.type_of(value)? == *string { string_of(value) } else { Ok(None) }
 }
 
-/// The contents of a Lisp string; none if it is no text. Most fit into a buffer, and need one
-/// crossing instead of two.
+/// The contents of a Lisp string; none if it is no text.
 fn string_of(value: Value<'_>) -> Result<Option<String>> {
-    let is_module = |error: &emacs::Error| matches!(error.downcast_ref(), Some(ErrorKind::Module(_)));
-    let bytes = match value.copy_string_contents(&mut [0; 2048]) {
-        Err(error) if is_too_small(&error) => value.clone_string_contents(),
-        bytes => bytes.map(|bytes| bytes.to_vec()),
-    };
-    match bytes {
+    match value.clone_string_contents() {
         Ok(bytes) => Ok(String::from_utf8(bytes).ok()),
-        Err(error) if is_module(&error) => Ok(None),
+        Err(error) if matches!(error.downcast_ref(), Some(ErrorKind::Module(_))) => Ok(None),
         Err(error) => Err(error),
     }
-}
-
-fn is_too_small(error: &emacs::Error) -> bool {
-    matches!(error.downcast_ref(), Some(ErrorKind::Module(ModuleError::BufferTooSmall { .. })))
 }
 
 /// The error for an argument of the wrong kind.
@@ -370,6 +360,16 @@ pub fn name(what: &'static str, value: Value<'_>) -> Result<Option<String>> {
         return Ok(None);
     }
     key_of(value)?.map(Some).ok_or_else(|| wrong(what, value, "a string or a symbol"))
+}
+
+/// A string or symbol that names one of some known things.
+pub fn one_of<T>(
+    what: &'static str,
+    value: Value<'_>,
+    parse: impl Fn(&str) -> Option<T>,
+    expected: &str,
+) -> Result<T> {
+    name(what, value)?.as_deref().and_then(parse).ok_or_else(|| wrong(what, value, expected))
 }
 
 /// The elements of a list argument.

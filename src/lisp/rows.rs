@@ -1,7 +1,7 @@
 //! Lisp functions on the rows of the live buffer, so that Lisp need not walk lists and histories.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
@@ -23,10 +23,9 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
         let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
         let found: Vec<Revision> = with_thread(&key, |thread| {
             let of_item = |revision: &Revision| {
-                let changes: Vec<_> =
-                    revision.changes.iter().filter(|change| change.item_id == id).cloned().collect();
-                let (number, stamp) = (revision.number, || revision.stamp.clone());
-                (!changes.is_empty()).then(|| Revision { number, stamp: stamp(), changes })
+                let mut revision = revision.clone();
+                revision.changes.retain(|change| change.item_id == id);
+                (!revision.changes.is_empty()).then_some(revision)
             };
             thread.revisions().iter().filter_map(of_item).collect()
         });
@@ -47,22 +46,18 @@ fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let gone: Vec<Arc<Item>> = with_thread(&key, |thread| {
-            let listed: HashSet<&str> = thread.list().iter().map(|item| item.id.as_str()).collect();
             let was_begun = |item: &Item| thread.times(&item.id).is_some_and(|times| times.started.is_some());
-            let mut last: HashMap<&str, usize> = HashMap::new();
-            let mut gone: Vec<&Arc<Item>> = Vec::new();
-            for change in thread.revisions().iter().flat_map(|revision| &revision.changes) {
-                if change.kind == Kind::Removed
-                    && let Some(item) = &change.previous_item
-                    && !listed.contains(item.id.as_str())
-                    && was_begun(item)
-                {
-                    last.insert(&item.id, gone.len());
-                    gone.push(item);
-                }
-            }
-            let is_last = |(place, item): &(usize, &Arc<Item>)| last.get(item.id.as_str()) == Some(place);
-            gone.into_iter().enumerate().filter(is_last).map(|(_, item)| item.clone()).collect()
+            let newest_first =
+                thread.revisions().iter().rev().flat_map(|revision| revision.changes.iter().rev());
+            let removed = newest_first.filter(|change| change.kind == Kind::Removed);
+            // Undo brings items back, and an item can be removed more than once.
+            let mut seen: HashSet<&str> = thread.list().iter().map(|item| item.id.as_str()).collect();
+            let mut gone: Vec<Arc<Item>> = removed
+                .filter_map(|change| change.previous_item.as_ref())
+                .filter_map(|item| (was_begun(item) && seen.insert(&item.id)).then(|| Arc::clone(item)))
+                .collect();
+            gone.reverse();
+            gone
         });
         write::list_of(env, &gone, |one| write::item(env, one))
     })
@@ -89,16 +84,8 @@ fn completed_runs<'e>(
             .map(|id| Ok(Text::read("break", id)?.0))
             .collect::<Result<_>>()?;
         let runs = with_thread(&key, |thread| {
-            let mut runs: Vec<(usize, &[Arc<Item>])> = Vec::new();
-            let mut start = 0;
-            // Each item is looked at once: a list of thousands does not fit the cache.
-            for (place, item) in thread.list().iter().enumerate() {
-                if item.status.is_open() || breaks.contains(&item.id) {
-                    runs.push((start, &thread.list()[start..place]));
-                    start = place + 1;
-                }
-            }
-            runs.push((start, &thread.list()[start..]));
+            let ends_run = |item: &Arc<Item>| item.status.is_open() || breaks.contains(&item.id);
+            let mut runs: Vec<(usize, &[Arc<Item>])> = thread.list().split(ends_run).enumerate().collect();
             runs.retain(|(_, run)| run.len() >= least.max(2));
             runs.sort_by_key(|(place, run)| (Reverse(run.len()), *place));
             runs.truncate(most);

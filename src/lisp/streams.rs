@@ -2,7 +2,7 @@
 
 use emacs::{Env, Result, Value, defun};
 
-use super::read::{self, wrong};
+use super::read;
 use super::write::{self, Plist};
 use super::{border, now, with_session};
 use crate::observation::Phase;
@@ -50,10 +50,7 @@ fn stream<'e>(
 ) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let name = read::name("type", kind)?;
-        let Some(kind) = name.as_deref().and_then(Kind::parse) else {
-            return Err(wrong("type", kind, "TOKEN, METADATA, ERROR or END"));
-        };
+        let kind = read::one_of("type", kind, Kind::parse, "TOKEN, METADATA, ERROR or END")?;
         let data = match kind {
             Kind::Token => Some(read::Text::read("data", data)?.0),
             _ => None,

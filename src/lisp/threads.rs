@@ -162,9 +162,7 @@ fn content(value: Value<'_>) -> Result<String> {
 }
 
 fn status(value: Value<'_>) -> Result<Status> {
-    let name = read::name("status", value)?;
-    let status = name.as_deref().and_then(Status::parse);
-    status.ok_or_else(|| wrong("status", value, "pending, in_progress or completed"))
+    read::one_of("status", value, Status::parse, "pending, in_progress or completed")
 }
 
 /// Take back the last change of THREAD's list that is not undone yet; return an outcome.
@@ -226,10 +224,7 @@ fn change_state<'e>(
 fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let name = read::name("activity", activity)?;
-        let Some(activity) = name.as_deref().and_then(Activity::parse) else {
-            return Err(wrong("activity", activity, "working, waiting or idle"));
-        };
+        let activity = read::one_of("activity", activity, Activity::parse, "working, waiting or idle")?;
         let state = |session: &mut Session| session.store.loaded_mut(&key).map(|thread| thread.state());
         change_state(env, state, |Session { store, .. }| {
             // A thread that is only on disk is paused when it is loaded.

@@ -127,13 +127,8 @@ pub fn item<'e>(env: &'e Env, item: &Arc<Item>) -> Result<Value<'e>> {
 
 /// The plist of an entry with any fields.
 pub fn entry<'e>(env: &'e Env, entry: &Loose) -> Result<Value<'e>> {
-    let mut values = Vec::with_capacity(entry.fields().len() * 2);
-    for (key, value) in entry.fields() {
-        values.push(symbol(env, &format!(":{key}"))?);
-        // Nothing under a key is nil, as in the plists of the store's own items.
-        values.push(if value.is_null() { nil.bind(env) } else { json(env, value)? });
-    }
-    env.call(list, &values)
+    // Nothing under a key is nil, as in the plists of the store's own items.
+    object(env, entry.fields(), nil.bind(env))
 }
 
 /// The plist of a change; `entry` converts what changed.
@@ -266,7 +261,7 @@ pub fn observation<'e>(
         .set(k_timestamp, observation.timestamp as i64)?
         .set(k_title, &observation.title)?
         .set(k_content, content)?
-        .set(k_metadata, object(env, &observation.metadata)?)?
+        .set(k_metadata, object(env, &observation.metadata, k_null.bind(env))?)?
         .finish()
 }
 
@@ -283,15 +278,16 @@ pub fn json<'e>(env: &'e Env, value: &Json) -> Result<Value<'e>> {
         },
         Json::String(text) => text.into_lisp(env),
         Json::Array(values) => vector_of(env, values, |value| json(env, value)),
-        Json::Object(fields) => object(env, fields),
+        Json::Object(fields) => object(env, fields, k_null.bind(env)),
     }
 }
 
-fn object<'e>(env: &'e Env, fields: &Map<String, Json>) -> Result<Value<'e>> {
+/// The plist of an object, in which `null` stands for nothing.
+fn object<'e>(env: &'e Env, fields: &Map<String, Json>, null: Value<'e>) -> Result<Value<'e>> {
     let mut values = Vec::with_capacity(fields.len() * 2);
     for (key, value) in fields {
         values.push(symbol(env, &format!(":{key}"))?);
-        values.push(json(env, value)?);
+        values.push(if value.is_null() { null } else { json(env, value)? });
     }
     env.call(list, &values)
 }
