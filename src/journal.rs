@@ -120,13 +120,9 @@ impl Opened {
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
             }
             Some(Record::Thread { .. }) => {}
-            // The process that made the file died before it wrote to it.
-            None => {
-                self.journal.append(&header)?;
-                self.records.push(header);
-            }
-            // The header was damaged; without its first line nobody can tell whose journal it is.
-            Some(_) => {
+            // The header was damaged, or the process that made the file died before it wrote one.
+            // Without it nothing tells whose journal it is.
+            _ => {
                 self.records.insert(0, header);
                 self.journal.rewrite(&self.records)?;
             }

@@ -95,10 +95,7 @@ impl Store {
     /// writes it. None where there is neither list nor journal.
     pub fn get(&mut self, key: &str, now: Millis) -> Option<&Thread> {
         self.load_if_free(key, now);
-        if self.is_loaded(key) {
-            return self.loaded_mut(key).map(|thread| &*thread);
-        }
-        self.snapshots.get_mut(key)?.thread(key, self.keeping.history_limit)
+        self.snapshot(key)
     }
 
     /// A thread to change that must exist. None also where another process writes it.

@@ -27,18 +27,6 @@ pub enum Edit {
     Delete { id: String },
 }
 
-impl Edit {
-    fn name(&self) -> &'static str {
-        match self {
-            Edit::Add { .. } => "add",
-            Edit::Rename { .. } => "rename",
-            Edit::Status { .. } => "status",
-            Edit::Move { .. } => "move",
-            Edit::Delete { .. } => "delete",
-        }
-    }
-}
-
 impl Thread {
     /// Makes one change for the user.
     ///
@@ -47,8 +35,7 @@ impl Thread {
     pub fn edit(&mut self, edit: Edit, now: Millis) -> Result<Outcome, Error> {
         let mut list = self.list().clone();
         let mut next_id = self.next_id;
-        let operation = edit.name();
-        match edit {
+        let operation = match edit {
             Edit::Add { content, position } => {
                 let item = Item {
                     id: format!("t{next_id}"),
@@ -63,6 +50,7 @@ impl Thread {
                 let place = position.unwrap_or(list.len()).min(list.len());
                 list.insert(place, Arc::new(item));
                 next_id += 1;
+                "add"
             }
             Edit::Rename { id, content } => {
                 let item = self.item_mut(&mut list, &id)?;
@@ -71,14 +59,22 @@ impl Thread {
                     item.active_form = content.clone();
                     item.content = content;
                 }
+                "rename"
             }
-            Edit::Status { id, status } => self.item_mut(&mut list, &id)?.status = status,
+            Edit::Status { id, status } => {
+                self.item_mut(&mut list, &id)?.status = status;
+                "status"
+            }
             Edit::Move { id, position } => {
                 let item = list.remove(self.place(&id)?);
                 list.insert(position.min(list.len()), item);
+                "move"
             }
-            Edit::Delete { id } => drop(list.remove(self.place(&id)?)),
-        }
+            Edit::Delete { id } => {
+                list.remove(self.place(&id)?);
+                "delete"
+            }
+        };
         let stamp = Stamp::new(Author::User, operation, now);
         Ok(self.answer_user(list, stamp, next_id))
     }
