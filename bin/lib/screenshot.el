@@ -361,17 +361,21 @@ are cut down to as few as the text needs, which makes it a third as big."
   (advice-add 'todo-write-item-changes :filter-return #'screenshot-stretch-stamps)
   (advice-add 'todo-write-observations :filter-return #'screenshot-stretch-stamps))
 
-(defun screenshot-soon (scene file theme width height)
-  "Make the frame WIDTH times HEIGHT pixels, then call `screenshot'.
-SCENE, FILE and THEME are handed on.  The frame has its size only when
-Emacs has begun to wait for input."
+(defun screenshot-frame (width height function &rest args)
+  "Make the frame WIDTH times HEIGHT pixels, then call FUNCTION with ARGS.
+The frame has its size only when Emacs has begun to wait for input."
   (menu-bar-mode -1)
   (tool-bar-mode -1)
   (scroll-bar-mode -1)
   (let ((fringes (- (frame-pixel-width) (frame-text-width))))
     (set-frame-size nil (- width fringes) height t))
   (set-frame-position nil 0 0)
-  (run-with-timer 0.5 nil #'screenshot scene file theme width height))
+  (apply #'run-with-timer 0.5 nil function args))
+
+(defun screenshot-soon (scene file theme width height)
+  "Make the frame WIDTH times HEIGHT pixels, then call `screenshot'.
+SCENE, FILE and THEME are handed on."
+  (screenshot-frame width height #'screenshot scene file theme width height))
 
 (provide 'screenshot)
 ;;; screenshot.el ends here
