@@ -45,17 +45,21 @@ pub fn custom_title(transcript: &Path) -> Option<String> {
 }
 
 /// A session's tasks and when they last changed: `TASKS/SESSION/N.json`, where `TASKS` is the
-/// folder `tasks` beside `projects`. None if the folder is not there.
+/// folder `tasks` beside `projects`. None if there are no files: a folder without tasks means an
+/// empty list only if Claude Code noted the highest number when it cleared the list.
 pub fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
     let projects = transcript.parent()?.parent().filter(|folder| folder.ends_with("projects"))?;
     let folder = projects.with_file_name("tasks").join(transcript.file_stem()?);
-    let files = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let files = fs::read_dir(&folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
     let mut numbered: Vec<(u64, PathBuf)> = files
         .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
         .filter_map(|path| Some((path.file_stem()?.to_str()?.parse().ok()?, path)))
         .take(MOST)
         .collect();
     numbered.sort();
+    if numbered.is_empty() && modified(&folder.join(".highwatermark")).is_none() {
+        return None;
+    }
     let task = |path: &Path| Task::read(&serde_json::from_slice::<Raw<'_>>(&contents(path)?).ok()?);
     let tasks = numbered.iter().filter_map(|(_, path)| task(path)).collect();
     let times = numbered.iter().filter_map(|(_, path)| modified(path)).max();

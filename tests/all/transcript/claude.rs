@@ -387,10 +387,24 @@ fn the_files_of_tasks_count_when_a_session_is_opened_and_when_it_falls_silent() 
     for number in [2, 10] {
         fs::remove_file(home.folder.path().join(format!("tasks/s/{number}.json"))).unwrap();
     }
+    home.write("tasks/s/.highwatermark", "11");
     session.update(10, "completed");
     home.write("projects/p/s.jsonl", &session.text());
     home.read();
     assert_eq!(home.read(), list(&[("Knead well", Completed), ("Proof", Completed)]), "done stays visible");
+}
+
+#[test]
+fn a_folder_without_tasks_clears_the_list_only_if_it_says_that_there_were_some() {
+    let mut session = Session::new("cli");
+    session.create(1, "Sift");
+    let mut home = Home::new();
+    home.write("projects/p/s.jsonl", &session.text());
+    assert_eq!(home.read(), list(&[("Sift", Pending)]));
+    let mut home = Home::new();
+    home.write("projects/p/s.jsonl", &session.text());
+    home.write("tasks/s/.highwatermark", "1");
+    assert_eq!(home.read(), []);
 }
 
 #[test]
