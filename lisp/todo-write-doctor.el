@@ -140,9 +140,9 @@ PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
 A finding is a list (STATE TEXT REMEDY): STATE is `ok', `note' for what
 is merely off, or `problem'; REMEDY is a sentence, or nil."
   `(("Emacs" ,@(todo-write-doctor--emacs))
-    ("Module" ,@(and (todo-write-module-supported-p)
-                     (append (todo-write-doctor--module)
-                             (todo-write-doctor--sources))))
+    ("Module" ,@(if (todo-write-module-supported-p)
+                    (append (todo-write-doctor--module) (todo-write-doctor--sources))
+                  '((note "This Emacs cannot load it."))))
     ("Journals" ,(todo-write-doctor--journals))
     ("Hosts" ,@(todo-write-doctor--hosts) ,@(todo-write-mcp-setup-findings))
     ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)

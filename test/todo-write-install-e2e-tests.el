@@ -11,7 +11,9 @@
 ;;; Code:
 
 (require 'ert)
+(require 'lisp-mnt)
 (require 'todo-write-install-helper)
+(require 'todo-write-module)
 
 (defun todo-write-install-tests--try (name)
   "Try the way NAME; fail unless a module built on the way answers."
@@ -71,6 +73,28 @@ They are installed from their tars, with the module as it is built."
                                            (format "%s/%s-[0-9]*.tar" home package)))
                                         packages)))
           (read (funcall run `(let ((inhibit-message t)) (prin1 ,form)))))
+      (delete-directory home t))))
+
+(ert-deftest todo-write-package-of-a-release-lists-the-files-of-the-release ()
+  (let* ((home (file-truename (make-temp-file "todo-write-home" t)))
+         (todo-write-module--lisp (expand-file-name "todo-write-0.1.0/" home))
+         (name (format "todo-write-dyn-%s%s" (todo-write-module-machine) module-file-suffix)))
+    (unwind-protect
+        (progn
+          (todo-write-install--repository home)
+          (make-directory (expand-file-name "release" home))
+          (write-region "bytes" nil (expand-file-name (concat "release/" name) home) nil 'silent)
+          (todo-write-install--shell
+           home "git clone --quiet https://example.org/todo-write src && cd src &&
+git remote set-url origin git@example.com:someone/plans.git &&
+RELEASE=~/release DIST=~ bin/package && cd && tar xf todo-write-0.1.0.tar")
+          (should (equal (todo-write-module--listed "todo-write-dyn")
+                         (cons (concat "https://example.com/someone/plans/releases/download/v0.1.0/"
+                                       name)
+                               (secure-hash 'sha256 "bytes"))))
+          (with-temp-buffer
+            (insert-file-contents (expand-file-name "todo-write.el" todo-write-module--lisp))
+            (should (equal (lm-header "url") "https://example.com/someone/plans"))))
       (delete-directory home t))))
 
 (ert-deftest todo-write-alone-loads-shows-and-follows-plans ()
