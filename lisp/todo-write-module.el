@@ -237,15 +237,19 @@ Obey `todo-write-module-source'.  Ask no more once all was declined."
 (defun todo-write-module--install (name write)
   "Install NAME, whose file WRITE makes; WRITE takes a file name.
 Nothing is left behind if WRITE signals an error."
-  (let* ((file (todo-write-module--installed name))
-         (new (make-temp-name (concat file "."))))
-    (make-directory (file-name-directory file) t)
+  (let ((file (todo-write-module--installed name)) (new nil))
     (unwind-protect
-        (progn
-          (funcall write new)
-          ;; The old one may be in use: it is replaced, not overwritten.
-          (rename-file new file t))
-      (when (file-exists-p new) (delete-file new)))))
+        (condition-case err
+            (progn
+              (make-directory (file-name-directory file) t)
+              (setq new (make-temp-name (concat file ".")))
+              (funcall write new)
+              ;; The old one may be in use: it is replaced, not overwritten.
+              (rename-file new file t))
+          (file-error
+           (todo-write-module--error "%s cannot be installed: %s; set todo-write-module-directory"
+                                     name (error-message-string err))))
+      (when (and new (file-exists-p new)) (delete-file new)))))
 
 (defun todo-write-module--get-and-load (get)
   "Call GET with the module's name, and load the module."

@@ -99,6 +99,16 @@ The server gives ANSWER; nil stands for no server."
               (should-not (and (file-exists-p todo-write-module-directory)
                                (directory-files todo-write-module-directory nil "[^.]"))))))))))
 
+(ert-deftest todo-write-download-into-a-folder-that-cannot-be-made-says-so ()
+  (let ((bytes (todo-write-download-tests--file "todo-write-dyn")) (todo-write-module-source 'download))
+    (todo-write-download-tests--with "todo-write-dyn" bytes (todo-write-download-tests--answer bytes)
+      (write-region "" nil (concat todo-write-download-tests--folder "file") nil 'silent)
+      (let ((todo-write-module-directory (concat todo-write-download-tests--folder "file/module/")))
+        (should (string-match-p
+                 "cannot be installed: .*; set todo-write-module-directory"
+                 (error-message-string (should-error (todo-write-module-get "todo-write-dyn" "It is missing.")
+                                                     :type 'todo-write-error))))))))
+
 (ert-deftest todo-write-download-without-a-list-says-that-there-is-none ()
   (todo-write-download-tests--with "todo-write-dyn-for-another-machine" "" ""
     (should (string-match-p
