@@ -85,10 +85,11 @@
        (string-prefix-p "[!" todo-write-mode-line-string)
        (substring-no-properties todo-write-mode-line-string)))
 
-(defun attention-checks--answer (keys)
-  "Send KEYS to Claude Code; return the seconds until the mode line is quiet."
+(defun attention-checks--answer (key)
+  "Answer Claude Code by KEY; return the seconds until the mode line is quiet.
+They count from when it has taken the answer."
+  (claude-checks-press key "waiting")
   (let ((start (float-time)))
-    (claude-checks-send keys)
     (claude-checks-wait "a quiet mode line"
                         (lambda ()
                           ;; File notifications are input; waiting for processes reads none.
@@ -143,9 +144,9 @@
    (list (list :text "Nothing to dig."))
    (lambda ()
      (claude-checks-wait-for "? for shortcuts")
-     (claude-checks-send "\e[Z")
+     (process-send-string claude-checks-process "\e[Z")
      (claude-checks-wait-for "accept edits on")
-     (claude-checks-send "\e[Z")
+     (process-send-string claude-checks-process "\e[Z")
      (claude-checks-wait-for "plan mode on")
      (claude-checks-type "Water the garden")
      (claude-checks-wait "the plan's approval" #'attention-checks--alarm)
