@@ -24,8 +24,8 @@
 ;;; The model
 
 (defun claude-checks-gate (name)
-  "Return a call that ends when the gate NAME is open."
-  `("Bash" :command ,(format "until test -e %s.gate; do sleep 0.1; done" name)
+  "Return a call that ends when the gate NAME is open, or after a minute."
+  `("Bash" :command ,(hosts-gate-command name)
     :description ,(concat "Wait for " name)))
 
 (defun claude-checks-create (subject)

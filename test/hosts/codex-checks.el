@@ -24,10 +24,6 @@
   (list :plan (vconcat (mapcar (lambda (entry) (list :step (car entry) :status (cdr entry)))
                                entries))))
 
-(defun codex-checks-gate-command (name)
-  "Return a command that ends when the gate NAME is open."
-  (format "until test -e %s.gate; do sleep 0.1; done; echo opened" name))
-
 (defun codex-checks-call (name &rest arguments)
   "Return a step in which the model calls NAME with ARGUMENTS."
   (list :name name :arguments arguments))
@@ -90,14 +86,14 @@
    "gpt-5.5"
    (list (apply #'codex-checks-call "update_plan"
                 (codex-checks-plan '("Rake" . "in_progress") '("Water" . "pending")))
-         (codex-checks-call "exec_command" :cmd (codex-checks-gate-command "one")
+         (codex-checks-call "exec_command" :cmd (hosts-gate-command "one")
                             :yield_time_ms 30000)
          ;; This one is refused.
          (apply #'codex-checks-call "update_plan"
                 (codex-checks-plan '("Rake" . "blocked") '("Water" . "pending")))
          (apply #'codex-checks-call "update_plan"
                 (codex-checks-plan '("Rake" . "completed") '("Water" . "in_progress")))
-         (codex-checks-call "exec_command" :cmd (codex-checks-gate-command "two")
+         (codex-checks-call "exec_command" :cmd (hosts-gate-command "two")
                             :yield_time_ms 30000)
          (list :text "The garden is planned."))
    (lambda ()
@@ -109,7 +105,7 @@
 (ert-deftest codex-checks-plans-by-javascript ()
   (let ((gate (lambda (name)
                 (format "text(await tools.exec_command({cmd: '%s', yield_time_ms: 30000}));"
-                        (codex-checks-gate-command name)))))
+                        (hosts-gate-command name)))))
     (codex-checks-run
      "gpt-6.1-sol"
      (list (list :name "exec" :input "const r = await tools.update_plan({explanation: 'A start', plan: [{step: 'Rake', status: 'in_progress'}, {step: \"Water\", status: 'pending'}]}); text(r);")
@@ -129,7 +125,7 @@ await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))}
   (codex-checks-run
    "gpt-5.5"
    (list (apply #'codex-checks-call "update_plan" (codex-checks-plan '("Rake" . "in_progress")))
-         (codex-checks-call "exec_command" :cmd (codex-checks-gate-command "never")
+         (codex-checks-call "exec_command" :cmd (hosts-gate-command "never")
                             :yield_time_ms 30000)
          (list :text "Never said."))
    (lambda ()

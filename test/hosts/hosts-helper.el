@@ -40,6 +40,11 @@ No network can be reached with it."
         "-c" "feedback.enabled=false" "-c" "otel.exporter=\"none\""
         "-c" (format "model_providers.mock={name=\"mock\",base_url=\"%s/v1\",env_key=\"MOCK_KEY\",wire_api=\"responses\",supports_websockets=false}" url)))
 
+(defun hosts-gate-command (name)
+  "Return a command that ends when there is a file NAME.gate.
+It ends after a minute, too: agents that are killed leave it behind."
+  (format "for i in $(seq 600); do test -e %s.gate && break; sleep 0.1; done; echo opened" name))
+
 (defun hosts-with-responses (steps function)
   "Call FUNCTION with the URL of a model for Codex that goes by STEPS.
 See responses.mjs for the steps, which are plists here."
