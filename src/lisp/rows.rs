@@ -51,10 +51,10 @@ fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
                 thread.revisions().iter().rev().flat_map(|revision| revision.changes.iter().rev());
             let removed = newest_first.filter(|change| change.kind == Kind::Removed);
             // Undo brings items back, and an item can be removed more than once.
-            let mut seen: HashSet<&str> = thread.list().iter().map(|item| item.id.as_str()).collect();
+            let mut seen: HashSet<String> = thread.list().iter().map(|item| item.id.clone()).collect();
             let mut gone: Vec<Arc<Item>> = removed
-                .filter_map(|change| change.previous_item.as_ref())
-                .filter_map(|item| (was_begun(item) && seen.insert(&item.id)).then(|| Arc::clone(item)))
+                .filter_map(|change| change.previous_item.clone())
+                .filter(|item| was_begun(item) && seen.insert(item.id.clone()))
                 .collect();
             gone.reverse();
             gone
