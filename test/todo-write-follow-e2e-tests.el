@@ -1,4 +1,4 @@
-;;; todo-write-follow-e2e-tests.el --- Sessions of Claude Code  -*- lexical-binding: t; -*-
+;;; todo-write-follow-e2e-tests.el --- Sessions of Claude Code and Codex  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -37,39 +37,71 @@
          (seq-filter (lambda (block) (equal (alist-get 'type block) type)) content))))
 
 (defun todo-write-follow-e2e--answers (lines)
-  "Return a table of the answers in LINES to calls that were not refused."
+  "Return a table of the answers in LINES to calls that were not refused.
+An answer is a list (TEXT FIELDS LINE)."
   (let ((answers (make-hash-table :test #'equal)))
     (dolist (line lines answers)
       (dolist (block (todo-write-follow-e2e--blocks line "tool_result"))
-        (unless (alist-get 'is_error block)
-          (puthash (alist-get 'tool_use_id block) (or (alist-get 'content block) "")
-                   answers))))))
+        (let* ((fields (alist-get 'toolUseResult line))
+               (fields (and (consp fields) fields))
+               (success (assq 'success fields)))
+          (unless (or (alist-get 'is_error block) (and success (null (cdr success))))
+            (puthash (alist-get 'tool_use_id block)
+                     (list (or (alist-get 'content block) "") fields line)
+                     answers)))))))
 
 (defun todo-write-follow-e2e--fold (tasks name input answer)
   "Return TASKS, a list of (NUMBER CONTENT STATUS), after a call.
 NAME and INPUT are those of the call, and ANSWER is what it came to."
   (let-alist input
-    (if (equal name "TaskCreate")
-        (append tasks (list (list (progn (string-match "#\\([0-9]+\\)" answer)
-                                         (match-string 1 answer))
-                                  .subject "pending")))
-      (cl-loop for (number content status) in tasks
-               if (not (equal number .taskId)) collect (list number content status)
-               else unless (equal .status "deleted")
-               collect (list number (or .subject content) (or .status status))))))
+    (pcase name
+      ("TaskCreate"
+       (sort (cons (list (progn (string-match "#\\([0-9]+\\)" (car answer))
+                                (match-string 1 (car answer)))
+                         .subject "pending")
+                   (copy-sequence tasks))
+             (lambda (a b) (< (string-to-number (car a)) (string-to-number (car b))))))
+      ("TaskList"
+       (if (assq 'tasks (nth 1 answer))
+           (mapcar (lambda (task) (let-alist task (list .id .subject .status)))
+                   (alist-get 'tasks (nth 1 answer)))
+         tasks))
+      (_ (cl-loop for (number content status) in tasks
+                  if (not (equal number .taskId)) collect (list number content status)
+                  else unless (equal .status "deleted")
+                  collect (list number (or .subject content) (or .status status)))))))
+
+(defun todo-write-follow-e2e--time (line)
+  "Return the time of LINE in seconds."
+  (pcase-let ((`(,seconds ,fraction) (split-string (alist-get 'timestamp line) "[.Z]")))
+    (+ (float-time (date-to-time (concat seconds "Z")))
+       (string-to-number (concat "0." fraction)))))
+
+(defun todo-write-follow-e2e--cleared-p (since line)
+  "Return non-nil if a list that was done SINCE is cleared at LINE.
+In a terminal that takes five seconds.  SINCE nil means that it is not done."
+  (and since
+       (member (alist-get 'entrypoint line) '(nil "cli"))
+       (>= (- (todo-write-follow-e2e--time line) since) 5)))
 
 (defun todo-write-follow-e2e--expected (file)
   "Return the last lists in FILE, an alist of (THREAD . ROWS).
 Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
-  (let* ((lines (todo-write-follow-e2e--lines file))
-         (answers (todo-write-follow-e2e--answers lines))
-         tasks lists)
+  (let ((lines (todo-write-follow-e2e--lines file)))
+    (if (equal (alist-get 'type (car lines)) "session_meta")
+        (todo-write-follow-e2e--expected-plan lines)
+      (todo-write-follow-e2e--expected-lists lines))))
+
+(defun todo-write-follow-e2e--expected-lists (lines)
+  "Return the last lists in LINES of Claude Code."
+  (let ((answers (todo-write-follow-e2e--answers lines))
+        tasks done lists)
     (dolist (line lines lists)
       (let ((thread (concat "claude:" (alist-get 'sessionId line))))
         (dolist (block (unless (alist-get 'isSidechain line)
                          (todo-write-follow-e2e--blocks line "tool_use")))
-          (let-alist block
-            (when (gethash .id answers)
+          (when-let* ((answer (gethash (alist-get 'id block) answers)))
+            (let-alist block
               (pcase .name
                 ("TodoWrite"
                  (setf (alist-get thread lists nil nil #'equal)
@@ -77,13 +109,37 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
                                  (list (alist-get 'content entry)
                                        (alist-get 'status entry)))
                                .input.todos)))
-                ((or "TaskCreate" "TaskUpdate")
-                 (setf (alist-get thread tasks nil nil #'equal)
-                       (todo-write-follow-e2e--fold
-                        (alist-get thread tasks nil nil #'equal)
-                        .name .input (gethash .id answers))
-                       (alist-get thread lists nil nil #'equal)
-                       (mapcar #'cdr (alist-get thread tasks nil nil #'equal))))))))))))
+                ((or "TaskCreate" "TaskUpdate" "TaskList")
+                 (when (and (equal .name "TaskCreate")
+                            (todo-write-follow-e2e--cleared-p
+                             (alist-get thread done nil nil #'equal) (nth 2 answer)))
+                   (setf (alist-get thread tasks nil nil #'equal) nil))
+                 (let ((new (todo-write-follow-e2e--fold
+                             (alist-get thread tasks nil nil #'equal)
+                             .name .input answer)))
+                   (setf (alist-get thread tasks nil nil #'equal) new
+                         (alist-get thread lists nil nil #'equal) (mapcar #'cdr new))
+                   (setf (alist-get thread done nil nil #'equal)
+                         (and new
+                              (seq-every-p (lambda (task) (equal (nth 2 task) "completed")) new)
+                              (or (alist-get thread done nil nil #'equal)
+                                  (todo-write-follow-e2e--time (nth 2 answer)))))))))))))))
+
+(defun todo-write-follow-e2e--expected-plan (lines)
+  "Return the last plan in LINES of Codex that was passed as a function."
+  (let ((accepted (make-hash-table :test #'equal))
+        (thread (concat "codex:" (let-alist (car lines) .payload.id)))
+        plan)
+    (dolist (line lines)
+      (let-alist (alist-get 'payload line)
+        (puthash .call_id (or (equal .output "Plan updated") (gethash .call_id accepted))
+                 accepted)))
+    (dolist (line lines)
+      (let-alist (alist-get 'payload line)
+        (when (and (equal .name "update_plan") (gethash .call_id accepted))
+          (setq plan (alist-get 'plan (json-parse-string .arguments :object-type 'alist))))))
+    (and plan
+         `((,thread . ,(mapcar (lambda (step) (let-alist step (list .step .status))) plan))))))
 
 (defun todo-write-follow-e2e--shown (thread)
   "Return the list of THREAD as in `todo-write-follow-e2e--expected'."
@@ -96,8 +152,9 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
   (let ((default-directory (file-name-as-directory (getenv "TODO_WRITE_ROOT"))))
     (append (mapcar #'expand-file-name '("test/fixtures/transcripts/todo-write.jsonl"
                                          "test/fixtures/transcripts/tasks.jsonl"))
-            (file-expand-wildcards
-             (expand-file-name "../shared/transcripts/claude-code-*.jsonl")))))
+            (cl-loop for name in '("claude-code-*.jsonl" "claude/*.jsonl" "codex/*.jsonl")
+                     append (file-expand-wildcards
+                             (expand-file-name (concat "../shared/transcripts/" name)))))))
 
 (defmacro todo-write-follow-e2e--with (&rest body)
   "Evaluate BODY with a store of its own, and follow nothing afterwards."
@@ -114,7 +171,6 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
     (todo-write-follow-e2e--with
       (todo-write-follow file)
       (pcase-dolist (`(,thread . ,rows) (todo-write-follow-e2e--expected file))
-        (should rows)
         (should (equal (cons file (todo-write-follow-e2e--shown thread))
                        (cons file rows)))))))
 

@@ -155,7 +155,11 @@ impl CodexReader {
                 let error = self.error.take().filter(|_| payload.last_agent_message.is_none());
                 self.emit(line, EventKind::TurnEnded { error });
             }
-            "turn_aborted" => self.emit(line, EventKind::Interrupted),
+            "turn_aborted" => {
+                let by_user = payload.reason.as_ref().is_none_or(|reason| reason.0 == "interrupted");
+                let end = EventKind::TurnEnded { error: None };
+                self.emit(line, if by_user { EventKind::Interrupted } else { end });
+            }
             "error" => self.error = payload.message.as_ref().map(|message| excerpt(&message.0, 200)),
             "user_message" => self.prompt(line, text(&payload.message)),
             "thread_name_updated" => {

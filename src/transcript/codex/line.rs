@@ -56,6 +56,8 @@ pub struct Payload<'a> {
     pub message: Option<Excerpt>,
     /// `task_complete`: the answer.
     pub last_agent_message: Option<Excerpt<100>>,
+    /// `turn_aborted`: `interrupted`, or what took the turn's place.
+    pub reason: Option<Excerpt<40>>,
     /// `thread_name_updated`.
     pub thread_name: Option<Excerpt>,
     /// `item_completed`.

@@ -152,6 +152,9 @@ fn turns_tell_what_the_agent_does() {
     rollout.event("task_started", json!({"turn_id": "3"}));
     rollout.event("task_complete", json!({"turn_id": "3", "last_agent_message": "Raked."}));
     assert_eq!(state(&rollout), paused("end of turn"));
+    rollout.event("task_started", json!({"turn_id": "4"}));
+    rollout.event("turn_aborted", json!({"turn_id": "4", "reason": "replaced"}));
+    assert_eq!(state(&rollout), paused("end of turn"));
 }
 
 #[test]
