@@ -299,8 +299,8 @@ impl ClaudeReader {
             return self.emit(place, EventKind::Interrupted);
         }
         if text.starts_with("<task-notification>") && inside(text, "status").is_some() {
-            let call = inside(text, "tool-use-id").or_else(|| inside(text, "task-id"));
-            call.into_iter().for_each(|call| self.set_back(call, place.time));
+            let names = ["tool-use-id", "task-id"].into_iter().filter_map(|tag| inside(text, tag));
+            names.for_each(|name| self.set_back(name, place.time));
         }
         if let Some(prompt) = prompt(text).filter(|_| is_prompt) {
             self.is_idle &= place.source.subagent.is_some();

@@ -5,6 +5,7 @@ mod claude;
 mod codex;
 mod expected;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -65,8 +66,14 @@ fn transcripts() -> Vec<PathBuf> {
     files
 }
 
+/// The time of a line.
+fn time(line: &str) -> Option<u64> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    millis(line["timestamp"].as_str()?)
+}
+
 #[test]
-fn every_recorded_session_ends_in_the_lists_of_its_file() {
+fn every_recorded_session_ends_in_the_lists_of_its_file_at_its_times() {
     for path in transcripts() {
         let text = fs::read_to_string(&path).unwrap();
         let mut bench = Bench::new();
@@ -74,8 +81,13 @@ fn every_recorded_session_ends_in_the_lists_of_its_file() {
         bench.read();
         let expected = expected(&text);
         assert!(!expected.is_empty());
+        let times: BTreeSet<u64> = text.lines().filter_map(time).collect();
         for (thread, list) in expected {
             assert_eq!(bench.rows(&thread), list, "{thread} in {}", path.display());
+            let thread = bench.store.get(&thread, NOW).unwrap();
+            assert!(thread.revisions().iter().all(|made| times.contains(&made.stamp.timestamp)));
+            let observations = thread.observations().select(&Filter::default());
+            assert!(observations.iter().all(|one| times.contains(&one.timestamp)), "{}", path.display());
         }
     }
 }
