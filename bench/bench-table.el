@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; Turns rows into one Markdown table, prints it, and puts it between the
-;; markers of doc/performance.md.  A row is a line of fields separated by tabs:
+;; Turns rows into one Markdown table, prints it, and puts those with a budget
+;; between the markers of doc/performance.md.  A row is a line of fields separated by tabs:
 ;; work, place, unit, ours, yardstick, theirs, ratio, lower and upper quartile of
 ;; the ratio, budget.  A line with one field is a note, printed below.
 
@@ -81,23 +81,30 @@
       (insert text))
     (write-region nil nil file nil 'silent)))
 
+(defun bench-table--chief-p (fields)
+  "Return non-nil if the row FIELDS has a budget.
+The journal is on, as it is by default."
+  (not (or (equal (nth 9 fields) "") (string-suffix-p "journal off" (car fields)))))
+
 (defun bench-table ()
   "Print the table of the file of rows that the command line names.
-If a folder is named after that, put it into doc/performance.md there."
+If a folder is named after that, put the chief rows into
+doc/performance.md there."
   (set-language-environment "UTF-8")
   (let* ((lines (with-temp-buffer
                   (insert-file-contents (pop command-line-args-left))
                   (split-string (buffer-string) "\n" t)))
          (fields (mapcar (lambda (line) (split-string line "\t")) lines))
          (rows (seq-filter #'cdr fields))
-         (table (bench-table--text (mapcar #'bench-table--cells rows)))
+         (table (lambda (rows)
+                  (concat "\n" (bench-table--text (mapcar #'bench-table--cells rows)) "\n")))
          (notes (mapconcat (lambda (note) (concat "- " (car note) "\n"))
-                           (seq-remove #'cdr fields) ""))
-         (text (concat "\n" table "\n" notes)))
-    (princ text)
+                           (seq-remove #'cdr fields) "")))
+    (princ (concat (funcall table rows) notes))
     (when command-line-args-left
       (let ((default-directory (file-name-as-directory (pop command-line-args-left))))
-        (bench-table--insert (concat text "\n") "doc/performance.md")))))
+        (bench-table--insert (funcall table (seq-filter #'bench-table--chief-p rows))
+                             "doc/performance.md")))))
 
 (provide 'bench-table)
 ;;; bench-table.el ends here

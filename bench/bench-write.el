@@ -98,26 +98,13 @@ CLOSED says that no buffer shows the plan."
           (lambda () (funcall (bench-way-settle way)) (redisplay t)))
     displayed))
 
-(defun bench-write--flash-end (way inputs)
-  "Return the end of the flash of WAY, which is displayed, after each of INPUTS."
-  (let ((n 0))
-    (make-bench-way :begin (bench-way-begin way)
-                    :call (lambda (_) (funcall (bench-way-settle way)))
-                    :settle (lambda ()
-                              (funcall (bench-way-call way)
-                                       (bench--input inputs (cl-incf n))))
-                    :end (bench-way-end way))))
-
 (if noninteractive
     (bench-note "skipped: no terminal, so no redisplay to measure")
   (let* ((inputs (bench-inputs 12))
          (ways (mapcar (lambda (way) (cons (car way) (bench-write--displayed (cdr way))))
                        (bench-write--without-memory (bench-write--ways (aref inputs 0)))))
-         (end (bench-write--flash-end (alist-get 'journal ways) inputs))
-         (samples (bench-compare `((end . ,end) ,@ways) inputs 40 bench-rounds)))
-    (bench-write--rows "terminal redrawn" 12 samples)
-    (bench-row "the end of the flash, 12 items, terminal redrawn" (alist-get 'end samples)
-               "the call before it" (alist-get 'journal samples))))
+         (samples (bench-compare ways inputs 40 bench-rounds)))
+    (bench-write--rows "terminal redrawn" 12 samples)))
 
 (provide 'bench-write)
 ;;; bench-write.el ends here
