@@ -95,7 +95,11 @@ impl Store {
     /// writes it. None where there is neither list nor journal.
     pub fn get(&mut self, key: &str, now: Millis) -> Option<&Thread> {
         self.load_if_free(key, now);
-        self.snapshot(key)
+        if self.is_loaded(key) {
+            return self.loaded_mut(key).map(|thread| &*thread);
+        }
+        // `load_if_free` has looked at the journals.
+        self.snapshots.get_mut(key)?.thread(key, self.keeping.history_limit)
     }
 
     /// A thread to change that must exist. None also where another process writes it.
