@@ -112,8 +112,7 @@ its priority, its owner, what it waits for and its times."
          (active (todo-write-row-plain (or (plist-get item :activeForm) "")))
          (priority (plist-get item :priority))
          (owner (plist-get item :owner))
-         (blockers (delq nil (mapcar (lambda (id) (todo-write-item thread id))
-                                     (plist-get item :blockedBy))))
+         (blockers (todo-write-detail--blockers thread item))
          (spent (plist-get times :spent))
          (stretches (length (plist-get times :intervals)))
          (dates (cl-loop
@@ -127,17 +126,20 @@ its priority, its owner, what it waits for and its times."
                   (concat "While at it: " active))
                 (when priority (format "Priority: %s" (todo-write-row-plain priority)))
                 (when owner (concat "Owner: " (todo-write-row-plain owner)))
-                (when blockers
-                  (concat "After: "
-                          (mapconcat (lambda (blocker)
-                                       (todo-write-row-plain (plist-get blocker :content)))
-                                     blockers "; ")))
+                (when blockers (concat "After: " blockers))
                 (when dates
                   (concat (string-join dates ", ")
                           (when (and spent (>= spent 1000))
                             (format ", %s in progress" (todo-write-row-time spent)))
                           (when (> stretches 1)
                             (format " in %d stretches" stretches))))))))
+
+(defun todo-write-detail--blockers (thread item)
+  "Return the contents of the items of THREAD that ITEM waits for, or nil."
+  (when-let* ((blockers (delq nil (mapcar (lambda (id) (todo-write-item thread id))
+                                          (plist-get item :blockedBy)))))
+    (mapconcat (lambda (blocker) (todo-write-row-plain (plist-get blocker :content)))
+               blockers "; ")))
 
 (defun todo-write-detail-clock (milliseconds)
   "Return the time of day of MILLISECONDS since the epoch; the date if it is old."
@@ -174,10 +176,11 @@ each with its time, the oldest first."
    for who = (cond ((equal (plist-get revision :operation) "undo") ", undone")
                    ((equal (plist-get revision :author) "user") ", by you"))
    append (mapcar (lambda (text) (cons time (concat text who)))
-                  (seq-mapcat #'todo-write-detail--change changes))))
+                  (seq-mapcat (lambda (change) (todo-write-detail--change thread change))
+                              changes))))
 
-(defun todo-write-detail--change (change)
-  "Return what CHANGE, a plist, did, as a list of strings."
+(defun todo-write-detail--change (thread change)
+  "Return what CHANGE, a plist, did to an item of THREAD, as a list of strings."
   (let* ((item (plist-get change :item))
          (previous (plist-get change :previousItem)))
     (pcase (plist-get change :type)
@@ -192,7 +195,12 @@ each with its time, the oldest first."
       (_ (delq nil
                (append (mapcar (lambda (key)
                                  (todo-write-detail--text-change key previous item))
-                               '(:content :activeForm :priority))
+                               '(:content :activeForm :priority :owner))
+                       (unless (equal (plist-get item :blockedBy)
+                                      (plist-get previous :blockedBy))
+                         (list (concat (todo-write-detail--mark 'modified 'todo-write-paused)
+                                       "after: "
+                                       (or (todo-write-detail--blockers thread item) "none"))))
                        (unless (equal (plist-get item :status) (plist-get previous :status))
                          (list (concat (todo-write-detail-shape previous) " "
                                        (todo-write-row-shape 'arrow) " "
@@ -218,8 +226,9 @@ of it is shown only if the content stayed."
     (unless (or (equal old new)
                 (and (eq key :activeForm)
                      (not (equal (plist-get previous :content) (plist-get item :content)))))
-      (if (eq key :priority)
-          (format "%spriority %s" mark (if (string-empty-p new) "none" new))
+      (if (memq key '(:priority :owner))
+          (format "%s%s %s" mark (substring (symbol-name key) 1)
+                  (if (string-empty-p new) "none" new))
         (concat mark (and (eq key :activeForm) "while at it: ")
                 (todo-write-words-string (todo-write-words-diff old new)
                                          '(same removed added)))))))

@@ -162,7 +162,8 @@ buffer."
       (insert (propertize "   The list is empty.\n" 'face 'todo-write-detail)))
     (seq-doseq (item items)
       (todo-write-history--insert-row item (todo-write-row-kind item)
-                                      (cdr (assoc (plist-get item :id) by-id))))
+                                      (cdr (assoc (plist-get item :id) by-id))
+                                      (todo-write-row-note item items)))
     (seq-doseq (change changes)
       (when (equal (plist-get change :type) "removed")
         (todo-write-history--insert-row (plist-get change :previousItem) 'removed
@@ -200,8 +201,8 @@ buffer."
       width)
      "\n")))
 
-(defun todo-write-history--insert-row (item kind changes)
-  "Insert the row of ITEM of KIND.
+(defun todo-write-history--insert-row (item kind changes &optional note)
+  "Insert the row of ITEM of KIND, which ends with NOTE, a string or nil.
 CHANGES are the change plists that made it what it is."
   (let* ((previous (seq-some (lambda (change) (plist-get change :previousItem)) changes))
          (text (todo-write-row-plain (plist-get item :content)))
@@ -216,7 +217,7 @@ CHANGES are the change plists that made it what it is."
                      (if steps
                          (todo-write-words-string steps '(same added) (todo-write-row-face kind))
                        (propertize text 'face (todo-write-row-face kind))))
-             (todo-write-history--notes item kind changes)
+             (todo-write-history--notes item kind changes note)
              todo-write-view--width)
             "\n")
     (when steps
@@ -242,9 +243,10 @@ The first of CHANGES, a list of change plists, decides."
                  ("removed" '(minus todo-write-removed-shape)))))
     (if shape (propertize (todo-write-row-shape shape) 'face face) " ")))
 
-(defun todo-write-history--notes (item kind changes)
+(defun todo-write-history--notes (item kind changes note)
   "Return the words at the right of ITEM, now of KIND.
-They tell what CHANGES, a list of change plists, did to it."
+They tell what CHANGES, a list of change plists, did to it, and NOTE, a
+string or nil, whom it waits for and its owner."
   (let* ((previous (and (not (eq kind 'removed))
                         (seq-some (lambda (change) (plist-get change :previousItem))
                                   changes)))
@@ -261,6 +263,8 @@ They tell what CHANGES, a list of change plists, did to it."
                              (equal (plist-get previous :priority) priority))
                    (propertize (format "priority %s" (or priority "none"))
                                'face 'todo-write-time))
+                 (when note
+                   (propertize note 'face 'todo-write-time))
                  (unless (or (null previous) (eq (todo-write-row-kind previous) kind))
                    (concat (todo-write-detail-shape previous)
                            (propertize (format " %s " (todo-write-row-shape 'arrow))

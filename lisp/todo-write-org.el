@@ -72,17 +72,23 @@ none once `todo-write-row-plain' has shown it as an escape."
 
 (defun todo-write-check-list (thread &optional format)
   "Return the list of THREAD as a check list, a string.
-FORMAT is `org', the default, or `markdown'."
-  (mapconcat (lambda (item)
-               (format "- [%s] %s\n"
-                       (pcase (plist-get item :status)
-                         ("completed" (if (eq format 'markdown) "x" "X"))
-                         ("in_progress" (if (eq format 'markdown) " " "-"))
-                         (_ " "))
-                       (funcall (if (eq format 'markdown) #'todo-write-row-plain
-                                  #'todo-write-org-plain)
-                                (plist-get item :content))))
-             (todo-write-items thread) ""))
+FORMAT is `org', the default, or `markdown'.  A task that waits for
+others or has an owner ends with that, in parentheses."
+  (let* ((markdown (eq format 'markdown))
+         (plain (if markdown #'todo-write-row-plain #'todo-write-org-plain))
+         (items (todo-write-items thread)))
+    (mapconcat (lambda (item)
+                 (let ((note (todo-write-row-note item items)))
+                   (format "- [%s] %s%s\n"
+                           (pcase (plist-get item :status)
+                             ("completed" (if markdown "x" "X"))
+                             ("in_progress" (if markdown " " "-"))
+                             (_ " "))
+                           (funcall plain (plist-get item :content))
+                           ;; The zero-width space, which no task has, tells
+                           ;; `todo-write-from-org' that this is a note.
+                           (if note (format " \u200b(%s)" (funcall plain note)) ""))))
+               items "")))
 
 ;;;###autoload
 (defun todo-write-copy (thread &optional format)
@@ -149,7 +155,10 @@ them."
                              (match-string-no-properties 2)))))
         (forward-line))
       (mapcar (lambda (item)
-                (let ((content (string-replace "\u200b" "" (plist-get item :content))))
+                (let ((content (string-replace
+                                "\u200b" ""
+                                (replace-regexp-in-string " \u200b(.*\\'" ""
+                                                          (plist-get item :content)))))
                   (plist-put (plist-put item :content content) :activeForm content)))
               (nreverse items)))))
 

@@ -268,16 +268,27 @@ RIGHT ends at the last column; if it is empty, the line ends after LEFT."
 
 ;;; Tasks
 
-(defun todo-write-row-note (item places)
-  "Return what stands at the end of the row of ITEM, or nil.
-PLACES are the numbers of the open tasks that it waits for.  Neither they
-nor its owner matter once it is completed."
-  (let ((owner (plist-get item :owner)))
+(defun todo-write-row-note (item items)
+  "Return the note at the end of the row of ITEM, a string, or nil.
+It has the places in ITEMS, a sequence, of the open tasks that ITEM waits
+for, and its owner.  A completed task has no note."
+  (let ((places (and (plist-get item :blockedBy) (todo-write-row--blockers item items)))
+        (owner (plist-get item :owner)))
     (when (and (or places owner)
                (not (equal (plist-get item :status) "completed")))
       (concat (and places (concat "after " (mapconcat #'number-to-string places ", ")))
               (and places owner "  ")
               (and owner (concat "@" (todo-write-row-line owner 20)))))))
+
+(defun todo-write-row--blockers (item items)
+  "Return the places in ITEMS, from 1, of the open tasks that block ITEM."
+  (let ((ids (plist-get item :blockedBy)) (place 0) places)
+    (seq-doseq (other items)
+      (cl-incf place)
+      (when (and (member (plist-get other :id) ids)
+                 (not (equal (plist-get other :status) "completed")))
+        (push place places)))
+    (nreverse places)))
 
 (defun todo-write-row-insert (item kind spent width &optional indent note)
   "Insert the line for ITEM of KIND, WIDTH columns.

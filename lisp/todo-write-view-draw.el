@@ -144,8 +144,7 @@ CATEGORY is the symbol whose properties all characters of its line have."
     (todo-write-row-insert item kind
                            (unless ghost (todo-write-spent todo-write-view-thread id))
                            todo-write-view--width nil
-                           (unless ghost
-                             (todo-write-row-note item (todo-write-view--blockers id item))))
+                           (unless ghost (todo-write-view--note id item)))
     (when (member id todo-write-view--flashing)
       (add-face-text-property start (point) 'todo-write-flash))
     (put-text-property start (point) 'category (todo-write-view--row-category row))
@@ -154,24 +153,16 @@ CATEGORY is the symbol whose properties all characters of its line have."
         (puthash id t todo-write-view--running)
       (remhash id todo-write-view--running))))
 
-(defun todo-write-view--blockers (id item)
-  "Return the places in the list of the open tasks that ITEM, with ID, waits for."
-  (if (null (plist-get item :blockedBy))
-      (remhash id todo-write-view--waiting)
-    (puthash id t todo-write-view--waiting)
-    (let ((node (ewoc-nth todo-write-view--ewoc 0))
-          (place 0)
-          places)
-      (while node
-        (let ((row (ewoc-data node)))
-          (unless (todo-write-view--row-ghost row)
-            (cl-incf place)
-            (when (and (member (todo-write-view--row-id row) (plist-get item :blockedBy))
-                       (not (equal (plist-get (todo-write-view--row-item row) :status)
-                                   "completed")))
-              (push place places))))
-        (setq node (ewoc-next todo-write-view--ewoc node)))
-      (nreverse places))))
+(defun todo-write-view--note (id item)
+  "Return the note of the row of ITEM, whose id is ID, or nil."
+  (if (plist-get item :blockedBy)
+      (puthash id t todo-write-view--waiting)
+    (remhash id todo-write-view--waiting))
+  (todo-write-row-note item (and (plist-get item :blockedBy)
+                                 (mapcar #'todo-write-view--row-item
+                                         (ewoc-collect todo-write-view--ewoc
+                                                       (lambda (row)
+                                                         (not (todo-write-view--row-ghost row))))))))
 
 (defun todo-write-view--insert-below (id item)
   "Insert the lines below the row of ITEM, whose id is ID."

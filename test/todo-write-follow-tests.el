@@ -15,6 +15,8 @@
 (require 'ert)
 (require 'todo-write-test-helper)
 (require 'todo-write-follow)
+(require 'todo-write-history)
+(require 'todo-write-org)
 
 (defconst todo-write-follow-tests--fixtures
   (expand-file-name "test/fixtures/transcripts/"
@@ -620,6 +622,37 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (todo-write-follow-tests--task file "u3" "TaskUpdate"
                                        '(:taskId "1" :status "completed"))
         (todo-write-test-wait (lambda () (equal (car (funcall rows)) "Bake")))))))
+
+(ert-deftest todo-write-follow-tests-copies-history-and-open-rows-have-what-a-task-waits-for ()
+  (todo-write-follow-tests--with
+    (let ((file (expand-file-name "s.jsonl" folder)))
+      (todo-write-follow-tests--session file "s" "Bake")
+      (seq-do-indexed (lambda (subject index)
+                        (todo-write-follow-tests--task file (format "c%d" index) "TaskCreate"
+                                                       (list :subject subject)))
+                      '("Bake (after 9)" "Sift"))
+      (todo-write-follow-tests--task file "u1" "TaskUpdate"
+                                     '(:taskId "1" :addBlockedBy ["2"] :owner "@@baker"))
+      (todo-write-follow file)
+      (should (equal (todo-write-check-list "claude:s" 'markdown)
+                     "- [ ] Bake (after 9) \u200b(after 2  @@@baker)\n- [ ] Sift\n"))
+      (dolist (format '(org markdown))
+        (with-temp-buffer
+          (insert (todo-write-check-list "claude:s" format))
+          (todo-write-from-org "copy" (point-min) (point-max))
+          (should (equal (todo-write-test-contents "copy") '("Bake (after 9)" "Sift")))))
+      (let* ((item (aref (todo-write-items "claude:s") 0))
+             (lines (substring-no-properties
+                     (todo-write-detail-string "claude:s" item 80))))
+        (should (string-search "Owner: @@baker\n" lines))
+        (should (string-search "After: Sift\n" lines))
+        (should (string-search "owner @@baker\n" lines))
+        (should (string-search "after: Sift\n" lines)))
+      (save-window-excursion
+        (with-current-buffer (todo-write-history "claude:s")
+          (goto-char (point-min))
+          (should (re-search-forward "Bake (after 9) +after 2  @@@baker$" nil t))
+          (kill-buffer))))))
 
 (ert-deftest todo-write-follow-tests-wrong-arguments-are-input-errors ()
   (todo-write-follow-tests--with
