@@ -5,16 +5,13 @@
 #
 #   test/hosts/acp.sh [FOLDER]
 #
-# FOLDER has checkouts agent-shell, acp.el and shell-maker that fit together; without it, the
-# newest .deps/hosts/agent-shell-* is taken.  The agents come from npm, once, into .deps/hosts.
-# MATCH, VERBOSE and RECORD are as in agent-shell.sh.
+# FOLDER has checkouts agent-shell, acp.el and shell-maker that fit together; without it,
+# they are fetched.  RECORD is as in agent-shell.sh.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-folder=${1:-$(printf '%s\n' "$deps"/hosts/agent-shell-* | sort -V | tail -1)}
-if [[ -e $folder/agent-shell/agent-shell.el ]]; then
-  fetch_agents
-  fetch_acp
+folder=${1:-$deps/hosts/agent-shell-0.74.3}
+if { (($#)) || fetch_agent_shell 0.74.3; } && fetch_agents && fetch_acp; then
   RECORD_OF="agent-shell $(version "$folder/agent-shell/agent-shell.el"), claude-agent-acp \
 0.100.0, codex-acp 2.6.0, opencode 1.18.33, Gemini CLI 0.61.0, Copilot CLI 1.0.102"
   echo "$RECORD_OF"
@@ -22,6 +19,6 @@ if [[ -e $folder/agent-shell/agent-shell.el ]]; then
   check test/hosts/acp-checks.el \
     -L "$folder/acp.el" -L "$folder/shell-maker" -L "$folder/agent-shell"
 else
-  echo "skipped ACP agents: no folder with agent-shell, acp.el and shell-maker was given"
+  not_fetched "agent-shell with ACP agents"
 fi
 finish

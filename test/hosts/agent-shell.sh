@@ -5,21 +5,24 @@
 #   test/hosts/agent-shell.sh [FOLDER...]
 #
 # Each FOLDER has checkouts agent-shell, acp.el and shell-maker that fit together; without
-# one, those in .deps/hosts/agent-shell-* are taken.  The adapter comes from npm, once, into
-# .deps/hosts/acp.  MATCH is a regexp on the names of the checks, VERBOSE=1 names those that
-# pass; RECORD=FILE writes what passed between the programs, for test/fixtures/hosts.
-# `make build' and `bin/setup test' come first.
+# one, a new version and one from early 2026 are fetched.  RECORD=FILE writes what passed
+# between the programs, for test/fixtures/hosts.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 if (($# == 0)); then
-  shopt -s nullglob
-  set -- "$deps"/hosts/agent-shell-*
+  for release in 0.48.1 0.74.3; do
+    if fetch_agent_shell $release; then
+      set -- "$@" "$deps/hosts/agent-shell-$release"
+    else
+      not_fetched "agent-shell $release"
+    fi
+  done
 fi
-if (($# == 0)); then
-  echo "skipped agent-shell: no folder with agent-shell, acp.el and shell-maker was given"
+if (($#)) && ! fetch_acp; then
+  not_fetched "Claude's adapter"
+  set --
 fi
-(($# == 0)) || fetch_acp
 for folder in "$@"; do
   RECORD_OF="agent-shell $(version "$folder/agent-shell/agent-shell.el"), acp.el \
 $(version "$folder/acp.el/acp.el"), claude-agent-acp 0.100.0"

@@ -1,10 +1,13 @@
-# Sourced by the scripts here that run genuine agents: fetches them, and runs checks offline.
+# Sourced by the scripts here: fetches genuine agents and Lisp packages, and runs checks offline.
 # shellcheck shell=bash
 #
-# The agents come from npm, once, into .deps/hosts.  They run with an environment of
-# their own and a key that is none; in a network namespace that has only loopback where this
-# machine allows that, else with a proxy that refuses.  MATCH is a regexp on the names of
-# the checks, VERBOSE=1 names those that pass.  `make build' and `bin/setup test' come first.
+# Agents come from npm, Lisp packages from their public repositories, each at a fixed version,
+# once, into .deps/hosts.  A package that cannot be fetched is named, and its checks are skipped.
+#
+# Agents run with an environment of their own and an invalid key; in a network namespace that
+# has only loopback where this machine allows that, else with a proxy that refuses.  MATCH is a
+# regexp on the names of the checks, VERBOSE=1 names those that pass.  `make build' and
+# `bin/setup test' come first.
 set -euo pipefail
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/../../bin/lib/env.sh"
@@ -13,30 +16,66 @@ cd "$root"
 agents=$deps/hosts/agents
 passed=0 failed=0
 
-fetch() { # FOLDER PACKAGE...
-  local folder=$1
+# npm PACKAGES in .deps/hosts/FOLDER.
+fetch_npm() { # FOLDER PACKAGE...
+  local folder=$deps/hosts/$1
   shift
-  if [[ ! -r $folder/.pins || $(<"$folder/.pins") != "$*" ]]; then
-    say "fetching $* into $folder"
-    rm -rf "$folder"
-    mkdir -p "$folder"
-    npm install --prefix "$folder" --no-audit --no-fund --loglevel error "$@" >&2
+  if [[ -r $folder/.pins && $(<"$folder/.pins") == "$*" ]]; then return; fi
+  say "fetching $* into $folder"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  npm install --prefix "$folder" --no-audit --no-fund --loglevel error "$@" >&2 &&
     echo "$*" >"$folder/.pins"
+}
+
+# Puts a repository's files at COMMIT into .deps/hosts/FOLDER.
+fetch_lisp() { # FOLDER REPOSITORY COMMIT
+  local folder=$deps/hosts/$1 url=https://github.com/$2 commit=$3 part=$deps/hosts/$1.part
+  if [[ -r $folder/.pins && $(<"$folder/.pins") == "$commit" ]]; then return; fi
+  say "fetching $url at ${commit:0:7} into $folder"
+  rm -rf "$part"
+  mkdir -p "$part"
+  if git -C "$part" init --quiet && git -C "$part" fetch --quiet --depth 1 "$url" "$commit" &&
+    git -C "$part" -c advice.detachedHead=false checkout --quiet FETCH_HEAD; then
+    echo "$commit" >"$part/.pins"
+    rm -rf "$folder" "$part/.git"
+    mv "$part" "$folder"
+  else
+    rm -rf "$part"
+    return 1
   fi
 }
 
+# agent-shell VERSION with the acp.el and shell-maker of its time.
+fetch_agent_shell() { # VERSION
+  local folder=agent-shell-$1 commits
+  case $1 in
+    0.74.3) commits=(0baa3537be2fa17f7b60fe67a994dc6486ae2ec9
+      4d7d58dc39870e9390e94617e13d7ada175d7945 ab4f8ebaf4ef7a7db4762c5d5075baea580044ba) ;;
+    0.48.1) commits=(117d287ba217fb3315cf0115490d983d18df0308
+      9737a9678a658a3289229d7d37459c84db1eef24 86fbe695085fd59c7b65799da84a3e917ebf4528) ;;
+  esac
+  fetch_lisp "$folder/agent-shell" xenodium/agent-shell "${commits[0]}" &&
+    fetch_lisp "$folder/acp.el" xenodium/acp.el "${commits[1]}" &&
+    fetch_lisp "$folder/shell-maker" xenodium/shell-maker "${commits[2]}"
+}
+
 fetch_agents() {
-  fetch "$agents" @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 \
+  fetch_npm agents @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 \
     @google/gemini-cli@0.61.0 opencode-ai@1.18.33 @github/copilot@1.0.102 node@22.23.3
 }
 
-# What makes Claude Code and Codex agents of the Agent Client Protocol, from a folder of its own.
+# The adapters that make Claude Code and Codex agents of the Agent Client Protocol.
 fetch_acp() {
-  fetch "$deps/hosts/acp" @agentclientprotocol/claude-agent-acp@0.100.0 \
+  fetch_npm acp @agentclientprotocol/claude-agent-acp@0.100.0 \
     @agentclientprotocol/codex-acp@2.6.0
 }
 
-# The version that the package of a Lisp FILE says it has.
+not_fetched() { # WHAT
+  echo "skipped $1: it could not be fetched"
+}
+
+# The version in the header of the Lisp FILE.
 version() { # FILE
   sed -n '/^;; Version: */{s///p;q}' "$1"
 }
@@ -53,21 +92,25 @@ newest_emacs() {
 
 # Runs the checks in FILE with further arguments for Emacs, and counts them.
 check() { # FILE [ARGUMENT...]
-  local newest offline=() file=$1 log p f s
-  shift
+  check_in "$(newest_emacs)" lisp "$@"
+}
+
+# Likewise in EMACS with the Lisp in FOLDER.
+check_in() { # EMACS FOLDER FILE [ARGUMENT...]
+  local candidate=$1 lisp=$2 file=$3 offline=() log p f s
+  shift 3
   [[ -e $(echo lisp/todo-write-dyn.*) ]] || die "not built; run make build"
   if unshare --net --map-root-user true 2>/dev/null; then
     # shellcheck disable=SC2016
     offline=(unshare --net --map-root-user bash -c 'ip link set lo up && exec "$@"' offline)
   fi
-  newest=$(newest_emacs)
-  echo "Emacs $(emacs_version "$newest")"
+  echo "Emacs $(emacs_version "$candidate")"
   log=$(mktemp)
-  AGENTS=${AGENTS:-$agents} "${offline[@]}" "$newest" -Q --batch -L lisp -L test/hosts "$@" \
-    -l test/run.el "$file" </dev/null 2>&1 | tee "$log" || true
+  EMACS=$candidate AGENTS=${AGENTS:-$agents} "${offline[@]}" "$candidate" -Q --batch \
+    -L "$lisp" -L test/hosts "$@" -l test/run.el "$file" </dev/null 2>&1 | tee "$log" || true
   read -r p f s <<<"$(sed -n 's/^ERT: \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log")" || true
   rm -f "$log"
-  # What was not checked is not known to work.
+  # A skipped check counts as failed: its behavior is unknown.
   passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1} + ${s:-0}))
 }
 
@@ -77,9 +120,8 @@ finish() {
   ((failed == 0))
 }
 
-# Runs the checks in FILE with the agents, and nothing else.
+# Runs the checks in FILE, which need only the agents.
 run_checks() { # FILE
-  fetch_agents
-  check "$1"
+  if fetch_agents; then check "$1"; else not_fetched "the agents"; fi
   finish
 }
