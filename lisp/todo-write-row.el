@@ -374,24 +374,37 @@ says what the agent does; nil says why the plan is paused, if it is."
   (let* ((state (plist-get summary :state))
          (total (or (plist-get summary :total) 0))
          (progress (todo-write-row-progress summary))
+         (room (- width (todo-write-row-width progress) 3))
+         (note (or doing (and (eq state 'paused) (plist-get summary :reason))))
+         (note (if note (format "(%s)" (todo-write-row-line note 60)) ""))
+         (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
          (bar (min 20 (/ width 4)))
          ;; A narrow line has no bar, and neither has a plan without tasks.
-         (bar (and (> total 0) (>= bar 8) bar))
-         (column (- width (todo-write-row-width progress) (if bar (+ 2 bar) 0) 1))
-         (note (or doing (and (eq state 'paused) (plist-get summary :reason))))
-         (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
-         (title (todo-write-row-truncate
-                 (if note (format "%s  (%s)" title (todo-write-row-line note)) title)
-                 (max 0 (- column 2))))
-         (gap (todo-write-row--gap (1+ (todo-write-row-width title)) column))
+         (bar (and (> total 0) (>= bar 8)
+                   (or (equal note "")
+                       (>= (- room bar 4) (+ (todo-write-row-width note)
+                                             (min 20 (todo-write-row-width title)))))
+                   bar))
+         (room (- room (if bar (+ 2 bar) 0)))
+         (text (todo-write-row--title-and-note title note (max 0 room)))
+         (gap (todo-write-row--gap (1+ (todo-write-row-width text)) (+ 2 room)))
          (start (point))
-         (middle (+ start 1 (length title))))
-    (insert (concat " " title gap progress (and bar "  ")))
+         (middle (+ start 1 (length text))))
+    (insert (concat " " text gap progress (and bar "  ")))
     (put-text-property start middle 'face 'todo-write-title)
     (put-text-property middle (point) 'face (todo-write-row-progress-face state))
-    (todo-write-row--align middle (+ middle (length gap)) column)
+    (todo-write-row--align middle (+ middle (length gap)) (+ 2 room))
     (when bar
       (todo-write-row-insert-bar (plist-get summary :completed) total bar))))
+
+(defun todo-write-row--title-and-note (title note room)
+  "Return TITLE and NOTE, both strings, in ROOM columns.
+TITLE is cut first; where less than 8 columns are left, it is dropped."
+  (let ((left (- room (todo-write-row-width note) 2)))
+    (cond ((equal note "") (todo-write-row-truncate title room))
+          ((>= left (min 8 (todo-write-row-width title)))
+           (concat (todo-write-row-truncate title left) "  " note))
+          (t (todo-write-row-truncate note room)))))
 
 ;;; Words that changed
 

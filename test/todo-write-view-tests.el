@@ -582,5 +582,23 @@ It has any buffer current then, which must come to no harm."
       (todo-write-end-turn "a" "interrupted")
       (should (string-match-p "\\` Login  (interrupted) " (todo-write-test-text))))))
 
+(ert-deftest todo-write-view-header-drops-the-bar-and-then-the-title-before-the-note ()
+  (pcase-dolist
+      (`(,width ,doing ,shown)
+       '((78 "working since 09:07" " Refactor the login function  (working since 09:07)   2/6  ━")
+         (60 "working since 09:07" " Refactor the login function  (working since 09:07)      2/6")
+         (40 "working since 09:07" " Refactor t…  (working since 09:07)  2/6")
+         (34 "working since 09:07" " (working since 09:07)         2/6")
+         (20 "working since 09:07" " (working sinc…  2/6")
+         (60 "waits for you: permission to run npm test"
+          " Refactor…  (waits for you: permission to run npm test)  2/6")
+         (40 nil " Refactor the login fu…  2/6  ━━━───────")))
+    (should (string-prefix-p
+             shown
+             (todo-write-row-string
+               (todo-write-row-insert-header
+                '(:state active :total 6 :completed 2 :title "Refactor the login function")
+                width doing))))))
+
 (provide 'todo-write-view-tests)
 ;;; todo-write-view-tests.el ends here
