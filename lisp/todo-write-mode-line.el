@@ -10,7 +10,8 @@
 ;;
 ;;     (todo-write-mode-line-mode 1)
 ;;
-;; shows the plan written last in the mode line, as in [2/4 Converting callbacks…];
+;; shows a plan in the mode line, as in [2/4 Converting callbacks…]: the one written
+;; last in the project of the selected window, else the one written last anywhere.
 ;; mouse-1 opens the plan, hovering shows its tasks.  +2 says that two other agents
 ;; work, ✓1 that another one is done and unseen.  An agent that needs you takes the
 ;; plan's place, as in [! login: permission to run npm test]; mouse-1 goes there.
@@ -22,8 +23,9 @@
 ;; one whose key is the buffer's name, else the one written last.
 ;; `todo-write-tab-bar-mode' shows in the tab bar what the mode line shows.
 ;;
-;; The texts are made when a plan changes; redisplay only reads a variable.  A
-;; spinner turns before them while the agent is at work; see todo-write-activity.el.
+;; The texts are made when a plan changes or another project is selected; redisplay
+;; only reads a variable.  A spinner turns before them while the agent is at work; see
+;; todo-write-activity.el.
 
 ;;; Code:
 
@@ -35,6 +37,7 @@
 (require 'todo-write-view)
 
 (defvar tab-bar-format)
+(defvar todo-write-tab-bar-mode)
 
 (defun todo-write-mode-line-listen (function flag)
   "Call FUNCTION when a plan or its spinner may look different.
@@ -66,8 +69,14 @@ inert.")
 ;; Without this mark the mode line would drop the mouse and help properties.
 (put 'todo-write-mode-line-string 'risky-local-variable t)
 
+(defvar todo-write-tab-bar--text nil
+  "What the tab bar shows, or nil.")
+
 (defvar todo-write-mode-line--thread nil
-  "Key of the thread that the mode line shows.")
+  "Key of the thread that the mode line and the tab bar show.")
+
+(defvar todo-write-mode-line--folder nil
+  "The folder for which that thread was chosen.")
 
 (defconst todo-write-mode-line--entry
   '(todo-write-mode-line-mode ("" todo-write-mode-line-string))
@@ -86,7 +95,7 @@ inert.")
 
 ;;;###autoload
 (define-minor-mode todo-write-mode-line-mode
-  "Show in the mode line the agent that needs you, else the plan written last."
+  "Show in the mode line the agent that needs you, else the project's plan."
   :global t
   :group 'todo-write
   (setq-default mode-line-misc-info
@@ -94,13 +103,18 @@ inert.")
                                 (default-value 'mode-line-misc-info))
                         (and todo-write-mode-line-mode
                              (list todo-write-mode-line--entry))))
-  (todo-write-mode-line-listen #'todo-write-mode-line--heard todo-write-mode-line-mode)
-  (todo-write-attention-listen #'todo-write-mode-line--heard todo-write-mode-line-mode)
-  (if todo-write-mode-line-mode
-      (todo-write-mode-line--update (todo-write-current-thread))
-    (setq todo-write-mode-line-string nil
-          todo-write-mode-line--thread nil)
-    (todo-write-mode-line-redraw)))
+  (todo-write-mode-line--watch))
+
+(defun todo-write-mode-line--watch ()
+  "Keep the text up to date while the mode line or the tab bar shows it."
+  (let ((on (or todo-write-mode-line-mode todo-write-tab-bar-mode)))
+    (todo-write-mode-line-listen #'todo-write-mode-line--heard on)
+    (todo-write-attention-listen #'todo-write-mode-line--heard on)
+    (dolist (hook '(window-buffer-change-functions window-selection-change-functions))
+      (if on
+          (add-hook hook #'todo-write-mode-line--look)
+        (remove-hook hook #'todo-write-mode-line--look)))
+    (todo-write-mode-line--update)))
 
 (defun todo-write-mode-line-redraw ()
   "Redisplay all mode lines, header lines and tab bars."
@@ -110,32 +124,45 @@ inert.")
     (force-mode-line-update t)))
 
 (defun todo-write-mode-line--heard (&optional thread what _data)
-  "Show THREAD after WHAT happened to it, or turn the spinner without them.
-If the thread that was shown is forgotten, show the one written last.
-What `todo-write-attention-listen' tells leaves the thread as it is."
-  (pcase what
-    ((and (or 'change 'state) (guard (stringp thread))) (todo-write-mode-line--update thread))
-    ((or 'nil 'transition 'gone) (todo-write-mode-line--update todo-write-mode-line--thread))
-    ((and 'activity (guard (equal thread todo-write-mode-line--thread)))
-     (todo-write-mode-line--update thread))
-    ((and 'forgotten (guard (equal thread todo-write-mode-line--thread)))
-     (todo-write-mode-line--update (todo-write-current-thread)))))
+  "Update the text after WHAT happened to THREAD, or when the spinner turned.
+WHAT is as in `todo-write-listen' for a key, as in
+`todo-write-attention-listen' for an agent."
+  (when (pcase what
+          ((or 'nil 'transition 'gone 'forgotten) t)
+          ;; The attention tells of the same for all but subagents.
+          ((or 'change 'state) (stringp thread))
+          ('activity (equal thread todo-write-mode-line--thread)))
+    (todo-write-mode-line--update)))
 
-(defun todo-write-mode-line--update (thread)
-  "Show THREAD, a key or nil."
-  (setq todo-write-mode-line--thread thread)
-  (let ((string (todo-write-mode-line--string thread)))
+(defun todo-write-mode-line--look (&rest _)
+  "Update the text if the buffer of the selected window has another folder."
+  (unless (equal todo-write-mode-line--folder
+                 (buffer-local-value 'default-directory (window-buffer)))
+    (todo-write-mode-line--update)))
+
+(defun todo-write-mode-line--update ()
+  "Make the text of the mode line and the tab bar, and redraw them if it differs."
+  (setq todo-write-mode-line--folder (buffer-local-value 'default-directory (window-buffer))
+        todo-write-mode-line--thread
+        (todo-write-current-thread
+         ;; It may be remote: no handler may connect now.
+         (let (file-name-handler-alist)
+           (and todo-write-mode-line--folder
+                (expand-file-name todo-write-mode-line--folder)))))
+  (pcase-let* ((`(,words . ,needed)
+                (and (or todo-write-mode-line-mode todo-write-tab-bar-mode)
+                     (todo-write-mode-line-text todo-write-mode-line--thread
+                                                (- todo-write-mode-line-width 2))))
+               (text (and words (concat "[" words "] ")))
+               (face (and needed '(face todo-write-attention))))
     ;; Comparing the text suffices: the properties follow from it.
-    (unless (equal string todo-write-mode-line-string)
-      (setq todo-write-mode-line-string string)
+    (unless (equal text todo-write-mode-line-string)
+      (setq todo-write-mode-line-string
+            (and text (apply #'propertize text
+                             'category 'todo-write-mode-line--category face))
+            todo-write-tab-bar--text
+            (and text (apply #'propertize (concat " " text) face)))
       (todo-write-mode-line-redraw))))
-
-(defun todo-write-mode-line--string (thread)
-  "Return the text for THREAD with its mouse properties, or nil for nothing."
-  (pcase (todo-write-mode-line-text thread (- todo-write-mode-line-width 2))
-    (`(,words . ,needed)
-     (apply #'propertize (concat "[" words "] ") 'category 'todo-write-mode-line--category
-            (and needed '(face todo-write-attention))))))
 
 (defun todo-write-mode-line-text (thread width)
   "Return what to show in WIDTH columns, as (TEXT . NEEDED), or nil for nothing.
@@ -305,31 +332,17 @@ the value of `todo-write-header-line--string', too.")
 
 ;;; Tab bar
 
-(defvar todo-write-tab-bar--text nil
-  "What the tab bar shows, or nil.")
-
 ;;;###autoload
 (define-minor-mode todo-write-tab-bar-mode
-  "Show in the tab bar the agent that needs you, else the plan written last."
+  "Show in the tab bar the agent that needs you, else the project's plan."
   :global t
   :group 'todo-write
   (require 'tab-bar)
   (setq tab-bar-format (remq 'todo-write-tab-bar tab-bar-format))
-  (todo-write-mode-line-listen #'todo-write-tab-bar--heard todo-write-tab-bar-mode)
-  (todo-write-attention-listen #'todo-write-tab-bar--heard todo-write-tab-bar-mode)
   (when todo-write-tab-bar-mode
     (setq tab-bar-format (append tab-bar-format '(todo-write-tab-bar))))
-  (todo-write-tab-bar--heard))
-
-(defun todo-write-tab-bar--heard (&optional _thread what _data)
-  "Make the text of the tab bar again if WHAT happened shows in it."
-  (unless (eq what 'observed)
-    (let ((text (and todo-write-tab-bar-mode
-                     (todo-write-mode-line-text (todo-write-current-thread) 40))))
-      (setq todo-write-tab-bar--text
-            (and text (propertize (format " [%s] " (car text))
-                                  'face (and (cdr text) 'todo-write-attention))))
-      (todo-write-mode-line-redraw))))
+  (todo-write-mode-line--watch)
+  (todo-write-mode-line-redraw))
 
 (defun todo-write-tab-bar ()
   "Return what the tab bar shows of agents, for `tab-bar-format'."
@@ -342,7 +355,7 @@ the value of `todo-write-header-line--string', too.")
   (interactive)
   (if (car (todo-write-attention-count))
       (todo-write-next-waiting)
-    (todo-write-show nil t)))
+    (todo-write-show todo-write-mode-line--thread t)))
 
 (provide 'todo-write-mode-line)
 ;;; todo-write-mode-line.el ends here

@@ -365,11 +365,10 @@ selected window stays selected.  ACTION is one for `display-buffer'."
 (defun todo-write-view--default-thread ()
   "Return the key of the thread to show, or nil.
 That is the newest of the current project, or else the one written last."
-  (let* ((current (todo-write-current-thread))
+  (let* ((current (todo-write-current-thread (todo-write--project)))
          (key (if (and current (todo-write-view--of-project-p current))
                   current
-                (or (seq-find #'todo-write-view--of-project-p (todo-write-threads-loaded))
-                    (todo-write--newest-of-project)
+                (or (todo-write--newest-of-project)
                     current
                     (car (todo-write-threads))))))
     ;; A subagent's list stands below the task that it works on.

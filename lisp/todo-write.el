@@ -198,12 +198,13 @@ Its keys are:
   :reason     why it is paused, a string or nil"
   (todo-write--call todo-write-dyn--summary thread no-load))
 
-(defun todo-write-current-thread ()
-  "Return the key of the thread written last, or nil."
-  ;; Modes ask as soon as they are switched on: what there is not yet
-  ;; needs no module.
+(defun todo-write-current-thread (&optional folder)
+  "Return the key of the thread written last, or nil.
+If the absolute name FOLDER lies in a project that has threads in memory,
+only its own count; a subagent's does not."
+  ;; Modes ask as soon as they are switched on; that does not load the module.
   (when (featurep 'todo-write-dyn)
-    (todo-write--call todo-write-dyn--current)))
+    (todo-write--call todo-write-dyn--current folder)))
 
 (defun todo-write-threads ()
   "Return the keys of all threads, those kept from earlier sessions too.

@@ -70,6 +70,19 @@ impl Store {
         self.current.as_deref()
     }
 
+    /// The thread written last of the innermost project that holds `folder`. Subagents do not count.
+    pub fn current_in(&self, folder: &str) -> Option<&str> {
+        let rank = |thread: &Thread| {
+            let project = thread.about().get("project")?.as_str()?.trim_end_matches('/');
+            let inside = folder.strip_prefix(project)?;
+            let written = thread.revisions().iter().next_back()?.stamp.timestamp;
+            (thread.parent().is_none() && (inside.is_empty() || inside.starts_with('/')))
+                .then(|| (project.len(), self.current() == Some(thread.key()), written))
+        };
+        let ranked = self.threads.values().filter_map(|thread| Some((rank(thread)?, thread.key())));
+        ranked.max().map(|(_, key)| key)
+    }
+
     /// Marks the thread written last.
     pub fn set_current(&mut self, key: &str) {
         self.current = Some(key.to_owned());

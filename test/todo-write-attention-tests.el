@@ -354,6 +354,49 @@ transitions, (KEY . STATE), newest first."
     (todo-write-set-activity "b" 'working)
     (should (equal "[0/1 Going +1]" (todo-write-attention-tests--mode-line)))))
 
+(defun todo-write-attention-tests--select (folder)
+  "Show a buffer of FOLDER in the selected window."
+  (switch-to-buffer (get-buffer-create "file"))
+  (setq default-directory folder)
+  (run-hook-with-args 'window-buffer-change-functions (selected-frame)))
+
+(ert-deftest todo-write-mode-line-shows-the-plan-of-the-selected-project ()
+  (todo-write-attention-tests--with-mode-line
+    (unwind-protect
+        (progn
+          (pcase-dolist (`(,key ,project) '(("a" "/srv/login/") ("b" "/srv/login/") ("c" "/srv/")
+                                            ("d" "/elsewhere:/srv/mail") ("e" "/srv/log/")))
+            (todo-write-begin key :project project)
+            (todo-write-test-write key `("One" "in_progress" ,(concat "Doing " key)))
+            (todo-write-set-activity key 'working))
+          (todo-write-begin "sub" :parent "a" :project "/srv/login/")
+          (todo-write-test-write "sub" '("One" "in_progress" "Doing less"))
+          (pcase-dolist (`(,folder ,shown)
+                         '(("/srv/login/" "b") ("/srv/login/src/" "b") ("/srv/shop/" "c")
+                           ("/elsewhere:/srv/mail/" "d") ("/srv/log/" "e")))
+            (todo-write-attention-tests--select folder)
+            (should (equal (format "[0/1 Doing %s +4]" shown)
+                           (todo-write-attention-tests--mode-line))))
+          ;; A write elsewhere leaves it as it is.
+          (todo-write-test-write "a" '("Two" "in_progress" "Doing more"))
+          (should (equal "[0/1 Doing e +4]" (todo-write-attention-tests--mode-line)))
+          (let ((string todo-write-mode-line-string))
+            (todo-write-attention-tests--select "/srv/log/")
+            (should (eq string todo-write-mode-line-string)))
+          (todo-write-attention-tests--select "/srv/login/")
+          (should (equal "[0/1 Doing more +4]" (todo-write-attention-tests--mode-line))))
+      (kill-buffer "file"))))
+
+(ert-deftest todo-write-mode-line-outside-of-projects-shows-the-plan-written-last ()
+  (todo-write-attention-tests--with-mode-line
+    (unwind-protect
+        (progn
+          (todo-write-begin "a" :project "/srv/login/")
+          (todo-write-test-write "a" '("One" "in_progress" "Going"))
+          (todo-write-attention-tests--select "/var/")
+          (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line))))
+      (kill-buffer "file"))))
+
 (ert-deftest todo-write-mode-line-marks-what-is-done-and-unseen ()
   (todo-write-attention-tests--with-mode-line
     (should-not todo-write-mode-line-string)

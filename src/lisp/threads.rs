@@ -474,9 +474,19 @@ fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 }
 
 /// Return the key of the thread written last, or nil.
+///
+/// If FOLDER is a string and lies in a project that has threads, other projects do not count.
 #[defun]
-fn current(env: &Env) -> Result<Option<String>> {
-    border(env, || Ok(with_session(|session| session.store.current().map(str::to_owned))))
+fn current(env: &Env, folder: Value<'_>) -> Result<Option<String>> {
+    border(env, || {
+        // A name that is not UTF-8 is the folder of no project.
+        let folder = read::Text::read("folder", folder).ok();
+        Ok(with_session(|session| {
+            let store = &session.store;
+            let here = folder.and_then(|folder| store.current_in(&folder.0));
+            here.or_else(|| store.current()).map(str::to_owned)
+        }))
+    })
 }
 
 /// Forget THREAD: its list, its history and its journals.
