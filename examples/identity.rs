@@ -14,7 +14,7 @@ use std::ops::{Add, AddAssign, Sub};
 use std::path::Path;
 
 use todo_write::identity::{Seen, THRESHOLDS, Thresholds, recognise_with};
-use todo_write::input::{Options, Plan, read};
+use todo_write::input::{Options, read};
 use todo_write::item::Draft;
 use todo_write::raw::Raw;
 
@@ -36,8 +36,8 @@ const TRIED: [u8; 21] = [20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42, 44, 46,
 /// Two neighboring lists of a session, and what is known of some pairs of their items.
 pub struct Transition {
     session: String,
-    old: Vec<Draft<'static>>,
-    new: Vec<Draft<'static>>,
+    old: Vec<Draft>,
+    new: Vec<Draft>,
     labels: Vec<Label>,
 }
 
@@ -264,8 +264,8 @@ fn sessions(corpus: &str) -> Result<HashMap<String, Vec<Raw<'_>>>, Failure> {
     Ok(sessions)
 }
 
-fn items(calls: &[Raw<'_>], call: usize) -> Result<Vec<Draft<'static>>, Failure> {
+fn items(calls: &[Raw<'_>], call: usize) -> Result<Vec<Draft>, Failure> {
     let input = calls.get(call).ok_or("a label names an unknown call")?;
-    let plan = read(input, &Options::default()).map(Plan::into_owned);
+    let plan = read(input, &Options::default());
     Ok(plan.map_err(|problems| format!("{problems:?}"))?.drafts)
 }

@@ -31,15 +31,7 @@ impl Entry for Arc<Item> {
     }
 
     fn differing_fields(&self, other: &Self) -> Fields {
-        let differs = [
-            ("content", self.content != other.content),
-            ("status", self.status != other.status),
-            ("activeForm", self.active_form != other.active_form),
-            ("priority", self.priority != other.priority),
-            ("blockedBy", self.blocked_by != other.blocked_by),
-            ("owner", self.owner != other.owner),
-        ];
-        differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.into()).collect()
+        Item::differing_fields(self, other).into_iter().map(Cow::Borrowed).collect()
     }
 
     fn is_same_object(&self, other: &Self) -> bool {

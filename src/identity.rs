@@ -41,8 +41,8 @@ impl<'a> From<&'a Item> for Seen<'a> {
     }
 }
 
-impl<'a> From<&'a Draft<'_>> for Seen<'a> {
-    fn from(draft: &'a Draft<'_>) -> Self {
+impl<'a> From<&'a Draft> for Seen<'a> {
+    fn from(draft: &'a Draft) -> Self {
         Seen {
             content: &draft.content,
             active_form: &draft.active_form,

@@ -54,31 +54,23 @@ impl Default for Options {
     }
 }
 
-/// An accepted input, which may borrow its texts.
+/// An accepted input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Plan<'a> {
+pub struct Plan {
     /// The whole list, in order.
-    pub drafts: Vec<Draft<'a>>,
+    pub drafts: Vec<Draft>,
     /// Tasks that the agent sent as cancelled. They are not in the list; [`crate::identity`] tells
     /// which items they were.
-    pub cancelled: Vec<Draft<'a>>,
+    pub cancelled: Vec<Draft>,
     /// What was repaired, each repair once.
     pub notices: Vec<Notice>,
-}
-
-impl Plan<'_> {
-    /// The same, with texts of its own.
-    pub fn into_owned(self) -> Plan<'static> {
-        let owned = |drafts: Vec<Draft<'_>>| drafts.into_iter().map(Draft::into_owned).collect();
-        Plan { drafts: owned(self.drafts), cancelled: owned(self.cancelled), notices: self.notices }
-    }
 }
 
 /// Reads a JSON text.
 ///
 /// # Errors
 /// Every problem of the input; see [`Problem`].
-pub fn read_text<'a>(text: &'a str, options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
+pub fn read_text(text: &str, options: &Options) -> Result<Plan, Vec<Problem>> {
     match Raw::parse(text) {
         Ok(raw) => read(&raw, options),
         Err(NotJson { line, column, expected }) => Err(vec![Problem {
@@ -93,7 +85,7 @@ pub fn read_text<'a>(text: &'a str, options: &Options) -> Result<Plan<'a>, Vec<P
 ///
 /// # Errors
 /// Every problem of the input; see [`Problem`].
-pub fn read<'a>(raw: &Raw<'a>, options: &Options) -> Result<Plan<'a>, Vec<Problem>> {
+pub fn read(raw: &Raw<'_>, options: &Options) -> Result<Plan, Vec<Problem>> {
     let mut reader = Reader {
         options,
         problems: Vec::new(),
@@ -106,7 +98,7 @@ pub fn read<'a>(raw: &Raw<'a>, options: &Options) -> Result<Plan<'a>, Vec<Proble
 }
 
 /// The first of these keys that an object has, and its value.
-fn first_of<'r, 'a>(object: &'r Raw<'a>, keys: &[&'static str]) -> Option<(&'static str, &'r Raw<'a>)> {
+fn first_of<'r>(object: &'r Raw<'r>, keys: &[&'static str]) -> Option<(&'static str, &'r Raw<'r>)> {
     keys.iter().find_map(|key| Some((*key, object.get(key)?)))
 }
 
@@ -149,7 +141,7 @@ impl Reader<'_> {
         }
     }
 
-    fn finish(mut self, plan: Plan<'_>) -> Result<Plan<'_>, Vec<Problem>> {
+    fn finish(mut self, plan: Plan) -> Result<Plan, Vec<Problem>> {
         self.problems.append(&mut self.strict_problems);
         if !self.problems.is_empty() {
             return Err(self.problems);
@@ -160,7 +152,7 @@ impl Reader<'_> {
         Ok(Plan { notices: notices(self.repairs), ..plan })
     }
 
-    fn whole<'a>(&mut self, raw: &Raw<'a>) -> Plan<'a> {
+    fn whole(&mut self, raw: &Raw<'_>) -> Plan {
         match raw {
             Raw::List(values) => {
                 let received = Received::Value(raw.describe());
@@ -185,10 +177,10 @@ impl Reader<'_> {
         }
     }
 
-    fn todos<'a>(&mut self, todos: &Raw<'a>) -> Plan<'a> {
+    fn todos(&mut self, todos: &Raw<'_>) -> Plan {
         let expected = match todos {
             Raw::List(values) => return self.list(values),
-            Raw::Text(text) => return self.todos_text(text, false).into_owned(),
+            Raw::Text(text) => return self.todos_text(text, false),
             Raw::Null => Expected::TodosNotNull,
             _ => Expected::Todos,
         };
@@ -198,12 +190,12 @@ impl Reader<'_> {
 
     /// Reads `todos` from a string that holds the array, perhaps encoded twice, perhaps with the
     /// rest of a model's own markup behind it.
-    fn todos_text(&mut self, text: &str, is_inner: bool) -> Plan<'static> {
+    fn todos_text(&mut self, text: &str, is_inner: bool) -> Plan {
         let (received, expected) = match Raw::parse_prefix(text) {
             Ok((Raw::List(values), rest)) => {
                 let repair = Repair::Encoded(excerpt(rest, 30));
                 self.repair(repair, Path::Todos, Received::String, Expected::Todos);
-                return self.list(&values).into_owned();
+                return self.list(&values);
             }
             Ok((Raw::Text(inner), _)) if !is_inner => return self.todos_text(&inner, true),
             Ok((other, _)) => (Received::StringHolding(other.describe()), Expected::Todos),
@@ -215,7 +207,7 @@ impl Reader<'_> {
         Plan::default()
     }
 
-    fn list<'a>(&mut self, values: &[Raw<'a>]) -> Plan<'a> {
+    fn list(&mut self, values: &[Raw<'_>]) -> Plan {
         let (count, limit) = (values.len(), self.options.max_items);
         if count > limit {
             self.refuse(Path::Todos, Received::Tasks(count), Expected::AtMost(limit));
@@ -249,7 +241,7 @@ impl Reader<'_> {
         }
     }
 
-    fn several_in_progress(&mut self, drafts: &[Draft<'_>]) {
+    fn several_in_progress(&mut self, drafts: &[Draft]) {
         let count = drafts.iter().filter(|draft| draft.status == Status::InProgress).count();
         if count < 2 {
             return;

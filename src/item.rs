@@ -1,6 +1,5 @@
 //! What a list is made of: items, and drafts that are not items yet.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,8 +8,10 @@ use crate::wire::wire_names;
 
 wire_names! {
     /// The three states an item can be in; nothing else is ever stored.
+    #[derive(Default)]
     #[allow(missing_docs)]
     pub enum Status {
+        #[default]
         Pending = "pending",
         InProgress = "in_progress",
         Completed = "completed",
@@ -62,14 +63,22 @@ pub struct Item {
 }
 
 impl Item {
-    /// Whether both say the same; ids and hints are not what an item says.
+    /// The names of the fields that differ, as on the wire; ids and hints do not count.
+    pub fn differing_fields(&self, other: &Item) -> Vec<&'static str> {
+        let differs = [
+            ("content", self.content != other.content),
+            ("status", self.status != other.status),
+            ("activeForm", self.active_form != other.active_form),
+            ("priority", self.priority != other.priority),
+            ("blockedBy", self.blocked_by != other.blocked_by),
+            ("owner", self.owner != other.owner),
+        ];
+        differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+    }
+
+    /// Whether no field differs but the id and the hint.
     pub fn says_the_same(&self, other: &Item) -> bool {
-        self.status == other.status
-            && self.priority == other.priority
-            && self.content == other.content
-            && self.active_form == other.active_form
-            && self.blocked_by == other.blocked_by
-            && self.owner == other.owner
+        self.differing_fields(other).is_empty()
     }
 }
 
@@ -77,62 +86,29 @@ impl Item {
 /// only what differs.
 pub type List = Vec<Arc<Item>>;
 
-/// One entry of an accepted write, before [`crate::identity`] says which item it is. Its texts are
-/// those of the input where they can be: most drafts are an item that is there already.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Draft<'a> {
+/// One task of an accepted write, before [`crate::identity`] decides which item it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Draft {
     /// As in [`Item::content`]: one line, not blank.
-    pub content: Cow<'a, str>,
+    pub content: String,
     /// As in [`Item::status`].
     pub status: Status,
     /// As in [`Item::active_form`]: one line, not blank.
-    pub active_form: Cow<'a, str>,
+    pub active_form: String,
     /// As in [`Item::priority`].
     pub priority: Option<Priority>,
     /// As in [`Item::hint`].
     pub hint: Option<String>,
-    /// As in [`Item::blocked_by`], but the agent's own ids until the items are known.
+    /// As in [`Item::blocked_by`], but with the agent's own ids.
     pub blocked_by: Vec<String>,
     /// As in [`Item::owner`].
     pub owner: Option<String>,
 }
 
-impl Draft<'_> {
-    /// The item that this draft is, under the id the store gives it.
+impl Draft {
+    /// The item with this id.
     pub fn into_item(self, id: String) -> Item {
-        Item {
-            id,
-            content: self.content.into_owned(),
-            status: self.status,
-            active_form: self.active_form.into_owned(),
-            priority: self.priority,
-            hint: self.hint,
-            blocked_by: self.blocked_by,
-            owner: self.owner,
-        }
-    }
-
-    /// The same, with texts of its own.
-    pub fn into_owned(self) -> Draft<'static> {
-        Draft {
-            content: Cow::Owned(self.content.into_owned()),
-            status: self.status,
-            active_form: Cow::Owned(self.active_form.into_owned()),
-            priority: self.priority,
-            hint: self.hint,
-            blocked_by: self.blocked_by,
-            owner: self.owner,
-        }
-    }
-
-    /// Whether the item says the same as the draft, so that it can stand as it is. Another hint
-    /// alone is no change: it would be in the list and in no record of what changed.
-    pub fn says_the_same(&self, item: &Item) -> bool {
-        self.status == item.status
-            && self.priority == item.priority
-            && self.content == item.content
-            && self.active_form == item.active_form
-            && self.blocked_by == item.blocked_by
-            && self.owner == item.owner
+        let Draft { content, status, active_form, priority, hint, blocked_by, owner } = self;
+        Item { id, content, status, active_form, priority, hint, blocked_by, owner }
     }
 }

@@ -112,7 +112,7 @@ pub enum EventKind {
     /// Something that cannot be read, and why.
     Unread(&'static str),
     /// The whole list now, or why it cannot be taken.
-    List(Result<Plan<'static>, Vec<Problem>>),
+    List(Result<Plan, Vec<Problem>>),
     /// A turn began, or goes on.
     TurnBegun,
     /// A turn ended, with an error if there is one.

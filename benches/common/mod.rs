@@ -33,17 +33,14 @@ pub fn status(n: usize, current: usize) -> Status {
     }
 }
 
-pub fn draft(n: usize, current: usize) -> Draft<'static> {
+pub fn draft(n: usize, current: usize) -> Draft {
     let content = content(n);
     let active_form = format!("At it: {content}");
     Draft {
         content: content.into(),
         status: status(n, current),
         active_form: active_form.into(),
-        priority: None,
-        hint: None,
-        blocked_by: Vec::new(),
-        owner: None,
+        ..Draft::default()
     }
 }
 
@@ -151,7 +148,7 @@ fn by_id(list: &[Arc<Item>]) -> HashMap<&str, &Arc<Item>> {
 }
 
 /// One task as agents send it.
-pub fn sent(draft: &Draft<'_>) -> Value {
+pub fn sent(draft: &Draft) -> Value {
     json!({
         "content": draft.content,
         "status": draft.status.as_str(),

@@ -13,7 +13,7 @@ use todo_write::text::{is_blank, one_line};
 const MOST: usize = 200;
 
 /// The lists that a text holds, the first one perhaps empty.
-pub fn read(data: &[u8]) -> Vec<Vec<Draft<'static>>> {
+pub fn read(data: &[u8]) -> Vec<Vec<Draft>> {
     let text = String::from_utf8_lossy(data);
     let mut lists = vec![Vec::new()];
     for line in text.lines().take(MOST) {
@@ -26,12 +26,12 @@ pub fn read(data: &[u8]) -> Vec<Vec<Draft<'static>>> {
 }
 
 /// Adds a task. Of the same explicit id twice the second is dropped: no write has that.
-fn push(list: &mut Vec<Draft<'static>>, mut draft: Draft<'static>) {
+fn push(list: &mut Vec<Draft>, mut draft: Draft) {
     draft.hint = draft.hint.filter(|id| list.iter().all(|known| known.hint.as_ref() != Some(id)));
     list.push(draft);
 }
 
-fn draft(line: &str) -> Option<Draft<'static>> {
+fn draft(line: &str) -> Option<Draft> {
     let mut parts = line.split('\t');
     let first = parts.next()?;
     let (status, content) = match first.chars().next()? {
@@ -50,26 +50,18 @@ fn draft(line: &str) -> Option<Draft<'static>> {
 }
 
 /// A task with these texts.
-pub fn task(content: String, active_form: String, status: Status) -> Draft<'static> {
-    Draft {
-        content: content.into(),
-        status,
-        active_form: active_form.into(),
-        priority: None,
-        hint: None,
-        blocked_by: Vec::new(),
-        owner: None,
-    }
+pub fn task(content: String, active_form: String, status: Status) -> Draft {
+    Draft { content, status, active_form, ..Draft::default() }
 }
 
 /// The lists as a text that [`read`] takes.
-pub fn write(lists: &[Vec<Draft<'_>>]) -> String {
+pub fn write(lists: &[Vec<Draft>]) -> String {
     let mark = |status| match status {
         Status::Pending => ' ',
         Status::InProgress => '-',
         Status::Completed => 'x',
     };
-    let line = |draft: &Draft<'_>| {
+    let line = |draft: &Draft| {
         let hint = draft.hint.as_deref().unwrap_or_default();
         format!("{}{}\t{}\t{hint}\n", mark(draft.status), draft.content, draft.active_form)
     };

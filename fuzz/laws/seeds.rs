@@ -34,7 +34,7 @@ pub fn seeds(law: &str, project: &Path) -> Vec<Vec<u8>> {
     seeds
 }
 
-type Calls = Vec<Vec<Draft<'static>>>;
+type Calls = Vec<Vec<Draft>>;
 
 /// The lists of the invented sessions, and of the recorded ones where they are there.
 fn sessions(project: &Path) -> Vec<Calls> {
@@ -46,7 +46,7 @@ fn sessions(project: &Path) -> Vec<Calls> {
         let calls = session["calls"].as_array().into_iter().flatten();
         let read = |call: &Value| {
             let text = call["input"].to_string();
-            Some(read_text(&text, &Options::default()).ok()?.into_owned().drafts)
+            Some(read_text(&text, &Options::default()).ok()?.drafts)
         };
         sessions.push(calls.filter_map(read).collect());
     }
@@ -55,11 +55,11 @@ fn sessions(project: &Path) -> Vec<Calls> {
 
 /// Calls in the shapes that models send.
 fn inputs(sessions: &[Calls]) -> Vec<Vec<u8>> {
-    let entry = |draft: &Draft<'_>| {
+    let entry = |draft: &Draft| {
         json!({"content": draft.content, "status": draft.status.as_str(), "activeForm": draft.active_form,
                "id": draft.hint})
     };
-    let todos = |list: &Vec<Draft<'_>>| -> Value { list.iter().map(entry).collect() };
+    let todos = |list: &Vec<Draft>| -> Value { list.iter().map(entry).collect() };
     let mut texts: Vec<String> = sessions
         .iter()
         .flatten()
@@ -82,7 +82,7 @@ fn inputs(sessions: &[Calls]) -> Vec<Vec<u8>> {
 }
 
 /// The journal of a session, as it is and without its checksums.
-fn journals(calls: &[Vec<Draft<'_>>]) -> [Vec<u8>; 2] {
+fn journals(calls: &[Vec<Draft>]) -> [Vec<u8>; 2] {
     let folder = Folder::new();
     let mut store = store(folder.path());
     let thread = open(&mut store);

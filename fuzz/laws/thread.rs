@@ -189,7 +189,7 @@ impl Life<'_> {
 }
 
 /// A whole list, mostly of tasks that were there before.
-pub fn plan(data: &mut Unstructured<'_>) -> Result<Plan<'static>> {
+pub fn plan(data: &mut Unstructured<'_>) -> Result<Plan> {
     let mut drafts = Vec::new();
     while drafts.len() < 10 && data.ratio(3, 4)? {
         let content = text(data)?;

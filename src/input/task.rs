@@ -1,7 +1,5 @@
 //! One task: its texts, status and priority, judged.
 
-use std::borrow::Cow;
-
 use super::{Expected, Path, Reader, Received, Repair, first_of};
 use crate::item::{Draft, Priority, Status};
 use crate::raw::Raw;
@@ -22,7 +20,7 @@ pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
 }
 
 /// A key of a task and its value.
-type Found<'r, 'a> = Option<(&'static str, &'r Raw<'a>)>;
+type Found<'r> = Option<(&'static str, &'r Raw<'r>)>;
 
 /// What a status means.
 enum Judged {
@@ -47,7 +45,7 @@ fn synonym(text: &str) -> Option<Judged> {
 
 impl Reader<'_> {
     /// The task, and whether it is cancelled.
-    pub(super) fn task<'a>(&mut self, index: usize, value: &Raw<'a>) -> Option<(Draft<'a>, bool)> {
+    pub(super) fn task(&mut self, index: usize, value: &Raw<'_>) -> Option<(Draft, bool)> {
         let Raw::Object(fields) = value else {
             self.refuse(Path::Task(index), Received::Value(value.describe()), Expected::Task);
             return None;
@@ -55,7 +53,7 @@ impl Reader<'_> {
         let (content_key, form_key) = (first_of(value, &CONTENT), first_of(value, &ACTIVE_FORM));
         let content = self.content(index, content_key);
         let status = self.status(index, value.get("status"));
-        let active_form = self.active_form(index, form_key, content.as_ref());
+        let active_form = self.active_form(index, form_key, content.as_deref());
         let priority = self.priority(index, value.get("priority"));
         let used = [content_key, form_key].map(|found| found.map(|(key, _)| key));
         for (key, _) in fields {
@@ -69,12 +67,11 @@ impl Reader<'_> {
         };
         let hint = value.get("id").and_then(hint);
         let (content, active_form) = (content?, active_form?);
-        let (blocked_by, owner) = (Vec::new(), None);
-        let draft = Draft { content, status, active_form, priority, hint, blocked_by, owner };
+        let draft = Draft { content, status, active_form, priority, hint, ..Draft::default() };
         Some((draft, is_cancelled))
     }
 
-    fn content<'a>(&mut self, index: usize, found: Found<'_, 'a>) -> Option<Cow<'a, str>> {
+    fn content(&mut self, index: usize, found: Found<'_>) -> Option<String> {
         let received = match found {
             None => Received::Nothing,
             Some((key, value)) => {
@@ -92,12 +89,7 @@ impl Reader<'_> {
         None
     }
 
-    fn active_form<'a>(
-        &mut self,
-        index: usize,
-        found: Found<'_, 'a>,
-        content: Option<&Cow<'a, str>>,
-    ) -> Option<Cow<'a, str>> {
+    fn active_form(&mut self, index: usize, found: Found<'_>, content: Option<&str>) -> Option<String> {
         let path = Path::Field(index, "activeForm".into());
         if let Some((key, _)) = found {
             self.alias(key, "activeForm", Path::Field(index, key.into()));
@@ -114,23 +106,12 @@ impl Reader<'_> {
             self.repair(Repair::NoActiveForm, path, Received::Nothing, Expected::ActiveForm);
         }
         // A refused content already stops the whole call: what stands in for it does not matter.
-        line.or_else(|| Some(content.cloned().unwrap_or_default()))
+        line.or_else(|| Some(content.unwrap_or_default().to_owned()))
     }
 
     /// The text as one line: `Some(None)` when it is blank, `None` when it is refused.
-    fn line<'a>(
-        &mut self,
-        index: usize,
-        key: &'static str,
-        text: &Cow<'a, str>,
-    ) -> Option<Option<Cow<'a, str>>> {
-        let (line, dropped) = match text {
-            Cow::Borrowed(text) => one_line(text),
-            Cow::Owned(text) => {
-                let (line, dropped) = one_line(text);
-                (Cow::Owned(line.into_owned()), dropped)
-            }
-        };
+    fn line(&mut self, index: usize, key: &'static str, text: &str) -> Option<Option<String>> {
+        let (line, dropped) = one_line(text);
         let (path, limit) = (Path::Field(index, key.into()), self.options.max_length);
         // As many bytes are never fewer characters.
         let length = if line.len() > limit { line.chars().count() } else { 0 };
@@ -145,7 +126,7 @@ impl Reader<'_> {
             let repair = Repair::ControlCharacters(key);
             self.repair(repair, path, Received::ControlCharacters, Expected::PlainText);
         }
-        Some(Some(line))
+        Some(Some(line.into_owned()))
     }
 
     fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<Judged> {

@@ -7,7 +7,7 @@ use super::{NextRevision, Outcome, Thread};
 use crate::change::{apply, diff};
 use crate::clock::Millis;
 use crate::error::Error;
-use crate::item::{Item, List, Status};
+use crate::item::{Draft, Item, List, Status};
 use crate::report;
 use crate::revision::{Author, Stamp};
 
@@ -37,18 +37,9 @@ impl Thread {
         let mut next_id = self.next_id;
         let operation = match edit {
             Edit::Add { content, position } => {
-                let item = Item {
-                    id: format!("t{next_id}"),
-                    active_form: content.clone(),
-                    content,
-                    status: Status::Pending,
-                    priority: None,
-                    hint: None,
-                    blocked_by: Vec::new(),
-                    owner: None,
-                };
+                let draft = Draft { active_form: content.clone(), content, ..Draft::default() };
                 let place = position.unwrap_or(list.len()).min(list.len());
-                list.insert(place, Arc::new(item));
+                list.insert(place, Arc::new(draft.into_item(format!("t{next_id}"))));
                 next_id += 1;
                 "add"
             }

@@ -18,7 +18,7 @@ impl Thread {
     /// Takes an agent's whole list.
     pub fn write(
         &mut self,
-        plan: Plan<'_>,
+        plan: Plan,
         source: Option<String>,
         keep_completed: bool,
         now: Millis,
@@ -58,8 +58,8 @@ impl Thread {
     fn identify(
         &self,
         base: &[Arc<Item>],
-        drafts: Vec<Draft<'_>>,
-        cancelled: Vec<Draft<'_>>,
+        drafts: Vec<Draft>,
+        cancelled: Vec<Draft>,
         next_id: &mut u64,
     ) -> (List, HashSet<String>) {
         let seen: Vec<Seen<'_>> = drafts.iter().chain(&cancelled).map(Seen::from).collect();
@@ -99,11 +99,7 @@ impl Thread {
 
 /// The drafts with the items' ids in place of the agent's for what blocks them. Tasks that are not
 /// in the list block nothing.
-fn with_item_ids<'a>(
-    mut drafts: Vec<Draft<'a>>,
-    items: &[Option<Arc<Item>>],
-    mut next_id: u64,
-) -> Vec<Draft<'a>> {
+fn with_item_ids(mut drafts: Vec<Draft>, items: &[Option<Arc<Item>>], mut next_id: u64) -> Vec<Draft> {
     if drafts.iter().all(|draft| draft.blocked_by.is_empty()) {
         return drafts;
     }
@@ -120,12 +116,16 @@ fn with_item_ids<'a>(
 }
 
 /// The item for a draft: the old object if nothing differs, so that [`diff`] can compare pointers.
-fn item_for(draft: Draft<'_>, item: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
-    match item {
-        Some(item) if draft.says_the_same(&item) => item,
-        Some(item) => {
-            let hint = draft.hint.clone().or_else(|| item.hint.clone());
-            Arc::new(Item { hint, ..draft.into_item(item.id.clone()) })
+fn item_for(draft: Draft, old: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
+    match old {
+        Some(old) => {
+            let mut item = draft.into_item(old.id.clone());
+            // Another hint alone is no change: no record would have it.
+            if item.says_the_same(&old) {
+                return old;
+            }
+            item.hint = item.hint.or_else(|| old.hint.clone());
+            Arc::new(item)
         }
         None => {
             let id = format!("t{next_id}");

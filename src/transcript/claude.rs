@@ -71,7 +71,7 @@ struct PendingCall {
     effect: Effect,
 }
 
-type List = Result<Plan<'static>, Vec<Problem>>;
+type List = Result<Plan, Vec<Problem>>;
 
 /// What a call will do.
 #[derive(Debug)]
@@ -344,7 +344,7 @@ impl ClaudeReader {
     }
 
     fn call(&mut self, place: &Place<'_>, message: &str, (id, name): (&str, &str), input: &Raw<'_>) {
-        let list = || input::read(input, &self.options).map(Plan::into_owned);
+        let list = || input::read(input, &self.options);
         let effect = match name {
             "TodoWrite" => Effect::List(list()),
             "TaskCreate" => Effect::Create(TaskUpdate::read(input)),
@@ -407,7 +407,7 @@ impl ClaudeReader {
                 Some(Raw::List(todos)) => input::read(&Raw::List(todos.clone()), &self.options),
                 _ => return self.emit(place, EventKind::List(list)),
             };
-            return self.emit(place, EventKind::List(list.map(Plan::into_owned)));
+            return self.emit(place, EventKind::List(list));
         }
         // Subagents work on the tasks of their session: there is one list for all of them.
         let Some(source) = self.sources.main(&place.source.session) else { return };

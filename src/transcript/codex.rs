@@ -63,11 +63,11 @@ struct PendingCall {
 #[derive(Debug)]
 enum Effect {
     /// A plan, once the output accepts it.
-    Plan(Plan<'static>),
+    Plan(Plan),
     /// A plan in a script, unless the script fails.
-    Script(Plan<'static>),
+    Script(Plan),
     /// A list for the Emacs that answers; if it does, it has the list already.
-    EmacsList(Plan<'static>),
+    EmacsList(Plan),
     Other,
 }
 
@@ -227,9 +227,7 @@ impl CodexReader {
         let effect = match name {
             "update_plan" => plan(&parsed, &self.options).map(Effect::Plan),
             "exec" => self.script(line, script),
-            _ if is_emacs => {
-                input::read(&parsed, &self.options).ok().map(Plan::into_owned).map(Effect::EmacsList)
-            }
+            _ if is_emacs => input::read(&parsed, &self.options).ok().map(Effect::EmacsList),
             _ => None,
         };
         let input = match &effect {
@@ -292,11 +290,11 @@ impl CodexReader {
 }
 
 /// Reads the arguments of `update_plan`; none if Codex refuses them.
-fn plan(arguments: &Raw<'_>, options: &Options) -> Option<Plan<'static>> {
+fn plan(arguments: &Raw<'_>, options: &Options) -> Option<Plan> {
     let Some(Raw::List(steps)) = arguments.get("plan") else { return None };
     let is_valid = |step: &Raw<'_>| matches!(step.get("status"), Some(Raw::Text(status)) if Status::parse(status).is_some());
     if !steps.iter().all(is_valid) {
         return None;
     }
-    input::read(arguments, options).ok().map(Plan::into_owned)
+    input::read(arguments, options).ok()
 }

@@ -74,8 +74,8 @@ fn meaning(input: &Value) -> Meaning {
     Meaning::List { tasks, repaired }
 }
 
-fn read(input: &Value) -> Result<Plan<'static>, Vec<Problem>> {
-    read_text(&input.to_string(), &Options::default()).map(Plan::into_owned)
+fn read(input: &Value) -> Result<Plan, Vec<Problem>> {
+    read_text(&input.to_string(), &Options::default())
 }
 
 fn tasks(list: &[Arc<Item>]) -> Vec<(String, String)> {

@@ -2,30 +2,22 @@
 use todo_write::input::{Options, Plan, Problem, read_text};
 use todo_write::item::{Draft, Priority, Status};
 
-type Reading = Result<Plan<'static>, Vec<Problem>>;
+type Reading = Result<Plan, Vec<Problem>>;
 
 fn lenient(json: &str) -> Reading {
-    read_text(json, &Options::default()).map(Plan::into_owned)
+    read_text(json, &Options::default())
 }
 
 fn strict(json: &str) -> Reading {
-    read_text(json, &Options { strict: true, ..Options::default() }).map(Plan::into_owned)
+    read_text(json, &Options { strict: true, ..Options::default() })
 }
 
 fn todos(entries: &str) -> String {
     format!("{{\"todos\": [{entries}]}}")
 }
 
-fn draft(content: &'static str, status: Status, active_form: &'static str) -> Draft<'static> {
-    Draft {
-        content: content.into(),
-        status,
-        active_form: active_form.into(),
-        priority: None,
-        hint: None,
-        blocked_by: Vec::new(),
-        owner: None,
-    }
+fn draft(content: &'static str, status: Status, active_form: &'static str) -> Draft {
+    Draft { content: content.into(), status, active_form: active_form.into(), ..Draft::default() }
 }
 
 /// A problem in words.

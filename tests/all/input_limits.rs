@@ -9,10 +9,10 @@ use todo_write::raw::Raw;
 use todo_write::report;
 use todo_write::text::one_line;
 
-type Reading<'a> = Result<Plan<'a>, Vec<Problem>>;
+type Reading = Result<Plan, Vec<Problem>>;
 
-fn lenient(json: &str) -> Reading<'static> {
-    read_text(json, &Options::default()).map(Plan::into_owned)
+fn lenient(json: &str) -> Reading {
+    read_text(json, &Options::default())
 }
 
 fn todos(entries: &[String]) -> String {
@@ -23,11 +23,11 @@ fn entry(content: &str, status: &str) -> String {
     serde_json::json!({"content": content, "status": status, "activeForm": content}).to_string()
 }
 
-fn paths(reading: Reading<'_>) -> Vec<String> {
+fn paths(reading: Reading) -> Vec<String> {
     reading.unwrap_err().into_iter().map(|problem| problem.path.to_string()).collect()
 }
 
-fn notices(plan: &Plan<'_>) -> Vec<String> {
+fn notices(plan: &Plan) -> Vec<String> {
     plan.notices.iter().map(ToString::to_string).collect()
 }
 

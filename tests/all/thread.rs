@@ -100,7 +100,7 @@ fn ids_of_the_agents_own_are_no_change_and_leave_no_list_that_its_changes_do_not
 
 #[test]
 fn the_same_list_again_is_no_change_though_an_item_once_had_the_id_of_another() {
-    let hinted = |draft: Draft<'static>, id: &str| Draft { hint: Some(id.into()), ..draft };
+    let hinted = |draft: Draft, id: &str| Draft { hint: Some(id.into()), ..draft };
     let lists = [
         vec![hinted(draft("Fix login", Pending), "auth")],
         vec![

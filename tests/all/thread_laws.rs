@@ -11,7 +11,7 @@ use crate::common::{Completed, Pending, plan, thread};
 
 #[derive(Clone, Debug)]
 enum Act {
-    Write(Vec<Draft<'static>>),
+    Write(Vec<Draft>),
     Add(&'static str, usize),
     Rename(Index, &'static str),
     Status(Index, Status),
@@ -36,16 +36,14 @@ fn status() -> impl Strategy<Value = Status> {
 }
 
 /// With explicit ids, which the agent may change from call to call.
-fn draft() -> impl Strategy<Value = Draft<'static>> {
+fn draft() -> impl Strategy<Value = Draft> {
     let hint = select(vec![None, Some("1"), Some("2")]);
     (text(), status(), hint).prop_map(|(content, status, hint)| Draft {
         content: content.into(),
         status,
         active_form: content.into(),
-        priority: None,
         hint: hint.map(str::to_owned),
-        blocked_by: Vec::new(),
-        owner: None,
+        ..Draft::default()
     })
 }
 

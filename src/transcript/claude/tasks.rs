@@ -273,7 +273,7 @@ impl Tasks {
     ///
     /// # Errors
     /// As [`input::read`]: more tasks than the user allows.
-    pub fn plan(&self, options: &Options) -> Result<Plan<'static>, Vec<Problem>> {
+    pub fn plan(&self, options: &Options) -> Result<Plan, Vec<Problem>> {
         let text = |text: &str| Raw::Text(Cow::Owned(excerpt(text, options.max_length.saturating_sub(1))));
         // `identity` ignores bare numbers, but these identify a task.
         let name = |id: &String| format!("task:{id}");

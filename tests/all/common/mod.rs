@@ -28,19 +28,16 @@ pub fn item(id: &str, content: &str, status: Status) -> Arc<Item> {
     Arc::new(draft(content, status).into_item(id.to_owned()))
 }
 
-pub fn draft(content: &str, status: Status) -> Draft<'_> {
+pub fn draft(content: &str, status: Status) -> Draft {
     Draft {
         content: content.into(),
         status,
         active_form: format!("On: {content}").into(),
-        priority: None,
-        hint: None,
-        blocked_by: Vec::new(),
-        owner: None,
+        ..Draft::default()
     }
 }
 
-pub fn plan<'a>(tasks: &[(&'a str, Status)]) -> Plan<'a> {
+pub fn plan<'a>(tasks: &[(&'a str, Status)]) -> Plan {
     let drafts = tasks.iter().map(|(content, status)| draft(content, *status)).collect();
     Plan { drafts, ..Plan::default() }
 }
