@@ -95,7 +95,7 @@ setup-test:
 
 .PHONY: identity
 identity: ## print how well tasks are recognised, on the labelled pairs
-	@cargo run --quiet --release --no-default-features --example identity
+	@cargo run --quiet --release --locked --manifest-path bench/Cargo.toml --target-dir $(TARGET)/bench --bin identity
 
 .PHONY: bench
 bench: build ## measure against yardsticks; EFRIT=checkout, ROUNDS=15, WRITE=1, BUILD=1

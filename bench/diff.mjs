@@ -4,7 +4,7 @@
 //
 // The method: a map by id of either list, the fields of its list compared deeply one by one,
 // items cloned into the changes, accessors filtered.  The lists are those of
-// benches/common/mod.rs; each comes from JSON of its own, as lists from a model do.
+// bench/src/lib.rs; each comes from JSON of its own, as lists from a model do.
 
 import { createInterface } from 'node:readline';
 

@@ -24,7 +24,7 @@
 
 (defconst todo-write-install-recipes
   '("(todo-write :type git :repo \"https://example.org/todo-write\" :inherit nil
-   :files (\"lisp/todo-write*.el\" \"src\" \"benches\" \"Cargo.toml\" \"Cargo.lock\"
+   :files (\"lisp/todo-write*.el\" \"src\" \"Cargo.toml\" \"Cargo.lock\"
            (\"mcp\" \"mcp/Cargo.toml\" \"mcp/Cargo.lock\" \"mcp/src\")))"
     "(efrit-do :type git :repo \"https://example.org/todo-write\" :inherit nil
    :files (\"lisp/efrit-do*.el\" (\"demo\" \"demo/refactor-login.json\" \"demo/login\")))")

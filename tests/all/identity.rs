@@ -1,5 +1,5 @@
 //! Which new item is which old item: each step of the recognition, its rules and its bounds.
-#[path = "../../examples/identity.rs"]
+#[path = "../../bench/src/bin/identity.rs"]
 #[allow(dead_code, reason = "its main and what that prints")]
 mod labels;
 

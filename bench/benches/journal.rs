@@ -3,8 +3,6 @@
 //! `appended_bytes` hands the system as many bytes as `appended` does, `replayed_bytes` only
 //! reads the file that `replayed` makes a thread of, `replayed_json` parses its lines as well.
 
-mod common;
-
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
@@ -18,8 +16,8 @@ use todo_write::journal::{Durability, files_of};
 use todo_write::store::{Keeping, Store};
 use todo_write::thread::Edit;
 
-use common::draft;
-use common::folder::Folder;
+use todo_write_bench::draft;
+use todo_write_bench::folder::Folder;
 
 fn main() {
     divan::main();

@@ -2,15 +2,13 @@
 //!
 //! `yardstick` copies the two lists that a merge has to look at, `compared` diffs them.
 
-mod common;
-
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use todo_write::change::diff;
 use todo_write::item::List;
 use todo_write::merge::merge;
 
-use common::{edited, list};
+use todo_write_bench::{edited, list};
 
 fn main() {
     divan::main();

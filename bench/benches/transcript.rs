@@ -4,14 +4,12 @@
 //! is serde_json on the same lines into plain structs that have the same texts whole, and
 //! `copied` moves their bytes.
 
-mod common;
-
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use todo_write::input::Options;
 use todo_write::transcript::claude::ClaudeReader;
 
-use common::session::{Line, Session};
+use todo_write_bench::session::{Line, Session};
 
 fn main() {
     divan::main();

@@ -3,14 +3,12 @@
 //! `yardstick` is serde_json on the same text into plain structs that check nothing, and
 //! `copied` moves its bytes: nothing that reads a text is faster.
 
-mod common;
-
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};
 use serde_json::{Value, json};
 use todo_write::input::{Options, read_text};
 
-use common::{Call, call, call_of, draft, sent};
+use todo_write_bench::{Call, call, call_of, draft, sent};
 
 fn main() {
     divan::main();

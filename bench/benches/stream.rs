@@ -3,15 +3,13 @@
 //! The groups take each token as the host describes it; `next` takes it as one like the last.
 //! `yardstick` only joins the tokens to a text, as a block of thinking does.
 
-mod common;
-
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use todo_write::input::Plan;
 use todo_write::stream::Kind;
 use todo_write::thread::{Event, Thread};
 
-use common::{draft, thread};
+use todo_write_bench::{draft, thread};
 
 fn main() {
     divan::main();

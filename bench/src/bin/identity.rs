@@ -3,7 +3,7 @@
 //! sessions. Where that is absent, only the pairs that we invented are judged.
 //!
 //! ```text
-//! cargo run --release --no-default-features --example identity [-- --mistakes]
+//! cargo run --release --manifest-path bench/Cargo.toml --bin identity [-- --mistakes]
 //! ```
 //!
 //! The figures come from cross-validation: each session is judged with the thresholds that are
@@ -136,7 +136,7 @@ impl Transition {
 type Scores = [[Score; TRIED.len()]; 2];
 
 fn main() -> Result<(), Failure> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let [invented, transitions] = [transitions(root, INVENTED)?, transitions(root, REAL)?];
     if std::env::args().any(|argument| argument == "--mistakes") {
         invented.iter().chain(&transitions).for_each(print_mistakes);

@@ -4,8 +4,6 @@
 //! the BUDGET for the ratio, or nothing. Both sides are measured in turn, sample by sample, so
 //! that whatever else the machine does hits both; a ratio is that of two neighbouring samples.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod node;
 mod row;
 
@@ -22,11 +20,11 @@ use todo_write::store::{Keeping, Store};
 use todo_write::thread::Edit;
 use todo_write::transcript::claude::ClaudeReader;
 
-use common::folder::Folder;
-use common::session::{Line, Session};
-use common::{Call, Rewrite, call_of, draft, found_by_text, seen, thread};
 use node::Node;
 use row::{Row, seconds, times};
+use todo_write_bench::folder::Folder;
+use todo_write_bench::session::{Line, Session};
+use todo_write_bench::{Call, Rewrite, call_of, draft, found_by_text, seen, thread};
 
 fn main() -> io::Result<()> {
     // Cargo passes --bench; with --test there is nothing to show.

@@ -1,13 +1,8 @@
 //! Writes the seeds of each fuzz target into a folder of its name.
 //!
 //! ```text
-//! cargo run --no-default-features --example seeds -- FOLDER
+//! cargo run --manifest-path fuzz/Cargo.toml --example seeds -- FOLDER
 //! ```
-// The laws are there for the tests.
-#![allow(dead_code, missing_docs)]
-
-#[path = "../fuzz/laws/mod.rs"]
-mod laws;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,11 +10,12 @@ use std::path::{Path, PathBuf};
 use todo_write::text::fnv1a;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let project = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("no folder named")?);
     for (law, _) in laws::LAWS {
         let folder = folder.join(law);
         fs::create_dir_all(&folder)?;
-        for seed in laws::seeds::seeds(law, Path::new(env!("CARGO_MANIFEST_DIR"))) {
+        for seed in laws::seeds::seeds(law, project) {
             fs::write(folder.join(format!("seed-{:016x}", fnv1a(&seed))), seed)?;
         }
     }

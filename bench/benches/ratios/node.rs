@@ -25,7 +25,7 @@ pub struct Node {
 impl Node {
     /// None where there is no node.
     pub fn start() -> Option<Node> {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/bench/diff.mjs");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/diff.mjs");
         let mut command = Command::new("node");
         let mut child = command.arg(script).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().ok()?;
         let (input, output) = (child.stdin.take()?, child.stdout.take()?);

@@ -1,9 +1,8 @@
 //! The lists that the benchmarks measure on, made by one rule.
 //!
 //! `bench/diff.mjs` has the rule for [`content`] and [`edited`] too: both sides compare equal lists.
-// No benchmark uses all of it.
-#![allow(dead_code)]
 
+#[allow(clippy::new_without_default, reason = "a new folder each time is no default")]
 #[path = "../../tests/all/common/folder.rs"]
 pub mod folder;
 pub mod session;

@@ -6,14 +6,12 @@
 //! no moves, and `read` compares the lists place by place: nothing that looks at each text is
 //! faster.
 
-mod common;
-
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use todo_write::change::diff;
 use todo_write::identity::recognise;
 
-use common::{Rewrite, differing_by_id, found_by_text, seen};
+use todo_write_bench::{Rewrite, differing_by_id, found_by_text, seen};
 
 fn main() {
     divan::main();

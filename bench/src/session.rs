@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use todo_write::item::Status;
 
-use super::{Todo, draft, sent};
+use crate::{Todo, draft, sent};
 
 /// Tasks in the list of a session.
 const TASKS: usize = 12;
