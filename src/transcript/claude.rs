@@ -391,7 +391,7 @@ impl ClaudeReader {
                 self.emit(place, EventKind::List(list));
             }
             Some(Effect::EmacsList(_)) => {}
-            Some(effect) if !is_error => self.settle(place, effect, details),
+            Some(effect) if !is_error || details.is_not_found() => self.settle(place, effect, details),
             _ => {}
         }
         let duration = place.time.zip(time).map(|(end, start)| end.saturating_sub(start));

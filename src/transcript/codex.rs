@@ -250,7 +250,11 @@ impl CodexReader {
     }
 
     fn script(&mut self, line: &Line<'_>, script: &str) -> Option<Effect> {
-        match script::plan(script)? {
+        let Some(arguments) = script::list(script, "update_plan", "plan") else {
+            let arguments = script::list(script, "todo_write", "todos")??;
+            return input::read(&arguments, &self.options).ok().map(Effect::EmacsList);
+        };
+        match arguments {
             Some(arguments) => plan(&arguments, &self.options).map(Effect::Script),
             None => {
                 if !std::mem::replace(&mut self.is_computed, true) {

@@ -93,7 +93,12 @@ impl TaskUpdate {
 impl TaskResult<'_> {
     /// Whether the call changed nothing, which is not always marked as an error.
     pub fn is_refusal(&self) -> bool {
-        matches!(self.fields.get("success"), Some(Raw::Bool(false))) || self.text == "Task not found"
+        matches!(self.fields.get("success"), Some(Raw::Bool(false))) || self.is_not_found()
+    }
+
+    /// Whether Claude Code's list does not have the task.
+    pub fn is_not_found(&self) -> bool {
+        self.text == "Task not found"
     }
 }
 
@@ -175,11 +180,12 @@ impl Tasks {
         self.check_done(result.time);
     }
 
-    /// Takes a `TaskUpdate`. A task that is not known yet is taken in.
+    /// Takes a `TaskUpdate`. A task that is not known yet is added; one that Claude Code did not
+    /// find is removed: the terminal interface may have cleared the list a moment after its result.
     pub fn update(&mut self, update: TaskUpdate, result: TaskResult<'_>) {
         let update = update.corrected(result);
         let Some(id) = update.id else { return };
-        if update.status.as_deref() == Some("deleted") {
+        if update.status.as_deref() == Some("deleted") || result.is_not_found() {
             self.tasks.retain(|task| task.id != id);
             return self.check_done(result.time);
         }

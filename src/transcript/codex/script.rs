@@ -1,6 +1,7 @@
-//! Plans in the scripts of Codex' code mode: `tools.update_plan({plan: [{step: 'x', status: 'y'}]})`.
+//! Lists in the scripts of Codex's code mode: `tools.update_plan({plan: [{step: 'x', status: 'y'}]})`.
 //!
-//! A plan of literals can be read. One that the script computes cannot: nothing is run here.
+//! Only literals are read, in the call itself or assigned to a variable. Scripts are never run, so
+//! a computed list is unknown.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -11,36 +12,69 @@ use crate::raw::Raw;
 /// Nesting beyond this is no plan.
 const DEEPEST: usize = 16;
 
-/// The arguments of the last call of `update_plan`: none without a call, `Some(None)` if they are
-/// computed.
-pub fn plan(script: &str) -> Option<Option<Raw<'static>>> {
-    let place = script.rfind("update_plan(")?;
-    let rest = &script[place + "update_plan(".len()..];
-    Some(Literals { text: rest, chars: rest.char_indices().peekable() }.arguments())
+/// The list that the last call of `tool` has as its argument `key`: `None` without a call,
+/// `Some(None)` if the list is computed.
+pub fn list(script: &str, tool: &str, key: &str) -> Option<Option<Raw<'static>>> {
+    let place = script.rfind(&format!("{tool}("))?;
+    Some(Literals::of(&script[place + tool.len() + 1..]).argument(script, key))
 }
 
-/// Reads literals of JavaScript; `None` where something else stands.
+/// The literal assigned to a variable that is used once, so that nothing can have changed it.
+fn variable(script: &str, name: &str) -> Option<Raw<'static>> {
+    let is_apart = |text: Option<char>| text.is_none_or(|c| !is_word(c));
+    let mut places = script.match_indices(name).map(|(place, _)| place).filter(|place| {
+        let (before, after) = (&script[..*place], &script[place + name.len()..]);
+        is_apart(before.chars().next_back()) && is_apart(after.chars().next())
+    });
+    let (declared, _used, None) = (places.next()?, places.next()?, places.next()) else { return None };
+    let before = script[..declared].trim_end();
+    if !["const", "let", "var"].iter().any(|keyword| before.ends_with(keyword)) {
+        return None;
+    }
+    let mut literals = Literals::of(&script[declared + name.len()..]);
+    literals.expect('=')?;
+    let value = literals.value(DEEPEST)?;
+    // The statement must end here: `[…].map(…)` computes another list.
+    literals.peek().is_none_or(|c| c == ';' || is_word(c)).then_some(value)
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '$'
+}
+
+/// Reads literals of JavaScript; `None` for any other expression.
 struct Literals<'t> {
     text: &'t str,
     chars: Peekable<CharIndices<'t>>,
 }
 
-impl Literals<'_> {
-    /// An object whose `plan` is a literal; the other fields may be computed.
-    fn arguments(&mut self) -> Option<Raw<'static>> {
+impl<'t> Literals<'t> {
+    fn of(text: &'t str) -> Literals<'t> {
+        Literals { text, chars: text.char_indices().peekable() }
+    }
+
+    /// The list in the field `key` of an object; the other fields may be computed.
+    fn argument(&mut self, script: &str, key: &str) -> Option<Raw<'static>> {
         self.expect('{')?;
-        let mut plan = None;
+        let mut list = None;
         while self.peek()? != '}' {
-            let key = self.key()?;
-            self.expect(':')?;
-            if key == "plan" {
-                plan = Some(self.value(DEEPEST)?);
-            } else {
+            let found = self.key()?;
+            let is_short = matches!(self.peek()?, ',' | '}');
+            if !is_short {
+                self.expect(':')?;
+            }
+            if found != key {
                 self.skip_expression()?;
+            } else if is_short {
+                list = Some(variable(script, key)?);
+            } else if self.peek()? == '[' {
+                list = Some(self.value(DEEPEST)?);
+            } else {
+                list = Some(variable(script, self.word()?)?);
             }
             self.separator('}')?;
         }
-        Some(Raw::Object(vec![("plan".into(), plan?)]))
+        Some(Raw::Object(vec![(key.to_owned().into(), list?)]))
     }
 
     fn value(&mut self, depth: usize) -> Option<Raw<'static>> {
@@ -78,8 +112,7 @@ impl Literals<'_> {
             self.separator(']')?;
         }
         self.expect(']')?;
-        // `[…].map(…)` and the like compute another list.
-        (!matches!(self.peek(), Some('.' | '['))).then_some(Raw::List(values))
+        Some(Raw::List(values))
     }
 
     fn key(&mut self) -> Option<String> {
@@ -89,10 +122,10 @@ impl Literals<'_> {
         }
     }
 
-    fn word(&mut self) -> Option<&str> {
+    fn word(&mut self) -> Option<&'t str> {
         let start = self.chars.peek()?.0;
         let mut end = start;
-        while let Some((place, c)) = self.chars.next_if(|(_, c)| c.is_alphanumeric() || "_$".contains(*c)) {
+        while let Some((place, c)) = self.chars.next_if(|(_, c)| is_word(*c)) {
             end = place + c.len_utf8();
         }
         (end > start).then(|| &self.text[start..end])
@@ -104,18 +137,16 @@ impl Literals<'_> {
         let mut text = String::new();
         loop {
             match self.chars.next()?.1 {
-                c if c == quote => break,
+                c if c == quote => return Some(text),
                 '\\' => text.extend(self.escape()?),
                 '$' if quote == '`' && matches!(self.chars.peek(), Some((_, '{'))) => return None,
                 '\n' if quote != '`' => return None,
                 c => text.push(c),
             }
         }
-        // `'a' + b` and `'a'.repeat(2)` are computed.
-        (!matches!(self.peek(), Some('+' | '.' | '['))).then_some(text)
     }
 
-    /// The character after a backslash; none for a line that goes on.
+    /// The character that an escape stands for; `Some(None)` for an escaped line feed.
     fn escape(&mut self) -> Option<Option<char>> {
         Some(match self.chars.next()?.1 {
             'n' => Some('\n'),
@@ -219,7 +250,7 @@ mod tests {
     use super::*;
 
     fn read(script: &str) -> Option<Option<String>> {
-        plan(script).map(|plan| plan.map(|plan| plan.to_json().to_string()))
+        list(script, "update_plan", "plan").map(|plan| plan.map(|plan| plan.to_json().to_string()))
     }
 
     #[test]
@@ -231,6 +262,8 @@ mod tests {
             "x(); tools.update_plan({explanation: why(`${a}, }`, {b: [')']}), plan: [// first\n{step: `Rake`, /* soon */ status: 'pending'}]})",
             r"tools.update_plan({plan: [{step: '\x52\u0061\u{6b}e', status: 'pending'}]})",
             "update_plan({plan: x}); update_plan({plan: [{step: 'Rake', status: 'pending'}]})",
+            "const plan = [{step: 'Rake', status: 'pending'}];\nupdate_plan({why, plan});",
+            "let $all= [{step: 'Rake', status: 'pending'}]\nawait update_plan({plan: $all, why: all})",
         ] {
             assert_eq!(read(script), Some(Some(plain.to_owned())), "{script}");
         }
@@ -243,6 +276,10 @@ mod tests {
     fn what_is_computed_is_not_guessed() {
         for script in [
             "update_plan({plan})",
+            "const plan = [1].map(step); update_plan({plan})",
+            "const plan = []; plan.push(step); update_plan({plan})",
+            "plan = []; update_plan({plan})",
+            "const plans = []; update_plan({plan: plan, plans: 1})",
             "update_plan({plan: steps.map(step => ({step, status: 'pending'}))})",
             "update_plan({plan: [{step: 'a', status: 'pending'}].concat(more)})",
             "update_plan({plan: [{step: 'a' + b, status: 'pending'}]})",

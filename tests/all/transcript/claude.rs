@@ -174,6 +174,16 @@ fn an_update_that_did_not_succeed_changes_nothing() {
 }
 
 #[test]
+fn a_task_that_claude_code_does_not_find_is_removed() {
+    let mut session = Session::new("cli");
+    session.create(1, "Sift").create(2, "Knead");
+    let fields = json!({"success": false, "taskId": "2", "updatedFields": [], "error": "Task not found"});
+    let input = json!({"taskId": "2", "status": "completed"});
+    session.call("TaskUpdate", input, "Task not found", fields);
+    assert_eq!(session.rows(), list(&[("Sift", Pending)]));
+}
+
+#[test]
 fn what_a_hook_made_of_a_call_holds() {
     let mut session = Session::new("cli");
     let fields = json!({"task": {"id": "1", "subject": "Sift twice"}});

@@ -215,6 +215,11 @@ fn a_list_for_emacs_counts_only_where_no_emacs_took_it() {
     assert_eq!(rollout.rows(), []);
     call(&mut rollout, "b", "Emacs does not answer; go on without the list.");
     assert_eq!(rollout.rows(), list(&[("Rake", Pending)]));
+    let script = "text(await tools.mcp__plans__todo_write({todos: [{content: 'Hoe', status: 'pending', activeForm: 'Hoeing'}]}))";
+    rollout.script(script, "Script completed\n0/1 tasks completed.");
+    assert_eq!(rollout.rows(), list(&[("Rake", Pending)]));
+    rollout.script(script, "Script completed\nEmacs does not answer; go on without the list.");
+    assert_eq!(rollout.rows(), list(&[("Hoe", Pending)]));
 }
 
 #[test]

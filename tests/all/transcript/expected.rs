@@ -46,7 +46,9 @@ impl State {
     fn result(&mut self, session: &str, line: &Value, block: &Value) {
         let id = block["tool_use_id"].as_str().unwrap();
         let Some((thread, call)) = self.calls.get(id).cloned() else { return };
-        let is_refused = block["is_error"] == true || line["toolUseResult"]["success"] == false;
+        let is_missing = block["content"] == "Task not found";
+        let is_failure = block["is_error"] == true || line["toolUseResult"]["success"] == false;
+        let is_refused = is_failure && !is_missing;
         if is_refused || !self.answered.insert(id.to_owned()) {
             return;
         }
@@ -82,7 +84,9 @@ fn apply(tasks: &mut Tasks, call: &Value, line: &Value, block: &Value) -> bool {
             let number = block["content"].as_str().unwrap().split(['#', ' ']).nth(2).unwrap();
             tasks.insert(number.parse().unwrap(), (subject.unwrap(), Status::Pending));
         }
-        "TaskUpdate" if input["status"] == "deleted" => drop(tasks.remove(&updated())),
+        "TaskUpdate" if input["status"] == "deleted" || block["content"] == "Task not found" => {
+            tasks.remove(&updated());
+        }
         "TaskUpdate" => {
             let task = tasks.get_mut(&updated()).unwrap();
             task.0 = subject.unwrap_or_else(|| task.0.clone());
