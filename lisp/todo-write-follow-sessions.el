@@ -199,24 +199,32 @@ On Linux START is field 22 of its stat; other systems do not tell."
                (search-backward ")")
                (equal start (nth 20 (split-string (buffer-substring (point) (point-max))))))))))
 
-(defun todo-write-follow-sessions--live (thread)
+(defun todo-write-follow-sessions--live (key value)
+  "Return what a live process says whose KEY is VALUE, a plist, or nil."
+  (cl-loop for (_ _ . process) in todo-write-follow-sessions--processes
+           for pid = (plist-get process :alive)
+           when (and pid (equal value (plist-get process key))
+                     (eql 0 (signal-process pid 0)))
+           return process))
+
+(defun todo-write-follow-sessions--process-of (thread)
   "Return what the live process of THREAD's session says, a plist, or nil."
-  (let ((session (string-remove-prefix "claude:" thread)))
-    (cl-loop for (_ _ . process) in todo-write-follow-sessions--processes
-             for pid = (plist-get process :alive)
-             when (and pid (equal session (plist-get process :sessionId))
-                       (eql 0 (signal-process pid 0)))
-             return process)))
+  (todo-write-follow-sessions--live :sessionId (string-remove-prefix "claude:" thread)))
+
+(defun todo-write-follow-sessions-live-p (pid)
+  "Return non-nil if the agent whose process is PID lives, in whatever session.
+It goes on to another one by its commands /clear and /resume."
+  (and pid (todo-write-follow-sessions--live :alive pid)))
 
 (defun todo-write-follow-sessions-pid (thread)
   "Return the id of the live process of THREAD's session, or nil."
-  (plist-get (todo-write-follow-sessions--live thread) :alive))
+  (plist-get (todo-write-follow-sessions--process-of thread) :alive))
 
 (defun todo-write-follow-sessions-activity (thread)
   "Return what the process of THREAD's session says that it does.
 The value is (ACTIVITY . WHY), ACTIVITY being `working', `waiting',
 `idle' or `unknown', or nil if no such process lives."
-  (when-let* ((process (todo-write-follow-sessions--live thread)))
+  (when-let* ((process (todo-write-follow-sessions--process-of thread)))
     (pcase (plist-get process :status)
       ((or "busy" "shell") '(working))
       ("waiting" (let ((why (plist-get process :waitingFor)))

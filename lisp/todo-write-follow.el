@@ -52,11 +52,12 @@ within `todo-write-follow-quiet' seconds."
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
 FILE is its transcript, COPY that of a remote one on this machine, HANDLE
-the module's; THREAD a key, once it is known; HEARD is when the session
-last said something; QUIET non-nil if that is long ago; ACTIVITY is what
-its process said last, as from `todo-write-follow-sessions-activity';
-AUTOMATIC non-nil if the mode picked it; BUSY while it is read."
-  file copy handle thread heard quiet activity automatic busy)
+the module's; THREAD a key, once it is known; HEARD is when the file last
+grew; QUIET is non-nil if that is long ago; PROCESS is the id of its
+process, ACTIVITY what that process last said, as from
+`todo-write-follow-sessions-activity'; AUTOMATIC is non-nil if the mode
+picked it; BUSY is non-nil while it is read."
+  file copy handle thread heard quiet process activity automatic busy)
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
@@ -95,6 +96,9 @@ shows the plan.  Signal `todo-write-input-error' if FILE cannot be read."
 (defvar todo-write-follow--known nil
   "Transcripts that were there when last looked for new ones.")
 
+(defvar todo-write-follow--stopped nil
+  "Transcripts that `todo-write-follow-stop' took from `todo-write-follow-mode'.")
+
 (defvar todo-write-follow--looked nil
   "When new sessions were last looked for, and the folders' times then.
 A list (TIME (FOLDER . MODIFIED)...), or nil to look at once.")
@@ -109,6 +113,7 @@ an older one that is taken up again while the one followed is quiet.  See
   :group 'todo-write
   (setq todo-write-follow--project (and todo-write-follow-mode (todo-write--project))
         todo-write-follow--known nil
+        todo-write-follow--stopped nil
         todo-write-follow--looked nil)
   (mapc #'todo-write-follow--end (todo-write-follow--automatic))
   (todo-write-follow--look-at-all)
@@ -118,7 +123,8 @@ an older one that is taken up again while the one followed is quiet.  See
   "Stop following the session whose transcript is FILE; nil for all.
 Its plan stays, paused.  Interactively, ask which one if there are
 several; with a prefix argument, stop all.  Stopping the one that
-`todo-write-follow-mode' follows switches the mode off."
+`todo-write-follow-mode' follows switches the mode off, unless it follows
+all by `todo-write-follow-all'."
   (interactive
    (list (unless (or current-prefix-arg (not (cdr todo-write-follow--sessions)))
            (todo-write-follow-sessions-complete
@@ -132,10 +138,11 @@ several; with a prefix argument, stop all.  Stopping the one that
                     todo-write-follow--sessions)))
     (when (and (called-interactively-p 'interactive) (null sessions))
       (user-error "No session is followed"))
-    (when (and todo-write-follow-mode
-               (or (null file)
-                   (seq-some #'todo-write-follow--session-automatic sessions)))
-      (todo-write-follow-mode -1))
+    (cond ((not todo-write-follow-mode))
+          ((and file todo-write-follow-all)
+           (push (expand-file-name file) todo-write-follow--stopped))
+          ((or (null file) (seq-some #'todo-write-follow--session-automatic sessions))
+           (todo-write-follow-mode -1)))
     (mapc #'todo-write-follow--end sessions)))
 
 ;;; Following
@@ -322,13 +329,20 @@ The process of a session overrides the activity in its transcript."
          (last (todo-write-follow--session-activity session))
          (activity (and thread (todo-write-follow-sessions-activity thread))))
     (setf (todo-write-follow--session-activity session) activity)
+    (when activity
+      (setf (todo-write-follow--session-process session)
+            (todo-write-follow-sessions-pid thread)))
     (pcase activity
       ((guard (equal activity last)))
       ((and '(idle) (guard (eq (car (todo-write-activity thread)) 'failed))))
       ('(idle) (todo-write-end-turn thread))
       ('(unknown) (todo-write-set-activity thread nil nil t))
-      ('nil (todo-write-end-turn thread "agent exited")
-            (todo-write-follow--pause session "agent exited"))
+      ('nil
+       (let ((why (if (todo-write-follow-sessions-live-p
+                       (todo-write-follow--session-process session))
+                      "another session began" "agent exited")))
+         (todo-write-end-turn thread why)
+         (todo-write-follow--pause session why)))
       (`(,what . ,why) (todo-write-set-activity thread what why)))))
 
 ;;; Remote transcripts
@@ -386,7 +400,9 @@ sessions can be resumed."
     (let ((session (todo-write-follow--find file))
           (live (or (< (- (float-time) time) (or todo-write-follow-quiet 600))
                     (todo-write-follow-sessions-activity (file-name-base file)))))
-      (cond ((and live (not session) (todo-write-follow-sessions-where file))
+      (cond ((and live (not session)
+                  (not (member file todo-write-follow--stopped))
+                  (todo-write-follow-sessions-where file))
              (todo-write-follow--begin-automatic file))
             ((and session (not live) (todo-write-follow--session-automatic session))
              (todo-write-follow--end session))))))

@@ -341,6 +341,18 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'paused)
     (should (equal (plist-get (todo-write-summary thread) :reason) "agent exited"))))
 
+(ert-deftest todo-write-follow-tests-a-process-may-go-on-to-another-session ()
+  (todo-write-follow-tests--with-process
+    (says "idle")
+    (shows 'paused)
+    (says "busy")
+    (shows 'active 'working)
+    ;; As Claude Code does by /clear.
+    (todo-write-follow-tests--process
+     home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"idle\"}" start)
+    (shows 'paused)
+    (should (equal (plist-get (todo-write-summary thread) :reason) "another session began"))))
+
 (ert-deftest todo-write-follow-tests-a-word-that-is-not-known-is-no-activity ()
   (todo-write-follow-tests--with-process
     (says "busy")
@@ -554,7 +566,16 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (todo-write-follow-mode)
       (should (equal (funcall contents) '(("A") ("B") nil nil)))
       (funcall session "d" 0)
-      (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil ("D"))))))))
+      (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil ("D")))))
+      ;; One that was stopped stays so; the others are followed.
+      (let ((file (expand-file-name "-a/a.jsonl" projects)))
+        (todo-write-follow-stop file)
+        (funcall session "c" 0)
+        (todo-write-test-wait (lambda () (nth 2 (funcall contents))))
+        (should todo-write-follow-mode)
+        (should-not (todo-write-follow--find file))
+        (should (equal (plist-get (todo-write-summary "claude:a") :reason)
+                       "no longer followed"))))))
 
 ;;; Picking
 
