@@ -4,7 +4,6 @@
 #[path = "../fuzz/laws/mod.rs"]
 mod laws;
 
-use std::fs;
 use std::path::Path;
 
 use laws::{LAWS, Law};
@@ -12,7 +11,6 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestRunner;
 
-const PROJECT: &str = env!("CARGO_MANIFEST_DIR");
 /// Seeds and inputs tried here; a search is the fuzzer's business.
 const SEEDS: usize = 20;
 const CASES: u32 = 200;
@@ -29,7 +27,7 @@ fn input(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn tries(name: &str, law: Law) {
-    let mut seeds = laws::seeds::seeds(name, Path::new(PROJECT));
+    let mut seeds = laws::seeds::seeds(name, Path::new(env!("CARGO_MANIFEST_DIR")));
     seeds.truncate(SEEDS);
     seeds.iter().for_each(|seed| law(seed));
     law(&[]);
@@ -48,23 +46,10 @@ macro_rules! laws_hold {
         }
 
         #[test]
-        fn every_law_is_a_target_and_every_target_a_law() {
-            is_target_each(&[$(stringify!($name)),*]);
+        fn every_law_is_tried() {
+            assert_eq!(LAWS.map(|(name, _)| name), [$(stringify!($name)),*]);
         }
     };
 }
 
 laws_hold!(input shape change merge thread journal transcript stream);
-
-fn is_target_each(names: &[&str]) {
-    assert!(LAWS.iter().map(|(name, _)| name).eq(names));
-    let read = |path: &str| fs::read_to_string(Path::new(PROJECT).join("fuzz").join(path)).unwrap();
-    let manifest = read("Cargo.toml");
-    let (_, targets) = manifest.split_once("[[bin]]").unwrap();
-    let targets = targets.lines().filter_map(|line| line.strip_prefix("name = "));
-    assert!(targets.eq(names.iter().map(|name| format!("{name:?}"))));
-    for name in names {
-        let target = read(&format!("fuzz_targets/{name}.rs"));
-        assert!(target.contains(&format!("laws::{name}::holds(data)")), "{target}");
-    }
-}
