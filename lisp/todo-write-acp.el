@@ -223,6 +223,7 @@ The protocol has one text for a task, whether it is in progress or not."
 
 (cl-defstruct (todo-write-acp--link (:copier nil))
   "What is known of a client."
+  (agent nil :documentation "Name of its agent.")
   (buffer nil :documentation "Buffer of its session, or nil if it is not connected.")
   (turns nil :documentation "Keys of threads whose turns run, one for each prompt.")
   (asked nil :documentation "Permission requests without an answer, as (ID . THREAD).")
@@ -245,7 +246,9 @@ answer.  CLIENT must have its own subscriptions already.
   (let ((buffer (or buffer (current-buffer)))
         (link (gethash client todo-write-acp--links)))
     (unless link
-      (setq link (puthash client (make-todo-write-acp--link) todo-write-acp--links))
+      (setq link (puthash client (make-todo-write-acp--link
+                                  :agent (todo-write-acp--agent client))
+                          todo-write-acp--links))
       (acp-subscribe-to-notifications
        :client client :buffer buffer
        :on-notification (lambda (message) (todo-write-acp--notified link message)))
@@ -294,9 +297,23 @@ Its plans stay, paused because of WHY, a string."
   (format "acp:%s" (or (todo-write--json-get params "sessionId")
                        (buffer-name (todo-write-acp--link-buffer link)))))
 
+(defun todo-write-acp--agent (client)
+  "Return the name of CLIENT's agent, as far as its command line tells."
+  (let* ((command (todo-write--json-get client "command"))
+         (words (cons command (append (todo-write--json-get client "command-params") nil))))
+    (or (seq-some (lambda (word)
+                    (and (stringp word)
+                         ;; As in claude-agent-acp and npx @zed-industries/codex-acp.
+                         (string-match "\\(?:\\`\\|/\\)\\([a-z]+\\)\\(?:-[a-z]+\\)?-acp\\_>" word)
+                         (match-string 1 word)))
+                  words)
+        (and (stringp command) (file-name-base command)))))
+
 (defun todo-write-acp--attach (link thread)
   "Let the buffer of LINK show the plan of THREAD."
   (with-current-buffer (todo-write-acp--link-buffer link)
+    (unless (equal thread todo-write-view-thread)
+      (todo-write-begin thread :agent (todo-write-acp--link-agent link)))
     (setq-local todo-write-view-thread thread
                 todo-write-header-line-thread thread)))
 

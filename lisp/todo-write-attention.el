@@ -35,13 +35,13 @@
 
 (cl-defstruct (todo-write-agent (:constructor todo-write-agent--make) (:copier nil))
   "An agent.
-KEY is that of its thread, PROJECT a folder and TITLE what it works on,
-or nil.  DOING is `waiting', `failed', `working', `rest' or `unknown',
+KEY is that of its thread, PROJECT a folder, PROGRAM its name and TITLE
+what it works on, or nil.  DOING is `waiting', `failed', `working', `rest' or `unknown',
 WHY is what its host says of that, and SINCE the time of that transition
 in milliseconds since the epoch.  UNSEEN non-nil means that it came to
 rest out of sight, DISMISSED that the user wants to hear no more of this.
 BUFFER is its own buffer, once that was looked for, or `none'."
-  key project title doing why since unseen dismissed buffer)
+  key project program title doing why since unseen dismissed buffer)
 
 ;;; States and their order
 
@@ -203,9 +203,11 @@ KNOWN non-nil means that this is no news."
                          (unless (todo-write-dyn--parent thread)
                            (puthash thread (todo-write-agent--make :key thread)
                                     todo-write-attention--agents)))))
-    (setf (todo-write-agent-title agent) (plist-get (todo-write-summary thread) :title)
-          (todo-write-agent-project agent)
-          (or (todo-write-agent-project agent) (plist-get (todo-write-about thread) :project)))
+    (setf (todo-write-agent-title agent) (plist-get (todo-write-summary thread) :title))
+    (unless (todo-write-agent-project agent)
+      (let ((about (todo-write-about thread)))
+        (setf (todo-write-agent-project agent) (plist-get about :project)
+              (todo-write-agent-program agent) (plist-get about :agent))))
     (let ((moved (todo-write-attention--note agent known)))
       (unless known
         (todo-write-attention--tell agent (if moved 'transition 'change))))))

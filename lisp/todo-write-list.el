@@ -46,6 +46,7 @@ nothing is known, for more than HOURS; nil leaves none out."
                         collect (todo-write-agent--make
                                  :key (plist-get kept :key) :doing 'rest
                                  :project (plist-get about :project)
+                                 :program (plist-get about :agent)
                                  :since (plist-get kept :modified))))
          (limit (if hours (* 1000 (- (float-time) (* 3600 hours))) 0))
          (old-p (lambda (agent)
@@ -75,28 +76,57 @@ nothing is known, for more than HOURS; nil leaves none out."
   (todo-write-row-age (/ (todo-write-agent-since agent) 1000.0)))
 
 (defun todo-write-list--program (agent)
-  "Return the name of the program that AGENT is, as far as its key tells."
-  (pcase (split-string (todo-write-agent-key agent) ":")
-    (`("claude" . ,_) "Claude")
-    (`("codex" . ,_) "Codex")
-    (`("mcp" ,client . ,_) (todo-write-row-line client))
-    (`(,host ,_ . ,_) (todo-write-row-line host))
-    (_ "")))
+  "Return the name of the program that AGENT is, as far as its host or key tells."
+  (let ((name (or (todo-write-agent-program agent)
+                  (pcase (split-string (todo-write-agent-key agent) ":")
+                    ((or `("mcp" ,name . ,_) `(,name ,_ . ,_)) name)
+                    (_ "")))))
+    (pcase name
+      ("claude" "Claude")
+      ("codex" "Codex")
+      (_ (todo-write-row-line name)))))
 
 (defun todo-write-list--title (agent others)
   "Return what AGENT works on.
-Where one of OTHERS has the same project and title, a short id follows."
-  (let ((title (todo-write-agent-label agent)))
-    (if (seq-some (lambda (other)
-                    (and (not (eq other agent))
-                         (equal (todo-write-agent-title other) (todo-write-agent-title agent))
-                         (equal (todo-write-agent-project other)
-                                (todo-write-agent-project agent))))
-                  (and (todo-write-agent-title agent) others))
-        (concat (todo-write-row-truncate
-                 (car (last (split-string (todo-write-agent-key agent) ":"))) 7)
-                " " title)
-      title)))
+Where the rows of OTHERS look alike, the branch precedes it, or a short
+id where that is the same or not known."
+  (let* ((folder (todo-write-agent-folder agent))
+         (alike (seq-filter (lambda (other)
+                              (and (not (eq other agent))
+                                   (equal (todo-write-agent-title other)
+                                          (todo-write-agent-title agent))
+                                   (equal (todo-write-agent-folder other) folder)))
+                            (and (todo-write-agent-title agent) others)))
+         (branch (and alike (todo-write-list--branch agent))))
+    (concat (and alike
+                 (concat (if (and branch
+                                  (not (member branch
+                                               (mapcar #'todo-write-list--branch alike))))
+                             (todo-write-row-line branch 16)
+                           (todo-write-row-truncate
+                            (car (last (split-string (todo-write-agent-key agent) ":"))) 7))
+                         " "))
+            (todo-write-agent-label agent))))
+
+(defun todo-write-list--branch (agent)
+  "Return the branch that Git has checked out in the project of AGENT, or nil."
+  (let* (file-name-handler-alist
+         (line (lambda (file)
+                 (ignore-errors
+                   ;; Reading anything but a file might wait.
+                   (when (file-regular-p file)
+                     (with-temp-buffer
+                       (insert-file-contents file nil 0 4096)
+                       (buffer-substring (point-min) (line-end-position)))))))
+         (git (expand-file-name ".git" (or (todo-write-agent-project agent) "/")))
+         ;; A linked worktree has a file that names its folder.
+         (link (funcall line git))
+         (head (expand-file-name
+                "HEAD" (if (and link (string-prefix-p "gitdir: " link))
+                           (expand-file-name (substring link 8) (file-name-directory git))
+                         git)))
+         (ref (funcall line head)))
+    (and ref (string-prefix-p "ref: refs/heads/" ref) (substring ref 16))))
 
 (defun todo-write-list--now (agent summary)
   "Return why AGENT waits or failed, else the task in progress in SUMMARY."

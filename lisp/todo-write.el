@@ -58,16 +58,18 @@ for a bug in the module."
       (when (plist-get outcome :ok)
         (todo-write-activity--wrote thread)))))
 
-(cl-defun todo-write-begin (thread &key project parent parent-item)
+(cl-defun todo-write-begin (thread &key project agent parent parent-item)
   "Begin THREAD, or load it, and return its key.
 This is only needed where more is to be said of it than a first write
 says: PROJECT, the root of its project if that is not the one at hand;
-PARENT, the key of the thread whose agent sent a subagent out, and
-PARENT-ITEM, the id of the item it works on.  A subagent's list is shown
-under that item."
+AGENT, the name of the program if the key does not begin with it; PARENT,
+the key of the thread whose agent sent a subagent out, and PARENT-ITEM,
+the id of the item it works on.  A subagent's list is shown under that
+item."
   (todo-write--open thread
                     (append (and project
                                  (list :project (expand-file-name project)))
+                            (and agent (list :agent agent))
                             (and parent (list :parent parent))
                             (and parent-item (list :parentItem parent-item))))
   thread)
@@ -239,8 +241,8 @@ The value is a list of (KEY . ITEM-ID), where ITEM-ID may be nil; see
 
 (defun todo-write-about (thread)
   "Return what the host said of THREAD when it began, as a plist.
-:project is the root of its project; :parent and :parentItem are there
-for the thread of a subagent."
+:project is the root of its project, :agent the name of the program;
+:parent and :parentItem are there for the thread of a subagent."
   (todo-write--call todo-write-dyn--about thread))
 
 (defun todo-write-revisions (thread)

@@ -255,6 +255,19 @@ What acp.el would do is done by replaying a record."
                    (mapc #'todo-write-acp-disconnect (todo-write-acp-clients))))))
          (delete-process process)))))
 
+(ert-deftest todo-write-acp-names-the-agent-by-its-command ()
+  (pcase-dolist (`(,name ,command . ,arguments)
+                 '(("claude" "/usr/bin/claude-agent-acp")
+                   ("claude" "npx" "-y" "@zed-industries/claude-code-acp@0.16.2")
+                   ("codex" "env" "-i" "HOME=/home/me" "/opt/codex-acp")
+                   ("gemini" "gemini" "--experimental-acp")
+                   ("opencode" "opencode" "acp")
+                   (nil nil)))
+    (todo-write-acp-tests--with-client client
+      (todo-write-acp-connect `((:command . ,command) (:command-params . ,arguments) ,@client)
+                              nil "s")
+      (should (equal name (plist-get (todo-write-about "acp:s") :agent))))))
+
 (defun todo-write-acp-tests--replay (client event)
   "Let EVENT of a record happen to CLIENT."
   (cl-flet ((tell (kind message)

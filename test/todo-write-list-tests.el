@@ -194,6 +194,42 @@
     (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
                    '("123456… Login" "abcdef… Login")))))
 
+(ert-deftest todo-write-list-tells-folders-of-one-name-apart-by-their-branches ()
+  (todo-write-list-tests--with
+    (let ((root (make-temp-file "todo-write-branches" t)))
+      (unwind-protect
+          (pcase-let ((`(,main ,linked ,other)
+                       (mapcar (lambda (name)
+                                 (let ((folder (expand-file-name (concat name "/login/") root)))
+                                   (make-directory folder t)
+                                   folder))
+                               '("main" "linked" "other"))))
+            (make-directory (expand-file-name ".git/worktrees/login" main) t)
+            (pcase-dolist (`(,file ,text)
+                           `((".git/HEAD" "ref: refs/heads/main\n")
+                             (".git/worktrees/login/HEAD" "ref: refs/heads/fix/login\n")
+                             ("../../linked/login/.git"
+                              ,(format "gitdir: %s.git/worktrees/login\n" main))))
+              (write-region text nil (expand-file-name file main) nil 'silent))
+            (pcase-dolist (`(,key ,folder) `(("claude:main" ,main) ("claude:linked" ,linked)
+                                             ("codex:3333333333" ,other)))
+              (todo-write-begin key :project folder)
+              (todo-write-observe key "TITLE" "Login"))
+            (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
+                           '("333333… Login" "fix/login Login" "main Login"))))
+        (delete-directory root t)))))
+
+(ert-deftest todo-write-list-names-the-program-as-its-host-does ()
+  (todo-write-list-tests--with
+    (pcase-dolist (`(,key ,agent) '(("claude:1" nil) ("mcp:opencode:7" nil) ("acp:5" "gemini")
+                                    ("acp:6" "claude") ("draft" nil)))
+      (todo-write-begin key :agent agent)
+      (todo-write-set-activity key 'working))
+    (with-current-buffer (todo-write-list)
+      (should (equal (sort (mapcar (lambda (row) (aref (cadr row) 2)) tabulated-list-entries)
+                           #'string<)
+                     '("" "Claude" "Claude" "gemini" "opencode"))))))
+
 (ert-deftest todo-write-list-keys-see-dismiss-and-look ()
   (todo-write-list-tests--with
     (todo-write-test-write "a" '("One" "in_progress"))
