@@ -43,7 +43,7 @@ wire_names! {
     /// The kinds of change. An item is modified if a field other than its status differs, and
     /// reordered if it moved against the others.
     #[allow(missing_docs)]
-    pub enum Kind {
+    pub enum ChangeKind {
         Added = "added",
         Modified = "modified",
         StatusChanged = "status_changed",
@@ -58,7 +58,7 @@ wire_names! {
 pub struct Change<T> {
     /// The kind.
     #[serde(rename = "type")]
-    pub kind: Kind,
+    pub kind: ChangeKind,
     /// The item it is about.
     pub item_id: String,
     /// After the change: added, modified, status changed.
@@ -82,7 +82,7 @@ pub struct Change<T> {
 }
 
 impl<T> Change<T> {
-    fn new(kind: Kind, item_id: &str) -> Change<T> {
+    fn new(kind: ChangeKind, item_id: &str) -> Change<T> {
         Change {
             kind,
             item_id: item_id.to_owned(),
@@ -109,20 +109,20 @@ pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
     for (position, (item, old)) in current.iter().zip(old_of).enumerate() {
         let change = |kind| Change { position: Some(position), ..Change::new(kind, item.id()) };
         let Some(old) = old else {
-            changes.push(Change { item: Some(item.clone()), ..change(Kind::Added) });
+            changes.push(Change { item: Some(item.clone()), ..change(ChangeKind::Added) });
             continue;
         };
         kept[old] = true;
         changes.extend(compare(&previous[old], item, position));
         if moved[position] {
-            changes.push(Change { previous_position: Some(old), ..change(Kind::Reordered) });
+            changes.push(Change { previous_position: Some(old), ..change(ChangeKind::Reordered) });
         }
     }
     let gone = previous.iter().zip(kept).enumerate().filter(|(_, (_, kept))| !kept);
     changes.extend(gone.map(|(old, (item, _))| Change {
         previous_item: Some(item.clone()),
         previous_position: Some(old),
-        ..Change::new(Kind::Removed, item.id())
+        ..Change::new(ChangeKind::Removed, item.id())
     }));
     changes
 }
@@ -158,21 +158,21 @@ fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Chang
     let fields = previous.differing_fields(current);
     let kind = match fields.as_slice() {
         [] => return None,
-        [only] if only == "status" => Kind::StatusChanged,
-        _ => Kind::Modified,
+        [only] if only == "status" => ChangeKind::StatusChanged,
+        _ => ChangeKind::Modified,
     };
     Some(Change {
         item: Some(current.clone()),
         previous_item: Some(previous.clone()),
         position: Some(position),
-        fields: if kind == Kind::Modified { fields } else { Fields::default() },
+        fields: if kind == ChangeKind::Modified { fields } else { Fields::default() },
         ..Change::new(kind, current.id())
     })
 }
 
 /// Marks the removals of items that the agent cancelled.
 pub fn mark_cancelled<T>(changes: &mut [Change<T>], is_cancelled: impl Fn(&str) -> bool) {
-    for change in changes.iter_mut().filter(|change| change.kind == Kind::Removed) {
+    for change in changes.iter_mut().filter(|change| change.kind == ChangeKind::Removed) {
         change.cancelled = is_cancelled(&change.item_id);
     }
 }
@@ -213,9 +213,9 @@ pub fn apply<T: Entry>(list: &[T], changes: &[Change<T>]) -> Vec<T> {
     let mut leaving: HashMap<&str, Option<usize>> = HashMap::new();
     for change in changes {
         match change.kind {
-            Kind::Removed => drop(leaving.insert(&change.item_id, None)),
-            Kind::Reordered => drop(leaving.insert(&change.item_id, change.position)),
-            Kind::Added | Kind::Modified | Kind::StatusChanged => {
+            ChangeKind::Removed => drop(leaving.insert(&change.item_id, None)),
+            ChangeKind::Reordered => drop(leaving.insert(&change.item_id, change.position)),
+            ChangeKind::Added | ChangeKind::Modified | ChangeKind::StatusChanged => {
                 let item = change.item.as_ref().filter(|item| item.id() == change.item_id);
                 newest.extend(item.map(|item| (change.item_id.as_str(), item)));
             }
@@ -230,11 +230,13 @@ pub fn apply<T: Entry>(list: &[T], changes: &[Change<T>]) -> Vec<T> {
             Some(position) => placed.extend(position.map(|position| (position, item))),
         }
     }
-    placed.extend(changes.iter().filter(|change| change.kind != Kind::Reordered).filter_map(|change| {
-        let item = newest.remove(change.item_id.as_str())?;
-        let position = leaving.get(change.item_id.as_str()).copied().flatten().or(change.position);
-        Some((position.unwrap_or(usize::MAX), item))
-    }));
+    placed.extend(changes.iter().filter(|change| change.kind != ChangeKind::Reordered).filter_map(
+        |change| {
+            let item = newest.remove(change.item_id.as_str())?;
+            let position = leaving.get(change.item_id.as_str()).copied().flatten().or(change.position);
+            Some((position.unwrap_or(usize::MAX), item))
+        },
+    ));
     placed.sort_by_key(|(position, _)| *position);
     let mut staying = staying.into_iter();
     let mut result: Vec<T> = Vec::with_capacity(list.len() + placed.len());

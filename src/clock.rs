@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, Kind};
+use crate::change::{Change, ChangeKind};
 use crate::item::{Item, Status};
 
 /// Milliseconds since the Unix epoch.
@@ -65,9 +65,9 @@ impl Clock {
     }
 
     /// Follows a revision made at `now`.
-    pub fn follow(&mut self, changes: &[Change<Arc<Item>>], now: Millis) {
+    pub fn apply(&mut self, changes: &[Change<Arc<Item>>], now: Millis) {
         for change in changes {
-            if change.kind == Kind::Reordered {
+            if change.kind == ChangeKind::Reordered {
                 continue;
             }
             let status = change.item.as_ref().map(|item| item.status);

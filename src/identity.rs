@@ -19,7 +19,7 @@ use crate::similarity::{Rarity, Words, similarity};
 
 /// What is known of an item when it is to be recognised.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct Features<'a> {
     /// The task.
     pub content: &'a str,
     /// The task while it runs; empty where there is none.
@@ -30,9 +30,9 @@ pub struct Seen<'a> {
     pub hint: Option<&'a str>,
 }
 
-impl<'a> From<&'a Item> for Seen<'a> {
+impl<'a> From<&'a Item> for Features<'a> {
     fn from(item: &'a Item) -> Self {
-        Seen {
+        Features {
             content: &item.content,
             active_form: &item.active_form,
             status: Some(item.status),
@@ -41,9 +41,9 @@ impl<'a> From<&'a Item> for Seen<'a> {
     }
 }
 
-impl<'a> From<&'a Draft> for Seen<'a> {
+impl<'a> From<&'a Draft> for Features<'a> {
     fn from(draft: &'a Draft) -> Self {
-        Seen {
+        Features {
             content: &draft.content,
             active_form: &draft.active_form,
             status: Some(draft.status),
@@ -78,15 +78,15 @@ const KEPT: usize = 8;
 /// For each new item the position of the old item that it is.
 ///
 /// No old position comes twice. The cost is linear in both lists together.
-pub fn recognise(previous: &[Seen<'_>], current: &[Seen<'_>]) -> Vec<Option<usize>> {
+pub fn recognise(previous: &[Features<'_>], current: &[Features<'_>]) -> Vec<Option<usize>> {
     recognise_with(THRESHOLDS, previous, current)
 }
 
 /// [`recognise`] with other thresholds, to choose them.
 pub fn recognise_with(
     thresholds: Thresholds,
-    previous: &[Seen<'_>],
-    current: &[Seen<'_>],
+    previous: &[Features<'_>],
+    current: &[Features<'_>],
 ) -> Vec<Option<usize>> {
     let mut matching = Matching::new(previous, current);
     matching.by_content();
@@ -103,7 +103,7 @@ pub fn recognise_with(
 
 /// [`recognise`] by equal content alone: for items that the writer of the new list has never seen,
 /// and so cannot have reworded.
-pub fn recognise_equal(previous: &[Seen<'_>], current: &[Seen<'_>]) -> Vec<Option<usize>> {
+pub fn recognise_equal(previous: &[Features<'_>], current: &[Features<'_>]) -> Vec<Option<usize>> {
     let mut matching = Matching::new(previous, current);
     matching.by_content();
     matching.by_folded_content();
@@ -122,14 +122,14 @@ pub fn is_positional(id: &str) -> bool {
 }
 
 struct Matching<'a> {
-    previous: &'a [Seen<'a>],
-    current: &'a [Seen<'a>],
+    previous: &'a [Features<'a>],
+    current: &'a [Features<'a>],
     old_of: Vec<Option<usize>>,
     taken: Vec<bool>,
 }
 
 impl<'a> Matching<'a> {
-    fn new(previous: &'a [Seen<'a>], current: &'a [Seen<'a>]) -> Self {
+    fn new(previous: &'a [Features<'a>], current: &'a [Features<'a>]) -> Self {
         Matching { previous, current, old_of: vec![None; current.len()], taken: vec![false; previous.len()] }
     }
 
@@ -153,7 +153,7 @@ impl<'a> Matching<'a> {
     /// Pairs items with equal content. Most calls repeat the list, so that its beginning needs no
     /// table.
     fn by_content(&mut self) {
-        let is_same = |(old, new): &(&Seen<'_>, &Seen<'_>)| old.content == new.content;
+        let is_same = |(old, new): &(&Features<'_>, &Features<'_>)| old.content == new.content;
         let start = self.previous.iter().zip(self.current).take_while(is_same).count();
         (0..start).for_each(|place| self.pair(place, place));
         self.by_key(|seen| Some(seen.content), |_, _, _| true);
@@ -161,13 +161,13 @@ impl<'a> Matching<'a> {
 
     /// Pairs items with equal explicit ids, unless their texts are unrelated.
     fn by_hint(&mut self, rarity: &Rarity) {
-        let meaningful = |seen: &Seen<'a>| seen.hint.filter(|hint| !is_positional(hint));
+        let meaningful = |seen: &Features<'a>| seen.hint.filter(|hint| !is_positional(hint));
         self.by_key(meaningful, |matching, old, new| matching.are_related(old, new, rarity));
     }
 
     /// Pairs items with equal letters and digits.
     fn by_folded_content(&mut self) {
-        let fold = |seen: &Seen<'a>| {
+        let fold = |seen: &Features<'a>| {
             let letters = seen.content.chars().filter(|c| c.is_alphanumeric());
             Some(letters.flat_map(char::to_lowercase).collect::<String>()).filter(|key| !key.is_empty())
         };
@@ -177,7 +177,7 @@ impl<'a> Matching<'a> {
     /// Pairs items that are left and have an equal `key`, in order, if they may pair.
     fn by_key<K: Hash + Eq>(
         &mut self,
-        key: impl Fn(&Seen<'a>) -> Option<K>,
+        key: impl Fn(&Features<'a>) -> Option<K>,
         may_pair: impl Fn(&Self, usize, usize) -> bool,
     ) {
         let mut left: HashMap<K, Vec<usize>> = HashMap::new();
@@ -258,7 +258,7 @@ impl<'a> Matching<'a> {
 }
 
 /// The item with each activeForm, or `None` where several have it.
-fn only<'a>(list: &[Seen<'a>], left: Vec<usize>) -> HashMap<&'a str, Option<usize>> {
+fn only<'a>(list: &[Features<'a>], left: Vec<usize>) -> HashMap<&'a str, Option<usize>> {
     let mut only = HashMap::new();
     for index in left.into_iter().filter(|index| !list[*index].active_form.is_empty()) {
         only.entry(list[index].active_form).and_modify(|first| *first = None).or_insert(Some(index));

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 
 use crate::identity::is_positional;
 use crate::item::{Draft, Status};
-use crate::raw::{NotJson, Raw};
+use crate::raw::{JsonError, Raw};
 use crate::text::excerpt;
 use notice::{NAMED, notices};
 pub use notice::{Notice, Repair};
@@ -73,7 +73,7 @@ pub struct Plan {
 pub fn read_text(text: &str, options: &Options) -> Result<Plan, Vec<Problem>> {
     match Raw::parse(text) {
         Ok(raw) => read(&raw, options),
-        Err(NotJson { line, column, expected }) => Err(vec![Problem {
+        Err(JsonError { line, column, expected }) => Err(vec![Problem {
             path: Path::Input,
             received: Received::NotJson(line, column),
             expected: Expected::Json(expected),
@@ -86,7 +86,7 @@ pub fn read_text(text: &str, options: &Options) -> Result<Plan, Vec<Problem>> {
 /// # Errors
 /// Every problem of the input; see [`Problem`].
 pub fn read(raw: &Raw<'_>, options: &Options) -> Result<Plan, Vec<Problem>> {
-    let mut reader = Reader {
+    let mut reader = InputReader {
         options,
         problems: Vec::new(),
         strict_problems: Vec::new(),
@@ -102,7 +102,7 @@ fn first_of<'r>(object: &'r Raw<'r>, keys: &[&'static str]) -> Option<(&'static 
     keys.iter().find_map(|key| Some((*key, object.get(key)?)))
 }
 
-struct Reader<'o> {
+struct InputReader<'o> {
     options: &'o Options,
     problems: Vec<Problem>,
     /// What was repaired although the user wants no repairs.
@@ -111,7 +111,7 @@ struct Reader<'o> {
     unknown_keys: Vec<String>,
 }
 
-impl Reader<'_> {
+impl InputReader<'_> {
     fn refuse(&mut self, path: Path, received: Received, expected: Expected) {
         self.problems.push(Problem { path, received, expected });
     }
@@ -199,7 +199,7 @@ impl Reader<'_> {
             }
             Ok((Raw::Text(inner), _)) if !is_inner => return self.todos_text(&inner, true),
             Ok((other, _)) => (Received::StringHolding(other.describe()), Expected::Todos),
-            Err(NotJson { line, column, expected }) => {
+            Err(JsonError { line, column, expected }) => {
                 (Received::StringNotJson(line, column), Expected::TodosNotJson(expected))
             }
         };

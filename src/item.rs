@@ -77,7 +77,7 @@ impl Item {
     }
 
     /// Whether no field differs but the id and the hint.
-    pub fn says_the_same(&self, other: &Item) -> bool {
+    pub fn is_unchanged_from(&self, other: &Item) -> bool {
         self.differing_fields(other).is_empty()
     }
 }

@@ -15,11 +15,11 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
-pub use files::{Journals, Presence, bad_file, delete, existing, files_of, is_held, is_plain, modified};
+pub use files::{Availability, Journals, bad_file, delete, existing, files_of, is_held, is_plain, modified};
 use files::{create_folder, lock};
 pub(crate) use record::TOO_MANY;
 use record::encode;
-pub use record::{FORMAT, Full, Record, decode, decode_all};
+pub use record::{FORMAT, FullRecord, Record, decode, decode_all};
 
 /// When a record counts as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -52,7 +52,7 @@ pub struct Journal {
 
 /// What opening a journal found.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedJournal {
     /// The journal, ready for more.
     pub journal: Journal,
     /// Its records, oldest first.
@@ -74,7 +74,7 @@ pub fn open(
     about: &Map<String, Value>,
     now: Millis,
     durability: Durability,
-) -> io::Result<Opened> {
+) -> io::Result<OpenedJournal> {
     create_folder(folder)?;
     let mut by_age: Vec<PathBuf> = existing(folder, thread).collect();
     // Of two written within one tick of the system's clock, the one begun later comes first.
@@ -94,7 +94,7 @@ pub fn open(
         }
     }
     let journal = begin(folder, thread, &header, durability)?;
-    Ok(Opened { journal, records: vec![header], warnings })
+    Ok(OpenedJournal { journal, records: vec![header], warnings })
 }
 
 /// Begins another journal of a thread, beside those that are there.
@@ -110,10 +110,10 @@ pub fn begin(folder: &Path, thread: &str, header: &Record, durability: Durabilit
     Ok(journal)
 }
 
-impl Opened {
+impl OpenedJournal {
     /// Begins the journal with its header, unless it has one; a header of another thread means
     /// that two keys have the same hash.
-    fn of_thread(mut self, thread: &str, header: Record) -> io::Result<Opened> {
+    fn of_thread(mut self, thread: &str, header: Record) -> io::Result<OpenedJournal> {
         match self.records.first() {
             Some(Record::Thread { thread: other, .. }) if other != thread => {
                 let what = format!("{} belongs to thread {other}", self.journal.path.display());
@@ -194,8 +194,8 @@ impl Journal {
     }
 
     /// Closes the file until it is written again. Another process may take it over meanwhile, or
-    /// delete it; see [`Journal::wake`].
-    pub fn rest(&mut self) {
+    /// delete it; see [`Journal::reopen`].
+    pub fn close(&mut self) {
         if !self.torn {
             self.file = None;
         }
@@ -207,7 +207,7 @@ impl Journal {
     }
 
     /// Opens the file again if it rests; whether it is still this one's.
-    pub fn wake(&mut self) -> bool {
+    pub fn reopen(&mut self) -> bool {
         !self.file().is_err_and(|error| is_lost(&error))
     }
 
@@ -273,7 +273,7 @@ impl Journal {
         Ok(bytes)
     }
 
-    fn read(mut self, mut warnings: Vec<String>) -> io::Result<Opened> {
+    fn read(mut self, mut warnings: Vec<String>) -> io::Result<OpenedJournal> {
         let bytes = self.bytes()?;
         let end = whole_lines(&bytes);
         if end < bytes.len() {
@@ -300,7 +300,7 @@ impl Journal {
             warnings.push(self.set_aside(&bad)?);
             self.rewrite(&records)?;
         }
-        Ok(Opened { journal: self, records, warnings })
+        Ok(OpenedJournal { journal: self, records, warnings })
     }
 
     fn count(&mut self, record: &Record, length: u64) {

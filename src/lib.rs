@@ -28,7 +28,6 @@ pub mod item;
 pub mod journal;
 #[cfg(feature = "module")]
 pub mod lisp;
-pub mod loose;
 pub mod merge;
 pub mod observation;
 pub mod raw;
@@ -40,4 +39,5 @@ pub mod stream;
 pub mod text;
 pub mod thread;
 pub mod transcript;
+pub mod untyped;
 mod wire;

@@ -43,19 +43,19 @@ pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Me
             (None, _) => Arc::clone(item),
             (Some(base), Some(ours)) => fields(base, ours, item, &mut conflicts),
             (Some(base), None) => {
-                if !base.says_the_same(item) {
+                if !base.is_unchanged_from(item) {
                     conflicts.push(Conflict::Deleted(Arc::clone(base)));
                 }
                 continue;
             }
         };
         // Another hint alone is no change.
-        let ours = in_ours.get(id).filter(|ours| ours.says_the_same(&survivor));
+        let ours = in_ours.get(id).filter(|ours| ours.is_unchanged_from(&survivor));
         survivors.insert(id, ours.map_or(survivor, |ours| Arc::clone(ours)));
     }
     for item in ours.iter().filter(|item| !in_theirs.contains_key(item.id.as_str())) {
         match in_base.get(item.id.as_str()) {
-            Some(base) if base.says_the_same(item) => continue,
+            Some(base) if base.is_unchanged_from(item) => continue,
             Some(_) => conflicts.push(Conflict::Dropped(Arc::clone(item))),
             None => {}
         }
@@ -74,7 +74,7 @@ fn fields(
     theirs: &Arc<Item>,
     conflicts: &mut Vec<Conflict>,
 ) -> Arc<Item> {
-    if base.says_the_same(ours) {
+    if base.is_unchanged_from(ours) {
         return Arc::clone(theirs);
     }
     let mut clash = false;

@@ -33,19 +33,19 @@ pub enum Raw<'a> {
 /// Where and why a text is not JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: {expected}")]
-pub struct NotJson {
+pub struct JsonError {
     /// 1-based.
     pub line: usize,
     /// 1-based, in bytes.
     pub column: usize,
     /// What the parser expected there.
-    pub expected: Expectation,
+    pub expected: ExpectedJson,
 }
 
 /// What JSON allows at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)] // The words say it.
-pub enum Expectation {
+pub enum ExpectedJson {
     #[error("a value")]
     Value,
     #[error("a value, but the text ends here")]
@@ -78,17 +78,17 @@ pub enum Expectation {
 
 impl<'a> Raw<'a> {
     /// Reads a text that is one JSON value and nothing else.
-    pub fn parse(text: &'a str) -> Result<Raw<'a>, NotJson> {
-        serde_json::from_str(text).map_err(|error| NotJson::new(text, &error))
+    pub fn parse(text: &'a str) -> Result<Raw<'a>, JsonError> {
+        serde_json::from_str(text).map_err(|error| JsonError::new(text, &error))
     }
 
     /// Reads the JSON value that `text` starts with, and returns the text behind it.
-    pub fn parse_prefix(text: &'a str) -> Result<(Raw<'a>, &'a str), NotJson> {
+    pub fn parse_prefix(text: &'a str) -> Result<(Raw<'a>, &'a str), JsonError> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Raw<'a>>();
         match values.next() {
             Some(Ok(raw)) => Ok((raw, text.get(values.byte_offset()..).unwrap_or(""))),
-            Some(Err(error)) => Err(NotJson::new(text, &error)),
-            None => Err(NotJson { line: 1, column: 1, expected: Expectation::ValueNotEnd }),
+            Some(Err(error)) => Err(JsonError::new(text, &error)),
+            None => Err(JsonError { line: 1, column: 1, expected: ExpectedJson::ValueNotEnd }),
         }
     }
 
@@ -134,8 +134,8 @@ impl<'a> Raw<'a> {
     }
 }
 
-impl NotJson {
-    fn new(text: &str, error: &serde_json::Error) -> NotJson {
+impl JsonError {
+    fn new(text: &str, error: &serde_json::Error) -> JsonError {
         // The parser counts the bytes it has read: none yet at the beginning of a line.
         let (line, column) = (error.line(), error.column());
         let expected = if error.is_eof() {
@@ -144,7 +144,7 @@ impl NotJson {
             let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
             expected_at(text.as_bytes(), (start + column).saturating_sub(1))
         };
-        NotJson { line, column: column.max(1), expected }
+        JsonError { line, column: column.max(1), expected }
     }
 }
 
@@ -157,54 +157,54 @@ fn fits(before: &str, next: &str) -> bool {
 }
 
 /// What is missing where the text ends.
-fn expected_at_end(text: &str) -> Expectation {
+fn expected_at_end(text: &str) -> ExpectedJson {
     let ends = [("]", "a list"), ("}", "an object"), (":", "an object"), ("\\n", "a string")];
     match ends.into_iter().find(|(next, _)| fits(text, next)) {
-        Some((_, whole)) => Expectation::RestOf(whole),
-        None => Expectation::ValueNotEnd,
+        Some((_, whole)) => ExpectedJson::RestOf(whole),
+        None => ExpectedJson::ValueNotEnd,
     }
 }
 
 /// What is allowed in place of the byte at `place`, which the parser refused.
-fn expected_at(text: &[u8], place: usize) -> Expectation {
+fn expected_at(text: &[u8], place: usize) -> ExpectedJson {
     let before = &*String::from_utf8_lossy(&text[..place.min(text.len())]);
     let here = text.get(place).copied().unwrap_or(b' ');
     let fits = |next| fits(before, next);
     // Only a string can go on with an escape; after a blank, a token is no longer the same one.
     if fits("\\n") {
-        if here.is_ascii_control() { Expectation::EscapedControl } else { Expectation::Escape }
+        if here.is_ascii_control() { ExpectedJson::EscapedControl } else { ExpectedJson::Escape }
     } else if matches!(here, b']' | b'}') && before.trim_end().ends_with(',') {
-        Expectation::NoComma
+        ExpectedJson::NoComma
     } else if fits(" 0") {
-        if matches!(here, b'[' | b'{') { Expectation::LessNesting } else { Expectation::Value }
+        if matches!(here, b'[' | b'{') { ExpectedJson::LessNesting } else { ExpectedJson::Value }
     } else if fits(" \"") {
-        Expectation::Key
+        ExpectedJson::Key
     } else if fits(":") {
-        Expectation::Colon
+        ExpectedJson::Colon
     } else if here.is_ascii_digit() && before.ends_with(|last: char| last.is_ascii_digit()) {
-        Expectation::Number
+        ExpectedJson::Number
     } else if fits("]") {
-        Expectation::CommaOr(']')
+        ExpectedJson::CommaOr(']')
     } else if fits("}") {
-        Expectation::CommaOr('}')
+        ExpectedJson::CommaOr('}')
     } else if fits(" ") {
-        Expectation::End
+        ExpectedJson::End
     } else {
         expected_in_token(before)
     }
 }
 
 /// What is allowed behind the first part of an escape, a number or a constant.
-fn expected_in_token(before: &str) -> Expectation {
+fn expected_in_token(before: &str) -> ExpectedJson {
     let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
     let (before, token) = before.split_at(start);
     if before.ends_with('\\') {
         let half = token.starts_with("ud") || token.starts_with("uD");
-        if half { Expectation::SurrogatePair } else { Expectation::Escape }
+        if half { ExpectedJson::SurrogatePair } else { ExpectedJson::Escape }
     } else if before.ends_with(['-', '+', '.']) || token.starts_with(|c: char| c.is_ascii_digit()) {
-        Expectation::Number
+        ExpectedJson::Number
     } else {
-        Expectation::Constant
+        ExpectedJson::Constant
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::change::{Change, Kind};
+use crate::change::{Change, ChangeKind};
 use crate::input::Problem;
 use crate::item::{Item, Status};
 use crate::merge::Conflict;
@@ -23,7 +23,7 @@ pub fn accepted(
 ) -> String {
     let mut lines = vec![summary(list)];
     lines.extend(notices.iter().map(|notice| format!("Note: {notice}.")));
-    let removals = changes.iter().filter(|change| change.kind == Kind::Removed && !change.cancelled);
+    let removals = changes.iter().filter(|change| change.kind == ChangeKind::Removed && !change.cancelled);
     let vanished = removals.filter_map(|change| change.previous_item.as_ref());
     let vanished: Vec<String> =
         vanished.filter(|item| item.status.is_open()).map(|item| quoted(&item.content)).collect();
@@ -88,8 +88,8 @@ fn bounded(mut lines: Vec<String>) -> Vec<String> {
 fn edit(change: &Change<Arc<Item>>) -> Option<String> {
     let (item, previous) = (change.item.as_ref(), change.previous_item.as_ref());
     let line = match (change.kind, item, previous) {
-        (Kind::Added, Some(item), _) => format!("added {} ({})", quoted(&item.content), item.status),
-        (Kind::Modified, Some(item), Some(previous)) if item.content != previous.content => {
+        (ChangeKind::Added, Some(item), _) => format!("added {} ({})", quoted(&item.content), item.status),
+        (ChangeKind::Modified, Some(item), Some(previous)) if item.content != previous.content => {
             format!(
                 "renamed {} to {}{}",
                 quoted(&previous.content),
@@ -97,11 +97,11 @@ fn edit(change: &Change<Arc<Item>>) -> Option<String> {
                 and_status(item, previous)
             )
         }
-        (Kind::StatusChanged | Kind::Modified, Some(item), _) => {
+        (ChangeKind::StatusChanged | ChangeKind::Modified, Some(item), _) => {
             format!("set {} to {}", quoted(&item.content), item.status)
         }
-        (Kind::Removed, _, Some(previous)) => format!("deleted {}", quoted(&previous.content)),
-        (Kind::Reordered, ..) => {
+        (ChangeKind::Removed, _, Some(previous)) => format!("deleted {}", quoted(&previous.content)),
+        (ChangeKind::Reordered, ..) => {
             format!("moved task {} to place {}", change.previous_position? + 1, change.position? + 1)
         }
         _ => return None,

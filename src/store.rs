@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::error::Error;
-use crate::journal::{self, Durability, FORMAT, Journals, Opened, Presence, Record};
+use crate::journal::{self, Availability, Durability, FORMAT, Journals, OpenedJournal, Record};
 use crate::thread::Thread;
 use snapshot::Snapshot;
 
@@ -21,7 +21,7 @@ const MANY_OPEN: usize = 64;
 
 /// Where and how threads are saved.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Keeping {
+pub struct Storage {
     /// The journal folder; without one, threads live in memory only.
     pub folder: Option<PathBuf>,
     /// When a record counts as saved.
@@ -33,7 +33,7 @@ pub struct Keeping {
 /// The threads of one folder, and the warnings about their journals.
 #[derive(Debug, Default)]
 pub struct Store {
-    keeping: Keeping,
+    storage: Storage,
     threads: HashMap<String, Thread>,
     current: Option<String>,
     warnings: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Store {
 
 /// A thread with a journal, in memory or not.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct SavedThread {
     /// The key.
     pub key: String,
     /// As in [`Thread::about`].
@@ -56,13 +56,13 @@ pub struct Kept {
 
 impl Store {
     /// An empty store; journals are read when their thread is asked for.
-    pub fn new(keeping: Keeping) -> Store {
-        Store { keeping, ..Store::default() }
+    pub fn new(storage: Storage) -> Store {
+        Store { storage, ..Store::default() }
     }
 
     /// Changes the options; the folder must stay the same.
-    pub fn set_keeping(&mut self, keeping: Keeping) {
-        self.keeping = keeping;
+    pub fn set_storage(&mut self, storage: Storage) {
+        self.storage = storage;
     }
 
     /// The thread written last.
@@ -95,12 +95,12 @@ impl Store {
 
     /// A thread to write to: loaded, restored from its journal, or a new one described by `about`.
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
-        self.rest_if_many();
-        let in_memory_only = self.keeping.folder.is_none();
-        if !self.loaded_mut(key).is_some_and(|thread| in_memory_only || thread.wake()) {
+        self.close_journals_if_many();
+        let in_memory_only = self.storage.folder.is_none();
+        if !self.loaded_mut(key).is_some_and(|thread| in_memory_only || thread.reopen_journal()) {
             self.load(key, &about, now);
         }
-        let limit = self.keeping.history_limit;
+        let limit = self.storage.history_limit;
         self.threads.entry(key.to_owned()).or_insert_with(|| Thread::new(key, about, limit))
     }
 
@@ -112,7 +112,7 @@ impl Store {
             return self.loaded_mut(key).map(|thread| &*thread);
         }
         // `load_if_free` has looked at the journals.
-        self.snapshots.get_mut(key)?.thread(key, self.keeping.history_limit)
+        self.snapshots.get_mut(key)?.thread(key, self.storage.history_limit)
     }
 
     /// A thread to change that must exist. None also where another process writes it.
@@ -126,26 +126,27 @@ impl Store {
         if self.is_loaded(key) {
             return self.loaded_mut(key).map(|thread| &*thread);
         }
-        let limit = self.keeping.history_limit;
+        let limit = self.storage.history_limit;
         self.refreshed_snapshot(key)?.thread(key, limit)
     }
 
     /// Loads a thread unless it is loaded or another process holds its journals.
     fn load_if_free(&mut self, key: &str, now: Millis) {
         let is_loaded = self.is_loaded(key);
-        if !is_loaded && self.refreshed_snapshot(key).is_some_and(|found| found.presence() == Presence::Free)
+        if !is_loaded
+            && self.refreshed_snapshot(key).is_some_and(|found| found.availability() == Availability::Free)
         {
-            self.rest_if_many();
+            self.close_journals_if_many();
             self.load(key, &Map::new(), now);
         }
     }
 
     /// The snapshot of a thread that is not loaded, as its journals are now.
     fn refreshed_snapshot(&mut self, key: &str) -> Option<&mut Snapshot> {
-        let folder = self.keeping.folder.as_deref()?;
+        let folder = self.storage.folder.as_deref()?;
         if !self.snapshots.contains_key(key) {
             // A free thread can be loaded whenever it is needed: its snapshot need not stay.
-            self.snapshots.retain(|_, snapshot| snapshot.presence() == Presence::Held);
+            self.snapshots.retain(|_, snapshot| snapshot.availability() == Availability::Held);
         }
         let snapshot = self.snapshots.entry(key.to_owned()).or_default();
         snapshot.refresh(folder, key);
@@ -160,21 +161,21 @@ impl Store {
     }
 
     /// Closes journals where too many are open; each is opened again when it is written.
-    fn rest_if_many(&mut self) {
+    fn close_journals_if_many(&mut self) {
         if self.threads.values().filter(|thread| thread.open_file().is_some()).count() > MANY_OPEN {
-            self.rest();
+            self.close_journals();
         }
     }
 
     /// Closes all journals until they are written.
-    pub fn rest(&mut self) {
-        self.threads.values_mut().for_each(Thread::rest);
+    pub fn close_journals(&mut self) {
+        self.threads.values_mut().for_each(Thread::close_journal);
     }
 
     /// Restores a thread from its journal, or saves one that was in memory only. If the journal cannot
     /// be opened, the user is warned, and the thread lives in memory only.
     fn load(&mut self, key: &str, about: &Map<String, Value>, now: Millis) {
-        let Keeping { folder, durability, history_limit: limit } = self.keeping.clone();
+        let Storage { folder, durability, history_limit: limit } = self.storage.clone();
         let Some(folder) = folder else { return };
         let opened = journal::open(&folder, key, about, now, durability);
         self.snapshots.remove(key);
@@ -200,7 +201,7 @@ impl Store {
 
     /// Saves a thread that was in memory only: to this journal, or to a new one if another process
     /// wrote another history there.
-    fn save(&mut self, mut thread: Thread, opened: Opened, now: Millis) -> Thread {
+    fn save(&mut self, mut thread: Thread, opened: OpenedJournal, now: Millis) -> Thread {
         self.warnings.extend(opened.warnings);
         let path = opened.journal.path().to_owned();
         if thread.attach(opened.journal, opened.records, now) {
@@ -209,7 +210,7 @@ impl Store {
         let (key, about) = (thread.key().to_owned(), thread.about().clone());
         let header = Record::Thread { format: FORMAT, thread: key, timestamp: now, about };
         let folder = path.parent().unwrap_or(Path::new(""));
-        match journal::begin(folder, thread.key(), &header, self.keeping.durability) {
+        match journal::begin(folder, thread.key(), &header, self.storage.durability) {
             Ok(journal) => {
                 self.warnings.push(format!(
                     "another Emacs has written {}; this one goes on in {}",
@@ -226,7 +227,7 @@ impl Store {
     /// Warns once that the folder cannot be used.
     fn warn(&mut self, source: std::io::Error) {
         if !std::mem::replace(&mut self.warned, true) {
-            let folder = self.keeping.folder.as_deref().unwrap_or(Path::new("")).display();
+            let folder = self.storage.folder.as_deref().unwrap_or(Path::new("")).display();
             self.warnings
                 .push(format!("journal {folder}: {source}; lists live in memory only until this is mended"));
         }
@@ -243,8 +244,9 @@ impl Store {
     }
 
     /// The threads that have a journal in the folder, newest first.
-    pub fn kept(&self) -> Vec<Kept> {
-        let mut kept: Vec<Kept> = self.files().into_iter().filter_map(|path| describe(&path)).collect();
+    pub fn kept(&self) -> Vec<SavedThread> {
+        let mut kept: Vec<SavedThread> =
+            self.files().into_iter().filter_map(|path| describe(&path)).collect();
         kept.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.key.cmp(&b.key)));
         let mut seen = HashSet::new();
         kept.retain(|kept| seen.insert(kept.key.clone()));
@@ -252,7 +254,7 @@ impl Store {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        let entries = self.keeping.folder.as_deref().map(fs::read_dir);
+        let entries = self.storage.folder.as_deref().map(fs::read_dir);
         let Some(Ok(entries)) = entries else { return Vec::new() };
         entries
             .filter_map(|entry| Some(entry.ok()?.path()))
@@ -279,7 +281,7 @@ impl Store {
     /// [`Error::Journal`] if a journal cannot be deleted. If another process has one open, nothing is
     /// forgotten.
     pub fn forget(&mut self, key: &str) -> Result<(), Error> {
-        let files: Vec<PathBuf> = match self.keeping.folder.as_deref() {
+        let files: Vec<PathBuf> = match self.storage.folder.as_deref() {
             Some(folder) => journal::existing(folder, key).collect(),
             None => Vec::new(),
         };
@@ -326,14 +328,14 @@ fn delete(path: &Path) -> Result<bool, Error> {
 }
 
 /// The thread that a journal belongs to, by its first line.
-fn describe(path: &Path) -> Option<Kept> {
+fn describe(path: &Path) -> Option<SavedThread> {
     let file = fs::File::open(path).ok()?;
     let modified = file.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let mut line = Vec::new();
     BufReader::new(file).read_until(b'\n', &mut line).ok()?;
     match journal::decode(&line)? {
         Record::Thread { thread, about, .. } => {
-            Some(Kept { key: thread, about, modified: u64::try_from(modified.as_millis()).ok()? })
+            Some(SavedThread { key: thread, about, modified: u64::try_from(modified.as_millis()).ok()? })
         }
         _ => None,
     }

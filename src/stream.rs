@@ -14,7 +14,7 @@ pub const MAX_BLOCK: usize = 64 * 1024;
 wire_names! {
     /// The kinds of stream event. Metadata is usage figures and the like.
     #[allow(missing_docs)]
-    pub enum Kind {
+    pub enum StreamKind {
         Token = "TOKEN",
         Metadata = "METADATA",
         Error = "ERROR",

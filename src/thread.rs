@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::change::{Change, Kind, apply, diff, mark_cancelled};
+use crate::change::{Change, ChangeKind, apply, diff, mark_cancelled};
 use crate::clock::{Clock, Millis, Times};
 use crate::error::Error;
 use crate::input::Problem;
@@ -28,10 +28,10 @@ use crate::report;
 use crate::revision::{Revisions, Stamp};
 use crate::wire::wire_names;
 pub use activity::Activity;
-use activity::Progress;
+use activity::RunState;
 pub use edit::Edit;
 use saving::Saving;
-pub use streaming::Event;
+pub use streaming::StreamEvent;
 use streaming::Streaming;
 
 /// What came of a write or an edit.
@@ -80,7 +80,7 @@ pub struct Thread {
     /// Undo goes to the revision before this one. It is the newest, or after undo the one restored.
     undo_from: u64,
     clock: Clock,
-    progress: Progress,
+    progress: RunState,
     observations: Observations,
     streaming: Streaming,
     saving: Saving,
@@ -114,7 +114,7 @@ impl Thread {
             agent: AgentView::default(),
             undo_from: 0,
             clock: Clock::default(),
-            progress: Progress::default(),
+            progress: RunState::default(),
             observations: Observations::new(history_limit),
             streaming: Streaming::default(),
             saving: Saving::default(),
@@ -167,7 +167,8 @@ impl Thread {
     pub fn changes_between(&self, a: u64, b: u64) -> Result<Vec<Change<Arc<Item>>>, Error> {
         let mut changes = diff(&self.list_at(a)?, &self.list_at(b)?);
         let between = self.revisions.iter().filter(|revision| a < revision.number && revision.number <= b);
-        let removals = between.flat_map(|revision| &revision.changes).filter(|one| one.kind == Kind::Removed);
+        let removals =
+            between.flat_map(|revision| &revision.changes).filter(|one| one.kind == ChangeKind::Removed);
         let last: HashMap<&str, bool> = removals.map(|one| (one.item_id.as_str(), one.cancelled)).collect();
         mark_cancelled(&mut changes, |id| last.get(id) == Some(&true));
         Ok(changes)
@@ -260,7 +261,7 @@ impl Thread {
         }
         self.next_id = next_id;
         self.undo_from = stamp.restores.unwrap_or(number);
-        self.clock.follow(changes, now);
+        self.clock.apply(changes, now);
         if !self.progress.runs() {
             self.clock.pause(now);
         }

@@ -15,8 +15,8 @@ use serde_json::{Map, json};
 use todo_write::item::Status;
 use todo_write::observation::{Details, Type};
 use todo_write::store::Store;
-use todo_write::stream::Kind;
-use todo_write::thread::{Edit, Event};
+use todo_write::stream::StreamKind;
+use todo_write::thread::{Edit, StreamEvent};
 
 struct Counting;
 
@@ -88,8 +88,8 @@ fn live(store: &mut Store, key: &str) {
     assert!(thread.edit(renamed, 3).is_ok_and(|outcome| outcome.ok));
     assert!(thread.undo(4).is_ok_and(|outcome| outcome.ok));
     thread.observe(Type::Thoughts, json!("It was the lexer"), Details::default(), 5);
-    let token = Event {
-        kind: Kind::Token,
+    let token = StreamEvent {
+        kind: StreamKind::Token,
         data: "a word",
         thinking: true,
         call_context: None,
@@ -98,7 +98,7 @@ fn live(store: &mut Store, key: &str) {
     };
     thread.stream(token, 6);
     write(thread, &PLAN[1..], 7);
-    store.rest();
+    store.close_journals();
     assert!(store.forget(key).is_ok());
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use todo_write::input::Plan;
 use todo_write::item::Status;
 use todo_write::journal::{Durability, files_of};
-use todo_write::store::{Keeping, Store};
+use todo_write::store::{Storage, Store};
 use todo_write::thread::Edit;
 
 use todo_write_bench::draft;
@@ -30,7 +30,7 @@ const REVISIONS: u64 = 100;
 
 fn store(folder: &Folder) -> Store {
     let folder = Some(folder.path().to_owned());
-    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 1_000 })
+    Store::new(Storage { folder, durability: Durability::Process, history_limit: 1_000 })
 }
 
 fn file(folder: &Folder) -> PathBuf {
@@ -66,7 +66,7 @@ fn appended<const N: usize>(bencher: Bencher) {
 /// The same without a journal.
 #[divan::bench(consts = SIZES)]
 fn in_memory<const N: usize>(bencher: Bencher) {
-    let mut store = Store::new(Keeping { history_limit: 1_000, ..Keeping::default() });
+    let mut store = Store::new(Storage { history_limit: 1_000, ..Storage::default() });
     begin(&mut store, N);
     let mut n = 0;
     bencher.bench_local(|| {

@@ -6,8 +6,8 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use todo_write::input::Plan;
-use todo_write::stream::Kind;
-use todo_write::thread::{Event, Thread};
+use todo_write::stream::StreamKind;
+use todo_write::thread::{StreamEvent, Thread};
 
 use todo_write_bench::{draft, thread};
 
@@ -19,9 +19,9 @@ const TOKENS: u64 = 10_000;
 const TOKEN: &str = "token ";
 const SIZES: [usize; 3] = [0, 12, 10_000];
 
-fn token(thinking: bool, call_context: Option<&str>) -> Event<'_> {
-    let (kind, data) = (Kind::Token, TOKEN);
-    Event { kind, data, thinking, call_context, trace_id: Some("request"), session_id: Some("session") }
+fn token(thinking: bool, call_context: Option<&str>) -> StreamEvent<'_> {
+    let (kind, data) = (StreamKind::Token, TOKEN);
+    StreamEvent { kind, data, thinking, call_context, trace_id: Some("request"), session_id: Some("session") }
 }
 
 /// A thread whose last task but one is in progress, which takes longest to find.
@@ -32,7 +32,7 @@ fn working(size: usize) -> Thread {
     thread
 }
 
-fn run(bencher: Bencher, thread: &mut Thread, event: Event<'_>) {
+fn run(bencher: Bencher, thread: &mut Thread, event: StreamEvent<'_>) {
     bencher.counter(ItemsCount::new(TOKENS)).bench_local(|| {
         for now in 0..TOKENS {
             black_box(thread.stream(black_box(event), now));

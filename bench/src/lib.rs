@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use todo_write::identity::Seen;
+use todo_write::identity::Features;
 use todo_write::item::{Draft, Item, List, Status};
 use todo_write::thread::Thread;
 
@@ -123,12 +123,12 @@ fn with_text(task: &Item, content: String) -> Arc<Item> {
     Arc::new(Item { active_form: content.clone(), content, ..task.clone() })
 }
 
-pub fn seen(list: &[Arc<Item>]) -> Vec<Seen<'_>> {
-    list.iter().map(|item| Seen::from(item.as_ref())).collect()
+pub fn seen(list: &[Arc<Item>]) -> Vec<Features<'_>> {
+    list.iter().map(|item| Features::from(item.as_ref())).collect()
 }
 
 /// How many of the new texts are in a table of the old ones: the yardstick of recognising.
-pub fn found_by_text(old: &[Seen<'_>], new: &[Seen<'_>]) -> usize {
+pub fn found_by_text(old: &[Features<'_>], new: &[Features<'_>]) -> usize {
     let places: HashMap<&str, usize> = old.iter().enumerate().map(|(n, seen)| (seen.content, n)).collect();
     new.iter().filter(|seen| places.contains_key(seen.content)).count()
 }

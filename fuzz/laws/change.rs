@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use todo_write::change::{apply, diff, fold};
-use todo_write::identity::{Seen, recognise};
+use todo_write::identity::{Features, recognise};
 use todo_write::input::Plan;
 use todo_write::item::{Draft, Item, List};
-use todo_write::loose;
 use todo_write::raw::Raw;
 use todo_write::thread::Thread;
+use todo_write::untyped;
 
 use super::lists::{assert_unique, read};
 
@@ -41,8 +41,8 @@ pub fn holds(data: &[u8]) {
 }
 
 fn recognises_each_once(before: &[Arc<Item>], drafts: &[Draft]) {
-    let old: Vec<Seen<'_>> = before.iter().map(|item| Seen::from(item.as_ref())).collect();
-    let new: Vec<Seen<'_>> = drafts.iter().map(Seen::from).collect();
+    let old: Vec<Features<'_>> = before.iter().map(|item| Features::from(item.as_ref())).collect();
+    let new: Vec<Features<'_>> = drafts.iter().map(Features::from).collect();
     let found = recognise(&old, &new);
     assert_eq!(found.len(), new.len());
     let mut taken = HashSet::new();
@@ -55,7 +55,7 @@ fn stands_as_sent(list: &[Arc<Item>], drafts: &[Draft]) {
     assert!(
         list.iter()
             .zip(drafts)
-            .all(|(item, draft)| draft.clone().into_item(item.id.clone()).says_the_same(item)),
+            .all(|(item, draft)| draft.clone().into_item(item.id.clone()).is_unchanged_from(item)),
         "{list:?} {drafts:?}"
     );
 }
@@ -72,18 +72,18 @@ fn pure_functions_agree(before: &List, drafts: &[Draft]) {
     let before = serde_json::to_string(before).unwrap();
     let after = Value::from_iter(drafts.iter().map(entry)).to_string();
     let [before, after] = [&before, &after].map(|text| Raw::parse(text).unwrap());
-    let changes = loose::compare(&before, &after).unwrap();
+    let changes = untyped::diff(&before, &after).unwrap();
     let changes: Vec<Value> = changes
         .into_iter()
         .map(|change| {
-            let fields = |entry: Option<loose::Loose>| entry.map(|entry| entry.fields().clone());
+            let fields = |entry: Option<untyped::UntypedItem>| entry.map(|entry| entry.fields().clone());
             json!({"type": change.kind, "itemId": change.item_id, "item": fields(change.item),
                    "previousItem": fields(change.previous_item), "position": change.position,
                    "previousPosition": change.previous_position})
         })
         .collect();
     let changes = Value::from(changes).to_string();
-    let list = loose::change(&before, &Raw::parse(&changes).unwrap()).unwrap();
+    let list = untyped::apply(&before, &Raw::parse(&changes).unwrap()).unwrap();
     let said = |fields: &Map<String, Value>| {
         ["content", "status", "activeForm"].map(|key| fields.get(key).cloned().unwrap_or_default())
     };

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arbitrary::{Result, Unstructured};
 use serde_json::{Map, Value};
 use todo_write::observation::{Content, Filter, Phase, Type};
-use todo_write::stream::{Context, Kind, MAX_BLOCK, token_context};
-use todo_write::thread::{Event, Thread};
+use todo_write::stream::{Context, MAX_BLOCK, StreamKind, token_context};
+use todo_write::thread::{StreamEvent, Thread};
 
 use super::thread::plan;
 
@@ -20,7 +20,14 @@ const CALLS: [Option<&str>; 6] = [
     Some(""),
 ];
 const NAMES: [Option<&str>; 3] = [None, Some("one"), Some("two")];
-const KINDS: [Kind; 6] = [Kind::Token, Kind::Token, Kind::Token, Kind::Metadata, Kind::Error, Kind::End];
+const KINDS: [StreamKind; 6] = [
+    StreamKind::Token,
+    StreamKind::Token,
+    StreamKind::Token,
+    StreamKind::Metadata,
+    StreamKind::Error,
+    StreamKind::End,
+];
 
 /// The bytes are events, and writes between them.
 pub fn holds(data: &[u8]) {
@@ -32,7 +39,12 @@ pub fn holds(data: &[u8]) {
     };
     let mut data = Unstructured::new(data);
     while !data.is_empty() && told.next(&mut data).is_ok() {}
-    let end = Event { call_context: None, trace_id: None, session_id: None, ..event(Kind::End, "", false) };
+    let end = StreamEvent {
+        call_context: None,
+        trace_id: None,
+        session_id: None,
+        ..event(StreamKind::End, "", false)
+    };
     told.thread.stream(end, 9);
     let blocks = thoughts(&told.thread);
     assert_eq!(blocks.concat(), told.thought);
@@ -42,7 +54,7 @@ pub fn holds(data: &[u8]) {
 struct Telling {
     thread: Thread,
     /// The last event, and its context.
-    last: Option<(Event<'static>, Arc<Context>)>,
+    last: Option<(StreamEvent<'static>, Arc<Context>)>,
     /// All thinking tokens.
     thought: String,
     /// Bytes of the longest one.
@@ -58,8 +70,8 @@ impl Telling {
         let repeat = if data.ratio(1, 64)? { 5_000 } else { 1 };
         let text = data.arbitrary::<&str>()?.repeat(repeat);
         let alike = self.alike(data)?;
-        let event = Event { data: &text, ..alike };
-        if event.thinking && event.kind == Kind::Token {
+        let event = StreamEvent { data: &text, ..alike };
+        if event.thinking && event.kind == StreamKind::Token {
             self.thought.push_str(event.data);
             self.longest = self.longest.max(event.data.len());
         }
@@ -73,10 +85,10 @@ impl Telling {
     }
 
     /// An event without data, which is often the last.
-    fn alike(&self, data: &mut Unstructured<'_>) -> Result<Event<'static>> {
+    fn alike(&self, data: &mut Unstructured<'_>) -> Result<StreamEvent<'static>> {
         match self.last {
             Some((last, _)) if data.arbitrary()? => Ok(last),
-            _ => Ok(Event {
+            _ => Ok(StreamEvent {
                 call_context: *data.choose(&CALLS)?,
                 trace_id: *data.choose(&NAMES)?,
                 session_id: *data.choose(&NAMES)?,
@@ -85,22 +97,22 @@ impl Telling {
         }
     }
 
-    fn has_its_context(&self, event: &Event<'_>, context: &Context) {
+    fn has_its_context(&self, event: &StreamEvent<'_>, context: &Context) {
         let phase = match event.call_context {
             None => Some(Phase::of(self.thread.list())),
             named => token_context(named, event.thinking).0,
         };
         let step = self.thread.current().filter(|_| phase == Some(Phase::Execution));
         assert_eq!(context.phase, phase);
-        assert_eq!(context.token_type.is_some(), event.kind == Kind::Token);
+        assert_eq!(context.token_type.is_some(), event.kind == StreamKind::Token);
         assert_eq!(context.step_id.as_ref(), step.map(|item| &item.id));
         assert_eq!(context.trace_id.as_deref(), event.trace_id);
         assert_eq!(context.session_id.as_deref(), event.session_id);
     }
 }
 
-fn event(kind: Kind, data: &str, thinking: bool) -> Event<'_> {
-    Event { kind, data, thinking, call_context: None, trace_id: None, session_id: None }
+fn event(kind: StreamKind, data: &str, thinking: bool) -> StreamEvent<'_> {
+    StreamEvent { kind, data, thinking, call_context: None, trace_id: None, session_id: None }
 }
 
 /// The blocks that were recorded.

@@ -13,7 +13,7 @@ use todo_write::item::{List, Status};
 use todo_write::journal::Durability;
 use todo_write::observation::{Details, Filter, Observation, Phase, Type};
 use todo_write::revision::Revision;
-use todo_write::store::{Keeping, Store};
+use todo_write::store::{Storage, Store};
 use todo_write::text::{is_blank, one_line};
 use todo_write::thread::{Edit, Outcome, State, Thread};
 
@@ -53,7 +53,7 @@ pub fn holds(data: &[u8]) {
 /// A store with one folder.
 pub fn store(folder: &Path) -> Store {
     let folder = Some(folder.to_owned());
-    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 50 })
+    Store::new(Storage { folder, durability: Durability::Process, history_limit: 50 })
 }
 
 /// The thread, kept in its journal.
@@ -125,7 +125,7 @@ impl Life<'_> {
                 let content: Value = data.arbitrary::<&str>()?.into();
                 open(&mut self.store).observe(kind, content, details, now);
             }
-            10 => self.store.rest(),
+            10 => self.store.close_journals(),
             _ => self.comes_back(),
         }
         Ok(())

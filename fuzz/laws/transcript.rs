@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use todo_write::input::Options;
 use todo_write::item::Status;
-use todo_write::store::{Keeping, Store};
+use todo_write::store::{Storage, Store};
 use todo_write::thread::State;
 use todo_write::transcript::describe::describe;
 use todo_write::transcript::follower::Follower;
@@ -51,8 +51,8 @@ type Lists = BTreeMap<String, Vec<(String, Status)>>;
 
 /// The lists after the file was followed, and then `more` appended to it.
 fn follow(path: &Path, more: &[u8]) -> Lists {
-    let keeping = Keeping { folder: None::<PathBuf>, history_limit: 1_000, ..Keeping::default() };
-    let mut store = Store::new(keeping);
+    let storage = Storage { folder: None::<PathBuf>, history_limit: 1_000, ..Storage::default() };
+    let mut store = Store::new(storage);
     let mut follower = Follower::new(path.to_owned(), Options::default(), 100_000);
     for bytes in [&[], more] {
         OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();

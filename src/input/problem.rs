@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 use crate::item::{Priority, Status};
-use crate::raw::Expectation;
+use crate::raw::ExpectedJson;
 
 /// One reason why an input is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -76,14 +76,14 @@ pub enum Expected {
     #[error("{{\"todos\": [{{\"content\", \"status\", \"activeForm\"}}, …]}}")]
     Input,
     #[error("{0}")]
-    Json(Expectation),
+    Json(ExpectedJson),
     #[error("an array of tasks")]
     Todos,
     /// In Lisp, null may have been an empty array.
     #[error("an array of tasks ([] clears the list; if it arrives as null, send it as JSON text: \"[]\")")]
     TodosNotNull,
     #[error("an array of tasks ({0})")]
-    TodosNotJson(Expectation),
+    TodosNotJson(ExpectedJson),
     #[error("an object with content, status, activeForm")]
     Task,
     #[error("the task as text")]

@@ -1,6 +1,6 @@
-//! One task: its texts, status and priority, judged.
+//! One task: its texts, status and priority, parsed.
 
-use super::{Expected, Path, Reader, Received, Repair, first_of};
+use super::{Expected, InputReader, Path, Received, Repair, first_of};
 use crate::item::{Draft, Priority, Status};
 use crate::raw::Raw;
 use crate::text::{excerpt, is_blank, one_line};
@@ -23,27 +23,27 @@ pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
 type Found<'r> = Option<(&'static str, &'r Raw<'r>)>;
 
 /// What a status means.
-enum Judged {
+enum ParsedStatus {
     Status(Status),
     /// The agent drops the task.
     Cancelled,
 }
 
 /// The fixed table of status synonyms, compared without case.
-fn synonym(text: &str) -> Option<Judged> {
+fn synonym(text: &str) -> Option<ParsedStatus> {
     let status = match text.trim().to_ascii_lowercase().as_str() {
         "completed" | "done" | "complete" | "finished" => Status::Completed,
         "in_progress" | "in-progress" | "inprogress" | "in progress" | "doing" | "active" => {
             Status::InProgress
         }
         "pending" | "todo" | "not_started" | "not started" | "open" => Status::Pending,
-        "cancelled" | "canceled" => return Some(Judged::Cancelled),
+        "cancelled" | "canceled" => return Some(ParsedStatus::Cancelled),
         _ => return None,
     };
-    Some(Judged::Status(status))
+    Some(ParsedStatus::Status(status))
 }
 
-impl Reader<'_> {
+impl InputReader<'_> {
     /// The task, and whether it is cancelled.
     pub(super) fn task(&mut self, index: usize, value: &Raw<'_>) -> Option<(Draft, bool)> {
         let Raw::Object(fields) = value else {
@@ -62,8 +62,8 @@ impl Reader<'_> {
             }
         }
         let (status, is_cancelled) = match status? {
-            Judged::Status(status) => (status, false),
-            Judged::Cancelled => (Status::Pending, true),
+            ParsedStatus::Status(status) => (status, false),
+            ParsedStatus::Cancelled => (Status::Pending, true),
         };
         let hint = value.get("id").and_then(hint);
         let (content, active_form) = (content?, active_form?);
@@ -129,22 +129,22 @@ impl Reader<'_> {
         Some(Some(line.into_owned()))
     }
 
-    fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<Judged> {
+    fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<ParsedStatus> {
         let path = Path::Field(index, "status".into());
         let received = match value {
             Some(Raw::Text(text)) => {
                 if let Some(status) = Status::parse(text) {
-                    return Some(Judged::Status(status));
+                    return Some(ParsedStatus::Status(status));
                 }
-                if let Some(judged) = synonym(text) {
+                if let Some(parsed) = synonym(text) {
                     let sent = excerpt(text, 20);
                     let received = Received::Value(format!("\"{sent}\""));
-                    let repair = match judged {
-                        Judged::Status(status) => Repair::Synonym(sent, status),
-                        Judged::Cancelled => Repair::Cancelled,
+                    let repair = match parsed {
+                        ParsedStatus::Status(status) => Repair::Synonym(sent, status),
+                        ParsedStatus::Cancelled => Repair::Cancelled,
                     };
                     self.repair(repair, path, received, Expected::Status);
-                    return Some(judged);
+                    return Some(parsed);
                 }
                 Received::Value(format!("\"{}\"", excerpt(text, 60)))
             }

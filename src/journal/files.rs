@@ -54,7 +54,7 @@ const CLOCK_TICK: Duration = Duration::from_secs(2);
 
 /// Who can open a thread's journals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
+pub enum Availability {
     /// The thread has no journal.
     Missing,
     /// Other processes hold every journal of it.
@@ -104,11 +104,11 @@ impl Journals {
     }
 
     /// Who can open them.
-    pub fn presence(&self) -> Presence {
+    pub fn availability(&self) -> Availability {
         match self.files.as_slice() {
-            [] => Presence::Missing,
-            files if files.iter().all(|file| file.is_held) => Presence::Held,
-            _ => Presence::Free,
+            [] => Availability::Missing,
+            files if files.iter().all(|file| file.is_held) => Availability::Held,
+            _ => Availability::Free,
         }
     }
 

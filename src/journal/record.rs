@@ -24,7 +24,7 @@ pub enum Record {
     /// A revision, by what changed.
     Revision { number: u64, stamp: Stamp, changes: Vec<Change<Arc<Item>>>, next_id: u64, known: u64 },
     /// Everything that the lines before say, so that damage to them is not carried on.
-    Full(Full),
+    Full(FullRecord),
     /// The agent was told everything up to this revision.
     Known { number: u64 },
     /// Paused with a reason, or resumed; and what the agent does.
@@ -42,7 +42,7 @@ pub enum Record {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // As in `Record`.
-pub struct Full {
+pub struct FullRecord {
     pub number: u64,
     pub timestamp: Millis,
     pub list: List,

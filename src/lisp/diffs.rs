@@ -4,8 +4,8 @@ use emacs::{Env, Result, Value, defun};
 use serde_json::Value as Json;
 
 use super::{border, now, read, write};
-use crate::loose;
 use crate::raw::Raw;
+use crate::untyped;
 
 /// Return what changed from the list PREVIOUS to the list CURRENT.
 ///
@@ -19,7 +19,7 @@ use crate::raw::Raw;
 fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (previous, current) = (read::raw_with_symbols(previous)?, read::raw_with_symbols(current)?);
-        write::changes(env, &loose::compare(&previous, &current)?, now(), write::entry)
+        write::changes(env, &untyped::diff(&previous, &current)?, now(), write::entry)
     })
 }
 
@@ -30,7 +30,7 @@ fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Val
 fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (list, changes) = (read::raw_with_symbols(list)?, read::raw_with_symbols(changes)?);
-        let result = loose::change(&list, &changes)?;
+        let result = untyped::apply(&list, &changes)?;
         write::vector_of(env, &result, |entry| write::entry(env, entry))
     })
 }

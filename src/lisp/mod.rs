@@ -33,7 +33,7 @@ use crate::clock::Millis;
 use crate::fault::may_panic_here;
 use crate::input::{Options, SeveralInProgress};
 use crate::journal::Durability;
-use crate::store::{Keeping, Store};
+use crate::store::{Storage, Store};
 use crate::thread::{State, Thread};
 use error::BorderError;
 use read::{Text, WholeNumber};
@@ -64,7 +64,7 @@ thread_local! {
 /// The user's options.
 #[derive(Default)]
 struct Settings {
-    keeping: Keeping,
+    storage: Storage,
     input: Options,
     keep_completed: bool,
 }
@@ -81,14 +81,14 @@ struct Session {
 
 impl Session {
     fn configure(&mut self, settings: Settings) {
-        let keeping = settings.keeping.clone();
-        let last = mem::replace(&mut self.settings, settings).keeping.folder;
-        if last != keeping.folder {
-            self.store.rest();
-            let next = self.others.remove(&keeping.folder).unwrap_or_else(|| Store::new(keeping.clone()));
+        let storage = settings.storage.clone();
+        let last = mem::replace(&mut self.settings, settings).storage.folder;
+        if last != storage.folder {
+            self.store.close_journals();
+            let next = self.others.remove(&storage.folder).unwrap_or_else(|| Store::new(storage.clone()));
             self.others.insert(last, mem::replace(&mut self.store, next));
         }
-        self.store.set_keeping(keeping);
+        self.store.set_storage(storage);
     }
 
     /// A thread to write to.
@@ -154,7 +154,7 @@ fn configure<'e>(
 ) -> Result<()> {
     border(env, || {
         let is = |value: Value<'e>, name: &str| Ok::<_, emacs::Error>(value == env.intern(name)?);
-        let keeping = Keeping {
+        let storage = Storage {
             folder: Option::<Text>::from_lisp(folder)?.map(|text| PathBuf::from(text.0)),
             durability: if is(durability, "disk")? { Durability::Disk } else { Durability::Process },
             history_limit: WholeNumber::read("todo-write-history-limit", history_limit)?,
@@ -173,7 +173,7 @@ fn configure<'e>(
             several_in_progress,
         };
         let keep_completed = keep_completed.is_not_nil();
-        with_session(|session| session.configure(Settings { keeping, input, keep_completed }));
+        with_session(|session| session.configure(Settings { storage, input, keep_completed }));
         Ok(())
     })
 }

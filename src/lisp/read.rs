@@ -41,24 +41,24 @@ const MAX_VALUES: usize = 2_000_000;
 /// comes twice the first counts, as `plist-get` and `assoc' have it. Arrays are vectors and
 /// lists.
 pub fn raw(value: Value<'_>) -> Result<Raw<'static>> {
-    Reader::new(false).read(value, 0)
+    LispReader::new(false).read(value, 0)
 }
 
 /// The same, but symbols that are no JSON constants are read as their names.
 pub fn raw_with_symbols(value: Value<'_>) -> Result<Raw<'static>> {
-    Reader::new(true).read(value, 0)
+    LispReader::new(true).read(value, 0)
 }
 
-struct Reader<'e> {
+struct LispReader<'e> {
     symbols_are_text: bool,
     values_left: Cell<usize>,
     /// The objects that are being read, each inside the one before.
     inside: RefCell<Vec<Value<'e>>>,
 }
 
-impl<'e> Reader<'e> {
-    fn new(symbols_are_text: bool) -> Reader<'e> {
-        Reader { symbols_are_text, values_left: Cell::new(MAX_VALUES), inside: RefCell::default() }
+impl<'e> LispReader<'e> {
+    fn new(symbols_are_text: bool) -> LispReader<'e> {
+        LispReader { symbols_are_text, values_left: Cell::new(MAX_VALUES), inside: RefCell::default() }
     }
 
     fn read(&self, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
@@ -184,7 +184,7 @@ impl<'e> Reader<'e> {
 }
 
 /// Reads a hash table or plist with the keys of the schema and no others, all texts; none for
-/// anything else. Nearly every task is one; by [`Reader`] a whole call with a dozen of them takes two
+/// anything else. Nearly every task is one; by [`LispReader`] a whole call with a dozen of them takes two
 /// (plists) to three times (hash tables) as long.
 fn schema_task<'e>(kind: Value<'e>, value: Value<'e>) -> Result<Option<Raw<'static>>> {
     const KEYS: [&str; 3] = ["content", "status", "activeForm"];

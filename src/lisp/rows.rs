@@ -9,7 +9,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use super::read::{self, Text, WholeNumber, elements};
 use super::threads::with_thread;
 use super::{border, write};
-use crate::change::Kind;
+use crate::change::ChangeKind;
 use crate::item::Item;
 use crate::revision::Revision;
 
@@ -49,7 +49,7 @@ fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
             let was_begun = |item: &Item| thread.times(&item.id).is_some_and(|times| times.started.is_some());
             let newest_first =
                 thread.revisions().iter().rev().flat_map(|revision| revision.changes.iter().rev());
-            let removed = newest_first.filter(|change| change.kind == Kind::Removed);
+            let removed = newest_first.filter(|change| change.kind == ChangeKind::Removed);
             // Undo brings items back, and an item can be removed more than once.
             let mut seen: HashSet<String> = thread.list().iter().map(|item| item.id.clone()).collect();
             let mut gone: Vec<Arc<Item>> = removed

@@ -6,8 +6,8 @@ use super::read;
 use super::write::{self, Plist};
 use super::{border, now, with_session};
 use crate::observation::Phase;
-use crate::stream::{Context, Kind, token_context as context_of};
-use crate::thread::Event;
+use crate::stream::{Context, StreamKind, token_context as context_of};
+use crate::thread::StreamEvent;
 
 emacs::use_symbols! {
     k_type => ":type" k_token_type => ":tokenType" k_phase => ":phase" k_step_id => ":stepId"
@@ -50,15 +50,15 @@ fn stream<'e>(
 ) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let kind = read::one_of("type", kind, Kind::parse, "TOKEN, METADATA, ERROR or END")?;
+        let kind = read::one_of("type", kind, StreamKind::parse, "TOKEN, METADATA, ERROR or END")?;
         let data = match kind {
-            Kind::Token => Some(read::Text::read("data", data)?.0),
+            StreamKind::Token => Some(read::Text::read("data", data)?.0),
             _ => None,
         };
         let call_context = read::name("call-context", call_context)?;
         let (trace_id, session_id) =
             (read::name("trace-id", trace_id)?, read::name("session-id", session_id)?);
-        let event = Event {
+        let event = StreamEvent {
             kind,
             data: data.as_deref().unwrap_or_default(),
             thinking: thinking.is_not_nil(),
@@ -88,7 +88,7 @@ fn stream_next<'e>(env: &'e Env, thread: Value<'e>, data: Value<'e>) -> Result<O
     })
 }
 
-fn to_lisp<'e>(env: &'e Env, kind: Kind, context: &Context) -> Result<Value<'e>> {
+fn to_lisp<'e>(env: &'e Env, kind: StreamKind, context: &Context) -> Result<Value<'e>> {
     Plist::new(env)
         .set(k_type, kind.as_str())?
         .set_some(k_token_type, context.token_type)?

@@ -28,8 +28,8 @@ fn transcript_open<'e>(env: &'e Env, file: Value<'e>) -> Result<Mutex<Follower>>
     border(env, || {
         let path = PathBuf::from(Text::read("transcript", file)?.0);
         Ok(Mutex::new(with_session(|session| {
-            let Settings { input, keeping, .. } = &session.settings;
-            Follower::new(path, *input, keeping.history_limit)
+            let Settings { input, storage, .. } = &session.settings;
+            Follower::new(path, *input, storage.history_limit)
         })))
     })
 }

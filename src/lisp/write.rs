@@ -6,14 +6,14 @@ use std::sync::Arc;
 use emacs::{Env, IntoLisp, OnceGlobalRef, Result, Value};
 use serde_json::{Map, Value as Json};
 
-use crate::change::{Change, Entry, Kind};
+use crate::change::{Change, ChangeKind, Entry};
 use crate::clock::{Millis, Times};
 use crate::input::Problem;
 use crate::item::Item;
-use crate::loose::Loose;
 use crate::observation::{Content, Observation};
 use crate::revision::Revision;
 use crate::thread::{Outcome, State};
+use crate::untyped::UntypedItem;
 
 emacs::use_functions! { list vector intern }
 
@@ -126,7 +126,7 @@ pub fn item<'e>(env: &'e Env, item: &Arc<Item>) -> Result<Value<'e>> {
 }
 
 /// The plist of an entry with any fields.
-pub fn entry<'e>(env: &'e Env, entry: &Loose) -> Result<Value<'e>> {
+pub fn entry<'e>(env: &'e Env, entry: &UntypedItem) -> Result<Value<'e>> {
     // Nothing under a key is nil, as in the plists of the store's own items.
     object(env, entry.fields(), nil.bind(env))
 }
@@ -145,7 +145,7 @@ pub fn change<'e, T: Entry>(
         .set_some(k_item, entry(&change.item)?)?
         .set_some(k_previous_item, entry(&change.previous_item)?)?
         .set_some(k_cancelled, change.cancelled.then_some(true))?
-        .set_some(k_fields, (change.kind == Kind::Modified).then(fields).transpose()?)?
+        .set_some(k_fields, (change.kind == ChangeKind::Modified).then(fields).transpose()?)?
         .set_some(k_position, change.position.map(|position| position as i64))?
         .set_some(k_previous_position, change.previous_position.map(|position| position as i64))?
         .set(k_type, text(env, change.kind.as_str())?)?
@@ -162,18 +162,18 @@ pub fn changes<'e, T: Entry>(
 ) -> Result<Value<'e>> {
     let values =
         all.iter().map(|one| change(env, one, timestamp, &entry)).collect::<Result<Vec<Value<'_>>>>()?;
-    let of_kind = |kind: Kind| {
+    let of_kind = |kind: ChangeKind| {
         let chosen = all.iter().zip(&values).filter(|(one, _)| one.kind == kind);
         env.call(vector, &chosen.map(|(_, value)| *value).collect::<Vec<_>>())
     };
     Plist::new(env)
         .set(k_timestamp, timestamp as i64)?
         .set(k_changes, env.call(vector, &values)?)?
-        .set(k_added, of_kind(Kind::Added)?)?
-        .set(k_modified, of_kind(Kind::Modified)?)?
-        .set(k_removed, of_kind(Kind::Removed)?)?
-        .set(k_status_changed, of_kind(Kind::StatusChanged)?)?
-        .set(k_reordered, of_kind(Kind::Reordered)?)?
+        .set(k_added, of_kind(ChangeKind::Added)?)?
+        .set(k_modified, of_kind(ChangeKind::Modified)?)?
+        .set(k_removed, of_kind(ChangeKind::Removed)?)?
+        .set(k_status_changed, of_kind(ChangeKind::StatusChanged)?)?
+        .set(k_reordered, of_kind(ChangeKind::Reordered)?)?
         .finish()
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::journal::{Journals, Presence};
+use crate::journal::{Availability, Journals};
 use crate::thread::Thread;
 
 /// A thread as its newest journal has it. The journal is replayed when the thread is first asked
@@ -22,22 +22,22 @@ impl Snapshot {
     }
 
     /// Who can open the journals.
-    pub fn presence(&self) -> Presence {
-        self.journals.presence()
+    pub fn availability(&self) -> Availability {
+        self.journals.availability()
     }
 
     /// The thread, or none where it has no journal.
     pub fn thread(&mut self, key: &str, history_limit: usize) -> Option<&Thread> {
-        let presence = self.presence();
-        if presence == Presence::Missing {
+        let availability = self.availability();
+        if availability == Availability::Missing {
             return None;
         }
         let journals = &self.journals;
         Some(self.thread.get_or_insert_with(|| {
             let records = journals.read_newest();
-            match presence {
+            match availability {
                 // Its host may be at work in the other process.
-                Presence::Held => Thread::replayed(key, records, history_limit).0,
+                Availability::Held => Thread::replayed(key, records, history_limit).0,
                 _ => Thread::restore(key, records, None, history_limit),
             }
         }))

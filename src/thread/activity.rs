@@ -21,13 +21,13 @@ wire_names! {
 
 /// Whether work on the list goes on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Progress {
+pub(super) struct RunState {
     /// Why the thread is paused.
     pub paused: Option<String>,
     pub activity: Activity,
 }
 
-impl Progress {
+impl RunState {
     /// Whether the time of items in progress runs.
     pub fn runs(&self) -> bool {
         self.paused.is_none() && self.activity == Activity::Working
@@ -45,20 +45,20 @@ impl Thread {
         if self.progress.paused.is_some() == reason.is_some() {
             return None;
         }
-        self.set_progress(Progress { paused: reason, activity: self.progress.activity }, now)
+        self.set_progress(RunState { paused: reason, activity: self.progress.activity }, now)
     }
 
     /// Takes over what the host says that the agent does. A paused thread resumes when it works.
     pub fn set_activity(&mut self, activity: Activity, now: Millis) -> Option<String> {
         let paused = self.progress.paused.clone().filter(|_| activity != Activity::Working);
-        self.set_progress(Progress { paused, activity }, now)
+        self.set_progress(RunState { paused, activity }, now)
     }
 
     /// Ends the agent's turn. If something is open, the thread is paused for this reason.
     pub fn end_turn(&mut self, reason: String, now: Millis) -> Option<String> {
         let reason = Some(reason).filter(|_| self.state() == State::Active);
         let paused = self.progress.paused.clone().or(reason);
-        self.set_progress(Progress { paused, activity: Activity::Idle }, now)
+        self.set_progress(RunState { paused, activity: Activity::Idle }, now)
     }
 
     /// Resumes for a write, which shows that the agent's turn goes on. The agent may still wait for
@@ -66,17 +66,17 @@ impl Thread {
     pub(super) fn resume_for_write(&mut self, now: Millis) -> Option<String> {
         let waits = self.progress.activity == Activity::Waiting;
         let activity = if waits { Activity::Waiting } else { Activity::Working };
-        self.set_progress(Progress { paused: None, activity }, now)
+        self.set_progress(RunState { paused: None, activity }, now)
     }
 
-    pub(super) fn set_progress(&mut self, progress: Progress, now: Millis) -> Option<String> {
+    pub(super) fn set_progress(&mut self, progress: RunState, now: Millis) -> Option<String> {
         if progress == self.progress {
             return None;
         }
         self.record_then(&progress.record(now), |thread| thread.commit_progress(progress, now))
     }
 
-    pub(super) fn commit_progress(&mut self, progress: Progress, now: Millis) {
+    pub(super) fn commit_progress(&mut self, progress: RunState, now: Millis) {
         if progress.runs() {
             self.clock.resume(self.revisions.current(), now);
         } else {

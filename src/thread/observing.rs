@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::Thread;
-use crate::change::{Change, Kind};
+use crate::change::{Change, ChangeKind};
 use crate::clock::Millis;
 use crate::item::Item;
 use crate::journal::Record;
@@ -60,7 +60,7 @@ impl Thread {
     fn observe_status(&mut self, change: &Change<Arc<Item>>, now: Millis) {
         let Some(item) = change.item.clone() else { return };
         let previous = change.previous_item.as_ref().map(|item| item.status);
-        if change.kind == Kind::Added || previous == Some(item.status) {
+        if change.kind == ChangeKind::Added || previous == Some(item.status) {
             return;
         }
         let details = Details { parent_id: Some(item.id.clone()), ..Details::default() };

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
-use super::activity::{Activity, Progress};
+use super::activity::{Activity, RunState};
 use super::saving::Saving;
 use super::{AgentView, NextRevision, State, Thread};
 use crate::change::{Change, apply, diff, mark_cancelled};
 use crate::clock::Millis;
 use crate::item::{Item, List};
-use crate::journal::{Full, Journal, Record, TOO_MANY};
+use crate::journal::{FullRecord, Journal, Record, TOO_MANY};
 use crate::revision::{Author, Stamp};
 
 impl Thread {
@@ -29,7 +29,7 @@ impl Thread {
         let paused =
             thread.progress.paused.clone().or(Some(ended).filter(|_| thread.state() == State::Active));
         // The host of this session has not said yet what the agent does.
-        thread.set_progress(Progress { paused, activity: Activity::default() }, last);
+        thread.set_progress(RunState { paused, activity: Activity::default() }, last);
         thread
     }
 
@@ -55,7 +55,7 @@ impl Thread {
             Record::Full(full) => self.replay_full(full),
             Record::Known { number } => self.agent = AgentView { known: number, base: None },
             Record::State { timestamp, paused, activity } => {
-                self.commit_progress(Progress { paused, activity }, timestamp);
+                self.commit_progress(RunState { paused, activity }, timestamp);
             }
             Record::Observation(observation) => self.observations.push(observation),
         }
@@ -82,7 +82,7 @@ impl Thread {
         self.commit(NextRevision { list, stamp, next_id, known_to_agent }, &changes);
     }
 
-    fn replay_full(&mut self, full: Full) {
+    fn replay_full(&mut self, full: FullRecord) {
         let (list, base) = (unique(full.list), full.base.map(unique));
         self.next_id = full.next_id.max(first_free_id(list.iter().chain(base.iter().flatten())));
         if full.number > self.revisions.last() {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Thread;
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
-use crate::journal::{Full, Journal, Record, is_lost};
+use crate::journal::{FullRecord, Journal, Record, is_lost};
 use crate::observation::{Content, Filter};
 use crate::revision::Author;
 
@@ -51,9 +51,9 @@ impl Saving {
 
 impl Thread {
     /// Closes the journal until it is written.
-    pub fn rest(&mut self) {
+    pub fn close_journal(&mut self) {
         if let Some(journal) = &mut self.saving.journal {
-            journal.rest();
+            journal.close();
         }
     }
 
@@ -69,8 +69,8 @@ impl Thread {
 
     /// Opens the journal again if it rested. Returns false where the thread has no journal, or no
     /// longer one: another process opened or deleted it.
-    pub fn wake(&mut self) -> bool {
-        let has_journal = self.saving.journal.as_mut().is_some_and(Journal::wake);
+    pub fn reopen_journal(&mut self) -> bool {
+        let has_journal = self.saving.journal.as_mut().is_some_and(Journal::reopen);
         if !has_journal {
             self.saving.journal = None;
         }
@@ -162,7 +162,7 @@ impl Thread {
     }
 
     fn full(&self, timestamp: Millis) -> Record {
-        Record::Full(Full {
+        Record::Full(FullRecord {
             number: self.revisions.last(),
             timestamp,
             list: self.list().clone(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{NextRevision, Outcome, State, Thread};
 use crate::change::diff;
 use crate::clock::Millis;
-use crate::identity::{Seen, recognise, recognise_equal};
+use crate::identity::{Features, recognise, recognise_equal};
 use crate::input::Plan;
 use crate::item::{Draft, Item, List, Status};
 use crate::journal::Record;
@@ -62,8 +62,8 @@ impl Thread {
         cancelled: Vec<Draft>,
         next_id: &mut u64,
     ) -> (List, HashSet<String>) {
-        let seen: Vec<Seen<'_>> = drafts.iter().chain(&cancelled).map(Seen::from).collect();
-        let known: Vec<Seen<'_>> = base.iter().map(|item| Seen::from(item.as_ref())).collect();
+        let seen: Vec<Features<'_>> = drafts.iter().chain(&cancelled).map(Features::from).collect();
+        let known: Vec<Features<'_>> = base.iter().map(|item| Features::from(item.as_ref())).collect();
         let mut items: Vec<Option<Arc<Item>>> =
             recognise(&known, &seen).into_iter().map(|old| old.map(|old| Arc::clone(&base[old]))).collect();
         if self.agent.base.is_some() {
@@ -79,7 +79,7 @@ impl Thread {
     /// Looks for the drafts that are not recognised yet among the items that the user has added or
     /// renamed since `base`. The agent has not seen those, so only equal content counts: a similar
     /// task of the agent's own must not replace the user's.
-    fn identify_edited(&self, base: &[Arc<Item>], seen: &[Seen<'_>], items: &mut [Option<Arc<Item>>]) {
+    fn identify_edited(&self, base: &[Arc<Item>], seen: &[Features<'_>], items: &mut [Option<Arc<Item>>]) {
         let found: HashSet<&str> = items.iter().flatten().map(|item| item.id.as_str()).collect();
         let contents: HashMap<&str, &str> =
             base.iter().map(|item| (item.id.as_str(), item.content.as_str())).collect();
@@ -89,8 +89,9 @@ impl Thread {
         };
         let edited: Vec<&Arc<Item>> = self.list().iter().filter(is_edited).collect();
         let open: Vec<usize> = (0..items.len()).filter(|new| items[*new].is_none()).collect();
-        let edited_seen: Vec<Seen<'_>> = edited.iter().map(|item| Seen::from(item.as_ref())).collect();
-        let open_seen: Vec<Seen<'_>> = open.iter().map(|new| seen[*new]).collect();
+        let edited_seen: Vec<Features<'_>> =
+            edited.iter().map(|item| Features::from(item.as_ref())).collect();
+        let open_seen: Vec<Features<'_>> = open.iter().map(|new| seen[*new]).collect();
         for (place, old) in recognise_equal(&edited_seen, &open_seen).into_iter().enumerate() {
             items[open[place]] = old.map(|old| Arc::clone(edited[old]));
         }
@@ -121,7 +122,7 @@ fn item_for(draft: Draft, old: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item
         Some(old) => {
             let mut item = draft.into_item(old.id.clone());
             // Another hint alone is no change: no record would have it.
-            if item.says_the_same(&old) {
+            if item.is_unchanged_from(&old) {
                 return old;
             }
             item.hint = item.hint.or_else(|| old.hint.clone());
@@ -149,7 +150,7 @@ fn keep_completed_items(base: &[Arc<Item>], theirs: &mut List) -> Vec<String> {
         if let Some(base) = completed.get(item.id.as_str()) {
             forced.push(item.id.clone());
             Arc::make_mut(item).status = Status::Completed;
-            if item.says_the_same(base) {
+            if item.is_unchanged_from(base) {
                 *item = Arc::clone(base);
             }
         }

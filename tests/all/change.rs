@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::common::{Completed, InProgress, Pending, item};
 use serde_json::json;
-use todo_write::change::{Change, Kind, apply, diff, fold};
+use todo_write::change::{Change, ChangeKind, apply, diff, fold};
 use todo_write::item::{Item, Priority};
 
 type Changes = Vec<Change<Arc<Item>>>;
@@ -57,26 +57,26 @@ fn positions_and_order_are_those_of_the_new_list_with_removals_last() {
 fn the_kind_follows_from_the_fields_that_differ() {
     let old = item("t1", "Read", Pending);
     type Make = fn(&mut Item);
-    let cases: [(Make, Option<Kind>, &[&str]); 9] = [
+    let cases: [(Make, Option<ChangeKind>, &[&str]); 9] = [
         (|_| (), None, &[]),
         (|i| i.hint = Some("x".into()), None, &[]),
-        (|i| i.status = Completed, Some(Kind::StatusChanged), &[]),
-        (|i| i.content = "Write".into(), Some(Kind::Modified), &["content"]),
-        (|i| i.active_form = "Writing".into(), Some(Kind::Modified), &["activeForm"]),
-        (|i| i.priority = Some(Priority::Low), Some(Kind::Modified), &["priority"]),
+        (|i| i.status = Completed, Some(ChangeKind::StatusChanged), &[]),
+        (|i| i.content = "Write".into(), Some(ChangeKind::Modified), &["content"]),
+        (|i| i.active_form = "Writing".into(), Some(ChangeKind::Modified), &["activeForm"]),
+        (|i| i.priority = Some(Priority::Low), Some(ChangeKind::Modified), &["priority"]),
         (
             |i| (i.status, i.content) = (InProgress, "Write".into()),
-            Some(Kind::Modified),
+            Some(ChangeKind::Modified),
             &["content", "status"],
         ),
         (
             |i| (i.status, i.priority) = (InProgress, Some(Priority::High)),
-            Some(Kind::Modified),
+            Some(ChangeKind::Modified),
             &["status", "priority"],
         ),
         (
             |i| (i.content, i.active_form) = ("Write".into(), "Writing".into()),
-            Some(Kind::Modified),
+            Some(ChangeKind::Modified),
             &["content", "activeForm"],
         ),
     ];
@@ -105,7 +105,7 @@ fn a_move_stands_beside_the_other_change_of_the_same_item() {
 #[test]
 fn insertions_and_removals_alone_move_nothing() {
     let changes = diff(&letters("abcdefgh"), &letters("xbcyzfhw"));
-    assert!(changes.iter().all(|change| change.kind != Kind::Reordered), "{:?}", summary(&changes));
+    assert!(changes.iter().all(|change| change.kind != ChangeKind::Reordered), "{:?}", summary(&changes));
 }
 
 /// Length of a longest increasing subsequence, by trying every subset.
@@ -141,7 +141,7 @@ fn moves_are_the_fewest_for_every_order_of_a_small_list() {
     let place = |c: char| old.iter().position(|item| item.id == c.to_string());
     for order in permutations(&['a', 'b', 'c', 'd', 'e', 'u']) {
         let changes = diff(&old, &letters(&format!("v{order}")));
-        let moves = changes.iter().filter(|change| change.kind == Kind::Reordered).count();
+        let moves = changes.iter().filter(|change| change.kind == ChangeKind::Reordered).count();
         let kept: Vec<usize> = order.chars().filter_map(place).collect();
         assert_eq!(moves, kept.len() - longest_increasing(&kept), "{order}");
     }

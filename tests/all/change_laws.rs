@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::common::item;
 use crate::common::walk::{step, text, walk};
 use proptest::prelude::*;
-use todo_write::change::{Kind, apply, diff, fold};
+use todo_write::change::{ChangeKind, apply, diff, fold};
 use todo_write::item::{Item, Status};
 
 /// A list of one text or of several, and the lists after it.
@@ -63,19 +63,19 @@ proptest! {
         };
         let (before, after): (HashSet<&str>, HashSet<&str>) =
             (a.iter().map(|i| i.id.as_str()).collect(), b.iter().map(|i| i.id.as_str()).collect());
-        prop_assert_eq!(of(Kind::Added), &after - &before);
-        prop_assert_eq!(of(Kind::Removed), &before - &after);
-        for kind in [Kind::Modified, Kind::StatusChanged, Kind::Reordered] {
+        prop_assert_eq!(of(ChangeKind::Added), &after - &before);
+        prop_assert_eq!(of(ChangeKind::Removed), &before - &after);
+        for kind in [ChangeKind::Modified, ChangeKind::StatusChanged, ChangeKind::Reordered] {
             prop_assert!(of(kind).is_subset(&(&before & &after)));
         }
-        prop_assert!(of(Kind::Modified).is_disjoint(&of(Kind::StatusChanged)));
+        prop_assert!(of(ChangeKind::Modified).is_disjoint(&of(ChangeKind::StatusChanged)));
     }
 
     #[test]
     fn what_does_not_move_keeps_its_order(lists in history()) {
         let (a, b) = (&lists[0], &lists[lists.len() - 1]);
         let moved: HashSet<String> =
-            diff(a, b).into_iter().filter(|c| c.kind == Kind::Reordered).map(|c| c.item_id).collect();
+            diff(a, b).into_iter().filter(|c| c.kind == ChangeKind::Reordered).map(|c| c.item_id).collect();
         let (before, after): (HashSet<&str>, HashSet<&str>) =
             (a.iter().map(|i| i.id.as_str()).collect(), b.iter().map(|i| i.id.as_str()).collect());
         let still = |list: &[Arc<Item>], other: &HashSet<&str>| -> Vec<String> {

@@ -13,9 +13,9 @@ use serde_json::Value;
 use todo_write::change::{Change, apply, diff, fold};
 use todo_write::input::{Options, Plan, Problem, read_text};
 use todo_write::item::Item;
-use todo_write::loose;
 use todo_write::raw::Raw;
 use todo_write::text::one_line;
+use todo_write::untyped;
 
 /// The inputs of each session's calls, in order.
 fn sessions() -> Vec<Vec<Value>> {
@@ -228,10 +228,10 @@ fn the_pure_diff_leads_from_each_list_to_the_next() {
             .collect();
         for pair in lists.windows(2) {
             let [previous, current] = [&pair[0], &pair[1]].map(|text| Raw::parse(text).unwrap());
-            let changes = loose::compare(&previous, &current).unwrap();
+            let changes = untyped::diff(&previous, &current).unwrap();
             let changes: Vec<Value> = changes.iter().map(wire).collect();
             let changes = Value::Array(changes).to_string();
-            let after = loose::change(&previous, &Raw::parse(&changes).unwrap()).unwrap();
+            let after = untyped::apply(&previous, &Raw::parse(&changes).unwrap()).unwrap();
             let after: Value = after.iter().map(|entry| Value::Object(entry.fields().clone())).collect();
             assert_eq!(after, current.to_json(), "session {number}");
             compared += 1;
@@ -241,8 +241,8 @@ fn the_pure_diff_leads_from_each_list_to_the_next() {
     assert!(compared > 150);
 }
 
-fn wire(change: &Change<loose::Loose>) -> Value {
-    let fields = |entry: &Option<loose::Loose>| entry.as_ref().map(|entry| entry.fields().clone());
+fn wire(change: &Change<untyped::UntypedItem>) -> Value {
+    let fields = |entry: &Option<untyped::UntypedItem>| entry.as_ref().map(|entry| entry.fields().clone());
     let plain = Change {
         kind: change.kind,
         item_id: change.item_id.clone(),

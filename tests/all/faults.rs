@@ -10,7 +10,7 @@ use crate::common::{Folder, KEY, PLAN, Pending, contents, file, open, skip, stor
 use proptest::prelude::*;
 use serde_json::{Map, json};
 use todo_write::item::List;
-use todo_write::journal::{self, Durability, Full, Record, bad_file, decode, files_of};
+use todo_write::journal::{self, Durability, FullRecord, Record, bad_file, decode, files_of};
 use todo_write::observation::{Details, Type};
 use todo_write::store::Store;
 use todo_write::thread::{Edit, Thread};
@@ -114,7 +114,7 @@ fn is_header(record: Option<&Record>) -> bool {
     matches!(record, Some(Record::Thread { .. }))
 }
 
-fn opened(folder: &Path) -> journal::Opened {
+fn opened(folder: &Path) -> journal::OpenedJournal {
     journal::open(folder, KEY, &Map::new(), 2, Durability::Process).unwrap()
 }
 
@@ -170,7 +170,7 @@ proptest! {
                 Record::Revision { changes, .. } => {
                     changes.into_iter().filter_map(|change| Some(change.item?.content.clone())).collect()
                 }
-                Record::Full(Full { list, .. }) => list.iter().map(|item| item.content.clone()).collect(),
+                Record::Full(FullRecord { list, .. }) => list.iter().map(|item| item.content.clone()).collect(),
                 _ => Vec::new(),
             };
             prop_assert!(named.iter().all(|content| list.contains(content)));

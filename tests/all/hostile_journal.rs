@@ -157,7 +157,7 @@ fn a_journal_deleted_while_it_rested_is_written_anew() {
     let mut first = store(folder.path());
     write(open(&mut first), &[("Read", Pending), ("Write", Pending)], 1);
     open(&mut first).observe(Type::Title, json!("A title"), Details::default(), 2);
-    first.rest();
+    first.close_journals();
     assert_eq!(store(folder.path()).prune(None, Some(0)).unwrap(), 1);
     assert!(!file(folder.path()).exists());
     let outcome = open(&mut first).edit(Edit::Delete { id: "t1".into() }, 3).unwrap();
@@ -175,7 +175,7 @@ fn a_journal_that_another_went_on_with_is_left_to_it() {
     let folder = Folder::new();
     let mut first = store(folder.path());
     write(open(&mut first), &[("Read", Pending)], 1);
-    first.rest();
+    first.close_journals();
     write(open(&mut store(folder.path())), &[("Read", Pending), ("Of the other", Pending)], 2);
     let outcome = open(&mut first).edit(Edit::Add { content: "Ours".into(), position: None }, 3).unwrap();
     assert_eq!(outcome.notices, [""; 0]);

@@ -6,31 +6,31 @@ mod labels;
 use std::path::Path;
 
 use proptest::prelude::*;
-use todo_write::identity::{Seen, THRESHOLDS, is_positional, recognise};
+use todo_write::identity::{Features, THRESHOLDS, is_positional, recognise};
 use todo_write::item::Status;
 
 use crate::common::{Completed, InProgress, Pending};
 
-fn seen(content: &str) -> Seen<'_> {
-    Seen { content, active_form: "", status: Some(Pending), hint: None }
+fn seen(content: &str) -> Features<'_> {
+    Features { content, active_form: "", status: Some(Pending), hint: None }
 }
 
-fn with_status(content: &str, status: Status) -> Seen<'_> {
-    Seen { status: Some(status), ..seen(content) }
+fn with_status(content: &str, status: Status) -> Features<'_> {
+    Features { status: Some(status), ..seen(content) }
 }
 
-fn with_form<'a>(content: &'a str, active_form: &'a str) -> Seen<'a> {
-    Seen { active_form, ..seen(content) }
+fn with_form<'a>(content: &'a str, active_form: &'a str) -> Features<'a> {
+    Features { active_form, ..seen(content) }
 }
 
-fn with_id<'a>(id: &'a str, content: &'a str) -> Seen<'a> {
-    Seen { hint: Some(id), ..seen(content) }
+fn with_id<'a>(id: &'a str, content: &'a str) -> Features<'a> {
+    Features { hint: Some(id), ..seen(content) }
 }
 
 /// The old position of each new item, where all are pending and nothing but text.
 fn of_texts(previous: &[&str], current: &[&str]) -> Vec<Option<usize>> {
-    let previous: Vec<Seen<'_>> = previous.iter().map(|text| seen(text)).collect();
-    let current: Vec<Seen<'_>> = current.iter().map(|text| seen(text)).collect();
+    let previous: Vec<Features<'_>> = previous.iter().map(|text| seen(text)).collect();
+    let current: Vec<Features<'_>> = current.iter().map(|text| seen(text)).collect();
     recognise(&previous, &current)
 }
 
@@ -123,7 +123,7 @@ fn a_finished_item_that_comes_back_open_under_another_text_is_a_new_one() {
     }
     assert_eq!(recognise(&old, &[with_status("Test the pump again", Completed)]), [Some(0)]);
     assert_eq!(recognise(&old, &[with_status("Test the pump", Pending)]), [Some(0)], "the same text");
-    let forms = [Seen { status: Some(Completed), ..with_form("Test the pump", "Testing the pump") }];
+    let forms = [Features { status: Some(Completed), ..with_form("Test the pump", "Testing the pump") }];
     assert_eq!(recognise(&forms, &[with_form("Test the pump again", "Testing the pump")]), [None]);
 }
 
@@ -249,7 +249,7 @@ fn a_long_list_of_reworded_items_is_recognised_as_a_short_one_is() {
     let objects: Vec<String> = (0..5_000).map(|n| format!("{} shelf", name(n))).collect();
     let old: Vec<String> = objects.iter().map(|object| format!("Repair the {object}")).collect();
     let new: Vec<String> = objects.iter().rev().map(|object| format!("Repair the broken {object}")).collect();
-    let (old, new): (Vec<Seen<'_>>, Vec<Seen<'_>>) =
+    let (old, new): (Vec<Features<'_>>, Vec<Features<'_>>) =
         (old.iter().map(|text| seen(text)).collect(), new.iter().map(|text| seen(text)).collect());
     let expected: Vec<Option<usize>> = (0..5_000).rev().map(Some).collect();
     assert_eq!(recognise(&old, &new), expected);
@@ -264,7 +264,7 @@ fn a_list_of_twenty_thousand_other_texts_is_compared_in_bounded_work() {
     };
     // All pairs would be 400 million comparisons, each text sharing words with every other.
     let (old, new) = (texts(0, "Repair"), texts(30_000, "Deliver"));
-    let (old, new): (Vec<Seen<'_>>, Vec<Seen<'_>>) =
+    let (old, new): (Vec<Features<'_>>, Vec<Features<'_>>) =
         (old.iter().map(|text| seen(text)).collect(), new.iter().map(|text| seen(text)).collect());
     assert_eq!(recognise(&old, &new).len(), 20_000);
 }
@@ -290,9 +290,9 @@ fn list() -> impl Strategy<Value = Vec<(String, String, Status, Option<String>)>
     prop::collection::vec((text.clone(), text, status, id), 0..40)
 }
 
-fn all_seen(list: &[(String, String, Status, Option<String>)]) -> Vec<Seen<'_>> {
+fn all_seen(list: &[(String, String, Status, Option<String>)]) -> Vec<Features<'_>> {
     list.iter()
-        .map(|(content, active_form, status, hint)| Seen {
+        .map(|(content, active_form, status, hint)| Features {
             content,
             active_form,
             status: Some(*status),

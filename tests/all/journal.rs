@@ -15,7 +15,7 @@ use todo_write::item::{List, Status};
 use todo_write::journal::{Durability, bad_file, files_of};
 use todo_write::observation::{Details, Filter, Observation, Type};
 use todo_write::revision::Revision;
-use todo_write::store::{Keeping, Store};
+use todo_write::store::{Storage, Store};
 use todo_write::thread::{Activity, Edit, State, Thread};
 
 /// Another folder with the journals as they are on disk now.
@@ -198,10 +198,10 @@ fn edits_of_another_life_are_told_to_the_agent_once() {
 #[test]
 fn a_thread_on_a_disk_that_must_sync_comes_back_too() {
     let folder = Folder::new();
-    let keeping =
-        || Keeping { folder: Some(folder.path().into()), durability: Durability::Disk, history_limit: 10 };
-    write(open(&mut Store::new(keeping())), &PLAN, 1);
-    assert_eq!(open(&mut Store::new(keeping())).list().len(), 3);
+    let storage =
+        || Storage { folder: Some(folder.path().into()), durability: Durability::Disk, history_limit: 10 };
+    write(open(&mut Store::new(storage())), &PLAN, 1);
+    assert_eq!(open(&mut Store::new(storage())).list().len(), 3);
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn looking_at_a_thread_leaves_it_to_other_processes() {
     assert!(reader.snapshot("shared").is_none());
     write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
     assert_eq!(reader.snapshot("shared").unwrap().state(), State::Active);
-    writer.rest();
+    writer.close_journals();
     assert_eq!(reader.snapshot("shared").unwrap().state(), State::Paused);
     assert!(!reader.is_loaded("shared"));
     write(writer.open("shared", Map::new(), 3), &[("Read", Completed)], 4);
@@ -90,7 +90,7 @@ fn a_resting_journal_that_another_process_went_on_with_is_not_overwritten() {
     let folder = Folder::new();
     let (mut first, mut second) = (store(folder.path()), store(folder.path()));
     write(first.open("shared", Map::new(), 1), &[("Read", Pending)], 2);
-    first.rest();
+    first.close_journals();
     write(second.open("shared", Map::new(), 3), &[("Read", Pending), ("Write", Pending)], 3);
     let told = write(first.open("shared", Map::new(), 4), &[("Send", Pending)], 4);
     let warnings = first.take_warnings();

@@ -6,7 +6,7 @@ use crate::common::{
     Completed, Folder, InProgress, Pending, contents, draft, ids, open, plan, store, thread, write,
 };
 use proptest::prelude::*;
-use todo_write::change::{Kind, apply, diff};
+use todo_write::change::{ChangeKind, apply, diff};
 use todo_write::input::Plan;
 use todo_write::item::{Draft, Status};
 use todo_write::thread::{Activity, Edit, State, Thread};
@@ -142,7 +142,7 @@ fn each_revision_keeps_its_list_and_its_changes() {
 #[test]
 fn the_first_list_is_all_added() {
     let outcome = write(&mut thread(), &PLAN, 1);
-    assert!(outcome.changes.iter().all(|change| change.kind == Kind::Added));
+    assert!(outcome.changes.iter().all(|change| change.kind == ChangeKind::Added));
     assert_eq!(outcome.changes.len(), 3);
 }
 
@@ -197,7 +197,7 @@ fn undo_brings_back_what_was_dropped_with_its_ids() {
     let outcome = thread.undo(3).unwrap();
     assert!(outcome.ok);
     assert_eq!((thread.list(), outcome.revision), (&before, 3));
-    assert_eq!(outcome.changes.iter().filter(|change| change.kind == Kind::Added).count(), 2);
+    assert_eq!(outcome.changes.iter().filter(|change| change.kind == ChangeKind::Added).count(), 2);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn an_item_that_went_and_came_back_is_a_new_item() {
     write(&mut thread, &PLAN[..2], 2);
     let outcome = write(&mut thread, &PLAN, 3);
     assert_eq!(ids(thread.list()), ["t1", "t2", "t4"]);
-    assert_eq!(outcome.changes.iter().map(|change| change.kind).collect::<Vec<_>>(), [Kind::Added]);
+    assert_eq!(outcome.changes.iter().map(|change| change.kind).collect::<Vec<_>>(), [ChangeKind::Added]);
 }
 
 #[test]
@@ -439,7 +439,8 @@ fn a_cancelled_item_is_removed_knowingly_and_not_named_as_vanished() {
     let drafts = vec![draft("Mend the other parser", Pending)];
     let plan = Plan { drafts, cancelled: vec![draft("mend the parser", Pending)], ..Plan::default() };
     let outcome = thread.write(plan, None, false, 2);
-    let removed: Vec<_> = outcome.changes.iter().filter(|change| change.kind == Kind::Removed).collect();
+    let removed: Vec<_> =
+        outcome.changes.iter().filter(|change| change.kind == ChangeKind::Removed).collect();
     let said: Vec<_> = removed.iter().map(|change| (change.item_id.as_str(), change.cancelled)).collect();
     assert_eq!(said, [("t1", false), ("t2", true), ("t3", false)]);
     assert!(outcome.result.contains("Dropped while unfinished: \"Ship it\"."), "{}", outcome.result);

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use todo_write::input::Options;
 use todo_write::item::Status;
 use todo_write::observation::{Filter, Type};
-use todo_write::store::{Keeping, Store};
+use todo_write::store::{Storage, Store};
 use todo_write::thread::{Edit, State};
 use todo_write::transcript::EventKind;
 use todo_write::transcript::claude::ClaudeReader;
@@ -150,7 +150,7 @@ fn a_subagents_list_is_under_the_task_it_works_on() {
 fn a_subagent_in_a_file_of_its_own_is_found() {
     let session = "5e55a000-0000-4000-8000-000000000003";
     let mut follower = Follower::new(fixture_path(&format!("{session}.jsonl")), Options::default(), 1_000);
-    let mut store = Store::new(Keeping { history_limit: 100, ..Keeping::default() });
+    let mut store = Store::new(Storage { history_limit: 100, ..Storage::default() });
     let news = follower.read().unwrap();
     follower.recorder.record(&mut store, &news.events, false, NOW);
     let (main, child) = (format!("claude:{session}"), format!("claude:{session}/a7c0ffee"));

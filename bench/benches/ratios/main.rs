@@ -16,7 +16,7 @@ use todo_write::identity::recognise;
 use todo_write::input::{Options, Plan, read_text};
 use todo_write::item::{List, Status};
 use todo_write::journal::{Durability, files_of};
-use todo_write::store::{Keeping, Store};
+use todo_write::store::{Storage, Store};
 use todo_write::thread::Edit;
 use todo_write::transcript::claude::ClaudeReader;
 
@@ -147,12 +147,12 @@ fn transcript() {
 fn journal_bytes() {
     let bytes = |size: usize| {
         let folder = Folder::new();
-        let keeping = Keeping {
+        let storage = Storage {
             folder: Some(folder.path().to_owned()),
             durability: Durability::Process,
             history_limit: 1_000,
         };
-        let mut store = Store::new(keeping);
+        let mut store = Store::new(storage);
         let length = || {
             let file = files_of(folder.path(), "bench").next().unwrap_or_default();
             std::fs::metadata(file).map_or(0, |data| data.len())

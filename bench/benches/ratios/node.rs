@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use todo_write::change::{Change, Entry, Kind};
+use todo_write::change::{Change, ChangeKind, Entry};
 
 use crate::row::{Row, rounds, times};
 
@@ -12,7 +12,7 @@ type Counts = [usize; 3];
 
 fn counts<T: Entry>(changes: &[Change<T>]) -> Counts {
     let of = |kind| changes.iter().filter(|change| change.kind == kind).count();
-    [of(Kind::Added), of(Kind::Modified) + of(Kind::StatusChanged), of(Kind::Removed)]
+    [of(ChangeKind::Added), of(ChangeKind::Modified) + of(ChangeKind::StatusChanged), of(ChangeKind::Removed)]
 }
 
 /// The process.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::{Add, AddAssign, Sub};
 use std::path::Path;
 
-use todo_write::identity::{Seen, THRESHOLDS, Thresholds, recognise_with};
+use todo_write::identity::{Features, THRESHOLDS, Thresholds, recognise_with};
 use todo_write::input::{Options, read};
 use todo_write::item::Draft;
 use todo_write::raw::Raw;
@@ -106,7 +106,8 @@ impl Sub for Score {
 
 impl Transition {
     fn recognise(&self, thresholds: Thresholds) -> Vec<Option<usize>> {
-        let [old, new] = [&self.old, &self.new].map(|list| list.iter().map(Seen::from).collect::<Vec<_>>());
+        let [old, new] =
+            [&self.old, &self.new].map(|list| list.iter().map(Features::from).collect::<Vec<_>>());
         recognise_with(thresholds, &old, &new)
     }
 

@@ -12,7 +12,7 @@ use serde_json::Map;
 use todo_write::input::Plan;
 use todo_write::item::{Draft, Item, Status};
 use todo_write::journal::{Durability, files_of};
-use todo_write::store::{Keeping, Store};
+use todo_write::store::{Storage, Store};
 use todo_write::thread::{Outcome, Thread};
 
 pub use folder::Folder;
@@ -49,7 +49,7 @@ pub fn thread() -> Thread {
 /// A store that keeps its threads in `folder`.
 pub fn store(folder: &Path) -> Store {
     let folder = Some(folder.to_owned());
-    Store::new(Keeping { folder, durability: Durability::Process, history_limit: 10_000 })
+    Store::new(Storage { folder, durability: Durability::Process, history_limit: 10_000 })
 }
 
 pub fn open(store: &mut Store) -> &mut Thread {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use todo_write::input::Options;
 use todo_write::item::Status;
 use todo_write::observation::{Content, Filter, Type};
-use todo_write::store::{Keeping, Store};
+use todo_write::store::{Storage, Store};
 use todo_write::transcript::follower::Follower;
 use todo_write::transcript::recorder::ThreadUpdate;
 use todo_write::transcript::tail::Step;
@@ -84,7 +84,7 @@ impl Bench {
 
 fn store_in(folder: &Folder) -> Store {
     let folder = Some(folder.path().join("journals"));
-    Store::new(Keeping { folder, history_limit: 1_000, ..Keeping::default() })
+    Store::new(Storage { folder, history_limit: 1_000, ..Storage::default() })
 }
 
 fn follow(folder: &Folder) -> Follower {

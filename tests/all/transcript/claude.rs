@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use todo_write::input::Options;
 use todo_write::item::Status;
 use todo_write::observation::Type;
-use todo_write::store::{Keeping, Store};
+use todo_write::store::{Storage, Store};
 use todo_write::thread::{Activity, State};
 use todo_write::transcript::describe::describe;
 use todo_write::transcript::field::millis;
@@ -353,7 +353,7 @@ impl Home {
             fs::create_dir_all(folder.path().join(name)).unwrap();
         }
         let follower = Follower::new(folder.path().join("projects/p/s.jsonl"), Options::default(), 1_000);
-        let store = Store::new(Keeping { history_limit: 100, ..Keeping::default() });
+        let store = Store::new(Storage { history_limit: 100, ..Storage::default() });
         Home { folder, store, follower }
     }
 

@@ -2,22 +2,22 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use todo_write::change::{Change, Entry, Kind};
+use todo_write::change::{Change, ChangeKind, Entry};
 use todo_write::error::Error;
-use todo_write::loose::{Loose, change, compare};
 use todo_write::raw::Raw;
+use todo_write::untyped::{self, UntypedItem};
 
-fn compared(previous: &Value, current: &Value) -> Result<Vec<Change<Loose>>, Error> {
+fn diffed(previous: &Value, current: &Value) -> Result<Vec<Change<UntypedItem>>, Error> {
     let (previous, current) = (previous.to_string(), current.to_string());
-    compare(&Raw::parse(&previous).unwrap(), &Raw::parse(&current).unwrap())
+    untyped::diff(&Raw::parse(&previous).unwrap(), &Raw::parse(&current).unwrap())
 }
 
-fn diff(previous: &Value, current: &Value) -> Vec<Change<Loose>> {
-    compared(previous, current).unwrap()
+fn diff(previous: &Value, current: &Value) -> Vec<Change<UntypedItem>> {
+    diffed(previous, current).unwrap()
 }
 
-fn wire(changes: &[Change<Loose>]) -> Value {
-    let object = |entry: &Option<Loose>| entry.as_ref().map(|entry| entry.fields().clone());
+fn wire(changes: &[Change<UntypedItem>]) -> Value {
+    let object = |entry: &Option<UntypedItem>| entry.as_ref().map(|entry| entry.fields().clone());
     let plain: Vec<Change<serde_json::Map<String, Value>>> = changes
         .iter()
         .map(|c| Change {
@@ -36,11 +36,11 @@ fn wire(changes: &[Change<Loose>]) -> Value {
 
 fn applied(list: &Value, changes: &Value) -> Result<Value, Error> {
     let (list, changes) = (list.to_string(), changes.to_string());
-    let list = change(&Raw::parse(&list).unwrap(), &Raw::parse(&changes).unwrap())?;
+    let list = untyped::apply(&Raw::parse(&list).unwrap(), &Raw::parse(&changes).unwrap())?;
     Ok(list.iter().map(|entry| Value::Object(entry.fields().clone())).collect())
 }
 
-fn kinds(changes: &[Change<Loose>]) -> Vec<(&str, &str)> {
+fn kinds(changes: &[Change<UntypedItem>]) -> Vec<(&str, &str)> {
     changes.iter().map(|c| (c.kind.as_str(), c.item_id.as_str())).collect()
 }
 
@@ -181,7 +181,7 @@ fn a_new_item_without_an_id_never_gets_the_key_of_an_old_one() {
         json!([{"description": "Buy milk"}, {"description": "Read the code"}, {"description": "Sing"}]);
     let changes = diff(&previous, &current);
     let added: Vec<&str> =
-        changes.iter().filter(|c| c.kind == Kind::Added).map(|c| c.item_id.as_str()).collect();
+        changes.iter().filter(|c| c.kind == ChangeKind::Added).map(|c| c.item_id.as_str()).collect();
     assert_eq!(added.len(), 2);
     assert!(added[0] != added[1] && !added.contains(&"t2") && !added.contains(&"t3"), "{added:?}");
 }
@@ -194,7 +194,7 @@ fn an_id_that_comes_twice_is_refused_before_anything_is_computed() {
     let partly = json!([task("x", "A"), {"content": "B"}, task("x", "C")]);
     for (list, id) in [(&twice, "x"), (&number, "7"), (&partly, "x")] {
         for other in [&sound, &no_ids, &Value::Null, &json!([])] {
-            for (result, place) in [(compared(list, other), "previous"), (compared(other, list), "current")] {
+            for (result, place) in [(diffed(list, other), "previous"), (diffed(other, list), "current")] {
                 match result {
                     Err(Error::DuplicateId { which, id: twice }) => {
                         assert_eq!((which, twice.as_str()), (place, id))
@@ -211,8 +211,7 @@ fn an_id_that_comes_twice_is_refused_before_anything_is_computed() {
 fn what_is_no_list_of_objects_is_an_error_that_names_the_argument() {
     let sound = json!([task("1", "A")]);
     for wrong in [json!({}), json!("list"), json!(3), json!(true), json!([1]), json!([null]), json!([[]])] {
-        for (result, place) in [(compared(&wrong, &sound), "previous"), (compared(&sound, &wrong), "current")]
-        {
+        for (result, place) in [(diffed(&wrong, &sound), "previous"), (diffed(&sound, &wrong), "current")] {
             assert!(
                 matches!(&result, Err(Error::NotAList { which, .. }) if *which == place),
                 "{wrong}: {result:?}"
@@ -253,7 +252,7 @@ fn further_fields_are_compared_deeply_and_named() {
         let mut fields: Vec<&str> = changes.iter().flat_map(|c| c.fields.iter().map(AsRef::as_ref)).collect();
         fields.sort_unstable();
         assert_eq!(fields, expected, "{old} → {new}");
-        assert!(changes.iter().all(|change| change.kind == Kind::Modified), "{old} → {new}");
+        assert!(changes.iter().all(|change| change.kind == ChangeKind::Modified), "{old} → {new}");
     }
 }
 
@@ -327,7 +326,7 @@ proptest! {
     fn keys_stay_unique_with_ids_on_one_side_only(a in entries(true), b in entries(false)) {
         let changes = diff(&a, &b);
         let mut added: Vec<&str> =
-            changes.iter().filter(|c| c.kind == Kind::Added).filter_map(|c| Some(c.item.as_ref()?.id())).collect();
+            changes.iter().filter(|c| c.kind == ChangeKind::Added).filter_map(|c| Some(c.item.as_ref()?.id())).collect();
         let count = added.len();
         added.sort_unstable();
         added.dedup();

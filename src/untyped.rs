@@ -1,0 +1,185 @@
+//! Items of lists that a caller passes in: any fields, with or without ids.
+//!
+//! The functions `todo-write-diff` and `todo-write-apply-changes` work on these. The items of the
+//! store ([`crate::item`]) are stricter.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::change::{self, Change, Entry, Fields};
+use crate::error::Error;
+use crate::identity::{Features, recognise};
+use crate::item::Status;
+use crate::raw::Raw;
+
+/// An item with any fields, and the key that identifies it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct UntypedItem {
+    #[serde(skip)]
+    key: String,
+    #[serde(flatten)]
+    fields: Arc<Map<String, Value>>,
+}
+
+impl UntypedItem {
+    fn new(key: String, fields: Map<String, Value>) -> UntypedItem {
+        UntypedItem { key, fields: Arc::new(fields) }
+    }
+
+    /// The fields as the caller passed them.
+    pub fn fields(&self) -> &Map<String, Value> {
+        &self.fields
+    }
+}
+
+impl Entry for UntypedItem {
+    fn id(&self) -> &str {
+        &self.key
+    }
+
+    fn differing_fields(&self, other: &Self) -> Fields {
+        let mine = self.fields.keys();
+        let theirs = other.fields.keys().filter(|key| !self.fields.contains_key(*key));
+        mine.chain(theirs)
+            .filter(|key| *key != "id" && !is_timestamp(key))
+            .filter(|key| value(&self.fields, key) != value(&other.fields, key))
+            .map(|key| Cow::Owned(key.clone()))
+            .collect()
+    }
+
+    fn is_same_object(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.fields, &other.fields)
+    }
+}
+
+/// The value of a field; null counts as missing.
+fn value<'m>(fields: &'m Map<String, Value>, key: &str) -> Option<&'m Value> {
+    fields.get(key).filter(|value| !value.is_null())
+}
+
+/// Whether a field holds a timestamp, which the diff ignores.
+fn is_timestamp(key: &str) -> bool {
+    matches!(key, "timestamp" | "createdAt" | "updatedAt" | "startedAt" | "completedAt")
+        || key.ends_with("Timestamp")
+        || key.ends_with("_timestamp")
+}
+
+/// The changes between two lists; null is an empty list.
+///
+/// If every item of both lists has an id, the ids identify the items. Otherwise [`recognise`]
+/// does.
+///
+/// # Errors
+/// [`Error::NotAList`] if an argument is not a list of objects, [`Error::DuplicateId`] if a list
+/// has an id twice.
+///
+/// # Examples
+/// ```
+/// use todo_write::{raw::Raw, untyped};
+///
+/// let before = Raw::parse(r#"[{"id": 1, "title": "Ship it"}]"#)?;
+/// let after = Raw::parse(r#"[{"id": 1, "title": "Ship it", "done": true}]"#)?;
+/// let changes = untyped::diff(&before, &after)?;
+/// assert_eq!(changes[0].fields, ["done"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn diff(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Vec<Change<UntypedItem>>, Error> {
+    let (previous, current) = (read("previous", previous)?, read("current", current)?);
+    let by_id = has_ids(&previous) && has_ids(&current);
+    let previous = keyed(previous);
+    if by_id {
+        return Ok(change::diff(&previous, &keyed(current)));
+    }
+    let old: Vec<Features<'_>> = previous.iter().map(|item| features(&item.fields)).collect();
+    let new: Vec<Features<'_>> = current.iter().map(features).collect();
+    let taken: HashSet<&str> = previous.iter().map(Entry::id).collect();
+    let mut free = (previous.len() + 1..).map(|n| format!("t{n}")).filter(|key| !taken.contains(&**key));
+    let key_of = |old: Option<usize>| match old {
+        Some(old) => previous[old].key.clone(),
+        None => free.next().unwrap_or_default(),
+    };
+    let keys: Vec<String> = recognise(&old, &new).into_iter().map(key_of).collect();
+    let current = keys.into_iter().zip(current).map(|(key, fields)| UntypedItem::new(key, fields));
+    Ok(change::diff(&previous, &current.collect::<Vec<_>>()))
+}
+
+/// The list after `changes`, which [`diff`] returned for `list` and another list.
+///
+/// # Errors
+/// [`Error::NotAList`] if an argument is not a list of items or not changes,
+/// [`Error::DuplicateId`].
+pub fn apply(list: &Raw<'_>, changes: &Raw<'_>) -> Result<Vec<UntypedItem>, Error> {
+    let list = keyed(read("list", list)?);
+    let mut changes: Vec<Change<UntypedItem>> = match changes.get("changes").unwrap_or(changes) {
+        Raw::Null => Vec::new(),
+        other => serde_json::from_value(other.to_json())
+            .map_err(|error| wrong("changes", other, format!("what todo-write-diff returned ({error})")))?,
+    };
+    for change in &mut changes {
+        if let Some(item) = &mut change.item {
+            item.key.clone_from(&change.item_id);
+        }
+    }
+    Ok(change::apply(&list, &changes))
+}
+
+/// Reads a list of objects and rejects duplicate ids.
+fn read(which: &'static str, raw: &Raw<'_>) -> Result<Vec<Map<String, Value>>, Error> {
+    let list = match raw {
+        Raw::Null => Vec::new(),
+        Raw::List(items) => items.iter().map(|item| fields(which, item)).collect::<Result<_, _>>()?,
+        other => return Err(wrong(which, other, "a list of items".into())),
+    };
+    let mut seen = HashSet::new();
+    match list.iter().filter_map(id).find(|id| !seen.insert(id.clone())) {
+        Some(id) => Err(Error::DuplicateId { which, id: id.into_owned() }),
+        None => Ok(list),
+    }
+}
+
+fn fields(which: &'static str, item: &Raw<'_>) -> Result<Map<String, Value>, Error> {
+    match item.to_json() {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(wrong(which, item, "items that are objects".into())),
+    }
+}
+
+fn wrong(which: &'static str, raw: &Raw<'_>, expected: String) -> Error {
+    Error::NotAList { which, received: raw.describe(), expected }
+}
+
+fn id(fields: &Map<String, Value>) -> Option<Cow<'_, str>> {
+    match fields.get("id")? {
+        Value::String(id) => Some(Cow::Borrowed(id)),
+        Value::Number(id) => Some(Cow::Owned(id.to_string())),
+        _ => None,
+    }
+}
+
+fn has_ids(list: &[Map<String, Value>]) -> bool {
+    list.iter().all(|fields| id(fields).is_some())
+}
+
+/// Keys the items by their ids, or by `t1`, `t2`, … if an item has no id.
+fn keyed(list: Vec<Map<String, Value>>) -> Vec<UntypedItem> {
+    let by_id = has_ids(&list);
+    let key_of = |(place, fields): (usize, Map<String, Value>)| {
+        let id = id(&fields).filter(|_| by_id).map(Cow::into_owned);
+        UntypedItem::new(id.unwrap_or_else(|| format!("t{}", place + 1)), fields)
+    };
+    list.into_iter().enumerate().map(key_of).collect()
+}
+
+fn features(fields: &Map<String, Value>) -> Features<'_> {
+    let text = |key: &str| fields.get(key).and_then(Value::as_str);
+    Features {
+        content: ["content", "description", "title", "step"].into_iter().find_map(text).unwrap_or_default(),
+        active_form: text("activeForm").unwrap_or_default(),
+        status: text("status").and_then(Status::parse),
+        hint: text("id"),
+    }
+}
