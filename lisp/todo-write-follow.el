@@ -343,7 +343,12 @@ The process of a session overrides the activity in its transcript."
                       "another session began" "agent exited")))
          (todo-write-end-turn thread why)
          (todo-write-follow--pause session why)))
-      (`(,what . ,why) (todo-write-set-activity thread what why)))))
+      (`(,what . ,why)
+       (todo-write-set-activity thread what why)
+       ;; The transcript has the end of a turn whose command or subagent still
+       ;; runs in the background.
+       (when (and (eq what 'working) (eq (todo-write-state thread) 'paused))
+         (todo-write-resume thread))))))
 
 ;;; Remote transcripts
 

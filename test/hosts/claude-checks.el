@@ -19,6 +19,7 @@
 
 (defvar claude-checks-home nil "Home of Claude Code.")
 (defvar claude-checks-folder nil "The project in which it runs.")
+(defvar claude-checks-environment nil "The environment of Claude Code.")
 (defvar claude-checks-process nil "The process of Claude Code.")
 
 ;;; The model
@@ -41,41 +42,56 @@
   "Return a call of TodoWrite with ENTRIES, see `todo-write-test-todos'."
   `("TodoWrite" ,@(apply #'todo-write-test-todos entries)))
 
-(defun claude-checks-script (steps)
+(defun claude-checks-answers (steps &rest match)
+  "Return STEPS as answers of aimock to the requests that MATCH, a plist."
+  (seq-map-indexed
+   (lambda (step turn)
+     (list :match `(:turnIndex ,turn ,@match)
+           :response
+           (pcase step
+             ((pred stringp) (list :content step))
+             (`(error ,text)
+              `(:status 400 :error (:type "invalid_request_error" :message ,text)))
+             (_ (list :toolCalls
+                      (vconcat (mapcar (lambda (call)
+                                         (list :name (car call) :arguments (cdr call)))
+                                       step)))))))
+   steps))
+
+(defun claude-checks-script (steps subagent)
   "Write STEPS as a script for aimock and return the file's name.
 A step is a string, what the model says, a list of calls (NAME .
-ARGUMENTS), or (error TEXT), a request that fails."
+ARGUMENTS), or (error TEXT), a request that fails.  SUBAGENT are the steps
+of a subagent."
   (let ((file (make-temp-file "script" nil ".json")))
     (write-region
      (json-serialize
       (list :fixtures
             (vconcat
              (list '(:match (:systemMessage "title") :response (:content "Garden")))
-             (seq-map-indexed
-              (lambda (step turn)
-                (list :match (list :turnIndex turn)
-                      :response
-                      (pcase step
-                        ((pred stringp) (list :content step))
-                        (`(error ,text)
-                         `(:status 400 :error (:type "invalid_request_error" :message ,text)))
-                        (_ (list :toolCalls
-                                 (vconcat (mapcar (lambda (call)
-                                                    (list :name (car call) :arguments (cdr call)))
-                                                  step)))))))
-              steps))))
+             (claude-checks-answers subagent :systemMessage "You are an agent for Claude Code")
+             (claude-checks-answers steps))))
      nil file nil 'silent)
     (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
 
 ;;; The agent
 
-(defun claude-checks-start (command environment)
-  "Start COMMAND on a terminal with ENVIRONMENT; return the process."
+(defun claude-checks-start (&rest arguments)
+  "Start Claude Code with ARGUMENTS on a terminal, in place of an earlier one."
+  (claude-checks-stop)
   (let ((default-directory claude-checks-folder)
-        (process-environment environment))
-    (make-process :name "claude" :buffer (generate-new-buffer "*claude*") :noquery t
-                  :connection-type 'pty :coding 'utf-8
-                  :command `("sh" "-c" "stty rows 40 columns 110; exec \"$@\"" "sh" ,@command))))
+        (process-environment claude-checks-environment))
+    (setq claude-checks-process
+          (make-process :name "claude" :buffer (generate-new-buffer "*claude*") :noquery t
+                        :connection-type 'pty :coding 'utf-8
+                        :command `("sh" "-c" "stty rows 40 columns 110; exec \"$@\"" "sh"
+                                   "claude" "--model" "claude-sonnet-4-5" ,@arguments)))))
+
+(defun claude-checks-stop ()
+  "Kill Claude Code and its terminal, if there is one."
+  (when claude-checks-process
+    (delete-process claude-checks-process)
+    (kill-buffer (process-buffer claude-checks-process))))
 
 (defun claude-checks-seed (settings)
   "Answer Claude Code's first questions beforehand; give it SETTINGS, a plist."
@@ -89,13 +105,15 @@ ARGUMENTS), or (error TEXT), a request that fails."
   (make-directory (expand-file-name ".claude" claude-checks-home))
   (write-region
    (json-serialize
-    `(:permissions (:allow ["Bash" "TaskCreate" "TaskUpdate" "TaskList" "TodoWrite"]) ,@settings))
+    `(:permissions (:allow ["Bash" "TaskCreate" "TaskUpdate" "TaskList" "TodoWrite" "Agent"])
+      ,@settings))
    nil (expand-file-name ".claude/settings.json" claude-checks-home) nil 'silent))
 
-(cl-defun claude-checks-run (steps function &key prompt environment settings)
+(cl-defun claude-checks-run (steps function &key prompt environment settings subagent)
   "Let Claude Code go by STEPS, and call FUNCTION meanwhile.
 With PROMPT it works on that in print mode, else it runs in a terminal.
-ENVIRONMENT and SETTINGS, a plist, are what it has beside the usual."
+ENVIRONMENT and SETTINGS, a plist, are what it has beside the usual.
+SUBAGENT are the steps of a subagent."
   (let* ((claude-checks-home (make-temp-file "home" t))
          (claude-checks-folder (file-name-as-directory
                                 (file-truename (make-temp-file "garden" t))))
@@ -104,19 +122,18 @@ ENVIRONMENT and SETTINGS, a plist, are what it has beside the usual."
     (claude-checks-seed settings)
     (todo-write-with-store
       (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
-        (todo-write-with-mock port (claude-checks-script steps)
-          (let ((claude-checks-process
-                 (claude-checks-start
-                  `("claude" "--model" "claude-sonnet-4-5" ,@(and prompt (list "-p" prompt)))
-                  (append environment
-                          (hosts-claude-environment (format "http://127.0.0.1:%d" port))
-                          (hosts-environment claude-checks-home)))))
+        (todo-write-with-mock port (claude-checks-script steps subagent)
+          (let ((claude-checks-environment
+                 (append environment
+                         (hosts-claude-environment (format "http://127.0.0.1:%d" port))
+                         (hosts-environment claude-checks-home)))
+                claude-checks-process)
             (unwind-protect
-                (progn (todo-write-follow-mode)
+                (progn (apply #'claude-checks-start (and prompt (list "-p" prompt)))
+                       (todo-write-follow-mode)
                        (funcall function))
               (todo-write-follow-mode -1)
-              (delete-process claude-checks-process)
-              (kill-buffer (process-buffer claude-checks-process)))))))))
+              (claude-checks-stop))))))))
 
 (defun claude-checks-written ()
   "Return the words that Claude Code wrote to its terminal since a text was typed.
@@ -138,36 +155,50 @@ Between words it moves the cursor."
   "Wait until Claude Code has written TEXT to its terminal."
   (claude-checks-wait text (lambda () (string-search text (claude-checks-written)))))
 
-(defun claude-checks-type (text)
-  "Type TEXT and, when the terminal shows it, RET."
+(defun claude-checks-type (text &optional until)
+  "Type TEXT and, when the terminal shows it, RET.
+That is taken when UNTIL returns non-nil, or else when Claude Code is no
+longer idle."
   (with-current-buffer (process-buffer claude-checks-process) (erase-buffer))
   (process-send-string claude-checks-process text)
   (claude-checks-wait-for text)
-  (claude-checks-press "\r" "idle"))
+  (claude-checks-press "\r" "idle" until))
 
-(defun claude-checks-press (key status)
+(defun claude-checks-press (key status &optional until)
   "Press KEY each second until Claude Code's own status is no longer STATUS.
-It ignores keys before it has drawn a dialog, and RET soon after other
-keys counts as pasted."
+If UNTIL is non-nil, press it until that function returns non-nil.  Claude
+Code ignores keys before it has drawn a dialog, and takes RET soon after
+other keys as pasted."
   (let ((next 0))
     (claude-checks-wait
-     (format "another status than %s" status)
+     (format "the effect of %S" key)
      (lambda ()
        (when (> (float-time) next)
          (process-send-string claude-checks-process key)
          (setq next (+ 1 (float-time))))
-       (not (equal (claude-checks-own-status) status))))))
+       (if until (funcall until) (not (equal (claude-checks-own-status) status)))))))
 
 ;;; What is shown
 
+(defvar claude-checks-others nil "Threads of earlier sessions.")
+
 (defun claude-checks-thread ()
   "Return the thread of the session, or nil."
-  (seq-find (lambda (thread) (string-match-p "\\`claude:[^/]+\\'" thread)) (todo-write-threads)))
+  (seq-find (lambda (thread)
+              (and (string-match-p "\\`claude:[^/]+\\'" thread)
+                   (not (member thread claude-checks-others))))
+            (todo-write-threads)))
 
-(defun claude-checks-rows ()
-  "Return the list as it is shown, as a list of (CONTENT . STATUS)."
-  (mapcar (lambda (item) (cons (plist-get item :content) (plist-get item :status)))
-          (and (claude-checks-thread) (todo-write-items (claude-checks-thread)))))
+(defun claude-checks-session ()
+  "Return the id of the session, or nil."
+  (and (claude-checks-thread) (string-remove-prefix "claude:" (claude-checks-thread))))
+
+(defun claude-checks-rows (&optional thread)
+  "Return the list of THREAD as it is shown, as a list of (CONTENT . STATUS).
+Without THREAD, it is that of the session."
+  (let ((thread (or thread (claude-checks-thread))))
+    (mapcar (lambda (item) (cons (plist-get item :content) (plist-get item :status)))
+            (and thread (todo-write-items thread)))))
 
 (defun claude-checks-state ()
   "Return the state and the activity that are shown, as (STATE ACTIVITY . WHY)."
@@ -188,10 +219,15 @@ keys counts as pasted."
   "Return the status in the file of Claude Code's process, or nil."
   (plist-get (car (claude-checks-own-json "sessions")) :status))
 
+(defun claude-checks-own-session ()
+  "Return the session in the file of Claude Code's process, or nil."
+  (plist-get (car (claude-checks-own-json "sessions")) :sessionId))
+
 (defun claude-checks-own-rows ()
   "Return the list in Claude Code's task files, like `claude-checks-rows'."
   (mapcar (lambda (task) (cons (plist-get task :subject) (plist-get task :status)))
-          (sort (claude-checks-own-json "tasks")
+          (sort (and (claude-checks-thread)
+                     (claude-checks-own-json (concat "tasks/" (claude-checks-session))))
                 (lambda (a b) (< (string-to-number (plist-get a :id))
                                  (string-to-number (plist-get b :id)))))))
 
@@ -284,6 +320,77 @@ esac
      :settings (let ((run `[(:hooks [(:type "command" :command ,(concat "bash " hook))])]))
                  `(:hooks (:TaskCompleted ,run :TaskCreated ,run :PreToolUse ,run))))))
 
+(ert-deftest claude-checks-a-session-resumed-and-forked ()
+  (let (claude-checks-others)
+    (claude-checks-run
+     (list (list (claude-checks-create "Rake") (claude-checks-create "Water"))
+           (list (claude-checks-update "1" "in_progress"))
+           "The garden is planned."
+           ;; Resumed.
+           (list (claude-checks-update "1" "completed"))
+           (list (claude-checks-gate "resumed"))
+           "The leaves are raked."
+           ;; Forked.
+           (list (claude-checks-create "Sweep"))
+           (list (claude-checks-gate "forked"))
+           "The path is swept.")
+     (lambda ()
+       (let ((rows '(("Rake" . "completed") ("Water" . "pending"))) session)
+         (claude-checks-ends)
+         (claude-checks-shows "the first end" '(paused)
+                              '("Rake" . "in_progress") '("Water" . "pending"))
+         (setq session (claude-checks-session))
+         (claude-checks-start "-p" "Rake the leaves" "--resume" session)
+         (apply #'claude-checks-pass "resumed" '(active working) rows)
+         (claude-checks-ends)
+         (apply #'claude-checks-shows "the second end" '(paused) rows)
+         (should (equal (claude-checks-session) session))
+         ;; A fork repeats the lines of its session, and has a list of its own.
+         (push (claude-checks-thread) claude-checks-others)
+         (claude-checks-start "-p" "Sweep the path" "--resume" session "--fork-session")
+         (claude-checks-pass "forked" '(active working) '("Sweep" . "pending"))
+         (claude-checks-ends)
+         (claude-checks-shows "the end" '(paused) '("Sweep" . "pending"))
+         (should (equal (claude-checks-rows (car claude-checks-others)) rows))))
+     :prompt "Plan the garden")))
+
+(ert-deftest claude-checks-a-subagent-in-the-background ()
+  (claude-checks-run
+   (list (list (claude-checks-todo '("Water" "in_progress") "Rake"))
+         '(("Agent" :description "Water" :prompt "Water the beds"
+            :subagent_type "general-purpose" :run_in_background t))
+         (list (claude-checks-gate "main"))
+         "It was sent out."
+         "It came back.")
+   (lambda ()
+     (let (child)
+       (claude-checks-wait
+        "the subagent's list"
+        (lambda () (setq child (seq-find (lambda (thread) (string-search "/" thread))
+                                         (todo-write-threads)))))
+       (claude-checks-shows "both at work" '(active working)
+                            '("Water" . "in_progress") '("Rake" . "pending"))
+       (should (equal (claude-checks-rows child)
+                      '(("Find the can" . "completed") ("Pour" . "in_progress"))))
+       (should (equal (todo-write-parent child)
+                      (cons (claude-checks-thread)
+                            (plist-get (aref (todo-write-items (claude-checks-thread)) 0) :id))))
+       (should (eq (todo-write-state child) 'active))
+       (claude-checks-pass "main" '(active working)
+                           '("Water" . "in_progress") '("Rake" . "pending"))
+       (claude-checks-pass "subagent" '(active working)
+                           '("Water" . "in_progress") '("Rake" . "pending"))
+       (claude-checks-wait "the subagent's end"
+                           (lambda () (eq (todo-write-state child) 'paused)))
+       (claude-checks-ends)
+       (claude-checks-shows "the end" '(paused)
+                            '("Water" . "in_progress") '("Rake" . "pending"))))
+   :prompt "Plan the garden" :environment '("CLAUDE_CODE_ENABLE_TASKS=0")
+   :subagent (list (list (claude-checks-todo '("Find the can" "completed")
+                                             '("Pour" "in_progress")))
+                   (list (claude-checks-gate "subagent"))
+                   "The can is empty.")))
+
 (ert-deftest claude-checks-an-agent-that-was-killed ()
   (claude-checks-run
    (list (list (claude-checks-create "Rake"))
@@ -344,6 +451,31 @@ esac
      (claude-checks-type "/exit")
      (claude-checks-ends)
      (claude-checks-wait "its exit" (lambda () (equal (claude-checks-state) '(done)))))))
+
+(ert-deftest claude-checks-a-command-in-the-background-and-a-new-session ()
+  (claude-checks-run
+   (list (list (claude-checks-create "Rake"))
+         (list (claude-checks-update "1" "in_progress"))
+         (list (append (claude-checks-gate "command") '(:run_in_background t)))
+         "The command runs."
+         "The command is over.")
+   (lambda ()
+     (claude-checks-wait-for "? for shortcuts")
+     (claude-checks-type "Rake in the background")
+     (claude-checks-wait-for "The command runs")
+     (claude-checks-wait "the background"
+                         (lambda () (equal (claude-checks-own-status) "shell")))
+     (claude-checks-pass "command" '(active working) '("Rake" . "in_progress"))
+     (claude-checks-wait-for "The command is over")
+     (claude-checks-shows "the end of the turn" '(paused) '("Rake" . "in_progress"))
+     (let ((thread (claude-checks-thread)) (session (claude-checks-session)))
+       (claude-checks-type "/clear" (lambda () (not (equal (claude-checks-own-session) session))))
+       (claude-checks-wait
+        "the new session"
+        (lambda ()
+          (todo-write-follow-sessions-pid (concat "claude:" (claude-checks-own-session)))))
+       (should (equal (plist-get (todo-write-summary thread) :reason) "end of turn"))
+       (should (equal (claude-checks-rows thread) '(("Rake" . "in_progress"))))))))
 
 (ert-deftest claude-checks-a-request-that-fails ()
   (claude-checks-run
