@@ -67,6 +67,9 @@
   :interactive nil
   (setq-local truncate-lines nil
               word-wrap t
+              ;; Windows at the end stay there, even those that the minibuffer
+              ;; restores when it is left.
+              window-point-insertion-type t
               ;; Point is at the end mostly: show what leads up to it.
               scroll-conservatively 101)
   (buffer-disable-undo)
@@ -87,18 +90,14 @@
 ;;; Writing at the end
 
 (defmacro efrit-do-view--appending (&rest body)
-  "Run BODY with point at the end; keep windows at the end that are there."
+  "Run BODY with point at the end; keep point there if it is there.
+The points of windows follow by `window-point-insertion-type'."
   (declare (indent 0) (debug t))
-  `(let ((following (seq-filter (lambda (window)
-                                  (= (window-point window) (point-max)))
-                                (get-buffer-window-list nil nil t)))
-         (at-end (= (point) (point-max))))
+  `(let ((at-end (eobp)))
      (save-excursion
        (goto-char (point-max))
        (with-silent-modifications ,@body))
-     (when at-end (goto-char (point-max)))
-     (dolist (window following)
-       (set-window-point window (point-max)))))
+     (when at-end (goto-char (point-max)))))
 
 (defun efrit-do-view--mark (mark)
   "Return MARK, a string of one character, or a stand-in where it cannot show."
@@ -154,10 +153,10 @@ The overlay covers the part's body, which is empty so far."
 
 (defun efrit-do-view--one-line (text before)
   "Return TEXT as one line that fits the window behind BEFORE, a string."
-  (let ((window (get-buffer-window nil t)))
-    (todo-write-row-line
-     text (max 20 (- (if window (window-max-chars-per-line window) 79)
-                     (string-width before) 5)))))
+  (let* ((window (get-buffer-window nil t))
+         ;; This moves the buffer's point to that of the window.
+         (width (if window (save-excursion (window-max-chars-per-line window)) 79)))
+    (todo-write-row-line text (max 20 (- width (string-width before) 5)))))
 
 ;;; Events
 

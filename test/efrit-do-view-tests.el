@@ -144,6 +144,28 @@
     (should (bobp))
     (should (string-suffix-p "More." (buffer-string)))))
 
+(ert-deftest efrit-do-view-writes-at-the-end-while-another-window-shows-the-beginning ()
+  (efrit-do-view-tests--with-session efrit-do-view-tests--turns
+    (let ((window (split-window)) (thread (efrit-do-session-thread session)))
+      (set-window-point window (point-min))
+      (switch-to-buffer "*scratch*")
+      (todo-write-stream thread :type "TOKEN" :data "More.")
+      (todo-write-observe thread "TOOL_CALL" '(:id "late" :name "read_file" :input "{}"))
+      (with-current-buffer (window-buffer window)
+        (should (equal (last (efrit-do-view-tests--visible) 2) '("More." "▸ read_file {}"))))
+      (should (= (window-point window) 1)))))
+
+(ert-deftest efrit-do-view-stays-at-the-end-after-the-minibuffer-was-read ()
+  (efrit-do-view-tests--with-session efrit-do-view-tests--turns
+    (let ((window (split-window)))
+      (set-window-point window (point-max))
+      (switch-to-buffer "*scratch*")
+      ;; As leaving the minibuffer does.
+      (save-window-excursion
+        (todo-write-stream (efrit-do-session-thread session) :type "TOKEN" :data "More."))
+      (should (= (window-point window)
+                 (with-current-buffer (window-buffer window) (point-max)))))))
+
 (ert-deftest efrit-do-view-shows-agent-text-as-plain-text ()
   (efrit-do-view-tests--with-session '(((:text "100%s %-3")))
     (todo-write-stream (efrit-do-session-thread session) :type "TOKEN"
