@@ -26,8 +26,8 @@
 ;;; Functions
 
 (defconst todo-write-torture-tests--left-out
-  "\\`todo-write-\\(?:module\\|menu\\|doctor\\|gptel\\|efrit\\|acp-connect\\)"
-  "Names of functions that build the package, or need another one.")
+  "\\`todo-write-\\(?:module\\|menu\\|doctor\\|gptel\\|efrit\\|acp-connect\\|mcp-setup-check\\)"
+  "Names of functions that build the package, need another one, or wait for any program.")
 
 (defun todo-write-torture-tests--ours-p (symbol)
   "Return non-nil if SYMBOL is a public function of the package that is loaded."
