@@ -8,6 +8,7 @@
 
 ;; Each scene is a function that sets up a graphical frame which fills the
 ;; screen; `screenshot' plays one and saves what the X server shows.
+;; `screenshot-film' plays the demo while bin/screenshot takes its pictures.
 
 ;;; Code:
 
@@ -376,6 +377,39 @@ The frame has its size only when Emacs has begun to wait for input."
   "Make the frame WIDTH times HEIGHT pixels, then call `screenshot'.
 SCENE, FILE and THEME are handed on."
   (screenshot-frame width height #'screenshot scene file theme width height))
+
+;;; The moving picture
+
+(declare-function efrit-do-demo-live "ext:demo")
+
+(defun screenshot-type (keys)
+  "Type KEYS, strings, as fast as a person does."
+  (when keys
+    (setq unread-command-events
+          (append unread-command-events (listify-key-sequence (car keys))))
+    (run-at-time 0.09 nil #'screenshot-type (cdr keys))))
+
+(defun screenshot-film (theme ready)
+  "Play the demo with THEME while a user adds a task, and leave Emacs.
+The file READY is there while there is something to see.  SCRIPT in the
+environment names what is played."
+  (setq ring-bell-function #'ignore)
+  (load-theme (intern theme) t)
+  (blink-cursor-mode -1)
+  (efrit-do-demo-live)
+  (enlarge-window -1)
+  (message nil)
+  (setq efrit-do-end-functions
+        (list (lambda (_session)
+                (run-at-time 4 nil (lambda () (delete-file ready) (sleep-for 1) (kill-emacs))))))
+  (run-at-time 0.5 nil #'write-region "" nil ready nil 'quiet)
+  (run-at-time 6 nil #'screenshot-type
+               (append '("n" "n" "+") (split-string "Update the changelog" "" t) '("\r"))))
+
+(defun screenshot-film-soon (theme ready width height)
+  "Make the frame WIDTH times HEIGHT pixels, then call `screenshot-film'.
+THEME and READY are handed on."
+  (screenshot-frame width height #'screenshot-film theme ready))
 
 (provide 'screenshot)
 ;;; screenshot.el ends here
