@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; `H' in a plan, or `M-x todo-write-history', shows one revision of the plan: who
-;; made it and when, the list as it was, and what changed.
+;; `H' in a plan, or `M-x todo-write-history', shows one revision of the plan: its
+;; author and time, the list, and what changed.
 
 ;;; Code:
 
@@ -51,24 +51,14 @@
 (define-derived-mode todo-write-history-mode special-mode "Plan history"
   "Major mode of the buffer that shows one revision of a plan."
   :interactive nil
-  (setq truncate-lines t
-        bidi-paragraph-direction 'left-to-right
-        show-trailing-whitespace nil)
-  (setq-local revert-buffer-function #'todo-write-history--redraw)
-  (buffer-disable-undo)
-  (add-hook 'window-size-change-functions
-            (lambda (window)
-              (with-current-buffer (window-buffer window)
-                (unless (eql todo-write-view--width (todo-write-view--fitting-width))
-                  (todo-write-history--redraw))))
-            nil t))
+  (todo-write-view--set-up-page #'todo-write-history--redraw))
 
 ;;;###autoload
 (defun todo-write-history (&optional thread)
   "Show the newest revision of THREAD and what it changed.
 THREAD is a key, by default the one of this buffer or, if it has none,
-the one written last.  Other revisions are a key away.  Return the
-buffer."
+the one written last.  Keys of the buffer show other revisions.  Return
+the buffer."
   (interactive)
   (let* ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)
                      (user-error "There is no plan yet")))
@@ -121,7 +111,7 @@ buffer."
 ;;; Drawing
 
 (defun todo-write-history--show (revision)
-  "Show REVISION, a number, with point at what it changed first."
+  "Show REVISION, a number, with point at its first change."
   (setq todo-write-history--revision revision)
   (todo-write-history--draw)
   (goto-char (or (text-property-any (point-min) (point-max) 'todo-write-changed t)
@@ -131,7 +121,7 @@ buffer."
     (set-window-point window (point))))
 
 (defun todo-write-history--redraw (&rest _)
-  "Draw the revision anew; keep point's line."
+  "Redraw the revision; keep point on its line."
   (let ((line (line-number-at-pos)))
     (todo-write-history--draw)
     (goto-char (point-min))
@@ -171,7 +161,7 @@ buffer."
     (set-buffer-modified-p nil)))
 
 (defun todo-write-history--header (revision count items)
-  "Return the lines about REVISION, one of COUNT, whose list is ITEMS."
+  "Return the header of REVISION, one of COUNT, whose list is ITEMS."
   (let* ((title (plist-get (todo-write-summary todo-write-view-thread) :title))
          (source (plist-get revision :source))
          (origin (list (if (equal (plist-get revision :author) "user") "you" "agent")
@@ -202,8 +192,8 @@ buffer."
      "\n")))
 
 (defun todo-write-history--insert-row (item kind changes &optional note)
-  "Insert the row of ITEM of KIND, which ends with NOTE, a string or nil.
-CHANGES are the change plists that made it what it is."
+  "Insert the row of ITEM of KIND, with NOTE, a string or nil, at its end.
+CHANGES are the plists of the changes that the revision made to it."
   (let* ((previous (seq-some (lambda (change) (plist-get change :previousItem)) changes))
          (text (todo-write-row-plain (plist-get item :content)))
          (was (and previous (todo-write-row-plain (plist-get previous :content))))
@@ -232,8 +222,8 @@ CHANGES are the change plists that made it what it is."
       (put-text-property start (point) 'todo-write-changed t))))
 
 (defun todo-write-history--mark (changes)
-  "Return the mark of a row: a shape, or a space for no change.
-The first of CHANGES, a list of change plists, decides."
+  "Return the mark of a row: a shape, or a space if nothing changed.
+The first of CHANGES, a list of change plists, decides the shape."
   (pcase-let ((`(,shape ,face)
                (pcase (plist-get (car changes) :type)
                  ("added" '(added todo-write-added))
@@ -244,9 +234,9 @@ The first of CHANGES, a list of change plists, decides."
     (if shape (propertize (todo-write-row-shape shape) 'face face) " ")))
 
 (defun todo-write-history--notes (item kind changes note)
-  "Return the words at the right of ITEM, now of KIND.
-They tell what CHANGES, a list of change plists, did to it, and NOTE, a
-string or nil, whom it waits for and its owner."
+  "Return the text at the right of ITEM, now of KIND.
+It describes CHANGES, a list of change plists, and ends with NOTE, a
+string or nil, about dependencies and the owner."
   (let* ((previous (and (not (eq kind 'removed))
                         (seq-some (lambda (change) (plist-get change :previousItem))
                                   changes)))

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; `T' in a plan, or `M-x todo-write-timeline', shows a row for each task that was
-;; begun, with a bar for each interval in which it was in progress.
+;; `T' in a plan, or `M-x todo-write-timeline', shows a row for each task that has
+;; started, with a bar for each interval in which it was in progress.
 
 ;;; Code:
 
@@ -16,7 +16,6 @@
 (require 'todo-write-row)
 (require 'todo-write-view)
 
-
 (defface todo-write-timeline-bar '((t :inherit success))
   "Face of the time in which a completed task was in progress."
   :group 'todo-write-faces)
@@ -25,13 +24,13 @@
   "Face of the time in which an open task was in progress."
   :group 'todo-write-faces)
 
-;;; What was when
+;;; Rows
 
 (defun todo-write-timeline-rows (thread)
-  "Return the tasks of THREAD that were begun, in the order in which they were.
-Those that are no longer in the list are among them.  A list of plists:
-:item, :spent in milliseconds, :running, :gone and :intervals, a list of
-\(FROM . TO) in milliseconds since the epoch."
+  "Return the tasks of THREAD that have started, in the order of their start.
+Tasks that have left the list are included.  The value is a list of
+plists: `:item', `:spent' in milliseconds, `:running', `:gone' and
+`:intervals', a list of (FROM . TO) in milliseconds since the epoch."
   (let ((now (floor (* 1000 (float-time))))
         rows)
     (pcase-dolist (`(,gone . ,items)
@@ -50,14 +49,14 @@ Those that are no longer in the list are among them.  A list of plists:
 
 (defun todo-write-timeline-kind (row)
   "Return the kind of ROW, as for `todo-write-row-shape'.
-A task that went before it was completed counts as removed."
+A task that left the list uncompleted counts as removed."
   (let ((kind (todo-write-row-kind (plist-get row :item) (not (plist-get row :running)))))
     (if (and (plist-get row :gone) (not (eq kind 'completed)))
         'removed
       kind)))
 
 (defun todo-write-timeline--intervals (times now)
-  "Return the stretches of TIMES, the one that lasts until NOW included.
+  "Return the intervals of TIMES, including one that lasts until NOW.
 The running interval is the time spent minus the finished intervals."
   (let* ((finished (plist-get times :intervals))
          (open (- (or (plist-get times :spent) 0)
@@ -67,10 +66,10 @@ The running interval is the time spent minus the finished intervals."
       finished)))
 
 (defun todo-write-timeline-span (rows)
-  "Return the time that ROWS take, as (FROM . TO) in milliseconds."
+  "Return the time span of ROWS, as (FROM . TO) in milliseconds."
   (let ((all (seq-mapcat (lambda (row) (plist-get row :intervals)) rows)))
     (cons (apply #'min (mapcar #'car all))
-          ;; A span of nothing could not be divided.
+          ;; The scale divides by the length of the span.
           (max (1+ (apply #'min (mapcar #'car all))) (apply #'max (mapcar #'cdr all))))))
 
 (defun todo-write-timeline-face (row)
@@ -82,7 +81,8 @@ The running interval is the time spent minus the finished intervals."
 ;;; Text
 
 (defun todo-write-timeline-bar (row span width)
-  "Return the bar of ROW as WIDTH columns of text; SPAN is the whole time."
+  "Return the bar of ROW as WIDTH columns of text.
+SPAN is the time span of all rows."
   (let* ((bar (make-vector width (propertize (todo-write-row-shape 'dot)
                                              'face 'todo-write-bar-rest)))
          (full (propertize (todo-write-row-shape 'full)
@@ -97,7 +97,7 @@ The running interval is the time spent minus the finished intervals."
     (mapconcat #'identity bar "")))
 
 (defun todo-write-timeline--insert-row (row span width)
-  "Insert ROW in WIDTH columns; SPAN is the whole time."
+  "Insert ROW in WIDTH columns; SPAN is the time span of all rows."
   (let* ((item (plist-get row :item))
          (kind (todo-write-timeline-kind row))
          (label (max 12 (/ width 3)))
@@ -134,30 +134,31 @@ The running interval is the time spent minus the finished intervals."
   "Return the time of day of MILLISECONDS since the epoch."
   (format-time-string "%T" (/ milliseconds 1000)))
 
-;;; Pictures
+;;; Images
 
 (defun todo-write-timeline-svg-bar (row span columns)
-  "Return the bars of ROW as an image COLUMNS wide; SPAN is the whole time."
+  "Return the bars of ROW as an image COLUMNS wide.
+SPAN is the time span of all rows."
   (let* ((width (* columns (frame-char-width)))
          (height (frame-char-height))
          (svg (svg-create width height))
-         (colour (face-foreground (todo-write-timeline-face row) nil t)))
+         (color (face-foreground (todo-write-timeline-face row) nil t)))
     (svg-line svg 0 (/ height 2) width (/ height 2)
               :stroke (face-foreground 'todo-write-bar-rest nil t) :stroke-opacity 0.4)
     (todo-write-timeline--bars svg row span 0 (round (* 0.2 height))
-                                      width (round (* 0.6 height)) colour)
+                                      width (round (* 0.6 height)) color)
     (svg-image svg :ascent 'center :scale 1)))
 
-(defun todo-write-timeline--bars (svg row span x y width height colour)
-  "Draw the stretches of ROW into SVG, in COLOUR.
-The whole time, SPAN, takes WIDTH pixels from X; the bars begin at Y and
-are HEIGHT high."
+(defun todo-write-timeline--bars (svg row span x y width height color)
+  "Draw the intervals of ROW into SVG, in COLOR.
+SPAN, the time span of all rows, takes WIDTH pixels from X; the bars
+begin at Y and are HEIGHT high."
   (let ((scale (/ (float width) (- (cdr span) (car span)))))
     (pcase-dolist (`(,from . ,to) (plist-get row :intervals))
       (svg-rectangle svg (+ x (* scale (- from (car span)))) y
-                     ;; The shortest stretch is still to be seen.
+                     ;; Keep the shortest interval visible.
                      (max 2 (* scale (- to from))) height
-                     :rx 2 :fill colour))))
+                     :rx 2 :fill color))))
 
 ;;; The buffer
 
@@ -179,20 +180,10 @@ are HEIGHT high."
 (define-derived-mode todo-write-timeline-mode special-mode "Plan timeline"
   "Major mode of the buffer that shows which task was in progress when."
   :interactive nil
-  (setq truncate-lines t
-        bidi-paragraph-direction 'left-to-right
-        show-trailing-whitespace nil)
-  (setq-local revert-buffer-function #'todo-write-timeline--draw)
-  (buffer-disable-undo)
-  (add-hook 'window-size-change-functions
-            (lambda (window)
-              (with-current-buffer (window-buffer window)
-                (unless (eql todo-write-view--width (todo-write-view--fitting-width))
-                  (todo-write-timeline--draw))))
-            nil t))
+  (todo-write-view--set-up-page #'todo-write-timeline--draw))
 
 (defun todo-write-timeline--draw (&rest _)
-  "Draw the timeline; point keeps its line."
+  "Draw the timeline; keep point on its line."
   (setq todo-write-view--width (todo-write-view--fitting-width))
   (let* ((thread todo-write-view-thread)
          (rows (todo-write-timeline-rows thread))
@@ -205,7 +196,7 @@ are HEIGHT high."
     (todo-write-row-insert-header (todo-write-summary thread) todo-write-view--width)
     (insert "\n")
     (if (null rows)
-        (insert (propertize " No task was begun yet.\n" 'face 'todo-write-detail))
+        (insert (propertize " No task has started yet.\n" 'face 'todo-write-detail))
       (insert (propertize
                (concat (make-string (1+ label) ?\s)
                        (todo-write-timeline-clock (car span))
@@ -223,8 +214,8 @@ are HEIGHT high."
 (defun todo-write-timeline (&optional thread)
   "Show which task of THREAD was in progress when; return the buffer.
 THREAD is a key, by default the one of this buffer or, if it has none,
-the one to be shown first.  Tasks that are no longer in the list are
-shown as dropped, unless they were completed.  Signal a `user-error' if
+the one to be shown first.  Tasks that left the list uncompleted are
+shown as dropped.  Signal a `user-error' if
 there is no thread."
   (interactive)
   (let ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)
@@ -255,13 +246,12 @@ there is no thread."
   (when (get-text-property (point) 'todo-write-id)
     (todo-write-timeline-goto)))
 
-
 ;;; Files
 
 (defun todo-write-timeline-svg (thread)
-  "Return the timeline of THREAD as SVG text, on white ground.
-Signal a `user-error' if no task was begun."
-  (let* ((rows (todo-write-timeline--begun thread))
+  "Return the timeline of THREAD as SVG text, on a white background.
+Signal a `user-error' if no task has started."
+  (let* ((rows (todo-write-timeline--rows-or-error thread))
          (span (todo-write-timeline-span rows))
          (svg (svg-create 900 (+ 60 (* 24 (length rows)))
                           :font-family "sans-serif" :font-size 13))
@@ -293,8 +283,8 @@ Signal a `user-error' if no task was begun."
       (buffer-string))))
 
 (defun todo-write-timeline-org (thread)
-  "Return the timeline of THREAD as an Org table, a line for each stretch.
-Signal a `user-error' if no task was begun."
+  "Return the timeline of THREAD as an Org table, a line for each interval.
+Signal a `user-error' if no task has started."
   (concat
    (format "#+title: %s\n\n"
            (todo-write-org-plain
@@ -305,7 +295,7 @@ Signal a `user-error' if no task was begun."
       (let ((item (plist-get row :item)))
         (mapconcat (pcase-lambda (`(,from . ,to))
                      (format "| %s | %s | %s | %s | %s |\n"
-                             ;; A bar in a text would end its cell.
+                             ;; A vertical bar would end the cell.
                              (string-replace "|" "\\vert{}"
                                              (todo-write-org-plain
                                               (plist-get item :content)))
@@ -315,17 +305,17 @@ Signal a `user-error' if no task was begun."
                              (format-time-string "%F %T" (/ to 1000))
                              (todo-write-row-time (- to from))))
                    (plist-get row :intervals) "")))
-    (todo-write-timeline--begun thread) "")))
+    (todo-write-timeline--rows-or-error thread) "")))
 
-(defun todo-write-timeline--begun (thread)
+(defun todo-write-timeline--rows-or-error (thread)
   "Return the rows of THREAD's timeline, or signal a `user-error'."
-  (or (todo-write-timeline-rows thread) (user-error "No task was begun yet")))
+  (or (todo-write-timeline-rows thread) (user-error "No task has started yet")))
 
 ;;;###autoload
 (defun todo-write-export-timeline (thread file)
   "Save the timeline of THREAD as FILE.
-Its name ends in .svg for a picture or in .org for a table; signal a
-`user-error' for any other."
+FILE ends in .svg for an image or in .org for a table; signal a
+`user-error' for any other name."
   (interactive
    (list (or todo-write-view-thread (user-error "There is no plan here"))
          (read-file-name "Save timeline as (.svg or .org): " nil nil nil "timeline.svg")))

@@ -132,6 +132,22 @@ CATEGORY is the symbol whose properties all characters of its line have."
                            (mapcar #'window-body-width windows))))
       (or todo-write-view--width (min 80 todo-write-view-max-width)))))
 
+(defun todo-write-view--set-up-page (draw)
+  "Set up the current buffer as a read-only page as wide as its windows.
+Call DRAW to redraw it, when it is reverted and when its width changes."
+  (setq truncate-lines t
+        ;; A task in Hebrew or Arabic must not turn its row around.
+        bidi-paragraph-direction 'left-to-right
+        show-trailing-whitespace nil)
+  (setq-local revert-buffer-function draw)
+  (buffer-disable-undo)
+  (add-hook 'window-size-change-functions
+            (lambda (window)
+              (with-current-buffer (window-buffer window)
+                (unless (eql todo-write-view--width (todo-write-view--fitting-width))
+                  (funcall draw))))
+            nil t))
+
 ;;; Text
 
 (defun todo-write-view--print (row)

@@ -201,7 +201,7 @@
   (todo-write-test-with-view
     (todo-write-test-write "a" "One")
     (with-current-buffer (todo-write-timeline "a")
-      (should (string-match-p "No task was begun yet" (todo-write-test-text)))
+      (should (string-match-p "No task has started yet" (todo-write-test-text)))
       (kill-buffer))
     (should-error (todo-write-timeline-svg "a") :type 'user-error)))
 
