@@ -1,12 +1,12 @@
-;;; todo-write-doctor.el --- Say what is amiss, and its remedy  -*- lexical-binding: t; -*-
+;;; todo-write-doctor.el --- Report problems and their remedies  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; `M-x todo-write-doctor' reports what the package needs and has.  It changes
-;; nothing and shows no text of agents, so it is safe in a bug report.
+;; `M-x todo-write-doctor' checks what the package needs.  It changes nothing and
+;; shows no agent text, so its report is safe in a bug report.
 
 ;;; Code:
 
@@ -18,16 +18,15 @@
 (declare-function gptel-tool-name "ext:gptel-request" (tool))
 
 (defun todo-write-doctor--file (file)
-  "Return FILE, a file name, as it may be shown to others."
+  "Return FILE, a file name, without the user's home directory."
   (abbreviate-file-name (directory-file-name file)))
 
-;;; What is looked at
+;;; Checks
 
-;; Each check returns findings: lists (STATE TEXT REMEDY), where STATE is `ok',
-;; `note' for what is merely off, or `problem', and REMEDY is a sentence or nil.
+;; A check returns findings as `todo-write-doctor-findings' describes them.
 
 (defun todo-write-doctor--emacs ()
-  "Return findings on this Emacs."
+  "Return findings about this Emacs."
   (list
    (list 'ok (format "Emacs %s, %s%s" emacs-version system-configuration
                      (cond (noninteractive ", in batch")
@@ -41,7 +40,7 @@
                      (todo-write-doctor--file todo-write-module--lisp)) nil)))
 
 (defun todo-write-doctor--module ()
-  "Return findings on the module."
+  "Return findings about the module."
   (let* ((file (todo-write-module-file))
          (version (and file (todo-write-module-file-version file)))
          (loaded (todo-write-module-loaded-version))
@@ -62,12 +61,12 @@
                "Restart Emacs: it cannot unload a module."))))))
 
 (defun todo-write-doctor--sources ()
-  "Return findings on where a module can come from."
+  "Return findings about the sources of a module."
   (let ((listed (todo-write-module--listed "todo-write-dyn"))
         (problem (todo-write-module-build-problem)))
     (list
      (list 'ok (if listed (format "It can be downloaded: %s" (car listed))
-                 (format "This package lists none to download for %s."
+                 (format "This package lists no module to download for %s."
                          (todo-write-module-machine)))
            nil)
      (list 'ok (if problem (format "It cannot be built here: %s." problem)
@@ -77,7 +76,7 @@
            nil))))
 
 (defun todo-write-doctor--journals ()
-  "Return the finding on the folder of the journals."
+  "Return the finding about the folder of the journals."
   (let* ((folder (and todo-write-directory (expand-file-name todo-write-directory)))
          (shown (and folder (todo-write-doctor--file folder)))
          (above (and folder (directory-file-name folder)))
@@ -90,32 +89,33 @@
      ((not folder)
       (list 'note "Lists are kept in memory only." "Set todo-write-directory."))
      ((and (file-exists-p folder) (not (file-directory-p folder)))
-      (list 'problem (format "%s is no folder." shown)
+      (list 'problem (format "%s is not a folder." shown)
             "Move it away, or set todo-write-directory."))
      ((and (file-directory-p folder) (not (funcall writable folder)))
       (list 'problem (format "%s cannot be written." shown)
             (format "chmod u+rwx %s, or set todo-write-directory." shown)))
      ((not (funcall writable above))
-      (list 'problem (format "%s cannot be made." shown)
-            "Set todo-write-directory to a folder that you can write."))
+      (list 'problem (format "%s cannot be created." shown)
+            "Set todo-write-directory to a writable folder."))
      ((not (file-directory-p folder))
       (list 'ok (format "Journals will be in %s" shown)))
      ((/= 0 (logand (file-modes folder) #o077))
-      (list 'problem (format "%s is open to others (%o)." shown (file-modes folder))
+      (list 'problem (format "%s is accessible to other users (%o)." shown (file-modes folder))
             (format "chmod 700 %s" shown)))
      (t
       (list 'ok (format "Journals in %s: %d" shown
                         (length (directory-files folder nil "\\.jsonl\\'" t))))))))
 
 (defun todo-write-doctor--host (name present on remedy)
-  "Return the finding on the host NAME.
-PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
+  "Return the finding about the host NAME.
+PRESENT says whether it is installed, ON whether it is enabled; REMEDY
+enables it."
   (cond (on (list 'ok (format "%s: on" name) nil))
-        (present (list 'note (format "%s: here, but off" name) remedy))
-        (t (list 'ok (format "%s: not here" name) nil))))
+        (present (list 'note (format "%s: installed, but off" name) remedy))
+        (t (list 'ok (format "%s: not installed" name) nil))))
 
 (defun todo-write-doctor--hosts ()
-  "Return findings on the hosts."
+  "Return findings about the hosts."
   (list
    (todo-write-doctor--host
     "Efrit" (locate-library "efrit-do-schema") (bound-and-true-p todo-write-efrit-mode)
@@ -133,7 +133,7 @@ PRESENT and ON say whether it is there and switched on; REMEDY switches it on."
     (bound-and-true-p todo-write-follow-mode)
     "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
    (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"
-                     (if (locate-library "acp") "here" "not here")))))
+                     (if (locate-library "acp") "installed" "not installed")))))
 
 (defun todo-write-doctor-findings ()
   "Return what is found, an alist of (TITLE . FINDINGS).
@@ -152,7 +152,7 @@ is merely off, or `problem'; REMEDY is a sentence, or nil."
 ;;; Showing
 
 (define-derived-mode todo-write-doctor-mode special-mode "Todo-Doctor"
-  "Mode of the buffer that says what is amiss."
+  "Major mode of the report of `todo-write-doctor'."
   :interactive nil
   (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor)))
   (setq-local truncate-lines nil word-wrap t))
@@ -160,16 +160,16 @@ is merely off, or `problem'; REMEDY is a sentence, or nil."
 (todo-write-menu-define 'todo-write-doctor-mode todo-write-doctor-mode-map "Doctor"
   '(("Report"
      ("w" "Copy for a bug report" todo-write-doctor-copy)
-     ("g" "Look again" revert-buffer))))
+     ("g" "Check again" revert-buffer))))
 
 (defun todo-write-doctor-text ()
-  "Return what is found as an Org list, to be shown and copied."
+  "Return the report, an Org list."
   (let* ((findings (todo-write-doctor-findings))
          (problems (seq-count (lambda (finding) (eq (car finding) 'problem))
                               (seq-mapcat #'cdr findings))))
     (concat
      (pcase problems
-       (0 "todo-write is well.\n")
+       (0 "todo-write is in order.\n")
        (1 "todo-write has 1 problem.\n")
        (_ (format "todo-write has %d problems.\n" problems)))
      (mapconcat
@@ -185,17 +185,17 @@ is merely off, or `problem'; REMEDY is a sentence, or nil."
       findings ""))))
 
 (defun todo-write-doctor-copy ()
-  "Copy what the doctor says, for a bug report."
+  "Copy the report, for a bug report."
   (interactive nil todo-write-doctor-mode)
   (kill-new (todo-write-doctor-text))
   (message "Copied, for a bug report"))
 
 ;;;###autoload
 (defun todo-write-doctor ()
-  "Show what todo-write needs and has, and for each problem its remedy.
-Nothing is changed by looking.  In the buffer, \\<todo-write-doctor-mode-map>\\[todo-write-doctor-copy] \
-copies it for a bug
-report, and \\[revert-buffer] looks again."
+  "Check what todo-write needs, and show each problem with its remedy.
+This changes nothing.  In the buffer, \\<todo-write-doctor-mode-map>\\[todo-write-doctor-copy] \
+copies the report and
+\\[revert-buffer] checks again."
   (interactive)
   (let ((buffer (get-buffer-create "*todo-write doctor*")))
     (with-current-buffer buffer

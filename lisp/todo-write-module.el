@@ -5,11 +5,11 @@
 
 ;;; Commentary:
 
-;; The work is done by a module in Rust, `todo-write-dyn'.  It is loaded
-;; when it is first needed, so the Lisp files can be compiled and loaded
-;; without it.  A missing module is downloaded or built with cargo, after a
-;; question; see `todo-write-module-source'.  The program `todo-write-mcp'
-;; is installed in the same way.
+;; The store is a module in Rust, `todo-write-dyn'.  The first call that
+;; needs it loads it, so the Lisp files compile and load without it.  A
+;; missing module is downloaded or built with cargo, after a question; see
+;; `todo-write-module-source'.  The program `todo-write-mcp' is installed in
+;; the same way.
 ;;
 ;; The package of a release has the file todo-write-modules.sha256: a line
 ;; for each file that can be downloaded, with its SHA-256 and its address.
@@ -20,26 +20,26 @@
 (eval-when-compile (require 'subr-x))
 
 (defconst todo-write-version "0.1.0"
-  "Version of this package.  The module must have the same.")
+  "Version of this package, which must also be the module's.")
 
 (defcustom todo-write-module-directory nil
   "Folder of the module `todo-write-dyn', or nil for that of the Lisp files.
-A prebuilt module is looked for there, and a new one is put there."
+Emacs looks for a prebuilt module there and puts a new one there."
   :group 'todo-write
   :type '(choice (const :tag "Beside the Lisp files" nil) directory))
 
 (defcustom todo-write-module-source 'ask
   "How to get the module, or the program todo-write-mcp, when it is missing.
-`ask': offer what is possible on this machine.
+`ask': offer the ways that are possible on this machine.
 `download': download it from the release; its SHA-256 must be the one
 listed in the package.
 `build': build it with cargo.
-nil: signal an error that says what to do."
+nil: signal an error that names the remedy."
   :group 'todo-write
   :type '(choice (const :tag "Ask" ask)
                  (const :tag "Download it" download)
                  (const :tag "Build it" build)
-                 (const :tag "Say what to do" nil)))
+                 (const :tag "Signal an error" nil)))
 
 (defconst todo-write-module--lisp
   (file-name-directory (or (macroexp-file-name) default-directory))
@@ -53,9 +53,9 @@ nil: signal an error that says what to do."
         (_ "libtodo_write.so")))
     ("todo-write-mcp" "mcp/" ,(car exec-suffixes)
      ,(concat "todo-write-mcp" (car exec-suffixes))))
-  "What can be downloaded or built: lists (NAME CRATE SUFFIX BUILT).
-CRATE is its folder below the sources, SUFFIX that of the installed
-file, and BUILT the file that cargo makes.")
+  "The files to download or build: lists (NAME CRATE SUFFIX BUILT).
+CRATE is the folder of the crate below the sources, SUFFIX the suffix of
+the installed file, and BUILT the name of cargo's file.")
 
 (defvar todo-write-dyn--version)
 (defvar compilation-environment)
@@ -66,7 +66,7 @@ file, and BUILT the file that cargo makes.")
 (defvar url-mime-encoding-string)
 
 (defun todo-write-module--error (format &rest args)
-  "Signal `todo-write-error' with the text that FORMAT makes of ARGS."
+  "Signal `todo-write-error' with a message from FORMAT and ARGS."
   (signal 'todo-write-error (list (apply #'format-message format args))))
 
 ;;; Finding
@@ -77,11 +77,11 @@ file, and BUILT the file that cargo makes.")
 
 (defun todo-write-module--lisp-file ()
   "Return the true name of this file.
-Some package managers link to the files of a checkout."
+Some package managers install links to the files of a checkout."
   (file-truename (expand-file-name "todo-write-module.el" todo-write-module--lisp)))
 
 (defun todo-write-module-folder ()
-  "Return the folder where a new module is put."
+  "Return the folder for a new module."
   (file-name-as-directory
    (expand-file-name (or todo-write-module-directory
                          (file-name-directory (todo-write-module--lisp-file))))))
@@ -95,7 +95,7 @@ Some package managers link to the files of a checkout."
 
 (defun todo-write-module-file-version (file)
   "Return the version of FILE, a module or todo-write-mcp, or nil.
-FILE is only read: Emacs cannot unload a module."
+FILE is read, not loaded, because Emacs cannot unload a module."
   (with-temp-buffer
     (set-buffer-multibyte nil)
     (insert-file-contents-literally file)
@@ -105,7 +105,7 @@ FILE is only read: Emacs cannot unload a module."
 
 (defun todo-write-module-sources ()
   "Return the folder of the sources of the module, or nil.
-The Lisp files are beside them in a package, and below them in a checkout."
+A package has the Lisp files beside the sources, a checkout below them."
   (let ((here (file-name-directory (todo-write-module--lisp-file))))
     (seq-find (lambda (folder)
                 (and (file-exists-p (expand-file-name "Cargo.toml" folder))
@@ -113,7 +113,7 @@ The Lisp files are beside them in a package, and below them in a checkout."
               (list here (expand-file-name "../" here)))))
 
 (defun todo-write-module--target (name)
-  "Return the folder where cargo keeps what it makes of NAME."
+  "Return cargo's target folder for NAME."
   (file-name-as-directory
    (expand-file-name (nth 1 (assoc name todo-write-module--products))
                      (expand-file-name (or (getenv "CARGO_TARGET_DIR") "target")
@@ -129,7 +129,7 @@ The Lisp files are beside them in a package, and below them in a checkout."
                      (expand-file-name "src" sources) "\\.rs\\'")))))
 
 (defun todo-write-module--unfit (file)
-  "Return what is wrong with the module FILE, a sentence, or nil."
+  "Return why the module FILE cannot be used, a sentence, or nil."
   (cond
    ((not file) "The module of todo-write is missing.")
    ((and (file-newer-than-file-p (todo-write-module--lisp-file) file)
@@ -141,8 +141,8 @@ The Lisp files are beside them in a package, and below them in a checkout."
 ;;; Loading
 
 (defun todo-write-module-load ()
-  "Load the module if it is not loaded; download or build it first if need be.
-Signal `todo-write-error' saying what to do if that cannot be."
+  "Load the module if it is not loaded, after downloading or building it.
+Signal a `todo-write-error' that names the remedy if that fails."
   (unless (featurep 'todo-write-dyn)
     (unless (todo-write-module-supported-p)
       (todo-write-module--error "This Emacs is built without support for modules"))
@@ -186,7 +186,7 @@ Signal `todo-write-error' saying what to do if that cannot be."
            (equal (terminal-name (frame-terminal)) "initial_terminal"))))
 
 (defun todo-write-module--ways (name)
-  "Return how NAME can be got here, an alist of (WAY . QUESTION).
+  "Return the ways to get NAME on this machine, an alist (WAY . QUESTION).
 WAY is `download' or `build'."
   (append
    (when-let ((listed (todo-write-module--listed name)))
@@ -196,8 +196,9 @@ WAY is `download' or `build'."
      '((build . "Build it now, with cargo")))))
 
 (defun todo-write-module--choose (reason ways)
-  "Return the symbol in WAYS by which to get what is missing for REASON, or nil.
-Obey `todo-write-module-source'.  Ask no more once all was declined."
+  "Return the way to use, a symbol in WAYS, or nil.
+Obey `todo-write-module-source'.  A question begins with REASON.  Once
+the user has declined all ways, do not ask again."
   (if (eq todo-write-module-source 'ask)
       (and ways (todo-write-module--can-ask-p) (not todo-write-module--declined)
            (or (car (seq-find (lambda (way) (y-or-n-p (format "%s  %s? " reason (cdr way))))
@@ -206,7 +207,8 @@ Obey `todo-write-module-source'.  Ask no more once all was declined."
     (car (assq todo-write-module-source ways))))
 
 (defun todo-write-module-get (name reason)
-  "Download or build NAME, missing for REASON, a sentence; or signal what to do."
+  "Download or build NAME, or signal an error that names the remedy.
+REASON is a sentence that says why it is needed."
   (pcase (if (todo-write-module--process name) 'build
            (todo-write-module--choose reason (todo-write-module--ways name)))
     ('download (todo-write-module--download name))
@@ -214,29 +216,29 @@ Obey `todo-write-module-source'.  Ask no more once all was declined."
     (_ (todo-write-module--error "%s  %s" reason (todo-write-module-remedy name)))))
 
 (defun todo-write-module-remedy (name)
-  "Return how the user can get NAME, a sentence without a full stop."
+  "Return how the user can get NAME, a sentence without its period."
   (let ((ways (todo-write-module--ways name)))
     (cond
      ((not ways)
       (format-message
-       "There is none to download for %s, and it cannot be built here: %s.  Or put a prebuilt %s into %s"
+       "There is no download for %s, and it cannot be built here: %s.  Or put a prebuilt %s into %s"
        (todo-write-module-machine) (todo-write-module-build-problem)
        (file-name-nondirectory (todo-write-module--installed name))
        (abbreviate-file-name (todo-write-module-folder))))
-     ((equal name "todo-write-mcp") "Get it by M-x todo-write-mcp-setup")
+     ((equal name "todo-write-mcp") "Get it with M-x todo-write-mcp-setup")
      (t (mapconcat (lambda (way)
-                     (format "%s it by M-x todo-write-module-%s"
+                     (format "%s it with M-x todo-write-module-%s"
                              (capitalize (symbol-name (car way))) (car way)))
                    ways ", or ")))))
 
 (defun todo-write-module--installed (name)
-  "Return the file name under which NAME is installed."
+  "Return the name of the installed file of NAME."
   (expand-file-name (concat name (nth 2 (assoc name todo-write-module--products)))
                     (todo-write-module-folder)))
 
 (defun todo-write-module--install (name write)
-  "Install NAME, whose file WRITE makes; WRITE takes a file name.
-Nothing is left behind if WRITE signals an error."
+  "Install NAME by calling WRITE with the name of the file to write.
+Leave no file behind if WRITE signals an error."
   (let ((file (todo-write-module--installed name)) (new nil))
     (unwind-protect
         (condition-case err
@@ -244,7 +246,7 @@ Nothing is left behind if WRITE signals an error."
               (make-directory (file-name-directory file) t)
               (setq new (make-temp-name (concat file ".")))
               (funcall write new)
-              ;; The old one may be in use: it is replaced, not overwritten.
+              ;; Overwriting a loaded module would crash Emacs.
               (rename-file new file t))
           (file-error
            (todo-write-module--error "%s cannot be installed: %s; set todo-write-module-directory"
@@ -256,22 +258,22 @@ Nothing is left behind if WRITE signals an error."
   (let ((loaded (featurep 'todo-write-dyn)))
     (funcall get "todo-write-dyn")
     (if loaded
-        (message "The module is there; restart Emacs to use it")
+        (message "The module is installed; restart Emacs to use it")
       (todo-write-module-load)
       (message "The module is loaded"))))
 
 ;;; Downloading
 
 (defun todo-write-module-machine ()
-  "Return the name of this machine in the names of a release's files."
+  "Return the name that a release's files have for this machine."
   (let ((cpu (car (split-string system-configuration "-"))))
     (format "%s-%s"
-            ;; A module for GNU libc does not load with another one.
+            ;; A module for GNU libc does not load with another libc.
             (if (string-suffix-p "-linux-gnu" system-configuration) "linux" system-type)
             (if (equal cpu "arm64") "aarch64" cpu))))
 
 (defun todo-write-module--listed (name)
-  "Return (ADDRESS . SHA-256) of NAME for this machine, or nil if none is listed."
+  "Return the listed (ADDRESS . SHA-256) of NAME for this machine, or nil."
   (let ((list (expand-file-name "todo-write-modules.sha256"
                                 (file-name-directory (todo-write-module--lisp-file))))
         (file (format "%s-%s%s" name (todo-write-module-machine)
@@ -330,7 +332,7 @@ Its SHA-256 must be the one listed in the package."
           (let ((bytes (buffer-substring-no-properties
                         (min (point-max) (1+ url-http-end-of-headers)) (point-max))))
             (unless (eql (length bytes) (or url-http-content-length (length bytes)))
-              (funcall failed "it broke off after %d of %d bytes"
+              (funcall failed "it ended after %d of %d bytes"
                        (length bytes) url-http-content-length))
             bytes))
       (when buffer (kill-buffer buffer)))))
@@ -346,7 +348,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
         (and (file-executable-p cargo) cargo))))
 
 (defun todo-write-module-cargo-version (cargo)
-  "Return the version of CARGO, a file name, or else what it says of itself."
+  "Return the version of CARGO, a file name, or else its first line of output."
   (with-temp-buffer
     (let ((default-directory temporary-file-directory))
       (call-process cargo nil t nil "--version"))
@@ -356,7 +358,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
       (buffer-substring (point) (line-end-position)))))
 
 (defun todo-write-module-rust-needed (sources)
-  "Return the oldest version of Rust that SOURCES, a folder, can do with."
+  "Return the oldest version of Rust that builds SOURCES, a folder."
   (with-temp-buffer
     (insert-file-contents (expand-file-name "Cargo.toml" sources))
     (re-search-forward "^rust-version = \"\\([0-9.]+\\)\"")
@@ -385,7 +387,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
 ;;;###autoload
 (defun todo-write-module-build ()
   "Build the module with cargo, and load it.
-\\<global-map>\\[keyboard-quit] ends the waiting, not the building."
+\\<global-map>\\[keyboard-quit] stops waiting; the build goes on."
   (interactive)
   (todo-write-module--get-and-load #'todo-write-module--build))
 
@@ -408,7 +410,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
                        new)))))
 
 (defun todo-write-module-buffer (name)
-  "Return the name of the buffer that shows how NAME is built."
+  "Return the name of the buffer with the build of NAME."
   (format "*%s build*" name))
 
 (defun todo-write-module--process (name)
@@ -418,7 +420,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
     (and (process-live-p process) process)))
 
 (defun todo-write-module--start (name)
-  "Start to build NAME; return the process that does it."
+  "Start to build NAME; return the process."
   (let* ((cargo (todo-write-module-cargo))
          (default-directory (expand-file-name (nth 1 (assoc name todo-write-module--products))
                                               (todo-write-module-sources)))
@@ -426,7 +428,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
          (compilation-environment
           (list "CARGO_TERM_COLOR=never" "CARGO_TERM_PROGRESS_WHEN=never"
                 (concat "CARGO_TARGET_DIR=" (todo-write-module--target name))
-                ;; Cargo finds the rustc that is beside it.
+                ;; Cargo finds the rustc in its own folder.
                 (concat "PATH=" (file-name-directory cargo)
                         path-separator (getenv "PATH")))))
     (get-buffer-process
@@ -435,7 +437,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
       nil (lambda (_mode) (todo-write-module-buffer name))))))
 
 (defun todo-write-module--wait (process)
-  "Wait until PROCESS, a build, has ended; meanwhile show its last line."
+  "Wait until PROCESS, a build, ends; meanwhile show its last line."
   (with-local-quit
     (while (process-live-p process)
       (accept-process-output process 0.2)
@@ -451,7 +453,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
     (message "Building: ended")))
 
 (defun todo-write-module--first-error (process)
-  "Return the first line with an error that PROCESS said, or how it ended."
+  "Return the first error line of PROCESS, or its exit status."
   (with-current-buffer (process-buffer process)
     (save-excursion
       (goto-char (point-min))

@@ -29,7 +29,7 @@
 (declare-function org-link-types "ol" ())
 
 (defcustom todo-write-copy-format 'org
-  "What `todo-write-copy' makes of a plan unless asked for the other."
+  "The default format of `todo-write-copy'."
   :type '(choice (const :tag "Org check list" org)
                  (const :tag "Markdown check list" markdown))
   :group 'todo-write)
@@ -39,41 +39,40 @@
   (or todo-write-view-thread
       (todo-write-list-read "Plan of: ")))
 
-(defvar todo-write-org--live nil
-  "The types of links in Org, and what `todo-write-org--live' made of them.")
+(defvar todo-write-org--active-cache nil
+  "Cons (LINK-TYPES . REGEXP) that `todo-write-org--active' last returned.")
 
-(defun todo-write-org--live ()
-  "Return a regexp of what would do something in Org.
-That is links other than to the web, code, macros, snippets, LaTeX, notes,
-targets, and dates: an agenda evaluates <%%(FORM)>."
+(defun todo-write-org--active ()
+  "Return a regexp that matches active Org syntax.
+It matches links other than to the web, code, macros, snippets, LaTeX,
+notes, targets, and dates: an agenda evaluates <%%(FORM)>."
   (require 'ol)
   (let ((types (seq-difference (org-link-types) '("http" "https"))))
-    ;; Cached, since it is needed for each task.
-    (unless (equal types (car todo-write-org--live))
-      (setq todo-write-org--live
+    (unless (equal types (car todo-write-org--active-cache))
+      (setq todo-write-org--active-cache
             (cons types
                   (concat "\\[\\[\\|<[<0-9%]\\|{{{\\|@@\\|\\[fn:\\|\\[cite\\|\\\\[[:alpha:]([]"
                           "\\|\\<\\(?:src\\|call\\)_\\|\\<" (regexp-opt types) ":"))))
-    (cdr todo-write-org--live)))
+    (cdr todo-write-org--active-cache)))
 
 (defun todo-write-org-plain (text)
-  "Return TEXT, an agent's, as text that does nothing in Org.
-Org's escape character is the zero-width space, of which TEXT itself has
-none once `todo-write-row-plain' has shown it as an escape."
-  (let ((live (todo-write-org--live)))
+  "Return TEXT, an agent's, without active Org syntax.
+A zero-width space, Org's escape character, breaks such syntax.  TEXT
+cannot contain one: `todo-write-row-plain' shows it as an escape."
+  (let ((active (todo-write-org--active)))
     (with-temp-buffer
       (insert (todo-write-row-plain text))
       (goto-char (point-min))
-      (while (re-search-forward live nil t)
-        ;; What follows the first character may be the beginning of another.
+      (while (re-search-forward active nil t)
+        ;; Another match may begin after the first character.
         (goto-char (1+ (match-beginning 0)))
         (insert "\u200b"))
       (buffer-string))))
 
 (defun todo-write-check-list (thread &optional format)
   "Return the list of THREAD as a check list, a string.
-FORMAT is `org', the default, or `markdown'.  A task that waits for
-others or has an owner ends with that, in parentheses."
+FORMAT is `org', the default, or `markdown'.  The tasks that a task
+waits for and its owner stand at its end, in parentheses."
   (let* ((markdown (eq format 'markdown))
          (plain (if markdown #'todo-write-row-plain #'todo-write-org-plain))
          (items (todo-write-items thread)))
@@ -85,16 +84,16 @@ others or has an owner ends with that, in parentheses."
                              ("in_progress" (if markdown " " "-"))
                              (_ " "))
                            (funcall plain (plist-get item :content))
-                           ;; The zero-width space, which no task has, tells
-                           ;; `todo-write-from-org' that this is a note.
+                           ;; `todo-write-from-org' recognizes a note by the
+                           ;; zero-width space, which no task contains.
                            (if note (format " \u200b(%s)" (funcall plain note)) ""))))
                items "")))
 
 ;;;###autoload
 (defun todo-write-copy (thread &optional format)
   "Copy the plan of THREAD as a check list.
-FORMAT is `org' or `markdown'; interactively it is
-`todo-write-copy-format', or with a prefix argument the other."
+FORMAT is `org' or `markdown', by default `todo-write-copy-format'.
+Interactively, a prefix argument selects the other format."
   (interactive
    (list (todo-write-org--thread)
          (if current-prefix-arg
@@ -115,8 +114,8 @@ FORMAT is `org' or `markdown'; interactively it is
 ;;;###autoload
 (defun todo-write-insert-org (thread)
   "Insert the plan of THREAD at point as an Org check list.
-In an Org buffer it stands under a heading of its title, with a cookie
-that Org keeps up to date."
+In an Org buffer, put it under a heading with the plan's title and a
+statistics cookie."
   (interactive (list (todo-write-org--thread)))
   (barf-if-buffer-read-only)
   (let ((summary (todo-write-summary thread)))
@@ -131,12 +130,12 @@ that Org keeps up to date."
 
 (defconst todo-write-org--item
   "^\\([ \t]*\\)\\(?:[-+*]\\|[0-9]+[.)]\\)[ \t]+\\[\\([ xX-]\\)\\][ \t]+\\(.*?\\)[ \t]*$"
-  "Regexp of a check list's item in Org and in Markdown.")
+  "Regexp that matches an item of a check list in Org or Markdown.")
 
 (defun todo-write-org--read (start end)
   "Return the items of the check list from START to END, a list of plists.
-Lines that continue an item belong to it; items below others stand after
-them."
+A continuation line belongs to its item.  Nested items follow their
+parent."
   (save-excursion
     (goto-char start)
     (let (items indent)
@@ -163,7 +162,8 @@ them."
               (nreverse items)))))
 
 (defun todo-write-org--bounds ()
-  "Return the region, or the lines around point up to blank ones or headings."
+  "Return the bounds of the region, or else of the list around point.
+A blank line or a heading ends the list."
   (if (use-region-p)
       (cons (save-excursion (goto-char (region-beginning)) (line-beginning-position))
             (region-end))
@@ -180,10 +180,10 @@ them."
 ;;;###autoload
 (defun todo-write-from-org (thread start end)
   "Make the check list from START to END the plan of THREAD.
-Org and Markdown are both read.  Interactively, that is the list at
-point, or in the region, and THREAD is read; it may be a new one.
-Return the outcome, as from `todo-write'; signal a `user-error' if there
-is no check list, or if it is refused."
+The list may be in Org or Markdown.  Interactively, use the list in the
+region or at point, and ask for THREAD, which may be new.  Return the
+outcome, as `todo-write' does; signal a `user-error' if there is no
+check list or the store refuses it."
   (interactive
    (let ((bounds (todo-write-org--bounds)))
      (list (completing-read "Make this the plan of thread: " (todo-write-threads)
@@ -197,16 +197,16 @@ is no check list, or if it is refused."
     (message "%s" (plist-get outcome :result))
     outcome))
 
-;;; Ways back
+;;; Links
 
 (defun todo-write-org--restore (key)
   "Load the thread KEY, or signal a `user-error' if it is gone."
   (unless (todo-write-restore key)
-    (user-error "There is no plan of %s any more" (todo-write-row-plain key))))
+    (user-error "There is no longer a plan of %s" (todo-write-row-plain key))))
 
 ;;;###autoload
 (defun todo-write-link-setup ()
-  "Teach Org the links of type \"todo-write\"."
+  "Register the link type \"todo-write\" with Org."
   (require 'ol)
   (org-link-set-parameters "todo-write"
                            :follow #'todo-write-link-open
@@ -215,26 +215,26 @@ is no check list, or if it is refused."
                            :export #'todo-write-link-export))
 
 (defun todo-write-link--split (path)
-  "Return the thread and the item that PATH names, as (KEY . ID)."
+  "Return the thread and the item in PATH, as (KEY . ID)."
   (let ((end (string-match "::t[0-9]+\\'" path)))
     (cons (decode-coding-string (url-unhex-string (substring path 0 end)) 'utf-8)
           (and end (substring path (+ 2 end))))))
 
 ;;;###autoload
 (defun todo-write-link-open (path &optional _)
-  "Show the plan of the thread that PATH, the rest of a link, names."
+  "Show the plan of the thread in PATH, a link without its type."
   (pcase-let ((`(,key . ,id) (todo-write-link--split path)))
     (todo-write-org--restore key)
     (with-current-buffer (todo-write-show key t)
       (when id (todo-write-view-goto id)))))
 
 (defun todo-write-link--path (key &optional id)
-  "Return the rest of a link to the item ID of the thread KEY.
-Brackets and blanks of a key would end the link early."
+  "Return the path of a link to the item ID of the thread KEY.
+KEY is encoded because brackets and blanks would end the link."
   (concat (url-hexify-string key) (and id (concat "::" id))))
 
 (defun todo-write-link-store (&optional _interactive)
-  "Store a link to the plan of this buffer, and its task at point."
+  "Store a link to this buffer's plan and the task at point."
   (when (derived-mode-p 'todo-write-view-mode)
     (let* ((key todo-write-view-thread)
            (id (get-text-property (point) 'todo-write-id))
@@ -252,14 +252,15 @@ Brackets and blanks of a key would end the link early."
   (concat "todo-write:" (todo-write-link--path (todo-write-list-read "Link to the plan of: "))))
 
 (defun todo-write-link-export (path description _backend &optional _info)
-  "Return DESCRIPTION, or the key in PATH: a plan is no page to link to."
+  "Return DESCRIPTION, or else the key in PATH.
+A plan has no address to which an exported link could lead."
   (or description (car (todo-write-link--split path))))
 
 ;;; Bookmarks
 
 (defun todo-write-bookmark-record ()
   "Return a bookmark of the plan in this buffer.
-Signal a `user-error' if there is none."
+Signal a `user-error' if the buffer shows no plan."
   (let ((key (or todo-write-view-thread (user-error "There is no plan here yet"))))
     `(,(todo-write-row-plain (or (plist-get (todo-write-summary key) :title) key))
       (thread . ,key)
@@ -268,7 +269,7 @@ Signal a `user-error' if there is none."
 
 ;;;###autoload
 (defun todo-write-bookmark-jump (bookmark)
-  "Show the plan that BOOKMARK is of, with point at its task."
+  "Show the plan of BOOKMARK, with point at its task."
   (let ((key (bookmark-prop-get bookmark 'thread)))
     (todo-write-org--restore key)
     (set-buffer (todo-write-show key))
@@ -276,7 +277,7 @@ Signal a `user-error' if there is none."
 (put 'todo-write-bookmark-jump 'bookmark-handler-type "Plan")
 
 (defun todo-write-bookmark-desktop (_folder)
-  "Return what a desktop must know of this buffer: its thread."
+  "Return the thread of this buffer, for a desktop file."
   todo-write-view-thread)
 
 ;;;###autoload (add-to-list 'desktop-buffer-mode-handlers '(todo-write-view-mode . todo-write-bookmark-restore))

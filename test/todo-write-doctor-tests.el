@@ -35,7 +35,7 @@
     ("A module of another version"
      (todo-write-copy-put-module todo-write-copy-folder "0.0.1")
      (todo-write-doctor-tests--says))
-    ("A journal folder that cannot be made"
+    ("A journal folder that cannot be created"
      (todo-write-copy-put-module todo-write-copy-folder)
      (write-region "" nil (concat todo-write-copy-folder "file") nil 'silent)
      (todo-write-doctor-tests--says '(setq todo-write-directory "~/file/journals")))
@@ -44,7 +44,7 @@
      (make-directory (concat todo-write-copy-folder "open"))
      (set-file-modes (concat todo-write-copy-folder "open") #o755)
      (todo-write-doctor-tests--says '(setq todo-write-directory "~/open/")))
-    ("A host that is here, but off"
+    ("A host that is installed, but off"
      (todo-write-copy-put-module todo-write-copy-folder)
      (make-directory (concat todo-write-copy-folder ".claude/projects") t)
      (todo-write-doctor-tests--says '(setenv "CLAUDE_CONFIG_DIR" nil)))
@@ -67,7 +67,7 @@ They are evaluated with a copy of the package.")
 
 (ert-deftest todo-write-doctor-finds-a-healthy-set-up-well ()
   (let ((text (todo-write-doctor-tests--set-up "Healthy")))
-    (should (string-prefix-p "todo-write is well." text))
+    (should (string-prefix-p "todo-write is in order." text))
     (should (string-match-p "It is loaded\\." text))
     (should (string-match-p "Mode line: on" text))
     (should-not (string-match-p "PROBLEM" text))))
@@ -79,13 +79,13 @@ They are evaluated with a copy of the package.")
                     "cannot be built here: cargo is missing.*prebuilt .* into ~")
                    ("A module of another version"
                     "PROBLEM: The module ~/todo-write-dyn.* is version 0.0.1"
-                    "There is none to download .* prebuilt")
-                   ("A journal folder that cannot be made"
-                    "PROBLEM: ~/file/journals cannot be made" "Set todo-write-directory")
+                    "There is no download .* prebuilt")
+                   ("A journal folder that cannot be created"
+                    "PROBLEM: ~/file/journals cannot be created" "Set todo-write-directory")
                    ("A journal folder that others can read"
-                    "PROBLEM: ~/open is open to others (755)" "chmod 700 ~/open")
-                   ("A host that is here, but off"
-                    "\\[-\\] Claude Code and Codex: here, but off"
+                    "PROBLEM: ~/open is accessible to other users (755)" "chmod 700 ~/open")
+                   ("A host that is installed, but off"
+                    "\\[-\\] Claude Code and Codex: installed, but off"
                     "M-x todo-write-follow")
                    ("An Emacs without modules, as if built so"
                     "PROBLEM: It is built without support for modules" "--with-modules")))

@@ -83,7 +83,7 @@ The server gives ANSWER; nil stands for no server."
                      `((,good ,(todo-write-download-tests--answer (concat good "x"))
                               "its SHA-256 is wrong")
                        (,good ,(todo-write-download-tests--answer (substring good 0 20) (length good))
-                              "broke off after 20 of [0-9]+ bytes")
+                              "ended after 20 of [0-9]+ bytes")
                        (,old ,(todo-write-download-tests--answer old)
                              "is version 0.0.9, the Lisp files are")
                        (,good "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
@@ -135,7 +135,7 @@ The server gives ANSWER; nil stands for no server."
   (todo-write-download-tests--with "todo-write-dyn" "" ""
     (let ((todo-write-module-source 'ask))
       (should (string-match-p
-               "It is missing.  Download it by M-x todo-write-module-download"
+               "It is missing.  Download it with M-x todo-write-module-download"
                (error-message-string (should-error (todo-write-module-get
                                                     "todo-write-dyn" "It is missing."))))))
     (should-not (file-exists-p todo-write-module-directory))))

@@ -80,7 +80,7 @@
              (todo-write-copy-emacs '(todo-write-state "a"))))
     (todo-write-copy-put-sources)
     (should (string-match-p
-             "is missing.  Build it by M-x todo-write-module-build"
+             "is missing.  Build it with M-x todo-write-module-build"
              (todo-write-copy-emacs '(todo-write-state "a"))))))
 
 (ert-deftest todo-write-module-without-cargo-says-what-to-get ()
