@@ -28,39 +28,65 @@
   "Return a step in which the model calls NAME with ARGUMENTS."
   (list :name name :arguments arguments))
 
+(defvar codex-checks-arguments nil "Arguments of Codex that say where its model is.")
+(defvar codex-checks-home nil "Home of Codex.")
+
+(defun codex-checks-start (&rest arguments)
+  "Start Codex with ARGUMENTS after `exec', in place of an earlier one."
+  (codex-checks-stop)
+  (let ((process-environment (cons "MOCK_KEY=test-key" (hosts-environment codex-checks-home))))
+    (setq codex-checks-process
+          (make-process
+           :name "codex" :buffer (generate-new-buffer "*codex*") :noquery t
+           :connection-type 'pipe
+           :command `(,(expand-file-name "codex" hosts-bin) "exec" ,@codex-checks-arguments
+                      ,@arguments)))
+    (process-send-eof codex-checks-process)))
+
+(defun codex-checks-stop ()
+  "Kill Codex, if it was started."
+  (when codex-checks-process
+    (delete-process codex-checks-process)
+    (kill-buffer (process-buffer codex-checks-process))))
+
 (defun codex-checks-run (model steps function)
   "Let Codex go by STEPS of MODEL, and call FUNCTION meanwhile."
-  (let* ((home (make-temp-file "home" t))
+  (let* ((codex-checks-home (make-temp-file "home" t))
          (codex-checks-folder (file-name-as-directory
                                (file-truename (make-temp-file "garden" t))))
          (default-directory codex-checks-folder)
-         (todo-write-follow-agents `((codex . ,(expand-file-name ".codex" home)))))
+         (todo-write-follow-agents
+          `((codex . ,(expand-file-name ".codex" codex-checks-home)))))
     (todo-write-with-store
       (hosts-with-responses
        steps
        (lambda (url)
-         (let ((codex-checks-process
-                (let ((process-environment (cons "MOCK_KEY=test-key" (hosts-environment home))))
-                  (make-process
-                   :name "codex" :buffer (generate-new-buffer "*codex*") :noquery t
-                   :connection-type 'pipe
-                   :command `(,(expand-file-name "codex" hosts-bin) "exec" ,@(hosts-codex-arguments url model)
-                              "-c" "tools.update_plan.enabled=true"
-                              "--dangerously-bypass-approvals-and-sandbox" "Plan the garden")))))
-           (process-send-eof codex-checks-process)
+         (let ((codex-checks-arguments
+                (append (hosts-codex-arguments url model)
+                        '("-c" "tools.update_plan.enabled=true"
+                          "--dangerously-bypass-approvals-and-sandbox")))
+               codex-checks-process)
            (unwind-protect
-               (progn (todo-write-follow-mode)
+               (progn (codex-checks-start "Plan the garden")
+                      (todo-write-follow-mode)
                       (funcall function))
              (todo-write-follow-mode -1)
-             (delete-process codex-checks-process)
-             (kill-buffer (process-buffer codex-checks-process)))))))))
+             (codex-checks-stop))))))))
 
 ;;; What is shown
 
+(defvar codex-checks-others nil "Threads of earlier sessions.")
+
+(defun codex-checks-thread ()
+  "Return the thread of the session, or nil."
+  (seq-find (lambda (thread)
+              (and (string-prefix-p "codex:" thread)
+                   (not (member thread codex-checks-others))))
+            (todo-write-threads)))
+
 (defun codex-checks-shown ()
   "Return what is shown of the session: a list (STATE ACTIVITY (STEP . STATUS)...)."
-  (when-let* ((thread (seq-find (lambda (thread) (string-prefix-p "codex:" thread))
-                                (todo-write-threads))))
+  (when-let* ((thread (codex-checks-thread)))
     `(,(todo-write-state thread) ,(car (todo-write-activity thread))
       ,@(mapcar (lambda (item) (cons (plist-get item :content) (plist-get item :status)))
                 (todo-write-items thread)))))
@@ -120,6 +146,32 @@ await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))}
        (codex-checks-pass "one" 'active 'working '("Rake" . "in_progress") '("Water" . "pending"))
        (codex-checks-pass "two" 'active 'working '("Rake" . "in_progress") '("Water" . "pending"))
        (codex-checks-shows "the end" 'done nil '("Rake" . "completed") '("Water" . "completed"))))))
+
+(ert-deftest codex-checks-a-session-resumed-and-forked ()
+  (let ((update (lambda (&rest entries)
+                  (apply #'codex-checks-call "update_plan" (apply #'codex-checks-plan entries))))
+        codex-checks-others)
+    (codex-checks-run
+     "gpt-5.5"
+     (list (funcall update '("Rake" . "in_progress") '("Water" . "pending"))
+           (list :text "The garden is planned.")
+           (funcall update '("Rake" . "completed") '("Water" . "pending"))
+           (list :text "The leaves are raked.")
+           (funcall update '("Sweep" . "in_progress"))
+           (list :text "The path is next."))
+     (lambda ()
+       (codex-checks-shows "the first end" 'paused nil
+                           '("Rake" . "in_progress") '("Water" . "pending"))
+       (let* ((thread (codex-checks-thread))
+              (session (string-remove-prefix "codex:" thread)))
+         (codex-checks-start "resume" session "Rake the leaves")
+         (codex-checks-shows "the second end" 'paused nil
+                             '("Rake" . "completed") '("Water" . "pending"))
+         (should (equal (codex-checks-thread) thread))
+         (push thread codex-checks-others)
+         (codex-checks-start "fork" session "Sweep the path")
+         (codex-checks-shows "the end" 'paused nil '("Sweep" . "in_progress"))
+         (should (equal (todo-write-test-contents thread) '("Rake" "Water"))))))))
 
 (ert-deftest codex-checks-an-abort ()
   (codex-checks-run

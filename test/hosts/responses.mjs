@@ -3,7 +3,7 @@
 //
 //   node responses.mjs PORT SCRIPT
 //
-// SCRIPT is a JSON list; step N answers the request that has N outputs of tool calls. A step
+// SCRIPT is a JSON list; step N answers the request that has N outputs and answers. A step
 // is {"text"}, {"name", "namespace", "arguments"} or, for a tool that takes no JSON, {"name",
 // "input"}, and may have "needs": text without which in the last output the model is lost for
 // words.
@@ -29,7 +29,8 @@ createServer(async (request, response) => {
     response.writeHead(request.url === "/health" ? 200 : 404).end('{"ok": true}');
     return;
   }
-  const outputs = JSON.parse(body).input.filter(({ type = "" }) => type.endsWith("_call_output"));
+  const outputs = JSON.parse(body).input.filter(
+    ({ type = "", role }) => type.endsWith("_call_output") || role === "assistant");
   const { needs = "", ...step } = steps[outputs.length];
   const isMet = JSON.stringify(outputs.at(-1) ?? "").includes(needs);
   const output = item(isMet ? step : { text: `I expected ${needs}.` }, ++number);
