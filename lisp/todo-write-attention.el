@@ -25,7 +25,6 @@
 (require 'todo-write-view)
 
 (autoload 'todo-write-list-read "todo-write-list")
-(declare-function todo-write-dyn--parent "ext:todo-write-dyn")
 (declare-function todo-write-follow-sessions-pid "todo-write-follow-sessions")
 (declare-function todo-write-mcp-pid "todo-write-mcp")
 
@@ -189,38 +188,41 @@ wait; WORKING and UNSEEN leave out the agent of THREAD, a key."
      (when-let* ((agent (todo-write-attention-agent thread)))
        (remhash thread todo-write-attention--agents)
        (todo-write-attention--tell agent 'gone)))
-    ((or 'change 'state 'activity (and 'observed (guard (equal data "TITLE"))))
+    ('change
+     (todo-write-attention--update thread nil (todo-write--summary-after thread data)))
+    ((or 'state 'activity (and 'observed (guard (equal data "TITLE"))))
      (todo-write-attention--update thread))))
 
 (defun todo-write-attention--tell (agent what)
   "Tell listeners that WHAT happened to AGENT."
-  (todo-write--run-hook 'todo-write-attention--listeners agent what))
+  (todo-write--call-listeners todo-write-attention--listeners agent what))
 
-(defun todo-write-attention--update (thread &optional known)
+(defun todo-write-attention--update (thread &optional known summary)
   "Note what the agent of THREAD does now, and tell listeners.
-KNOWN non-nil means that this is no news."
+KNOWN non-nil means that this is no news.  SUMMARY is the
+`todo-write-summary' of THREAD if the caller has it."
   (when-let* ((agent (or (todo-write-attention-agent thread)
-                         (unless (todo-write-dyn--parent thread)
+                         (unless (todo-write-parent thread)
                            (puthash thread (todo-write-agent--make :key thread)
-                                    todo-write-attention--agents)))))
-    (setf (todo-write-agent-title agent) (plist-get (todo-write-summary thread) :title))
+                                    todo-write-attention--agents))))
+              (summary (or summary (todo-write-summary thread))))
+    (setf (todo-write-agent-title agent) (plist-get summary :title))
     (unless (todo-write-agent-project agent)
       (let ((about (todo-write-about thread)))
         (setf (todo-write-agent-project agent) (plist-get about :project)
               (todo-write-agent-program agent) (plist-get about :agent))))
-    (let ((moved (todo-write-attention--note agent known)))
+    (let ((moved (todo-write-attention--note agent (plist-get summary :state) known)))
       (unless known
         (todo-write-attention--tell agent (if moved 'transition 'change))))))
 
-(defun todo-write-attention--note (agent known)
+(defun todo-write-attention--note (agent plan known)
   "Note in AGENT what it does; return non-nil if that is a transition.
-KNOWN means that the user has seen it."
+PLAN is the state of its plan.  KNOWN means that the user has seen it."
   (let* ((key (todo-write-agent-key agent))
          (said (todo-write-activity-since key))
          (activity (todo-write-activity key))
          (doing (todo-write-attention-doing (car activity) said
-                                            (todo-write-activity-inferred-p key)
-                                            (todo-write-state key))))
+                                            (todo-write-activity-inferred-p key) plan)))
     (unless (and (eq doing (todo-write-agent-doing agent))
                  (equal (cdr activity) (todo-write-agent-why agent)))
       (todo-write-attention--forget-none agent)

@@ -19,46 +19,46 @@
 ;; Every caller here does the same, or C-g would keep the remaining listeners
 ;; from hearing of a change that is already saved.
 
-(defun todo-write--call-each (function list &optional thrown)
-  "Call FUNCTION with each element of LIST, whether or not a call throws.
+;; No closure is made for a listener: tokens pass here one by one.
+
+(defun todo-write--call-each (call list arg &optional thrown)
+  "Call CALL with each element of LIST and ARG, whether or not a call throws.
 A throw continues after the last call.  THROWN is called with the element
 whose call threw."
   (when list
     (unwind-protect
         (while list
-          (funcall function (car list))
+          (funcall call (car list) arg)
           (pop list))
-      (todo-write--call-rest function list thrown))))
+      (when list
+        (todo-write--call-rest call list arg thrown)))))
 
-(defun todo-write--call-rest (function left thrown)
-  "Continue `todo-write--call-each' with FUNCTION after a throw.
-LEFT has the elements from the one whose call threw, which THROWN is
-called with; it is nil if no call threw."
-  ;; This is a function so that the unwind form, which is allocated for each
-  ;; token, is small.
-  (when left
-    (when thrown
-      (funcall thrown (car left)))
-    (todo-write--call-each function (cdr left) thrown)))
+(defun todo-write--call-rest (call list arg thrown)
+  "Continue `todo-write--call-each' after the first element of LIST threw.
+CALL, ARG and THROWN are its arguments."
+  (when thrown
+    (funcall thrown (car list)))
+  (todo-write--call-each call (cdr list) arg thrown))
 
-(defun todo-write--run-hook (hook &rest args)
-  "Call each function on HOOK with ARGS, and report those that signal."
-  (let (functions)
-    (run-hook-wrapped hook (lambda (function) (push function functions) nil))
-    (todo-write--call-each
-     (lambda (function)
-       (condition-case-unless-debug err
-           (apply function args)
-         (quit (setq quit-flag t))
-         (error
-          (display-warning
-           'todo-write
-           (format-message "`%s' on `%s' failed: %s"
-                           function hook (error-message-string err))))))
-     (nreverse functions))))
+(defun todo-write--call-listener (function args)
+  "Apply FUNCTION to ARGS, a list, and report it if it signals."
+  (condition-case-unless-debug err
+      (apply function args)
+    (quit (setq quit-flag t))
+    (error
+     (display-warning 'todo-write
+                      (format-message "Listener `%s' failed: %s"
+                                      function (error-message-string err))))))
+
+(defun todo-write--call-listeners (functions &rest args)
+  "Call each of FUNCTIONS with ARGS, and report those that signal."
+  (todo-write--call-each #'todo-write--call-listener functions args))
 
 (defvar todo-write--listeners '(todo-write--run-change-functions)
   "Functions that `todo-write-listen' added.")
+
+(defvar todo-write--told nil
+  "DATA of the last call of `todo-write--dispatch'.")
 
 (defun todo-write-listen (function &optional stop)
   "Call FUNCTION whenever something happens to a thread.
@@ -85,7 +85,15 @@ function."
 (defun todo-write--dispatch (thread what &optional data)
   "Tell the listeners that WHAT happened to THREAD.
 See `todo-write-listen' for WHAT and DATA.  The caller inhibits quitting."
-  (todo-write--run-hook 'todo-write--listeners thread what data))
+  (setq todo-write--told data)
+  (todo-write--call-listeners todo-write--listeners thread what data))
+
+(defun todo-write--summary-after (thread outcome)
+  "Return the `todo-write-summary' of THREAD for a listener that got OUTCOME.
+OUTCOME has it, unless another listener has changed THREAD since."
+  (if (eq outcome todo-write--told)
+      (plist-get outcome :summary)
+    (todo-write--call todo-write-dyn--summary thread nil)))
 
 (defun todo-write--tell-state (thread answer)
   "Tell listeners if the state of THREAD changed, and return it.
@@ -99,8 +107,11 @@ The caller inhibits quitting."
 
 (defun todo-write--run-change-functions (thread what data)
   "Run `todo-write-change-functions' with THREAD and DATA if WHAT is a change."
-  (when (eq what 'change)
-    (todo-write--run-hook 'todo-write-change-functions thread data)))
+  (when (and (eq what 'change) todo-write-change-functions)
+    (let (functions)
+      (run-hook-wrapped 'todo-write-change-functions
+                        (lambda (function) (push function functions) nil))
+      (todo-write--call-listeners (nreverse functions) thread data))))
 
 ;;; Observations
 
@@ -173,11 +184,8 @@ an unknown key."
 
 (defun todo-write--emit (event)
   "Give EVENT to the subscribers that want it, and return it."
-  (todo-write--call-each
-   (lambda (subscriber) (todo-write--give subscriber event))
-   todo-write--subscribers
-   (lambda (subscriber)
-     (todo-write--count-failure subscriber "it was left by a throw")))
+  (todo-write--call-each #'todo-write--give todo-write--subscribers event
+                         #'todo-write--count-throw)
   event)
 
 (defun todo-write--give (subscriber event)
@@ -191,6 +199,10 @@ an unknown key."
                (setf (todo-write--subscriber-failures subscriber) 0))
       (quit (setq quit-flag t))
       (error (todo-write--count-failure subscriber (error-message-string err))))))
+
+(defun todo-write--count-throw (subscriber)
+  "Count a call of SUBSCRIBER that it left by a throw as a failure."
+  (todo-write--count-failure subscriber "it was left by a throw"))
 
 (defun todo-write--count-failure (subscriber why)
   "Count a failure of SUBSCRIBER; report the first WHY, and remove it at the third."
@@ -209,9 +221,10 @@ an unknown key."
 (defun todo-write--deliver (thread)
   "Give the new observations of THREAD to the subscribers."
   (when todo-write--subscribers
-    (todo-write--call-each #'todo-write--emit
-                           (append (todo-write--call todo-write-dyn--take-observations thread)
-                                   nil))))
+    (todo-write--call-each
+     (lambda (event _) (todo-write--emit event))
+     (append (todo-write--call todo-write-dyn--take-observations thread) nil)
+     nil)))
 
 (defun todo-write-observe (thread type content &rest metadata)
   "Record that something happened in THREAD, and return the observation.

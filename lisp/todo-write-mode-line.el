@@ -123,7 +123,7 @@ inert.")
   (with-current-buffer (window-buffer (minibuffer-window))
     (force-mode-line-update t)))
 
-(defun todo-write-mode-line--heard (&optional thread what _data)
+(defun todo-write-mode-line--heard (&optional thread what data)
   "Update the text after WHAT happened to THREAD, or when the spinner turned.
 WHAT is as in `todo-write-listen' for a key, as in
 `todo-write-attention-listen' for an agent."
@@ -132,7 +132,7 @@ WHAT is as in `todo-write-listen' for a key, as in
           ;; The attention tells of the same for all but subagents.
           ((or 'change 'state) (stringp thread))
           ('activity (equal thread todo-write-mode-line--thread)))
-    (todo-write-mode-line--update)))
+    (todo-write-mode-line--update thread (and (eq what 'change) data))))
 
 (defun todo-write-mode-line--look (&rest _)
   "Update the text if the buffer of the selected window has another folder."
@@ -140,8 +140,9 @@ WHAT is as in `todo-write-listen' for a key, as in
                  (buffer-local-value 'default-directory (window-buffer)))
     (todo-write-mode-line--update)))
 
-(defun todo-write-mode-line--update ()
-  "Make the text of the mode line and the tab bar, and redraw them if it differs."
+(defun todo-write-mode-line--update (&optional thread outcome)
+  "Make the text of the mode line and the tab bar, and redraw them if it differs.
+OUTCOME is what THREAD has become, if the caller has heard that."
   (setq todo-write-mode-line--folder (buffer-local-value 'default-directory (window-buffer))
         todo-write-mode-line--thread
         (todo-write-current-thread
@@ -151,8 +152,10 @@ WHAT is as in `todo-write-listen' for a key, as in
                 (expand-file-name todo-write-mode-line--folder)))))
   (pcase-let* ((`(,words . ,needed)
                 (and (or todo-write-mode-line-mode todo-write-tab-bar-mode)
-                     (todo-write-mode-line-text todo-write-mode-line--thread
-                                                (- todo-write-mode-line-width 2))))
+                     (todo-write-mode-line-text
+                      todo-write-mode-line--thread (- todo-write-mode-line-width 2)
+                      (and outcome (equal thread todo-write-mode-line--thread)
+                           (todo-write--summary-after thread outcome)))))
                (text (and words (concat "[" words "] ")))
                (face (and needed '(face todo-write-attention))))
     ;; Comparing the text suffices: the properties follow from it.
@@ -164,11 +167,12 @@ WHAT is as in `todo-write-listen' for a key, as in
             (and text (apply #'propertize (concat " " text) face)))
       (todo-write-mode-line-redraw))))
 
-(defun todo-write-mode-line-text (thread width)
+(defun todo-write-mode-line-text (thread width &optional summary)
   "Return what to show in WIDTH columns, as (TEXT . NEEDED), or nil for nothing.
 TEXT is about the agent that has waited for the user longest, then NEEDED
 is non-nil; else about the plan of THREAD, and how many other agents
-work, or are done and unseen."
+work, or are done and unseen.  SUMMARY is as for
+`todo-write-mode-line-words'."
   (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-attention-count thread)))
     (if first
         (cons (todo-write-row-truncate
@@ -178,27 +182,27 @@ work, or are done and unseen."
       (let* ((done (if (> unseen 0)
                        (format " %s%d" (todo-write-row-shape 'completed) unseen)
                      ""))
-             (marks (concat (if (> working 0) (format " +%d" working) "") done))
-             (words (todo-write-mode-line-words thread (- width (length marks)))))
-        (cond (words (list (concat words marks)))
+             (marks (if (> working 0) (concat (format " +%d" working) done) done))
+             (words (todo-write-mode-line-words thread (- width (length marks)) nil summary)))
+        (cond (words (list (if (equal marks "") words (concat words marks))))
               ((> unseen 0) (list (substring done 1))))))))
 
-(defun todo-write-mode-line-words (thread &optional width still)
+(defun todo-write-mode-line-words (thread &optional width still summary)
   "Return how far THREAD is and its task in progress, or nil for no tasks.
 The text is plain.  The task is cut to what the count leaves of WIDTH
 columns.  A spinner comes first while the agent of THREAD works, unless
-STILL is non-nil."
-  (let* ((summary (and thread (todo-write-summary thread)))
+STILL is non-nil.  SUMMARY is the `todo-write-summary' of THREAD if the
+caller has it."
+  (let* ((summary (or summary (and thread (todo-write-summary thread))))
          (state (plist-get summary :state))
          (current (plist-get summary :current)))
     (unless (memq state '(nil empty))
-      (let* ((count (string-join
-                     (delq nil (list (and (not still) (todo-write-activity-spinner thread))
-                                     (todo-write-row-count summary)
-                                     (pcase state
-                                       ('done (todo-write-row-shape 'completed))
-                                       ('paused (todo-write-row-shape 'paused)))))
-                     " "))
+      (let* ((spinner (and (not still) (todo-write-activity-spinner thread)))
+             (mark (pcase state
+                     ('done (todo-write-row-shape 'completed))
+                     ('paused (todo-write-row-shape 'paused))))
+             (count (concat spinner (and spinner " ") (todo-write-row-count summary)
+                            (and mark " ") mark))
              (task (and current (todo-write-row-text current 'in_progress)))
              (room (and width (- width (todo-write-row-width count) 1))))
         (cond ((or (null task) (and room (< room 3))) count)

@@ -195,7 +195,7 @@ See `todo-write-listen'."
   (todo-write-view--in-buffers (todo-write-view--for-p thread)
     (let* ((drawn (or todo-write-view--drawn 0))
            (told (plist-get outcome :revision))
-           (summary (todo-write-summary thread))
+           (summary (todo-write--summary-after thread outcome))
            (current (plist-get summary :revision)))
       (cond ((and todo-write-view--ewoc (= told current (1+ drawn)))
              (todo-write-view--update (plist-get (plist-get outcome :changes) :changes)

@@ -46,6 +46,7 @@ The value is an outcome, a plist:
   :resumed   t if this ended a pause
   :warnings  list of strings: what the user was warned of, such as a
              journal that another Emacs writes
+  :summary   of THREAD afterwards, as from `todo-write-summary'
 
 A refused write changes nothing and is no error.  Signal
 `todo-write-input-error' if THREAD is no string, and `todo-write-panic'

@@ -58,6 +58,17 @@
                (should (equal (todo-write-mode-line-tests--text) "[0/1]")))
       (todo-write-mode-line-mode -1))))
 
+(ert-deftest todo-write-mode-line-shows-what-a-listener-made-of-a-change ()
+  (todo-write-mode-line-tests--with
+    (let ((pause (lambda (thread what _)
+                   (when (eq what 'change)
+                     (todo-write-pause thread)))))
+      (todo-write-listen pause)
+      (unwind-protect
+          (todo-write-test-write "a" '("One" "in_progress" "Doing one"))
+        (todo-write-listen pause 'stop))
+      (should (equal (todo-write-mode-line-tests--text) "[0/1 ‖ Doing one]")))))
+
 (ert-deftest todo-write-mode-line-tells-done-paused-and-empty-apart ()
   (todo-write-mode-line-tests--with
     (todo-write "a" (todo-write-test-todos '("One" "in_progress" "Going")))

@@ -28,9 +28,10 @@
                                "host")))
       (should (equal (todo-write-tests--keys outcome)
                      '(:ok :revision :result :changes :notices :errors :forced
-                       :state :resumed :warnings)))
+                       :state :resumed :warnings :summary)))
       (should (eq (plist-get outcome :ok) t))
       (should (equal (plist-get outcome :revision) 1))
+      (should (equal (plist-get outcome :summary) (todo-write-summary "a")))
       (should (equal (plist-get outcome :result)
                      "0/2 tasks completed. Current: Building."))
       (should (equal (todo-write-test-types (plist-get outcome :changes))

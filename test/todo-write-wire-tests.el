@@ -69,7 +69,7 @@
     (let ((wire (todo-write-wire-tests--read (todo-write-test-write "a" "One"))))
       (should (equal (todo-write-wire-tests--keys wire)
                      '("changes" "errors" "forced" "notices" "ok" "result" "resumed"
-                       "revision" "state" "warnings")))
+                       "revision" "state" "summary" "warnings")))
       (should (eq (alist-get 'ok wire) t))
       (should (equal (alist-get 'notices wire) []))
       (should (equal (alist-get 'state wire) "active"))

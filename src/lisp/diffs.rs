@@ -19,7 +19,8 @@ use crate::untyped;
 fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (previous, current) = (read::raw_with_symbols(previous)?, read::raw_with_symbols(current)?);
-        write::changes(env, &untyped::diff(&previous, &current)?, now(), write::entry)
+        let changes = untyped::diff(&previous, &current)?;
+        write::changes(&write::Shared::new(env), &changes, now(), |entry| write::entry(env, entry))
     })
 }
 

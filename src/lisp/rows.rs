@@ -30,8 +30,9 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
             thread.revisions().iter().filter_map(of_item).collect()
         });
         write::list_of(env, &found, |revision| {
+            let shared = write::Shared::new(env);
             let changes = write::list_of(env, &revision.changes, |one| {
-                write::change(env, one, revision.stamp.timestamp, write::item)
+                write::change(&shared, one, revision.stamp.timestamp, |item| shared.item(item))
             })?;
             env.cons(write::revision(env, revision)?, changes)
         })

@@ -7,6 +7,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::{Map, Value as Json};
 
 use super::read::{self, Text, WholeNumber, elements, wrong};
+use super::write::{Shared, Summary};
 use super::{Session, border, now, with_session, write};
 use crate::clock::Times;
 use crate::input;
@@ -19,8 +20,7 @@ emacs::use_symbols! {
     project => "todo-write--project"
     k_changed => ":changed" k_warnings => ":warnings"
     k_key => ":key" k_about => ":about" k_modified => ":modified"
-    k_state => ":state" k_total => ":total" k_completed => ":completed" k_current => ":current"
-    k_title => ":title" k_revision => ":revision" k_reason => ":reason"
+    k_state => ":state"
 }
 
 /// Looks at a thread; an unknown one reads as an empty one.
@@ -70,11 +70,11 @@ fn change<'e>(
     work: impl FnOnce(&mut Session) -> Result<Outcome>,
 ) -> Result<Value<'e>> {
     load(env, key, Map::new())?;
-    let (outcome, state, warnings) = with_session(|session| {
+    let (outcome, summary, warnings) = with_session(|session| {
         let outcome = work(session)?;
-        Ok::<_, emacs::Error>((outcome, session.state(key), session.store.take_warnings()))
+        Ok::<_, emacs::Error>((outcome, Summary::of(session.open(key)), session.store.take_warnings()))
     })?;
-    write::outcome(env, &outcome, state, &warnings)
+    write::outcome(env, &outcome, &summary, &warnings)
 }
 
 /// Take INPUT, an agent's whole list, as the list of THREAD, which is loaded or begun first.
@@ -83,7 +83,8 @@ fn change<'e>(
 /// The value is an outcome, a plist: `:ok', t or nil; `:revision', a number; `:result', text for
 /// the model; `:changes', as of `todo-write-dyn--diff', or nil; `:notices', strings; `:errors',
 /// plists `:path :received :expected'; `:forced', ids; `:state', a symbol; `:resumed', t if this
-/// ended a pause; `:warnings', strings for the user.  A refused list is no error.
+/// ended a pause; `:warnings', strings for the user; `:summary', as of `todo-write-dyn--summary'.
+/// A refused list is no error.
 #[defun]
 fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -346,46 +347,8 @@ fn summary<'e>(env: &'e Env, thread: Value<'e>, no_load: Value<'e>) -> Result<Va
         } else {
             with_thread(&key, Summary::of)
         };
-        summary.to_lisp(env)
+        summary.to_lisp(&Shared::new(env))
     })
-}
-
-/// What `todo-write-summary' returns.
-struct Summary {
-    revision: u64,
-    completed: usize,
-    current: Option<Arc<Item>>,
-    state: State,
-    total: usize,
-    title: Option<String>,
-    reason: Option<String>,
-}
-
-impl Summary {
-    fn of(thread: &Thread) -> Summary {
-        Summary {
-            revision: thread.revisions().last(),
-            completed: thread.list().iter().filter(|item| !item.status.is_open()).count(),
-            current: thread.current().cloned(),
-            state: thread.state(),
-            total: thread.list().len(),
-            title: thread.title().map(str::to_owned),
-            reason: thread.pause_reason().map(str::to_owned),
-        }
-    }
-
-    fn to_lisp<'e>(&self, env: &'e Env) -> Result<Value<'e>> {
-        let text = |text: &Option<String>| text.as_ref().map(|text| write::text(env, text)).transpose();
-        write::Plist::new(env)
-            .set(k_revision, self.revision as i64)?
-            .set(k_completed, self.completed as i64)?
-            .set(k_current, self.current.as_ref().map(|item| write::item(env, item)).transpose()?)?
-            .set(k_state, write::symbol(env, self.state.as_str())?)?
-            .set(k_total, self.total as i64)?
-            .set(k_title, text(&self.title)?)?
-            .set(k_reason, text(&self.reason)?)?
-            .finish()
-    }
 }
 
 /// Return the revisions of THREAD, oldest first.
@@ -412,7 +375,8 @@ fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'
         let key = read::thread(thread)?;
         let (a, b) = (WholeNumber::read("revision", a)?, WholeNumber::read("revision", b)?);
         let changes = with_thread(&key, |thread| thread.changes_between(a, b))?;
-        write::changes(env, &changes, now(), write::item)
+        let shared = Shared::new(env);
+        write::changes(&shared, &changes, now(), |one| shared.item(one))
     })
 }
 

@@ -9,7 +9,7 @@ use super::error::BorderError;
 use super::read::{Text, wrong};
 use super::threads::with_thread;
 use super::{Session, Settings, border, now, with_session, write};
-use crate::thread::{Activity, Thread};
+use crate::thread::Activity;
 use crate::transcript::describe::describe;
 use crate::transcript::follower::Follower;
 use crate::transcript::recorder::ThreadUpdate;
@@ -85,9 +85,9 @@ fn unreadable(error: std::io::Error) -> BorderError {
 }
 
 fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {
-    let now = with_thread(&update.thread, Thread::state);
+    let summary = with_thread(&update.thread, write::Summary::of);
     let outcome =
-        update.outcome.as_ref().map(|outcome| write::outcome(env, outcome, now, &[])).transpose()?;
+        update.outcome.as_ref().map(|outcome| write::outcome(env, outcome, &summary, &[])).transpose()?;
     let state = update.state.map(|state| write::symbol(env, state.as_str())).transpose()?;
     let activity = match (&update.activity, &update.error) {
         (Some(_), Some(_)) => Some("failed"),

@@ -1,6 +1,8 @@
 //! From Rust data to Lisp objects: plists with keyword keys, vectors, strings. All of them are
 //! new, so that callers may modify what they get.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, OnceGlobalRef, Result, Value};
@@ -12,7 +14,7 @@ use crate::input::Problem;
 use crate::item::Item;
 use crate::observation::{Content, Observation};
 use crate::revision::Revision;
-use crate::thread::{Outcome, State};
+use crate::thread::{Outcome, State, Thread};
 use crate::untyped::UntypedItem;
 
 emacs::use_functions! { list vector intern }
@@ -34,6 +36,7 @@ emacs::use_symbols! {
     k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
     k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
+    k_summary => ":summary" k_total => ":total" k_current => ":current" k_reason => ":reason"
     k_created => ":created" k_started => ":started" k_completed => ":completed" k_spent => ":spent"
     k_running => ":running" k_intervals => ":intervals"
 }
@@ -108,20 +111,61 @@ pub fn texts<'e>(env: &'e Env, texts: &[String]) -> Result<Value<'e>> {
     list_of(env, texts, |one| text(env, one))
 }
 
+/// What the parts of one value have in common: equal strings and items are one object in it.
+/// A change names its task three times, so this halves what a write allocates.
+pub struct Shared<'e, 't> {
+    env: &'e Env,
+    strings: RefCell<HashMap<&'t str, Value<'e>>>,
+    items: RefCell<HashMap<*const Item, Value<'e>>>,
+}
+
+impl<'e, 't> Shared<'e, 't> {
+    /// Nothing so far.
+    pub fn new(env: &'e Env) -> Shared<'e, 't> {
+        Shared { env, strings: RefCell::default(), items: RefCell::default() }
+    }
+
+    fn text(&self, contents: &'t str) -> Result<Value<'e>> {
+        if let Some(value) = self.strings.borrow().get(contents) {
+            return Ok(*value);
+        }
+        let value = text(self.env, contents)?;
+        self.strings.borrow_mut().insert(contents, value);
+        Ok(value)
+    }
+
+    /// An item as by [`item`].
+    pub fn item(&self, item: &'t Arc<Item>) -> Result<Value<'e>> {
+        if let Some(value) = self.items.borrow().get(&Arc::as_ptr(item)) {
+            return Ok(*value);
+        }
+        let value = item_with(self.env, item, |contents| self.text(contents))?;
+        self.items.borrow_mut().insert(Arc::as_ptr(item), value);
+        Ok(value)
+    }
+}
+
 /// `(:status :id :content :activeForm :priority)`; the priority is nil for an item without one. Few
 /// items have `:blockedBy`, a list of ids, and `:owner`.
 pub fn item<'e>(env: &'e Env, item: &Arc<Item>) -> Result<Value<'e>> {
+    item_with(env, item, |contents| text(env, contents))
+}
+
+fn item_with<'e, 't>(
+    env: &'e Env,
+    item: &'t Arc<Item>,
+    text: impl Fn(&'t str) -> Result<Value<'e>>,
+) -> Result<Value<'e>> {
     let blocked_by = Some(&item.blocked_by).filter(|ids| !ids.is_empty());
-    let blocked_by = blocked_by.map(|ids| texts(env, ids)).transpose()?;
-    let owner = item.owner.as_ref().map(|owner| text(env, owner)).transpose()?;
+    let blocked_by = blocked_by.map(|ids| list_of(env, ids, |id| text(id))).transpose()?;
     Plist::new(env)
-        .set(k_status, text(env, item.status.as_str())?)?
-        .set(k_id, text(env, &item.id)?)?
-        .set(k_content, text(env, &item.content)?)?
-        .set(k_active_form, text(env, &item.active_form)?)?
-        .set(k_priority, item.priority.map(|level| text(env, level.as_str())).transpose()?)?
+        .set(k_status, text(item.status.as_str())?)?
+        .set(k_id, text(&item.id)?)?
+        .set(k_content, text(&item.content)?)?
+        .set(k_active_form, text(&item.active_form)?)?
+        .set(k_priority, item.priority.map(|level| text(level.as_str())).transpose()?)?
         .set_some(k_blocked_by, blocked_by)?
-        .set_some(k_owner, owner)?
+        .set_some(k_owner, item.owner.as_deref().map(text).transpose()?)?
         .finish()
 }
 
@@ -132,36 +176,38 @@ pub fn entry<'e>(env: &'e Env, entry: &UntypedItem) -> Result<Value<'e>> {
 }
 
 /// The plist of a change; `entry` converts what changed.
-pub fn change<'e, T: Entry>(
-    env: &'e Env,
-    change: &Change<T>,
+pub fn change<'e, 't, T: Entry>(
+    shared: &Shared<'e, 't>,
+    change: &'t Change<T>,
     timestamp: Millis,
-    entry: impl Fn(&'e Env, &T) -> Result<Value<'e>>,
+    entry: impl Fn(&'t T) -> Result<Value<'e>>,
 ) -> Result<Value<'e>> {
-    let entry = |one: &Option<T>| one.as_ref().map(|one| entry(env, one)).transpose();
-    let fields = || vector_of(env, change.fields.iter(), |field| text(env, field));
+    let env = shared.env;
+    let entry = |one: &'t Option<T>| one.as_ref().map(&entry).transpose();
+    let fields = || vector_of(env, change.fields.iter(), |field| shared.text(field));
     Plist::new(env)
-        .set(k_item_id, text(env, &change.item_id)?)?
+        .set(k_item_id, shared.text(&change.item_id)?)?
         .set_some(k_item, entry(&change.item)?)?
         .set_some(k_previous_item, entry(&change.previous_item)?)?
         .set_some(k_cancelled, change.cancelled.then_some(true))?
         .set_some(k_fields, (change.kind == ChangeKind::Modified).then(fields).transpose()?)?
         .set_some(k_position, change.position.map(|position| position as i64))?
         .set_some(k_previous_position, change.previous_position.map(|position| position as i64))?
-        .set(k_type, text(env, change.kind.as_str())?)?
+        .set(k_type, shared.text(change.kind.as_str())?)?
         .set(k_timestamp, timestamp as i64)?
         .finish()
 }
 
 /// The changes plist. The accessors by kind hold the same change plists as `:changes`.
-pub fn changes<'e, T: Entry>(
-    env: &'e Env,
-    all: &[Change<T>],
+pub fn changes<'e, 't, T: Entry>(
+    shared: &Shared<'e, 't>,
+    all: &'t [Change<T>],
     timestamp: Millis,
-    entry: impl Fn(&'e Env, &T) -> Result<Value<'e>>,
+    entry: impl Fn(&'t T) -> Result<Value<'e>>,
 ) -> Result<Value<'e>> {
+    let env = shared.env;
     let values =
-        all.iter().map(|one| change(env, one, timestamp, &entry)).collect::<Result<Vec<Value<'_>>>>()?;
+        all.iter().map(|one| change(shared, one, timestamp, &entry)).collect::<Result<Vec<Value<'_>>>>()?;
     let of_kind = |kind: ChangeKind| {
         let chosen = all.iter().zip(&values).filter(|(one, _)| one.kind == kind);
         env.call(vector, &chosen.map(|(_, value)| *value).collect::<Vec<_>>())
@@ -177,10 +223,16 @@ pub fn changes<'e, T: Entry>(
         .finish()
 }
 
-/// The outcome plist. `state` is that of the thread after the call; `warnings` are the store's.
-pub fn outcome<'e>(env: &'e Env, outcome: &Outcome, state: State, warnings: &[String]) -> Result<Value<'e>> {
+/// The outcome plist. `summary` is that of the thread after the call; `warnings` are the store's.
+pub fn outcome<'e>(
+    env: &'e Env,
+    outcome: &Outcome,
+    summary: &Summary,
+    warnings: &[String],
+) -> Result<Value<'e>> {
     let Outcome { changes: all, timestamp, .. } = outcome;
-    let changed = (!all.is_empty()).then(|| changes(env, all, *timestamp, item)).transpose()?;
+    let shared = Shared::new(env);
+    let changes = || changes(&shared, all, *timestamp, |one| shared.item(one));
     let error = |problem: &Problem| {
         Plist::new(env)
             .set(k_path, problem.path.to_string())?
@@ -192,14 +244,56 @@ pub fn outcome<'e>(env: &'e Env, outcome: &Outcome, state: State, warnings: &[St
         .set(k_ok, outcome.ok)?
         .set(k_revision, outcome.revision as i64)?
         .set(k_result, text(env, &outcome.result)?)?
-        .set(k_changes, changed)?
+        .set(k_changes, (!all.is_empty()).then(changes).transpose()?)?
         .set(k_notices, texts(env, &outcome.notices)?)?
         .set(k_errors, list_of(env, &outcome.errors, error)?)?
         .set(k_forced, texts(env, &outcome.forced)?)?
-        .set(k_state, symbol(env, state.as_str())?)?
+        .set(k_state, symbol(env, summary.state.as_str())?)?
         .set(k_resumed, outcome.resumed)?
         .set(k_warnings, texts(env, warnings)?)?
+        .set(k_summary, summary.to_lisp(&shared)?)?
         .finish()
+}
+
+/// What can be said of a thread without its list.
+pub struct Summary {
+    revision: u64,
+    completed: usize,
+    current: Option<Arc<Item>>,
+    state: State,
+    total: usize,
+    title: Option<String>,
+    reason: Option<String>,
+}
+
+impl Summary {
+    /// That of a thread as it is now.
+    pub fn of(thread: &Thread) -> Summary {
+        Summary {
+            revision: thread.revisions().last(),
+            completed: thread.list().iter().filter(|item| !item.status.is_open()).count(),
+            current: thread.current().cloned(),
+            state: thread.state(),
+            total: thread.list().len(),
+            title: thread.title().map(str::to_owned),
+            reason: thread.pause_reason().map(str::to_owned),
+        }
+    }
+
+    /// `(:revision :completed :current :state :total :title :reason)`.
+    pub fn to_lisp<'e, 't>(&'t self, shared: &Shared<'e, 't>) -> Result<Value<'e>> {
+        let env = shared.env;
+        let text = |text: &'t Option<String>| text.as_deref().map(|text| shared.text(text)).transpose();
+        Plist::new(env)
+            .set(k_revision, self.revision as i64)?
+            .set(k_completed, self.completed as i64)?
+            .set(k_current, self.current.as_ref().map(|item| shared.item(item)).transpose()?)?
+            .set(k_state, symbol(env, self.state.as_str())?)?
+            .set(k_total, self.total as i64)?
+            .set(k_title, text(&self.title)?)?
+            .set(k_reason, text(&self.reason)?)?
+            .finish()
+    }
 }
 
 /// `(:revision :timestamp :author :source :operation :restores)`.
@@ -245,11 +339,14 @@ pub fn observation<'e>(
             .set(k_status, subject.status.as_str())?
             .set(k_previous_status, previous.map(|status| status.as_str()))?
             .finish()?,
-        (Content::Revision(number), Some((todo_list, changed))) => Plist::new(env)
-            .set(k_revision, *number as i64)?
-            .set(k_todo_list, vector_of(env, todo_list, |subject| item(env, subject))?)?
-            .set(k_changes, changes(env, changed, observation.timestamp, item)?)?
-            .finish()?,
+        (Content::Revision(number), Some((todo_list, changed))) => {
+            let shared = Shared::new(env);
+            Plist::new(env)
+                .set(k_revision, *number as i64)?
+                .set(k_todo_list, vector_of(env, todo_list, |subject| shared.item(subject))?)?
+                .set(k_changes, changes(&shared, changed, observation.timestamp, |one| shared.item(one))?)?
+                .finish()?
+        }
         (Content::Revision(_), None) => nil.bind(env),
     };
     Plist::new(env)
