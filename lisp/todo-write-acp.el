@@ -24,6 +24,7 @@
 
 (declare-function acp-subscribe-to-notifications "ext:acp")
 (declare-function acp-subscribe-to-requests "ext:acp")
+(declare-function todo-write-follow-thread-p "todo-write-follow")
 (defvar todo-write-header-line-thread)
 (defvar todo-write-view-thread)
 
@@ -153,49 +154,59 @@ What is no list of entries is left as it is, for the store to refuse."
     entries))
 
 (defun todo-write-acp--with-known-texts (items todos)
-  "Return TODOS with what ITEMS, the list so far, knows of their texts.
+  "Return TODOS with the texts that ITEMS, the list so far, add to them.
 An entry has one text.  From Claude it is the active form while the task
 is in progress, else the content."
-  (let* ((active (cl-loop for item across items
-                          collect (cons (plist-get item :content)
-                                        (plist-get item :activeForm))))
-         (unknown (seq-some (lambda (todo) (and (todo-write-acp--in-progress-p todo)
-                                                (not (assoc (plist-get todo :content) active))))
-                            todos))
-         (contents (and unknown (todo-write-acp--contents items todos))))
-    (vconcat
-     (mapcar (lambda (todo)
-               (let* ((text (and (consp todo) (plist-get todo :content)))
-                      (content (cdr (assoc text contents)))
-                      (active (cdr (assoc text active))))
-                 (cond (content (cl-list* :content content todo))
-                       (active (cl-list* :activeForm active todo))
-                       (t todo))))
-             todos))))
+  (let* ((known (cl-loop for item across items
+                         collect (list (plist-get item :content)
+                                       :activeForm (plist-get item :activeForm))))
+         (known (if (seq-every-p (lambda (todo) (and (consp todo)
+                                                     (assoc (plist-get todo :content) known)))
+                                 todos)
+                    known
+                  (append (todo-write-acp--changed-texts items todos) known))))
+    (vconcat (mapcar (lambda (todo)
+                       (if (consp todo)
+                           (append (cdr (assoc (plist-get todo :content) known)) todo)
+                         todo))
+                     todos))))
 
-(defun todo-write-acp--contents (items todos)
-  "Return contents for texts of TODOS in progress, as an alist (TEXT . CONTENT).
-A text that ITEMS do not have belongs to the task that is recognized by
-it, or to the only one that is missing if it stands in its place."
+(defun todo-write-acp--changed-texts (items todos)
+  "Return an alist (TEXT PROPERTY VALUE) for texts of TODOS that ITEMS lack.
+Such a text belongs to the task that is recognized by it, or to the
+missing task in its place if all new texts can be explained so."
   (let* ((diff (condition-case nil
                    (todo-write-diff items todos)
                  (todo-write-input-error nil)))
-         (added (plist-get diff :added))
+         (added (or (plist-get diff :added) []))
          (removed (plist-get diff :removed)))
-    (cl-flet ((text (change) (plist-get (plist-get change :item) :content))
-              (content (change) (plist-get (plist-get change :previousItem) :content)))
-      (append
-       (cl-loop for change across (or (plist-get diff :modified) [])
-                when (and (todo-write-acp--in-progress-p (plist-get change :item))
-                          (not (equal (text change) (content change))))
-                collect (cons (text change) (content change)))
-       (and (= 1 (length added) (length removed))
-            (todo-write-acp--in-progress-p (plist-get (aref added 0) :item))
-            (not (equal "completed" (plist-get (plist-get (aref removed 0) :previousItem)
-                                               :status)))
-            (equal (plist-get (aref added 0) :position)
-                   (plist-get (aref removed 0) :previousPosition))
-            (list (cons (text (aref added 0)) (content (aref removed 0)))))))))
+    (append
+     (cl-loop for change across (or (plist-get diff :modified) [])
+              for known = (todo-write-acp--changed-text (plist-get change :previousItem)
+                                                        (plist-get change :item))
+              when known collect known)
+     (and (= (length added) (length removed))
+          (cl-loop for change across added
+                   for place = (plist-get change :position)
+                   for gone = (seq-find (lambda (gone)
+                                          (eql place (plist-get gone :previousPosition)))
+                                        removed)
+                   for known = (todo-write-acp--changed-text (plist-get gone :previousItem)
+                                                             (plist-get change :item))
+                   unless known return nil
+                   collect known)))))
+
+(defun todo-write-acp--changed-text (previous item)
+  "Return (TEXT PROPERTY VALUE) for the text of ITEM, which was PREVIOUS.
+The value is nil if they cannot be the same task with its other text."
+  (let ((text (plist-get item :content)))
+    (cond ((or (null previous) (equal text (plist-get previous :content))) nil)
+          ((todo-write-acp--in-progress-p item)
+           (and (not (equal "completed" (plist-get previous :status)))
+                (list text :content (plist-get previous :content))))
+          ((and (todo-write-acp--in-progress-p previous)
+                (equal "completed" (plist-get item :status)))
+           (list text :activeForm (plist-get previous :activeForm))))))
 
 (defun todo-write-acp--in-progress-p (todo)
   "Return non-nil if TODO is in progress."
@@ -236,8 +247,10 @@ The protocol has one text for a task, whether it is in progress or not."
 (defun todo-write-acp-connect (client &optional buffer session)
   "Show the plans of CLIENT, a client of acp.el, and what its agent does.
 BUFFER is its session's buffer, the current one by default; SESSION is
-the id of a session that is there already.  The thread of a session is
-\"acp:SESSION\"; `todo-write-show' in BUFFER shows it.
+the id of a session that is there already.  The key of a session's
+thread is \"claude:SESSION\" or \"codex:SESSION\" for the adapters of
+Claude Code and Codex, as for `todo-write-follow', else \"acp:SESSION\".
+`todo-write-show' in BUFFER shows it.
 
 Each plan that CLIENT receives becomes a write.  The agent works from a
 prompt to its response, and waits while a permission request has no
@@ -259,7 +272,7 @@ answer.  CLIENT must have its own subscriptions already.
     (with-current-buffer buffer
       (add-hook 'kill-buffer-hook #'todo-write-acp--closed nil t))
     (when session
-      (todo-write-acp--attach link (format "acp:%s" session)))
+      (todo-write-acp--attach link (todo-write-acp--key link session)))
     (advice-add 'acp-send-request :around #'todo-write-acp--sending)
     (advice-add 'acp-send-response :after #'todo-write-acp--answered)))
 
@@ -284,7 +297,7 @@ Its plans stay, paused because of WHY, a string."
   "Return the clients that are connected, those of BUFFER if it is given."
   (cl-loop for client being the hash-keys of todo-write-acp--links using (hash-values link)
            for its = (todo-write-acp--link-buffer link)
-           when (and its (or (not buffer) (eq its buffer)))
+           when (and (buffer-live-p its) (or (not buffer) (eq its buffer)))
            collect client))
 
 (defun todo-write-acp--link (client)
@@ -292,10 +305,26 @@ Its plans stay, paused because of WHY, a string."
   (let ((link (gethash client todo-write-acp--links)))
     (and link (todo-write-acp--link-buffer link) link)))
 
+(defun todo-write-acp--key (link session)
+  "Return the key of the thread of LINK's session with the id SESSION.
+The adapters of Claude Code and Codex use the ids of their transcripts."
+  (let ((agent (todo-write-acp--link-agent link)))
+    (format "%s:%s" (if (member agent '("claude" "codex")) agent "acp") session)))
+
 (defun todo-write-acp--session (link params)
   "Return the key of the session that PARAMS of LINK's messages name."
-  (format "acp:%s" (or (todo-write--json-get params "sessionId")
-                       (buffer-name (todo-write-acp--link-buffer link)))))
+  (todo-write-acp--key link (or (todo-write--json-get params "sessionId")
+                                (buffer-name (todo-write-acp--link-buffer link)))))
+
+(defun todo-write-acp-session-p (thread)
+  "Return non-nil if a connected client has the session of THREAD."
+  (and thread
+       (seq-some (lambda (client)
+                   (equal thread (buffer-local-value
+                                  'todo-write-view-thread
+                                  (todo-write-acp--link-buffer
+                                   (todo-write-acp--link client)))))
+                 (todo-write-acp-clients))))
 
 (defun todo-write-acp--agent (client)
   "Return the name of CLIENT's agent, as far as its command line tells."
@@ -304,7 +333,7 @@ Its plans stay, paused because of WHY, a string."
     (or (seq-some (lambda (word)
                     (and (stringp word)
                          ;; As in claude-agent-acp and npx @zed-industries/codex-acp.
-                         (string-match "\\(?:\\`\\|/\\)\\([a-z]+\\)\\(?:-[a-z]+\\)?-acp\\_>" word)
+                         (string-match "\\(?:\\`\\|/\\)\\([a-z]+\\)\\(?:-[a-z]+\\)?-acp\\b" word)
                          (match-string 1 word)))
                   words)
         (and (stringp command) (file-name-base command)))))
@@ -429,22 +458,37 @@ Before version 0.13, acp.el calls nothing back then."
                                            'working)))))
 
 (defun todo-write-acp--notified (link notification)
-  "Write the plan in NOTIFICATION to LINK; say why if it is refused.
-The protocol has no answer to it that would reach the agent."
+  "Take the update in NOTIFICATION to LINK.
+A session whose transcript is followed gets its list from there, where a
+task has both texts."
   (when (and (todo-write-acp--link-buffer link)
              (equal (todo-write--json-get notification "method") "session/update"))
     (let* ((params (todo-write--json-get notification "params"))
            (update (todo-write--json-get params "update"))
            (thread (todo-write-acp--session link params)))
-      (pcase (todo-write-acp--take thread update "acp")
-        ('nil (todo-write-acp--follow-subagent link thread update))
-        ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
-         (todo-write-acp--attach link thread)
-         (unless (equal key thread)
-           (todo-write-acp--note-child link thread key)))
-        (`(,_ . ,outcome)
-         (display-warning 'todo-write
-                          (concat "The agent's plan: " (plist-get outcome :result))))))))
+      (unless (and (featurep 'todo-write-follow) (todo-write-follow-thread-p thread))
+        (if (equal (todo-write--json-get update "sessionUpdate") "session_info_update")
+            (todo-write-acp--entitle thread (todo-write--json-get update "title"))
+          (todo-write-acp--update link thread update))))))
+
+(defun todo-write-acp--entitle (thread title)
+  "Make TITLE the title of THREAD if it is a new one."
+  (when-let* ((title (todo-write-acp--line title)))
+    (unless (member title (list "" (plist-get (todo-write-summary thread) :title)))
+      (todo-write-observe thread "TITLE" title))))
+
+(defun todo-write-acp--update (link thread update)
+  "Write the plan in UPDATE to THREAD of LINK; warn if it is refused.
+The protocol has no answer that would reach the agent."
+  (pcase (todo-write-acp--take thread update "acp")
+    ('nil (todo-write-acp--follow-subagent link thread update))
+    ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
+     (todo-write-acp--attach link thread)
+     (unless (equal key thread)
+       (todo-write-acp--note-child link thread key)))
+    (`(,_ . ,outcome)
+     (display-warning 'todo-write
+                      (concat "The agent's plan: " (plist-get outcome :result))))))
 
 (defun todo-write-acp--follow-subagent (link thread update)
   "Remember the title of a subagent in UPDATE, or that it ended.
@@ -462,10 +506,9 @@ LINK is that of THREAD, for which it works."
 
 (defun todo-write-acp--note-child (link thread child)
   "Say what LINK knows of CHILD, which has a list and works for THREAD."
-  (let ((title (alist-get (substring child (1+ (length thread)))
-                          (todo-write-acp--link-calls link) nil nil #'equal)))
-    (when (and title (not (plist-get (todo-write-summary child) :title)))
-      (todo-write-observe child "TITLE" title)))
+  (todo-write-acp--entitle child (alist-get (substring child (1+ (length thread)))
+                                            (todo-write-acp--link-calls link)
+                                            nil nil #'equal))
   (when (member thread (todo-write-acp--link-turns link))
     (todo-write-set-activity child 'working)))
 

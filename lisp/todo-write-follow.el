@@ -27,6 +27,8 @@
 (require 'todo-write-follow-sessions)
 (require 'todo-write-view)
 
+(declare-function todo-write-acp-session-p "todo-write-acp")
+
 (defcustom todo-write-follow-interval 2
   "Seconds between looks at the transcripts that are followed.
 Where the system reports changes, they show at once.  File systems that
@@ -152,6 +154,11 @@ all by `todo-write-follow-all'."
   (seq-find (lambda (session)
               (equal (todo-write-follow--session-file session)
                      (expand-file-name file)))
+            todo-write-follow--sessions))
+
+(defun todo-write-follow-thread-p (thread)
+  "Return non-nil if the session of THREAD is followed."
+  (seq-some (lambda (session) (equal thread (todo-write-follow--session-thread session)))
             todo-write-follow--sessions))
 
 (defun todo-write-follow--automatic ()
@@ -288,6 +295,7 @@ The process of a session overrides the activity in its transcript."
       (when state
         (todo-write--dispatch thread 'state state))
       (pcase (plist-get one :activity)
+        ((guard (todo-write-follow--acp-p thread)))
         ('failed (todo-write-end-turn thread (plist-get one :why) t))
         ((guard (and (equal thread (todo-write-follow--session-thread session))
                      (memq (car (todo-write-follow--session-activity session))
@@ -295,15 +303,20 @@ The process of a session overrides the activity in its transcript."
         ('idle (todo-write-end-turn thread))
         ('working (todo-write-set-activity thread 'working))))))
 
+(defun todo-write-follow--acp-p (thread)
+  "Return non-nil if an ACP client of this Emacs says what THREAD's agent does."
+  (and (featurep 'todo-write-acp) (todo-write-acp-session-p thread)))
+
 (defun todo-write-follow--pause (session reason)
   "Pause the threads of SESSION for REASON, a string."
-  (let ((told (todo-write--call todo-write-dyn--transcript-pause
-                (todo-write-follow--session-handle session) reason)))
-    (todo-write-follow--tell session told)
-    (dolist (thread (cons (todo-write-follow--session-thread session)
-                          (mapcar (lambda (one) (plist-get one :thread)) told)))
-      (when (and thread (todo-write-activity thread))
-        (todo-write-end-turn thread reason)))))
+  (unless (todo-write-follow--acp-p (todo-write-follow--session-thread session))
+    (let ((told (todo-write--call todo-write-dyn--transcript-pause
+                  (todo-write-follow--session-handle session) reason)))
+      (todo-write-follow--tell session told)
+      (dolist (thread (cons (todo-write-follow--session-thread session)
+                            (mapcar (lambda (one) (plist-get one :thread)) told)))
+        (when (and thread (todo-write-activity thread))
+          (todo-write-end-turn thread reason))))))
 
 (defun todo-write-follow--pause-if-quiet (session)
   "Pause SESSION if it has been silent for `todo-write-follow-quiet' seconds."
@@ -333,7 +346,7 @@ The process of a session overrides the activity in its transcript."
       (setf (todo-write-follow--session-process session)
             (todo-write-follow-sessions-pid thread)))
     (pcase activity
-      ((guard (equal activity last)))
+      ((guard (or (equal activity last) (todo-write-follow--acp-p thread))))
       ((and '(idle) (guard (eq (car (todo-write-activity thread)) 'failed))))
       ('(idle) (todo-write-end-turn thread))
       ('(unknown) (todo-write-set-activity thread nil nil t))

@@ -8,6 +8,7 @@
 (require 'ert)
 (require 'json)
 (require 'todo-write-agent-shell)
+(require 'todo-write-follow)
 (require 'todo-write-test-helper)
 
 (defconst todo-write-acp-tests-entries
@@ -204,6 +205,19 @@
                    '(("Clearing" "in_progress" "Clearing")
                      ("Boil water" "pending" "Boil water"))))))
 
+(ert-deftest todo-write-acp-takes-the-first-text-of-a-task-in-progress-for-its-active-form ()
+  (todo-write-with-store
+    (todo-write-acp-tests--send "t" '("Clearing" "in_progress") '("Water the beds" "pending"))
+    (should (equal (todo-write-acp-tests--send
+                    "t" '("Rake the leaves" "completed") '("Giving water" "in_progress"))
+                   '(("Rake the leaves" "completed" "Clearing")
+                     ("Water the beds" "in_progress" "Giving water"))))
+    (should (equal (todo-write-acp-tests--send
+                    "t" '("Rake the leaves" "completed") '("Water the beds" "completed"))
+                   '(("Rake the leaves" "completed" "Clearing")
+                     ("Water the beds" "completed" "Giving water"))))
+    (should (= 2 (plist-get (todo-write-summary "t") :total)))))
+
 ;;; Recorded sessions
 
 (defun todo-write-acp-tests--record (file name)
@@ -256,17 +270,18 @@ What acp.el would do is done by replaying a record."
          (delete-process process)))))
 
 (ert-deftest todo-write-acp-names-the-agent-by-its-command ()
-  (pcase-dolist (`(,name ,command . ,arguments)
-                 '(("claude" "/usr/bin/claude-agent-acp")
-                   ("claude" "npx" "-y" "@zed-industries/claude-code-acp@0.16.2")
-                   ("codex" "env" "-i" "HOME=/home/me" "/opt/codex-acp")
-                   ("gemini" "gemini" "--experimental-acp")
-                   ("opencode" "opencode" "acp")
-                   (nil nil)))
+  (pcase-dolist (`(,name ,thread ,command . ,arguments)
+                 '(("claude" "claude:s" "/usr/bin/claude-agent-acp")
+                   ("claude" "claude:s" "npx" "-y" "@zed-industries/claude-code-acp@0.16.2")
+                   ("codex" "codex:s" "env" "-i" "HOME=/home/me" "/opt/codex-acp")
+                   ("gemini" "acp:s" "gemini" "--experimental-acp")
+                   ("opencode" "acp:s" "opencode" "acp")
+                   (nil "acp:s" nil)))
     (todo-write-acp-tests--with-client client
       (todo-write-acp-connect `((:command . ,command) (:command-params . ,arguments) ,@client)
                               nil "s")
-      (should (equal name (plist-get (todo-write-about "acp:s") :agent))))))
+      (should (equal thread todo-write-view-thread))
+      (should (equal name (plist-get (todo-write-about thread) :agent))))))
 
 (defun todo-write-acp-tests--replay (client event)
   "Let EVENT of a record happen to CLIENT."
@@ -377,6 +392,7 @@ What acp.el would do is done by replaying a record."
                      '(("Rake the leaves" "completed" "Clearing")
                        ("Water the beds" "in_progress" "Giving water"))))
       (should (equal (todo-write-test-contents child) '("Finding it" "Rake")))
+      (should (equal "Look after the garden" (plist-get (todo-write-summary thread) :title)))
       (should (equal "Rake" (plist-get (todo-write-summary child) :title)))
       (should (equal (cdar (todo-write-children thread))
                      (todo-write-test-id thread "Rake the leaves")))
@@ -406,6 +422,37 @@ What acp.el would do is done by replaying a record."
       (when (eq 'notification (car event))
         (todo-write-acp-tests--replay client event)))
     (should (equal (todo-write-test-contents thread) '("Mine")))))
+
+;;; Transcripts
+
+(ert-deftest todo-write-acp-shares-the-thread-of-a-transcript-that-is-followed ()
+  (todo-write-acp-tests--with-client client
+    (setcdr (last client) '((:command . "npx") (:command-params "claude-agent-acp")))
+    (todo-write-acp-connect client)
+    (let* ((session "5e55a000-0000-4000-8000-000000000001")
+           (thread (concat "claude:" session))
+           (plan (lambda (text)
+                   (todo-write-acp-tests--replay
+                    client `(notification ,session
+                                          ((sessionUpdate . "plan")
+                                           (entries . [((content . ,text)
+                                                        (status . "in_progress"))])))))))
+      (todo-write-acp-tests--replay client `(send 1 "session/prompt" ,session))
+      (funcall plan "Bake")
+      (should (equal (todo-write-test-contents thread) '("Bake")))
+      (unwind-protect
+          (let ((todo-write-follow-quiet nil) contents)
+            (should (equal thread (todo-write-follow
+                                   (expand-file-name "test/fixtures/transcripts/todo-write.jsonl"
+                                                     (getenv "TODO_WRITE_ROOT")))))
+            (setq contents (todo-write-test-contents thread))
+            (should-not (member "Bake" contents))
+            (funcall plan "Cool")
+            (should (equal contents (todo-write-test-contents thread))))
+        (todo-write-follow-stop))
+      (should (equal '(working) (todo-write-activity thread)))
+      (funcall plan "Eat")
+      (should (equal '("Eat") (todo-write-test-contents thread))))))
 
 (ert-deftest todo-write-acp-warns-of-a-plan-that-is-refused ()
   (todo-write-acp-tests--with-client client

@@ -220,7 +220,9 @@ fn cursor(thread: &Thread, source: &Source, events: &[Event]) -> Option<Cursor> 
     });
     let Some((uuid, time)) = mark else {
         let revision = thread.revisions().iter().next_back()?;
-        let is_ours = revision.stamp.source.as_deref() == Some(source.agent.as_str());
+        // An ACP client shows the lists of the same session.
+        let lists = [source.agent.as_str(), "acp"];
+        let is_ours = revision.stamp.source.as_deref().is_some_and(|source| lists.contains(&source));
         return is_ours.then(|| Cursor::Time(revision.stamp.timestamp, last_list()));
     };
     let place = events.iter().rposition(|event| is_ours(event) && event.uuid == uuid && event.time == time);

@@ -11,6 +11,7 @@
 ;;; Code:
 
 (require 'agent-shell-helper)
+(require 'todo-write-follow)
 
 (defun acp-checks-run (&optional shell)
   "Let an agent work, with all permissions, and return its shell at the end.
@@ -29,9 +30,23 @@ SHELL is that shell if it is there already."
 ;;; Claude
 
 (defun acp-checks-claude (&rest environment)
-  "Return Claude's adapter as an agent with ENVIRONMENT."
-  (append (hosts-claude-environment agent-shell-helper-url) '("ENABLE_TOOL_SEARCH=false")
+  "Return Claude's adapter as an agent with plan tools and ENVIRONMENT."
+  (append (hosts-claude-environment agent-shell-helper-url)
+          '("ENABLE_TOOL_SEARCH=false" "CLAUDE_CODE_ENABLE_TODO_TOOLS=1")
           environment '("claude-agent-acp")))
+
+(defun acp-checks-wait-for-title (thread)
+  "Wait until THREAD has the title that the adapter sends after the turn."
+  (todo-write-test-wait
+   (lambda () (equal "Look after the garden" (plist-get (todo-write-summary thread) :title)))))
+
+(defun acp-checks-follow (shell pattern)
+  "Follow the transcript of SHELL's agent, in its home by PATTERN; return the thread."
+  (let ((files (file-expand-wildcards
+                (expand-file-name (concat "home/" pattern) agent-shell-helper-folder))))
+    (should (= 1 (length files)))
+    (should (string-search (agent-shell-helper-state shell :session :id) (car files)))
+    (todo-write-follow (car files))))
 
 (defconst acp-checks-subagent
   '((:name "Agent" :arguments (:description "Rake" :prompt "SUBTASK: rake"
@@ -61,6 +76,7 @@ SHELL is that shell if it is there already."
       (should (equal (todo-write-test-rows child)
                      '(("Finding it" "in_progress" "Finding it") ("Rake" "pending" "Rake"))))
       (should (equal "Rake" (plist-get (todo-write-summary child) :title)))
+      (acp-checks-wait-for-title thread)
       (should (equal (todo-write-children thread)
                      (list (cons child (todo-write-test-id thread "Rake the leaves")))))
       (should (equal '(paused paused) (mapcar #'todo-write-state (list thread child)))))))
@@ -80,7 +96,7 @@ SHELL is that shell if it is there already."
         acp-checks-subagent
         '((:name "TaskUpdate" :arguments (:taskId "1" :status "completed")))
         "Done."))
-      (acp-checks-claude "CLAUDE_CODE_ENABLE_TODO_TOOLS=1")
+      (acp-checks-claude)
     (let ((thread (agent-shell-helper-thread (acp-checks-run))))
       (should (equal (mapcar #'butlast (todo-write-test-rows thread))
                      '(("Rake the leaves" "completed") ("Water the beds" "pending")
@@ -88,6 +104,34 @@ SHELL is that shell if it is there already."
       (should-not (todo-write-children thread))
       ;; Two created, one begun, one created, one completed; most are sent twice.
       (should (= 5 (length (todo-write-revisions thread)))))))
+
+(ert-deftest acp-claude-has-one-plan-with-its-transcript ()
+  (agent-shell-helper-with nil
+      (agent-shell-helper-aimock
+       (agent-shell-helper-fixture
+        (list (acp-checks-todos "TodoWrite" '("Rake the leaves" "in_progress" "Clearing") "Weed"))
+        "Half of it is done."
+        (list (acp-checks-todos "TodoWrite" '("Rake the leaves" "completed" "Clearing")
+                                '("Weed" "in_progress" "Pulling")))
+        "Done."))
+      (acp-checks-claude "CLAUDE_CODE_ENABLE_TASKS=0")
+    (let* ((shell (acp-checks-run))
+           (thread (agent-shell-helper-thread shell)))
+      (should (equal (todo-write-test-contents thread) '("Clearing" "Weed")))
+      (acp-checks-wait-for-title thread)
+      (unwind-protect
+          (progn
+            (should (equal thread (acp-checks-follow shell ".claude/projects/*/*.jsonl")))
+            (should (equal (todo-write-test-rows thread)
+                           '(("Rake the leaves" "in_progress" "Clearing") ("Weed" "pending" "Doing: Weed"))))
+            (acp-checks-run shell)
+            (todo-write-test-wait
+             (lambda () (equal '("Rake the leaves" "completed" "Clearing")
+                               (car (todo-write-test-rows thread)))))
+            (should (equal (list thread) (todo-write-threads)))
+            (should (= 3 (length (todo-write-revisions thread))))
+            (should (eq 'paused (todo-write-state thread))))
+        (todo-write-follow-stop)))))
 
 ;;; Other agents
 
@@ -129,9 +173,19 @@ enabled = true
 
 (ert-deftest acp-codex-sends-its-plan ()
   (agent-shell-helper-with 'codex #'acp-checks-codex-model (acp-checks-codex)
-    (should (equal (todo-write-test-rows (agent-shell-helper-thread (acp-checks-run)))
-                   '(("Rake the leaves" "completed" "Rake the leaves")
-                     ("Water the beds" "in_progress" "Water the beds"))))))
+    (let* ((shell (acp-checks-run))
+           (thread (agent-shell-helper-thread shell))
+           (rows '(("Rake the leaves" "completed" "Rake the leaves")
+                   ("Water the beds" "in_progress" "Water the beds"))))
+      (should (equal (todo-write-test-rows thread) rows))
+      (unwind-protect
+          (progn
+            (should (equal thread (acp-checks-follow shell ".codex/sessions/*/*/*/*.jsonl")))
+            (should (equal (list thread) (todo-write-threads)))
+            (should (equal (todo-write-test-rows thread) rows))
+            ;; The third one is without the priorities, which the adapter makes up.
+            (should (= 3 (length (todo-write-revisions thread)))))
+        (todo-write-follow-stop)))))
 
 (ert-deftest acp-opencode-sends-the-arguments-of-its-tool ()
   (agent-shell-helper-with 'opencode

@@ -91,7 +91,11 @@ which the prompt begins, if it is not for all."
 
 (defun agent-shell-helper-thread (shell)
   "Return the key of the thread of SHELL."
-  (concat "acp:" (agent-shell-helper-state shell :session :id)))
+  (concat (pcase (car (last agent-shell-helper-agent))
+            ("claude-agent-acp" "claude:")
+            ("codex-acp" "codex:")
+            (_ "acp:"))
+          (agent-shell-helper-state shell :session :id)))
 
 (defun agent-shell-helper-prompt (shell)
   "Give the agent of SHELL something to do."
@@ -169,7 +173,8 @@ AGENT is a form for `agent-shell-helper-agent'."
     (cond ((and .method .id)
            (agent-shell-helper-note 'request .id .method .params.sessionId
                                     .params.toolCall.title))
-          ((member .params.update.sessionUpdate '("plan" "tool_call" "tool_call_update"))
+          ((member .params.update.sessionUpdate
+                 '("plan" "session_info_update" "tool_call" "tool_call_update"))
            (agent-shell-helper-note
             'notification .params.sessionId
             (append
