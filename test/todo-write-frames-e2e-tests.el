@@ -7,84 +7,36 @@
 ;;; Commentary:
 
 ;; A real Emacs in a terminal, with frames on two terminals, in which the user
-;; types, scrolls and opens rows while an agent writes.  Keys go to it through its
-;; terminal; what it shows, its server says.
+;; types, scrolls and opens rows while an agent writes.
 
 ;;; Code:
 
 (require 'ert)
 (require 'cl-lib)
-(require 'server)
-(require 'todo-write-test-helper)
-
-(defvar todo-write-frames--keys nil
-  "The process whose terminal takes what the user types.")
-
-(defun todo-write-frames--eval (&rest forms)
-  "Return the value of FORMS in the user's Emacs."
-  (pcase (server-eval-at "user" `(condition-case problem (list 'value (progn ,@forms))
-                                   (error (cons 'failed problem))))
-    (`(value ,value) value)
-    (problem (ert-fail problem))))
-
-(defun todo-write-frames--type (keys)
-  "Type KEYS, a string, and wait until they have been dealt with."
-  (let ((before (todo-write-frames--eval 'num-nonmacro-input-events)))
-    (process-send-string todo-write-frames--keys keys)
-    (todo-write-test-wait
-     (lambda ()
-       (<= (+ before (length keys))
-           (todo-write-frames--eval 'num-nonmacro-input-events))))))
-
-(defun todo-write-frames--terminal (command)
-  "Return a process that runs COMMAND, a list, in a terminal of its own."
-  (let* ((process-environment (cons "TERM=xterm-256color" process-environment))
-         (process (make-process :name "terminal" :command command :noquery t
-                                :connection-type 'pty :filter #'ignore)))
-    (set-process-window-size process 24 80)
-    process))
+(require 'todo-write-user-helper)
 
 (defun todo-write-frames--call (function)
-  "Call FUNCTION while the user's Emacs runs, with a plan of 100 tasks."
-  (let* ((folder (make-temp-file "todo-write-frames" t))
-         (server-use-tcp nil)
-         (server-socket-dir folder)
-         (second (todo-write-frames--terminal '("sleep" "300")))
-         (todo-write-frames--keys
-          (todo-write-frames--terminal
-           `(,(expand-file-name invocation-name invocation-directory) "-Q" "-nw"
-             "-L" ,(file-name-directory (locate-library "todo-write"))
-             "--eval" ,(prin1-to-string
-                        `(progn (require 'server)
-                                (setq native-comp-jit-compilation nil
-                                      load-prefer-newer t
-                                      server-use-tcp nil
-                                      server-name "user"
-                                      server-socket-dir ,folder)
-                                (server-start)))))))
+  "Call FUNCTION while the user's Emacs runs, with a plan of 100 tasks.
+Its argument is the name of a second terminal."
+  (let ((second (todo-write-user-terminal 24 80 "sleep" "300")))
     (unwind-protect
-        (progn
-          (todo-write-test-wait
-           (lambda ()
-             (ignore-errors (eq 'ready (todo-write-frames--eval ''ready))))
-           30)
-          (todo-write-frames--eval
-           '(require 'todo-write-view)
-           '(setq todo-write-directory nil todo-write-flash-seconds 0)
-           '(defun test-write (current)
-              (todo-write "a" (list :todos
-                                    (vconcat (cl-loop for n from 1 to 100 collect
-                                                      (list :content (format "Task %d" n)
-                                                            :activeForm (format "Doing %d" n)
-                                                            :status (cond ((< n current) "completed")
-                                                                          ((= n current) "in_progress")
-                                                                          (t "pending"))))))))
-           '(test-write 1)
-           t)
-          (funcall function (process-tty-name second)))
-      (delete-process todo-write-frames--keys)
-      (delete-process second)
-      (delete-directory folder t))))
+        (todo-write-user-call
+         24 80
+         (lambda ()
+           (todo-write-user-eval
+            '(require 'todo-write-view)
+            '(defun test-write (current)
+               (todo-write "a" (list :todos
+                                     (vconcat (cl-loop for n from 1 to 100 collect
+                                                       (list :content (format "Task %d" n)
+                                                             :activeForm (format "Doing %d" n)
+                                                             :status (cond ((< n current) "completed")
+                                                                           ((= n current) "in_progress")
+                                                                           (t "pending"))))))))
+            '(test-write 1)
+            t)
+           (funcall function (process-tty-name second))))
+      (delete-process second))))
 
 (defmacro todo-write-frames--with-user (tty &rest body)
   "Run BODY while the user's Emacs runs; bind TTY to a second terminal's name."
@@ -96,7 +48,7 @@
 (defun todo-write-frames--show-in-both (tty)
   "Show the plan in two frames, the second one on TTY, at different places.
 The row of t30 is open."
-  (todo-write-frames--eval
+  (todo-write-user-eval
    `(progn
       (setq todo-write-view-fold-completed nil
             test-windows
@@ -118,7 +70,7 @@ The row of t30 is open."
 
 (defun todo-write-frames--places ()
   "Return the tasks at the top and at point of both windows."
-  (todo-write-frames--eval
+  (todo-write-user-eval
    '(redisplay t)
    '(mapcar (lambda (window)
               (mapcar (lambda (position)
@@ -129,24 +81,24 @@ The row of t30 is open."
 (ert-deftest todo-write-view-keeps-point-scroll-and-open-rows-in-two-frames ()
   (todo-write-frames--with-user tty
     (todo-write-frames--show-in-both tty)
-    (should (= 2 (todo-write-frames--eval
+    (should (= 2 (todo-write-user-eval
                   '(length (delete-dups (mapcar #'window-frame test-windows))))))
     (let ((places '(("t20" "t25") ("t60" "t70"))))
       (should (equal (todo-write-frames--places) places))
       ;; Other tasks are completed, one above both windows is dropped, one is
       ;; added at the top, and time goes on.
-      (todo-write-frames--eval '(test-write 40) '(todo-write-edit "a" 'delete "t3")
+      (todo-write-user-eval '(test-write 40) '(todo-write-edit "a" 'delete "t3")
                                '(todo-write-edit "a" 'add "First" 0)
                                '(todo-write-view--tick) t)
       (should (equal (todo-write-frames--places) places))
-      (should (todo-write-frames--eval
+      (should (todo-write-user-eval
                `(with-current-buffer todo-write-view-buffer-name
                   (string-match-p "Task 30\n     While at it: Doing 30\n" (buffer-string))))))))
 
 (ert-deftest todo-write-view-follows-in-one-frame-while-another-stays ()
   (todo-write-frames--with-user tty
     (todo-write-frames--show-in-both tty)
-    (todo-write-frames--eval
+    (todo-write-user-eval
      '(with-selected-window (cadr test-windows)
         (todo-write-view-to-current))
      '(test-write 90) t)
@@ -157,7 +109,7 @@ The row of t30 is open."
 (ert-deftest todo-write-view-selects-no-other-frame ()
   (todo-write-frames--with-user tty
     (todo-write-frames--show-in-both tty)
-    (should (todo-write-frames--eval
+    (should (todo-write-user-eval
              '(let ((frame (window-frame (car test-windows))))
                 (select-frame frame)
                 (test-write 50)
@@ -168,7 +120,7 @@ The row of t30 is open."
 
 (ert-deftest todo-write-view-fits-the-windows-that-are-left ()
   (todo-write-frames--with-user _tty
-    (let ((widths (todo-write-frames--eval
+    (let ((widths (todo-write-user-eval
                    '(switch-to-buffer (todo-write-show "a"))
                    '(delete-other-windows)
                    '(setq test-window (split-window-right 60))
@@ -189,34 +141,34 @@ The row of t30 is open."
 
 (ert-deftest todo-write-view-leaves-the-user-alone-who-types-elsewhere ()
   (todo-write-frames--with-user _tty
-    (todo-write-frames--eval '(switch-to-buffer "notes") '(todo-write-show "a")
+    (todo-write-user-eval '(switch-to-buffer "notes") '(todo-write-show "a")
                              '(setq test-window (selected-window)) t)
     (let ((text "while an agent works"))
       (cl-loop for letter across text for n from 1
-               do (todo-write-frames--type (string letter))
-               (todo-write-frames--eval `(test-write ,(* 4 n)) '(todo-write-view--tick) t))
-      (should (equal (todo-write-frames--eval
+               do (todo-write-user-type (string letter))
+               (todo-write-user-eval `(test-write ,(* 4 n)) '(todo-write-view--tick) t))
+      (should (equal (todo-write-user-eval
                       '(list (buffer-name (window-buffer)) (eq test-window (selected-window))
                              (with-current-buffer "notes" (list (buffer-string) (point)))))
                      (list "notes" t (list text (1+ (length text)))))))
-    (should (equal "t80" (todo-write-frames--eval
+    (should (equal "t80" (todo-write-user-eval
                           '(with-current-buffer todo-write-view-buffer-name
                              (get-text-property (window-point (get-buffer-window))
                                                 'todo-write-id)))))))
 
 (ert-deftest todo-write-view-disturbs-no-input-in-the-minibuffer ()
   (todo-write-frames--with-user _tty
-    (todo-write-frames--eval '(switch-to-buffer "notes") '(todo-write-show "a") t)
-    (todo-write-frames--type "\e:")
-    (todo-write-frames--type "(setq test-")
-    (todo-write-frames--eval '(test-write 20) '(todo-write-pause "a" "a moment")
+    (todo-write-user-eval '(switch-to-buffer "notes") '(todo-write-show "a") t)
+    (todo-write-user-type "\e:")
+    (todo-write-user-type "(setq test-")
+    (todo-write-user-eval '(test-write 20) '(todo-write-pause "a" "a moment")
                              '(todo-write-resume "a") '(todo-write-view--tick) t)
     (should (equal '("(setq test-" nil)
-                   (todo-write-frames--eval
+                   (todo-write-user-eval
                     '(with-selected-window (active-minibuffer-window)
                        (list (minibuffer-contents-no-properties) (current-message))))))
-    (todo-write-frames--type "typed 42)\r")
-    (should (equal 42 (todo-write-frames--eval 'test-typed)))))
+    (todo-write-user-type "typed 42)\r")
+    (should (equal 42 (todo-write-user-eval 'test-typed)))))
 
 (provide 'todo-write-frames-e2e-tests)
 ;;; todo-write-frames-e2e-tests.el ends here

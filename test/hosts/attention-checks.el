@@ -5,99 +5,196 @@
 
 ;;; Commentary:
 
-;; Claude Code, on a terminal of this Emacs, asks for permissions and answers
-;; while Codex works.  Claude Code is the one that is said to need the user, as
-;; long as it does, and no other alarm is given.  attention.sh runs this.
+;; Claude Code and Codex run in terminal buffers of an Emacs, whose user types
+;; into them.  Claude Code asks for permissions and answers while Codex works.
+;; Claude Code must be the one that needs the user, as long as it does, and there
+;; must be no other alarm.  attention.sh runs this.
+;;
+;; Claude Code 2.1.330 says in sessions/PID.json, as seen here:
+;;
+;;     at                            status     waitingFor
+;;     a permission for a tool       waiting    permission prompt
+;;     the approval of a plan        waiting    permission prompt
+;;     a question with choices       waiting    input needed
+;;     after Esc                     idle       none
 
 ;;; Code:
 
 (require 'claude-checks)
 (require 'codex-checks)
-(require 'todo-write-attention)
-(require 'todo-write-mode-line)
-(require 'todo-write-notify)
+(require 'todo-write-user-helper)
 
-(defvar attention-checks-notes nil "The notifications, newest first.")
-(defvar attention-checks-withdrawn nil "Those that were withdrawn.")
+;;; The user's Emacs
 
-(defun attention-checks--note (&rest note)
-  "Take NOTE for the desktop."
-  (push note attention-checks-notes)
-  (lambda () (push note attention-checks-withdrawn)))
+(defun attention-checks--begin (agents)
+  "Let the user's Emacs follow AGENTS, and record alarms and notifications.
+`test-alarms' has the alarms of the mode line, `test-quiet' the time at
+which the last one went, and `test-notes' the notifications."
+  (todo-write-user-eval
+   '(progn (require 'term) (require 'todo-write-follow)
+           (require 'todo-write-mode-line) (require 'todo-write-notify))
+   `(setq test-alarms nil test-quiet nil test-notes nil test-withdrawn nil
+          todo-write-follow-agents ',agents
+          todo-write-follow-all t
+          todo-write-notify-seconds 0.5
+          todo-write-notify-function #'test-note)
+   '(defun test-note (_thread title text)
+      (push (list title text) test-notes)
+      (apply-partially (lambda (title) (push title test-withdrawn)) title))
+   '(defun test-watch (_symbol new &rest _)
+      (cond ((string-prefix-p "[!" (or new ""))
+             (setq test-quiet nil)
+             (unless (equal (car test-alarms) (substring-no-properties new))
+               (push (substring-no-properties new) test-alarms)))
+            ((not test-quiet) (setq test-quiet (float-time)))))
+   '(defun test-states ()
+      (mapcar (lambda (agent)
+                (cons (intern (car (split-string (todo-write-agent-key agent) ":")))
+                      (todo-write-agent-state agent)))
+              (todo-write-attention-agents)))
+   '(add-variable-watcher 'todo-write-mode-line-string #'test-watch)
+   '(progn (todo-write-follow-mode) (todo-write-mode-line-mode) (todo-write-notify-mode))
+   t))
 
-(defun attention-checks--codex (url)
-  "Start Codex, whose model is at URL; return its process."
-  (let* ((home (make-temp-file "home" t))
-         (process-environment (cons "MOCK_KEY=test-key" (hosts-environment home)))
-         (process (make-process
-                   :name "codex" :buffer (generate-new-buffer "*codex*") :noquery t
-                   :connection-type 'pipe
-                   :command `(,(expand-file-name "codex" hosts-bin) "exec"
-                              ,@(hosts-codex-arguments url "gpt-5.5")
-                              "-c" "tools.update_plan.enabled=true"
-                              "--dangerously-bypass-approvals-and-sandbox" "Plan the pond"))))
-    (process-send-eof process)
-    (push `(codex . ,(expand-file-name ".codex" home)) todo-write-follow-agents)
-    process))
+(defun attention-checks--terminal (name folder environment &rest command)
+  "Run COMMAND in a terminal buffer NAME in FOLDER with ENVIRONMENT."
+  (todo-write-user-eval
+   `(let ((default-directory ,folder)
+          (process-environment ',environment)
+          (exec-path ',(split-string hosts-bin ":")))
+      (switch-to-buffer (term-ansi-make-term ,(format "*%s*" name) ,(car command) nil ,@(cdr command)))
+      (term-mode)
+      (term-char-mode)
+      ;; As `ansi-term' does.
+      (term-set-escape-char ?\C-x)
+      (set-process-query-on-exit-flag (get-buffer-process (current-buffer)) nil)
+      (switch-to-buffer "*scratch*")
+      t)))
 
-(defun attention-checks--run (steps codex-steps function)
-  "Let Claude Code go by STEPS and Codex by CODEX-STEPS; call FUNCTION meanwhile."
-  (let ((todo-write-follow-all t)
-        (todo-write-notify-seconds 0.5)
-        (todo-write-notify-function #'attention-checks--note)
-        (todo-write-attention--agents (make-hash-table :test #'equal))
-        attention-checks-notes attention-checks-withdrawn)
-    (claude-checks-run
-     steps
-     (lambda ()
-       (hosts-with-responses
-        codex-steps
-        (lambda (url)
-          (let ((codex-checks-process (attention-checks--codex url))
-                (codex-checks-folder claude-checks-folder))
-            (unwind-protect
-                (progn
-                  (todo-write-follow-mode -1)
-                  (todo-write-follow-mode 1)
-                  (todo-write-mode-line-mode 1)
-                  (todo-write-notify-mode 1)
-                  (funcall function))
-              (todo-write-notify-mode -1)
-              (todo-write-mode-line-mode -1)
-              (delete-process codex-checks-process)
-              (kill-buffer (process-buffer codex-checks-process))))))))))
+(defun attention-checks--text (buffer)
+  "Return the text in BUFFER of the user's Emacs."
+  (todo-write-user-eval
+   `(with-current-buffer ,buffer (buffer-substring-no-properties (point-min) (point-max)))))
 
-(defun attention-checks--states ()
-  "Return the agents in order, as a list of (PROGRAM . STATE)."
-  (mapcar (lambda (agent)
-            (cons (intern (car (split-string (todo-write-agent-key agent) ":")))
-                  (todo-write-agent-state agent)))
-          (todo-write-attention-agents)))
+(defun attention-checks--wait (what condition)
+  "Wait until CONDITION, a function, returns non-nil; WHAT says for what."
+  (condition-case nil
+      (todo-write-test-wait condition 40)
+    (ert-test-failed
+     (ert-fail (format "Waiting for %s; %S, mode line %S\n%s\n%s" what
+                       (todo-write-user-eval '(test-states))
+                       (todo-write-user-eval 'todo-write-mode-line-string)
+                       (attention-checks--text "*claude*")
+                       (attention-checks--text "*codex*"))))))
 
 (defun attention-checks--shows (what &rest states)
-  "Wait until the agents in order have STATES; WHAT names the moment."
-  (claude-checks-wait (format "%s: %S, not %S" what states (attention-checks--states))
-                      (lambda () (equal (attention-checks--states) states))))
+  "Wait until the agents in order are STATES, a list of (PROGRAM . STATE); WHAT says when."
+  (attention-checks--wait (format "%s: %S" what states)
+                          (lambda () (equal (todo-write-user-eval '(test-states)) states))))
 
 (defun attention-checks--alarm ()
   "Return what the mode line says of an agent that needs the user, or nil."
-  (and todo-write-mode-line-string
-       (string-prefix-p "[!" todo-write-mode-line-string)
-       (substring-no-properties todo-write-mode-line-string)))
+  (todo-write-user-eval '(and (not test-quiet) (car test-alarms))))
 
-(defun attention-checks--answer (key)
-  "Answer Claude Code by KEY; return the seconds until the mode line is quiet.
-They count from when it has taken the answer."
-  (claude-checks-press key "waiting")
-  (let ((start (float-time)))
-    (claude-checks-wait "a quiet mode line"
-                        (lambda ()
-                          ;; File notifications are input; waiting for processes reads none.
-                          (read-event nil nil 0.01)
-                          (not (attention-checks--alarm))))
-    (- (float-time) start)))
+(defun attention-checks--notes (count)
+  "Wait until COUNT notifications were given, and return them, newest first."
+  (attention-checks--wait (format "%d notifications" count)
+                          (lambda () (= count (todo-write-user-eval '(length test-notes)))))
+  (todo-write-user-eval 'test-notes))
 
-(ert-deftest attention-checks-two-agents-at-once ()
+(defun attention-checks--waiting-for ()
+  "Return the status of Claude Code and what it waits for, as its file says."
+  (let ((process (car (claude-checks-own-json "sessions"))))
+    (cons (plist-get process :status) (plist-get process :waitingFor))))
+
+;;; What the user does
+
+(defun attention-checks--select (buffer)
+  "Select BUFFER, as the user does."
+  (todo-write-user-type (format "\C-xb%s\r" buffer))
+  (should (equal buffer (todo-write-user-eval '(buffer-name (window-buffer))))))
+
+(defun attention-checks--press (function status)
+  "Call FUNCTION every 2 seconds until Claude Code's own status is not STATUS.
+It ignores keys before it has drawn a dialog.  Return the time of the
+last call."
+  (let ((last 0))
+    (attention-checks--wait
+     (format "another status than %s" status)
+     (lambda ()
+       (when (> (float-time) (+ 2 last))
+         (setq last (float-time))
+         (funcall function))
+       (not (equal (car (attention-checks--waiting-for)) status))))
+    last))
+
+(defun attention-checks--ask (text)
+  "Ask Claude Code for TEXT in its buffer."
+  (attention-checks--wait "Claude Code's prompt"
+                          (lambda ()
+                            (and (equal (car (attention-checks--waiting-for)) "idle")
+                                 (string-search "❯" (attention-checks--text "*claude*")))))
+  (attention-checks--select "*claude*")
+  (todo-write-user-type text)
+  ;; term.el shows some of Claude Code's escape sequences between words.
+  (let ((word (car (last (split-string text)))))
+    (attention-checks--wait
+     text (lambda () (string-search word (attention-checks--text "*claude*")))))
+  ;; RET soon after other keys counts as pasted.
+  (attention-checks--press (lambda () (todo-write-user-type "\r")) "idle")
+  (attention-checks--select "*scratch*"))
+
+(defun attention-checks--answer (function)
+  "Answer Claude Code by FUNCTION; return the seconds until the mode line is quiet."
+  (let ((start (attention-checks--press function "waiting")))
+    (attention-checks--wait "a quiet mode line" (lambda () (not (attention-checks--alarm))))
+    (let ((seconds (- (todo-write-user-eval 'test-quiet) start)))
+      (message "The mode line was quiet %.2f s after the answer" seconds)
+      seconds)))
+
+;;; Checks
+
+(defun attention-checks--run (steps arguments codex-steps function)
+  "Let Claude Code with ARGUMENTS go by STEPS and Codex by CODEX-STEPS.
+Call FUNCTION meanwhile."
+  (let* ((claude-checks-home (make-temp-file "home" t))
+         (codex-home (make-temp-file "home" t))
+         (claude-checks-folder (file-name-as-directory
+                                (file-truename (make-temp-file "garden" t)))))
+    (claude-checks-seed nil)
+    (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
+      (todo-write-with-mock port (claude-checks-script steps)
+        (hosts-with-responses
+         codex-steps
+         (lambda (url)
+           (todo-write-user-call
+            40 110
+            (lambda ()
+              (attention-checks--begin
+               `((claude . ,(expand-file-name ".claude" claude-checks-home))
+                 (codex . ,(expand-file-name ".codex" codex-home))))
+              (apply #'attention-checks--terminal "claude" claude-checks-folder
+                     (append (hosts-claude-environment (format "http://127.0.0.1:%d" port))
+                             (hosts-environment claude-checks-home))
+                     "claude" "--model" "claude-sonnet-4-5" arguments)
+              (apply #'attention-checks--terminal "codex" claude-checks-folder
+                     (cons "MOCK_KEY=test-key" (hosts-environment codex-home))
+                     "codex"
+                     ;; The first two are for `codex exec'.
+                     `(,@(nthcdr 2 (hosts-codex-arguments url "gpt-6.1-sol"))
+                       "-c" "tools.update_plan.enabled=true"
+                       "-c" ,(format "projects={%S={trust_level=\"trusted\"}}"
+                                     (directory-file-name claude-checks-folder))
+                       "--dangerously-bypass-approvals-and-sandbox" "Plan the pond"))
+              (unwind-protect (funcall function)
+                ;; Left to themselves, they would still write their homes.
+                (todo-write-user-eval '(mapc #'delete-process '("*claude*" "*codex*"))))))))))))
+
+(defun attention-checks--open (gate)
+  "Open GATE."
+  (write-region "" nil (expand-file-name (concat gate ".gate") claude-checks-folder) nil 'silent))
+
+(ert-deftest attention-checks-two-agents-in-terminal-buffers ()
   (attention-checks--run
    (list (list (claude-checks-create "Water"))
          (list (claude-checks-update "1" "in_progress"))
@@ -108,32 +205,44 @@ They count from when it has taken the answer."
                          :options [(:label "Green" :description "The green one")
                                    (:label "Blue" :description "The blue one")])]))
          "The garden is watered.")
-   (list (apply #'codex-checks-call "update_plan" (codex-checks-plan '("Dig" . "in_progress")))
-         (codex-checks-call "exec_command" :cmd (codex-checks-gate-command "codex")
-                            :yield_time_ms 60000)
+   nil
+   (list '(:name "exec"
+           :input "await tools.update_plan({plan: [{step: 'Dig', status: 'in_progress'}]});")
+         (list :name "exec"
+               :input (format "text(await tools.exec_command({cmd: '%s', yield_time_ms: 60000}));"
+                              (hosts-gate-command "codex")))
          (list :text "The pond is dug."))
    (lambda ()
-     (claude-checks-wait-for "? for shortcuts")
-     (claude-checks-type "Water the garden")
-     (attention-checks--shows "permission" '(claude . waiting) '(codex . working))
-     (should (string-match-p "\\`\\[! .*: permission prompt\\] \\'" (attention-checks--alarm)))
-     (save-window-excursion
-       (todo-write-next-waiting)
-       (should (eq (current-buffer) (process-buffer claude-checks-process))))
-     (claude-checks-wait "the notification" (lambda () attention-checks-notes))
-     (should (< (attention-checks--answer "\r") 2))
-     (attention-checks--shows "work" '(claude . working) '(codex . working))
-     (write-region "" nil (expand-file-name "claude.gate" claude-checks-folder) nil 'silent)
-     (attention-checks--shows "question" '(claude . waiting) '(codex . working))
-     (should (string-suffix-p ": input needed] " (attention-checks--alarm)))
-     (claude-checks-wait "its notification" (lambda () (cdr attention-checks-notes)))
-     (should (< (attention-checks--answer "\r") 2))
-     (claude-checks-wait-for "The garden is watered")
-     (attention-checks--shows "the end of Claude's turn" '(claude . done) '(codex . working))
-     (write-region "" nil (expand-file-name "codex.gate" claude-checks-folder) nil 'silent)
-     (attention-checks--shows "the end" '(codex . done) '(claude . done))
-     (should-not (attention-checks--alarm))
-     (should (= 2 (length attention-checks-notes) (length attention-checks-withdrawn))))))
+     (let ((ret (lambda () (todo-write-user-type "\r")))
+           permission question)
+       (attention-checks--ask "Water the garden")
+       (attention-checks--shows "permission" '(claude . waiting) '(codex . working))
+       (should (equal '("waiting" . "permission prompt") (attention-checks--waiting-for)))
+       (setq permission (attention-checks--alarm))
+       (should (string-match-p "\\`\\[! .*: permission prompt\\] \\'" permission))
+       (attention-checks--notes 1)
+       (todo-write-user-type "\extodo-write-next-waiting\r")
+       (should (equal "*claude*" (todo-write-user-eval '(buffer-name (window-buffer)))))
+       (should (< (attention-checks--answer ret) 2))
+       (attention-checks--shows "work" '(claude . working) '(codex . working))
+       (should (= 1 (todo-write-user-eval '(length test-withdrawn))))
+       (attention-checks--select "*scratch*")
+       (attention-checks--open "claude")
+       (attention-checks--shows "question" '(claude . waiting) '(codex . working))
+       (should (equal '("waiting" . "input needed") (attention-checks--waiting-for)))
+       (setq question (attention-checks--alarm))
+       (should (string-suffix-p ": input needed] " question))
+       (attention-checks--notes 2)
+       (todo-write-user-type "\extodo-write-next-waiting\r")
+       (should (equal "*claude*" (todo-write-user-eval '(buffer-name (window-buffer)))))
+       (should (< (attention-checks--answer ret) 2))
+       (attention-checks--select "*scratch*")
+       (attention-checks--shows "the end of Claude's turn" '(claude . done) '(codex . working))
+       (attention-checks--open "codex")
+       (attention-checks--shows "the end" '(codex . done) '(claude . done))
+       (should (equal (list question permission) (todo-write-user-eval 'test-alarms)))
+       (should (= 2 (length (attention-checks--notes 2))
+                  (todo-write-user-eval '(length test-withdrawn))))))))
 
 (ert-deftest attention-checks-a-plan-and-esc ()
   (attention-checks--run
@@ -141,18 +250,21 @@ They count from when it has taken the answer."
          '(("ExitPlanMode" :plan "1. Water the garden"))
          (list (claude-checks-gate "never"))
          "Never said.")
+   '("--permission-mode" "plan")
    (list (list :text "Nothing to dig."))
    (lambda ()
-     (claude-checks-wait-for "? for shortcuts")
-     (process-send-string claude-checks-process "\e[Z")
-     (claude-checks-wait-for "accept edits on")
-     (process-send-string claude-checks-process "\e[Z")
-     (claude-checks-wait-for "plan mode on")
-     (claude-checks-type "Water the garden")
-     (claude-checks-wait "the plan's approval" #'attention-checks--alarm)
+     (attention-checks--ask "Water the garden")
+     (attention-checks--wait "the plan's approval" #'attention-checks--alarm)
+     (should (equal '("waiting" . "permission prompt") (attention-checks--waiting-for)))
      (should (string-suffix-p ": permission prompt] " (attention-checks--alarm)))
-     (should (< (attention-checks--answer "\e") 2))
-     (should (member '(claude . done) (attention-checks--states))))))
+     (should (< (attention-checks--answer
+                 (lambda ()
+                   (todo-write-user-eval '(with-current-buffer "*claude*"
+                                            (term-send-raw-string "\e")))))
+                2))
+     (should (equal '("idle") (attention-checks--waiting-for)))
+     (should (= 1 (todo-write-user-eval '(length test-alarms))))
+     (attention-checks--shows "Esc" '(claude . done) '(codex . done)))))
 
 (provide 'attention-checks)
 ;;; attention-checks.el ends here
