@@ -24,10 +24,13 @@
 (defvar efrit-todos-auto-show)
 (declare-function efrit-agent--on-todo-update "ext:efrit-agent-integration")
 (declare-function efrit-repl-session-id "ext:efrit-repl-session")
+(declare-function efrit-repl-session-p "ext:efrit-repl-session")
+(declare-function efrit-repl-session-pending-question "ext:efrit-repl-session")
 (declare-function efrit-repl-session-title "ext:efrit-repl-session")
 (declare-function efrit-session-active "ext:efrit-session-core")
 (declare-function efrit-session-command "ext:efrit-session-core")
 (declare-function efrit-session-id "ext:efrit-session-core")
+(declare-function efrit-session-last-error "ext:efrit-session-core")
 (declare-function efrit-todo-item-create "ext:efrit-todo")
 
 ;;; The mode
@@ -44,10 +47,15 @@
     (efrit-modeline-construct :override todo-write-efrit--mute)
     (efrit-do-clear-todos :after todo-write-efrit--clear)
     (efrit-executor--execute-tool :around todo-write-efrit--in-executor)
-    (efrit-execute :around todo-write-efrit--pausing-on-quit)
-    (efrit-do-async--stop-loop :after todo-write-efrit--ended)
-    (efrit-repl-loop--end-turn :after todo-write-efrit--turn-ended)
-    (efrit-session-cancel :after todo-write-efrit--ended))
+    (efrit-execute :around todo-write-efrit--in-foreground)
+    (efrit-session-set-active :before todo-write-efrit--set-active)
+    (efrit-session-complete :after todo-write-efrit--ended)
+    (efrit-session-cancel :after todo-write-efrit--cancelled)
+    (efrit-session-set-pending-question :after todo-write-efrit--asked)
+    (efrit-session-respond-to-question :after todo-write-efrit--answered)
+    (efrit-repl-session-set-status :after todo-write-efrit--set-status)
+    (efrit-repl-loop--end-turn :after todo-write-efrit--ended)
+    (efrit-tool-confirm-action :around todo-write-efrit--confirming))
   "What the mode advises, as (FUNCTION HOW ADVICE [PROPERTIES]).
 The functions by which Efrit's displays follow its own tool are muted one
 by one, so that the advice of that tool keeps its order.")
@@ -231,13 +239,17 @@ Efrit looks for these in all that tools return."
 THREAD is the key of its thread; TITLE, what it works on, may be nil."
   (let ((repl (bound-and-true-p efrit-repl-loop--tool-session))
         (session (and (fboundp 'efrit-session-active) (efrit-session-active))))
-    (cond (repl (cons (format "efrit:%s" (efrit-repl-session-id repl))
-                      (efrit-repl-session-title repl)))
-          (session (cons (format "efrit:%s" (efrit-session-id session))
-                         (efrit-session-command session)))
+    (cond (repl (cons (todo-write-efrit--thread repl) (efrit-repl-session-title repl)))
+          (session (cons (todo-write-efrit--thread session) (efrit-session-command session)))
           (t (list (or todo-write-efrit--chat
                        (setq todo-write-efrit--chat
                              (format-time-string "efrit:chat-%Y%m%d%H%M%S"))))))))
+
+(defun todo-write-efrit--thread (session)
+  "Return the key of the thread of SESSION, a conversation or a command."
+  (format "efrit:%s" (if (and (fboundp 'efrit-repl-session-p) (efrit-repl-session-p session))
+                         (efrit-repl-session-id session)
+                       (efrit-session-id session))))
 
 (defun todo-write-efrit--in-executor (&rest call)
   "Apply CALL: Efrit's executor calls a tool."
@@ -319,26 +331,77 @@ ALL non-nil deletes the others, too.  These are edits by the user."
       (when (or all (equal (plist-get item :status) "completed"))
         (todo-write-edit thread 'delete (plist-get item :id))))))
 
-;;; Interruptions
+;;; What the agent does
 
-(defun todo-write-efrit--ended (session &optional reason &rest _)
-  "Pause the plan of SESSION, which has ended for REASON or was canceled."
+(defconst todo-write-efrit--failures
+  '("api-error" "elisp-error" "iteration-limit" "iteration-limit-exceeded" "session-timeout")
+  "Efrit's names of the errors with which a turn ends.")
+
+(defun todo-write-efrit--line (text &optional label)
+  "Return TEXT as a short line after LABEL, or nil if it is no string."
+  (and (stringp text) (todo-write-row-line (concat label text) 60)))
+
+(defun todo-write-efrit--set-active (session)
+  "Say that the agent of SESSION works, or that the active one failed for nil."
+  (if session
+      (todo-write-set-activity (todo-write-efrit--thread session) 'working)
+    (when-let* ((active (efrit-session-active))
+                (why (todo-write-efrit--line (efrit-session-last-error active))))
+      (todo-write-end-turn (todo-write-efrit--thread active) why t))))
+
+(defun todo-write-efrit--set-status (session status)
+  "Say what the agent of SESSION, a conversation, does if STATUS tells."
+  (pcase status
+    ('working (todo-write-set-activity (todo-write-efrit--thread session) 'working))
+    ('waiting (todo-write-efrit--asked session
+                                       (car (efrit-repl-session-pending-question session))))))
+
+(defun todo-write-efrit--asked (session question &rest _)
+  "Say that the agent of SESSION waits for the answer to QUESTION."
   (when session
-    (todo-write-end-turn (format "efrit:%s" (efrit-session-id session))
-                         (or reason "cancelled"))))
+    (todo-write-set-activity (todo-write-efrit--thread session) 'waiting
+                             (or (todo-write-efrit--line question "question: ")
+                                 "question"))))
 
-(defun todo-write-efrit--turn-ended (session reason &rest _)
-  "Pause the plan of SESSION if its turn did not end by itself, says REASON."
-  (unless (member reason '("end_turn" "session-complete" "waiting-for-user" "unknown"))
-    (todo-write-end-turn (format "efrit:%s" (efrit-repl-session-id session)) reason)))
+(defun todo-write-efrit--answered (session &rest _)
+  "Say that the agent of SESSION works again after an answer."
+  (when session
+    (todo-write-set-activity (todo-write-efrit--thread session) 'working)))
 
-(defun todo-write-efrit--pausing-on-quit (function &rest args)
-  "Call FUNCTION with ARGS; a quit pauses the plan of the session at work."
-  (condition-case nil
-      (apply function args)
-    (quit
-     (todo-write-end-turn (car (todo-write-efrit--session)) "interrupted")
-     (signal 'quit nil))))
+(defun todo-write-efrit--confirming (function args)
+  "Call FUNCTION with ARGS; the agent waits for a confirmation meanwhile."
+  (let* ((thread (car (todo-write-efrit--session)))
+         (before (car (todo-write-activity thread))))
+    (todo-write-set-activity
+     thread 'waiting
+     (or (todo-write-efrit--line (alist-get 'action args) "permission: ") "permission"))
+    (unwind-protect (funcall function args)
+      (todo-write-set-activity thread before))))
+
+(defun todo-write-efrit--ended (session &optional reason)
+  "End the turn of SESSION for REASON, Efrit's name of it or an answer."
+  (when (and session (not (equal reason "waiting-for-user")))
+    (let ((failed (and (member reason todo-write-efrit--failures) t)))
+      (todo-write-end-turn (todo-write-efrit--thread session)
+                           (and (or failed (member reason '("cancelled" "interrupted" "paused")))
+                                (string-replace "-" " " reason))
+                           failed))))
+
+(defun todo-write-efrit--cancelled (session)
+  "End the turn of SESSION, which the user cancelled."
+  (todo-write-efrit--ended session "cancelled"))
+
+(defun todo-write-efrit--in-foreground (function &rest args)
+  "Call FUNCTION with ARGS; its agent no longer works when it returns."
+  (let (why)
+    (unwind-protect
+        (condition-case nil
+            (apply function args)
+          (quit (setq why "interrupted")
+                (signal 'quit nil)))
+      (let ((thread (car (todo-write-efrit--session))))
+        (when (or why (eq 'working (car (todo-write-activity thread))))
+          (todo-write-end-turn thread why))))))
 
 (provide 'todo-write-efrit)
 ;;; todo-write-efrit.el ends here

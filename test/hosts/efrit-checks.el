@@ -370,6 +370,61 @@ the session ended."
                         (list (concat "efrit:" (efrit-repl-session-id session))))))))
       '((("session-complete" done) ("interrupted" paused)) t)))))
 
+;;; What the agent does
+
+(defun efrit-checks-doing (&rest forms)
+  "Evaluate FORMS with Efrit and a scripted model; return its agent's activities."
+  (todo-write-with-mock port "hosts/efrit.json"
+    (efrit-checks-run
+     efrit-checks-load efrit-checks-mode
+     `((setq efrit-api-base-url ,(format "http://127.0.0.1:%d" port)
+             efrit-api-key (concat "sk-ant-" (make-string 40 ?0)))
+       (defvar ended nil)
+       (defvar doing nil)
+       (todo-write-listen (lambda (thread what _data)
+                            (when (eq what 'activity)
+                              (push (todo-write-activity thread) doing)))))
+     forms
+     '((nreverse doing)))))
+
+(ert-deftest a-command-works-until-it-is-interrupted ()
+  (should (equal (efrit-checks-doing
+                  '(advice-add 'efrit-do-async--stop-loop :after
+                               (lambda (&rest _) (setq ended t)))
+                  '(efrit-do--start-async-session "Dig a hole")
+                  '(wait (lambda () ended)))
+                 '((working) nil))))
+
+(ert-deftest a-command-whose-model-cannot-be-reached-fails ()
+  (should (equal (efrit-checks-doing
+                  '(advice-add 'efrit-do-async--stop-loop :after
+                               (lambda (&rest _) (setq ended t)))
+                  '(setq efrit-api-base-url "http://127.0.0.1:9")
+                  '(efrit-do--start-async-session "Dig a hole")
+                  '(wait (lambda () ended)))
+                 '((working) (failed . "api error")))))
+
+(ert-deftest a-conversation-waits-for-the-answer-to-a-question ()
+  (should (equal (efrit-checks-doing
+                  '(require 'efrit-repl-loop)
+                  '(let ((session (efrit-repl-session-create))
+                         (end (lambda (_session reason) (setq ended reason))))
+                     (efrit-repl-continue session "Plant a tree" end)
+                     (wait (lambda () (equal ended "waiting-for-user")))
+                     (efrit-repl-continue session "Tidy the garden" end)
+                     (wait (lambda () (equal ended "session-complete")))))
+                 '((working) (waiting . "question: Which tree?") (working) nil))))
+
+(ert-deftest a-command-waits-for-a-confirmation ()
+  (should (equal (efrit-checks-doing
+                  '(advice-add 'efrit-do-async--stop-loop :after
+                               (lambda (&rest _) (setq ended t)))
+                  '(require 'efrit-tool-confirm-action)
+                  '(cl-letf (((symbol-function 'y-or-n-p) #'always))
+                     (efrit-do--start-async-session "Fell the tree")
+                     (wait (lambda () ended))))
+                 '((working) (waiting . "permission: Fell it") (working) nil))))
+
 ;;; Off again
 
 (defconst efrit-checks-snapshot
