@@ -114,6 +114,8 @@ inert.")
       (if on
           (add-hook hook #'todo-write-mode-line--look)
         (remove-hook hook #'todo-write-mode-line--look)))
+    (setq todo-write-mode-line-string nil
+          todo-write-tab-bar--text nil)
     (todo-write-mode-line--update)))
 
 (defun todo-write-mode-line-redraw ()
@@ -156,15 +158,18 @@ OUTCOME is what THREAD has become, if the caller has heard that."
                       todo-write-mode-line--thread (- todo-write-mode-line-width 2)
                       (and outcome (equal thread todo-write-mode-line--thread)
                            (todo-write--summary-after thread outcome)))))
-               (text (and words (concat "[" words "] ")))
-               (face (and needed '(face todo-write-attention))))
+               (text (and words (concat "[" words "] "))))
     ;; Comparing the text suffices: the properties follow from it.
     (unless (equal text todo-write-mode-line-string)
-      (setq todo-write-mode-line-string
-            (and text (apply #'propertize text
-                             'category 'todo-write-mode-line--category face))
+      (setq todo-write-mode-line-string text
             todo-write-tab-bar--text
-            (and text (apply #'propertize (concat " " text) face)))
+            (and text todo-write-tab-bar-mode
+                 (apply #'propertize (concat " " text)
+                        (and needed '(face todo-write-attention)))))
+      (when text
+        (put-text-property 0 (length text) 'category 'todo-write-mode-line--category text)
+        (when needed
+          (put-text-property 0 (length text) 'face 'todo-write-attention text)))
       (todo-write-mode-line-redraw))))
 
 (defun todo-write-mode-line-text (thread width &optional summary)
@@ -201,8 +206,10 @@ caller has it."
              (mark (pcase state
                      ('done (todo-write-row-shape 'completed))
                      ('paused (todo-write-row-shape 'paused))))
-             (count (concat spinner (and spinner " ") (todo-write-row-count summary)
-                            (and mark " ") mark))
+             (count (todo-write-row-count summary))
+             (count (if (or spinner mark)
+                        (concat spinner (and spinner " ") count (and mark " ") mark)
+                      count))
              (task (and current (todo-write-row-text current 'in_progress)))
              (room (and width (- width (todo-write-row-width count) 1))))
         (cond ((or (null task) (and room (< room 3))) count)

@@ -220,9 +220,9 @@ A task in progress shows its active form."
   `(with-temp-buffer ,@body (buffer-string)))
 
 (defun todo-write-row--gap (used column)
-  "Return the blanks before COLUMN of a line of which USED columns are filled.
+  "Return how many blanks go before COLUMN of a line with USED columns filled.
 One more follows: a font that is wider must not close the gap."
-  (make-string (1+ (max 1 (- column used))) ?\s))
+  (1+ (max 1 (- column used))))
 
 (defvar todo-write-row--stops nil
   "Alist of columns and the display properties of gaps that end there.")
@@ -246,9 +246,9 @@ RIGHT ends at the last column; if it is empty, the line ends after LEFT."
            (left (todo-write-row-truncate left (max 0 (1- column))))
            (gap (todo-write-row--gap (string-width left) column)))
       (todo-write-row-string
-        (insert left gap right)
+        (insert left (make-string gap ?\s) right)
         (let ((start (+ (point-min) (length left))))
-          (todo-write-row--align start (+ start (length gap)) column))))))
+          (todo-write-row--align start (+ start gap) column))))))
 
 (defun todo-write-row-time (milliseconds)
   "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."
@@ -296,9 +296,9 @@ SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left.  NOTE, a string, stands
 before the time; see `todo-write-row-note'."
-  (let* ((lead (concat (and indent (make-string indent ?\s)) " "
-                       (todo-write-row-shape kind) " "))
-         (used (todo-write-row-width lead))
+  (let* ((indent (and indent (make-string indent ?\s)))
+         (shape (todo-write-row-shape kind))
+         (used (+ (length indent) 2 (todo-write-row-width shape)))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
                     (todo-write-row-time spent)))
          (time (if note
@@ -307,17 +307,17 @@ before the time; see `todo-write-row-note'."
          (column (- width (if note (todo-write-row-width time) (length time)) 1))
          (text (todo-write-row-truncate (todo-write-row-text item kind)
                                         (max 0 (if time (- column used 1) (- width used)))))
-         (gap (and time (todo-write-row--gap (+ used (todo-write-row-width text)) column)))
+         (gap (if time (todo-write-row--gap (+ used (todo-write-row-width text)) column) 0))
          (start (point))
-         (middle (+ start (length lead)))
+         (middle (+ start (length indent) 2 (length shape)))
          (end (+ middle (length text))))
-    ;; Inserting once, and few stretches of properties, allocate least.
-    (insert (concat lead text gap time "\n"))
+    ;; One insertion: each moves the markers of all rows.
+    (insert (concat indent " " shape " " text (make-string gap ?\s) time "\n"))
     (put-text-property start middle 'face (todo-write-row-shape-face kind))
     (put-text-property middle (if time end (point)) 'face (todo-write-row-face kind))
     (when time
       (put-text-property end (point) 'face 'todo-write-time)
-      (todo-write-row--align end (+ end (length gap)) column))
+      (todo-write-row--align end (+ end gap) column))
     (when (eq kind 'removed)
       ;; A struck newline would show as a stroke behind the text.
       (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))
@@ -390,10 +390,10 @@ says what the agent does; nil says why the plan is paused, if it is."
          (gap (todo-write-row--gap (1+ (todo-write-row-width text)) (+ 2 room)))
          (start (point))
          (middle (+ start 1 (length text))))
-    (insert (concat " " text gap progress (and bar "  ")))
+    (insert (concat " " text (make-string gap ?\s) progress (and bar "  ")))
     (put-text-property start middle 'face 'todo-write-title)
     (put-text-property middle (point) 'face (todo-write-row-progress-face state))
-    (todo-write-row--align middle (+ middle (length gap)) (+ 2 room))
+    (todo-write-row--align middle (+ middle gap) (+ 2 room))
     (when bar
       (todo-write-row-insert-bar (plist-get summary :completed) total bar))))
 

@@ -74,6 +74,10 @@ The id nil stands for threads that work for no row of this buffer.")
 (defvar-local todo-write-view--count nil
   "The count of tasks for this buffer's mode line.")
 
+(defvar todo-write-view--times nil
+  "While the whole buffer is drawn, a hash table from item id to times.
+The times are those of `todo-write-times'.")
+
 (defvar-local todo-write-view--width nil
   "Columns the rows were last drawn for.")
 
@@ -158,7 +162,7 @@ Call DRAW to redraw it, when it is reverted and when its width changes."
          (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view--paused-p))))
          (start (point)))
     (todo-write-row-insert item kind
-                           (unless ghost (todo-write-spent todo-write-view-thread id))
+                           (unless ghost (todo-write-view--spent id))
                            todo-write-view--width nil
                            (unless ghost (todo-write-view--note id item)))
     (when (member id todo-write-view--flashing)
@@ -168,6 +172,12 @@ Call DRAW to redraw it, when it is reverted and when its width changes."
     (if (memq kind '(in_progress paused))
         (puthash id t todo-write-view--running)
       (remhash id todo-write-view--running))))
+
+(defun todo-write-view--spent (id)
+  "Return how long the task ID was in progress, in milliseconds, or nil."
+  (if todo-write-view--times
+      (plist-get (gethash id todo-write-view--times) :spent)
+    (todo-write-spent todo-write-view-thread id)))
 
 (defun todo-write-view--note (id item)
   "Return the note of the row of ITEM, whose id is ID, or nil."
@@ -239,7 +249,10 @@ work for no row."
                                              "" (todo-write-view--footer) t))
     (when thread
       ;; Thousands of rows would otherwise collect garbage every few rows.
-      (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
+      (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024)))
+            (todo-write-view--times (make-hash-table :test #'equal)))
+        (pcase-dolist (`(,id . ,times) (todo-write-times thread))
+          (puthash id times todo-write-view--times))
         (seq-doseq (item (todo-write-items thread))
           (todo-write-view--enter (todo-write-view--row (plist-get item :id) item)))
         (todo-write-view--enter-ghosts (todo-write-view--last-removed))

@@ -122,8 +122,12 @@ a task that was dropped."
 
 (defun todo-write-view--fold-line (count)
   "Return the line that stands for COUNT completed tasks."
-  (concat " " (propertize (todo-write-row-shape 'completed) 'face 'todo-write-completed-shape)
-          " " (propertize (format "+%d done" count) 'face 'todo-write-fold) "\n"))
+  (let* ((shape (todo-write-row-shape 'completed))
+         (line (format " %s +%d done\n" shape count))
+         (end (1+ (length shape))))
+    (put-text-property 1 end 'face 'todo-write-completed-shape line)
+    (put-text-property (1+ end) (1- (length line)) 'face 'todo-write-fold line)
+    line))
 
 (defun todo-write-view--fold-at (position)
   "Return the overlay that folds the text at POSITION, or nil."

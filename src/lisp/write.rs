@@ -96,8 +96,8 @@ pub fn list_of<'e, T>(
 
 /// A symbol.
 pub fn symbol<'e>(env: &'e Env, name: &str) -> Result<Value<'e>> {
-    // Not `Env::intern`: that one cannot take a name with a NUL.
-    env.call(intern, (name,))
+    // `Env::intern` makes no string, but takes only ASCII without a NUL.
+    if name.is_ascii() && !name.contains('\0') { env.intern(name) } else { env.call(intern, (name,)) }
 }
 
 /// A string. Emacs allocates a multibyte one twice, so plain ASCII, which is most of all text,
