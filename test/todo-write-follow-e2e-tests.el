@@ -38,14 +38,17 @@
 
 (defun todo-write-follow-e2e--answers (lines)
   "Return a table of the answers in LINES to calls that were not refused.
-An answer is a list (TEXT FIELDS LINE)."
+An answer is a list (TEXT FIELDS LINE).  \"Task not found\" counts too: it
+says that the list does not have the task."
   (let ((answers (make-hash-table :test #'equal)))
     (dolist (line lines answers)
       (dolist (block (todo-write-follow-e2e--blocks line "tool_result"))
         (let* ((fields (alist-get 'toolUseResult line))
                (fields (and (consp fields) fields))
                (success (assq 'success fields)))
-          (unless (or (alist-get 'is_error block) (and success (null (cdr success))))
+          (when (or (equal (alist-get 'content block) "Task not found")
+                    (not (or (alist-get 'is_error block)
+                             (and success (null (cdr success))))))
             (puthash (alist-get 'tool_use_id block)
                      (list (or (alist-get 'content block) "") fields line)
                      answers)))))))
@@ -68,7 +71,8 @@ NAME and INPUT are those of the call, and ANSWER is what it came to."
          tasks))
       (_ (cl-loop for (number content status) in tasks
                   if (not (equal number .taskId)) collect (list number content status)
-                  else unless (equal .status "deleted")
+                  else unless (or (equal .status "deleted")
+                                  (equal (car answer) "Task not found"))
                   collect (list number (or .subject content) (or .status status)))))))
 
 (defun todo-write-follow-e2e--time (line)
