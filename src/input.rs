@@ -1,9 +1,8 @@
-//! From what arrives to drafts that cannot be wrong, or to every problem at once.
+//! Reads a call into drafts that cannot be wrong, or lists every problem of it.
 //!
-//! Models are trained on `todos[] {content, status, activeForm}`; what they send is wilder. Three
-//! outcomes: accepted as it is, repaired (and said in a notice), refused (and nothing happens).
-//! Nothing is ever guessed that could lose a task or change its meaning: an unknown status is
-//! refused, never mapped.
+//! Models are trained on `todos[] {content, status, activeForm}` and send much else. A call is
+//! accepted as it is, repaired with a notice, or refused without any effect. A repair never loses
+//! a task or changes its meaning: an unknown status is refused, not mapped.
 
 mod notice;
 mod problem;
@@ -21,23 +20,24 @@ pub use notice::{Notice, Repair};
 pub use problem::{Expected, Path, Problem, Received};
 use task::hint;
 
-/// What the user decides about input.
+/// The user's options for input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Most tasks a list may have.
+    /// The maximum number of tasks in a list.
     pub max_items: usize,
-    /// Most characters a `content` or `activeForm` may have.
+    /// The maximum number of characters in `content` and in `activeForm`.
     pub max_length: usize,
-    /// Whether every repair is a refusal.
+    /// Whether to refuse what would be repaired.
     pub strict: bool,
-    /// What to do with more than one task in progress.
+    /// What to do if more than one task is in progress.
     pub several_in_progress: SeveralInProgress,
 }
 
-/// See [`Options::several_in_progress`]; `Allow` says nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// See [`Options::several_in_progress`]. `Notice` and `Allow` accept the list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum SeveralInProgress {
+    #[default]
     Notice,
     Allow,
     Refuse,
@@ -45,31 +45,43 @@ pub enum SeveralInProgress {
 
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            max_items: 1_000,
-            max_length: 2_000,
-            strict: false,
-            several_in_progress: SeveralInProgress::Notice,
-        }
+        let several_in_progress = SeveralInProgress::default();
+        Options { max_items: 1_000, max_length: 2_000, strict: false, several_in_progress }
     }
 }
 
-/// An accepted input.
+/// An accepted call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The whole list, in order.
     pub drafts: Vec<Draft>,
-    /// Tasks that the agent sent as cancelled. They are not in the list; [`crate::identity`] tells
-    /// which items they were.
+    /// Tasks sent as cancelled. They are not in the list; [`crate::identity`] finds their items.
     pub cancelled: Vec<Draft>,
-    /// What was repaired, each repair once.
+    /// The repairs, each once.
     pub notices: Vec<Notice>,
 }
 
-/// Reads a JSON text.
+/// Reads a call that is JSON text.
 ///
 /// # Errors
-/// Every problem of the input; see [`Problem`].
+/// Every problem of the call.
+///
+/// # Examples
+/// ```
+/// use todo_write::input::{Options, read_text};
+/// use todo_write::item::Status;
+///
+/// let plan = read_text(r#"[{"content": "Ship it", "status": "done"}]"#, &Options::default()).unwrap();
+/// assert_eq!(plan.drafts[0].status, Status::Completed);
+/// assert_eq!(plan.notices[1].to_string(), r#"status "done" was read as "completed""#);
+///
+/// let call = r#"{"todos": [{"content": "Ship it", "status": "blocked", "activeForm": "Shipping"}]}"#;
+/// let problems = read_text(call, &Options::default()).unwrap_err();
+/// assert_eq!(
+///     problems[0].to_string(),
+///     r#"todos[0].status: received "blocked"; expected one of pending, in_progress, completed"#
+/// );
+/// ```
 pub fn read_text(text: &str, options: &Options) -> Result<Plan, Vec<Problem>> {
     match Raw::parse(text) {
         Ok(raw) => read(&raw, options),
@@ -81,10 +93,10 @@ pub fn read_text(text: &str, options: &Options) -> Result<Plan, Vec<Problem>> {
     }
 }
 
-/// Reads what a host has decoded already.
+/// Reads a call that is decoded already.
 ///
 /// # Errors
-/// Every problem of the input; see [`Problem`].
+/// Every problem of the call.
 pub fn read(raw: &Raw<'_>, options: &Options) -> Result<Plan, Vec<Problem>> {
     let mut reader = InputReader {
         options,
@@ -93,7 +105,7 @@ pub fn read(raw: &Raw<'_>, options: &Options) -> Result<Plan, Vec<Problem>> {
         repairs: Vec::new(),
         unknown_keys: Vec::new(),
     };
-    let plan = reader.whole(raw);
+    let plan = reader.call(raw);
     reader.finish(plan)
 }
 
@@ -105,7 +117,7 @@ fn first_of<'r>(object: &'r Raw<'r>, keys: &[&'static str]) -> Option<(&'static 
 struct InputReader<'o> {
     options: &'o Options,
     problems: Vec<Problem>,
-    /// What was repaired although the user wants no repairs.
+    /// What would have been repaired if the option `strict` were off.
     strict_problems: Vec<Problem>,
     repairs: Vec<Repair>,
     unknown_keys: Vec<String>,
@@ -124,7 +136,7 @@ impl InputReader<'_> {
         }
     }
 
-    /// Repairs a key that stands in for another.
+    /// Repairs a key sent instead of another.
     fn alias(&mut self, sent: &'static str, meant: &'static str, path: Path) {
         if sent != meant {
             self.repair(Repair::Key(sent, meant), path, Received::UnknownKey, Expected::Keys(meant));
@@ -152,7 +164,7 @@ impl InputReader<'_> {
         Ok(Plan { notices: notices(self.repairs), ..plan })
     }
 
-    fn whole(&mut self, raw: &Raw<'_>) -> Plan {
+    fn call(&mut self, raw: &Raw<'_>) -> Plan {
         match raw {
             Raw::List(values) => {
                 let received = Received::Value(raw.describe());
@@ -188,8 +200,8 @@ impl InputReader<'_> {
         Plan::default()
     }
 
-    /// Reads `todos` from a string that holds the array, perhaps encoded twice, perhaps with the
-    /// rest of a model's own markup behind it.
+    /// Reads `todos` from a string that holds the array. It may be encoded twice, and the model's
+    /// own markup may follow it.
     fn todos_text(&mut self, text: &str, is_inner: bool) -> Plan {
         let (received, expected) = match Raw::parse_prefix(text) {
             Ok((Raw::List(values), rest)) => {
@@ -226,17 +238,16 @@ impl InputReader<'_> {
         plan
     }
 
-    /// The same explicit id on two tasks makes it unclear which is which. Positional ids say
-    /// nothing, so they may repeat.
+    /// Refuses an explicit id that two tasks have. Positional ids identify nothing and may repeat.
     fn repeated_ids(&mut self, values: &[Raw<'_>]) {
         let mut seen: HashMap<String, usize> = HashMap::new();
         for (index, value) in values.iter().enumerate() {
             let Some(id) = value.get("id").and_then(hint).filter(|id| !is_positional(id)) else { continue };
-            if let Some(first) = seen.get(&id) {
-                let received = Received::RepeatedId(excerpt(&id, 40), *first);
+            let short = excerpt(&id, 40);
+            let first = *seen.entry(id).or_insert(index);
+            if first != index {
+                let received = Received::RepeatedId(short, first);
                 self.refuse(Path::Field(index, "id".into()), received, Expected::OwnId);
-            } else {
-                seen.insert(id, index);
             }
         }
     }

@@ -1,20 +1,20 @@
-//! What arrives, before it is judged: one tree for JSON text and Lisp objects. It borrows from the
-//! text where it can.
+//! Untrusted input as one tree, whether it comes as JSON text or as Lisp objects. It borrows from
+//! the text where it can.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 use thiserror::Error;
 
 use crate::text::excerpt;
 
-/// A value of unknown worth.
+/// A value that is not validated yet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Raw<'a> {
-    /// JSON's null; Lisp's nil, which is also an empty list and false.
+    /// JSON's null; Lisp's nil, which is also the empty list and false.
     Null,
     /// True or false.
     Bool(bool),
@@ -24,13 +24,13 @@ pub enum Raw<'a> {
     Text(Cow<'a, str>),
     /// An array, a vector or a list.
     List(Vec<Raw<'a>>),
-    /// An object, a hash table, a plist or an alist; keys in the order in which they came.
+    /// An object, a hash table, a plist or an alist, with its keys in the order received.
     Object(Vec<(Cow<'a, str>, Raw<'a>)>),
-    /// Something that has no JSON form; the words say what, after "received".
+    /// A Lisp object without a JSON form, described by words that follow "received".
     Unreadable(Cow<'static, str>),
 }
 
-/// Where and why a text is not JSON.
+/// A syntax error: where a text stops being JSON, and what JSON allows there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("line {line}, column {column}: {expected}")]
 pub struct JsonError {
@@ -38,11 +38,11 @@ pub struct JsonError {
     pub line: usize,
     /// 1-based, in bytes.
     pub column: usize,
-    /// What the parser expected there.
+    /// What JSON allows there.
     pub expected: ExpectedJson,
 }
 
-/// What JSON allows at a place.
+/// What JSON allows at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)] // The words say it.
 pub enum ExpectedJson {
@@ -64,25 +64,40 @@ pub enum ExpectedJson {
     CommaOr(char),
     #[error("no comma before the closing bracket")]
     NoComma,
-    #[error("nothing more behind the value")]
+    #[error("nothing after the value")]
     End,
     #[error("fewer levels of nesting")]
     LessNesting,
     #[error("a control character written as an escape")]
     EscapedControl,
-    #[error("an escape that JSON has")]
+    #[error("an escape sequence of JSON")]
     Escape,
     #[error("both halves of a surrogate pair")]
     SurrogatePair,
 }
 
 impl<'a> Raw<'a> {
-    /// Reads a text that is one JSON value and nothing else.
+    /// Parses a text that is one JSON value.
+    ///
+    /// # Errors
+    /// The syntax error.
+    ///
+    /// ```
+    /// # use todo_write::raw::Raw;
+    /// let call = Raw::parse(r#"{"todos": []}"#)?;
+    /// assert_eq!(call.get("todos"), Some(&Raw::List(Vec::new())));
+    /// let error = Raw::parse(r#"{"todos": [}"#).unwrap_err();
+    /// assert_eq!(error.to_string(), "line 1, column 12: a value");
+    /// # Ok::<(), todo_write::raw::JsonError>(())
+    /// ```
     pub fn parse(text: &'a str) -> Result<Raw<'a>, JsonError> {
         serde_json::from_str(text).map_err(|error| JsonError::new(text, &error))
     }
 
-    /// Reads the JSON value that `text` starts with, and returns the text behind it.
+    /// Parses the JSON value at the start of `text`, and returns the rest of the text.
+    ///
+    /// # Errors
+    /// The syntax error.
     pub fn parse_prefix(text: &'a str) -> Result<(Raw<'a>, &'a str), JsonError> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Raw<'a>>();
         match values.next() {
@@ -92,7 +107,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The value of a key; where a key came twice, the last one, as JSON parsers have it.
+    /// The value of a key. The last one counts if a key is repeated, as in most JSON parsers.
     pub fn get(&self, key: &str) -> Option<&Raw<'a>> {
         match self {
             Raw::Object(fields) => fields.iter().rev().find(|(k, _)| k == key).map(|(_, v)| v),
@@ -100,7 +115,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// What this is, in words that follow "received", never longer than a line.
+    /// Describes the value on one line, in words that follow "received".
     pub fn describe(&self) -> String {
         match self {
             Raw::Null => "null".into(),
@@ -119,7 +134,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// The same as a JSON value of its own; what cannot be read becomes null.
+    /// Converts the value to JSON; an unreadable one becomes null.
     pub fn to_json(&self) -> Value {
         match self {
             Raw::Null | Raw::Unreadable(_) => Value::Null,
@@ -128,7 +143,7 @@ impl<'a> Raw<'a> {
             Raw::Text(text) => Value::String(text.to_string()),
             Raw::List(values) => Value::Array(values.iter().map(Raw::to_json).collect()),
             Raw::Object(fields) => {
-                Value::Object(fields.iter().map(|(k, v)| (k.to_string(), v.to_json())).collect::<Map<_, _>>())
+                Value::Object(fields.iter().map(|(k, v)| (k.to_string(), v.to_json())).collect())
             }
         }
     }
@@ -136,7 +151,7 @@ impl<'a> Raw<'a> {
 
 impl JsonError {
     fn new(text: &str, error: &serde_json::Error) -> JsonError {
-        // The parser counts the bytes it has read: none yet at the beginning of a line.
+        // The column is the number of bytes read, which is 0 at the start of a line.
         let (line, column) = (error.line(), error.column());
         let expected = if error.is_eof() {
             expected_at_end(text)
@@ -148,7 +163,7 @@ impl JsonError {
     }
 }
 
-/// Whether JSON that begins with `before` may go on with `next`: the parser decides.
+/// Asks the parser whether `next` may follow `before`.
 fn fits(before: &str, next: &str) -> bool {
     match serde_json::from_str::<Raw<'_>>(&format!("{before}{next}")) {
         Ok(_) => true,
@@ -156,7 +171,7 @@ fn fits(before: &str, next: &str) -> bool {
     }
 }
 
-/// What is missing where the text ends.
+/// What is missing at the end of a text.
 fn expected_at_end(text: &str) -> ExpectedJson {
     let ends = [("]", "a list"), ("}", "an object"), (":", "an object"), ("\\n", "a string")];
     match ends.into_iter().find(|(next, _)| fits(text, next)) {
@@ -165,12 +180,12 @@ fn expected_at_end(text: &str) -> ExpectedJson {
     }
 }
 
-/// What is allowed in place of the byte at `place`, which the parser refused.
+/// What JSON allows instead of the byte at `place`, which the parser rejected.
 fn expected_at(text: &[u8], place: usize) -> ExpectedJson {
     let before = &*String::from_utf8_lossy(&text[..place.min(text.len())]);
     let here = text.get(place).copied().unwrap_or(b' ');
     let fits = |next| fits(before, next);
-    // Only a string can go on with an escape; after a blank, a token is no longer the same one.
+    // An escape can follow only inside a string. The spaces in the other probes end a token.
     if fits("\\n") {
         if here.is_ascii_control() { ExpectedJson::EscapedControl } else { ExpectedJson::Escape }
     } else if matches!(here, b']' | b'}') && before.trim_end().ends_with(',') {
@@ -194,7 +209,7 @@ fn expected_at(text: &[u8], place: usize) -> ExpectedJson {
     }
 }
 
-/// What is allowed behind the first part of an escape, a number or a constant.
+/// What JSON allows after the first part of an escape, a number or a constant.
 fn expected_in_token(before: &str) -> ExpectedJson {
     let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
     let (before, token) = before.split_at(start);
@@ -257,7 +272,7 @@ impl<'de> Visitor<'de> for RawVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Raw<'de>, A::Error> {
         let mut fields = Vec::with_capacity(4);
-        // `Cow<str>` would not borrow.
+        // A key read as `Cow<str>` would not borrow.
         while let Some((Raw::Text(key), value)) = access.next_entry()? {
             fields.push((key, value));
         }

@@ -1,49 +1,41 @@
-//! Small rules about text: one line, excerpts, blankness.
+//! Small rules about text: one line, blank, excerpt.
 
 use std::borrow::Cow;
 
-/// A text as one line: white space at the ends gone, every run of white space with a line break
-/// or tab in it one space, other control characters dropped.
+/// Puts a text on one line. The second value tells whether a character other than white space was
+/// dropped.
 ///
-/// The second value tells whether a character other than white space was dropped.
+/// White space at both ends goes, a run of white space with a line break or a tab becomes one
+/// space, and other control characters are dropped.
+///
+/// ```
+/// # use todo_write::text::one_line;
+/// assert_eq!(one_line(" Fix\n the  bug\u{7}"), ("Fix the  bug".into(), true));
+/// ```
 pub fn one_line(text: &str) -> (Cow<'_, str>, bool) {
     let trimmed = text.trim();
-    if !trimmed.chars().any(|c| c.is_control() || is_line_break(c)) {
+    if !trimmed.contains(breaks_line) {
         return (Cow::Borrowed(trimmed), false);
     }
-    let mut line = String::with_capacity(trimmed.len());
-    let mut dropped = false;
-    let mut run = String::new();
-    for c in trimmed.chars() {
-        if c.is_whitespace() {
-            run.push(c);
-        } else if c.is_control() {
-            dropped = true;
-        } else {
-            flush_white_space(&mut run, &mut line);
-            line.push(c);
-        }
+    let is_dropped = |c: char| c.is_control() && !c.is_whitespace();
+    let kept = trimmed.replace(is_dropped, "");
+    let mut line = String::with_capacity(kept.len());
+    let mut rest = kept.trim();
+    while let Some(space) = rest.find(char::is_whitespace) {
+        let word = rest[space..].find(|c: char| !c.is_whitespace()).map_or(rest.len(), |word| space + word);
+        line.push_str(&rest[..space]);
+        line.push_str(if rest[space..word].contains(breaks_line) { " " } else { &rest[space..word] });
+        rest = &rest[word..];
     }
-    (Cow::Owned(line), dropped)
+    line.push_str(rest);
+    (Cow::Owned(line), trimmed.contains(is_dropped))
 }
 
-/// Appends a run of white space: as it is when it is plain spacing, as one space otherwise.
-fn flush_white_space(run: &mut String, line: &mut String) {
-    if line.is_empty() {
-        // All that stood before it was dropped.
-    } else if run.chars().any(|c| c.is_control() || is_line_break(c)) {
-        line.push(' ');
-    } else {
-        line.push_str(run);
-    }
-    run.clear();
+fn breaks_line(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
-fn is_line_break(c: char) -> bool {
-    matches!(c, '\u{2028}' | '\u{2029}')
-}
-
-/// Whether nothing of a text can be seen: white space, control and zero-width characters only.
+/// Whether a text has no visible character: only white space, control and zero-width characters.
 pub fn is_blank(text: &str) -> bool {
     text.chars().all(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
 }
@@ -52,28 +44,25 @@ fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
-/// At most `limit` characters of a text, on one line, with an ellipsis where it was cut.
+/// At most `limit` characters of a text on one line, with an ellipsis if it was cut.
+///
+/// ```
+/// # use todo_write::text::excerpt;
+/// assert_eq!(excerpt("Convert\nthe callbacks", 11), "Convert the…");
+/// ```
 pub fn excerpt(text: &str, limit: usize) -> String {
-    // A generous prefix in bytes first: a text of megabytes is never walked.
-    let mut end = text.len().min(limit.saturating_mul(8));
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
+    // A generous prefix: megabytes are never scanned.
+    let end = text.char_indices().nth(limit.saturating_mul(8)).map_or(text.len(), |(end, _)| end);
     let (line, _) = one_line(&text[..end]);
-    // As many bytes are never fewer characters.
-    if end == text.len() && line.len() <= limit {
+    let cut = line.char_indices().nth(limit).map(|(place, _)| place);
+    if cut.is_none() && end == text.len() {
         return line.into_owned();
     }
-    let mut short: String = line.chars().take(limit).collect();
-    if end < text.len() || line.chars().nth(limit).is_some() {
-        short.push('…');
-    }
-    short
+    format!("{}…", &line[..cut.unwrap_or(line.len())])
 }
 
-/// FNV-1a, 64 bits: names files and detects damage; no defence against malice is meant.
+/// The 64-bit FNV-1a hash. It names files and detects damage; it does not withstand attacks.
 pub fn fnv1a(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }

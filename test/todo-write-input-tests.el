@@ -99,7 +99,7 @@ Each of NOTICES is a part of the notice at its place."
     ("{\"todos\": \"[{\\\"content\\\": \\\"C\\\", \\\"status\\\": \\\"pending\\\", \\\"activeForm\\\": \\\"F\\\"}]\"}"
      ("C" "pending" "F") "a string holding the array")
     ("{\"todos\": \"[{\\\"content\\\": \\\"C\\\", \\\"status\\\": \\\"pending\\\", \\\"activeForm\\\": \\\"F\\\"}]</x>\"}"
-     ("C" "pending" "F") "\"</x>\" behind it was ignored")
+     ("C" "pending" "F") "\"</x>\" after it was ignored")
     ("{\"todos\": [{\"content\": \"C\", \"status\": \"pending\", \"active_form\": \"F\"}]}"
      ("C" "pending" "F") "active_form")
     ("{\"todos\": [{\"description\": \"C\", \"status\": \"pending\", \"activeForm\": \"F\"}]}"

@@ -1,21 +1,20 @@
-//! What was repaired, in as few lines as possible.
+//! The repairs of a call, summarized for the model and the user.
 
-use std::collections::HashMap;
 use std::fmt::{self, Display, Formatter};
 
 use thiserror::Error;
 
 use crate::item::Status;
 
-/// Unknown keys that are named; of more, the notice only says that there are some.
+/// The number of unknown keys that a notice names; an ellipsis stands for more.
 pub const NAMED: usize = 8;
 
-/// A repair, and to how many tasks it applied.
+/// A repair and the number of tasks that needed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// What was repaired.
+    /// The repair.
     pub repair: Repair,
-    /// How often.
+    /// The number of tasks.
     pub count: usize,
 }
 
@@ -26,13 +25,13 @@ impl Display for Notice {
     }
 }
 
-/// Something that was put right.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Error)]
+/// A repair of the input.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)] // The words say it.
 pub enum Repair {
     #[error("the input was the bare array; send it as the value of \"todos\"")]
     BareArray,
-    /// The array came as JSON in a string, with this text behind it.
+    /// The array was a string of JSON, followed by this text.
     #[error("\"todos\" was a string holding the array{}; send the array itself", ignored(.0))]
     Encoded(String),
     #[error("\"{0}\" was read as \"{1}\"")]
@@ -54,7 +53,7 @@ pub enum Repair {
 }
 
 fn ignored(rest: &str) -> String {
-    if rest.is_empty() { String::new() } else { format!(" (and \"{rest}\" behind it was ignored)") }
+    if rest.is_empty() { String::new() } else { format!(" (and \"{rest}\" after it was ignored)") }
 }
 
 fn named(keys: &[String]) -> String {
@@ -62,16 +61,13 @@ fn named(keys: &[String]) -> String {
     format!("{}{more}", keys[..keys.len().min(NAMED)].join(", "))
 }
 
-/// One notice for each different repair, in order.
+/// One notice for each distinct repair, in order of first appearance.
 pub fn notices(repairs: Vec<Repair>) -> Vec<Notice> {
     let mut notices: Vec<Notice> = Vec::new();
-    let mut places: HashMap<Repair, usize> = HashMap::new();
     for repair in repairs {
-        if let Some(place) = places.get(&repair) {
-            notices[*place].count += 1;
-        } else {
-            places.insert(repair.clone(), notices.len());
-            notices.push(Notice { repair, count: 1 });
+        match notices.iter_mut().find(|notice| notice.repair == repair) {
+            Some(notice) => notice.count += 1,
+            None => notices.push(Notice { repair, count: 1 }),
         }
     }
     notices

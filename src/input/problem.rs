@@ -1,4 +1,4 @@
-//! Why an input is refused, as data. The words are in `Display` only.
+//! The reasons for refusing a call, as data. Only `Display` has words.
 
 use std::borrow::Cow;
 
@@ -7,19 +7,19 @@ use thiserror::Error;
 use crate::item::{Priority, Status};
 use crate::raw::ExpectedJson;
 
-/// One reason why an input is refused.
+/// One reason for refusing a call.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{path}: received {received}; expected {expected}")]
 pub struct Problem {
-    /// Where.
+    /// The place in the call.
     pub path: Path,
-    /// What came.
+    /// What the call has there.
     pub received: Received,
     /// What is allowed there.
     pub expected: Expected,
 }
 
-/// A place in an input.
+/// A place in a call.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)] // The words say it.
 pub enum Path {
@@ -35,7 +35,7 @@ pub enum Path {
     Field(usize, Cow<'static, str>),
 }
 
-/// What came. A description in words is that of [`crate::raw::Raw::describe`].
+/// What a call has at a place. The strings come from [`crate::raw::Raw::describe`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)] // The words say it.
 pub enum Received {
@@ -65,11 +65,11 @@ pub enum Received {
     UnknownKey,
     #[error("control characters")]
     ControlCharacters,
-    #[error("\"{0}\", which todos[{1}] has too")]
+    #[error("\"{0}\", which todos[{1}] also has")]
     RepeatedId(String, usize),
 }
 
-/// What is allowed.
+/// What is allowed at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[allow(missing_docs)] // The words say it.
 pub enum Expected {
@@ -79,7 +79,7 @@ pub enum Expected {
     Json(ExpectedJson),
     #[error("an array of tasks")]
     Todos,
-    /// In Lisp, null may have been an empty array.
+    /// In Lisp, an empty array may arrive as null.
     #[error("an array of tasks ([] clears the list; if it arrives as null, send it as JSON text: \"[]\")")]
     TodosNotNull,
     #[error("an array of tasks ({0})")]

@@ -1,16 +1,16 @@
-//! One task: its texts, status and priority, parsed.
+//! Reads one task of a call.
 
 use super::{Expected, InputReader, Path, Received, Repair, first_of};
 use crate::item::{Draft, Priority, Status};
 use crate::raw::Raw;
 use crate::text::{excerpt, is_blank, one_line};
 
-/// Keys that models send for `content`, the first one wins. A description often says more than the
-/// task, so it comes last.
+/// Keys that models send for `content`; the first one present is used. A description often says
+/// more than the task, so it comes last.
 const CONTENT: [&str; 6] = ["content", "step", "text", "subject", "title", "description"];
 const ACTIVE_FORM: [&str; 2] = ["activeForm", "active_form"];
 
-/// An explicit id, where it is one.
+/// An explicit id as text, or none for any other value.
 pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
     match value {
         Raw::Text(text) if !is_blank(text) => Some(excerpt(text, 200)),
@@ -19,10 +19,10 @@ pub(super) fn hint(value: &Raw<'_>) -> Option<String> {
     }
 }
 
-/// A key of a task and its value.
-type Found<'r> = Option<(&'static str, &'r Raw<'r>)>;
+/// The key that a task has for a field, and its value.
+type Field<'r> = Option<(&'static str, &'r Raw<'r>)>;
 
-/// What a status means.
+/// A status as sent.
 enum ParsedStatus {
     Status(Status),
     /// The agent drops the task.
@@ -44,7 +44,7 @@ fn synonym(text: &str) -> Option<ParsedStatus> {
 }
 
 impl InputReader<'_> {
-    /// The task, and whether it is cancelled.
+    /// Reads a task, and whether it is cancelled.
     pub(super) fn task(&mut self, index: usize, value: &Raw<'_>) -> Option<(Draft, bool)> {
         let Raw::Object(fields) = value else {
             self.refuse(Path::Task(index), Received::Value(value.describe()), Expected::Task);
@@ -55,7 +55,7 @@ impl InputReader<'_> {
         let status = self.status(index, value.get("status"));
         let active_form = self.active_form(index, form_key, content.as_deref());
         let priority = self.priority(index, value.get("priority"));
-        let used = [content_key, form_key].map(|found| found.map(|(key, _)| key));
+        let used = [content_key, form_key].map(|field| field.map(|(key, _)| key));
         for (key, _) in fields {
             if !["id", "status", "priority"].contains(&&**key) && !used.contains(&Some(key)) {
                 self.unknown_key(key, |key| Path::Field(index, key), "content, status, activeForm");
@@ -71,8 +71,8 @@ impl InputReader<'_> {
         Some((draft, is_cancelled))
     }
 
-    fn content(&mut self, index: usize, found: Found<'_>) -> Option<String> {
-        let received = match found {
+    fn content(&mut self, index: usize, field: Field<'_>) -> Option<String> {
+        let received = match field {
             None => Received::Nothing,
             Some((key, value)) => {
                 self.alias(key, "content", Path::Field(index, key.into()));
@@ -89,12 +89,12 @@ impl InputReader<'_> {
         None
     }
 
-    fn active_form(&mut self, index: usize, found: Found<'_>, content: Option<&str>) -> Option<String> {
+    fn active_form(&mut self, index: usize, field: Field<'_>, content: Option<&str>) -> Option<String> {
         let path = Path::Field(index, "activeForm".into());
-        if let Some((key, _)) = found {
+        if let Some((key, _)) = field {
             self.alias(key, "activeForm", Path::Field(index, key.into()));
         }
-        let line = match found {
+        let line = match field {
             None | Some((_, Raw::Null)) => None,
             Some((_, Raw::Text(text))) => self.line(index, "activeForm", text)?,
             Some((_, other)) => {
@@ -105,16 +105,15 @@ impl InputReader<'_> {
         if line.is_none() {
             self.repair(Repair::NoActiveForm, path, Received::Nothing, Expected::ActiveForm);
         }
-        // A refused content already stops the whole call: what stands in for it does not matter.
+        // Without content the call is refused anyway.
         line.or_else(|| Some(content.unwrap_or_default().to_owned()))
     }
 
-    /// The text as one line: `Some(None)` when it is blank, `None` when it is refused.
+    /// The text on one line: `Some(None)` if it is blank, `None` if it is refused.
     fn line(&mut self, index: usize, key: &'static str, text: &str) -> Option<Option<String>> {
         let (line, dropped) = one_line(text);
         let (path, limit) = (Path::Field(index, key.into()), self.options.max_length);
-        // As many bytes are never fewer characters.
-        let length = if line.len() > limit { line.chars().count() } else { 0 };
+        let length = line.chars().count();
         if length > limit {
             self.refuse(path, Received::Characters(length), Expected::AtMost(limit));
             return None;

@@ -85,7 +85,7 @@ const REPAIRED: [(&str, &str, &str); 37] = [
     (r#"{"todos":[{"text":"A","status":"pending","activeForm":"B"}]}"#, "\"text\" was read as \"content\"", "todos[0].text"),
     (r#"{"todos":"[{\"content\":\"A\",\"status\":\"pending\",\"activeForm\":\"B\"}]"}"#, "string holding the array", "todos"),
     (r#"{"todos":" [{\"content\":\"A\",\"status\":\"pending\",\"activeForm\":\"B\"}]\n "}"#, "string holding the array", "todos"),
-    (r#"{"todos":"[{\"content\":\"A\",\"status\":\"pending\",\"activeForm\":\"B\"}]</todos>"}"#, r#"(and "</todos>" behind it was ignored)"#, "todos"),
+    (r#"{"todos":"[{\"content\":\"A\",\"status\":\"pending\",\"activeForm\":\"B\"}]</todos>"}"#, r#"(and "</todos>" after it was ignored)"#, "todos"),
     (r#"[{"content":"A","status":"pending","activeForm":"B"}]"#, "bare array", "input"),
     (r#"{"todos":[{"content":"A","status":"pending","active_form":"B"}]}"#, "\"active_form\" was read as \"activeForm\"", "todos[0].active_form"),
     (r#"{"todos":[{"description":"A","status":"pending","activeForm":"B"}]}"#, "\"description\" was read as \"content\"", "todos[0].description"),
@@ -178,8 +178,8 @@ const REFUSED: [(&str, &str, &str, &str); 37] = [
     (r#""todos""#, "input", "\"todos\"", "{\"todos\": ["),
     (r#"17"#, "input", "the number 17", "{\"todos\": ["),
     (r#""#, "input", "not JSON at line 1, column 1", "a value, but the text ends here"),
-    (r#"{"todos":[{"id":"api","content":"A","status":"pending","activeForm":"B"},{"id":"api","content":"C","status":"pending","activeForm":"D"}]}"#, "todos[1].id", "\"api\", which todos[0] has too", "an id of its own, or none"),
-    (r#"{"todos":[{"id":90210,"content":"A","status":"pending","activeForm":"B"},{"id":"90210","content":"C","status":"pending","activeForm":"D"}]}"#, "todos[1].id", "\"90210\", which todos[0] has too", "an id of its own, or none"),
+    (r#"{"todos":[{"id":"api","content":"A","status":"pending","activeForm":"B"},{"id":"api","content":"C","status":"pending","activeForm":"D"}]}"#, "todos[1].id", "\"api\", which todos[0] also has", "an id of its own, or none"),
+    (r#"{"todos":[{"id":90210,"content":"A","status":"pending","activeForm":"B"},{"id":"90210","content":"C","status":"pending","activeForm":"D"}]}"#, "todos[1].id", "\"90210\", which todos[0] also has", "an id of its own, or none"),
 ];
 
 #[test]
@@ -247,12 +247,12 @@ fn text_that_is_not_json_is_refused_with_line_column_and_what_was_expected_there
         ("{\"todos\": [\n  {\"content\": \"A\",,", "line 2, column 19", "a key in double quotes"),
         ("{'todos': []}", "line 1, column 2", "a key in double quotes"),
         ("{\"todos\": nope}", "line 1, column 12", "true, false or null"),
-        ("{\"todos\": []} thanks", "line 1, column 15", "nothing more behind the value"),
+        ("{\"todos\": []} thanks", "line 1, column 15", "nothing after the value"),
         ("{\"todos\" []}", "line 1, column 10", "`:`"),
         ("{\"todos\": [1 2]}", "line 1, column 14", "`,` or `]`"),
         ("{\"todos\": [1,]}", "line 1, column 14", "no comma before"),
         ("{\"todos\": [\"a\nb\"]}", "line 2, column 1", "written as an escape"),
-        ("{\"todos\": [\"\\x\"]}", "line 1, column 14", "an escape that JSON has"),
+        ("{\"todos\": [\"\\x\"]}", "line 1, column 14", "an escape sequence of JSON"),
     ];
     for (json, place, expected) in cases {
         let problem = problem_of(lenient(json));
