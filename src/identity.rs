@@ -1,15 +1,16 @@
-//! Which new item is which old item, on a schema without ids.
+//! Matches the items of a new list with those of the old one, since the schema has no ids.
 //!
-//! Five steps, each on what the one before left:
+//! Each of five steps matches what the steps before it left:
 //!
-//! 1. equal content, so that the same list again is the same items;
-//! 2. explicit ids that mean something, as a hint;
+//! 1. equal content, so that a repeated list keeps its items;
+//! 2. equal explicit ids, unless they only count;
 //! 3. content equal but for case, spaces and punctuation;
 //! 4. equal activeForm;
-//! 5. similar text, best pairs first.
+//! 5. similar content, the most similar pair first.
 //!
-//! A wrong "same" is worse than a wrong "new": the last step has thresholds, chosen on hand-labelled
-//! pairs (`test/identity/README.md`). Its work is bounded, so that huge lists stay linear.
+//! A wrong match is worse than a missed one, so step 5 has thresholds, chosen on hand-labelled pairs
+//! (`test/identity/README.md`). It compares a bounded number of pairs for each item: the cost is
+//! linear in the length of the lists.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,16 +18,16 @@ use std::hash::Hash;
 use crate::item::{Draft, Item, Status};
 use crate::similarity::{Rarity, Words, similarity};
 
-/// What is known of an item when it is to be recognised.
+/// The properties of an item that matching uses.
 #[derive(Clone, Copy, Debug)]
 pub struct Features<'a> {
-    /// The task.
+    /// See [`Item::content`].
     pub content: &'a str,
-    /// The task while it runs; empty where there is none.
+    /// See [`Item::active_form`]; empty if there is none.
     pub active_form: &'a str,
-    /// Where it stands, if that is known.
+    /// See [`Item::status`]; none if it is unknown.
     pub status: Option<Status>,
-    /// The id that the agent gave it.
+    /// See [`Item::hint`].
     pub hint: Option<&'a str>,
 }
 
@@ -52,37 +53,49 @@ impl<'a> From<&'a Draft> for Features<'a> {
     }
 }
 
-/// How similar two texts must be to be one task.
+/// The least similarity of a match.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
-    /// Where other items of the list are the same.
+    /// If earlier steps matched other items of the list.
     pub kept: f64,
-    /// Where no other item is: the list was mostly replaced, and its texts resemble the old ones
-    /// because the project is the same.
+    /// If they matched none: the agent made another list, and the texts of one project resemble each
+    /// other.
     pub replaced: f64,
 }
 
-/// The thresholds that `make identity` finds best.
-pub const THRESHOLDS: Thresholds = Thresholds { kept: 0.28, replaced: 0.5 };
-/// What a pair gains when the old item is in progress and the new one is, too, or is completed.
-const GOES_ON: f64 = 0.05;
-/// Below this similarity an explicit id or an equal activeForm counts for nothing.
-const UNRELATED: f64 = 0.2;
-/// A longer list is searched by words, and a word that more of its texts have finds none of them.
+/// The best thresholds according to `make identity`.
+pub const THRESHOLDS: Thresholds = Thresholds { kept: 0.3, replaced: 0.5 };
+/// Added to the similarity if the old item is in progress and the new one is in progress or completed.
+const CONTINUATION: f64 = 0.07;
+/// Below this similarity, an equal id or activeForm does not match two items.
+const UNRELATED: f64 = 0.22;
+/// Longer lists are indexed by word, without the words that more texts than this share.
 const MANY: usize = 32;
-/// The rarest words of a text that are searched for.
+/// The number of words, the rarest of a text, that are looked up in the index.
 const RAREST: usize = 4;
-/// The best pairs of one new item that are kept, so that all can be sorted.
-const KEPT: usize = 8;
+/// The number of pairs kept for each new item, the best ones.
+const BEST: usize = 8;
 
-/// For each new item the position of the old item that it is.
+/// Returns for each new item the position of its old item, if it has one.
 ///
-/// No old position comes twice. The cost is linear in both lists together.
+/// No old position occurs twice.
+///
+/// # Examples
+/// ```
+/// use todo_write::identity::{Features, recognise};
+/// use todo_write::item::{Draft, Status};
+///
+/// let task = |content: &str, status| Draft { content: content.into(), status, ..Draft::default() };
+/// let old = [task("Convert callbacks", Status::InProgress), task("Run the tests", Status::Pending)];
+/// let new = [task("Run the tests", Status::Pending), task("Convert the callbacks", Status::Completed)];
+/// let (old, new) = (old.each_ref().map(Features::from), new.each_ref().map(Features::from));
+/// assert_eq!(recognise(&old, &new), [Some(1), Some(0)]);
+/// ```
 pub fn recognise(previous: &[Features<'_>], current: &[Features<'_>]) -> Vec<Option<usize>> {
     recognise_with(THRESHOLDS, previous, current)
 }
 
-/// [`recognise`] with other thresholds, to choose them.
+/// [`recognise`] with other thresholds, for measuring them.
 pub fn recognise_with(
     thresholds: Thresholds,
     previous: &[Features<'_>],
@@ -101,8 +114,8 @@ pub fn recognise_with(
     matching.old_of
 }
 
-/// [`recognise`] by equal content alone: for items that the writer of the new list has never seen,
-/// and so cannot have reworded.
+/// Like [`recognise`], but only by equal content: for old items that the agent has not seen and so
+/// cannot have reworded.
 pub fn recognise_equal(previous: &[Features<'_>], current: &[Features<'_>]) -> Vec<Option<usize>> {
     let mut matching = Matching::new(previous, current);
     matching.by_content();
@@ -110,8 +123,8 @@ pub fn recognise_equal(previous: &[Features<'_>], current: &[Features<'_>]) -> V
     matching.old_of
 }
 
-/// Whether an explicit id only counts (`1`, `#2`, `todo-3`, `task_4`): models renumber such ids
-/// when the list changes, so they say nothing about identity.
+/// Whether an explicit id only counts: `1`, `#2`, `todo-3`, `task_4`. Models renumber such ids when
+/// the list changes.
 pub fn is_positional(id: &str) -> bool {
     let digits = id.bytes().rev().take_while(u8::is_ascii_digit).count();
     digits > 0
@@ -150,8 +163,7 @@ impl<'a> Matching<'a> {
         (0..self.current.len()).filter(|new| self.old_of[*new].is_none()).collect()
     }
 
-    /// Pairs items with equal content. Most calls repeat the list, so that its beginning needs no
-    /// table.
+    /// Matches equal content. Fast path: most calls begin like the old list.
     fn by_content(&mut self) {
         let is_same = |(old, new): &(&Features<'_>, &Features<'_>)| old.content == new.content;
         let start = self.previous.iter().zip(self.current).take_while(is_same).count();
@@ -159,13 +171,13 @@ impl<'a> Matching<'a> {
         self.by_key(|seen| Some(seen.content), |_, _, _| true);
     }
 
-    /// Pairs items with equal explicit ids, unless their texts are unrelated.
+    /// Matches equal explicit ids of related texts.
     fn by_hint(&mut self, rarity: &Rarity) {
         let meaningful = |seen: &Features<'a>| seen.hint.filter(|hint| !is_positional(hint));
         self.by_key(meaningful, |matching, old, new| matching.are_related(old, new, rarity));
     }
 
-    /// Pairs items with equal letters and digits.
+    /// Matches equal letters and digits.
     fn by_folded_content(&mut self) {
         let fold = |seen: &Features<'a>| {
             let letters = seen.content.chars().filter(|c| c.is_alphanumeric());
@@ -174,7 +186,7 @@ impl<'a> Matching<'a> {
         self.by_key(fold, |_, _, _| true);
     }
 
-    /// Pairs items that are left and have an equal `key`, in order, if they may pair.
+    /// Matches unmatched items with an equal `key`, in order, if `may_pair` agrees.
     fn by_key<K: Hash + Eq>(
         &mut self,
         key: impl Fn(&Features<'a>) -> Option<K>,
@@ -194,10 +206,11 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Pairs items with an activeForm that only one item on each side has, unless their texts are
-    /// unrelated: "Running tests" alone proves nothing.
+    /// Matches an activeForm that is unique in both lists, if the texts are related: "Running tests"
+    /// alone proves nothing.
     fn by_active_form(&mut self, rarity: &Rarity) {
-        let (old, new) = (only(self.previous, self.old_left()), only(self.current, self.new_left()));
+        let (old, new) =
+            (unique_forms(self.previous, self.old_left()), unique_forms(self.current, self.new_left()));
         for (form, new) in new {
             if let (Some(new), Some(&Some(old))) = (new, old.get(form))
                 && !self.is_restart(old, new)
@@ -214,33 +227,33 @@ impl<'a> Matching<'a> {
         similarity(&old, &new) >= UNRELATED
     }
 
-    /// Whether a completed item would come back unfinished under another text: that is a new task.
+    /// Whether a completed item would be open again under another text. That is a new task.
     fn is_restart(&self, old: usize, new: usize) -> bool {
         self.previous[old].status == Some(Status::Completed)
             && self.current[new].status.is_some_and(Status::is_open)
     }
 
-    /// Pairs items with similar text, best pairs first.
+    /// Matches similar content, the most similar pair first.
     fn by_similarity(&mut self, rarity: &Rarity, thresholds: Thresholds) {
         let is_replaced = self.old_of.iter().all(Option::is_none);
         let threshold = if is_replaced { thresholds.replaced } else { thresholds.kept };
         let old_left = self.old_left();
         let texts = old_left.iter().map(|&old| Words::of(self.previous[old].content, rarity)).collect();
         let candidates = Candidates::of(texts);
-        let slots = slots(&self.old_of);
+        let expected = expected_places(&self.old_of);
         let mut pairs: Vec<Pair> = Vec::new();
         for new in self.new_left() {
             let words = Words::of(self.current[new].content, rarity);
             let start = pairs.len();
             for place in candidates.of_text(&words) {
                 let old = old_left[place];
-                let score = similarity(&candidates.texts[place], &words) + self.goes_on(old, new);
+                let score = similarity(&candidates.texts[place], &words) + self.continuation(old, new);
                 if score >= threshold && !self.is_restart(old, new) {
-                    pairs.push(Pair { score, distance: slots[new].abs_diff(old), new, old });
+                    pairs.push(Pair { score, distance: expected[new].abs_diff(old), new, old });
                 }
             }
             pairs[start..].sort_unstable_by(Pair::order);
-            pairs.truncate(start + KEPT);
+            pairs.truncate(start + BEST);
         }
         pairs.sort_unstable_by(Pair::order);
         for Pair { new, old, .. } in pairs {
@@ -250,54 +263,54 @@ impl<'a> Matching<'a> {
         }
     }
 
-    fn goes_on(&self, old: usize, new: usize) -> f64 {
+    fn continuation(&self, old: usize, new: usize) -> f64 {
         let is_begun = |status| matches!(status, Some(Status::InProgress | Status::Completed));
         let was_current = self.previous[old].status == Some(Status::InProgress);
-        if was_current && is_begun(self.current[new].status) { GOES_ON } else { 0.0 }
+        if was_current && is_begun(self.current[new].status) { CONTINUATION } else { 0.0 }
     }
 }
 
-/// The item with each activeForm, or `None` where several have it.
-fn only<'a>(list: &[Features<'a>], left: Vec<usize>) -> HashMap<&'a str, Option<usize>> {
-    let mut only = HashMap::new();
+/// The item with each activeForm, or `None` if several have it.
+fn unique_forms<'a>(list: &[Features<'a>], left: Vec<usize>) -> HashMap<&'a str, Option<usize>> {
+    let mut forms = HashMap::new();
     for index in left.into_iter().filter(|index| !list[*index].active_form.is_empty()) {
-        only.entry(list[index].active_form).and_modify(|first| *first = None).or_insert(Some(index));
+        forms.entry(list[index].active_form).and_modify(|first| *first = None).or_insert(Some(index));
     }
-    only
+    forms
 }
 
-/// A new and an old item that may be one task.
+/// A new and an old item that may be the same task.
 struct Pair {
     score: f64,
-    /// How far the old item is from where the new one stands.
+    /// The distance between the old place and the expected one.
     distance: usize,
     new: usize,
     old: usize,
 }
 
 impl Pair {
-    /// The best first; where scores are equal the place decides.
+    /// Sorts the best pair first; among equal scores, the nearest.
     fn order(&self, other: &Pair) -> std::cmp::Ordering {
         let place = |pair: &Pair| (pair.distance, pair.new, pair.old);
         other.score.total_cmp(&self.score).then_with(|| place(self).cmp(&place(other)))
     }
 }
 
-/// For each new item where it would stand in the old list, going by the matched one before it.
-fn slots(old_of: &[Option<usize>]) -> Vec<usize> {
-    let mut expected = 0;
-    let slot = |old: &Option<usize>| {
-        let slot = old.unwrap_or(expected);
-        expected = slot + 1;
-        slot
+/// The expected old place of each new item: its own if it is matched, else the one after its
+/// predecessor's.
+fn expected_places(old_of: &[Option<usize>]) -> Vec<usize> {
+    let place = |next: &mut usize, old: &Option<usize>| {
+        let place = old.unwrap_or(*next);
+        *next = place + 1;
+        Some(place)
     };
-    old_of.iter().map(slot).collect()
+    old_of.iter().scan(0, place).collect()
 }
 
-/// The old texts, to be found by their words.
+/// The unmatched old texts, indexed by word.
 struct Candidates {
     texts: Vec<Words>,
-    /// The places in `texts` where a word is; no more than one too many.
+    /// The places in `texts` of each word, at most [`MANY`] + 1.
     places: HashMap<u64, Vec<usize>>,
 }
 
@@ -315,8 +328,8 @@ impl Candidates {
         Candidates { texts, places }
     }
 
-    /// The places of the texts worth comparing with another: all of a short list, or those that
-    /// share a rare word.
+    /// The places of the texts to compare with `text`: all in a short list, else those that share a
+    /// rare word.
     fn of_text(&self, text: &Words) -> Vec<usize> {
         if self.texts.len() <= MANY {
             return (0..self.texts.len()).collect();

@@ -1,4 +1,4 @@
-//! What a list is made of: items, and drafts that are not items yet.
+//! Items, which a list consists of, and drafts, which become items.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::wire::wire_names;
 
 wire_names! {
-    /// The three states an item can be in; nothing else is ever stored.
+    /// The status of an item; no other is stored.
     #[derive(Default)]
     #[allow(missing_docs)]
     pub enum Status {
@@ -26,7 +26,7 @@ impl Status {
 }
 
 wire_names! {
-    /// How much an item matters, where the agent says so.
+    /// The priority of an item, if the agent sent one.
     #[allow(missing_docs)]
     pub enum Priority {
         High = "high",
@@ -39,25 +39,24 @@ wire_names! {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Item {
-    /// Given by the store (`t1`, `t2`, …), stable while the item lives, never reused.
+    /// Assigned by the store (`t1`, `t2`, …), stable, never reused.
     pub id: String,
     /// The task in the imperative, on one line.
     pub content: String,
-    /// Where it stands.
+    /// Pending, in progress or completed.
     pub status: Status,
-    /// The task while it runs ("Running the tests").
+    /// The task in the present continuous ("Running the tests").
     pub active_form: String,
     /// Absent unless the agent sent one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<Priority>,
-    /// The id the agent itself uses for the item: a hint for [`crate::identity`], no part of
-    /// what an item says.
+    /// The id that the agent sent for the item, a hint for [`crate::identity`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
     /// The ids of the items that must be completed first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocked_by: Vec<String>,
-    /// Who works on the item, where several agents share the list.
+    /// The agent that works on the item, if several share the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
 }
@@ -82,8 +81,7 @@ impl Item {
     }
 }
 
-/// The list of one revision. Items are shared between revisions, so keeping an old list costs
-/// only what differs.
+/// The list of one revision. Revisions share their unchanged items.
 pub type List = Vec<Arc<Item>>;
 
 /// One task of an accepted write, before [`crate::identity`] decides which item it is.

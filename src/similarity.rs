@@ -1,22 +1,22 @@
-//! How much two task texts say the same.
+//! The similarity of two task texts.
 //!
-//! The measure compares words and knows no language. Words that are rare in the compared lists
-//! count more: "Write tests for" says little where most tasks begin with it.
+//! The measure compares words, in any language. A word that is rare in both lists weighs more:
+//! "Write tests for" means little if most tasks begin with it.
 
 use std::collections::HashMap;
 
-/// Characters of a text that count: twice the length of real tasks.
+/// The number of characters compared, twice the length of real tasks.
 const LENGTH: usize = 300;
-/// Texts of one list that are read to learn how rare words are.
+/// The number of texts of a list in which words are counted.
 const SAMPLE: usize = 200;
-/// Letters of a stem: "validate", "validar" and "validation" are one word.
+/// The length of a stem: "validate", "validar" and "validation" have the same.
 const STEM: usize = 5;
-/// What equal first words add to the similarity: mostly the verb.
+/// Added to the similarity if the first words, mostly verbs, are equal.
 const SAME_START: f64 = 0.1;
-/// What is left of the similarity where both texts have numbers, and all of them differ.
+/// Multiplies the similarity if both texts have numbers and share none.
 const OTHER_NUMBERS: f64 = 0.5;
 
-/// How rare each word is in some texts.
+/// The rarity of each word in two lists.
 #[derive(Clone, Debug, Default)]
 pub struct Rarity {
     texts: usize,
@@ -24,7 +24,7 @@ pub struct Rarity {
 }
 
 impl Rarity {
-    /// Counts the words of the lists' first texts; a bounded number of them.
+    /// Counts the words in the first texts of each list.
     pub fn of<'a>(lists: impl IntoIterator<Item: IntoIterator<Item = &'a str>>) -> Rarity {
         let mut rarity = Rarity::default();
         for text in lists.into_iter().flat_map(|list| list.into_iter().take(SAMPLE)) {
@@ -43,20 +43,20 @@ impl Rarity {
     }
 }
 
-/// The words of a text, ready to be compared.
+/// The weighed words of a text.
 #[derive(Clone, Debug)]
 pub struct Words {
     first: Option<u64>,
-    /// Each word once, as a hash with its weight, sorted by hash.
+    /// The hash and weight of each distinct word, sorted by hash.
     words: Vec<(u64, f64)>,
     /// The sum of the weights.
     total: f64,
-    /// All runs of digits.
+    /// The hashes of all runs of digits.
     numbers: Vec<u64>,
 }
 
 impl Words {
-    /// Splits TEXT and weighs its words.
+    /// Splits a text and weighs its words.
     pub fn of(text: &str, rarity: &Rarity) -> Words {
         let text = folded(text);
         let mut words = words(&text);
@@ -69,14 +69,15 @@ impl Words {
         Words { first, total: words.iter().map(|(_, weight)| weight).sum(), words, numbers }
     }
 
-    /// The words as hashes.
+    /// The hashes of the words.
     pub fn keys(&self) -> impl Iterator<Item = u64> {
         self.words.iter().map(|(word, _)| *word)
     }
 }
 
-/// The mean of Dice (the shared part of both texts) and containment (the part of the lighter text
-/// that is in the other, since details come and go), with a little more for equal first words.
+/// A third of the Dice coefficient (the shared part of both texts) and two thirds of containment (the
+/// part of the shorter text that the other contains, since agents add and drop details), plus
+/// [`SAME_START`] for equal first words.
 pub fn similarity(a: &Words, b: &Words) -> f64 {
     let has = |word: &u64| b.words.binary_search_by_key(word, |(word, _)| *word).is_ok();
     let shared: f64 = a.words.iter().filter(|(word, _)| has(word)).map(|(_, weight)| weight).sum();
@@ -89,10 +90,10 @@ pub fn similarity(a: &Words, b: &Words) -> f64 {
     let numbers_differ = !a.numbers.is_empty()
         && !b.numbers.is_empty()
         && !a.numbers.iter().any(|number| b.numbers.contains(number));
-    (if numbers_differ { OTHER_NUMBERS } else { 1.0 }) * ((dice + containment) / 2.0 + start)
+    (if numbers_differ { OTHER_NUMBERS } else { 1.0 }) * ((dice + 2.0 * containment) / 3.0 + start)
 }
 
-/// The text in lower case, without a leading number that only counts: "2. ", "3) ", "Step 4: ".
+/// The text in lower case, without a leading "2. ", "3) " or "Step 4: ".
 fn folded(text: &str) -> Vec<char> {
     let rest = text.strip_prefix("Step ").or_else(|| text.strip_prefix("step ")).unwrap_or(text);
     let behind = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -104,7 +105,7 @@ fn folded(text: &str) -> Vec<char> {
     folded
 }
 
-/// The hashes of a text's words, in their order. Scripts without spaces give pairs of characters.
+/// The hashes of the words in order. Scripts without spaces give pairs of characters.
 fn words(text: &[char]) -> Vec<u64> {
     let mut words = Vec::new();
     let kind = |c: &char| (is_dense(*c), !is_dense(*c) && (c.is_alphanumeric() || *c == '_'));
@@ -118,7 +119,7 @@ fn words(text: &[char]) -> Vec<u64> {
     words
 }
 
-/// Scripts written without spaces, or (Korean) with few that matter.
+/// Whether a script has no spaces between words, or, as Korean, few that matter.
 #[rustfmt::skip]
 fn is_dense(c: char) -> bool {
     c > '\u{dff}' && matches!(c,
@@ -126,7 +127,7 @@ fn is_dense(c: char) -> bool {
         | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// The first letters of a word, without a common English ending; a word with a digit stays whole.
+/// The first [`STEM`] letters of a word without a common English ending, or a whole word with digits.
 fn stem(word: &[char]) -> &[char] {
     if word.iter().any(|c| c.is_numeric()) {
         return word;
