@@ -24,6 +24,7 @@
 
 (declare-function alert "ext:alert" (message &rest settings))
 (declare-function notifications-close-notification "notifications" (id &optional bus))
+(declare-function notifications-get-capabilities "notifications" (&optional bus))
 (declare-function notifications-notify "notifications" (&rest params))
 
 (defcustom todo-write-notify-seconds 4
@@ -126,28 +127,34 @@ nil."
 (defun todo-write-notify-default (thread title text)
   "Tell TITLE and TEXT; a click goes to the agent of THREAD.
 Return a function that withdraws that, or nil."
-  (let ((visit (lambda (&rest _)
-                 (when-let* ((agent (todo-write-attention-agent thread)))
-                   (select-frame-set-input-focus (selected-frame))
-                   (todo-write-attention-visit agent)))))
-    (if (featurep 'alert)
-        (ignore (alert text :title title :category 'todo-write))
-      (if-let* (((featurep 'dbusbind))
-                ((require 'notifications nil t))
-                (id (ignore-errors
-                      (notifications-notify
-                       :title (todo-write-notify--escape title)
-                       :body (todo-write-notify--escape text)
-                       :app-name "Emacs" :timeout 0
-                       :actions '("default" "Go there") :on-action visit))))
-          (lambda () (ignore-errors (notifications-close-notification id)))
-        (ignore (message "%s: %s" title text))))))
+  (if (featurep 'alert)
+      (let ((agent (todo-write-attention-agent thread)))
+        (ignore (alert text :title title :category 'todo-write
+                       :buffer (and agent (todo-write-attention-buffer agent)))))
+    (if-let* (((featurep 'dbusbind))
+              ((require 'notifications nil t))
+              (id (ignore-errors
+                    (notifications-notify
+                     :title title :body (todo-write-notify--body text)
+                     :app-name "Emacs" :timeout 0 :actions '("default" "Go there")
+                     :on-action (lambda (&rest _) (todo-write-notify--visit thread))))))
+        (lambda () (ignore-errors (notifications-close-notification id)))
+      (ignore (message "%s: %s" title text)))))
 
-(defun todo-write-notify--escape (text)
-  "Return TEXT without what a desktop would take for markup."
-  (replace-regexp-in-string
-   "[&<>]" (lambda (match) (pcase match ("&" "&amp;") ("<" "&lt;") (_ "&gt;")))
-   text t t))
+(defun todo-write-notify--visit (thread)
+  "Go to the agent of THREAD, if there still is one."
+  (when-let* ((agent (todo-write-attention-agent thread)))
+    (select-frame-set-input-focus (selected-frame))
+    (todo-write-attention-visit agent)))
+
+(defun todo-write-notify--body (text)
+  "Return TEXT as the body of a notification.
+A desktop that takes bodies for markup needs it escaped."
+  (if (memq :body-markup (notifications-get-capabilities))
+      (replace-regexp-in-string
+       "[&<>]" (lambda (match) (pcase match ("&" "&amp;") ("<" "&lt;") (_ "&gt;")))
+       text t t)
+    text))
 
 (provide 'todo-write-notify)
 ;;; todo-write-notify.el ends here

@@ -521,8 +521,50 @@ Withdrawn ones are in `withdrawn'."
   (cl-letf (((symbol-function 'notifications-notify) #'ignore))
     (should (equal '("T: x <b>")
                    (todo-write-attention-tests--messages
-                     (should-not (todo-write-notify-default "a" "T" "x <b>"))))))
-  (should (equal (todo-write-notify--escape "<b> & c") "&lt;b&gt; &amp; c")))
+                     (should-not (todo-write-notify-default "a" "T" "x <b>")))))))
+
+(defconst todo-write-attention-tests--desktop
+  '((require 'dbus)
+    (require 'notifications)
+    (require 'todo-write-notify)
+    (defvar calls nil)
+    (defvar capabilities '("body" "body-markup"))
+    (dbus-register-service :session notifications-service)
+    (pcase-dolist (`(,method . ,handler)
+                   `(("Notify" . ,(lambda (&rest arguments)
+                                    (push (list (nth 3 arguments) (nth 4 arguments)) calls)
+                                    '(:uint32 7)))
+                     ("GetCapabilities" . ,(lambda () (list (cons :array capabilities))))
+                     ("CloseNotification" . ,(lambda (id) (push (list 'closed id) calls)
+                                               :ignore))))
+      (dbus-register-method :session notifications-service notifications-path
+                            notifications-interface method handler))
+    (todo-write-attention-listen #'ignore t)
+    (todo-write-set-activity "a" 'waiting)
+    (with-current-buffer (get-buffer-create "chat a")
+      (setq-local todo-write-view-thread "a"))
+    (let ((withdraw (todo-write-notify-default "a" "T & U" "x <b> & y")))
+      (dbus-send-signal :session notifications-service notifications-path
+                        notifications-interface "ActionInvoked" :uint32 7 "default")
+      (with-timeout (10)
+        (while (not (equal "chat a" (buffer-name (window-buffer))))
+          (read-event nil nil 0.02)))
+      (funcall withdraw))
+    (setq capabilities '("body"))
+    (todo-write-notify-default "a" "T" "x <b>")
+    (prin1 (list (buffer-name (window-buffer)) (reverse calls))))
+  "Forms that notify by D-Bus, with a desktop that answers as dunst 1.9 does.")
+
+(ert-deftest todo-write-notify-tells-the-desktop-and-goes-where-it-is-clicked ()
+  (skip-unless (and (executable-find "dbus-run-session") (featurep 'dbusbind)))
+  (should (equal '("chat a" (("T & U" "x &lt;b&gt; &amp; y") (closed 7) ("T" "x <b>")))
+                 (with-temp-buffer
+                   (let ((command (let ((todo-write-directory nil))
+                                    (apply #'todo-write-test-emacs
+                                           todo-write-attention-tests--desktop))))
+                     (apply #'call-process "dbus-run-session" nil '(t nil) nil "--" command))
+                   (goto-char (point-min))
+                   (read (current-buffer))))))
 
 (provide 'todo-write-attention-tests)
 ;;; todo-write-attention-tests.el ends here
