@@ -27,7 +27,7 @@ LISP := $(filter-out $(AUTOLOADS),$(wildcard lisp/*.el))
 PREFIX ?=
 SITELISP ?= $(if $(PREFIX),$(PREFIX)/share/emacs/site-lisp/todo-write,$(HOME)/.emacs.d/site-lisp/todo-write)
 
-# Two installations by one package manager would lock each other out.
+# Two concurrent runs of a package manager would fail on its lock.
 .NOTPARALLEL:
 
 .PHONY: help
@@ -41,15 +41,15 @@ build: module $(AUTOLOADS) ## build the module and byte-compile the Lisp
 setup:
 	@bin/setup run
 
-# An Emacs may have the module loaded: it is replaced, not overwritten.
+# Replace the module's file: overwriting a loaded module crashes Emacs.
 .PHONY: module
 module: setup
 	@cargo build --release $(if $(wildcard $(TARGET)/release/$(LIBRARY)),--quiet)
 	@if cmp -s $(TARGET)/release/$(LIBRARY) $(MODULE); then touch $(MODULE); \
 	  else cp $(TARGET)/release/$(LIBRARY) $(MODULE).new && mv $(MODULE).new $(MODULE); fi
 
-# Written last, so that it stands for the compiled files too: these are made
-# anew all together, since any of them may use a macro of another.
+# Written last, so that its time is that of the compiled files too.  These are
+# all compiled again, since any of them may use a macro of another.
 $(AUTOLOADS): $(LISP) | module
 	@rm -f lisp/*.elc $@
 	@$(EMACS) -Q --batch -L lisp -f batch-byte-compile $(LISP)
@@ -59,12 +59,12 @@ $(AUTOLOADS): $(LISP) | module
 
 # A crate of its own: the module is built without the MCP SDK.
 .PHONY: mcp
-mcp: ## build todo-write-mcp, which gives agents outside of Emacs the tool
+mcp: ## build todo-write-mcp, the MCP server of the tool
 	@cargo build --release --locked --manifest-path mcp/Cargo.toml --target-dir $(TARGET)/mcp
 	@cp $(TARGET)/mcp/release/todo-write-mcp$(EXE) $(PROGRAM).new && mv $(PROGRAM).new $(PROGRAM)
 
 .PHONY: demo
-demo: build ## watch a scripted agent at work; SCRIPT=file, SESSION=file
+demo: build ## play a scripted agent; SCRIPT=file, SESSION=file
 	@bin/demo
 
 .PHONY: test
@@ -84,7 +84,7 @@ lint: setup-test build ## run rustfmt, clippy, byte-compilation, checkdoc, packa
 	@bin/test lint
 
 .PHONY: hosts
-hosts: build mcp setup-test ## try it with genuine programs, offline, downloading agents first (2 GB)
+hosts: build mcp setup-test ## run genuine agents and packages, offline, after downloading them (2 GB)
 	@for script in test/hosts/*.sh; do \
 	  if [ -x "$$script" ]; then "$$script" || exit 1; fi; \
 	done
@@ -94,15 +94,15 @@ setup-test:
 	@bin/setup test
 
 .PHONY: identity
-identity: ## print how well tasks are recognised, on the labelled pairs
+identity: ## measure how well tasks are recognized, on the labeled pairs
 	@cargo run --quiet --release --locked --manifest-path bench/Cargo.toml --target-dir $(TARGET)/bench --bin identity
 
 .PHONY: bench
-bench: build ## measure against yardsticks; EFRIT=checkout, ROUNDS=15, WRITE=1, BUILD=1
+bench: build ## measure against other ways; EFRIT=checkout, ROUNDS=15, WRITE=1, BUILD=1
 	@bin/bench
 
 .PHONY: soak
-soak: build ## work at random and watch the memory; MINUTES=60, SEED=n, WRITE=1
+soak: build ## run random operations and watch the memory; MINUTES=60, SEED=n, WRITE=1
 	@bin/soak
 
 # The variable is bash's own, so the script takes it as an argument.
@@ -111,11 +111,11 @@ fuzz: setup ## search for inputs that break a law; SECONDS=60 a target, TARGETS=
 	@bin/fuzz '$(or $(SECONDS),60)' $(TARGETS)
 
 .PHONY: faults
-faults: setup-test build ## break things on purpose, and count: kills, faults, panics, wrong calls
+faults: setup-test build ## count the kills, faults, panics and wrong calls that are survived
 	@bin/faults
 
 .PHONY: audit
-audit: ## check the crates: licences, sources, yanked, known weaknesses; ADVISORIES=copy
+audit: ## check the crates: licenses, sources, advisories; ADVISORIES=copy
 	@bin/audit
 
 .PHONY: screenshot
@@ -124,7 +124,7 @@ screenshot: build ## take the pictures of doc/pictures.md, README.org and the ma
 	@bin/screenshot
 
 .PHONY: doc
-doc: ## make the manual, as Info and HTML, in doc/build
+doc: ## export the manual as Info and HTML to doc/build
 	@bin/setup doc
 	@bin/doc
 
@@ -143,14 +143,14 @@ install: build ## copy both packages to PREFIX, or to ~/.emacs.d/site-lisp
 	@echo '  (load "$(SITELISP)/todo-write-autoloads" nil t)'
 
 .PHONY: package
-package: build ## make dist/*.tar of both packages for package-install-file; MODULE=1 adds the module, RELEASE=folder lists a release's
+package: build ## make dist/*.tar for package-install-file; MODULE=1 adds the module, RELEASE=folder lists its files
 	@bin/package
 
 .PHONY: try-install
-try-install: setup-test ## try each way to install it, and write doc/installing.txt
+try-install: setup-test ## try each way of installation, and write doc/installing.txt
 	@bin/try-install
 
 .PHONY: clean
-clean: ## remove what build made, but not what was downloaded (.deps)
+clean: ## remove built files, but no downloads (.deps)
 	cargo clean --quiet
 	rm -rf lisp/*.elc $(MODULE) $(PROGRAM) $(AUTOLOADS) dist doc/build .deps/build .deps/logs

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; Each command checks the files left on the command line, prints each finding
-;; as FILE:LINE: TEXT, and exits with status 1 if there was one:
+;; Each command checks the files on the command line, prints each finding as
+;; FILE:LINE: TEXT, and exits with status 1 after a finding:
 ;;
 ;;     emacs -Q --batch -l bin/lint.el -f lint-checkdoc lisp/*.el
 ;;     emacs -Q --batch -L PACKAGE-LINT -L COMPAT -l bin/lint.el -f lint-package MAIN-FILE FILE...
@@ -22,9 +22,9 @@
 (declare-function package-lint-batch-and-exit "package-lint")
 
 (defun lint-false-alarm-p (finding)
-  "Return non-nil if FINDING takes a word inside a sentence for its verb.
-Checkdoc means the third person, as in \"Returns\", but guesses by the
-letters: it finds the argument CHANGES and the noun \"writes\", too."
+  "Return non-nil if FINDING mistakes a word inside a sentence for its verb.
+Checkdoc reports the third person, as in \"Returns\", by the final s: it
+also reports the argument CHANGES and the noun \"writes\"."
   (let ((case-fold-search nil))
     (string-match-p "Probably [\"“]\\(?:[a-z]\\|[A-Z][A-Z]\\)" finding)))
 
@@ -40,8 +40,9 @@ letters: it finds the argument CHANGES and the noun \"writes\", too."
     (kill-emacs (min findings 1))))
 
 (defun lint-archive (main directory)
-  "Write to DIRECTORY what an archive says of the package with the file MAIN.
-Our packages depend on each other, and package-lint asks archives for that."
+  "Write an archive with the package of the file MAIN into DIRECTORY.
+One of our packages depends on the other, and package-lint looks for
+dependencies in archives."
   (let* ((package (with-temp-buffer
                     (insert-file-contents main)
                     (package-buffer-info)))
@@ -54,7 +55,7 @@ Our packages depend on each other, and package-lint asks archives for that."
              (current-buffer)))))
 
 (defun lint-package ()
-  "Check what package archives ask of a package.
+  "Check a package by the rules of package archives.
 The first file on the command line is the package's main file."
   (require 'package-lint)
   (let* ((main (expand-file-name (car command-line-args-left)))

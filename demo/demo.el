@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; What bin/demo runs.  With a terminal it shows *efrit-todos* beside
-;; *efrit-do*; without one it prints the plan each time it changes.  The
-;; environment says what to play, see bin/demo.
+;; bin/demo runs this.  In a terminal it shows *efrit-todos* beside *efrit-do*;
+;; elsewhere it prints the plan after each change.  The environment selects
+;; the script; see bin/demo.
 
 ;;; Code:
 
@@ -35,12 +35,13 @@
 ;;; What to play
 
 (defun efrit-do-demo--speed ()
-  "Return the speed that SPEED asks for, or nil."
+  "Return the value of SPEED, a number, or nil."
   (let ((speed (efrit-do-demo--variable "SPEED")))
     (and speed (string-to-number speed))))
 
 (defun efrit-do-demo--session-calls (number file)
-  "Return title and inputs of session NUMBER in FILE, a JSON object a line."
+  "Return the title and inputs of session NUMBER in FILE.
+FILE has a JSON object in each line."
   (with-temp-buffer
     (insert-file-contents file)
     (let ((count (count-lines (point-min) (point-max))))
@@ -53,12 +54,12 @@
                      (gethash "calls" session))))))
 
 (defun efrit-do-demo--start-session (number)
-  "Play session NUMBER of the collection of real ones; return its thread."
+  "Play the recorded session NUMBER; return its thread."
   (let ((file (expand-file-name "../../shared/corpus/sequences.jsonl"
                                 efrit-do-demo-directory)))
     (unless (file-readable-p file)
-      (efrit-do-demo--stop "SESSION=N needs the collection of real sessions, \
-which is not part of the repository; `make demo' plays our own"))
+      (efrit-do-demo--stop "SESSION=N needs recorded sessions, which are not \
+part of the repository; `make demo' plays the package's own script"))
     (pcase-let* ((`(,title . ,inputs)
                   (efrit-do-demo--session-calls (string-to-number number) file))
                  (thread (format "demo:%s" title))
@@ -69,10 +70,10 @@ which is not part of the repository; `make demo' plays our own"))
       thread)))
 
 (defvar efrit-do-demo--playing nil
-  "Non-nil while a collected session is played.")
+  "Non-nil while a recorded session is played.")
 
 (defun efrit-do-demo--write-next (thread inputs pause)
-  "Write the first of INPUTS to THREAD as it stands, the others after PAUSE."
+  "Write the first of INPUTS to THREAD, and the others after PAUSE each."
   (setq efrit-do-demo--playing inputs)
   (when inputs
     (let ((outcome (todo-write thread (car inputs) "demo")))
@@ -82,7 +83,7 @@ which is not part of the repository; `make demo' plays our own"))
                  thread (cdr inputs) pause)))
 
 (defun efrit-do-demo--script ()
-  "Return the script that SCRIPT names, or our own."
+  "Return the script in the file SCRIPT, or the package's own."
   (condition-case problem
       (efrit-do-replay-read
        (let ((script (efrit-do-demo--variable "SCRIPT")))
@@ -98,10 +99,10 @@ which is not part of the repository; `make demo' plays our own"))
      'replay
      (list :script script :speed (efrit-do-demo--speed)))))
 
-;;; Where it is kept
+;;; Store
 
 (defun efrit-do-demo--use-temporary-store ()
-  "Keep the lists of the demo in a folder that is gone when Emacs ends."
+  "Keep the lists of the demo in a folder that Emacs deletes on exit."
   (let ((directory (make-temp-file "todo-write-demo" t)))
     (setq todo-write-directory directory)
     (add-hook 'kill-emacs-hook
@@ -120,7 +121,7 @@ which is not part of the repository; `make demo' plays our own"))
                        (efrit-do-view-open session))))
 
 (defun efrit-do-demo-live ()
-  "Play in this frame, and stay."
+  "Play in this frame."
   (efrit-do-demo--use-temporary-store)
   (setq inhibit-startup-screen t
         efrit-do-show-todos nil
@@ -135,7 +136,7 @@ which is not part of the repository; `make demo' plays our own"))
     (efrit-do-demo--arrange session)
     (add-hook 'efrit-do-end-functions
               (lambda (_session)
-                (message "That was it.  Look around: RET opens a row, H steps \
+                (message "The end.  Look around: RET opens a row, H steps \
 through the revisions, C-x C-c quits")))
     (when session
       (efrit-do-session-start session))))
@@ -149,7 +150,7 @@ through the revisions, C-x C-c quits")))
     (princ (concat (string-trim-right (buffer-string)) "\n\n"))))
 
 (defun efrit-do-demo-batch ()
-  "Play as fast as it goes and print every state of the plan."
+  "Play without pauses and print every state of the plan."
   (unless (efrit-do-demo--variable "SPEED")
     (setenv "SPEED" "0"))
   (efrit-do-demo--use-temporary-store)

@@ -1,5 +1,5 @@
-# Sourced by bin/setup: Debian packages unpacked into .deps/, beside what the
-# system has installed and without touching it.  Needs no root.
+# Sourced by bin/setup: unpacks Debian packages into .deps/ without root and
+# without changing the system.
 # shellcheck shell=bash
 # shellcheck source-path=SCRIPTDIR source=env.sh disable=SC2154
 
@@ -8,8 +8,8 @@ debian_codename() {
   (. /etc/os-release 2>/dev/null && [[ ${ID:-} == debian ]] && echo "${VERSION_CODENAME:?}")
 }
 
-# The next two print the machine's own source of its Debian release, turned to
-# SUITE.  Mirror, options and keyring stay: no mirror is known by name here.
+# The next two print the machine's source of its Debian release, with SUITE as its
+# suite.  They keep the mirror, the options and the keyring.
 debian_one_line_source() { # FILE SUITE
   awk -v release="$(debian_codename)" -v suite="$2" '
     match($0, /^deb[ \t]+(\[[^]]*\][ \t]+)?[^ \t]+[ \t]+/) {
@@ -41,8 +41,8 @@ debian_deb822_source() { # FILE SUITE
     }' "$1"
 }
 
-# Makes an apt of our own that sees SUITE only, so that nothing of another
-# release can leak into the system, and prints its configuration's name.
+# Makes an apt configuration for SUITE only and prints its file name.  The system's
+# own apt never sees packages of another release.
 debian_apt() { # SUITE
   local suite=$1 home=$deps/apt/$1 list='' parts='' file
   if [[ ! -e $home/apt.conf ]]; then
@@ -56,8 +56,7 @@ debian_apt() { # SUITE
       esac
     done
 
-    # A suite's index may be past its date when its mirror is a frozen one; it
-    # is signed all the same.
+    # A frozen mirror has expired indices, which are still signed.
     cat >"$home/apt.conf" <<CONF
 Dir::Etc::sourcelist "/dev/null";
 Dir::Etc::sourceparts "$home/sources";
@@ -72,15 +71,15 @@ APT::Sandbox::User "root";
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
 CONF
-    # Another vendor's source may carry the release's name and lack SUITE, so a
-    # failure tells nothing yet: the download that follows decides.
+    # Ignore failures: another vendor's source may have the release's name and lack
+    # SUITE.  The download fails if the index is really missing.
     apt-get -qq -c "$home/apt.conf" update >&2 || true
   fi
   echo "$home/apt.conf"
 }
 
-# Unpacks packages of SUITE into a new DIRECTORY; the package files stay in its
-# debs/ for the caller to read and remove.
+# Unpacks packages of SUITE into a new DIRECTORY.  The package files stay in its
+# debs/; the caller removes them.
 debian_unpack() { # SUITE DIRECTORY PACKAGE[=VERSION]...
   local suite=$1 directory=$2 conf deb
   shift 2
@@ -93,31 +92,30 @@ debian_unpack() { # SUITE DIRECTORY PACKAGE[=VERSION]...
   done
 }
 
-# Puts Emacs VERSION of SUITE into DIRECTORY, to be started by its `emacs'.
-# Unpacked, since Debian's packages of two Emacsen exclude each other.
-debian_emacs() { # VERSION SUITE FLAVOUR(nox|lucid) DIRECTORY
-  local version=$1 suite=$2 flavour=$3 directory=$4 part=$4.part packages
+# Puts Emacs VERSION of SUITE into DIRECTORY, with a script `emacs' that starts it.
+# It is unpacked because Debian cannot install two versions of Emacs.
+debian_emacs() { # VERSION SUITE FLAVOR(nox|lucid) DIRECTORY
+  local version=$1 suite=$2 flavor=$3 directory=$4 part=$4.part packages
   if [[ ! -x $directory/emacs ]]; then
-    say "fetching Emacs $version ($flavour) from $suite into ${directory#"$root"/}"
-    packages=("emacs-$flavour" emacs-common emacs-bin-common)
-    # Away from its home, 28.2 needs the sources too: it warns of a missing one
-    # by a library whose source is missing, and so on until it crashes.
+    say "fetching Emacs $version ($flavor) from $suite into ${directory#"$root"/}"
+    packages=("emacs-$flavor" emacs-common emacs-bin-common)
+    # Outside its usual folder, 28.2 needs the Lisp sources: its warning about a
+    # missing source loads a library without source, until Emacs crashes.
     if [[ $version == 28.* ]]; then packages+=(emacs-el); fi
     packages=("${packages[@]/%/=1:$version*}")
     debian_unpack "$suite" "$part" "${packages[@]}" || return
-    dpkg-deb --field "$part"/debs/emacs-"$flavour"_*.deb Depends |
+    dpkg-deb --field "$part"/debs/emacs-"$flavor"_*.deb Depends |
       tr ',' '\n' | awk '$1 !~ /^emacs/ { print $1 }' >"$part/libraries"
     rm -r "$part/debs"
-    # Under this name the binary finds its dump by itself; 28.2 would take
-    # --dump-file for an unknown option.
-    mv "$part"/usr/libexec/emacs/*/*/emacs*.pdmp "$part/usr/bin/emacs-$flavour.pdmp"
+    # The binary finds its dump under this name; 28.2 rejects --dump-file.
+    mv "$part"/usr/libexec/emacs/*/*/emacs*.pdmp "$part/usr/bin/emacs-$flavor.pdmp"
     cat >"$part/emacs" <<SCRIPT
 #!/bin/sh
 here=\$(cd "\$(dirname "\$0")" && pwd)
 share=\$here/usr/share/emacs/$version
 export EMACSLOADPATH="\$share/lisp" EMACSDATA="\$share/etc" EMACSDOC="\$share/etc"
 export EMACSPATH="\$(echo "\$here"/usr/libexec/emacs/$version/*)"
-exec "\$here/usr/bin/emacs-$flavour" "\$@"
+exec "\$here/usr/bin/emacs-$flavor" "\$@"
 SCRIPT
     chmod +x "$part/emacs"
     rm -rf "$directory"

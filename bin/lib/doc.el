@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; `doc-export' makes todo-write.org of the current folder into todo-write.texi and
+;; `doc-export' exports todo-write.org in the current folder to todo-write.texi and
 ;; todo-write.html.  See bin/doc.
 
 ;;; Code:
@@ -26,7 +26,7 @@
 :INDEX: vr
 :END:
 "
-  "What only Info has: the entries of the manual's lists.")
+  "Indices for Info, made from the entries of the manual's lists.")
 
 (defconst doc-style
   "<style>
@@ -39,7 +39,7 @@ table { border-collapse: collapse; margin: 1em 0; border: 1px solid #ddd; }
 th, td { border: 1px solid #ddd; padding: 0.25em 0.6em; text-align: left; vertical-align: top; }
 dt { font-weight: normal; margin-top: 0.6em; }
 </style>"
-  "How the page looks.")
+  "Style of the HTML page.")
 
 (defun doc-export ()
   "Export todo-write.org of the current folder."

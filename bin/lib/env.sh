@@ -1,4 +1,4 @@
-# Sourced by the scripts in bin/: where things are and how to say what happens.
+# Sourced by the scripts in bin/: paths and messages.
 # shellcheck shell=bash disable=SC2034
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -10,7 +10,7 @@ if [[ $emacs == t ]]; then emacs=emacs; fi
 
 have() { command -v "$1" >/dev/null 2>&1; }
 in_ci() { [[ -n ${CI:-} && $CI != false ]]; }
-strict() { [[ -n ${STRICT:-} && $STRICT != false ]]; } # what is skipped fails
+strict() { [[ -n ${STRICT:-} && $STRICT != false ]]; } # fail instead of skipping
 say() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() { say "$@"; exit 1; }
 emacs_version() { "$1" --version | sed -n '1s/^GNU Emacs //p'; } # EMACS

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; The real agent-shell, whose agent asks for a permission, beside the plan.
+;; The genuine agent-shell, whose agent asks for permission, beside the plan.
 
 ;;; Code:
 
@@ -13,7 +13,7 @@
 (require 'agent-shell-checks)
 
 (defun screenshot-scene-agent-shell ()
-  "A shell whose agent asks, and its plan."
+  "A shell whose agent asks for permission, and its plan."
   (setq agent-shell-header-style 'text)
   (let ((left (selected-window))
         (right (split-window-right 72))
@@ -27,7 +27,7 @@
     (recenter -1)))
 
 (defun screenshot-agent-shell (file)
-  "Take the picture FILE, in a frame that is there already, and leave Emacs."
+  "Save a screenshot of the existing frame as FILE and exit Emacs."
   (agent-shell-checks-with nil
     (screenshot "agent-shell" file "modus-operandi" 1180 400)))
 

@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; A genuine agent in a terminal beside its plan, which it writes by MCP.  The
-;; user adds a task as soon as there is a plan.
+;; user adds a task after the agent's first call.
 
 ;;; Code:
 
@@ -29,14 +29,14 @@
       (accept-process-output nil 0.1))))
 
 (defun screenshot-agent-watch (seconds)
-  "Show what the terminal does for SECONDS."
+  "Let the terminal run for SECONDS."
   (let ((end (+ (float-time) seconds)))
     (while (< (float-time) end) (accept-process-output nil 0.1))))
 
 (defun screenshot-agent-type (text)
   "Type TEXT and RET into the terminal."
   (term-send-raw-string text)
-  ;; What comes at once is taken for pasted, with the RET in it.
+  ;; The agent takes text with RET in one read for a paste.
   (screenshot-agent-watch 1)
   (term-send-raw-string "\r"))
 

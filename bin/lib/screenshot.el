@@ -6,14 +6,14 @@
 
 ;;; Commentary:
 
-;; Each scene is a function that sets up a graphical frame which fills the
-;; screen; `screenshot' plays one and saves what the X server shows.
-;; `screenshot-film' plays the demo while bin/screenshot takes its pictures.
+;; Each scene is a function that sets up a graphical frame as large as the
+;; screen.  `screenshot' plays a scene and saves an image of the screen.
+;; `screenshot-film' plays the demo while bin/screenshot takes pictures of it.
 
 ;;; Code:
 
 (require 'todo-write-module)
-;; Nobody is there to answer.
+;; There is no user to answer a question.
 (setq todo-write-module-source nil)
 (require 'todo-write)
 (require 'todo-write-view)
@@ -33,11 +33,11 @@
                                      entries)))))
 
 (defvar screenshot-now (floor (* 1000 (float-time)))
-  "The time that stays as it is; all others are stretched away from it.
-In milliseconds since the epoch.")
+  "The time from which all other times are stretched away.
+It is in milliseconds since the epoch.")
 
 (defun screenshot-wait (seconds)
-  "Let SECONDS pass; the scenes show a hundred times as many."
+  "Wait for SECONDS; the scenes show a hundred times as many."
   (sleep-for seconds)
   (setq screenshot-now (floor (* 1000 (float-time)))))
 
@@ -76,7 +76,8 @@ In milliseconds since the epoch.")
   (todo-write-stream "login" :type "END"))
 
 (defun screenshot-tool (name input result &optional failed)
-  "Let the agent call the tool NAME with INPUT; it gives RESULT, or FAILED."
+  "Let the agent call the tool NAME with INPUT.
+RESULT is the tool's output, an error if FAILED is non-nil."
   (todo-write-observe "login" "TOOL_CALL" (list :id name :name name :input input))
   (screenshot-wait 0.08)
   (todo-write-observe "login" "TOOL_EXECUTION"
@@ -148,7 +149,7 @@ the last of them is changed.")
   (todo-write-show "login"))
 
 (defun screenshot-scene-row ()
-  "A row that is open, with a subagent at work and a task that was dropped."
+  "An open row, with a subagent at work and a dropped task."
   (screenshot-play)
   (todo-write-edit "login" 'rename (plist-get (screenshot-current) :id)
                    "Convert all callbacks to async/await")
@@ -179,7 +180,7 @@ the last of them is changed.")
   (plist-get (todo-write-summary "login") :current))
 
 (defun screenshot-scene-timeline ()
-  "Which task was in progress when, one that was dropped among them."
+  "The intervals of all tasks, including a dropped one."
   (screenshot-play)
   (screenshot-write '("Read the login function and its callers"
                       "Reading the login function and its callers" completed)
@@ -318,9 +319,9 @@ turn that ended, and `silent' a host that says nothing."
   (delete-other-windows))
 
 (defun screenshot (scene file theme width height)
-  "Save what SCENE, a name, looks like with THEME as FILE, and leave Emacs.
-The picture is WIDTH times HEIGHT pixels, as is the frame.  Its colours
-are cut down to as few as the text needs, which makes it a third as big."
+  "Save a screenshot of SCENE, a name, with THEME as FILE, and exit Emacs.
+The image has the size of the frame, WIDTH times HEIGHT pixels.  A
+palette of 128 colors makes the file a third as big."
   (setq inhibit-message t
         ring-bell-function #'ignore
         todo-write-flash-seconds 0
@@ -339,7 +340,7 @@ are cut down to as few as the text needs, which makes it a third as big."
                             "+dither" "-colors" "128" "-define" "png:compression-level=9" (concat "png8:" file))))
 
 (defun screenshot-terminal (scene ready)
-  "Show SCENE in a terminal, and make the file READY then."
+  "Show SCENE in a terminal, and then create the file READY."
   (setq inhibit-message t
         todo-write-flash-seconds 0
         todo-write-directory nil)
@@ -354,7 +355,7 @@ are cut down to as few as the text needs, which makes it a third as big."
                     (run-with-timer 0.3 nil #'write-region "" nil ready nil 'quiet))))
 
 (defun screenshot-stretch-all ()
-  "Let all times seem a hundred times as long."
+  "Show all times a hundred times as long."
   (todo-write-module-load)
   (advice-add 'todo-write-spent :filter-return
               (lambda (spent) (and spent (* 100 spent))))
@@ -364,7 +365,7 @@ are cut down to as few as the text needs, which makes it a third as big."
 
 (defun screenshot-frame (width height function &rest args)
   "Make the frame WIDTH times HEIGHT pixels, then call FUNCTION with ARGS.
-The frame has its size only when Emacs has begun to wait for input."
+The frame gets its size only when Emacs waits for input."
   (menu-bar-mode -1)
   (tool-bar-mode -1)
   (scroll-bar-mode -1)
@@ -375,24 +376,24 @@ The frame has its size only when Emacs has begun to wait for input."
 
 (defun screenshot-soon (scene file theme width height)
   "Make the frame WIDTH times HEIGHT pixels, then call `screenshot'.
-SCENE, FILE and THEME are handed on."
+SCENE, FILE and THEME are the arguments of `screenshot'."
   (screenshot-frame width height #'screenshot scene file theme width height))
 
-;;; The moving picture
+;;; The animation
 
 (declare-function efrit-do-demo-live "ext:demo")
 
 (defun screenshot-type (keys)
-  "Type KEYS, strings, as fast as a person does."
+  "Type KEYS, strings, at the speed of a person."
   (when keys
     (setq unread-command-events
           (append unread-command-events (listify-key-sequence (car keys))))
     (run-at-time 0.09 nil #'screenshot-type (cdr keys))))
 
 (defun screenshot-film (theme ready)
-  "Play the demo with THEME while a user adds a task, and leave Emacs.
-The file READY is there while there is something to see.  SCRIPT in the
-environment names what is played."
+  "Play the demo with THEME while a user adds a task, and exit Emacs.
+The file READY exists while the demo plays.  SCRIPT in the environment
+is the file name of the script."
   (setq ring-bell-function #'ignore)
   (load-theme (intern theme) t)
   (blink-cursor-mode -1)
@@ -408,7 +409,7 @@ environment names what is played."
 
 (defun screenshot-film-soon (theme ready width height)
   "Make the frame WIDTH times HEIGHT pixels, then call `screenshot-film'.
-THEME and READY are handed on."
+THEME and READY are the arguments of `screenshot-film'."
   (screenshot-frame width height #'screenshot-film theme ready))
 
 (provide 'screenshot)
