@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; The overview of 200 agents, half of them at work, and the mode line are shown
-;; while one agent writes its list, waits for the user or works again.
+;; One agent writes its list, waits for the user or works again, while the
+;; overview of 200 agents, half of them working, and the mode line are visible.
 
 ;;; Code:
 
@@ -40,7 +40,7 @@
     (todo-write-forget (bench-attention--key n))))
 
 (defun bench-attention--way (call)
-  "Return the way in which an agent, whose key CALL gets with an input, changes."
+  "Return the way that calls CALL with an agent's key and an input."
   (let ((n 0))
     (make-bench-way
      :begin #'bench-attention--begin

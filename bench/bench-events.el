@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; What happens more often than a write, or in the middle of a long list.
+;; Events that are more frequent than writes, and changes of a long list.
 
 ;;; Code:
 
@@ -16,7 +16,7 @@
 ;;; A status change in a long buffer
 
 (defun bench-events--status-ways (first place)
-  "Return ways of changing the status of the task at PLACE in FIRST, a call."
+  "Return ways to change the status of the task at PLACE in FIRST, a call."
   (let ((ours (bench-ours bench-folder first))
         (redrawn (bench-ours nil first))
         (plain (bench-plain first))
@@ -42,7 +42,7 @@
        (samples (bench-compare ways ["pending" "completed"] 4 (max 3 (/ bench-rounds 2)))))
   (bench-row "a status change in 10000 rows" (alist-get 'ours samples)
              "plain Lisp, erase and redraw" (alist-get 'plain samples) :budget (/ 1.0 60))
-  ;; Our redraw puts collections off, so no share of them can be charged.
+  ;; Our redraw delays garbage collection, so its share is unknown.
   (bench-row "the same, without collections" (alist-get 'ours samples)
              "our own full redraw" (alist-get 'redrawn samples)
              :measure #'bench-without-collections))
@@ -50,7 +50,7 @@
 ;;; Tokens
 
 (defconst bench-events--tokens 1000
-  "Tokens of a call.")
+  "Number of tokens in a call.")
 
 (let* ((count 0)
        (listen (lambda (_event) (cl-incf count)))

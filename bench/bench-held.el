@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; `todo-write-show' on a thread whose journal another Emacs has open, beside
-;; one that this Emacs keeps.  Both have the same list and the same history.
+;; `todo-write-show' on a thread whose journal another Emacs has open, against a
+;; thread of this Emacs with the same list and history.
 
 ;;; Code:
 
@@ -15,11 +15,11 @@
 (require 'bench-ways)
 
 (defconst bench-held--size 200
-  "Tasks of the plan, and revisions of its history, at least.")
+  "Number of tasks in the plan, and of revisions in its history.")
 
 (defun bench-held--start-writer ()
-  "Start an Emacs that writes the thread \"held\" and keeps it open; return it.
-It ends when its input does."
+  "Start and return an Emacs that writes the thread \"held\" and keeps it open.
+It exits when its input ends."
   (let* ((said "")
          (form `(progn (require 'bench-ways)
                        (setq todo-write-directory ,bench-folder)
@@ -39,7 +39,7 @@ It ends when its input does."
     writer))
 
 (defun bench-held--way (thread &optional before)
-  "Return the way of showing THREAD, after a call of BEFORE that is not measured."
+  "Return the way that shows THREAD; do not measure the call of BEFORE first."
   (make-bench-way :begin #'ignore
                   :call (lambda (_) (todo-write-show thread))
                   :settle (lambda ()

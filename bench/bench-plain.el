@@ -6,11 +6,10 @@
 
 ;;; Commentary:
 
-;; What an agent's package does that has a todo tool and no store: read the hash
-;; tables, keep the list, erase the buffer and draw it again, set a string for
-;; the mode line.  It shows the same text as todo-write, but for the times,
-;; which it does not know.  It has no identity, diff, history or journal, and
-;; its rows have a face but no help and no mouse.
+;; A typical todo tool without a store: it reads the hash tables, keeps the list,
+;; erases the buffer and redraws it, and sets a string for the mode line.  It
+;; shows the same text as todo-write except for the times.  It has no identity,
+;; diff, history or journal, and its rows have faces but no help or mouse.
 
 ;;; Code:
 
@@ -24,7 +23,7 @@
   "The list.")
 
 (defvar bench-plain-mode-line nil
-  "What the mode line shows.")
+  "The text in the mode line.")
 
 (defconst bench-plain-buffer "*efrit-todos*"
   "Name of the buffer.")
@@ -35,7 +34,7 @@
   (buffer-disable-undo))
 
 (defun bench-plain--read (todo)
-  "Return the item that TODO, a hash table, is."
+  "Return TODO, a hash table, as an item."
   (let ((content (gethash "content" todo))
         (status (pcase (gethash "status" todo)
                   ("pending" 'pending)
@@ -47,7 +46,7 @@
     (bench-plain-item content status (or (gethash "activeForm" todo) content))))
 
 (defun bench-plain-write (input)
-  "Take INPUT, a hash table or JSON text, as the list; return text for the model."
+  "Replace the list by INPUT, a hash table or JSON; return text for the model."
   (let* ((input (if (stringp input) (json-parse-string input) input))
          (todos (gethash "todos" input)))
     (unless (vectorp todos)
@@ -56,7 +55,7 @@
     (bench-plain-show-changes)))
 
 (defun bench-plain-show-changes ()
-  "Draw the list, if it can be seen; return text for the model."
+  "Draw the list if it is visible; return text for the model."
   (let* ((total (length bench-plain-items))
          (completed (cl-count 'completed bench-plain-items :key #'bench-plain-item-status))
          (current (cl-find 'in-progress bench-plain-items :key #'bench-plain-item-status))
@@ -76,7 +75,7 @@
             (if current (concat "; now: " (bench-plain-item-content current)) ""))))
 
 (defun bench-plain-draw (completed total)
-  "Erase the current buffer and draw the list; COMPLETED of TOTAL tasks are."
+  "Erase the current buffer and draw the list of TOTAL tasks, COMPLETED done."
   (let ((inhibit-read-only t)
         (line (line-number-at-pos)))
     (erase-buffer)

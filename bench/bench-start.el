@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; The time that `require' takes in an Emacs that has just started, against the
-;; same Lisp with a stub in place of the module; and the first write.  Every
-;; sample is an Emacs of its own.
+;; The time of `require' in a new Emacs, against the same Lisp with a stub in
+;; place of the module; and the time of the first write.  Each sample starts an
+;; Emacs.
 
 ;;; Code:
 
@@ -40,7 +40,7 @@ With STUB, the module is an empty feature."
       (string-to-number (buffer-string)))))
 
 (defun bench-start--row (work form yardstick theirs stub budget)
-  "Write the row of WORK, which is FORM, against YARDSTICK, which is THEIRS.
+  "Write the row that compares WORK, FORM, with YARDSTICK, THEIRS.
 STUB is for the latter, BUDGET as in `bench-row'."
   (let (ours other)
     (dotimes (_ bench-rounds)

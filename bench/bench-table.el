@@ -6,10 +6,10 @@
 
 ;;; Commentary:
 
-;; Turns rows into one Markdown table, prints it, and puts those with a budget
-;; between the markers of doc/performance.md.  A row is a line of fields separated by tabs:
+;; Prints rows as a Markdown table and puts those with a budget between the
+;; markers of doc/performance.md.  A row is a line of fields separated by tabs:
 ;; work, place, unit, ours, yardstick, theirs, ratio, lower and upper quartile of
-;; the ratio, budget.  A line with one field is a note, printed below.
+;; the ratio, budget.  A line with one field is a note below the table.
 
 ;;; Code:
 
@@ -18,7 +18,7 @@
 (require 'subr-x)
 
 (defun bench-table--figure (number unit)
-  "Return NUMBER of UNIT for people, in three digits."
+  "Return NUMBER of UNIT with three significant digits."
   (pcase-let* ((scales (pcase unit
                          ("s" '((1 "s") (1e-3 "ms") (1e-6 "µs") (1e-9 "ns")))
                          ("B" '((1048576 "MiB") (1024 "KiB") (1 "B")))
@@ -33,7 +33,7 @@
             " " name)))
 
 (defun bench-table--ratio (ratio)
-  "Return RATIO for people: 1/12, or 1.2."
+  "Return RATIO as text such as 1/12 or 1.20."
   (if (< ratio 0.8)
       (format (if (> ratio 0.1) "1/%.1f" "1/%.0f") (/ 1 ratio))
     (format "%.2f" ratio)))
@@ -81,15 +81,14 @@
       (insert text))
     (write-region nil nil file nil 'silent)))
 
-(defun bench-table--chief-p (fields)
-  "Return non-nil if the row FIELDS has a budget.
-The journal is on, as it is by default."
+(defun bench-table--budget-p (fields)
+  "Return non-nil if the row FIELDS has a budget and the journal is on."
   (not (or (equal (nth 9 fields) "") (string-suffix-p "journal off" (car fields)))))
 
 (defun bench-table ()
-  "Print the table of the file of rows that the command line names.
-If a folder is named after that, put the chief rows into
-doc/performance.md there."
+  "Print the rows of the file on the command line as a table.
+If a folder follows the file, also put the rows with a budget into its
+doc/performance.md."
   (set-language-environment "UTF-8")
   (let* ((lines (with-temp-buffer
                   (insert-file-contents (pop command-line-args-left))
@@ -103,7 +102,7 @@ doc/performance.md there."
     (princ (concat (funcall table rows) notes))
     (when command-line-args-left
       (let ((default-directory (file-name-as-directory (pop command-line-args-left))))
-        (bench-table--insert (funcall table (seq-filter #'bench-table--chief-p rows))
+        (bench-table--insert (funcall table (seq-filter #'bench-table--budget-p rows))
                              "doc/performance.md")))))
 
 (provide 'bench-table)

@@ -1,4 +1,4 @@
-;;; bench-terminal.el --- Run an Emacs on a terminal, unseen  -*- lexical-binding: t; -*-
+;;; bench-terminal.el --- Run an Emacs in a hidden terminal  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -7,14 +7,14 @@
 ;;; Commentary:
 
 ;; A batch Emacs has no display to redraw.  This runs the rest of the command
-;; line as a program on a terminal of 100 columns and 40 lines that nobody sees:
+;; line as a program in a hidden terminal of 100 columns and 40 lines:
 ;;
 ;;     $EMACS --batch -l bench-terminal.el -f bench-terminal PROGRAM ARGUMENT...
 
 ;;; Code:
 
 (defun bench-terminal ()
-  "Run the program that the rest of the command line names; leave as it left."
+  "Run the rest of the command line as a program; exit with its status."
   (let* ((command (prog1 command-line-args-left (setq command-line-args-left nil)))
          (process-environment (cons "TERM=xterm-256color" process-environment))
          (process (make-process :name "bench" :command command :connection-type 'pty

@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; todo-write, the plain one, and upstream Efrit where it is on the load path,
-;; each as a `bench-way' that takes an agent's call and shows it in a buffer
-;; which is alone in the frame; and the calls they take.
+;; The agents' calls, and three ways to handle and show them in the only window
+;; of a frame: todo-write, plain Lisp and, if it is on the load path, upstream
+;; Efrit.
 
 ;;; Code:
 
@@ -20,10 +20,10 @@
 ;;; Calls
 
 (defconst bench-verbs ["Parse" "Render" "Check" "Send" "Store" "Sort" "Count" "Merge"]
-  "How tasks begin.")
+  "The first words of tasks.")
 
 (defun bench-todo (n current)
-  "Return task N as a host decoded it, while task CURRENT is in progress."
+  "Return task N as a host decodes it, while task CURRENT is in progress."
   (let ((todo (make-hash-table :test #'equal :size 3))
         (content (format "%s the records of customer %d in region %d"
                          (aref bench-verbs (% n 8)) (* n 7919) (% n 97))))
@@ -36,9 +36,9 @@
     todo))
 
 (defun bench-inputs (size)
-  "Return a vector of calls with SIZE tasks, each two changes from the next.
-In each, the next task is in progress.  What is equal is one object,
-which spares memory and helps nobody."
+  "Return a vector of calls with SIZE tasks and two changes between each.
+From call to call, the next task is in progress.  Equal tasks are one
+object, which saves memory and speeds up none of the ways."
   (let* ((steps (min (1- size) 10))
          (first (/ (- size steps) 2))
          (todos (vconcat (mapcar (lambda (n) (bench-todo n first)) (number-sequence 0 (1- size))))))
@@ -64,14 +64,14 @@ which spares memory and helps nobody."
   (delete-other-windows))
 
 (defun bench--close ()
-  "Kill the buffer of the plan, if there is one."
+  "Kill the buffer of the plan if it exists."
   (when-let* ((buffer (get-buffer bench-plain-buffer)))
     (kill-buffer buffer)))
 
 (defvar efrit-todos-auto-show)
 
 (defun bench-closed (way)
-  "Return WAY in an Emacs where the user has closed the plan's buffer."
+  "Return WAY after the user has closed the plan's buffer."
   (let ((closed (copy-bench-way way)))
     (setf (bench-way-begin closed)
           (lambda ()
@@ -95,7 +95,7 @@ which spares memory and helps nobody."
 (setq todo-write-max-items 100000)
 
 (defun bench--ours-begin (folder first)
-  "Show FIRST, a call, in a new thread whose journal is in FOLDER, if any."
+  "Show FIRST, a call, in a new thread with its journal in FOLDER, or none."
   (setq todo-write-directory folder)
   (unless (plist-get (todo-write bench-thread first) :ok)
     (error "Refused"))
@@ -110,7 +110,7 @@ which spares memory and helps nobody."
         (error "Refused")))))
 
 (defun bench-ours-settle ()
-  "End the flash of rows, as the clock would."
+  "End the flash of rows, as the timer would."
   (dolist (buffer todo-write-view--buffers)
     (with-current-buffer buffer
       (setq todo-write-view--flash-ticks 1)))
@@ -124,13 +124,13 @@ which spares memory and helps nobody."
 
 (defun bench-ours (folder first)
   "Return the way of todo-write, with a journal in FOLDER unless that is nil.
-FIRST is the call that stands before the measured ones."
+FIRST is the call before the measured ones."
   (make-bench-way :begin (lambda () (bench--ours-begin folder first))
                   :call (lambda (input) (todo-write bench-thread input))
                   :settle #'bench-ours-settle
                   :end #'bench-ours-end))
 
-;;; The plain one
+;;; Plain Lisp
 
 (defun bench--plain-begin (first)
   "Show FIRST, a call."
@@ -144,7 +144,7 @@ FIRST is the call that stands before the measured ones."
   (setq bench-plain-items nil))
 
 (defun bench-plain (first)
-  "Return the plain way; FIRST is the call that stands before the measured ones."
+  "Return the way of plain Lisp; FIRST is the call before the measured ones."
   (make-bench-way :begin (lambda () (bench--plain-begin first))
                   :call #'bench-plain-write
                   :end #'bench-plain-end))
@@ -157,14 +157,14 @@ FIRST is the call that stands before the measured ones."
 
 (defvar bench-efrit-p
   (and (locate-library "efrit-do-handlers")
-       ;; First, so that its advice is on the handler from the start.
+       ;; First, so that its advice applies to the handler from the start.
        (require 'efrit-ui-todos)
        (require 'efrit-do)
        t)
-  "Non-nil if upstream Efrit is here.")
+  "Non-nil if upstream Efrit is installed.")
 
 (defun bench--efrit-write (input)
-  "Hand INPUT to Efrit's handler, whose advice draws and sets the mode line."
+  "Pass INPUT to Efrit's handler, whose advice draws and sets the mode line."
   (efrit-do--handle-todo-write
    (if (stringp input) (json-parse-string input) input)))
 
@@ -179,12 +179,12 @@ FIRST is the call that stands before the measured ones."
   (setq efrit-do--current-todos nil))
 
 (defun bench-efrit (first)
-  "Return the way of Efrit; FIRST is the call that stands before the measured ones."
+  "Return the way of Efrit; FIRST is the call before the measured ones."
   (make-bench-way :begin (lambda () (bench--efrit-begin first))
                   :call #'bench--efrit-write
                   :end #'bench-efrit-end))
 
-;;; Honesty
+;;; Checks
 
 (defun bench-check-drawn (way inputs)
   "Signal an error unless a call of WAY shows the last of INPUTS."
@@ -211,7 +211,7 @@ FIRST is the call that stands before the measured ones."
     (funcall (bench-way-end way))))
 
 (defun bench-check-same-text (a b)
-  "Signal an error unless the ways A and B show the same."
+  "Signal an error unless the ways A and B show the same text."
   (let ((a (bench--visible a))
         (b (bench--visible b)))
     (unless (equal a b)

@@ -1,4 +1,4 @@
-;;; bench-write.el --- A call on its whole way  -*- lexical-binding: t; -*-
+;;; bench-write.el --- A call from input to redrawn rows  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; From an agent's call to the rows redrawn in a displayed buffer and the text
-;; for the mode line, two tasks changed.
+;; An agent's call with two changed tasks, until the rows of a displayed buffer
+;; are redrawn and the mode line's text is set.
 
 ;;; Code:
 
@@ -15,13 +15,13 @@
 (require 'bench-ways)
 
 (defun bench-write--budget (size)
-  "Return the most that a write of SIZE tasks may take, as a ratio."
+  "Return the largest allowed ratio for a write of SIZE tasks."
   (cond ((<= size 12) (/ 1.0 3))
         ((<= size 100) (/ 1.0 8))
         (t (/ 1.0 10))))
 
 (defun bench-write--ways (first)
-  "Return all ways, with FIRST as the call before the measured ones."
+  "Return all ways; FIRST is the call before the measured ones."
   (append `((memory . ,(bench-ours nil first))
             (journal . ,(bench-ours bench-folder first))
             (plain . ,(bench-plain first)))
@@ -38,7 +38,7 @@
                      :budget budget))))))
 
 (defun bench-write--rows-of-parts (size samples &optional closed)
-  "Write what a call of SIZE tasks in SAMPLES is made of.
+  "Write the rows of allocation and time of a call of SIZE tasks in SAMPLES.
 CLOSED says that no buffer shows the plan."
   (pcase-dolist (`(,what ,unit ,measure)
                  `(("without collections" "s" ,#'bench-without-collections)
@@ -51,7 +51,7 @@ CLOSED says that no buffer shows the plan."
                    (alist-get 'journal samples) words theirs :unit unit :measure measure)))))
 
 (defun bench-write--notes (size samples)
-  "Write what a call of SIZE tasks costs in SAMPLES."
+  "Write notes on the cost of a call of SIZE tasks in SAMPLES."
   (pcase-dolist (`(,name . ,all) samples)
     (let ((seconds (bench-quantile (mapcar #'bench-sample-seconds all) 0.5))
           (bare (bench-quantile (mapcar #'bench-without-collections all) 0.5)))
@@ -60,7 +60,7 @@ CLOSED says that no buffer shows the plan."
                   (bench-objects (car all)) (bench-kinds-string (car all))))))
 
 (defun bench-write--without-memory (ways)
-  "Return WAYS without the one that keeps no journal."
+  "Return WAYS without the one that has no journal."
   (assq-delete-all 'memory ways))
 
 (defun bench-write--closed (ways)
@@ -90,7 +90,7 @@ CLOSED says that no buffer shows the plan."
         (bench-write--rows "JSON text" size (bench-compare ways texts calls rounds))))))
 
 (defun bench-write--displayed (way)
-  "Return WAY with the redisplay after each call, and after what settles it."
+  "Return WAY with a redisplay after each call and after its SETTLE."
   (let ((displayed (copy-bench-way way)))
     (setf (bench-way-call displayed)
           (lambda (input) (funcall (bench-way-call way) input) (redisplay t))

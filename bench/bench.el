@@ -6,12 +6,12 @@
 
 ;;; Commentary:
 
-;; A way is one implementation of the work that is measured.  Ways are measured
-;; in turn, a block of calls each, round after round, so that whatever else the
-;; machine does hits them all; a ratio is that of two blocks of one round.
+;; A way is one implementation of the measured work.  Each round measures a block
+;; of calls of each way, so that other load on the machine affects all ways.  A
+;; ratio compares two blocks of the same round.
 ;;
-;; Emacs collects garbage as it likes.  A block has enough calls that collections
-;; fall into them in proportion to what the calls allocate.
+;; Emacs decides when it collects garbage.  A block has enough calls for its
+;; collections to be in proportion to what the calls allocate.
 
 ;;; Code:
 
@@ -19,21 +19,21 @@
 (require 'seq)
 
 (defvar bench-output (getenv "BENCH_OUTPUT")
-  "File that rows are appended to.")
+  "File to which rows are appended.")
 
 (defvar bench-rounds (string-to-number (or (getenv "ROUNDS") "15"))
   "Rounds of each comparison of short calls; long ones get fewer.")
 
 (cl-defstruct bench-way
   "One way of doing the work.
-BEGIN prepares a block, CALL does the work with one input, SETTLE puts
-in order after each call what would be put in order when Emacs is idle,
-END clears away.  Only CALL is measured."
+BEGIN prepares a block, CALL does the work with one input, SETTLE does
+after each call what Emacs would do when idle, END cleans up.  Only CALL
+is measured."
   begin call (settle #'ignore) (end #'ignore))
 
 (cl-defstruct bench-sample
-  "What a call took, on average over a block.
-SECONDS include those that COLLECTING garbage took."
+  "The cost of a call, on average over a block.
+SECONDS include the time of COLLECTING garbage."
   seconds collecting bytes counts)
 
 ;;; Allocation
@@ -41,20 +41,20 @@ SECONDS include those that COLLECTING garbage took."
 (defconst bench--kinds
   '((conses . 16) (floats . 8) (slots . 8) (symbols . 48) (characters . 1)
     (intervals . 56) (strings . 32))
-  "What `memory-use-counts' counts, in its order, with the bytes of each.
-Slots are those of vectors and of all that is made like them.")
+  "The kinds of `memory-use-counts', in its order, with their sizes in bytes.
+Slots are those of vectors and vector-like objects.")
 
 (defun bench--bytes (counts)
   "Return the bytes of COUNTS, a list as from `memory-use-counts'."
   (apply #'+ (cl-mapcar (lambda (count kind) (* count (cdr kind))) counts bench--kinds)))
 
 (defun bench-objects (sample)
-  "Return how many Lisp objects a call of SAMPLE made.
+  "Return the number of Lisp objects that a call of SAMPLE makes.
 Vectors count by their slots, since Emacs does not count them."
   (- (apply #'+ (bench-sample-counts sample)) (nth 4 (bench-sample-counts sample))))
 
 (defun bench-kinds-string (sample)
-  "Return what a call of SAMPLE allocated in words."
+  "Return a description of what a call of SAMPLE allocates."
   (mapconcat (lambda (pair) (format "%.0f %s" (car pair) (cdr pair)))
              (seq-filter (lambda (pair) (>= (car pair) 0.5))
                          (cl-mapcar (lambda (count kind) (cons count (car kind)))
@@ -62,15 +62,15 @@ Vectors count by their slots, since Emacs does not count them."
              ", "))
 
 (defun bench-without-collections (sample)
-  "Return the seconds of a call of SAMPLE less those of its collections."
+  "Return the seconds of a call of SAMPLE without garbage collection."
   (- (bench-sample-seconds sample) (bench-sample-collecting sample)))
 
 ;;; Blocks and rounds
 
 (defun bench--measure (function)
-  "Call FUNCTION; return what it took.
-That is a list: seconds, those of them that collecting garbage took, and
-counts of what it allocated."
+  "Call FUNCTION and return its cost.
+The value is a list: the seconds, the seconds of garbage collection, and
+the counts of `memory-use-counts'."
   (let* ((before (memory-use-counts))
          (collecting gc-elapsed)
          (start (current-time)))
@@ -82,17 +82,17 @@ counts of what it allocated."
 
 (defvar bench--nothing
   (progn (bench--measure #'ignore) (bench--measure #'ignore))
-  "What measuring itself takes.")
+  "The cost of measuring itself.")
 
 (defun bench--input (inputs n)
-  "Return the Nth of INPUTS, going up and down in that vector for ever."
+  "Return the Nth of INPUTS, going up and down in that vector endlessly."
   (let* ((last (1- (length inputs)))
          (place (if (> last 0) (% n (* 2 last)) 0)))
     (aref inputs (if (<= place last) place (- (* 2 last) place)))))
 
 (defun bench--block (way inputs calls)
-  "Return a sample of WAY over CALLS calls that take INPUTS in turn.
-The first input is what BEGIN set up."
+  "Return a sample of WAY over CALLS calls with INPUTS in turn.
+BEGIN has already used the first input."
   (funcall (bench-way-begin way))
   (garbage-collect)
   (let ((call (bench-way-call way))
@@ -117,8 +117,8 @@ The first input is what BEGIN set up."
 
 (defun bench-compare (ways inputs calls rounds)
   "Measure WAYS, an alist of names and ways, in turn, on INPUTS.
-That is ROUNDS rounds of blocks of CALLS calls.  Return an alist of names
-and samples, a list in order of rounds."
+Each of ROUNDS rounds has a block of CALLS calls for each way.  Return an
+alist of names and lists of samples."
   (let ((samples (mapcar (lambda (way) (list (car way))) ways)))
     (dotimes (_ rounds)
       (dolist (way ways)
@@ -141,9 +141,9 @@ and samples, a list in order of rounds."
 
 (cl-defun bench-row (work ours yardstick theirs &key (unit "s") (measure #'bench-sample-seconds) budget)
   "Write the row of WORK.
-OURS is a list of samples; THEIRS one of the same length, or a number.
-YARDSTICK says what they are.  MEASURE takes from a sample what is
-compared, in UNIT.  BUDGET is the largest ratio allowed, or nil."
+OURS is a list of samples.  THEIRS is a list of the same length, or a
+number; YARDSTICK describes it.  MEASURE returns the compared value of a
+sample, in UNIT.  BUDGET is the largest allowed ratio, or nil."
   (let* ((ours (mapcar measure ours))
          (theirs (if (numberp theirs)
                      (make-list (length ours) theirs)
@@ -162,13 +162,13 @@ compared, in UNIT.  BUDGET is the largest ratio allowed, or nil."
 
 (dolist (variable '(native-comp-jit-compilation native-comp-deferred-compilation
                     native-comp-enable-subr-trampolines comp-enable-subr-trampolines))
-  ;; A compiler that starts behind its back would be measured too.
+  ;; Native compilation in the background would be measured too.
   (when (boundp variable)
     (set variable nil)))
 
 (defun bench-run ()
-  "Load the libraries named on the command line, which measure; then leave.
-An error is written to the output."
+  "Load the libraries named on the command line, which measure, and exit.
+Write an error to the output."
   (set-terminal-coding-system 'utf-8)
   (setq inhibit-message t
         make-backup-files nil

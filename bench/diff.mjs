@@ -1,10 +1,10 @@
-// How long the change tracking design's own method takes, as an answer to each line of input:
+// Measures the method of the change tracking design, and answers each line of input:
 //
 //   SIZE CASE ROUNDS  →  NANOSECONDS-A-DIFF ADDED MODIFIED REMOVED
 //
-// The method: a map by id of either list, the fields of its list compared deeply one by one,
-// items cloned into the changes, accessors filtered.  The lists are those of
-// bench/src/lib.rs; each comes from JSON of its own, as lists from a model do.
+// The method builds a map by id of each list, compares the fields of its list deeply, clones
+// items into the changes and filters the accessors.  The lists are those of bench/src/lib.rs;
+// each is parsed from JSON, as lists from a model are.
 
 import { createInterface } from 'node:readline';
 

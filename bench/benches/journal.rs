@@ -1,7 +1,7 @@
-//! Writing a change down, and reading a journal back.
+//! Writing a change to a journal, and replaying a journal.
 //!
-//! `appended_bytes` hands the system as many bytes as `appended` does, `replayed_bytes` only
-//! reads the file that `replayed` makes a thread of, `replayed_json` parses its lines as well.
+//! `appended_bytes` writes as many bytes as `appended` does. `replayed_bytes` only reads the file
+//! that `replayed` replays, and `replayed_json` also parses its lines.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -25,7 +25,7 @@ fn main() {
 
 const SIZES: [usize; 3] = [12, 1_000, 10_000];
 const KEY: &str = "bench";
-/// The revisions of a journal that is read back.
+/// The number of revisions in a replayed journal.
 const REVISIONS: u64 = 100;
 
 fn store(folder: &Folder) -> Store {
@@ -37,20 +37,20 @@ fn file(folder: &Folder) -> PathBuf {
     files_of(folder.path(), KEY).next().unwrap_or_default()
 }
 
-/// Writes a list of `size` tasks, of which the one in the middle is in progress.
+/// Writes a list of `size` tasks, with the middle one in progress.
 fn begin(store: &mut Store, size: usize) {
     let drafts = (0..size).map(|n| draft(n, size / 2)).collect();
     store.open(KEY, Map::new(), 0).write(Plan { drafts, ..Plan::default() }, None, false, 0);
 }
 
-/// Turns the status of the first task, which is one change.
+/// Toggles the status of the first task: one change.
 fn turn(store: &mut Store, n: u64) {
     let status = if n.is_multiple_of(2) { Status::Pending } else { Status::Completed };
     let edit = Edit::Status { id: "t1".into(), status };
     let _ = black_box(store.open(KEY, Map::new(), n).edit(edit, n));
 }
 
-/// A status change of a thread with a journal; the full records that come due are in it.
+/// A status change of a thread with a journal, including the periodic full records.
 #[divan::bench(consts = SIZES)]
 fn appended<const N: usize>(bencher: Bencher) {
     let folder = Folder::new();

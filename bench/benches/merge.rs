@@ -1,6 +1,6 @@
 //! Merging the user's edits with the agent's next write.
 //!
-//! `yardstick` copies the two lists that a merge has to look at, `compared` diffs them.
+//! `yardstick` copies the two lists that a merge reads; `compared` diffs them.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -18,14 +18,14 @@ const SIZES: [usize; 4] = [12, 1_000, 10_000, 100_000];
 
 const CASES: [Case; 3] = [Case::OneEdit, Case::BothEdited, Case::Reversed];
 
-/// What happened since the agent last saw the list.
+/// The edits since the agent last saw the list.
 #[derive(Clone, Copy, Debug)]
 enum Case {
     /// The user deleted one task; the agent went on to the next.
     OneEdit,
     /// Both reworded, deleted and added tasks all over the list.
     BothEdited,
-    /// The user turned the order round; the agent reworded.
+    /// The user reversed the order; the agent reworded.
     Reversed,
 }
 
@@ -35,7 +35,7 @@ impl std::fmt::Display for Case {
     }
 }
 
-/// What the agent knew, the user's list, the agent's.
+/// The base that the agent knew, the user's list, the agent's list.
 fn lists(case: Case, size: usize) -> [List; 3] {
     let base = list(size, size / 2);
     let (mut ours, mut theirs) = (base.clone(), list(size, size / 2 + 1));

@@ -1,7 +1,7 @@
-//! Tokens on their way through a thread.
+//! Tokens through a thread.
 //!
-//! The groups take each token as the host describes it; `next` takes it as one like the last.
-//! `yardstick` only joins the tokens to a text, as a block of thinking does.
+//! The groups pass each token with the host's description; `next` passes it as one like the last.
+//! `yardstick` only joins the tokens into a text, as a block of thinking does.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -24,7 +24,7 @@ fn token(thinking: bool, call_context: Option<&str>) -> StreamEvent<'_> {
     StreamEvent { kind, data, thinking, call_context, trace_id: Some("request"), session_id: Some("session") }
 }
 
-/// A thread whose last task but one is in progress, which takes longest to find.
+/// A thread with its last task but one in progress, the slowest to find.
 fn working(size: usize) -> Thread {
     let mut thread = thread();
     let drafts = (0..size).map(|n| draft(n, size.saturating_sub(2))).collect();
@@ -50,7 +50,7 @@ fn response<const N: usize>(bencher: Bencher) {
     run(bencher, &mut working(N), token(false, None));
 }
 
-/// The host names its calls, so the list need not be asked.
+/// The host gives the call context, so the list is not searched.
 #[divan::bench(consts = SIZES)]
 fn planning_thoughts<const N: usize>(bencher: Bencher) {
     run(bencher, &mut working(N), token(true, Some("PLANNING_THOUGHTS")));

@@ -1,8 +1,8 @@
-//! Following the session that another program writes down.
+//! Following the transcript of another program.
 //!
-//! `read` makes events of lines, `old_lines` looks in lines of long ago for lists only. `yardstick`
-//! is serde_json on the same lines into plain structs that have the same texts whole, and
-//! `copied` moves their bytes.
+//! `read` turns lines into events; `old_lines` searches old lines for lists only. `yardstick` parses
+//! the same lines by serde_json into plain structs with the whole texts, and `copied` copies their
+//! bytes.
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};

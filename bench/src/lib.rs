@@ -1,6 +1,6 @@
-//! The lists that the benchmarks measure on, made by one rule.
+//! The lists of the benchmarks.
 //!
-//! `bench/diff.mjs` has the rule for [`content`] and [`edited`] too: both sides compare equal lists.
+//! `bench/diff.mjs` builds the same lists as [`content`] and [`edited`].
 
 #[allow(clippy::new_without_default, reason = "a new folder each time is no default")]
 #[path = "../../tests/all/common/folder.rs"]
@@ -18,12 +18,12 @@ use todo_write::thread::Thread;
 
 const VERBS: [&str; 8] = ["Parse", "Render", "Check", "Send", "Store", "Sort", "Count", "Merge"];
 
-/// The text of task `n`: about as long as agents write them.
+/// The text of task `n`, of a usual length.
 pub fn content(n: usize) -> String {
     format!("{} the records of customer {} in region {}", VERBS[n % 8], n * 7919, n % 97)
 }
 
-/// Where task `n` stands while task `current` is in progress.
+/// The status of task `n` while task `current` is in progress.
 pub fn status(n: usize, current: usize) -> Status {
     match n.cmp(&current) {
         std::cmp::Ordering::Less => Status::Completed,
@@ -36,9 +36,9 @@ pub fn draft(n: usize, current: usize) -> Draft {
     let content = content(n);
     let active_form = format!("At it: {content}");
     Draft {
-        content: content.into(),
+        content,
         status: status(n, current),
-        active_form: active_form.into(),
+        active_form,
         ..Draft::default()
     }
 }
@@ -47,13 +47,13 @@ pub fn item(n: usize, current: usize) -> Arc<Item> {
     Arc::new(draft(n, current).into_item(format!("t{}", n + 1)))
 }
 
-/// A list of `size` items; every call makes all objects anew.
+/// A list of `size` items, new objects in each call.
 pub fn list(size: usize, current: usize) -> List {
     (0..size).map(|n| item(n, current)).collect()
 }
 
-/// [`list`] after a revision of the whole plan: every tenth task has more words, every hundredth
-/// is gone, and as many are new at the end.
+/// [`list`] after a change of the whole plan: every tenth task has more words, every hundredth is
+/// removed, and as many are added at the end.
 pub fn edited(size: usize, current: usize) -> List {
     let reworded = (0..size).filter(|n| n % 100 != 50).map(|n| {
         let mut task = item(n, current);
@@ -65,22 +65,22 @@ pub fn edited(size: usize, current: usize) -> List {
     reworded.chain((size..size + size / 100).map(|n| item(n, current))).collect()
 }
 
-/// What the agent did to its list.
+/// A change of the agent to its list.
 #[derive(Clone, Copy, Debug)]
 pub enum Rewrite {
-    /// Completed one task and started the next: the usual call.
+    /// The usual call: completes one task and starts the next.
     TwoChanges,
-    /// The same, where unchanged items are one object: recognising them has compared them.
+    /// The same, with unchanged items shared between both lists, as the store does.
     AsHeld,
     /// [`edited`].
     Edited,
-    /// Gave every task other words for the same.
+    /// Rewords every task.
     Renamed,
-    /// Turned the order round.
+    /// Reverses the order.
     Reversed,
-    /// Every task has the same text, before and after.
+    /// All tasks have the same text, before and after.
     AllAlike,
-    /// Sent tasks that have nothing to do with the old ones.
+    /// Replaces all tasks by unrelated ones.
     Replaced,
 }
 
@@ -91,7 +91,7 @@ impl std::fmt::Display for Rewrite {
 }
 
 impl Rewrite {
-    /// The list before and after; but for [`Rewrite::AsHeld`] they have no object in common.
+    /// The list before and after. Only those of [`Rewrite::AsHeld`] share objects.
     pub fn lists(self, size: usize) -> [List; 2] {
         let current = size / 2;
         let before = list(size, current);
@@ -127,14 +127,13 @@ pub fn seen(list: &[Arc<Item>]) -> Vec<Features<'_>> {
     list.iter().map(|item| Features::from(item.as_ref())).collect()
 }
 
-/// How many of the new texts are in a table of the old ones: the yardstick of recognising.
+/// The number of new texts in a table of the old ones: the yardstick of recognition.
 pub fn found_by_text(old: &[Features<'_>], new: &[Features<'_>]) -> usize {
     let places: HashMap<&str, usize> = old.iter().enumerate().map(|(n, seen)| (seen.content, n)).collect();
     new.iter().filter(|seen| places.contains_key(seen.content)).count()
 }
 
-/// The items that differ, looked up in tables of ids: the yardstick of comparing. It sees no
-/// moves.
+/// The items that differ, found in tables of ids: the yardstick of the diff. It finds no moves.
 pub fn differing_by_id<'l>(old: &'l [Arc<Item>], new: &'l [Arc<Item>]) -> Vec<[Option<&'l Arc<Item>>; 2]> {
     let (before, after) = (by_id(old), by_id(new));
     let here = new.iter().map(|item| [before.get(item.id.as_str()).copied(), Some(item)]);
@@ -146,7 +145,7 @@ fn by_id(list: &[Arc<Item>]) -> HashMap<&str, &Arc<Item>> {
     list.iter().map(|item| (item.id.as_str(), item)).collect()
 }
 
-/// One task as agents send it.
+/// A task as agents send it.
 pub fn sent(draft: &Draft) -> Value {
     json!({
         "content": draft.content,
@@ -165,8 +164,8 @@ pub fn call_of(size: usize, current: usize) -> String {
     call((0..size).map(|n| sent(&draft(n, current))).collect())
 }
 
-/// A call in the schema's shape, which serde_json alone parses: the yardstick of reading. `S` is
-/// the status, a text where any is taken.
+/// A call in the schema's shape, for serde_json alone: the yardstick of reading. `S` is the type of
+/// the status, a `String` if any is accepted.
 #[derive(Deserialize)]
 pub struct Call<S> {
     pub todos: Vec<Todo<S>>,

@@ -1,4 +1,4 @@
-//! Lines of a made-up session, as Claude Code writes them down.
+//! Lines of an invented session, as Claude Code writes them.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -6,19 +6,19 @@ use todo_write::item::Status;
 
 use crate::{Todo, draft, sent};
 
-/// Tasks in the list of a session.
+/// The number of tasks in the list of a session.
 const TASKS: usize = 12;
 
-/// What the agent of a session does besides keeping its list.
+/// The work of an agent besides keeping its list.
 #[derive(Clone, Copy, Debug)]
 pub enum Session {
-    /// Thinks, and calls a tool that answers in two thousand characters, before each new list.
+    /// Thinks and calls a tool with a result of two thousand characters before each new list.
     Usual,
     /// Creates tasks and updates them one by one, as later versions do.
     OneByOne,
-    /// Calls a tool that answers in a hundred thousand characters, half of which are escaped.
+    /// Calls a tool with a result of a hundred thousand characters, half of them escaped.
     LongAnswers,
-    /// Nothing: the lines are of kinds that say nothing about lists.
+    /// None: the lines are of kinds without lists.
     OtherLines,
 }
 
@@ -29,7 +29,7 @@ impl std::fmt::Display for Session {
 }
 
 impl Session {
-    /// What the user asks for, and the lines of so many turns.
+    /// The user's prompt and the lines of `turns` turns.
     pub fn lines(self, turns: usize) -> Vec<Vec<u8>> {
         let prompt = ("user", json!([{ "type": "text", "text": "Go through the records" }]));
         let said = std::iter::once(prompt).chain((0..turns).flat_map(|turn| self.turn(turn)));
@@ -83,7 +83,7 @@ fn todo_write(turn: usize) -> [(&'static str, Value); 2] {
     tool(turn, "TodoWrite", json!({ "todos": todos }), "Todos have been modified successfully")
 }
 
-/// A call and its answer.
+/// A call and its result.
 fn tool(turn: usize, name: &str, input: Value, answer: &str) -> [(&'static str, Value); 2] {
     let id = format!("toolu_{name}_{turn}");
     [
@@ -110,7 +110,7 @@ fn uuid(n: usize) -> String {
     format!("00000000-0000-4000-8000-{n:012}")
 }
 
-/// A line of [`Session::lines`], which serde_json alone parses: the yardstick of reading.
+/// A line of [`Session::lines`], for serde_json alone: the yardstick of reading.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Line {

@@ -2,7 +2,7 @@
 //!
 //! A row is WORK, PLACE, UNIT, OURS, YARDSTICK, THEIRS, RATIO, its lower and upper QUARTILE, and
 //! the BUDGET for the ratio, or nothing. Both sides are measured in turn, sample by sample, so
-//! that whatever else the machine does hits both; a ratio is that of two neighbouring samples.
+//! that other load on the machine affects both. A ratio compares two successive samples.
 
 mod node;
 mod row;
@@ -27,7 +27,7 @@ use todo_write_bench::session::{Line, Session};
 use todo_write_bench::{Call, Rewrite, call_of, draft, found_by_text, seen, thread};
 
 fn main() -> io::Result<()> {
-    // Cargo passes --bench; with --test there is nothing to show.
+    // `cargo test --benches` passes --test.
     if std::env::args().any(|argument| argument == "--test") {
         return Ok(());
     }
@@ -44,7 +44,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// From JSON text to the outcome of a write with two changes, against parsing the text alone.
+/// From JSON text to the outcome of a write with two changes, against only parsing the text.
 fn json(size: usize, budget: Option<f64>) {
     let texts = [call_of(size, size / 2), call_of(size, size / 2 + 1)];
     let (options, mut thread, mut now) = (Options::default(), thread(), 0);
@@ -69,7 +69,7 @@ fn json(size: usize, budget: Option<f64>) {
     .measure(|| seconds(times(size), &mut write), || seconds(times(size), &mut parse));
 }
 
-/// The time an item takes at a hundred thousand against that at a thousand.
+/// The time of an item among a hundred thousand, against that among a thousand.
 fn flatness() {
     let held = (" as the store holds them", Some(2.0), Rewrite::AsHeld);
     for (words, budget, case) in [("", None, Rewrite::TwoChanges), held] {
@@ -77,7 +77,7 @@ fn flatness() {
             diff(before, after)
         });
     }
-    // What the machine's memory makes of it, whoever reads the texts.
+    // The effect of the machine's memory on any reader of all texts.
     per_item_at_100000("read all texts", None, Rewrite::TwoChanges, |[before, after]| {
         before.iter().zip(after).filter(|(old, new)| old.as_ref() == new.as_ref()).count()
     });
@@ -96,7 +96,7 @@ fn per_item_at_100000<T>(words: &str, budget: Option<f64>, case: Rewrite, work: 
     .measure(|| one(&lists[0], many), || one(&lists[1], few));
 }
 
-/// What it costs to find out which task is which where the texts do not tell.
+/// The cost of recognition when texts are not equal.
 fn worst_of_recognising() {
     let size = 10_000;
     let cases = [
@@ -124,7 +124,7 @@ fn worst_of_recognising() {
     }
 }
 
-/// A session's lines to events, against parsing the lines alone.
+/// From a session's lines to events, against only parsing the lines.
 fn transcript() {
     let lines = Session::Usual.lines(100);
     let read = || {
@@ -143,7 +143,7 @@ fn transcript() {
     .measure(|| seconds(1, read), || seconds(1, parse));
 }
 
-/// What a status change adds to the journal of a long list and of a short one.
+/// The bytes that a status change adds to the journal of a long list and of a short one.
 fn journal_bytes() {
     let bytes = |size: usize| {
         let folder = Folder::new();
@@ -193,7 +193,7 @@ fn against_node(node: &mut Node) -> io::Result<()> {
     Ok(())
 }
 
-/// What a call without ids costs: to find out which item is which, and then what changed.
+/// The cost of a call without ids: recognition and then the diff.
 fn without_ids([before, after]: &[List; 2]) -> usize {
     let same = recognise(&seen(before), &seen(after));
     same.iter().flatten().count() + diff(black_box(before), black_box(after)).len()

@@ -1,4 +1,4 @@
-//! `bench/diff.mjs` at work.
+//! Runs `bench/diff.mjs`.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -23,7 +23,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// None where there is no node.
+    /// None if node is not installed.
     pub fn start() -> Option<Node> {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/diff.mjs");
         let mut command = Command::new("node");
@@ -32,7 +32,7 @@ impl Node {
         Some(Node { child, input, output: BufReader::new(output) })
     }
 
-    /// Seconds that a diff takes, and what it found.
+    /// The seconds of a diff, and the numbers of its changes.
     fn ask(&mut self, size: usize, case: &str, rounds: usize) -> io::Result<(f64, Counts)> {
         writeln!(self.input, "{size} {case} {rounds}")?;
         let mut line = String::new();
@@ -59,7 +59,7 @@ impl Node {
         case: &str,
         mut ours: impl FnMut() -> f64,
     ) -> io::Result<()> {
-        // Warm, as a program is that has run for a while.
+        // Let node compile the code first.
         self.ask(size, case, times(size) * 20)?;
         let mut samples = Vec::new();
         for _ in 0..=rounds() {

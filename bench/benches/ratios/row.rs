@@ -1,14 +1,14 @@
-//! A row of the table, and how its figures come about.
+//! A row of the table and its measurement.
 
 use std::hint::black_box;
 use std::time::Instant;
 
-/// Samples of either side.
+/// The number of samples of each side.
 pub fn rounds() -> usize {
     std::env::var("ROUNDS").ok().and_then(|rounds| rounds.parse().ok()).unwrap_or(15)
 }
 
-/// A row of the table, all but its figures.
+/// A row of the table, without its figures.
 pub struct Row {
     pub work: String,
     pub unit: &'static str,
@@ -17,10 +17,10 @@ pub struct Row {
 }
 
 impl Row {
-    /// Measures both sides in turn, and prints what came of it.
+    /// Measures both sides in turn and prints the row.
     pub fn measure(&self, mut ours: impl FnMut() -> f64, mut theirs: impl FnMut() -> f64) {
         let samples: Vec<(f64, f64)> = (0..=rounds()).map(|_| (ours(), theirs())).collect();
-        // The first one warmed up.
+        // The first sample is a warm-up.
         self.print(&samples[1..]);
     }
 
@@ -48,7 +48,7 @@ fn quantile(values: &mut [f64], at: f64) -> f64 {
     values[((values.len() - 1) as f64 * at).round() as usize]
 }
 
-/// Seconds that one of `times` calls takes.
+/// The seconds of one call, averaged over `times` calls.
 pub fn seconds<T>(times: usize, mut work: impl FnMut() -> T) -> f64 {
     let start = Instant::now();
     for _ in 0..times {
@@ -57,7 +57,7 @@ pub fn seconds<T>(times: usize, mut work: impl FnMut() -> T) -> f64 {
     start.elapsed().as_secs_f64() / times as f64
 }
 
-/// How often to call work on `size` items, so that a sample lasts some milliseconds.
+/// The number of calls on `size` items for a sample of some milliseconds.
 pub fn times(size: usize) -> usize {
     (20_000 / size).max(1)
 }

@@ -1,13 +1,13 @@
-//! Chooses the thresholds of recognition and prints how well it does: precision, recall and F1
-//! over the hand-labelled pairs of `test/identity/labels.tsv`, whose texts are in a corpus of real
-//! sessions. Where that is absent, only the pairs that we invented are judged.
+//! Chooses the thresholds of recognition and prints its precision, recall and F1 on the
+//! hand-labeled pairs of `test/identity/labels.tsv`, whose texts are in a corpus of recorded
+//! sessions. Without the corpus, it uses only the invented pairs.
 //!
 //! ```text
 //! cargo run --release --manifest-path bench/Cargo.toml --bin identity [-- --mistakes]
 //! ```
 //!
-//! The figures come from cross-validation: each session is judged with the thresholds that are
-//! best on all other sessions. The thresholds in the code are those that are best on all.
+//! The figures come from cross-validation: each session is scored with the thresholds that are
+//! best on all other sessions. The thresholds in the code are the best on all sessions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::{Add, AddAssign, Sub};
@@ -21,19 +21,19 @@ use todo_write::raw::Raw;
 /// Sessions, and the labels of some of their pairs, as paths below the root of this package.
 pub type Corpus = [&'static str; 2];
 
-/// Sessions in the forms that agents send, and tempting pairs.
+/// Invented sessions in the forms that agents send, with difficult pairs.
 pub const INVENTED: Corpus = ["test/fixtures/corpus/sessions.jsonl", "test/fixtures/corpus/labels.tsv"];
 
-/// Recorded sessions, which are not part of the repository.
+/// Recorded sessions, which the repository does not include.
 pub const REAL: Corpus = ["../shared/corpus/sequences.jsonl", "test/identity/labels.tsv"];
 
-/// What cannot be read, in words.
+/// Why something cannot be read.
 pub type Failure = Box<dyn std::error::Error>;
 
-/// The thresholds that are tried, in hundredths.
+/// The thresholds to try, in hundredths.
 const TRIED: [u8; 21] = [20, 22, 24, 26, 28, 30, 32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60];
 
-/// Two neighboring lists of a session, and what is known of some pairs of their items.
+/// Two successive lists of a session, and the labels of some pairs of their items.
 pub struct Transition {
     session: String,
     old: Vec<Draft>,
@@ -57,12 +57,12 @@ pub struct Score {
 }
 
 impl Score {
-    /// Of the pairs recognised, the share that is the same.
+    /// The share of recognized pairs that are the same task.
     pub fn precision(self) -> f64 {
         self.right_same as f64 / (self.right_same + self.wrong_same).max(1) as f64
     }
 
-    /// Of the pairs that are the same, the share recognised.
+    /// The share of pairs of the same task that are recognized.
     pub fn recall(self) -> f64 {
         self.right_same as f64 / (self.right_same + self.wrong_new).max(1) as f64
     }
@@ -125,15 +125,16 @@ impl Transition {
         score
     }
 
-    /// Whether an item is recognised by more than similar text: then `kept` decides about the others.
+    /// Whether an item is recognized by more than similar text. Then the threshold `kept` applies to
+    /// the others.
     fn is_kept(&self) -> bool {
         let never = Thresholds { kept: f64::INFINITY, replaced: f64::INFINITY };
         self.recognise(never).iter().any(Option::is_some)
     }
 }
 
-/// The scores with each tried threshold: of the transitions where `kept` decides, and of those
-/// where `replaced` does.
+/// The scores with each threshold: of the transitions to which `kept` applies, and of those to which
+/// `replaced` applies.
 type Scores = [[Score; TRIED.len()]; 2];
 
 fn main() -> Result<(), Failure> {
@@ -188,7 +189,7 @@ pub fn total(transitions: &[Transition], thresholds: Thresholds) -> Score {
     transitions.iter().map(|transition| transition.score(thresholds)).fold(Score::default(), Add::add)
 }
 
-/// The score of sessions judged with what is best on the others, and what is best on all.
+/// The score with each session left out in turn, and the thresholds that are best on all sessions.
 pub fn cross_validated(transitions: &[Transition]) -> (Score, Thresholds) {
     let mut sessions: BTreeMap<&str, Scores> = BTreeMap::new();
     let mut all = Scores::default();
@@ -210,8 +211,8 @@ pub fn cross_validated(transitions: &[Transition]) -> (Score, Thresholds) {
     (left_out.fold(Score::default(), Add::add), Thresholds { kept, replaced })
 }
 
-/// The places in [`TRIED`] of the two thresholds that are best without one session: those with
-/// the highest F1, averaged with that of their neighbors, since a lone peak is chance.
+/// The indices in [`TRIED`] of the two thresholds with the highest F1 without one session. It is
+/// averaged with the F1 of the neighbors because an isolated peak is chance.
 fn best(all: &Scores, left_out: &Scores) -> [usize; 2] {
     let f1 = |kept: usize, replaced: usize| {
         (all[0][kept] - left_out[0][kept] + all[1][replaced] - left_out[1][replaced]).f1()
@@ -225,7 +226,7 @@ fn best(all: &Scores, left_out: &Scores) -> [usize; 2] {
     places.max_by(|a, b| around(a[0], a[1]).total_cmp(&around(b[0], b[1]))).unwrap_or_default()
 }
 
-/// The labelled transitions of a corpus below `root`; none where its sessions are absent.
+/// The labeled transitions of a corpus below `root`; none if its sessions are absent.
 pub fn transitions(root: &Path, [corpus, labels]: Corpus) -> Result<Vec<Transition>, Failure> {
     let labels = std::fs::read_to_string(root.join(labels))?;
     let Ok(corpus) = std::fs::read_to_string(root.join(corpus)) else { return Ok(Vec::new()) };
