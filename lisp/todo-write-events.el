@@ -57,8 +57,8 @@ CALL, ARG and THROWN are its arguments."
 (defvar todo-write--listeners '(todo-write--run-change-functions)
   "Functions that `todo-write-listen' added.")
 
-(defvar todo-write--told nil
-  "DATA of the last call of `todo-write--dispatch'.")
+(defvar todo-write--newest-outcome nil
+  "The outcome of the last change, or nil if something happened since then.")
 
 (defun todo-write-listen (function &optional stop)
   "Call FUNCTION whenever something happens to a thread.
@@ -85,13 +85,14 @@ function."
 (defun todo-write--dispatch (thread what &optional data)
   "Tell the listeners that WHAT happened to THREAD.
 See `todo-write-listen' for WHAT and DATA.  The caller inhibits quitting."
-  (setq todo-write--told data)
+  (unless (eq what 'change)
+    (setq todo-write--newest-outcome nil))
   (todo-write--call-listeners todo-write--listeners thread what data))
 
 (defun todo-write--summary-after (thread outcome)
   "Return the `todo-write-summary' of THREAD for a listener that got OUTCOME.
-OUTCOME has it, unless another listener has changed THREAD since."
-  (if (eq outcome todo-write--told)
+OUTCOME has it, unless a listener or subscriber has changed a thread since."
+  (if (eq outcome todo-write--newest-outcome)
       (plist-get outcome :summary)
     (todo-write--call todo-write-dyn--summary thread nil)))
 

@@ -105,6 +105,7 @@ to undo."
 (defun todo-write--tell (thread outcome)
   "Tell listeners and subscribers of THREAD about OUTCOME, and return it.
 The caller inhibits quitting, since what was saved must be told."
+  (setq todo-write--newest-outcome outcome)
   (unwind-protect
       (todo-write--deliver thread)
     (unwind-protect

@@ -69,6 +69,16 @@
         (todo-write-listen pause 'stop))
       (should (equal (todo-write-mode-line-tests--text) "[0/1 ‖ Doing one]")))))
 
+(ert-deftest todo-write-mode-line-shows-what-a-subscriber-made-of-a-change ()
+  (todo-write-mode-line-tests--with
+    (let* (handle
+           (edit (lambda (_)
+                   (todo-write-unsubscribe handle)
+                   (todo-write-edit "a" 'add "Two"))))
+      (setq handle (todo-write-subscribe edit :type "PLAN_UPDATE"))
+      (todo-write-test-write "a" '("One" "in_progress" "Doing one"))
+      (should (equal (todo-write-mode-line-tests--text) "[0/2 Doing one]")))))
+
 (ert-deftest todo-write-mode-line-tells-done-paused-and-empty-apart ()
   (todo-write-mode-line-tests--with
     (todo-write "a" (todo-write-test-todos '("One" "in_progress" "Going")))
