@@ -5,15 +5,15 @@
 
 ;;; Commentary:
 
-;; Some hundred random operations on a terminal, checked as in `make soak'.
-;; A failure names its seed; SEED=n OPERATIONS=400 bin/soak does the same.
+;; Some hundred random operations in a terminal, checked as by `make soak'.
+;; SEED=n OPERATIONS=400 bin/soak repeats a failure, whose message has the seed.
 
 ;;; Code:
 
 (require 'ert)
 (require 'todo-write-test-helper)
 
-(ert-deftest todo-write-soak-works-at-random-without-an-error-and-leaves-nothing-behind ()
+(ert-deftest todo-write-soak-random-operations-cause-no-error-and-leave-nothing-behind ()
   (let* ((output (make-temp-file "todo-write-soak" t))
          (process-environment
           (append (list (concat "OUTPUT=" output) "OPERATIONS=400"

@@ -11,11 +11,11 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::TestRunner;
 
-/// Seeds and inputs tried here; a search is the fuzzer's business.
+/// The number of seeds and inputs tried here. The fuzzer searches for more.
 const SEEDS: usize = 20;
 const CASES: u32 = 200;
 
-/// Random bytes, and seeds of which some bytes are others.
+/// Random bytes, and seeds with some bytes changed.
 fn input(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let flips = prop::collection::vec((any::<Index>(), any::<u8>()), 0..8);
     let mutated = (prop::sample::select(seeds), flips).prop_map(|(mut bytes, flips)| {

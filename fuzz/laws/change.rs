@@ -1,5 +1,5 @@
-//! Whatever lists follow each other: items are told apart, and the changes lead from each list to
-//! the next.
+//! For any sequence of lists, recognition pairs each item once, and the changes lead from each list
+//! to the next.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ fn leads_there(a: &List, b: &List) {
     assert_eq!(diff(b, b), []);
 }
 
-/// `todo-write-diff` and `todo-write-apply-changes`, on lists of which only one has ids.
+/// `todo-write-diff` and `todo-write-apply-changes` on two lists of which only one has ids.
 fn pure_functions_agree(before: &List, drafts: &[Draft]) {
     let entry = |draft: &Draft| json!({"content": draft.content, "status": draft.status.as_str(), "activeForm": draft.active_form});
     let before = serde_json::to_string(before).unwrap();

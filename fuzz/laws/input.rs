@@ -1,4 +1,4 @@
-//! Any text is read or refused; what is read is sound, and says the same when it is sent again.
+//! Any text is read or refused. A plan that was read is valid, and reads the same when sent again.
 
 use serde_json::{Value, json};
 use todo_write::identity::is_positional;
@@ -8,7 +8,7 @@ use todo_write::raw::Raw;
 use todo_write::report;
 use todo_write::text::{is_blank, one_line};
 
-/// The first byte chooses the user's options, the rest is the text.
+/// The first byte selects the user's options, the rest is the text.
 pub fn holds(data: &[u8]) {
     let (first, text) = data.split_first().unwrap_or((&0, &[]));
     let text = String::from_utf8_lossy(text);
@@ -27,7 +27,7 @@ pub fn holds(data: &[u8]) {
     }
 }
 
-/// What the user may have set.
+/// The user's options.
 pub fn options(byte: u8) -> Options {
     let several = [SeveralInProgress::Notice, SeveralInProgress::Allow, SeveralInProgress::Refuse];
     Options {
@@ -38,7 +38,7 @@ pub fn options(byte: u8) -> Options {
     }
 }
 
-/// What is JSON here is JSON to others, and the same.
+/// Our parser accepts the JSON that serde_json accepts, with the same value.
 fn parses_as_elsewhere(text: &str) -> Option<Value> {
     let ours = Raw::parse(text).map(|raw| raw.to_json());
     let theirs = serde_json::from_str::<Value>(text);
@@ -55,7 +55,7 @@ fn parses_as_elsewhere(text: &str) -> Option<Value> {
     }
 }
 
-/// What is true of whatever was read under these options.
+/// The invariants of any plan read with these options.
 pub fn check(read: &Result<Plan, Vec<Problem>>, options: &Options) {
     match read {
         Ok(plan) => {
@@ -83,7 +83,7 @@ fn check_draft(draft: &Draft, options: &Options) {
     }
 }
 
-/// The schema's own shape is taken silently, whatever the options.
+/// The schema's shape is accepted without a notice, with any options.
 fn says_the_same_again(drafts: &[Draft], options: &Options) {
     let entry = |draft: &Draft| {
         json!({"content": draft.content, "status": draft.status.as_str(), "activeForm": draft.active_form,
@@ -95,14 +95,14 @@ fn says_the_same_again(drafts: &[Draft], options: &Options) {
     assert_eq!(read_text(&text, &options), Ok(Plan { drafts: drafts.to_vec(), ..Plan::default() }));
 }
 
-/// What is taken without repairs is the same with them, and silent.
+/// A text that strict mode accepts reads the same without strict mode, and without a notice.
 fn strict_is_stricter(text: &str, options: &Options) {
     if let Ok(strict) = read_text(text, &Options { strict: true, ..*options }) {
         assert_eq!(read_text(text, &Options { strict: false, ..*options }), Ok(strict));
     }
 }
 
-/// The array alone, in its object, and as a string in its object are one list.
+/// The array alone, in its object, and as a string in its object give the same list.
 fn shapes_say_the_same(text: &str, options: &Options) {
     let drafts = |text: &str| read_text(text, options).map(|plan| plan.drafts);
     let bare = drafts(text);

@@ -1,4 +1,4 @@
-//! A journal of any bytes opens, loses no whole record, and goes on.
+//! A journal with any bytes opens, keeps all whole records, and accepts new ones.
 
 use std::fs;
 use std::io;
@@ -14,7 +14,7 @@ use super::folder::Folder;
 use super::lists::{assert_unique, task};
 use super::thread::{KEY, everything, open, store};
 
-/// The first byte says whether each line still needs its checksum, the rest is the journal.
+/// The first byte selects whether to add a checksum to each line, the rest is the journal.
 pub fn holds(data: &[u8]) {
     let (first, rest) = data.split_first().unwrap_or((&0, &[]));
     let bytes = if *first & 1 == 1 { sealed(rest) } else { rest.to_vec() };
@@ -29,7 +29,7 @@ pub fn holds(data: &[u8]) {
     assert!(whole.iter().all(|record| left.contains(record)));
 }
 
-/// The lines with the checksums that they would have, had a store written them.
+/// The lines with valid checksums, as if a store had written them.
 fn sealed(lines: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for line in lines.split_inclusive(|byte| *byte == b'\n') {

@@ -1,7 +1,7 @@
-//! Lists as plain text, so that the fuzzer can change their words, and what is true of every list.
+//! Lists as plain text, whose words the fuzzer can change, and the invariants of a list.
 //!
-//! A line is a task: its status as one of ` `, `-`, `x`, its content, and behind tabs its
-//! activeForm and its id. An empty line begins the next list.
+//! A line is a task: its status as one of ` `, `-`, `x`, its content, and after tabs its activeForm
+//! and its id. An empty line starts the next list.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use std::sync::Arc;
 use todo_write::item::{Draft, Item, Status};
 use todo_write::text::{is_blank, one_line};
 
-/// More tasks than this make a law slow, and find no more.
+/// More tasks make a law slow and find no more mistakes.
 const MOST: usize = 200;
 
-/// The lists that a text holds, the first one perhaps empty.
+/// The lists in a text; the first may be empty.
 pub fn read(data: &[u8]) -> Vec<Vec<Draft>> {
     let text = String::from_utf8_lossy(data);
     let mut lists = vec![Vec::new()];
@@ -25,7 +25,7 @@ pub fn read(data: &[u8]) -> Vec<Vec<Draft>> {
     lists
 }
 
-/// Adds a task. Of the same explicit id twice the second is dropped: no write has that.
+/// Adds a task. A second task with the same explicit id is dropped, as no write has it.
 fn push(list: &mut Vec<Draft>, mut draft: Draft) {
     draft.hint = draft.hint.filter(|id| list.iter().all(|known| known.hint.as_ref() != Some(id)));
     list.push(draft);
@@ -54,7 +54,7 @@ pub fn task(content: String, active_form: String, status: Status) -> Draft {
     Draft { content, status, active_form, ..Draft::default() }
 }
 
-/// The lists as a text that [`read`] takes.
+/// The lists as a text for [`read`].
 pub fn write(lists: &[Vec<Draft>]) -> String {
     let mark = |status| match status {
         Status::Pending => ' ',
@@ -69,7 +69,7 @@ pub fn write(lists: &[Vec<Draft>]) -> String {
     lists.join("\n")
 }
 
-/// No id comes twice.
+/// All ids are different.
 pub fn assert_unique(list: &[Arc<Item>]) {
     let mut seen = HashSet::new();
     for item in list {

@@ -1,4 +1,4 @@
-//! The three-way merge of any lists that follow from one another.
+//! The three-way merge of any two lists with a common base.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use todo_write::merge::{Conflict, Merged, merge};
 
 use super::lists::assert_unique;
 
-/// The bytes are what the agent knew, the user's list, and the write.
+/// The bytes are three lists: the base that the agent knew, the user's, and the write.
 pub fn holds(data: &[u8]) {
     let Ok([base, ours, theirs]) = sides(&mut Unstructured::new(data)) else { return };
     let merged = merge(&base, &ours, &theirs);
@@ -23,8 +23,7 @@ pub fn holds(data: &[u8]) {
     assert_eq!(merge(&base, &merged.list, &theirs).list, merged.list);
 }
 
-/// Both sides keep, change, move and drop items of the base and add some; the agent may take up
-/// what the user added.
+/// Both sides keep, change, move, drop and add items. The agent may adopt items that the user added.
 fn sides(data: &mut Unstructured<'_>) -> Result<[List; 3]> {
     let base = list(data, "b")?;
     let mut ours = followed(data, &base)?;
@@ -97,7 +96,7 @@ fn find<'l>(list: &'l [Arc<Item>], id: &str) -> Option<&'l Arc<Item>> {
     list.iter().find(|item| item.id == id)
 }
 
-/// Every value is one that a side has.
+/// Every value comes from one of the sides.
 fn nothing_is_made_up(base: &List, ours: &List, theirs: &List, merged: &Merged) {
     for item in &merged.list {
         let known: Vec<&Arc<Item>> =

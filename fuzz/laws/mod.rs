@@ -1,9 +1,8 @@
-//! What must be true whatever comes in: a law is a function that takes any bytes and panics where
-//! they break it.
+//! Laws that hold for any input: a law is a function that takes bytes and panics if they break it.
 //!
-//! The fuzzer looks for such bytes (`make fuzz`, one target a law), and `cargo test` tries each law
-//! on seeds and on random bytes.
-// A law says how it was broken by panicking.
+//! The fuzzer searches for such bytes (`make fuzz`, a target for each law). `cargo test` tries each
+//! law on seeds and on random bytes.
+// A law reports by panicking.
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc)]
 
 pub mod change;
@@ -20,10 +19,10 @@ pub mod transcript;
 mod folder;
 mod lists;
 
-/// A law: it panics where the bytes break it.
+/// A law, which panics if the bytes break it.
 pub type Law = fn(&[u8]);
 
-/// Every law under the name of its target.
+/// All laws, with the names of their targets.
 pub const LAWS: [(&str, Law); 8] = [
     ("input", input::holds),
     ("shape", shape::holds),

@@ -1,5 +1,5 @@
-//! Where the search for bytes that break a law begins: some of each kind, made here, and real
-//! sessions where they are at hand.
+//! The seeds of the search for bytes that break a law: some of each kind, and recorded sessions if
+//! they are available.
 
 use std::fs;
 use std::path::Path;
@@ -14,10 +14,10 @@ use super::folder::Folder;
 use super::lists;
 use super::thread::{open, store};
 
-/// A seed longer than this slows the search down.
+/// Longer seeds slow down the search.
 const LONGEST: usize = 16 * 1024;
 
-/// What a law can begin with: `project` is the folder of this package.
+/// The seeds of a law. `project` is the root of the repository.
 pub fn seeds(law: &str, project: &Path) -> Vec<Vec<u8>> {
     let sessions = sessions(project);
     let mut seeds = match law {
@@ -36,7 +36,7 @@ pub fn seeds(law: &str, project: &Path) -> Vec<Vec<u8>> {
 
 type Calls = Vec<Vec<Draft>>;
 
-/// The lists of the invented sessions, and of the recorded ones where they are there.
+/// The lists of the invented sessions, and of the recorded ones if they are available.
 fn sessions(project: &Path) -> Vec<Calls> {
     let mut sessions = Vec::new();
     let corpora = ["test/fixtures/corpus/sessions.jsonl", "../shared/corpus/sequences.jsonl"];
@@ -81,7 +81,7 @@ fn inputs(sessions: &[Calls]) -> Vec<Vec<u8>> {
     texts.into_iter().map(|text| [&[2], text.as_bytes()].concat()).collect()
 }
 
-/// The journal of a session, as it is and without its checksums.
+/// The journal of a session, with and without its checksums.
 fn journals(calls: &[Vec<Draft>]) -> [Vec<u8>; 2] {
     let folder = Folder::new();
     let mut store = store(folder.path());
@@ -109,7 +109,7 @@ fn journals(calls: &[Vec<Draft>]) -> [Vec<u8>; 2] {
     [[&[0], text.as_bytes()].concat(), [&[1], bare.as_bytes()].concat()]
 }
 
-/// Transcripts in pieces of some lines.
+/// Transcripts in pieces of a few lines.
 fn transcripts(folder: &Path) -> Vec<Vec<u8>> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut files: Vec<_> =
@@ -129,7 +129,7 @@ fn transcripts(folder: &Path) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Bytes that say nothing: every choice of a law's is made from them.
+/// Arbitrary bytes, from which a law makes all its choices.
 fn noise() -> Vec<Vec<u8>> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut byte = || {

@@ -1,4 +1,4 @@
-//! A tree that a host has decoded is read like the text it could have come from.
+//! A decoded tree is read like the text from which a host decodes it.
 
 use std::borrow::Cow;
 
@@ -41,7 +41,7 @@ const TEXTS: [&str; 16] = [
     "null",
 ];
 
-/// The first byte chooses the user's options, the rest is the tree.
+/// The first byte selects the user's options, the rest is the tree.
 pub fn holds(data: &[u8]) {
     let mut data = Unstructured::new(data);
     let options = options(data.arbitrary().unwrap_or_default());
@@ -53,7 +53,7 @@ pub fn holds(data: &[u8]) {
 
 type Tree = Raw<'static>;
 
-/// Mostly what a call looks like.
+/// A tree that mostly looks like a call.
 fn input(data: &mut Unstructured<'_>) -> Result<Tree> {
     if data.ratio(1, 16)? {
         return value(data, 3);

@@ -1,5 +1,4 @@
-//! Whatever tokens come in whatever order: every thought is recorded once, and every event is told
-//! in the context it has.
+//! For any tokens in any order, every thought is recorded once, and every event has its context.
 
 use std::sync::Arc;
 
@@ -57,7 +56,7 @@ struct Telling {
     last: Option<(StreamEvent<'static>, Arc<Context>)>,
     /// All thinking tokens.
     thought: String,
-    /// Bytes of the longest one.
+    /// The bytes of the longest one.
     longest: usize,
 }
 
@@ -84,7 +83,7 @@ impl Telling {
         Ok(())
     }
 
-    /// An event without data, which is often the last.
+    /// An event without data, often the last.
     fn alike(&self, data: &mut Unstructured<'_>) -> Result<StreamEvent<'static>> {
         match self.last {
             Some((last, _)) if data.arbitrary()? => Ok(last),
@@ -115,7 +114,7 @@ fn event(kind: StreamKind, data: &str, thinking: bool) -> StreamEvent<'_> {
     StreamEvent { kind, data, thinking, call_context: None, trace_id: None, session_id: None }
 }
 
-/// The blocks that were recorded.
+/// The recorded blocks.
 fn thoughts(thread: &Thread) -> Vec<String> {
     let filter = Filter { kind: Some(Type::Thoughts), ..Filter::default() };
     let text = |content: &Content| match content {

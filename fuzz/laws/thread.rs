@@ -1,5 +1,5 @@
-//! Whatever is done to a thread in whatever order: its history never changes, no id is used twice,
-//! and it comes back from its journal as it was.
+//! After any operations in any order, the history of a thread is unchanged, no id is used twice, and
+//! its journal restores it.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -32,7 +32,7 @@ const TASKS: [&str; 8] = [
     "x",
 ];
 
-/// The bytes are what is done.
+/// The bytes are the operations.
 pub fn holds(data: &[u8]) {
     let folder = Folder::new();
     let mut life = Life {
@@ -56,12 +56,12 @@ pub fn store(folder: &Path) -> Store {
     Store::new(Storage { folder, durability: Durability::Process, history_limit: 50 })
 }
 
-/// The thread, kept in its journal.
+/// The thread, with its journal.
 pub fn open(store: &mut Store) -> &mut Thread {
     store.open(KEY, Map::new(), 1_000)
 }
 
-/// All that there is to know of a thread.
+/// The whole observable state of a thread.
 #[derive(Debug, PartialEq)]
 pub struct Everything {
     list: List,
@@ -146,7 +146,7 @@ impl Life<'_> {
         })
     }
 
-    /// Notes a revision, if this was one.
+    /// Notes the revision, if the operation made one.
     fn made(&mut self, outcome: &Outcome, new_ids_are_new: bool) {
         assert!(
             outcome.ok && outcome.notices.iter().all(|notice| !notice.contains("journal")),
@@ -169,16 +169,16 @@ impl Life<'_> {
         let thread = open(&mut self.store);
         assert_eq!(thread.revisions().last() as usize, self.lists.len() - 1);
         assert_unique(thread.list());
-        // The newest, and in turn each of the others.
+        // The newest, and each of the others in turn.
         for number in [self.lists.len() - 1, self.now as usize % self.lists.len()] {
             assert_eq!(thread.list_at(number as u64).unwrap(), self.lists[number]);
         }
     }
 
-    /// An Emacs ends and the next one begins.
+    /// One Emacs exits and another starts.
     fn comes_back(&mut self) {
         let thread = open(&mut self.store);
-        // What the journal says last is when it was paused.
+        // The last record of the journal is the time of the pause.
         thread.set_paused(Some("the end".into()), self.now);
         let before = everything(thread);
         self.store = Store::default();
@@ -188,7 +188,7 @@ impl Life<'_> {
     }
 }
 
-/// A whole list, mostly of tasks that were there before.
+/// A whole list, mostly of earlier tasks.
 pub fn plan(data: &mut Unstructured<'_>) -> Result<Plan> {
     let mut drafts = Vec::new();
     while drafts.len() < 10 && data.ratio(3, 4)? {

@@ -1,4 +1,4 @@
-//! A transcript of any bytes is read, whatever it is read as and in however many pieces.
+//! A transcript with any bytes reads the same in one piece and in two.
 
 use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions};
@@ -16,11 +16,11 @@ use todo_write::transcript::{EventKind, Reader};
 use super::folder::Folder;
 use super::lists::assert_unique;
 
-/// When the laws are tried.
+/// The time at which the laws are tried.
 const NOW: u64 = 1_800_000_000_000;
 const HISTORY: usize = 100;
 
-/// The first byte says where the file is cut in two, the rest is the file.
+/// The first byte says where to cut the file in two, the rest is the file.
 pub fn holds(data: &[u8]) {
     let (first, bytes) = data.split_first().unwrap_or((&0, &[]));
     is_bounded(bytes);
@@ -38,7 +38,7 @@ pub fn holds(data: &[u8]) {
     assert_eq!(follow(&path, &bytes[cut..]), at_once);
 }
 
-/// Old lines leave a bounded number of events.
+/// Old lines produce a bounded number of events.
 fn is_bounded(bytes: &[u8]) {
     let mut reader = Reader::of(bytes, Options::default(), HISTORY);
     bytes.split(|byte| *byte == b'\n').for_each(|line| reader.old_line(line));
@@ -49,7 +49,7 @@ fn is_bounded(bytes: &[u8]) {
 
 type Lists = BTreeMap<String, Vec<(String, Status)>>;
 
-/// The lists after the file was followed, and then `more` appended to it.
+/// The lists after following the file, and after appending `more` to it.
 fn follow(path: &Path, more: &[u8]) -> Lists {
     let storage = Storage { folder: None::<PathBuf>, history_limit: 1_000, ..Storage::default() };
     let mut store = Store::new(storage);

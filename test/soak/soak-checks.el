@@ -1,4 +1,4 @@
-;;; soak-checks.el --- What must hold during the soak  -*- lexical-binding: t; -*-
+;;; soak-checks.el --- The invariants of the soak  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,9 +6,9 @@
 
 ;;; Commentary:
 
-;; What the user sees is what the store has, all were told of every revision,
-;; and what the journals give back is what was acknowledged: also after Emacs
-;; was killed, or the user quit, in the middle of a write.
+;; The buffers show what the store has.  Subscribers and hooks hear of every
+;; revision.  The journals return every acknowledged list, also after a kill or a
+;; quit in the middle of a write.
 
 ;;; Code:
 
@@ -17,36 +17,36 @@
 (declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
 
 (defun soak--must (holds &rest words)
-  "Signal an error with WORDS, as for `format', unless HOLDS."
+  "Signal an error with WORDS, arguments of `format', unless HOLDS."
   (unless holds
     (error "%s" (apply #'format words))))
 
-;;; What was told
+;;; Notification
 
 (defvar soak--told (make-hash-table :test #'equal)
-  "The newest revision of each thread that subscribers were told of.")
+  "The newest revision of each thread that subscribers heard of.")
 
 (defvar soak--hooked (make-hash-table :test #'equal)
-  "The newest revision of each thread that the hook was told of.")
+  "The newest revision of each thread that the hook heard of.")
 
 (defun soak--note-event (event)
-  "Note the revision that EVENT, a PLAN_UPDATE, is about."
+  "Note the revision of EVENT, a PLAN_UPDATE."
   (puthash (plist-get event :threadId) (plist-get (plist-get event :content) :revision)
            soak--told))
 
 (defun soak--note-change (thread outcome)
-  "Note the revision of THREAD that OUTCOME is about."
+  "Note the revision of THREAD in OUTCOME."
   (puthash thread (max (plist-get outcome :revision) (gethash thread soak--hooked 0))
            soak--hooked))
 
 (defun soak--note-forgotten (thread what _data)
-  "Note that THREAD begins again if WHAT happened is that it was forgotten."
+  "Remove the notes about THREAD if WHAT is `forgotten'."
   (when (eq what 'forgotten)
     (remhash thread soak--told)
     (remhash thread soak--hooked)))
 
 (defun soak-listen ()
-  "Begin to note what is told; return what ends that."
+  "Start to note revisions; return a function that stops it."
   (let ((handle (todo-write-subscribe #'soak--note-event :type "PLAN_UPDATE")))
     (add-hook 'todo-write-change-functions #'soak--note-change)
     (todo-write-listen #'soak--note-forgotten)
@@ -56,14 +56,14 @@
       (todo-write-listen #'soak--note-forgotten 'stop))))
 
 (defun soak--check-told ()
-  "Check that hook and subscribers were told of every revision."
+  "Check that the hook and the subscribers heard of every revision."
   (dolist (thread (todo-write-threads-loaded))
     (let ((revision (plist-get (todo-write-summary thread) :revision)))
       (dolist (told (list soak--told soak--hooked))
-        (soak--must (equal (gethash thread told 0) revision) "%s is at revision %d, told was %S"
+        (soak--must (equal (gethash thread told 0) revision) "%s is at revision %d, heard of was %S"
                     thread revision (gethash thread told))))))
 
-;;; What is seen
+;;; Display
 
 (defun soak--seen-rows ()
   "Return the rows of the current buffer as a list of (ID . LINE)."
@@ -102,7 +102,8 @@
                  rows items)))))
 
 (defun soak--drawn ()
-  "Return what the plan's buffer shows but for details: without times, and whole."
+  "Return the text of the plan's buffer without details.
+The value is a cons: the rows and the text without times, and the text."
   (let ((todo-write-view--ghosts nil) (open (hash-table-keys todo-write-view--open)))
     (clrhash todo-write-view--open)
     (todo-write-view--redraw open)
@@ -113,9 +114,9 @@
       (dolist (id open) (puthash id t todo-write-view--open)))))
 
 (defun soak--check-redraw ()
-  "Check that the plan's buffer is what drawing it anew makes of it."
+  "Check that redrawing the plan's buffer does not change it."
   (when-let* ((buffer (get-buffer todo-write-view-buffer-name)))
-    ;; It fits its windows from the next display on.
+    ;; A redisplay fits it to its windows.
     (redisplay t)
     (with-current-buffer buffer
       (let ((before (soak--drawn)))
@@ -126,13 +127,13 @@
         (todo-write-view-refresh)))))
 
 (defun soak--check-mode-line ()
-  "Check that the mode line says what its thread's list says."
+  "Check that the mode line agrees with the list of its thread."
   (when-let* ((thread todo-write-mode-line--thread)
               (items (todo-write-items thread)))
     (let ((completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
                                 items)))
       (soak--must (if (zerop (length items))
-                      ;; Plans that are done and unseen are counted there.
+                      ;; It counts done plans that the user has not seen.
                       (string-match-p "\\`\\(?:\\[✓[0-9]+\\] \\)?\\'"
                                       (or todo-write-mode-line-string ""))
                     (string-prefix-p (format "[%d/%d" completed (length items))
@@ -140,15 +141,15 @@
                   "The mode line says %S of %d items" todo-write-mode-line-string (length items)))))
 
 (defun soak-check ()
-  "Check what must hold after each operation."
+  "Check the invariants that hold after each operation."
   (soak--check-told)
   (soak--check-view)
   (soak--check-mode-line))
 
-;;; What is kept
+;;; Journals
 
 (defmacro soak--with-copy (&rest body)
-  "Run BODY with a copy of all journals, as an Emacs that starts now has them."
+  "Run BODY with a copy of all journals, as a new Emacs would read them."
   (declare (indent 0))
   `(let ((todo-write-directory (expand-file-name "copy" (file-name-directory
                                                          (directory-file-name
@@ -159,12 +160,12 @@
      (unwind-protect (progn ,@body)
        (mapc #'todo-write-forget (todo-write-threads-loaded))
        (delete-directory todo-write-directory t)
-       ;; Rows ask the module for times; let it have the usual folder again.
+       ;; Make the module use the usual folder again, for the times of rows.
        (let ((todo-write-directory from))
          (todo-write-threads-loaded)))))
 
 (defun soak--kept (thread)
-  "Return what must outlive an Emacs of THREAD."
+  "Return what the journal must keep of THREAD."
   (list (todo-write-items thread) (todo-write-revisions thread) (todo-write-about thread)
         (mapcar (lambda (item) (plist-get (todo-write-times thread (plist-get item :id)) :created))
                 (todo-write-items thread))))
@@ -180,7 +181,7 @@
                threads kept)))
   (soak--check-redraw))
 
-;;; Killed, and quit
+;;; Kill and quit
 
 (defun soak--start (name form &rest arguments)
   "Start another Emacs, process NAME, with FORM and the command line ARGUMENTS."
@@ -199,7 +200,7 @@
       (accept-process-output nil 0.02))))
 
 (defun soak--acknowledged (process)
-  "Return the number that PROCESS said last, or nil."
+  "Return the last number in the output of PROCESS, or nil."
   (with-current-buffer (process-buffer process)
     (save-excursion
       (goto-char (point-max))
@@ -207,7 +208,7 @@
         (string-to-number (match-string 1))))))
 
 (soak-define crash 1
-  "Another Emacs is killed while it writes; what it acknowledged is there."
+  "Another Emacs is killed while it writes; its acknowledged lists remain."
   (let* ((thread (format "soak crash %d" (random 4)))
          (process
           (soak--start
@@ -234,11 +235,11 @@
         (kill-buffer buffer)))))
 
 (defun soak--check-survivor (thread acknowledged)
-  "Check that THREAD has the list ACKNOWLEDGED last, or the one after it."
+  "Check that THREAD has the list number ACKNOWLEDGED, or the one after it."
   (soak--with-copy
     (let ((revision (plist-get (todo-write-summary thread) :revision)))
       (soak--must (<= acknowledged revision (1+ acknowledged))
-                  "%s: %d was acknowledged, %d is there" thread acknowledged revision)
+                  "%s: %d was acknowledged, %d was read" thread acknowledged revision)
       (soak--must (equal (plist-get (aref (todo-write-items thread) 0) :content)
                          (format "List %d" revision))
                   "%s: revision %d is %S" thread revision (todo-write-items thread))))
@@ -246,7 +247,7 @@
     (todo-write-forget thread)))
 
 (soak-define quit 2
-  "The user presses C-g while an agent writes, at a moment that nobody knows."
+  "The user presses C-g at a random moment while an agent writes."
   (let ((thread (soak--thread))
         (deadline (+ (float-time) 60))
         (killer nil))

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; Writes into the folder SOAK_OUTPUT: soak.tsv, a line each time the work rests;
-;; soak.txt, what went wrong and a table; soak.svg, the memory over time.
+;; Writes into the folder SOAK_OUTPUT: soak.tsv, a line for each sample; soak.txt,
+;; errors and a table; soak.svg, the memory over time.
 
 ;;; Code:
 
@@ -20,23 +20,23 @@
   "Columns of a sample.  Memory and journals are in KiB.")
 
 (defvar soak-report--samples nil
-  "All samples, the newest first.")
+  "All samples, newest first.")
 
 (defun soak-report--file (name)
-  "Return the path of NAME in the folder for the output."
+  "Return the file name of NAME in the output folder."
   (expand-file-name name (getenv "SOAK_OUTPUT")))
 
 (defun soak-report-line (&rest words)
-  "Add a line to the text, with WORDS as for `format'."
+  "Add a line to soak.txt, with WORDS, arguments of `format'."
   (write-region (concat (apply #'format words) "\n") nil (soak-report--file "soak.txt") t 'silent))
 
 ;;; Samples
 
 (defun soak-report--used (free)
-  "Return what is allocated and not freed again, by whomever, in KiB.
-It is the C library's answer, which Emacs writes to standard error, that
-bin/soak sends to a file, without the FREE KiB that Emacs keeps for Lisp
-objects to come; 0 where there is none."
+  "Return the memory that the process has allocated and not freed, in KiB.
+Emacs writes the report of the C library to standard error, which
+bin/soak redirects to a file.  FREE is the KiB that Emacs keeps for new
+Lisp objects, which do not count.  Without a report, return 0."
   (let ((file (soak-report--file "malloc.xml")))
     (write-region "" nil file nil 'silent)
     (malloc-info)
@@ -52,26 +52,26 @@ objects to come; 0 where there is none."
 
 (defun soak-report--rss ()
   "Return the memory of the process in KiB.
-Since Emacs 29, without what the C library keeps free, so that a large
-moment does not pass for a leak."
+Since Emacs 29, first return the free memory of the C library to the
+system, so that a short peak does not look like a leak."
   (when (fboundp 'malloc-trim)
     (malloc-trim))
   (alist-get 'rss (process-attributes (emacs-pid)) 0))
 
 (defun soak-report--lisp ()
-  "Return what Lisp objects take after a collection, in KiB.
-A cons of what is alive and what is free for objects to come."
+  "Return the memory of Lisp objects after a collection, in KiB.
+The value is a cons of live objects and of free space for new ones."
   (cl-loop for (_ size live free) in (garbage-collect)
            sum (* size live) into lived
            sum (* size (or free 0)) into freed
            finally return (cons (/ lived 1024) (/ freed 1024))))
 
 (defun soak-report--files ()
-  "Return how many files Emacs has open, or 0 where nobody says."
+  "Return the number of open files of Emacs, or 0 if it is unknown."
   (if (file-directory-p "/proc/self/fd") (length (directory-files "/proc/self/fd")) 0))
 
 (defun soak-report--overlays ()
-  "Return how many overlays there are."
+  "Return the number of overlays in all buffers."
   (apply #'+ (mapcar (lambda (buffer)
                        (with-current-buffer buffer
                          (let ((lists (overlay-lists)))
@@ -86,7 +86,7 @@ A cons of what is alive and what is free for objects to come."
      1024))
 
 (defun soak-report-sample (seconds operations)
-  "Take a sample after SECONDS and so many OPERATIONS, and write it down."
+  "Take and write a sample after SECONDS and OPERATIONS."
   (let* ((lisp (soak-report--lisp))
          (sample (list seconds operations (soak-report--rss) (soak-report--used (cdr lisp))
                        (car lisp) (soak-report--files) (length (buffer-list)) (soak-report--overlays)
@@ -99,8 +99,8 @@ A cons of what is alive and what is free for objects to come."
     (push sample soak-report--samples)))
 
 (defun soak-report--column (name &optional from to)
-  "Return the column NAME, oldest first, of the samples from the part FROM on.
-FROM and TO are parts of the whole, 0.0 and 1.0 by default."
+  "Return the column NAME of the samples between FROM and TO, oldest first.
+FROM and TO are fractions of all samples, 0.0 and 1.0 by default."
   (let* ((samples (reverse soak-report--samples))
          (count (length samples))
          (place (cl-position name soak-report--columns)))
@@ -112,8 +112,8 @@ FROM and TO are parts of the whole, 0.0 and 1.0 by default."
   (or (nth (/ (length numbers) 2) (sort (copy-sequence numbers) #'<)) 0))
 
 (defun soak-report--slope (name)
-  "Return how much the column NAME grows in an hour, by least squares.
-The first quarter, in which things fill up, is left out."
+  "Return the growth of the column NAME in an hour, by least squares.
+Ignore the first quarter, in which caches fill."
   (let* ((x (soak-report--column 'seconds 0.25))
          (y (soak-report--column name 0.25))
          (count (max 1 (length x)))
@@ -126,7 +126,7 @@ The first quarter, in which things fill up, is left out."
 
 (defun soak-report--flat-p ()
   "Return non-nil unless memory grew from the second quarter to the last.
-A twentieth is the noise of an allocator.  Short runs cannot tell."
+A twentieth is the noise of an allocator.  Short runs count as flat."
   (or (< (length soak-report--samples) 12)
       (cl-loop for name in '(rss used lisp files)
                always (<= (soak-report--median (soak-report--column name 0.75))
@@ -136,8 +136,8 @@ A twentieth is the noise of an allocator.  Short runs cannot tell."
 
 (defun soak-report (operations counts errors)
   "Write the table and the graph; return non-nil if all went well.
-OPERATIONS are as in `soak-operations', COUNTS and ERRORS hash tables of
-their names and numbers."
+OPERATIONS are as in `soak-operations'.  COUNTS and ERRORS are hash
+tables from their names to numbers."
   (let ((failed (apply #'+ (hash-table-values errors)))
         (flat (soak-report--flat-p)))
     (soak-report-line "%-14s %9s %7s" "operation" "times" "errors")
@@ -164,12 +164,12 @@ their names and numbers."
 ;;; Graph
 
 (defconst soak-report--lines '((rss "#3b7dd8" "memory of Emacs")
-                                     (used "#3a9d5d" "allocated in it")
-                                     (lisp "#d9822b" "Lisp objects"))
-  "What the graph shows: column, colour and words.")
+                               (used "#3a9d5d" "allocated in it")
+                               (lisp "#d9822b" "Lisp objects"))
+  "The lines of the graph: lists (COLUMN COLOR TITLE).")
 
 (defun soak-report--step (most)
-  "Return a round number of which a few make MOST."
+  "Return a round number that divides MOST into at most eight parts."
   (let ((power (expt 10 (floor (log (max 1 most) 10)))))
     (seq-find (lambda (step) (<= (/ most (float step)) 8))
               (mapcar (lambda (factor) (* factor power)) '(0.1 0.2 0.5 1 2 5)))))
@@ -193,13 +193,13 @@ their names and numbers."
                           :text-anchor "middle"))
     (svg-text svg "MiB" :x (- left 6) :y (- top 12) :text-anchor "end")
     (svg-text svg "minutes" :x right :y (+ bottom 38) :text-anchor "end")
-    (cl-loop for (name colour words) in soak-report--lines
+    (cl-loop for (name color title) in soak-report--lines
              for place from 0
              do (svg-polyline svg (cl-mapcar (lambda (minute kib)
                                                (cons (funcall x minute) (funcall y (/ kib 1024.0))))
                                              minutes (soak-report--column name))
-                              :stroke colour :stroke-width 1.5 :fill "none")
-             (svg-text svg words :x (+ left (* 160 place)) :y (+ bottom 38) :fill colour))
+                              :stroke color :stroke-width 1.5 :fill "none")
+             (svg-text svg title :x (+ left (* 160 place)) :y (+ bottom 38) :fill color))
     (with-temp-file (soak-report--file "soak.svg")
       (svg-print svg)
       (insert "\n"))))

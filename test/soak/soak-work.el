@@ -1,4 +1,4 @@
-;;; soak-work.el --- What the soak does, at random  -*- lexical-binding: t; -*-
+;;; soak-work.el --- The random operations of the soak  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,9 +6,8 @@
 
 ;;; Commentary:
 
-;; The operations of the soak: what agents, users and hosts do, each a function
-;; without arguments that makes up its input.  What must hold after them is in
-;; soak-checks.el, how often they come is beside each.
+;; Operations of agents, users and hosts.  Each is a function without arguments
+;; that invents its input, with a weight.  soak-checks.el has the invariants.
 
 ;;; Code:
 
@@ -23,18 +22,18 @@
   "List of (NAME WEIGHT FUNCTION).")
 
 (defvar soak-pool 8
-  "Threads that agents write at the same time.")
+  "The number of threads that agents write at the same time.")
 
 (defmacro soak-define (name weight docstring &rest body)
-  "Define the operation NAME as BODY, which comes in proportion to WEIGHT.
-DOCSTRING says what it is."
+  "Define the operation NAME with BODY and DOCSTRING.
+It runs in proportion to WEIGHT."
   (declare (indent 2) (doc-string 3))
   (let ((function (intern (format "soak--%s" name))))
     `(progn (defun ,function () ,docstring ,@body)
             (setq soak-operations
                   (append soak-operations (list (list ',name ,weight #',function)))))))
 
-;;; Made-up input
+;;; Invented input
 
 (defconst soak--words
   ["the" "login" "parser" "tests" "漢字テスト" "naïve" "🙂 emoji" "\u202eturned" "100%" "%s" "`quoted'"
@@ -43,7 +42,7 @@ DOCSTRING says what it is."
   "Words of tasks, some of them hostile to a display.")
 
 (defun soak-one-of (sequence)
-  "Return any element of SEQUENCE."
+  "Return a random element of SEQUENCE."
   (seq-elt sequence (random (length sequence))))
 
 (defun soak-chance (percent)
@@ -66,7 +65,7 @@ DOCSTRING says what it is."
           (todo-write-items thread)))
 
 (defun soak--next-rows (thread)
-  "Return what an agent might write to THREAD next."
+  "Return a plausible next list of THREAD."
   (let ((rows (soak--rows thread)))
     (if (or (null rows) (soak-chance 5))
         (mapcar (lambda (_) (soak--task)) (make-list (random (if (soak-chance 5) 150 12)) nil))
@@ -83,7 +82,7 @@ DOCSTRING says what it is."
       rows)))
 
 (defun soak--input (rows)
-  "Return ROWS as some host would hand over a tool call's input."
+  "Return ROWS as the input of a tool call, as a random host passes it."
   (let ((plist (list :todos (vconcat (mapcar (lambda (row)
                                                (list :content (car row) :status (nth 1 row)
                                                      :activeForm (nth 2 row)))
@@ -102,18 +101,18 @@ DOCSTRING says what it is."
   "Inputs that are refused.")
 
 (defun soak--thread ()
-  "Return the key of some thread that agents write."
+  "Return the key of a random thread that agents write."
   (format "soak %d" (random soak-pool)))
 
 (defun soak--written-thread ()
-  "Return the key of some thread that has tasks, or a new one's."
+  "Return the key of a random thread that has tasks."
   (let ((thread (soak--thread)))
     (when (zerop (length (todo-write-items thread)))
       (todo-write thread (soak--input (list (soak--task) (soak--task)))))
     thread))
 
 (defun soak--any-id (thread)
-  "Return the id of some task of THREAD."
+  "Return the id of a random task of THREAD."
   (let ((items (todo-write-items thread)))
     (if (zerop (length items)) "t1" (plist-get (soak-one-of items) :id))))
 
@@ -127,7 +126,7 @@ DOCSTRING says what it is."
       (error "Refused: %s" (plist-get outcome :result)))))
 
 (soak-define refused 4
-  "An agent writes what is refused, or an unreadable object."
+  "An agent writes input that is refused."
   (let* ((thread (soak--written-thread))
          (before (todo-write-items thread))
          (outcome (todo-write thread (soak-one-of soak--rubbish) "soak")))
@@ -135,7 +134,7 @@ DOCSTRING says what it is."
       (error "A refused write changed the list"))))
 
 (soak-define observe 10
-  "A host records what its agent does."
+  "A host records an observation."
   (todo-write-observe (soak--thread)
                       (soak-one-of ["INTENT" "THOUGHTS" "TOOL_CALL" "TOOL_EXECUTION" "ERROR" "TITLE"])
                       (if (soak-chance 50) (soak-text) (list :name (soak-text) :count (random 9)))
@@ -150,25 +149,25 @@ DOCSTRING says what it is."
     (todo-write-stream thread :type (soak-one-of ["END" "ERROR"]) :data nil)))
 
 (defun soak--thread-below ()
-  "Return the key of some thread of a subagent."
+  "Return the key of a random thread of a subagent."
   (format "soak below %d" (random 3)))
 
 (soak-define subagent 2
-  "An agent sends out another one."
+  "An agent starts a subagent."
   (let* ((parent (soak--written-thread))
          (thread (soak--thread-below)))
     (todo-write-begin thread :parent parent :parent-item (soak--any-id parent))
     (todo-write thread (soak--input (list (soak--task) (soak--task))))))
 
 (soak-define pause 4
-  "A host stops, or goes on."
+  "A host pauses or resumes a thread."
   (let ((thread (soak--written-thread)))
     (if (eq (todo-write-state thread) 'paused)
         (todo-write-resume thread)
       (todo-write-pause thread (soak-text)))))
 
 (soak-define forget 2
-  "A thread is forgotten, and its history with it: else memory grows with that."
+  "A thread is forgotten; otherwise its history would make the memory grow."
   (todo-write-forget (if (soak-chance 70) (soak--thread) (soak--thread-below))))
 
 ;;; Users
@@ -186,7 +185,7 @@ DOCSTRING says what it is."
       (_ (todo-write-edit thread 'delete id)))))
 
 (soak-define undo 6
-  "The user undoes, where there is something to undo."
+  "The user undoes a change."
   (condition-case err
       (todo-write-undo (soak--thread))
     (todo-write-error
@@ -194,7 +193,7 @@ DOCSTRING says what it is."
        (signal (car err) (cdr err))))))
 
 (defun soak--call (command)
-  "Call COMMAND as a key would; what it tells a user is no error."
+  "Call COMMAND interactively, ignoring a `user-error'."
   (condition-case nil
       (call-interactively command)
     ((user-error beginning-of-buffer end-of-buffer) nil)))
@@ -236,12 +235,12 @@ DOCSTRING says what it is."
     (redisplay t)))
 
 (soak-define kill 4
-  "The user kills some view."
+  "The user kills a view."
   (when-let* ((buffers (soak-views)))
     (kill-buffer (soak-one-of buffers))))
 
 (defun soak-views ()
-  "Return the buffers in which plans are shown."
+  "Return the buffers that show plans."
   (seq-filter (lambda (buffer)
                 (string-prefix-p "todo-write-"
                                  (symbol-name (buffer-local-value 'major-mode buffer))))
@@ -255,10 +254,10 @@ DOCSTRING says what it is."
 ;;; The user's own code
 
 (defvar soak--subscriptions nil
-  "Handles of the subscriptions that come and go.")
+  "Handles of the current subscriptions.")
 
 (soak-define subscribe 4
-  "Somebody subscribes, or ends a subscription."
+  "The user's code subscribes or ends a subscription."
   (if (or (null soak--subscriptions) (and (soak-chance 50) (< (length soak--subscriptions) 6)))
       (push (todo-write-subscribe (lambda (event) (plist-get event :type))
                                   :kind (soak-one-of [nil stream observation])
@@ -284,7 +283,7 @@ DOCSTRING says what it is."
       (mapc #'todo-write-unsubscribe handles))))
 
 (soak-define collect 1
-  "Memory is collected in the middle of everything."
+  "Emacs collects garbage during a write."
   (let ((gc-cons-threshold 1) (gc-cons-percentage 0.0))
     (soak--write)))
 

@@ -1,4 +1,4 @@
-;;; soak.el --- Work at random for a long time and watch the memory  -*- lexical-binding: t; -*-
+;;; soak.el --- Run random operations and watch the memory  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,16 +6,14 @@
 
 ;;; Commentary:
 
-;; Runs the operations of soak-work.el and soak-checks.el on a terminal, for
-;; MINUTES or for so many OPERATIONS (in the environment), with the seed SEED,
-;; checks after each one what must hold, and samples how much memory Emacs
-;; takes.  SOAK_OUTPUT is the folder for the samples, the table and the graph;
-;; bin/soak runs all this.
+;; bin/soak runs this in a terminal.  It runs random operations of soak-work.el
+;; and soak-checks.el, checks the invariants after each one, and samples the
+;; memory of Emacs.  The environment variables MINUTES or OPERATIONS limit the
+;; run, SEED is its seed, and SOAK_OUTPUT the folder for samples, table and graph.
 
 ;;; Code:
 
-;; An Emacs that compiles what it loaded, one file after the other, takes more
-;; memory with each: that would pass for a leak of the work.
+;; Native compilation in the background would look like a leak.
 (dolist (variable '(native-comp-jit-compilation native-comp-deferred-compilation))
   (when (boundp variable)
     (set variable nil)))
@@ -24,25 +22,25 @@
 (require 'soak-report)
 
 (defvar soak--counts (make-hash-table :test #'eq)
-  "How often each operation ran.")
+  "The number of runs of each operation.")
 
 (defvar soak--errors (make-hash-table :test #'eq)
-  "How often each operation failed, or left something wrong.")
+  "The number of failures of each operation.")
 
 (defvar soak--pause 0.015
-  "Seconds between operations, so that others can work on the machine too.")
+  "Seconds between operations, to leave time to other processes.")
 
 (defconst soak--work-seconds 60
-  "Seconds until everything is put away, and the memory looked at.
-While work goes on, more is in use now and less then.")
+  "Seconds between samples, each after everything was closed.
+During work, the memory in use goes up and down.")
 
 (defun soak--pick ()
-  "Return an operation at random, heavier ones more often."
+  "Return a random operation, in proportion to the weights."
   (let ((left (random (apply #'+ (mapcar #'cadr soak-operations)))))
     (seq-find (lambda (operation) (< (cl-decf left (cadr operation)) 0)) soak-operations)))
 
 (defun soak--run-one (operation)
-  "Run OPERATION and check what must hold after it; return non-nil if all is well."
+  "Run OPERATION and check the invariants; return non-nil if all hold."
   (pcase-let ((`(,name ,_ ,function) operation))
     (cl-incf (gethash name soak--counts 0))
     (condition-case err
@@ -55,7 +53,7 @@ While work goes on, more is in use now and less then.")
        nil))))
 
 (defun soak--warn (type message &rest _)
-  "Take MESSAGE, a warning of TYPE, for an error unless the soak made for it."
+  "Count MESSAGE, a warning of TYPE, as an error unless the soak caused it."
   (when (and (eq type 'todo-write)
              (not (string-match-p "[Ff]ailed on purpose\\|is removed after\\|left by a throw\\|cut off"
                                   message)))
@@ -63,7 +61,7 @@ While work goes on, more is in use now and less then.")
     (soak-report-line "Warning: %s" message)))
 
 (defun soak--begin ()
-  "Set up a user with a plan and a mode line; return what ends that."
+  "Set up journals and the mode line; return a function that ends it."
   (fset 'display-warning #'soak--warn)
   (setq todo-write-directory (expand-file-name "journals" (getenv "SOAK_WORK"))
         todo-write-view-fold-completed t)
@@ -71,7 +69,7 @@ While work goes on, more is in use now and less then.")
   (soak-listen))
 
 (defun soak--end (stop-listening)
-  "Put everything away, with STOP-LISTENING too."
+  "Close and forget everything; call STOP-LISTENING too."
   (mapc #'kill-buffer (soak-views))
   (while soak--subscriptions
     (todo-write-unsubscribe (pop soak--subscriptions)))
@@ -80,7 +78,7 @@ While work goes on, more is in use now and less then.")
   (funcall stop-listening))
 
 (defun soak--left-behind ()
-  "Return what should be gone when everything was put away, as strings."
+  "Return what is left although everything was closed, as strings."
   (let ((own (lambda (name) (string-prefix-p "todo-write" (format "%s" name)))))
     (append
      (mapcar (lambda (timer) (format "timer %S" (timer--function timer)))
@@ -96,8 +94,8 @@ While work goes on, more is in use now and less then.")
      (and (> (hash-table-count todo-write--token-runs) 0) '("runs of tokens")))))
 
 (defun soak--rest (stop-listening seconds operations)
-  "Put everything away, with STOP-LISTENING too, and note what is there then.
-That is after so many SECONDS and OPERATIONS."
+  "Close everything, also by STOP-LISTENING, and sample what is left.
+SECONDS and OPERATIONS are those of the sample."
   (soak--end stop-listening)
   (dolist (what (soak--left-behind))
     (cl-incf (gethash 'left-behind soak--errors 0))
@@ -105,7 +103,7 @@ That is after so many SECONDS and OPERATIONS."
   (soak-report-sample seconds operations))
 
 (defun soak-run ()
-  "Run the soak and leave Emacs, with status 0 if all went well."
+  "Run the soak and exit Emacs, with status 0 if all went well."
   (random (format "%s" (getenv "SEED")))
   (let* ((minutes (getenv "MINUTES"))
          (most (string-to-number (or (getenv "OPERATIONS") "0")))
