@@ -156,9 +156,12 @@
     (should (equal (buffer-string) "a\\u202eb\n\tc\\u200b"))
     (should (equal (efrit-do-view--one-line "x\u2066\ny" "") "x\\u2066 y"))))
 
-(ert-deftest todo-write-notify-escapes-markup ()
-  (should (equal (todo-write-notify--escape "<a href=\"x\">&</a>")
-                 "&lt;a href=\"x\"&gt;&amp;&lt;/a&gt;")))
+(ert-deftest todo-write-notify-escapes-markup-for-desktops-that-take-it ()
+  (require 'notifications)
+  (cl-letf (((symbol-function 'notifications-get-capabilities)
+             (lambda (&rest _) '(:body :body-markup))))
+    (should (equal (todo-write-notify--body "<a href=\"x\">&</a>")
+                   "&lt;a href=\"x\"&gt;&amp;&lt;/a&gt;"))))
 
 (ert-deftest efrit-do-reads-no-file-of-another-host-or-user ()
   (let ((asked nil))
