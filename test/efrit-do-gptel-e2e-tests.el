@@ -18,6 +18,7 @@
 (require 'efrit-do)
 
 (defvar gptel-backend)
+(defvar gptel-confirm-tool-calls)
 (defvar gptel-model)
 (defvar gptel-stream)
 (defvar gptel--known-tools)
@@ -322,6 +323,27 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
                         "rain in Oslo"))
          ;; The tools of a session are not listed among the user's.
          (should (equal (mapcar #'car gptel--known-tools) '("misc"))))))))
+
+(ert-deftest efrit-do-gptel-waits-while-a-tool-of-gptel-needs-consent ()
+  (efrit-do-e2e--call-with-server
+   "faults"
+   (lambda (port)
+     (let* ((gptel--known-tools nil)
+            (gptel-confirm-tool-calls 'auto)
+            (efrit-do-tools efrit-do-tools)
+            (efrit-do-gptel-tools '("weather"))
+            (seen nil)
+            (efrit-do-confirm-function
+             (lambda (&rest _)
+               (push (todo-write-activity efrit-do-thread) seen)
+               'yes)))
+       (gptel-make-tool :name "weather" :description "The weather." :confirm t
+                        :args '((:name "place" :type string :description "x"))
+                        :function (lambda (place) (format "rain in %s" place)))
+       (let ((outcome (efrit-do-e2e--run 'anthropic port "ask the weather")))
+         (should (eq (plist-get outcome :status) 'done))
+         (should (equal seen '((waiting . "permission: weather"))))
+         (should-not (todo-write-activity (plist-get outcome :thread))))))))
 
 (provide 'efrit-do-gptel-e2e-tests)
 ;;; efrit-do-gptel-e2e-tests.el ends here

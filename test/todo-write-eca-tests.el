@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The calls are those that eca-emacs of 2026-08-21 (98ac99a) was seen to make,
-;; in that order; test/hosts/eca.sh makes them with the real one.
+;; ECA is replaced by functions that repeat its calls, as read from the source of
+;; eca-emacs of 2026-08-21 (98ac99a).  test/hosts/eca.sh runs eca-emacs itself.
 
 ;;; Code:
 

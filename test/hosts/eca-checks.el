@@ -5,8 +5,9 @@
 
 ;;; Commentary:
 
-;; What `todo-write-eca-mode' promises, with the real eca-emacs.  It is handed
-;; what the server would send.  eca.sh runs this.
+;; What `todo-write-eca-mode' promises, with the genuine eca-emacs.  ECA's server
+;; does not run here: its messages are written by hand after the source of eca-emacs,
+;; and are passed to the function that takes them.  eca.sh runs this.
 
 ;;; Code:
 
@@ -43,14 +44,14 @@
   (concat "eca:" (buffer-local-value 'eca-chat--id eca-checks-chat)))
 
 (defun eca-checks-send (&rest content)
-  "Let the server send CONTENT."
+  "Pass CONTENT to eca-emacs as from the server."
   (eca-chat-content-received
    eca-checks-session
    (list :chatId (buffer-local-value 'eca-chat--id eca-checks-chat)
          :role "assistant" :content content)))
 
 (defun eca-checks-tasks (&rest tasks)
-  "Let the server say that its tool was called with TASKS, each (SUBJECT STATUS)."
+  "Pass a call of the tool with TASKS, each (SUBJECT STATUS), to eca-emacs."
   (eca-checks-send :type "toolCalled" :id "call" :server "eca" :name "task" :arguments nil
                    :outputs [] :error nil
                    :details (list :type "task"
@@ -61,7 +62,7 @@
                                                    tasks)))))
 
 (defun eca-checks-loading (state)
-  "Let the turn of the chat be in STATE, as for `eca-chat--set-chat-loading'."
+  "Put the turn of the chat into STATE, as for `eca-chat--set-chat-loading'."
   (with-current-buffer eca-checks-chat
     (eca-chat--set-chat-loading eca-checks-session state)))
 

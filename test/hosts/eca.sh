@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Checks todo-write-eca-mode against the genuine eca-emacs, which is called with the messages
-# of ECA's server:
+# Checks todo-write-eca-mode against the genuine eca-emacs, which gets messages of ECA's server
+# that were written by hand after its source:
 #
 #   test/hosts/eca.sh [FOLDER]
 #
 # FOLDER has eca-emacs, a clone of https://github.com/editor-code-assistant/eca-emacs, and beside
 # it a folder for each package that it needs: dash, s, f, markdown-mode (compat is fetched by
-# `bin/setup test').  Without it, they are fetched.  The server is a separate program and does
-# not run here.
+# `bin/setup test').  Without it, they are fetched.  The server, a program of its own,
+# does not run here.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
