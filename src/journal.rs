@@ -1,8 +1,8 @@
-//! The file behind a thread: append-only, one JSON record a line, each with a checksum.
+//! The journal of a thread: an append-only file with one JSON record a line.
 //!
-//! Only bytes and records here; what a record means is the business of [`crate::thread`]. A
-//! record is complete on disk, or it is not there: a line counts only if it ends in a line feed
-//! and its checksum is right.
+//! This module reads and writes records; [`crate::thread`] interprets them. A line is a record only
+//! if it ends in a line feed and its checksum is right, so a record is on disk completely or not at
+//! all.
 
 mod files;
 mod record;
@@ -17,57 +17,57 @@ use crate::clock::Millis;
 use crate::fault::may_panic_here;
 pub use files::{Availability, Journals, bad_file, delete, existing, files_of, is_held, is_plain, modified};
 use files::{create_folder, lock};
-pub(crate) use record::TOO_MANY;
+pub(crate) use record::COUNTER_LIMIT;
 use record::encode;
 pub use record::{FORMAT, FullRecord, Record, decode, decode_all};
 
-/// When a record counts as written.
+/// When a record counts as saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Durability {
-    /// Handed to the system: survives a crash of Emacs.
+    /// When the system has it: it survives a crash of Emacs.
     #[default]
     Process,
-    /// On the disk: survives a power cut.
+    /// When the disk has it: it survives a power failure.
     Disk,
 }
 
-/// A journal, locked against other processes while it is open.
+/// A journal file, locked against other processes while it is open.
 #[derive(Debug)]
 pub struct Journal {
-    /// None while the journal rests.
+    /// None while the journal is closed.
     file: Option<File>,
     path: PathBuf,
     durability: Durability,
-    /// Bytes of whole records; what lies behind is the rest of a failed write.
-    good: u64,
-    /// Set while that rest could not be removed.
+    /// The length of the valid records; any bytes after them come from a failed write.
+    valid: u64,
+    /// Whether such bytes could not be removed.
     torn: bool,
-    /// Records that could not be written yet.
+    /// Encoded records that could not be written yet.
     pending: Vec<u8>,
-    /// Bytes written since the last full record.
+    /// The bytes written since the last full record.
     since_full: u64,
-    /// Bytes of the last full record.
+    /// The length of the last full record.
     full: u64,
 }
 
-/// What opening a journal found.
+/// A journal that was just opened.
 #[derive(Debug)]
 pub struct OpenedJournal {
-    /// The journal, ready for more.
+    /// The journal, ready for appending.
     pub journal: Journal,
     /// Its records, oldest first.
     pub records: Vec<Record>,
-    /// What was dropped or set aside, a line each, for the user.
+    /// What was dropped or set aside, for the user.
     pub warnings: Vec<String>,
 }
 
-/// Opens a thread's journal, or begins it.
+/// Opens the journal of a thread, or creates it.
 ///
-/// Of several files (another Emacs had the thread open at the same time once) the newest that no
-/// process holds is taken; where all are held, this process gets one of its own.
+/// A thread has several journals if two processes had it open at the same time. This opens the
+/// newest that no process holds, or creates another if all are held.
 ///
 /// # Errors
-/// What the system said.
+/// The I/O error.
 pub fn open(
     folder: &Path,
     thread: &str,
@@ -77,7 +77,7 @@ pub fn open(
 ) -> io::Result<OpenedJournal> {
     create_folder(folder)?;
     let mut by_age: Vec<PathBuf> = existing(folder, thread).collect();
-    // Of two written within one tick of the system's clock, the one begun later comes first.
+    // The later file wins if two have the same time.
     by_age.reverse();
     by_age.sort_by_key(|path| std::cmp::Reverse(modified(path)));
     let mut warnings = Vec::new();
@@ -97,12 +97,12 @@ pub fn open(
     Ok(OpenedJournal { journal, records: vec![header], warnings })
 }
 
-/// Begins another journal of a thread, beside those that are there.
+/// Creates another journal for a thread.
 ///
 /// # Errors
-/// What the system said.
+/// The I/O error.
 pub fn begin(folder: &Path, thread: &str, header: &Record, durability: Durability) -> io::Result<Journal> {
-    // One in the middle may be free: old journals are deleted one by one.
+    // Pruning deletes single journals, so a name in the middle may be free.
     let free = files_of(folder, thread).find(|path| fs::symlink_metadata(path).is_err());
     let path = free.ok_or_else(|| io::Error::other("99 processes hold this thread's journals"))?;
     let mut journal = Journal::at(&path, durability)?;
@@ -111,8 +111,8 @@ pub fn begin(folder: &Path, thread: &str, header: &Record, durability: Durabilit
 }
 
 impl OpenedJournal {
-    /// Begins the journal with its header, unless it has one; a header of another thread means
-    /// that two keys have the same hash.
+    /// Ensures that the journal begins with its header. It fails if the header names another thread,
+    /// whose key then has the same hash.
     fn of_thread(mut self, thread: &str, header: Record) -> io::Result<OpenedJournal> {
         match self.records.first() {
             Some(Record::Thread { thread: other, .. }) if other != thread => {
@@ -120,8 +120,7 @@ impl OpenedJournal {
                 return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
             }
             Some(Record::Thread { .. }) => {}
-            // The header was damaged, or the process that made the file died before it wrote one.
-            // Without it nothing tells whose journal it is.
+            // The header is damaged, or the process died before it wrote one.
             _ => {
                 self.records.insert(0, header);
                 self.journal.rewrite(&self.records)?;
@@ -131,12 +130,11 @@ impl OpenedJournal {
     }
 }
 
-/// The length of what ends in a line feed: behind it is a record that was cut off.
+/// The length of the complete lines. Bytes after them are a truncated record.
 fn whole_lines(bytes: &[u8]) -> usize {
     bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)
 }
 
-/// How journals are opened.
 fn for_appending() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.read(true).append(true);
@@ -145,19 +143,19 @@ fn for_appending() -> OpenOptions {
     options
 }
 
-/// Whether a journal that rested is another's by now, or gone.
+/// Whether another process opened or deleted a journal that was closed.
 pub fn is_lost(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotFound)
 }
 
 impl Journal {
-    /// The journal in a file, of which nothing was read yet.
+    /// Opens or creates a file, without reading it.
     fn at(path: &Path, durability: Durability) -> io::Result<Journal> {
         Ok(Journal {
             file: Some(lock(for_appending().create(true), path)?),
             path: path.to_owned(),
             durability,
-            good: 0,
+            valid: 0,
             torn: false,
             pending: Vec::new(),
             since_full: 0,
@@ -165,26 +163,21 @@ impl Journal {
         })
     }
 
-    /// Where the file is.
+    /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether records wait for a disk that takes them.
-    pub fn is_behind(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
-    /// Whether the records since the last full one outweigh it, so that another is due: the cost
-    /// of full records stays in proportion to what is written anyway.
+    /// Whether a full record is due: the records since the last one are longer than it was. Full
+    /// records then take at most half of the file.
     pub fn wants_full(&self) -> bool {
-        self.since_full > self.full.max(16 * 1024)
+        self.pending.is_empty() && self.since_full > self.full.max(16 * 1024)
     }
 
-    /// Adds a record, and with it all that could not be written before.
+    /// Appends a record, and those that could not be written before.
     ///
     /// # Errors
-    /// What the system said. The record is kept, and written with the next one.
+    /// The I/O error. The record is written with the next one.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
         let line = encode(record)?;
         self.count(record, line.len() as u64);
@@ -193,8 +186,8 @@ impl Journal {
         self.flush()
     }
 
-    /// Closes the file until it is written again. Another process may take it over meanwhile, or
-    /// delete it; see [`Journal::reopen`].
+    /// Closes the file until the next write. Meanwhile another process may open or delete it; see
+    /// [`Journal::reopen`].
     pub fn close(&mut self) {
         if !self.torn {
             self.file = None;
@@ -206,19 +199,19 @@ impl Journal {
         self.file.is_some()
     }
 
-    /// Opens the file again if it rests; whether it is still this one's.
+    /// Opens the file if it is closed. Returns false if another process opened or deleted it.
     pub fn reopen(&mut self) -> bool {
         !self.file().is_err_and(|error| is_lost(&error))
     }
 
-    /// The file, opened again if it rests.
+    /// The file, opened if it is closed.
     fn file(&mut self) -> io::Result<&mut File> {
         let file = match self.file.take() {
             Some(file) => file,
             None => {
                 let file = lock(&for_appending(), &self.path)?;
-                if file.metadata()?.len() != self.good {
-                    return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs went on with it"));
+                if file.metadata()?.len() != self.valid {
+                    return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs has written to it"));
                 }
                 file
             }
@@ -226,13 +219,13 @@ impl Journal {
         Ok(self.file.insert(file))
     }
 
-    /// Tries again to write what waits.
+    /// Writes the pending records.
     ///
     /// # Errors
-    /// What the system said.
+    /// The I/O error.
     pub fn flush(&mut self) -> io::Result<()> {
-        // Half a record must not stay: the next one would be lost with it.
-        let (good, torn, durability) = (self.good, self.torn, self.durability);
+        // Half a record would damage the next one.
+        let (valid, torn, durability) = (self.valid, self.torn, self.durability);
         let pending = std::mem::take(&mut self.pending);
         let file = match self.file() {
             Ok(file) => file,
@@ -241,26 +234,26 @@ impl Journal {
                 return Err(error);
             }
         };
-        let result = if torn { file.set_len(good) } else { Ok(()) }
+        let result = if torn { file.set_len(valid) } else { Ok(()) }
             .and_then(|()| file.write_all(&pending))
             .and_then(|()| match durability {
                 Durability::Process => Ok(()),
                 Durability::Disk => file.sync_data(),
             });
         match result {
-            Ok(()) => (self.good, self.torn) = (good + pending.len() as u64, false),
-            Err(_) => (self.torn, self.pending) = (file.set_len(good).is_err(), pending),
+            Ok(()) => (self.valid, self.torn) = (valid + pending.len() as u64, false),
+            Err(_) => (self.torn, self.pending) = (file.set_len(valid).is_err(), pending),
         }
         result
     }
 
-    /// The records, those that wait to be written too.
+    /// All records, the pending ones included.
     ///
     /// # Errors
-    /// What the system said.
+    /// The I/O error.
     pub fn records(&mut self) -> io::Result<Vec<Record>> {
         let mut bytes = self.bytes()?;
-        bytes.truncate(usize::try_from(self.good).unwrap_or(usize::MAX));
+        bytes.truncate(usize::try_from(self.valid).unwrap_or(usize::MAX));
         bytes.extend_from_slice(&self.pending);
         Ok(decode_all(&bytes))
     }
@@ -278,7 +271,7 @@ impl Journal {
         let end = whole_lines(&bytes);
         if end < bytes.len() {
             warnings.push(format!(
-                "{}: the last record was cut off ({} bytes) and is dropped",
+                "{}: the last record was truncated ({} bytes) and is dropped",
                 self.path.display(),
                 bytes.len() - end
             ));
@@ -295,7 +288,7 @@ impl Journal {
                 None => bad.push(line),
             }
         }
-        self.good = end as u64;
+        self.valid = end as u64;
         if !bad.is_empty() {
             warnings.push(self.set_aside(&bad)?);
             self.rewrite(&records)?;
@@ -311,7 +304,7 @@ impl Journal {
         }
     }
 
-    /// Copies damaged records beside the journal; what they say may still be of use to a person.
+    /// Copies damaged records to a file beside the journal, where a person may still read them.
     fn set_aside(&self, bad: &[&[u8]]) -> io::Result<String> {
         let path = bad_file(&self.path);
         if !is_plain(&path) {
@@ -320,7 +313,7 @@ impl Journal {
         let mut file = for_appending().create(true).open(&path)?;
         bad.iter().try_for_each(|line| file.write_all(line))?;
         Ok(format!(
-            "{}: {} damaged record{} set aside in {}; all else is kept",
+            "{}: {} damaged record{} moved to {}; the others are kept",
             self.path.display(),
             bad.len(),
             if bad.len() == 1 { "" } else { "s" },
@@ -328,7 +321,7 @@ impl Journal {
         ))
     }
 
-    /// The journal without its damaged records, swapped in whole: at no moment is there less.
+    /// Replaces the file atomically by one with these records.
     fn rewrite(&mut self, records: &[Record]) -> io::Result<()> {
         let path = self.path.with_extension("new");
         let _ = fs::remove_file(&path);
@@ -338,7 +331,7 @@ impl Journal {
         }
         new.flush()?;
         fs::rename(&path, &self.path)?;
-        (self.file, self.good, self.torn) = (new.file, new.good, false);
+        (self.file, self.valid, self.torn) = (new.file, new.valid, false);
         Ok(())
     }
 }

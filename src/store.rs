@@ -1,4 +1,4 @@
-//! The threads of one journal folder: which are in memory, and which are only on disk.
+//! The threads of one journal folder, in memory or only on disk.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -16,56 +16,69 @@ use snapshot::Snapshot;
 
 mod snapshot;
 
-/// More journals than this need not be open at the same time: a process may have only so many files.
+/// The number of journals kept open, since systems limit the open files of a process.
 const MANY_OPEN: usize = 64;
 
-/// Where and how threads are saved.
+/// The user's options for saving threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Storage {
-    /// The journal folder; without one, threads live in memory only.
+    /// The journal folder. If there is none, threads are not saved.
     pub folder: Option<PathBuf>,
     /// When a record counts as saved.
     pub durability: Durability,
-    /// Observations kept in memory for each thread.
+    /// The number of observations of each thread that stay in memory.
     pub history_limit: usize,
 }
 
-/// The threads of one folder, and the warnings about their journals.
+/// The threads of one journal folder.
 #[derive(Debug, Default)]
 pub struct Store {
     storage: Storage,
     threads: HashMap<String, Thread>,
     current: Option<String>,
     warnings: Vec<String>,
-    /// Threads that are only read, by key.
+    /// Threads on disk that were read without loading them, by key.
     snapshots: HashMap<String, Snapshot>,
-    /// Set once the user was told that the folder cannot be used.
-    warned: bool,
+    /// Whether the user was warned that the folder cannot be used.
+    is_warned: bool,
 }
 
-/// A thread with a journal, in memory or not.
+/// A thread that has a journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedThread {
-    /// The key.
+    /// See [`Thread::key`].
     pub key: String,
-    /// As in [`Thread::about`].
+    /// See [`Thread::about`].
     pub about: Map<String, Value>,
-    /// When its journal was last written.
+    /// The modification time of its journal.
     pub modified: Millis,
 }
 
 impl Store {
-    /// An empty store; journals are read when their thread is asked for.
+    /// Creates a store, which reads journals on demand.
+    ///
+    /// # Examples
+    /// ```
+    /// use todo_write::input::{Options, read_text};
+    /// use todo_write::store::{Storage, Store};
+    ///
+    /// let mut store = Store::new(Storage { folder: None, history_limit: 100, ..Storage::default() });
+    /// let call = r#"{"todos": [{"content": "Ship it", "status": "pending", "activeForm": "Shipping"}]}"#;
+    /// let plan = read_text(call, &Options::default()).unwrap();
+    /// let outcome = store.open("agent", Default::default(), 1).write(plan, None, false, 2);
+    /// assert_eq!(outcome.result, "0/1 task completed.");
+    /// assert_eq!(store.get("agent", 3).unwrap().list()[0].id, "t1");
+    /// ```
     pub fn new(storage: Storage) -> Store {
         Store { storage, ..Store::default() }
     }
 
-    /// Changes the options; the folder must stay the same.
+    /// Changes the options. The folder must stay the same.
     pub fn set_storage(&mut self, storage: Storage) {
         self.storage = storage;
     }
 
-    /// The thread written last.
+    /// The key of the thread written last.
     pub fn current(&self) -> Option<&str> {
         self.current.as_deref()
     }
@@ -83,17 +96,18 @@ impl Store {
         ranked.max().map(|(_, key)| key)
     }
 
-    /// Marks the thread written last.
+    /// Sets the key of the thread written last.
     pub fn set_current(&mut self, key: &str) {
         self.current = Some(key.to_owned());
     }
 
-    /// Warnings for the user; each is returned once.
+    /// Removes and returns the warnings for the user.
     pub fn take_warnings(&mut self) -> Vec<String> {
         std::mem::take(&mut self.warnings)
     }
 
-    /// A thread to write to: loaded, restored from its journal, or a new one described by `about`.
+    /// A thread to write to: the one in memory, one restored from its journal, or a new one with
+    /// `about`.
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
         self.close_journals_if_many();
         let in_memory_only = self.storage.folder.is_none();
@@ -104,24 +118,24 @@ impl Store {
         self.threads.entry(key.to_owned()).or_insert_with(|| Thread::new(key, about, limit))
     }
 
-    /// A thread to read: loaded, or restored from its journal, or a snapshot where another process
-    /// writes it. None where there is neither list nor journal.
+    /// A thread to read: the one in memory, one restored from its journal, or a snapshot if another
+    /// process holds it. None if it exists nowhere.
     pub fn get(&mut self, key: &str, now: Millis) -> Option<&Thread> {
         self.load_if_free(key, now);
         if self.is_loaded(key) {
             return self.loaded_mut(key).map(|thread| &*thread);
         }
-        // `load_if_free` has looked at the journals.
+        // `load_if_free` has refreshed the snapshot.
         self.snapshots.get_mut(key)?.thread(key, self.storage.history_limit)
     }
 
-    /// A thread to change that must exist. None also where another process writes it.
+    /// An existing thread to change. None if it exists nowhere or another process holds it.
     pub fn get_mut(&mut self, key: &str, now: Millis) -> Option<&mut Thread> {
         self.load_if_free(key, now);
         self.loaded_mut(key)
     }
 
-    /// A thread to look at without loading it, so that other processes can still open it.
+    /// A thread to read without loading it, so that other processes can still open it.
     pub fn snapshot(&mut self, key: &str) -> Option<&Thread> {
         if self.is_loaded(key) {
             return self.loaded_mut(key).map(|thread| &*thread);
@@ -130,7 +144,7 @@ impl Store {
         self.refreshed_snapshot(key)?.thread(key, limit)
     }
 
-    /// Loads a thread unless it is loaded or another process holds its journals.
+    /// Loads a thread from its journal unless another process holds it.
     fn load_if_free(&mut self, key: &str, now: Millis) {
         let is_loaded = self.is_loaded(key);
         if !is_loaded
@@ -141,11 +155,11 @@ impl Store {
         }
     }
 
-    /// The snapshot of a thread that is not loaded, as its journals are now.
+    /// The up-to-date snapshot of a thread that is not in memory.
     fn refreshed_snapshot(&mut self, key: &str) -> Option<&mut Snapshot> {
         let folder = self.storage.folder.as_deref()?;
         if !self.snapshots.contains_key(key) {
-            // A free thread can be loaded whenever it is needed: its snapshot need not stay.
+            // The store would load a free thread again, so only those of other processes stay cached.
             self.snapshots.retain(|_, snapshot| snapshot.availability() == Availability::Held);
         }
         let snapshot = self.snapshots.entry(key.to_owned()).or_default();
@@ -160,20 +174,20 @@ impl Store {
         Some(thread)
     }
 
-    /// Closes journals where too many are open; each is opened again when it is written.
+    /// Closes all journals if too many are open.
     fn close_journals_if_many(&mut self) {
         if self.threads.values().filter(|thread| thread.open_file().is_some()).count() > MANY_OPEN {
             self.close_journals();
         }
     }
 
-    /// Closes all journals until they are written.
+    /// Closes all journals until their next write.
     pub fn close_journals(&mut self) {
         self.threads.values_mut().for_each(Thread::close_journal);
     }
 
     /// Restores a thread from its journal, or saves one that was in memory only. If the journal cannot
-    /// be opened, the user is warned, and the thread lives in memory only.
+    /// be opened, the user is warned and the thread stays in memory.
     fn load(&mut self, key: &str, about: &Map<String, Value>, now: Millis) {
         let Storage { folder, durability, history_limit: limit } = self.storage.clone();
         let Some(folder) = folder else { return };
@@ -199,8 +213,8 @@ impl Store {
         }
     }
 
-    /// Saves a thread that was in memory only: to this journal, or to a new one if another process
-    /// wrote another history there.
+    /// Saves a thread that was in memory only: to this journal, or to another if this one has another
+    /// process's history.
     fn save(&mut self, mut thread: Thread, opened: OpenedJournal, now: Millis) -> Thread {
         self.warnings.extend(opened.warnings);
         let path = opened.journal.path().to_owned();
@@ -213,7 +227,7 @@ impl Store {
         match journal::begin(folder, thread.key(), &header, self.storage.durability) {
             Ok(journal) => {
                 self.warnings.push(format!(
-                    "another Emacs has written {}; this one goes on in {}",
+                    "another Emacs has written to {}; this one continues in {}",
                     path.display(),
                     journal.path().display()
                 ));
@@ -224,12 +238,13 @@ impl Store {
         thread
     }
 
-    /// Warns once that the folder cannot be used.
+    /// Warns the user once that the folder cannot be used.
     fn warn(&mut self, source: std::io::Error) {
-        if !std::mem::replace(&mut self.warned, true) {
+        if !std::mem::replace(&mut self.is_warned, true) {
             let folder = self.storage.folder.as_deref().unwrap_or(Path::new("")).display();
-            self.warnings
-                .push(format!("journal {folder}: {source}; lists live in memory only until this is mended"));
+            self.warnings.push(format!(
+                "journal {folder}: {source}; lists are kept in memory only until this is fixed"
+            ));
         }
     }
 
@@ -256,30 +271,27 @@ impl Store {
     fn files(&self) -> Vec<PathBuf> {
         let entries = self.storage.folder.as_deref().map(fs::read_dir);
         let Some(Ok(entries)) = entries else { return Vec::new() };
-        entries
-            .filter_map(|entry| Some(entry.ok()?.path()))
-            .filter(|path| {
-                path.extension().is_some_and(|extension| extension == "jsonl") && journal::is_plain(path)
-            })
-            .collect()
+        let is_journal = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_journal);
+        paths.filter(|path| journal::is_plain(path)).collect()
     }
 
-    /// The keys of the subagents' threads under this one, each with the item it works on.
+    /// The keys of the subagents' threads under this one, and the items they work on.
     pub fn children(&self, parent: &str) -> Vec<(String, Option<String>)> {
-        let of_parent = |thread: &Thread| {
-            let (key, item) = thread.parent()?;
-            (key == parent).then(|| (thread.key().to_owned(), item.map(str::to_owned)))
+        let child = |thread: &Thread| {
+            let (_, item) = thread.parent().filter(|(key, _)| *key == parent)?;
+            Some((thread.key().to_owned(), item.map(str::to_owned)))
         };
-        let mut children: Vec<_> = self.threads.values().filter_map(of_parent).collect();
+        let mut children: Vec<_> = self.threads.values().filter_map(child).collect();
         children.sort();
         children
     }
 
-    /// Forgets a thread: its list, its history and its journals.
+    /// Deletes a thread: its list, its history and its journals.
     ///
     /// # Errors
-    /// [`Error::Journal`] if a journal cannot be deleted. If another process has one open, nothing is
-    /// forgotten.
+    /// [`Error::Journal`] if a journal cannot be deleted. If another process holds one, nothing is
+    /// deleted.
     pub fn forget(&mut self, key: &str) -> Result<(), Error> {
         let files: Vec<PathBuf> = match self.storage.folder.as_deref() {
             Some(folder) => journal::existing(folder, key).collect(),
@@ -298,11 +310,11 @@ impl Store {
         files.iter().try_for_each(|path| delete(path).map(drop))
     }
 
-    /// Deletes journals of threads that are not in memory: those older than `age`, and the oldest
-    /// beyond `count`. Returns how many it deleted.
+    /// Deletes journals of threads that are not in memory: those older than `age`, and all but the
+    /// newest `count`. Returns the number deleted.
     ///
     /// # Errors
-    /// [`Error::Journal`] when a file cannot be deleted.
+    /// [`Error::Journal`] if a file cannot be deleted.
     pub fn prune(&mut self, age: Option<Duration>, count: Option<usize>) -> Result<usize, Error> {
         let mut files: Vec<(SystemTime, PathBuf)> = self
             .files()
@@ -327,7 +339,7 @@ fn delete(path: &Path) -> Result<bool, Error> {
     journal::delete(path).map_err(|source| Error::Journal { file: path.display().to_string(), source })
 }
 
-/// The thread that a journal belongs to, by its first line.
+/// Reads the thread of a journal from its header.
 fn describe(path: &Path) -> Option<SavedThread> {
     let file = fs::File::open(path).ok()?;
     let modified = file.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;

@@ -1,8 +1,8 @@
-//! One agent conversation's list: the only place where state changes.
+//! The list of one agent conversation and its history. State changes only here.
 //!
-//! Each entry point takes the same steps: compute the new list as plain data, journal it, then
-//! commit it in one step that cannot fail. If the disk refuses the record, the list goes on in
-//! memory; after a panic between record and commit, the journal decides.
+//! Each change computes the new list as plain data, writes a record of it to the journal, and commits
+//! it in one step that cannot fail. If the record cannot be written, the list goes on in memory. After
+//! a panic between record and commit, the journal counts.
 
 mod activity;
 mod edit;
@@ -34,24 +34,24 @@ use saving::Saving;
 pub use streaming::StreamEvent;
 use streaming::Streaming;
 
-/// What came of a write or an edit.
+/// The outcome of a write or an edit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// Accepted, or refused with `errors`.
+    /// Whether it was accepted.
     pub ok: bool,
-    /// The newest revision; as it was before, when nothing changed.
+    /// The number of the newest revision, which is the same as before if nothing changed.
     pub revision: u64,
-    /// Text for the model.
+    /// The text for the model.
     pub result: String,
-    /// When.
+    /// The time of the call.
     pub timestamp: Millis,
-    /// What differs from the revision before.
+    /// The changes from the previous revision.
     pub changes: Vec<Change<Arc<Item>>>,
-    /// What was repaired, and what went wrong with the journal.
+    /// The repairs, and failures of the journal.
     pub notices: Vec<String>,
-    /// Why it was refused.
+    /// The reasons for refusing it.
     pub errors: Vec<Problem>,
-    /// Ids of completed items that the agent sent back open and that stayed completed.
+    /// The ids of items that the agent sent open and that stayed completed.
     pub forced: Vec<String>,
     /// Whether the write ended a pause.
     pub resumed: bool,
@@ -74,10 +74,10 @@ pub struct Thread {
     key: String,
     about: Map<String, Value>,
     revisions: Revisions,
-    /// The number in the next item's id.
+    /// The number of the next item id.
     next_id: u64,
     agent: AgentView,
-    /// Undo goes to the revision before this one. It is the newest, or after undo the one restored.
+    /// Undo restores the revision before this one: the newest, or after undo the restored one.
     undo_from: u64,
     clock: Clock,
     progress: RunState,
@@ -86,16 +86,16 @@ pub struct Thread {
     saving: Saving,
 }
 
-/// The list as the agent last knew it.
+/// The list that the agent knows.
 #[derive(Debug, Default)]
 struct AgentView {
-    /// The newest revision that the agent knows.
+    /// The number of its revision.
     known: u64,
-    /// The list of that revision, while the user's edits are newer.
+    /// The list itself, if the user has edited it since.
     base: Option<List>,
 }
 
-/// A revision that is computed and not yet committed.
+/// A revision that is not committed yet.
 struct NextRevision {
     list: List,
     stamp: Stamp,
@@ -104,7 +104,7 @@ struct NextRevision {
 }
 
 impl Thread {
-    /// An empty thread, in memory only.
+    /// Creates an empty thread in memory.
     pub fn new(key: &str, about: Map<String, Value>, history_limit: usize) -> Thread {
         Thread {
             key: key.to_owned(),
@@ -121,18 +121,17 @@ impl Thread {
         }
     }
 
-    /// The key.
+    /// The key, chosen by the host.
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// What the host said of the thread when it began: `project`, `parent`, `parentItem`, ….
+    /// What the host said of the new thread: `project`, `parent`, `parentItem`, ….
     pub fn about(&self) -> &Map<String, Value> {
         &self.about
     }
 
-    /// For a subagent's thread, the key of its parent thread, and the id of the item it works on if
-    /// that is known.
+    /// The parent thread of a subagent's thread, and the id of the item it works on, if known.
     pub fn parent(&self) -> Option<(&str, Option<&str>)> {
         let text = |key: &str| self.about.get(key)?.as_str();
         Some((text("parent")?, text("parentItem")))
@@ -160,7 +159,7 @@ impl Thread {
         })
     }
 
-    /// The changes that lead from the list of revision `a` to that of `b`.
+    /// The changes from the list of revision `a` to that of `b`.
     ///
     /// # Errors
     /// [`Error::NoRevision`].
@@ -174,12 +173,12 @@ impl Thread {
         Ok(changes)
     }
 
-    /// The times of an item that is or was in the list.
+    /// The times of a current or former item.
     pub fn times(&self, id: &str) -> Option<&Times> {
         self.clock.get(id)
     }
 
-    /// The state, which follows from the list unless the thread is paused.
+    /// The state, derived from the list and the pause.
     pub fn state(&self) -> State {
         match (self.list().as_slice(), &self.progress.paused) {
             ([], _) => State::Empty,
@@ -189,32 +188,32 @@ impl Thread {
         }
     }
 
-    /// Why it is paused.
+    /// The reason of the pause.
     pub fn pause_reason(&self) -> Option<&str> {
         self.progress.paused.as_deref().filter(|_| self.state() == State::Paused)
     }
 
-    /// The item in progress, the first of several.
+    /// The first item in progress.
     pub fn current(&self) -> Option<&Arc<Item>> {
         self.list().iter().find(|item| item.status == Status::InProgress)
     }
 
-    /// What the agent works on, in a few words.
+    /// The title of the agent's session.
     pub fn title(&self) -> Option<&str> {
         self.observations.title()
     }
 
-    /// The recorded events.
+    /// The observations in memory.
     pub fn observations(&self) -> &Observations {
         &self.observations
     }
 
-    /// The same, to take the new ones from.
+    /// The observations in memory, for taking new ones.
     pub fn observations_mut(&mut self) -> &mut Observations {
         &mut self.observations
     }
 
-    /// Answers a write that [`crate::input`] refused; nothing changes.
+    /// The outcome of a write that [`crate::input`] refused.
     pub fn refuse(&self, problems: Vec<Problem>, now: Millis) -> Outcome {
         Outcome {
             revision: self.revisions.last(),
@@ -225,8 +224,8 @@ impl Thread {
         }
     }
 
-    /// Journals and commits a revision; without a change, no revision is made. The agent dropped the
-    /// items with `cancelled` ids knowingly.
+    /// Journals and commits a revision if it changes the list. The agent cancelled the items with the
+    /// ids in `cancelled`.
     fn revise(&mut self, next: NextRevision, cancelled: &HashSet<String>) -> Outcome {
         let timestamp = next.stamp.timestamp;
         let mut changes = diff(self.list(), &next.list);
@@ -236,7 +235,7 @@ impl Thread {
         }
         let mut outcome = Outcome { ok: true, timestamp, changes, ..Outcome::default() };
         if !outcome.changes.is_empty() {
-            // A replay applies the recorded changes: that must lead to the same list.
+            // The journal has only the changes, so applying them must lead to the same list.
             debug_assert_eq!(next.list, apply(self.list(), &outcome.changes));
             let number = self.revisions.last() + 1;
             let known = if next.known_to_agent { number } else { self.agent.known };
@@ -249,7 +248,7 @@ impl Thread {
         outcome
     }
 
-    /// Makes a revision the current one. Nothing in here can fail.
+    /// Makes a revision the current one. This must not fail.
     fn commit(&mut self, next: NextRevision, changes: &[Change<Arc<Item>>]) {
         let NextRevision { list, stamp, next_id, known_to_agent } = next;
         let now = stamp.timestamp;

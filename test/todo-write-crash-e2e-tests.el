@@ -134,7 +134,7 @@ ACKNOWLEDGED is the last list that was.  Return the last one that now is."
           (unless (string-match-p "^found" text) (cl-incf while-reading))
           (when (string-match-p (format "^found %d whole" (1+ before)) text)
             (cl-incf in-flight))
-          (when (string-match-p "was cut off" text) (cl-incf cut-off))
+          (when (string-match-p "was truncated" text) (cl-incf cut-off))
           (aset acknowledged k (todo-write-crash-tests--check (funcall name k) text before))))
       (dotimes (k (min kills todo-write-crash-tests--threads))
         (let ((text (todo-write-crash-tests--end

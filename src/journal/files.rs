@@ -1,4 +1,4 @@
-//! Where journals are, and whose they are at the moment.
+//! The files of journals: names, locks, and whether another process holds them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::{Record, decode_all, whole_lines};
 use crate::text::fnv1a;
 
-/// The journals that belong to a thread: the first, and those of further Emacs processes.
+/// The paths of a thread's journals: the first, and those of other Emacs processes.
 pub fn files_of(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
     let folder = folder.to_owned();
     let stem = file_stem(thread);
@@ -16,18 +16,18 @@ pub fn files_of(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
         .map(move |n| folder.join(if n == 1 { format!("{stem}.jsonl") } else { format!("{stem}+{n}.jsonl") }))
 }
 
-/// Those of them that are there. What is no plain file is left alone: a link would lead out of the
-/// folder, a pipe would be waited for.
+/// The paths that exist and are plain files. A link would lead out of the folder, and a pipe would
+/// block.
 pub fn existing(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
     files_of(folder, thread).filter(|path| is_plain(path))
 }
 
-/// Whether this is a file itself, not a link to one.
+/// Whether this is a regular file, not a link to one.
 pub fn is_plain(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
 }
 
-/// A name for people, then a hash that tells keys apart: no key ever becomes a path.
+/// A readable name and a hash of the key. The key itself never becomes a path.
 fn file_stem(thread: &str) -> String {
     let mut name: String = thread
         .chars()
@@ -39,20 +39,20 @@ fn file_stem(thread: &str) -> String {
     if tail.is_empty() { format!("{hash:016x}") } else { format!("{}-{hash:016x}", tail.trim_matches('-')) }
 }
 
-/// When a file was written last.
+/// The modification time of a file.
 pub fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
-/// Where damaged records of a journal are set aside.
+/// The file for the damaged records of a journal.
 pub fn bad_file(journal: &Path) -> PathBuf {
     journal.with_extension("bad")
 }
 
-/// No file system in use has times coarser than this.
+/// The coarsest resolution of modification times in use.
 const CLOCK_TICK: Duration = Duration::from_secs(2);
 
-/// Who can open a thread's journals.
+/// Whether this process can open a thread's journals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Availability {
     /// The thread has no journal.
@@ -63,16 +63,16 @@ pub enum Availability {
     Free,
 }
 
-/// The journals of one thread as they were on disk at one moment.
+/// The state of a thread's journals on disk, read at one moment.
 #[derive(Debug, Default)]
 pub struct Journals {
     files: Vec<FileState>,
-    /// When a journal was last begun or deleted in the folder. None where that is so recent that
-    /// another change might have the same time.
+    /// The folder's modification time: when a journal was last created or deleted. None if it is so
+    /// recent that another change may have the same time.
     folder_modified: Option<SystemTime>,
 }
 
-/// What changes when a journal is written, replaced, opened or closed.
+/// The state of a journal file. Writing, replacing, opening or closing the journal changes it.
 #[derive(Debug, PartialEq, Eq)]
 struct FileState {
     path: PathBuf,
@@ -82,18 +82,18 @@ struct FileState {
 }
 
 impl Journals {
-    /// The journals of a thread as they are now.
+    /// Reads the state of a thread's journals.
     pub fn of(folder: &Path, thread: &str) -> Journals {
-        // The time comes first: a journal that is begun meanwhile then shows as a change.
+        // The time is read first, so that a journal created meanwhile shows as a change.
         let is_certain = |time: &SystemTime| time.elapsed().is_ok_and(|age| age > CLOCK_TICK);
         let folder_modified = modified(folder).filter(is_certain);
         let files = files_of(folder, thread).filter_map(|path| FileState::of(&path)).collect();
         Journals { files, folder_modified }
     }
 
-    /// Looks at the disk again; tells whether the journals changed.
+    /// Reads the state again. Returns whether it changed.
     pub fn refresh(&mut self, folder: &Path, thread: &str) -> bool {
-        // A hundred names are looked up only where one of them may be new.
+        // Fast path: no journal was created, so the other names need no look.
         let names_are_known = self.folder_modified.is_some() && self.folder_modified == modified(folder);
         let is_unchanged = |file: &FileState| FileState::of(&file.path).as_ref() == Some(file);
         if names_are_known && self.files.iter().all(is_unchanged) {
@@ -103,7 +103,7 @@ impl Journals {
         before.files != self.files
     }
 
-    /// Who can open them.
+    /// Whether this process can open one.
     pub fn availability(&self) -> Availability {
         match self.files.as_slice() {
             [] => Availability::Missing,
@@ -112,7 +112,7 @@ impl Journals {
         }
     }
 
-    /// Reads the newest journal without opening it for writing; nothing is repaired.
+    /// Reads the newest journal without locking or repairing it.
     pub fn read_newest(&self) -> Vec<Record> {
         let newest = self.files.iter().max_by_key(|file| file.modified);
         let bytes = newest.and_then(|file| fs::read(&file.path).ok()).unwrap_or_default();
@@ -132,18 +132,18 @@ impl FileState {
     }
 }
 
-/// Whether a process has this journal open.
+/// Whether a process holds this journal.
 pub fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
-/// Deletes a journal and what was set aside of it, unless a process has it open; tells whether it
+/// Deletes a journal and its file of damaged records, unless a process holds it. Returns whether it
 /// did.
 ///
 /// # Errors
-/// What the system said.
+/// The I/O error.
 pub fn delete(path: &Path) -> io::Result<bool> {
-    // Locked while it goes: whoever waits for it finds it gone, and writes another.
+    // A process that waits for this lock finds the file deleted and creates another.
     let _locked = match lock(OpenOptions::new().read(true), path) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
         locked => locked?,
@@ -164,7 +164,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Opens a file, and keeps other processes from it until it is closed.
+/// Opens a file and locks it until it is closed.
 pub fn lock(options: &OpenOptions, path: &Path) -> io::Result<File> {
     loop {
         let file = options.open(path)?;
@@ -173,7 +173,7 @@ pub fn lock(options: &OpenOptions, path: &Path) -> io::Result<File> {
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Whoever held the lock may have swapped in another file, or deleted this one.
+        // The process that held the lock may have replaced or deleted the file.
         if is_at(&file, path) {
             return Ok(file);
         }

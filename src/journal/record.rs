@@ -1,4 +1,4 @@
-//! The records of a journal, and how each is a line with a checksum.
+//! The records of a journal, and their encoding as lines with a checksum.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -17,17 +17,17 @@ use crate::thread::Activity;
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "snake_case", rename_all_fields = "camelCase")]
-#[allow(missing_docs)] // Each field is that of the same name in `thread`, `revision`, `observation`.
+#[allow(missing_docs)] // The fields have the names of those in `thread` and `revision`.
 pub enum Record {
-    /// First line: whose journal this is.
+    /// The header: the key of the thread.
     Thread { format: u32, thread: String, timestamp: Millis, about: Map<String, Value> },
-    /// A revision, by what changed.
+    /// A revision, as its changes.
     Revision { number: u64, stamp: Stamp, changes: Vec<Change<Arc<Item>>>, next_id: u64, known: u64 },
-    /// Everything that the lines before say, so that damage to them is not carried on.
+    /// The state after all records before it, so that damage to them has no further effect.
     Full(FullRecord),
-    /// The agent was told everything up to this revision.
+    /// The agent knows this revision.
     Known { number: u64 },
-    /// Paused with a reason, or resumed; and what the agent does.
+    /// A pause, a resumption, or another activity of the agent.
     State {
         timestamp: Millis,
         paused: Option<String>,
@@ -38,7 +38,7 @@ pub enum Record {
     Observation(Arc<Observation>),
 }
 
-/// The whole state of a thread, but for its history.
+/// The state of a thread without its history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // As in `Record`.
@@ -46,7 +46,7 @@ pub struct FullRecord {
     pub number: u64,
     pub timestamp: Millis,
     pub list: List,
-    /// What the agent knows, where it differs from `list`.
+    /// The list that the agent knows, if it is not `list`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<List>,
     pub next_id: u64,
@@ -58,7 +58,7 @@ pub struct FullRecord {
 /// The version of the file format.
 pub const FORMAT: u32 = 1;
 
-/// The record as JSON with its checksum as the last key, `sum`, taken over all before it.
+/// Encodes a record as a line of JSON. The last key, `sum`, is a checksum of the JSON without it.
 pub fn encode(record: &Record) -> io::Result<Vec<u8>> {
     let mut line = Vec::with_capacity(1024);
     serde_json::to_writer(&mut line, record)?;
@@ -68,12 +68,12 @@ pub fn encode(record: &Record) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Reads lines, but for damaged ones.
+/// Decodes lines and skips damaged ones.
 pub fn decode_all(lines: &[u8]) -> Vec<Record> {
     lines.split_inclusive(|byte| *byte == b'\n').filter_map(decode).collect()
 }
 
-/// Reads a line with its line feed; none where it is damaged.
+/// Decodes a line with its line feed; none if it is damaged.
 pub fn decode(line: &[u8]) -> Option<Record> {
     let line = line.strip_suffix(b"\"}\n")?;
     let (json, sum) = line.split_at_checked(line.len().checked_sub(SUM.len() + 16)?)?;
@@ -82,14 +82,14 @@ pub fn decode(line: &[u8]) -> Option<Record> {
     json.push(b'}');
     let record: Option<Record> =
         (u64::from_str_radix(sum, 16).ok()? == fnv1a(&json)).then(|| serde_json::from_slice(&json).ok())?;
-    record.filter(Record::can_be_counted_on)
+    record.filter(Record::has_sane_counters)
 }
 
-/// No store ever counts to this.
-pub const TOO_MANY: u64 = 1 << 53;
+/// The limit of all counters. A higher number is damage; adding to it might overflow.
+pub const COUNTER_LIMIT: u64 = 1 << 53;
 
 impl Record {
-    /// A revision. The state of an item before the change is left out: the lines before say it.
+    /// The record of a revision. Previous items are left out: the earlier records have them.
     pub fn revision(
         number: u64,
         stamp: &Stamp,
@@ -103,7 +103,7 @@ impl Record {
         Record::Revision { number, stamp: stamp.clone(), changes, next_id, known }
     }
 
-    /// When it was written, if it says so.
+    /// The time of the record, if it has one.
     pub fn timestamp(&self) -> Option<Millis> {
         match self {
             Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => Some(*timestamp),
@@ -114,8 +114,8 @@ impl Record {
         }
     }
 
-    /// Whether its numbers are such that there is a next one, and a next one again.
-    fn can_be_counted_on(&self) -> bool {
+    /// Whether all counters are below [`COUNTER_LIMIT`].
+    fn has_sane_counters(&self) -> bool {
         let highest = match self {
             Record::Thread { timestamp, .. } | Record::State { timestamp, .. } => *timestamp,
             Record::Revision { number, stamp, next_id, known, .. } => {
@@ -127,7 +127,7 @@ impl Record {
             Record::Known { number } => *number,
             Record::Observation(observation) => observation.number.max(observation.timestamp),
         };
-        highest < TOO_MANY
+        highest < COUNTER_LIMIT
     }
 }
 

@@ -1,12 +1,11 @@
-//! A thread that is only read: another process writes it, or it is not needed in memory.
+//! A thread that is read without loading it.
 
 use std::path::Path;
 
 use crate::journal::{Availability, Journals};
 use crate::thread::Thread;
 
-/// A thread as its newest journal has it. The journal is replayed when the thread is first asked
-/// for, and again only after the journals changed.
+/// A thread as its newest journal has it, cached until the journals change.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     journals: Journals,
@@ -21,12 +20,12 @@ impl Snapshot {
         }
     }
 
-    /// Who can open the journals.
+    /// Whether this process can open the journals.
     pub fn availability(&self) -> Availability {
         self.journals.availability()
     }
 
-    /// The thread, or none where it has no journal.
+    /// The thread, or none if it has no journal.
     pub fn thread(&mut self, key: &str, history_limit: usize) -> Option<&Thread> {
         let availability = self.availability();
         if availability == Availability::Missing {
@@ -36,7 +35,7 @@ impl Snapshot {
         Some(self.thread.get_or_insert_with(|| {
             let records = journals.read_newest();
             match availability {
-                // Its host may be at work in the other process.
+                // Its agent may be working in the other process.
                 Availability::Held => Thread::replayed(key, records, history_limit).0,
                 _ => Thread::restore(key, records, None, history_limit),
             }

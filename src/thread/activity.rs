@@ -1,4 +1,4 @@
-//! What stops the time in progress: a pause, and what the host says of the agent's activity.
+//! Pauses and the agent's activity, which stop the time of items in progress.
 
 use super::{State, Thread};
 use crate::clock::Millis;
@@ -6,10 +6,10 @@ use crate::journal::Record;
 use crate::wire::wire_names;
 
 wire_names! {
-    /// What the agent does. Time in progress runs only while it works.
+    /// What the agent does. The time of items runs only while it works.
     #[derive(Default)]
     pub enum Activity {
-        /// It works, or its host never says what it does.
+        /// It works, or its host does not report its activity.
         #[default]
         Working = "working",
         /// It waits for the user.
@@ -19,16 +19,16 @@ wire_names! {
     }
 }
 
-/// Whether work on the list goes on.
+/// Whether the agent works on the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RunState {
-    /// Why the thread is paused.
+    /// The reason of the pause, if the thread is paused.
     pub paused: Option<String>,
     pub activity: Activity,
 }
 
 impl RunState {
-    /// Whether the time of items in progress runs.
+    /// Whether the time of items runs.
     pub fn runs(&self) -> bool {
         self.paused.is_none() && self.activity == Activity::Working
     }
@@ -38,9 +38,9 @@ impl RunState {
     }
 }
 
-// Each function returns a notice if the journal cannot be written.
+// These functions return a notice if the journal cannot be written.
 impl Thread {
-    /// Pauses with a reason, or resumes without one.
+    /// Pauses the thread if there is a reason, else resumes it.
     pub fn set_paused(&mut self, reason: Option<String>, now: Millis) -> Option<String> {
         if self.progress.paused.is_some() == reason.is_some() {
             return None;
@@ -48,21 +48,21 @@ impl Thread {
         self.set_progress(RunState { paused: reason, activity: self.progress.activity }, now)
     }
 
-    /// Takes over what the host says that the agent does. A paused thread resumes when it works.
+    /// Sets the activity that the host reports. `Working` resumes a paused thread.
     pub fn set_activity(&mut self, activity: Activity, now: Millis) -> Option<String> {
         let paused = self.progress.paused.clone().filter(|_| activity != Activity::Working);
         self.set_progress(RunState { paused, activity }, now)
     }
 
-    /// Ends the agent's turn. If something is open, the thread is paused for this reason.
+    /// Ends the agent's turn, and pauses the thread for this reason if an item is open.
     pub fn end_turn(&mut self, reason: String, now: Millis) -> Option<String> {
         let reason = Some(reason).filter(|_| self.state() == State::Active);
         let paused = self.progress.paused.clone().or(reason);
         self.set_progress(RunState { paused, activity: Activity::Idle }, now)
     }
 
-    /// Resumes for a write, which shows that the agent's turn goes on. The agent may still wait for
-    /// the user: it can have asked for something else at the same time.
+    /// Resumes for a write, which shows that the agent works. It may still wait for the user, since it
+    /// can ask and write at the same time.
     pub(super) fn resume_for_write(&mut self, now: Millis) -> Option<String> {
         let waits = self.progress.activity == Activity::Waiting;
         let activity = if waits { Activity::Waiting } else { Activity::Working };

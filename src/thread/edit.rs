@@ -11,24 +11,24 @@ use crate::item::{Draft, Item, List, Status};
 use crate::report;
 use crate::revision::{Author, Stamp};
 
-/// One change by the user; positions are 0-based.
+/// One change by the user. Positions count from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // Fields as in `Item`.
 pub enum Edit {
-    /// A new pending item, at the end unless told otherwise.
+    /// Adds a pending item, by default at the end.
     Add { content: String, position: Option<usize> },
-    /// Another text for an item; its activeForm follows.
+    /// Changes the content and the activeForm.
     Rename { id: String, content: String },
-    /// Another status.
+    /// Changes the status.
     Status { id: String, status: Status },
-    /// Another place.
+    /// Changes the position.
     Move { id: String, position: usize },
-    /// The item goes.
+    /// Removes the item.
     Delete { id: String },
 }
 
 impl Thread {
-    /// Makes one change for the user.
+    /// Makes a change for the user.
     ///
     /// # Errors
     /// [`Error::NoItem`].
@@ -45,7 +45,7 @@ impl Thread {
             }
             Edit::Rename { id, content } => {
                 let item = self.item_mut(&mut list, &id)?;
-                // Otherwise a rename to the same text would count as an edit.
+                // The same text must not change the activeForm.
                 if item.content != content {
                     item.active_form = content.clone();
                     item.content = content;
@@ -70,7 +70,7 @@ impl Thread {
         Ok(self.answer_user(list, stamp, next_id))
     }
 
-    /// Brings back the list before the last change that is not undone yet.
+    /// Restores the list before the last change that is not undone yet.
     ///
     /// # Errors
     /// [`Error::NothingToUndo`].
@@ -82,7 +82,7 @@ impl Thread {
             .map_while(|number| Some((number, diff(self.list(), &self.revisions.list(number)?))))
             .find(|(_, changes)| !changes.is_empty())
             .ok_or_else(nothing)?;
-        // Unchanged items stay the same objects: a hint that differs alone is not recorded.
+        // Unchanged items keep their current hints, which the journal does not record.
         let list = apply(self.list(), &changes);
         let stamp = Stamp { restores: Some(target), ..Stamp::new(Author::User, "undo", now) };
         Ok(self.answer_user(list, stamp, self.next_id))

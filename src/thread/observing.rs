@@ -1,4 +1,4 @@
-//! The events of a thread: its own, which follow from revisions, and those its host reports.
+//! Observations of a thread: those derived from revisions, and those reported by the host.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::journal::Record;
 use crate::observation::{Content, Details, Observation, Phase, Type};
 
 impl Thread {
-    /// Records an event, and returns it.
+    /// Records an observation and returns it.
     pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
         let observation = self.observation(kind, Content::Json(content), details, now);
         let record = Record::Observation(Arc::clone(&observation));
-        // An event that cannot be saved now waits with the other records.
+        // A record that cannot be written now stays pending; the next write reports it.
         let _ = self.record_then(&record, |thread| thread.observations.push(Arc::clone(&observation)));
         observation
     }
 
-    /// An observation with the context that follows from the list.
+    /// Creates an observation with the phase and step of the list.
     fn observation(&self, kind: Type, content: Content, details: Details, now: Millis) -> Arc<Observation> {
         let phase = details.phase.unwrap_or_else(|| Some(Phase::of(self.list())));
         let step = match &details.parent_id {
@@ -48,7 +48,7 @@ impl Thread {
         })
     }
 
-    /// Records what follows from a revision that was just made.
+    /// Records the observations of a new revision.
     pub(super) fn observe_revision(&mut self, number: u64, changes: &[Change<Arc<Item>>], now: Millis) {
         let update = self.observation(Type::PlanUpdate, Content::Revision(number), Details::default(), now);
         self.observations.push(update);

@@ -1,4 +1,4 @@
-//! A thread from the records of its journal.
+//! Restores a thread from the records of its journal.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use super::{AgentView, NextRevision, State, Thread};
 use crate::change::{Change, apply, diff, mark_cancelled};
 use crate::clock::Millis;
 use crate::item::{Item, List};
-use crate::journal::{FullRecord, Journal, Record, TOO_MANY};
+use crate::journal::{COUNTER_LIMIT, FullRecord, Journal, Record};
 use crate::revision::{Author, Stamp};
 
 impl Thread {
-    /// Takes a thread over from its journal. If it was active at the end of the records it is
-    /// paused: the process that wrote them has ended.
+    /// Restores a thread and continues its journal. An active thread is paused, since the process that
+    /// wrote the journal has ended.
     pub fn restore(
         key: &str,
         records: Vec<Record>,
@@ -28,12 +28,12 @@ impl Thread {
         let ended = "the session that wrote this list has ended".to_owned();
         let paused =
             thread.progress.paused.clone().or(Some(ended).filter(|_| thread.state() == State::Active));
-        // The host of this session has not said yet what the agent does.
+        // The host has not reported an activity in this session.
         thread.set_progress(RunState { paused, activity: Activity::default() }, last);
         thread
     }
 
-    /// A thread in memory only, as these records leave it, and the time of the last one.
+    /// Replays records into a thread without a journal. Returns the time of the last record, too.
     pub fn replayed(key: &str, records: Vec<Record>, history_limit: usize) -> (Thread, Millis) {
         let mut thread = Thread::new(key, Map::new(), history_limit);
         let mut last = 0;
@@ -41,7 +41,7 @@ impl Thread {
             last = record.timestamp().unwrap_or(last);
             thread.replay(record);
         }
-        // Subscribers hear only of new events.
+        // Subscribers receive only new observations.
         thread.observations.take_new();
         (thread, last)
     }
@@ -75,7 +75,7 @@ impl Thread {
         let list = apply(self.list(), changes);
         let cancelled = changes.iter().filter(|change| change.cancelled);
         let cancelled: HashSet<&str> = cancelled.map(|change| change.item_id.as_str()).collect();
-        // The records leave out what the changes replace.
+        // The records have no previous items.
         let mut changes = diff(self.list(), &list);
         mark_cancelled(&mut changes, |id| cancelled.contains(id));
         let next_id = next_id.max(first_free_id(changes.iter().filter_map(|change| change.item.as_ref())));
@@ -95,8 +95,8 @@ impl Thread {
         self.observations.skip_to(full.observations);
     }
 
-    /// Adds one revision in place of all up to `number` whose records were damaged, so that the
-    /// later ones keep their numbers.
+    /// Adds one revision instead of the damaged ones up to `number`, so that later ones keep their
+    /// numbers.
     fn replace_lost(&mut self, number: u64, list: List, timestamp: Millis) {
         let stamp = Stamp::new(Author::Agent, "lost", timestamp);
         let changes = diff(self.list(), &list);
@@ -105,16 +105,15 @@ impl Thread {
     }
 }
 
-/// The list with only the first of several items that share an id. This crate never writes such a
-/// list, but a journal can be edited by hand.
+/// Drops items with a repeated id, which a journal edited by hand may have.
 fn unique(mut list: List) -> List {
     let mut seen = HashSet::new();
     list.retain(|item| seen.insert(item.id.clone()));
     list
 }
 
-/// The first number that no id of these items uses; the number in a journal may be wrong.
+/// The first number above those in the ids of these items. The one in a damaged journal may be wrong.
 fn first_free_id<'i>(items: impl Iterator<Item = &'i Arc<Item>>) -> u64 {
     let numbers = items.filter_map(|item| item.id.strip_prefix('t')?.parse::<u64>().ok());
-    numbers.filter(|number| *number < TOO_MANY).max().map_or(1, |number| number + 1)
+    numbers.filter(|number| *number < COUNTER_LIMIT).max().map_or(1, |number| number + 1)
 }

@@ -11,13 +11,13 @@ use crate::journal::{FullRecord, Journal, Record, is_lost};
 use crate::observation::{Content, Filter};
 use crate::revision::Author;
 
-/// The journal of a thread, and how far it can be relied on.
+/// The journal of a thread, and whether it is up to date.
 #[derive(Debug, Default)]
 pub(super) struct Saving {
     journal: Option<Journal>,
-    /// The user was told that the journal cannot be written.
+    /// Whether the user was warned that the journal cannot be written.
     is_warned: bool,
-    /// Set from the writing of a record until its commit; see [`Thread::recover`].
+    /// Whether a record was written and not committed; see [`Thread::recover`].
     is_half_made: bool,
 }
 
@@ -26,7 +26,7 @@ impl Saving {
         Saving { journal, ..Saving::default() }
     }
 
-    /// Writes a record. A failure is reported once and never stops the thread.
+    /// Writes a record. A failure is reported once, and the thread goes on in memory.
     fn record(&mut self, record: &Record) -> Option<String> {
         let journal = self.journal.as_mut()?;
         match journal.append(record) {
@@ -38,7 +38,7 @@ impl Saving {
             Err(error) => {
                 let file = journal.path().display().to_string();
                 if is_lost(&error) {
-                    // The store opens another journal, which begins with the whole history.
+                    // The store then opens another journal and writes the whole history to it.
                     self.journal = None;
                 } else {
                     self.is_warned = true;
@@ -50,7 +50,7 @@ impl Saving {
 }
 
 impl Thread {
-    /// Closes the journal until it is written.
+    /// Closes the journal until the next write.
     pub fn close_journal(&mut self) {
         if let Some(journal) = &mut self.saving.journal {
             journal.close();
@@ -62,13 +62,13 @@ impl Thread {
         self.saving.journal.is_some()
     }
 
-    /// The file that this process has open for the thread.
+    /// The journal file that is open.
     pub fn open_file(&self) -> Option<&Path> {
         self.saving.journal.as_ref().filter(|journal| journal.is_open()).map(Journal::path)
     }
 
-    /// Opens the journal again if it rested. Returns false where the thread has no journal, or no
-    /// longer one: another process opened or deleted it.
+    /// Opens the journal if it is closed. Returns false if the thread has no journal, or lost it to
+    /// another process.
     pub fn reopen_journal(&mut self) -> bool {
         let has_journal = self.saving.journal.as_mut().is_some_and(Journal::reopen);
         if !has_journal {
@@ -77,8 +77,8 @@ impl Thread {
         has_journal
     }
 
-    /// Takes over a journal with these records, and writes what it lacks. Returns false, and does
-    /// nothing, where the history in it is not the beginning of this one.
+    /// Continues a journal with these records, and appends the missing ones. Returns false, and does
+    /// nothing, if they are not the beginning of this thread's history.
     pub fn attach(&mut self, journal: Journal, records: Vec<Record>, now: Millis) -> bool {
         let (old, _) = Thread::replayed(&self.key, records, 1);
         let last = old.revisions.last();
@@ -89,13 +89,13 @@ impl Thread {
         let mut missing = self.records_after(last, old.observations().next_number());
         missing.push(self.full(now));
         missing.push(self.progress.record(now));
-        // A record that cannot be written waits in the journal; the next write reports it.
+        // The next write reports a record that cannot be written now.
         missing.iter().for_each(|record| drop(self.saving.record(record)));
         true
     }
 
-    /// The records of all revisions after this one, and of all observations from this number on,
-    /// in the order in which they were made.
+    /// The records of the revisions after `revision` and the observations from `observation` on, in
+    /// order of creation.
     fn records_after(&self, revision: u64, observation: u64) -> Vec<Record> {
         let mut records: Vec<(u64, Record)> = Vec::new();
         let mut places: HashMap<u64, u64> = HashMap::new();
@@ -117,7 +117,7 @@ impl Thread {
         records.into_iter().map(|(_, record)| record).collect()
     }
 
-    /// Writes a record, and then commits what it says. Only a panic can part the two; see
+    /// Writes a record and commits its change. Only a panic can separate the two; see
     /// [`Thread::recover`].
     pub(super) fn record_then(
         &mut self,
@@ -133,8 +133,7 @@ impl Thread {
         notice
     }
 
-    /// Replays the journal if a panic came between a record and its commit: the journal may have
-    /// what the thread lacks.
+    /// Replays the journal if a panic separated a record from its commit.
     pub fn recover(&mut self) {
         if !std::mem::take(&mut self.saving.is_half_made) {
             return;
@@ -147,14 +146,13 @@ impl Thread {
         }
     }
 
-    /// Writes a record that changes nothing but the journal.
+    /// Writes a record that needs no commit.
     pub(super) fn record(&mut self, record: &Record) -> Option<String> {
         self.saving.record(record)
     }
 
     pub(super) fn record_full_if_due(&mut self, timestamp: Millis) -> Option<String> {
-        let is_due = |journal: &Journal| journal.wants_full() && !journal.is_behind();
-        if !self.saving.journal.as_ref().is_some_and(is_due) {
+        if !self.saving.journal.as_ref().is_some_and(Journal::wants_full) {
             return None;
         }
         let full = self.full(timestamp);

@@ -1,4 +1,4 @@
-//! Streams of a thread: the context of each event, and thoughts as observations.
+//! The token stream of a thread: the context of each event, and THOUGHTS observations.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use crate::clock::Millis;
 use crate::observation::{Phase, Type};
 use crate::stream::{Context, MAX_BLOCK, StreamKind, token_context, token_type};
 
-/// A block of thinking: its tokens, joined, and what they have in common.
+/// The joined tokens of a block of thinking, and their context.
 #[derive(Debug)]
 struct ThoughtBlock {
     text: String,
     context: Arc<Context>,
 }
 
-/// The stream of the agent's tokens.
+/// The state of the agent's token stream.
 #[derive(Debug, Default)]
 pub(super) struct Streaming {
     thinking: Option<ThoughtBlock>,
-    /// The revision at the time of the last event, if that was a token.
+    /// The revision at the last event, if that was a token.
     last_token_at: Option<u64>,
 }
 
 impl Streaming {
-    /// Takes in an event, and returns the block that it ends.
-    fn take(&mut self, event: &StreamEvent<'_>, context: &Arc<Context>) -> Option<ThoughtBlock> {
-        // Usage figures come at any time and end nothing.
+    /// Adds an event, and returns the block that it ends.
+    fn push(&mut self, event: &StreamEvent<'_>, context: &Arc<Context>) -> Option<ThoughtBlock> {
+        // Usage figures may come within a block.
         if event.kind == StreamKind::Metadata {
             return None;
         }
         let thinking = event.thinking && event.kind == StreamKind::Token;
-        let goes_on = thinking && self.thinking.as_ref().is_some_and(|block| block.context == *context);
-        if goes_on && self.take_next(event.data) {
+        let continues = thinking && self.thinking.as_ref().is_some_and(|block| block.context == *context);
+        if continues && self.append(event.data) {
             return None;
         }
         let block = || ThoughtBlock { text: event.data.to_owned(), context: Arc::clone(context) };
@@ -41,8 +41,8 @@ impl Streaming {
         done.filter(|block| !block.text.is_empty())
     }
 
-    /// Takes in a token like the one before, unless the block it belongs to is full.
-    fn take_next(&mut self, data: &str) -> bool {
+    /// Appends a token to the block, unless the block is full.
+    fn append(&mut self, data: &str) -> bool {
         let Some(block) = &mut self.thinking else { return true };
         let fits = block.text.len() + data.len() <= MAX_BLOCK;
         if fits {
@@ -52,16 +52,16 @@ impl Streaming {
     }
 }
 
-/// A stream event as its host describes it.
+/// A stream event as the host reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamEvent<'a> {
-    /// What it is.
+    /// The type.
     pub kind: StreamKind,
-    /// The text of a token; empty where the data is no text.
+    /// The text of a token; empty for other events.
     pub data: &'a str,
-    /// Whether the token is thinking or response.
+    /// Whether a token is thinking, not response.
     pub thinking: bool,
-    /// The host's name for the call; without one, the phase follows from the list.
+    /// The host's name for the call. If there is none, the phase follows from the list.
     pub call_context: Option<&'a str>,
     /// See [`Context::trace_id`].
     pub trace_id: Option<&'a str>,
@@ -70,22 +70,21 @@ pub struct StreamEvent<'a> {
 }
 
 impl Thread {
-    /// Takes in a stream event. Returns its context, and whether it ended a block of thoughts, which
-    /// is then recorded.
+    /// Adds a stream event. Returns its context, and whether it ended a block of thoughts, which is
+    /// then recorded.
     pub fn stream(&mut self, event: StreamEvent<'_>, now: Millis) -> (Arc<Context>, bool) {
         self.streaming.last_token_at = None;
         let context = Arc::new(self.context_of(&event));
-        let ended = self.streaming.take(&event, &context);
+        let ended = self.streaming.push(&event, &context);
         let recorded = ended.map(|block| self.observe_thoughts(block, now)).is_some();
         self.streaming.last_token_at = (event.kind == StreamKind::Token).then(|| self.revisions.last());
         (context, recorded)
     }
 
-    /// Takes in a token that the host describes exactly as the last event. Returns false where the
-    /// context may differ or a block ends; [`Thread::stream`] must then take the token. Tokens come
-    /// by the hundred thousand, and nearly all are taken here.
+    /// Fast path of [`Thread::stream`] for a token that differs from the last one only in its data.
+    /// Returns false if the context may have changed or a block ends; call `stream` then.
     pub fn stream_next(&mut self, data: &str) -> bool {
-        self.streaming.last_token_at == Some(self.revisions.last()) && self.streaming.take_next(data)
+        self.streaming.last_token_at == Some(self.revisions.last()) && self.streaming.append(data)
     }
 
     fn context_of(&self, event: &StreamEvent<'_>) -> Context {

@@ -1,4 +1,4 @@
-//! The agent's writes: which item is which, and what the user changed since.
+//! The agent's writes: finding the items, and merging the user's edits.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::report::accepted;
 use crate::revision::{Author, Stamp};
 
 impl Thread {
-    /// Takes an agent's whole list.
+    /// Accepts an agent's whole list.
     pub fn write(
         &mut self,
         plan: Plan,
@@ -44,17 +44,16 @@ impl Thread {
             warnings.extend(self.record(&Record::Known { number: self.revisions.last() }));
         }
         outcome.result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
-        // The model cannot help with the state of the disk: only the user is told.
+        // These concern the journal, so only the user hears them.
         notices.append(&mut warnings);
         notices.append(&mut outcome.notices);
         Outcome { notices, forced, resumed, ..outcome }
     }
 
-    /// Turns drafts into items: those recognised keep their ids, the others get new ones. Returns
-    /// the ids of the items that the agent cancelled as well.
+    /// Turns drafts into items: a recognised item keeps its id, another gets a new one. Returns the ids
+    /// of the cancelled items, too.
     ///
-    /// Items are looked for in the list that the agent knows first, then among those that the user
-    /// has added or renamed since.
+    /// It searches the list that the agent knows, then the items that the user added or renamed since.
     fn identify(
         &self,
         base: &[Arc<Item>],
@@ -76,9 +75,8 @@ impl Thread {
         (items.map(|(draft, item)| item_for(draft, item, next_id)).collect(), cancelled)
     }
 
-    /// Looks for the drafts that are not recognised yet among the items that the user has added or
-    /// renamed since `base`. The agent has not seen those, so only equal content counts: a similar
-    /// task of the agent's own must not replace the user's.
+    /// Searches the items that the user added or renamed since `base`. The agent has not seen those, so
+    /// only equal content counts: a similar task of the agent must not replace the user's.
     fn identify_edited(&self, base: &[Arc<Item>], seen: &[Features<'_>], items: &mut [Option<Arc<Item>>]) {
         let found: HashSet<&str> = items.iter().flatten().map(|item| item.id.as_str()).collect();
         let contents: HashMap<&str, &str> =
@@ -98,8 +96,7 @@ impl Thread {
     }
 }
 
-/// The drafts with the items' ids in place of the agent's for what blocks them. Tasks that are not
-/// in the list block nothing.
+/// Replaces the agent's ids in `blocked_by` with item ids, and drops those of tasks not in the list.
 fn with_item_ids(mut drafts: Vec<Draft>, items: &[Option<Arc<Item>>], mut next_id: u64) -> Vec<Draft> {
     if drafts.iter().all(|draft| draft.blocked_by.is_empty()) {
         return drafts;
@@ -116,12 +113,12 @@ fn with_item_ids(mut drafts: Vec<Draft>, items: &[Option<Arc<Item>>], mut next_i
     drafts
 }
 
-/// The item for a draft: the old object if nothing differs, so that [`diff`] can compare pointers.
+/// The item of a draft: the old object if no field differs, so that [`diff`] can compare pointers.
 fn item_for(draft: Draft, old: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
     match old {
         Some(old) => {
             let mut item = draft.into_item(old.id.clone());
-            // Another hint alone is no change: no record would have it.
+            // A different hint alone is not a change: the journal would not record it.
             if item.is_unchanged_from(&old) {
                 return old;
             }
@@ -141,7 +138,7 @@ fn forced_notice(count: usize) -> Option<String> {
     (count > 0).then(|| format!("{count} completed {tasks} completed"))
 }
 
-/// Keeps completed items completed, whatever the agent sent; returns the ids of those it sent open.
+/// Completes the items that were completed and are sent open. Returns their ids.
 fn keep_completed_items(base: &[Arc<Item>], theirs: &mut List) -> Vec<String> {
     let completed: HashMap<&str, &Arc<Item>> =
         base.iter().filter(|item| !item.status.is_open()).map(|item| (item.id.as_str(), item)).collect();

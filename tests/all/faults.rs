@@ -203,7 +203,7 @@ fn a_damaged_middle_is_set_aside_and_said_in_one_warning() {
     let warnings = again.take_warnings();
     assert_eq!(warnings.len(), 1);
     assert!(
-        warnings[0].contains("1 damaged record set aside in") && warnings[0].contains(".bad"),
+        warnings[0].contains("1 damaged record moved to") && warnings[0].contains(".bad"),
         "{warnings:?}"
     );
     let line = lines(&bytes)[1].to_vec();
