@@ -31,7 +31,7 @@ With STUB, the module is an empty feature."
                        (princ (float-time (time-subtract nil start)))))"
                     (getenv "HOME")
                     (if stub
-                        (format "(setq todo-write-dyn--version %S) (provide 'todo-write-dyn)"
+                        (format "(setq todo-write-module--loaded-version %S) (provide 'todo-write-dyn)"
                                 todo-write-version)
                       "")
                     form))))

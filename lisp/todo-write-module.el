@@ -57,7 +57,9 @@ nil: signal an error that names the remedy."
 CRATE is the folder of the crate below the sources, SUFFIX the suffix of
 the installed file, and BUILT the name of cargo's file.")
 
-(defvar todo-write-dyn--version)
+(defvar todo-write-module--loaded-version nil
+  "Version of the module in this Emacs, which the module sets, or nil.")
+
 (defvar compilation-environment)
 (defvar compilation-scroll-output)
 (defvar url-http-content-length)
@@ -160,7 +162,7 @@ Signal a `todo-write-error' that names the remedy if that fails."
 
 (defun todo-write-module-loaded-version ()
   "Return the version of the module that this Emacs has loaded, or nil."
-  (bound-and-true-p todo-write-dyn--version))
+  todo-write-module--loaded-version)
 
 (defun todo-write-module--check-loaded ()
   "Signal `todo-write-error' if the loaded module is of another version."

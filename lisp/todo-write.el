@@ -133,6 +133,52 @@ next write resumes it."
     (todo-write--tell-state
      thread (todo-write--call todo-write-dyn--pause thread reason))))
 
+;;; Activity
+
+;;;###autoload
+(defun todo-write-set-activity (thread activity &optional why inferred)
+  "Say that the agent of THREAD does ACTIVITY.
+THREAD is a key; it need not have a list.  ACTIVITY is one of:
+  `working'  a turn runs; a paused THREAD resumes
+  `waiting'  the agent waits for the user, WHY says for what
+  `failed'   its turn ended with an error, which WHY names
+  nil        it is idle
+WHY is a string of one line, or nil.  Time in progress runs only while
+the agent works.  The time of a thread whose host never calls this runs
+until THREAD is paused.
+
+Non-nil INFERRED means that the host guesses.  A guess is shown, but it
+neither stops nor starts time.
+
+Listeners are told of each transition, see `todo-write-listen'.  Callers
+must end what they begin, however the work ends; see
+`todo-write-end-turn'.  Signal `todo-write-input-error' for another
+ACTIVITY or WHY."
+  (unless (memq activity '(working waiting failed nil))
+    (todo-write--wrong "activity" activity "working, waiting, failed or nil"))
+  (unless (or (null why) (stringp why))
+    (todo-write--wrong "why" why "a string or nil"))
+  (let ((inhibit-quit t))
+    ;; A user's pause lasts until the next transition to work.
+    (unless (or inferred
+                (and (eq activity 'working)
+                     (todo-write-activity--said-p thread activity why inferred)))
+      (todo-write--tell-state
+       thread (todo-write--call todo-write-dyn--set-activity
+                thread (if (memq activity '(working waiting)) activity 'idle))))
+    (todo-write-activity--put thread activity why inferred)))
+
+;;;###autoload
+(defun todo-write-end-turn (thread &optional why failed)
+  "Say that the turn of THREAD's agent ended.
+If something is open, THREAD is paused for the reason WHY, a string, by
+default \"end of turn\"; the next turn or write resumes it.  The agent is
+idle then or, if FAILED is non-nil, failed because of WHY."
+  (let ((inhibit-quit t))
+    (todo-write--tell-state
+     thread (todo-write--call todo-write-dyn--end-turn thread (or why "end of turn")))
+    (todo-write-activity--put thread (and failed 'failed) (and failed why) nil)))
+
 ;;; Looking
 
 (defun todo-write-items (thread &optional revision)

@@ -53,7 +53,7 @@ fn init(env: &Env) -> Result<()> {
             info.location().map_or_else(String::new, |place| format!("{}:{}", place.file(), place.line()));
         PANIC_PLACE.with_borrow_mut(|last| *last = place);
     }));
-    env.call("set", (env.intern("todo-write-dyn--version")?, env!("CARGO_PKG_VERSION")))?;
+    env.call("set", (env.intern("todo-write-module--loaded-version")?, env!("CARGO_PKG_VERSION")))?;
     Ok(())
 }
 
