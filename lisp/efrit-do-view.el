@@ -12,8 +12,8 @@
 
 (require 'efrit-do)
 (require 'text-property-search)
+(require 'todo-write-menu)
 (require 'todo-write-row)
-(require 'transient)
 
 (autoload 'todo-write-show "todo-write-view" nil t)
 (autoload 'todo-write-log "todo-write-log" nil t)
@@ -44,24 +44,6 @@
   "A tool call or a session that failed."
   :group 'efrit-do)
 
-(defvar efrit-do-view-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map (kbd "TAB") #'efrit-do-view-toggle)
-    (define-key map (kbd "RET") #'efrit-do-view-toggle)
-    (define-key map [mouse-1] #'efrit-do-view-mouse-toggle)
-    (define-key map (kbd "<backtab>") #'efrit-do-view-toggle-all)
-    (define-key map "n" #'efrit-do-view-next)
-    (define-key map "p" #'efrit-do-view-previous)
-    (define-key map "k" #'efrit-do-cancel)
-    (define-key map (kbd "C-c C-k") #'efrit-do-cancel)
-    (define-key map [remap keyboard-quit] #'efrit-do-view-quit)
-    (define-key map "c" #'efrit-do-continue)
-    (define-key map "t" #'efrit-do-view-todos)
-    (define-key map "l" #'efrit-do-view-log)
-    (define-key map "?" #'efrit-do-menu)
-    map)
-  "Keys in *efrit-do*.")
-
 (define-derived-mode efrit-do-view-mode special-mode "Efrit-Do"
   "Mode of the buffer that shows a session of an agent."
   :interactive nil
@@ -74,6 +56,25 @@
               scroll-conservatively 101)
   (buffer-disable-undo)
   (add-hook 'kill-buffer-hook #'efrit-do-view--forget nil t))
+
+(todo-write-menu-define 'efrit-do-view-mode efrit-do-view-mode-map "Efrit-Do"
+  '(("Agent"
+     ("k" "Stop" efrit-do-cancel)
+     ("c" "Continue" efrit-do-continue))
+    ("Show"
+     ("t" "The plan" efrit-do-view-todos)
+     ("l" "The log" efrit-do-view-log))
+    ("Parts"
+     ("TAB" "Open or fold" efrit-do-view-toggle)
+     ("<backtab>" "Open or fold all" efrit-do-view-toggle-all)
+     ("n" "Next" efrit-do-view-next)
+     ("p" "Previous" efrit-do-view-previous))))
+
+(let ((map efrit-do-view-mode-map))
+  (define-key map (kbd "RET") #'efrit-do-view-toggle)
+  (define-key map [mouse-1] #'efrit-do-view-mouse-toggle)
+  (define-key map (kbd "C-c C-k") #'efrit-do-cancel)
+  (define-key map [remap keyboard-quit] #'efrit-do-view-quit))
 
 (defvar-local efrit-do-view--handle nil
   "Subscription of this buffer to its session's thread, or nil.")
@@ -383,22 +384,6 @@ It is a new one if another session is running in *efrit-do*."
   "Show all that was recorded of this buffer's session."
   (interactive nil efrit-do-view-mode)
   (todo-write-log (efrit-do-session-thread efrit-do-buffer-session)))
-
-(transient-define-prefix efrit-do-menu ()
-  "Show what can be done with the session in this buffer."
-  [["Agent"
-    ("k" "stop" efrit-do-cancel)
-    ("c" "go on" efrit-do-continue)]
-   ["Look"
-    ("t" "at its plan" efrit-do-view-todos)
-    ("l" "at its log" efrit-do-view-log)]
-   ["Parts"
-    ("TAB" "open or fold" efrit-do-view-toggle)
-    ("<backtab>" "open or fold all" efrit-do-view-toggle-all)
-    ("n" "next" efrit-do-view-next :transient t)
-    ("p" "previous" efrit-do-view-previous :transient t)]
-   ["Menu"
-    ("q" "close" transient-quit-one)]])
 
 (provide 'efrit-do-view)
 ;;; efrit-do-view.el ends here

@@ -38,7 +38,8 @@ bar."
 (defun todo-write-menu ()
   "Show what can be done in this buffer."
   (interactive nil todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
-               todo-write-list-mode todo-write-log-mode todo-write-doctor-mode)
+               todo-write-list-mode todo-write-log-mode todo-write-doctor-mode
+               efrit-do-view-mode)
   (unless (get major-mode 'todo-write-menu)
     (user-error "This is no buffer of todo-write"))
   (call-interactively (todo-write-menu-transient major-mode)))

@@ -203,7 +203,7 @@
     (should (eq (key-binding "k") 'efrit-do-cancel))
     (should (eq (key-binding (kbd "C-c C-k")) 'efrit-do-cancel))
     (should (eq (key-binding "c") 'efrit-do-continue))
-    (should (eq (key-binding "?") 'efrit-do-menu))
+    (should (eq (key-binding "?") 'todo-write-menu))
     (should (eq (key-binding "t") 'efrit-do-view-todos))
     (should (eq (key-binding (kbd "C-g")) 'efrit-do-view-quit))
     (setf (efrit-do-session-status session) 'running)
