@@ -24,6 +24,10 @@
   "For each thread whose host spoke, a list (ACTIVITY WHY INFERRED SINCE).
 SINCE is in milliseconds since the epoch.")
 
+(defvar todo-write-activity-time nil
+  "Time of the transitions that are reported, or nil for the current time.
+In milliseconds since the epoch; for hosts that learn of them later.")
+
 (defun todo-write-activity (thread)
   "Return what the agent of THREAD does as (ACTIVITY . WHY), or nil.
 nil means that it is idle, or that its host said nothing; see
@@ -50,7 +54,7 @@ It is in milliseconds since the epoch."
   "Remember ACTIVITY, WHY and INFERRED of THREAD; tell listeners of a transition."
   (unless (todo-write-activity--said-p thread activity why inferred)
     (puthash thread (list activity why (and inferred t)
-                          (truncate (* 1000 (float-time))))
+                          (or todo-write-activity-time (truncate (* 1000 (float-time)))))
              todo-write-activity--table)
     (todo-write-activity--set-timer)
     (todo-write--dispatch thread 'activity (todo-write-activity thread))))

@@ -123,6 +123,9 @@ of others with the same rank the one that changed last."
 (defvar todo-write-attention--listeners nil
   "Functions to call when an agent may look different.")
 
+(defvar todo-write-attention--began 0
+  "When these functions began to listen, in milliseconds since the epoch.")
+
 (defun todo-write-attention-listen (function flag)
   "Call FUNCTION when an agent may look different; FLAG nil ends that.
 Its arguments are the agent and a symbol: `transition' when its state
@@ -137,6 +140,7 @@ changed, `change' for its plan or title, `gone' when it was forgotten."
 (defun todo-write-attention--watch (on)
   "Follow agents and what the user sees of them if ON, or stop that."
   (when on
+    (setq todo-write-attention--began (truncate (* 1000 (float-time))))
     (todo-write-attention--take-stock))
   (todo-write-listen #'todo-write-attention--heard (not on))
   (dolist (hook '(window-buffer-change-functions window-selection-change-functions))
@@ -231,11 +235,17 @@ PLAN is the state of its plan.  KNOWN means that the user has seen it."
             (todo-write-agent-dismissed agent) nil
             (todo-write-agent-since agent)
             (or said
-                (and known (plist-get (car (last (todo-write-revisions key))) :timestamp))
+                (plist-get (car (last (todo-write-revisions key))) :timestamp)
                 (truncate (* 1000 (float-time))))
             (todo-write-agent-unseen agent)
-            (and (eq doing 'rest) (not known) (not (todo-write-attention-visible-p agent))))
+            (and (eq doing 'rest) (not known) (todo-write-attention-new-p agent)
+                 (not (todo-write-attention-visible-p agent))))
       t)))
+
+(defun todo-write-attention-new-p (agent)
+  "Return non-nil unless AGENT was in its state before anything listened.
+A follower may find it later."
+  (>= (todo-write-agent-since agent) todo-write-attention--began))
 
 ;;; Seen and dismissed
 

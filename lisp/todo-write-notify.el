@@ -77,6 +77,7 @@ nil."
     (todo-write-notify--withdraw agent)
     (setf (alist-get agent todo-write-notify--due nil t)
           (and (eq what 'transition)
+               (todo-write-attention-new-p agent)
                (todo-write-notify--wanted-p agent)
                (+ (float-time) todo-write-notify-seconds)))
     (todo-write-notify--set-timer)))

@@ -15,6 +15,7 @@
 (require 'ert)
 (require 'todo-write-test-helper)
 (require 'todo-write-follow)
+(require 'todo-write-notify)
 (require 'todo-write-history)
 (require 'todo-write-org)
 
@@ -576,6 +577,41 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (should-not (todo-write-follow--find file))
         (should (equal (plist-get (todo-write-summary "claude:a") :reason)
                        "no longer followed"))))))
+
+(ert-deftest todo-write-follow-tests-what-waited-or-ended-before-is-no-news ()
+  (todo-write-follow-tests--with
+    (let* ((start (todo-write-follow-tests--start))
+           (todo-write-attention--agents (make-hash-table :test #'equal))
+           (todo-write-notify-seconds 0)
+           (told nil)
+           (todo-write-notify-function (lambda (&rest note) (push (cadr note) told) nil))
+           (old (- (float-time) 7200))
+           (follow (lambda (name time)
+                     (let ((file (expand-file-name (concat name ".jsonl") folder)))
+                       (todo-write-follow-tests--session file name "Bake" '("Mix" "in_progress"))
+                       (set-file-times file time)
+                       (todo-write-follow file))))
+           (says (lambda (name status)
+                   (todo-write-follow-tests--process
+                    home "{\"sessionId\":%S,\"procStart\":%S,\"status\":%S}"
+                    name start status))))
+      (unwind-protect
+          (progn
+            (todo-write-notify-mode)
+            (funcall says "a" "waiting")
+            (let ((a (todo-write-attention-agent (funcall follow "a" old))))
+              (should (todo-write-attention-needed-p a))
+              (should (= (todo-write-agent-since a) (truncate (* 1000 old)))))
+            (should-not todo-write-notify--due)
+            (funcall says "b" "idle")
+            (should (eq 'idle (todo-write-agent-state
+                               (todo-write-attention-agent (funcall follow "b" old)))))
+            (funcall says "c" "waiting")
+            (funcall follow "c" (time-add nil 1))
+            (todo-write-test-wait (lambda () told))
+            (should (equal told (list (concat (file-name-nondirectory (directory-file-name project))
+                                              " needs you")))))
+        (todo-write-notify-mode -1)))))
 
 ;;; Picking
 
