@@ -223,7 +223,7 @@
       (todo-write-journal-tests--insert path (- size 5) size "")
       (let ((warnings (todo-write-test-warnings (todo-write-edit "a" 'add "Three"))))
         (should (= (length warnings) 1))
-        (should (string-search "cut off" (car warnings))))
+        (should (string-search "truncated" (car warnings))))
       (should (equal (todo-write-test-contents "a") '("One" "Three"))))))
 
 (ert-deftest todo-write-a-damaged-record-is-set-aside-and-said-and-all-else-kept ()
@@ -241,7 +241,7 @@
       (todo-write-journal-tests--insert path place (1+ place) "\0")
       (let ((warnings (todo-write-test-warnings (todo-write-edit "a" 'add "Four"))))
         (should (= (length warnings) 1))
-        (should (string-search "set aside" (car warnings))))
+        (should (string-search "moved to" (car warnings))))
       (should (= (length (todo-write-journal-tests--files "\\.bad\\'")) 1))
       (should (equal (todo-write-test-contents "a") '("One" "Three" "Four")))
       (ert-info ("The journal is whole again")

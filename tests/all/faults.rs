@@ -81,7 +81,7 @@ fn a_journal_cut_at_any_byte_of_its_last_two_records_loses_no_whole_record() {
         assert_eq!(open(&mut again).list(), &lists[complete - 1], "cut at {cut}");
         let warnings = again.take_warnings();
         assert_eq!(warnings.len(), usize::from(torn), "cut at {cut}: {warnings:?}");
-        assert!(warnings.iter().all(|warning| warning.contains("cut off")), "cut at {cut}: {warnings:?}");
+        assert!(warnings.iter().all(|warning| warning.contains("truncated")), "cut at {cut}: {warnings:?}");
     }
 }
 

@@ -70,7 +70,7 @@ fn numbers_with_no_next_one_count_as_damage() {
         thread.observe(Type::Thoughts, json!("so"), Details::default(), 6);
         write(thread, &[("Kept", Pending), ("Another", Pending)], 7);
         assert_eq!((ids(thread.list()), thread.revisions().last()), (vec!["t1", "t2"], 2), "{record}");
-        assert!(store.take_warnings()[0].contains("1 damaged record set aside"));
+        assert!(store.take_warnings()[0].contains("1 damaged record moved"));
         assert!(bad_file(&file(folder.path())).exists());
     }
 }
@@ -284,6 +284,6 @@ fn damaged_records_are_not_set_aside_through_a_link() {
     std::os::unix::fs::symlink(&precious, bad_file(&file(folder.path()))).unwrap();
     let mut store = store(folder.path());
     assert_eq!(ids(open(&mut store).list()), ["t1"]);
-    assert!(store.take_warnings()[0].contains("1 damaged record set aside"));
+    assert!(store.take_warnings()[0].contains("1 damaged record moved"));
     assert_eq!(fs::read_to_string(&precious).unwrap(), "as it was");
 }
