@@ -19,6 +19,8 @@ pub mod tasks;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use super::describe::title;
 use super::events::Events;
 use super::field::{millis, shortened};
@@ -28,7 +30,7 @@ use crate::clock::Millis;
 use crate::input::{self, Options, Plan, Problem, SeveralInProgress};
 use crate::raw::Raw;
 use crate::text::excerpt;
-use line::{Block, Line, Message};
+use line::{Block, Line, Message, ToolUseResult};
 use prefilter::{Relevance, relevance};
 use prompt::{inside, prompt};
 use sources::{Sources, Title};
@@ -101,7 +103,7 @@ struct ToolResult<'l> {
     id: &'l str,
     content: String,
     is_error: bool,
-    fields: Raw<'l>,
+    fields: Option<&'l RawValue>,
 }
 
 impl ClaudeReader {
@@ -171,13 +173,13 @@ impl ClaudeReader {
             }
             (Some("user"), Some(message)) => {
                 let is_prompt = line.is_meta != Some(true) && line.is_compact_summary != Some(true);
-                self.user_message(&place, message, line.tool_use_result.0, is_prompt);
+                self.user_message(&place, &message, line.tool_use_result, is_prompt);
             }
             (Some("assistant"), Some(message)) if line.is_api_error_message == Some(true) => {
-                let text = message.content.0.into_iter().find_map(|block| block.text);
+                let text = message.blocks().into_iter().find_map(|block| block.text);
                 self.end_turn(&place, text.map(|text| excerpt(&text.0, 200)));
             }
-            (Some("assistant"), Some(message)) => self.assistant_message(&place, message),
+            (Some("assistant"), Some(message)) => self.assistant_message(&place, &message),
             _ => {}
         }
     }
@@ -275,16 +277,21 @@ impl ClaudeReader {
         self.emit(place, EventKind::TurnEnded { error });
     }
 
-    fn user_message(&mut self, place: &Place<'_>, message: Message<'_>, fields: Raw<'_>, is_prompt: bool) {
-        let blocks = message.content.0;
+    fn user_message(
+        &mut self,
+        place: &Place<'_>,
+        message: &Message<'_>,
+        fields: Option<&RawValue>,
+        is_prompt: bool,
+    ) {
+        let blocks = message.blocks();
         let results = blocks.iter().filter(|block| block.tool_use_id.is_some()).count();
-        let mut fields = Some(fields).filter(|_| results == 1);
+        let fields = fields.filter(|_| results == 1);
         for block in blocks {
             match (block.kind, block.tool_use_id, block.text) {
                 (Some("tool_result"), Some(id), _) => {
                     let content = block.content.map(|content| content.0).unwrap_or_default();
                     let is_error = block.is_error == Some(true);
-                    let fields = fields.take().unwrap_or(Raw::Null);
                     self.result(place, ToolResult { id, content, is_error, fields });
                 }
                 (Some("text"), _, Some(text)) => self.user_text(place, &text.0, is_prompt),
@@ -312,7 +319,7 @@ impl ClaudeReader {
         }
     }
 
-    fn assistant_message(&mut self, place: &Place<'_>, message: Message<'_>) {
+    fn assistant_message(&mut self, place: &Place<'_>, message: &Message<'_>) {
         let id = message.id.unwrap_or_default();
         let is_end = message.stop_reason == Some("end_turn");
         if self.is_idle && place.source.subagent.is_none() && !is_end {
@@ -320,7 +327,7 @@ impl ClaudeReader {
             self.emit(place, EventKind::TurnBegun);
         }
         self.settle_before(place, id);
-        message.content.0.into_iter().for_each(|block| self.assistant_block(place, id, block));
+        message.blocks().into_iter().for_each(|block| self.assistant_block(place, id, block));
         if is_end {
             self.end_turn(place, None);
         }
@@ -380,7 +387,8 @@ impl ClaudeReader {
             .into_iter()
             .find_map(|queue| queue.remove(queue.iter().rposition(|call| call.id == result.id)?));
         let (name, time) = call.as_ref().map_or((String::new(), None), |call| (call.name.clone(), call.time));
-        let details = TaskResult { text: &result.content, fields: &result.fields, time: place.time };
+        let fields = call.as_ref().and(result.fields).map(ToolUseResult::read).unwrap_or_default();
+        let details = TaskResult { text: &result.content, fields: &fields, time: place.time };
         let is_error = result.is_error || call.is_some() && details.is_refusal();
         match call.map(|call| call.effect) {
             // A subagent in the background has only begun.
@@ -403,8 +411,8 @@ impl ClaudeReader {
     fn settle(&mut self, place: &Place<'_>, effect: Effect, result: TaskResult<'_>) {
         if let Effect::List(list) = effect {
             // A hook may have changed the list.
-            let list = match result.fields.get("newTodos") {
-                Some(Raw::List(todos)) => input::read(&Raw::List(todos.clone()), &self.options),
+            let list = match &result.fields.new_todos {
+                Some(todos @ Raw::List(_)) => input::read(todos, &self.options),
                 _ => return self.emit(place, EventKind::List(list)),
             };
             return self.emit(place, EventKind::List(list));
@@ -438,7 +446,7 @@ impl ClaudeReader {
         let is_due = |call: &PendingCall| call.source == place.source && call.message != message;
         while let Some(at) = self.lists.iter().position(is_due) {
             if let Some(call) = self.lists.remove(at) {
-                let result = TaskResult { text: "", fields: &Raw::Null, time: place.time };
+                let result = TaskResult { text: "", fields: &ToolUseResult::default(), time: place.time };
                 self.settle(place, call.effect, result);
             }
         }

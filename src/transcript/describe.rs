@@ -124,7 +124,7 @@ impl Head {
         self.begun = self.begun.or_else(|| line.timestamp.and_then(millis));
         let is_prompt = line.kind == Some("user") && line.is_meta != Some(true);
         if let Some(message) = line.message.as_ref().filter(|_| is_prompt) {
-            let texts = message.content.0.iter().filter_map(|block| block.text.as_ref());
+            let texts = message.blocks().into_iter().filter_map(|block| block.text);
             self.title = texts.filter_map(|text| title(&prompt(&text.0)?)).next();
         }
     }

@@ -4,11 +4,8 @@
 //! Read in one pass that borrows from the line; texts are cut while they are read, so that a
 //! line of megabytes costs its reading and no more.
 
-use std::fmt;
-use std::marker::PhantomData;
-
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::raw::Raw;
 use crate::transcript::field::Excerpt;
@@ -57,13 +54,9 @@ pub struct Line<'a> {
     #[serde(rename = "is_error")]
     pub is_error: Option<bool>,
     /// `user`: what the tool returned, as Claude Code keeps it.
-    #[serde(borrow, default)]
-    pub tool_use_result: ToolUseResult<'a>,
+    #[serde(borrow)]
+    pub tool_use_result: Option<&'a RawValue>,
 }
-
-/// The fields of `toolUseResult` that matter here, as an object. The others may be large.
-#[derive(Debug)]
-pub struct ToolUseResult<'a>(pub Raw<'a>);
 
 /// What was said in a line.
 #[derive(Debug, Deserialize)]
@@ -72,14 +65,10 @@ pub struct Message<'a> {
     pub id: Option<&'a str>,
     /// `end_turn` where the model ends its turn.
     pub stop_reason: Option<&'a str>,
-    /// Its blocks; plain text counts as one.
-    #[serde(borrow, default)]
-    pub content: Content<'a>,
+    /// A text, or blocks; see [`Message::blocks`].
+    #[serde(borrow)]
+    pub content: Option<&'a RawValue>,
 }
-
-/// The blocks of a message.
-#[derive(Debug, Default)]
-pub struct Content<'a>(pub Vec<Block<'a>>);
 
 /// One block, whatever its type: each type has its own fields.
 #[derive(Debug, Default, Deserialize)]
@@ -106,12 +95,6 @@ pub struct Block<'a> {
     pub content: Option<Excerpt<2_000>>,
 }
 
-impl Default for ToolUseResult<'_> {
-    fn default() -> Self {
-        ToolUseResult(Raw::Null)
-    }
-}
-
 /// Names are kept, and become names of files: a line with a longer one was not written by
 /// Claude Code.
 const LONGEST_NAME: usize = 200;
@@ -129,93 +112,43 @@ impl<'a> Line<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ContentVisitor(PhantomData))
-    }
-}
-
-struct ContentVisitor<'a>(PhantomData<&'a ()>);
-
-impl<'de: 'a, 'a> Visitor<'de> for ContentVisitor<'a> {
-    type Value = Content<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a text or an array of blocks")
-    }
-
-    fn visit_unit<E>(self) -> Result<Content<'a>, E> {
-        Ok(Content::default())
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Content<'a>, E> {
-        let text = Some(Excerpt::of(text));
-        Ok(Content(vec![Block { kind: Some("text"), text, ..Block::default() }]))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Content<'a>, A::Error> {
-        let mut blocks = Vec::new();
-        while let Some(block) = access.next_element()? {
-            blocks.push(block);
+impl<'a> Message<'a> {
+    /// Its blocks; plain text counts as one.
+    pub fn blocks(&self) -> Vec<Block<'a>> {
+        let Some(content) = self.content.map(RawValue::get) else { return Vec::new() };
+        if content.starts_with('[') {
+            return serde_json::from_str(content).unwrap_or_default();
         }
-        Ok(Content(blocks))
+        let text = serde_json::from_str(content).ok();
+        vec![Block { kind: Some("text"), text, ..Block::default() }]
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for ToolUseResult<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(ToolUseResultVisitor(PhantomData))
-    }
+/// The fields of `toolUseResult` that matter here. The others may be large.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolUseResult<'a> {
+    /// False if the call changed nothing.
+    #[serde(borrow)]
+    pub success: Option<Raw<'a>>,
+    /// `TaskCreate`: the task.
+    #[serde(borrow)]
+    pub task: Option<Raw<'a>>,
+    /// `TaskList`: the tasks.
+    #[serde(borrow)]
+    pub tasks: Option<Raw<'a>>,
+    /// `TaskUpdate`: the status before and after.
+    #[serde(borrow)]
+    pub status_change: Option<Raw<'a>>,
+    /// `TodoWrite`: the list.
+    #[serde(borrow)]
+    pub new_todos: Option<Raw<'a>>,
 }
 
-struct ToolUseResultVisitor<'a>(PhantomData<&'a ()>);
-
-impl<'de: 'a, 'a> Visitor<'de> for ToolUseResultVisitor<'a> {
-    type Value = ToolUseResult<'a>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("anything; only objects count")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(ToolUseResult::default())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(ToolUseResult::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(ToolUseResult::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(ToolUseResult::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(ToolUseResult::default())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(ToolUseResult::default())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-        while access.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(ToolUseResult::default())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-        let mut fields = Vec::new();
-        while let Some(key) = access.next_key::<Excerpt<16>>()? {
-            match key.0.as_str() {
-                "success" | "task" | "tasks" | "statusChange" | "newTodos" => {
-                    fields.push((key.0.into(), access.next_value()?));
-                }
-                _ => drop(access.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(ToolUseResult(Raw::Object(fields)))
+impl<'a> ToolUseResult<'a> {
+    /// Reads the fields of an object; some tools have a text or an array.
+    pub fn read(result: &'a RawValue) -> ToolUseResult<'a> {
+        let fields = Some(result.get()).filter(|text| text.starts_with('{'));
+        fields.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
     }
 }

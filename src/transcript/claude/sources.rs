@@ -190,7 +190,7 @@ impl Sources {
 
     /// The call that started the subagent whose first line this is.
     fn call_of(&mut self, line: &Line<'_>, session: &str) -> Option<SubagentCall> {
-        let first = line.message.as_ref()?.content.0.iter().find_map(|block| block.text.as_ref())?;
+        let first = line.message.as_ref()?.blocks().into_iter().find_map(|block| block.text)?;
         let mark = mark(&first.0, session);
         let place = self.calls.iter().position(|(known, _)| *known == mark)?;
         self.calls.remove(place).map(|(_, call)| call)

@@ -11,6 +11,7 @@ use crate::input::{self, Options, Plan, Problem};
 use crate::item::Status;
 use crate::raw::Raw;
 use crate::text::{excerpt, is_blank};
+use crate::transcript::claude::line::ToolUseResult;
 
 /// The most tasks kept; no session makes as many.
 const MOST: usize = 10_000;
@@ -60,7 +61,7 @@ pub struct TaskResult<'r> {
     /// For the model.
     pub text: &'r str,
     /// `toolUseResult`.
-    pub fields: &'r Raw<'r>,
+    pub fields: &'r ToolUseResult<'r>,
     /// When it came.
     pub time: Option<Millis>,
 }
@@ -82,10 +83,9 @@ impl TaskUpdate {
 
     /// Takes what a hook made of the arguments.
     fn corrected(mut self, result: TaskResult<'_>) -> TaskUpdate {
-        let task = result.fields.get("task");
-        self.subject = task.and_then(|task| text(task, "subject")).or(self.subject);
-        let change = result.fields.get("statusChange");
-        self.status = change.and_then(|change| text(change, "to")).or(self.status);
+        let field = |object: &Option<Raw<'_>>, key| object.as_ref().and_then(|object| text(object, key));
+        self.subject = field(&result.fields.task, "subject").or(self.subject);
+        self.status = field(&result.fields.status_change, "to").or(self.status);
         self
     }
 }
@@ -93,7 +93,7 @@ impl TaskUpdate {
 impl TaskResult<'_> {
     /// Whether the call changed nothing, which is not always marked as an error.
     pub fn is_refusal(&self) -> bool {
-        matches!(self.fields.get("success"), Some(Raw::Bool(false))) || self.is_not_found()
+        matches!(self.fields.success, Some(Raw::Bool(false))) || self.is_not_found()
     }
 
     /// Whether Claude Code's list does not have the task.
@@ -161,7 +161,7 @@ impl Tasks {
     pub fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, is_cleared: bool) {
         let update = update.corrected(result);
         let Some(subject) = update.subject else { return };
-        let number = result.fields.get("task").and_then(|task| text(task, "id"));
+        let number = result.fields.task.as_ref().and_then(|task| text(task, "id"));
         let id = number.or_else(|| number_in(result.text)).unwrap_or_else(|| self.next_number());
         let done = self.done.filter(|_| is_cleared);
         if done.is_some_and(|done| result.time.is_none_or(|time| done + CLEARED_AFTER <= time)) {
@@ -213,15 +213,15 @@ impl Tasks {
 
     /// Takes the result of a `TaskList`; tells whether that changed the list.
     pub fn list(&mut self, result: TaskResult<'_>) -> bool {
-        let tasks: Vec<Task> = match result.fields.get("tasks") {
+        let tasks: Vec<Task> = match &result.fields.tasks {
             Some(Raw::List(tasks)) => tasks.iter().filter_map(Task::read).collect(),
-            _ if result.text == "No tasks found" => Vec::new(),
             _ => result.text.lines().filter_map(Task::read_line).collect(),
         };
-        let is_read = !tasks.is_empty()
-            || result.text == "No tasks found"
-            || matches!(result.fields.get("tasks"), Some(Raw::List(tasks)) if tasks.is_empty());
-        is_read && self.reset(tasks, result.time)
+        let is_empty = match &result.fields.tasks {
+            Some(Raw::List(tasks)) => tasks.is_empty(),
+            _ => result.text == "No tasks found",
+        };
+        (is_empty || !tasks.is_empty()) && self.reset(tasks, result.time)
     }
 
     /// Takes a whole list; tells whether it differs. Internal tasks stay: a `TaskList` omits them.
