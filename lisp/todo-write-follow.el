@@ -283,7 +283,7 @@ Where the system cannot, the timer suffices."
           (when-let* ((activity (todo-write-follow--session-activity session)))
             (setf (todo-write-follow--session-activity session)
                   (list (car activity) 'outdated))))
-        (todo-write-follow--tell session (plist-get news :told)))
+        (todo-write-follow--tell session (plist-get news :updates)))
     (setf (todo-write-follow--session-busy session) nil)))
 
 (defun todo-write-follow--tell (session told)

@@ -1,12 +1,10 @@
-//! The transcripts that coding agents keep of their sessions: lines in, events out, events into
-//! threads.
+//! Transcripts that coding agents write of their sessions.
 //!
-//! [`tail`] reads what was appended to a file, a [`Reader`] of the agent turns its lines into
-//! [`Event`]s, [`recorder`] brings these into the store, and [`follower`] joins the three for a
-//! session. [`describe`] tells what a session is without reading all of it.
+//! [`tail`] reads the lines appended to a file. A [`Reader`] turns them into [`Event`]s, and
+//! [`recorder`] writes these to threads of the store. [`follower`] does all three for one session.
+//! [`describe`] identifies a session without reading all of its file.
 //!
-//! A line that the reader does not know is skipped, and everything kept here is bounded: the file
-//! may hold anything.
+//! Transcripts are untrusted: unknown lines are skipped, and memory is bounded.
 
 pub mod claude;
 pub mod codex;
@@ -14,7 +12,6 @@ pub mod describe;
 mod events;
 pub mod field;
 pub mod follower;
-mod recent;
 pub mod recorder;
 pub mod tail;
 
@@ -27,7 +24,7 @@ use claude::ClaudeReader;
 use codex::CodexReader;
 
 wire_names! {
-    /// The agents whose transcripts are read; the names begin the keys of their threads.
+    /// The agents whose transcripts are read. Thread keys begin with these names.
     pub enum Agent {
         /// Claude Code.
         Claude = "claude",
@@ -36,7 +33,7 @@ wire_names! {
     }
 }
 
-/// A session, or a subagent in it: where events come from.
+/// The origin of events: a session's main agent or one of its subagents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     /// The program.
@@ -47,7 +44,7 @@ pub struct Source {
     pub subagent: Option<String>,
     /// The working directory.
     pub folder: String,
-    /// The call that started the subagent, where it is known.
+    /// The call that started the subagent, if known.
     pub call: Option<SubagentCall>,
 }
 
@@ -58,7 +55,7 @@ pub struct SubagentCall {
     pub id: String,
     /// The subagent's task, in a few words.
     pub description: String,
-    /// The key of the thread that made the call.
+    /// The key of the caller's thread.
     pub from: String,
 }
 
@@ -82,16 +79,16 @@ impl Source {
     }
 }
 
-/// One thing that happened.
+/// Something that happened in a session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
-    /// Where.
+    /// The agent.
     pub source: Arc<Source>,
-    /// Names the line it comes from; empty where the line has no name.
+    /// The name of the line, or an empty string.
     pub uuid: String,
-    /// When, by the transcript.
+    /// The time in the transcript.
     pub time: Option<Millis>,
-    /// What.
+    /// What happened.
     pub kind: EventKind,
 }
 
@@ -103,61 +100,61 @@ pub enum EventKind {
     Title(String),
     /// A user's prompt.
     Prompt(String),
-    /// A block of thoughts.
+    /// A block of thinking.
     Thoughts(String),
-    /// A tool call; the arguments are JSON, shortened, and absent where they are a list.
+    /// A tool call. The arguments are shortened JSON; `None` for a list, which has its own event.
     Call { id: String, name: String, input: Option<String> },
-    /// Its result.
+    /// The result of a tool call.
     Result { id: String, name: String, content: String, is_error: bool, duration: Option<Millis> },
-    /// Something that cannot be read, and why.
+    /// Something that cannot be read, with the reason.
     Unread(&'static str),
-    /// The whole list now, or why it cannot be taken.
+    /// The whole list, or the reasons to refuse it.
     List(Result<Plan, Vec<Problem>>),
-    /// A turn began, or goes on.
+    /// A turn began or continues.
     TurnBegun,
-    /// A turn ended, with an error if there is one.
+    /// A turn ended, perhaps with an error.
     TurnEnded { error: Option<String> },
     /// The user stopped the agent.
     Interrupted,
-    /// A subagent came back.
-    CameBack,
+    /// A subagent returned.
+    SubagentEnded,
 }
 
 /// Turns the lines of a transcript into events.
 #[derive(Debug)]
 pub enum Reader {
-    /// Of Claude Code's.
+    /// Reads transcripts of Claude Code.
     Claude(Box<ClaudeReader>),
-    /// Of the Codex CLI's.
+    /// Reads rollouts of Codex.
     Codex(Box<CodexReader>),
 }
 
-/// Results of `todo_write` by MCP where no Emacs took the list.
+/// How results of `todo_write` by MCP begin if no Emacs took the list.
 const NO_EMACS: [&str; 2] = ["Emacs does not answer", "This Emacs has no todo-write"];
 
 impl Reader {
-    /// A reader for the transcript that begins with `line`. The user's limits apply; the newest
-    /// `history` events are kept until they are taken.
+    /// A reader for the transcript whose first line is `line`. It keeps the newest `history` events
+    /// until they are taken.
     pub fn of(line: &[u8], options: Options, history: usize) -> Reader {
-        if codex::line::Line::is_first(line) {
+        if codex::line::RolloutLine::is_first(line) {
             return Reader::Codex(Box::new(CodexReader::new(options, history)));
         }
         Reader::Claude(Box::new(ClaudeReader::new(options, history)))
     }
 
-    /// Takes a line without its line feed.
-    pub fn line(&mut self, bytes: &[u8]) {
+    /// Reads a line, without its line feed.
+    pub fn read_line(&mut self, bytes: &[u8]) {
         match self {
-            Reader::Claude(reader) => reader.line(bytes),
-            Reader::Codex(reader) => reader.line(bytes),
+            Reader::Claude(reader) => reader.read_line(bytes),
+            Reader::Codex(reader) => reader.read_line(bytes),
         }
     }
 
-    /// Takes a line far from the end of a large file: only lists and titles count.
-    pub fn old_line(&mut self, bytes: &[u8]) {
+    /// Reads a line far from the end of a large file, for lists, titles and turns only.
+    pub fn read_old_line(&mut self, bytes: &[u8]) {
         match self {
-            Reader::Claude(reader) => reader.old_line(bytes),
-            Reader::Codex(reader) => reader.old_line(bytes),
+            Reader::Claude(reader) => reader.read_old_line(bytes),
+            Reader::Codex(reader) => reader.read_old_line(bytes),
         }
     }
 

@@ -34,7 +34,7 @@ fn transcript() -> ClaudeReader {
 fn read(bencher: Bencher, case: Session) {
     run(bencher, case, |lines| {
         let mut transcript = transcript();
-        lines.iter().for_each(|line| transcript.line(line));
+        lines.iter().for_each(|line| transcript.read_line(line));
         transcript.take_events()
     });
 }
@@ -43,7 +43,7 @@ fn read(bencher: Bencher, case: Session) {
 fn old_lines(bencher: Bencher, case: Session) {
     run(bencher, case, |lines| {
         let mut transcript = transcript();
-        lines.iter().for_each(|line| transcript.old_line(line));
+        lines.iter().for_each(|line| transcript.read_old_line(line));
         transcript.take_events()
     });
 }

@@ -41,9 +41,9 @@ pub fn holds(data: &[u8]) {
 /// Old lines produce a bounded number of events.
 fn is_bounded(bytes: &[u8]) {
     let mut reader = Reader::of(bytes, Options::default(), HISTORY);
-    bytes.split(|byte| *byte == b'\n').for_each(|line| reader.old_line(line));
+    bytes.split(|byte| *byte == b'\n').for_each(|line| reader.read_old_line(line));
     let events = reader.take_events();
-    let ended = events.iter().filter(|event| event.kind == EventKind::CameBack).count();
+    let ended = events.iter().filter(|event| event.kind == EventKind::SubagentEnded).count();
     assert!(events.len() - ended <= HISTORY + 64, "{} events", events.len());
 }
 

@@ -1,4 +1,4 @@
-//! Lisp functions on transcripts of coding agents.
+//! Lisp functions that read transcripts of coding agents.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -13,16 +13,15 @@ use crate::thread::Activity;
 use crate::transcript::describe::describe;
 use crate::transcript::follower::Follower;
 use crate::transcript::recorder::ThreadUpdate;
-use crate::transcript::tail::Step;
 
 emacs::use_symbols! {
-    k_thread => ":thread" k_step => ":step" k_bytes => ":bytes" k_told => ":told"
+    k_thread => ":thread" k_bytes => ":bytes" k_updates => ":updates"
     k_outcome => ":outcome" k_state => ":state" k_warnings => ":warnings"
     k_session => ":session" k_folder => ":folder" k_title => ":title" k_begun => ":begun"
     k_agent => ":agent" k_host => ":host" k_activity => ":activity" k_why => ":why"
 }
 
-/// Return a handle on the transcript in FILE, a string, of which nothing was read yet.
+/// Return a handle that reads the transcript FILE, a string, from its beginning.
 #[defun]
 fn transcript_open<'e>(env: &'e Env, file: Value<'e>) -> Result<Mutex<Follower>> {
     border(env, || {
@@ -34,7 +33,7 @@ fn transcript_open<'e>(env: &'e Env, file: Value<'e>) -> Result<Mutex<Follower>>
     })
 }
 
-/// Works with what is behind a handle. A panic in there leaves lines unread at worst.
+/// Calls `work` with the follower behind a handle. A panic at worst leaves lines unread.
 fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) -> Result<T> {
     let Ok(follower) = <&Mutex<Follower>>::from_lisp(handle) else {
         return Err(wrong("transcript", handle, "what `todo-write-dyn--transcript-open' returned"));
@@ -42,38 +41,31 @@ fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) ->
     Ok(work(&mut follower.lock().unwrap_or_else(PoisonError::into_inner)))
 }
 
-/// Read what was appended to the transcript behind HANDLE, and take it into its threads.
+/// Read what was appended to the transcript of HANDLE, and record it in its threads.
 ///
-/// The value is a plist: `:thread', the key of the session's thread or nil; `:step', a symbol,
-/// `same', `grown', `anew' (another file, or a shorter one) or `missing'; `:bytes', the number
-/// of bytes read; `:told', a list of plists `:thread :outcome :state :activity :why', one for each
-/// thread with news; `:warnings', strings for the user.  `:outcome' and `:state' are nil where the
-/// list or the state did not change.  `:activity' is `working', `idle', or `failed' with the error
-/// in `:why'; both are absent if the news does not tell.  The thread knows it already.
+/// The value is a plist: `:thread', the key of the session's thread or nil; `:bytes', the number
+/// of bytes read; `:updates', a list of plists `:thread :outcome :state :activity :why', one for
+/// each thread with new events; `:warnings', strings for the user.  `:outcome' and `:state' are nil
+/// if the list or the state did not change.  `:activity' is `working', `idle', or `failed' with the
+/// error in `:why'; it is absent if the events do not tell.
 #[defun]
 fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (news, thread, updates, warnings) = with_follower(handle, |follower| {
-            let news = follower.read()?;
+        let (appended, thread, updates, warnings) = with_follower(handle, |follower| {
+            let appended = follower.read()?;
             let (updates, warnings) = with_session(|session| {
                 let Session { settings, store, .. } = session;
-                let updates = follower.recorder.record(store, &news.events, settings.keep_completed, now());
+                let updates =
+                    follower.recorder.record(store, &appended.events, settings.keep_completed, now());
                 (updates, store.take_warnings())
             });
-            Ok((news, follower.thread(), updates, warnings))
+            Ok((appended, follower.thread(), updates, warnings))
         })?
         .map_err(unreadable)?;
-        let step = match news.step {
-            Step::Same => "same",
-            Step::Grown => "grown",
-            Step::Replaced => "anew",
-            Step::Missing => "missing",
-        };
         write::Plist::new(env)
             .set(k_thread, thread)?
-            .set(k_step, write::symbol(env, step)?)?
-            .set(k_bytes, news.bytes as i64)?
-            .set(k_told, write::list_of(env, &updates, |update| thread_update(env, update))?)?
+            .set(k_bytes, appended.bytes as i64)?
+            .set(k_updates, write::list_of(env, &updates, |update| thread_update(env, update))?)?
             .set(k_warnings, write::texts(env, &warnings)?)?
             .finish()
     })
@@ -103,9 +95,9 @@ fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {
         .finish()
 }
 
-/// Pause the threads of the transcript behind HANDLE for REASON, a string.
+/// Pause the threads of the transcript of HANDLE for REASON, a string.
 ///
-/// Their time stops at what was last heard of them.  The value is a list as in `:told' of
+/// Their time stops at their last event.  The value is a list as in `:updates' of
 /// `todo-write-dyn--transcript-read'.
 #[defun]
 fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
@@ -118,22 +110,24 @@ fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> R
     })
 }
 
-/// Describe the transcript in FILE by its beginning and end; nil if it is none.
+/// Describe the transcript FILE by its beginning and end; return nil if it is none.
 ///
-/// The value is a plist: `:host', "claude" or "codex"; `:session', its id; `:folder', where it
-/// began; `:title', a string; `:begun', milliseconds; `:agent', t for a subagent's or a reviewer's.
-/// All but the first two may be nil.
+/// The value is a plist: `:host', "claude" or "codex"; `:session', its id; `:folder', the working
+/// directory; `:title', a string; `:begun', milliseconds since the epoch; `:agent', t for a
+/// subagent's or a reviewer's session.  All but the first two may be nil.
 #[defun]
 fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Option<Value<'e>>> {
     border(env, || {
-        let Some(head) = describe(Path::new(&Text::read("transcript", file)?.0)) else { return Ok(None) };
+        let Some(description) = describe(Path::new(&Text::read("transcript", file)?.0)) else {
+            return Ok(None);
+        };
         let plist = write::Plist::new(env)
-            .set(k_host, head.agent.as_str())?
-            .set(k_session, &head.session)?
-            .set(k_folder, head.folder)?
-            .set(k_title, head.title)?
-            .set(k_begun, head.begun.map(|begun| begun as i64))?
-            .set(k_agent, head.is_subagent)?
+            .set(k_host, description.agent.as_str())?
+            .set(k_session, &description.session)?
+            .set(k_folder, description.folder)?
+            .set(k_title, description.title)?
+            .set(k_begun, description.begun.map(|begun| begun as i64))?
+            .set(k_agent, description.is_subagent)?
             .finish()?;
         Ok(Some(plist))
     })

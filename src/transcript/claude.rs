@@ -1,18 +1,16 @@
 //! Claude Code's transcripts.
 //!
-//! A session is a file of JSON lines. A tool call is a line of the assistant, its result a line of
-//! the user. Lists come from `TodoWrite`, which passes a whole list, and from `TaskCreate` and
-//! `TaskUpdate` of later versions, which build one. Lines of subagents are marked as a side chain.
+//! A session is a file of JSON lines. An assistant line holds a tool call, a user line its result.
+//! `TodoWrite` passes a whole list; `TaskCreate` and `TaskUpdate` of later versions build one. Lines
+//! of subagents are marked as a side chain.
 //!
-//! - A call takes effect when its result comes, which is within milliseconds, and none if the
-//!   result is a refusal. Hooks of the user may delay or refuse a call, so no clock decides: a call
-//!   without a result takes effect when the same agent goes on with its next message.
-//! - Subagents' files repeat lines of their session: a line and a call count once.
+//! - A call takes effect with its result, unless the result is a refusal. Hooks may delay or refuse
+//!   a call for any time, so a call without a result takes effect with the agent's next message.
+//! - The files of subagents repeat lines of their session. Each line and each call counts once.
 
 pub mod files;
 pub mod line;
 mod prefilter;
-pub mod prompt;
 mod sources;
 pub mod tasks;
 
@@ -22,42 +20,37 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::describe::title;
-use super::events::Events;
+use super::events::{Events, RecentNames, push_bounded};
 use super::field::{millis, shortened};
-use super::recent::Recent;
 use super::{Event, EventKind, NO_EMACS, Source};
 use crate::clock::Millis;
 use crate::input::{self, Options, Plan, Problem, SeveralInProgress};
 use crate::raw::Raw;
 use crate::text::excerpt;
-use line::{Block, Line, Message, ToolUseResult};
+use line::{Block, Message, ToolUseResult, TranscriptLine, prompt, tagged};
 use prefilter::{Relevance, relevance};
-use prompt::{inside, prompt};
-use sources::{Sources, Title};
+use sources::{Sources, TitleSource};
 use tasks::{Task, TaskResult, TaskUpdate};
 
-/// Calls of either kind that wait for their result, at most.
+/// Maximum number of calls without a result, and of subagents that returned.
 const PENDING: usize = 512;
 
-/// The sessions in a file and their subagents, as far as it was read.
+/// Reads the transcript of a session and those of its subagents.
 #[derive(Debug)]
 pub struct ClaudeReader {
     options: Options,
     sources: Sources,
-    /// Lines, calls and results that were read.
-    seen: Recent,
-    /// Calls without a result that will change a list.
-    lists: VecDeque<PendingCall>,
-    /// Those that will not.
-    others: VecDeque<PendingCall>,
-    /// Subagents that came back, or the calls that started them, and when.
-    came_back: VecDeque<(String, Option<Millis>)>,
+    /// The lines, calls and results read so far.
+    seen: RecentNames,
+    calls: VecDeque<PendingCall>,
+    /// The ids of subagents that returned, or of the calls that started them, with the times.
+    ended_subagents: VecDeque<(String, Option<Millis>)>,
     /// The time of the last line of a main agent.
     time: Option<Millis>,
     /// Whether the main agent's turn ended.
     is_idle: bool,
-    /// A session's title that stands before its first line.
-    early_title: Option<(String, Title, String)>,
+    /// The title of a session whose first line was not read yet.
+    early_title: Option<(String, TitleSource, String)>,
     events: Events,
 }
 
@@ -67,7 +60,7 @@ struct PendingCall {
     id: String,
     name: String,
     source: Arc<Source>,
-    /// The message of the model that it is part of.
+    /// The id of the message with the call.
     message: String,
     time: Option<Millis>,
     effect: Effect,
@@ -75,11 +68,11 @@ struct PendingCall {
 
 type List = Result<Plan, Vec<Problem>>;
 
-/// What a call will do.
+/// The effect of a call once its result arrives.
 #[derive(Debug)]
 enum Effect {
     List(List),
-    /// A list for the Emacs that answers; if it does, it has the list already.
+    /// A list sent to an Emacs, which counts only if no Emacs took it.
     EmacsList(List),
     Create(TaskUpdate),
     Update(TaskUpdate),
@@ -88,13 +81,18 @@ enum Effect {
     Other,
 }
 
-/// Where a line comes from; part of each of its events.
-struct Place<'l> {
+impl Effect {
+    fn changes_list(&self) -> bool {
+        !matches!(self, Effect::Subagent | Effect::Other)
+    }
+}
+
+/// The origin of a line and of its events.
+struct Origin<'l> {
     source: Arc<Source>,
     uuid: &'l str,
     time: Option<Millis>,
-    /// Whether the session clears a list of tasks that are all completed: the terminal interface
-    /// does, print mode does not.
+    /// Whether the session clears a completed list: only the terminal interface does.
     clears: bool,
 }
 
@@ -107,18 +105,16 @@ struct ToolResult<'l> {
 }
 
 impl ClaudeReader {
-    /// A reader for a file of which nothing was read yet. The user's limits apply, but not what
-    /// only teaches the model: it cannot be told. The newest `history` events are kept until they
-    /// are taken.
+    /// A reader that keeps the newest `history` events until they are taken. The limits in
+    /// `options` apply, but not the options that only correct the model, which cannot be told.
     pub fn new(options: Options, history: usize) -> ClaudeReader {
         let options = Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options };
         ClaudeReader {
             options,
             sources: Sources::default(),
-            seen: Recent::default(),
-            lists: VecDeque::new(),
-            others: VecDeque::new(),
-            came_back: VecDeque::new(),
+            seen: RecentNames::default(),
+            calls: VecDeque::new(),
+            ended_subagents: VecDeque::new(),
             time: None,
             is_idle: false,
             early_title: None,
@@ -133,21 +129,21 @@ impl ClaudeReader {
 
     /// The events since the last call, oldest first.
     ///
-    /// Subagents that came back are last: the file of a subagent is read after the one that tells
-    /// of its end.
+    /// The ends of subagents come last, because a subagent's file is read after the session's file,
+    /// which reports the end.
     pub fn take_events(&mut self) -> Vec<Event> {
         let mut events = self.events.take();
-        for (id, time) in std::mem::take(&mut self.came_back) {
-            if let Some(source) = self.sources.come_back(&id) {
-                events.push(Event { source, uuid: String::new(), time, kind: EventKind::CameBack });
+        for (id, time) in std::mem::take(&mut self.ended_subagents) {
+            if let Some(source) = self.sources.end_subagent(&id) {
+                events.push(Event { source, uuid: String::new(), time, kind: EventKind::SubagentEnded });
             }
         }
         events
     }
 
-    /// Takes a line without its line feed.
-    pub fn line(&mut self, bytes: &[u8]) {
-        let Some(line) = Line::parse(bytes) else { return };
+    /// Reads a line, without its line feed.
+    pub fn read_line(&mut self, bytes: &[u8]) {
+        let Some(line) = TranscriptLine::parse(bytes) else { return };
         let time = self.date(&line);
         self.title(&line, time);
         if !matches!(line.kind, Some("user" | "assistant" | "system" | "result")) {
@@ -159,34 +155,34 @@ impl ClaudeReader {
             return;
         }
         let clears = !line.entrypoint.is_some_and(|entrypoint| entrypoint.starts_with("sdk"));
-        let place = Place { source, uuid, time, clears };
+        let origin = Origin { source, uuid, time, clears };
         if let Some((_, kind, title)) =
-            self.early_title.take_if(|(session, ..)| *session == place.source.session)
+            self.early_title.take_if(|(session, ..)| *session == origin.source.session)
         {
-            self.entitle(&place, kind, title);
+            self.set_title(&origin, kind, title);
         }
         match (line.kind, line.message) {
-            (Some("system"), _) if line.subtype == Some("turn_duration") => self.end_turn(&place, None),
+            (Some("system"), _) if line.subtype == Some("turn_duration") => self.end_turn(&origin, None),
             (Some("result"), _) => {
                 let error = line.result.filter(|_| line.is_error == Some(true));
-                self.end_turn(&place, error.map(|error| excerpt(&error.0, 200)));
+                self.end_turn(&origin, error.map(|error| excerpt(&error.0, 200)));
             }
             (Some("user"), Some(message)) => {
                 let is_prompt = line.is_meta != Some(true) && line.is_compact_summary != Some(true);
-                self.user_message(&place, &message, line.tool_use_result, is_prompt);
+                self.user_message(&origin, &message, line.tool_use_result, is_prompt);
             }
             (Some("assistant"), Some(message)) if line.is_api_error_message == Some(true) => {
                 let text = message.blocks().into_iter().find_map(|block| block.text);
-                self.end_turn(&place, text.map(|text| excerpt(&text.0, 200)));
+                self.end_turn(&origin, text.map(|text| excerpt(&text.0, 200)));
             }
-            (Some("assistant"), Some(message)) => self.assistant_message(&place, &message),
+            (Some("assistant"), Some(message)) => self.assistant_message(&origin, &message),
             _ => {}
         }
     }
 
-    /// The time of a line. One without a timestamp, such as a title, has the time of the line
-    /// before it; at the head of the file, of the next one.
-    fn date(&mut self, line: &Line<'_>) -> Option<Millis> {
+    /// The time of a line. A line without a timestamp, such as a title, has the time of the line
+    /// before it or, at the head of the file, of the line after it.
+    fn date(&mut self, line: &TranscriptLine<'_>) -> Option<Millis> {
         let Some(time) = line.timestamp.and_then(millis) else { return self.time };
         if line.is_sidechain != Some(true) && self.time.replace(time).is_none() {
             self.events.date(time);
@@ -194,92 +190,90 @@ impl ClaudeReader {
         Some(time)
     }
 
-    fn title(&mut self, line: &Line<'_>, time: Option<Millis>) {
+    fn title(&mut self, line: &TranscriptLine<'_>, time: Option<Millis>) {
         let Some(session) = line.session_id else { return };
         let (kind, title) = match (&line.custom_title, &line.ai_title) {
-            (Some(title), _) => (Title::Custom, excerpt(&title.0, 100)),
-            (None, Some(title)) => (Title::Own, excerpt(&title.0, 100)),
+            (Some(title), _) => (TitleSource::Custom, excerpt(&title.0, 100)),
+            (None, Some(title)) => (TitleSource::Own, excerpt(&title.0, 100)),
             (None, None) => return,
         };
         match self.sources.main(session) {
-            Some(source) => self.entitle(&Place { source, uuid: "", time, clears: false }, kind, title),
+            Some(source) => self.set_title(&Origin { source, uuid: "", time, clears: false }, kind, title),
             None => self.early_title = Some((session.to_owned(), kind, title)),
         }
     }
 
-    fn entitle(&mut self, place: &Place<'_>, kind: Title, title: String) {
-        if self.sources.entitle(&place.source, kind) {
-            self.emit(place, EventKind::Title(title));
+    fn set_title(&mut self, origin: &Origin<'_>, kind: TitleSource, title: String) {
+        if self.sources.set_title(&origin.source, kind) {
+            self.emit(origin, EventKind::Title(title));
         }
     }
 
-    /// Takes the title that the user gave the session, from a file beside the transcript.
+    /// Sets the title that the user gave the session, from the file beside the transcript.
     pub fn set_custom_title(&mut self, title: &str) {
         if let Some(source) = self.session().cloned() {
-            let place = Place { source, uuid: "", time: self.time, clears: false };
-            self.entitle(&place, Title::Custom, excerpt(title, 100));
+            let origin = Origin { source, uuid: "", time: self.time, clears: false };
+            self.set_title(&origin, TitleSource::Custom, excerpt(title, 100));
         }
     }
 
-    /// Takes the session's tasks from their files, the newest of which changed at `time`.
+    /// Sets the session's tasks from their files, the newest of which changed at `time`.
     pub fn set_tasks(&mut self, files: Vec<Task>, time: Option<Millis>) {
         let Some(source) = self.session().cloned() else { return };
         let Some(tasks) = self.sources.tasks(&source) else { return };
-        // A list that is done is cleared, but stays visible here until the next one begins.
+        // Claude Code clears a completed list, which stays visible here until the next one begins.
         if files.iter().all(Task::is_internal) && tasks.are_done() {
             return;
         }
         let time = time.max(self.time);
         if tasks.reset(files, time) {
             let list = tasks.plan(&self.options);
-            self.emit(&Place { source, uuid: "", time, clears: false }, EventKind::List(list));
+            self.emit(&Origin { source, uuid: "", time, clears: false }, EventKind::List(list));
         }
     }
 
-    /// Notes which call started a subagent.
+    /// Records the call that started a subagent.
     pub fn set_call(&mut self, subagent: &str, call: &str) {
         self.sources.set_call(subagent, call);
     }
 
-    /// Notes that a subagent, or the one that a call started, came back.
-    pub fn set_back(&mut self, id: &str, time: Option<Millis>) {
-        if self.came_back.len() == PENDING {
-            self.came_back.pop_front();
-        }
-        self.came_back.push_back((id.to_owned(), time));
+    /// Records the end of a subagent, given by its id or by that of the call that started it.
+    pub fn end_subagent(&mut self, id: &str, time: Option<Millis>) {
+        push_bounded(&mut self.ended_subagents, PENDING, (id.to_owned(), time));
     }
 
-    /// Takes a line far from the end of a large file: lists come out as from
-    /// [`ClaudeReader::line`], other events may not.
-    pub fn old_line(&mut self, bytes: &[u8]) {
-        // A result, the first prompt or the beginning of a turn can be any line.
-        if !self.lists.is_empty() || !self.sources.have_titles() || self.is_idle {
-            return self.line(bytes);
+    /// Reads a line far from the end of a large file: lists are the same as from
+    /// [`ClaudeReader::read_line`], other events may not.
+    pub fn read_old_line(&mut self, bytes: &[u8]) {
+        // The pre-filter does not find results, the first prompt or the beginning of a turn.
+        let is_due = self.calls.iter().any(|call| call.effect.changes_list());
+        if is_due || !self.sources.have_titles() || self.is_idle {
+            return self.read_line(bytes);
         }
         match relevance(bytes) {
-            Relevance::Parse => self.line(bytes),
+            Relevance::Parse => self.read_line(bytes),
             Relevance::Link { uuid, parent } => drop(self.sources.link(uuid, Some(parent))),
             Relevance::Nothing => {}
         }
     }
 
-    fn emit(&mut self, place: &Place<'_>, kind: EventKind) {
+    fn emit(&mut self, origin: &Origin<'_>, kind: EventKind) {
         let event =
-            Event { source: place.source.clone(), uuid: place.uuid.to_owned(), time: place.time, kind };
+            Event { source: origin.source.clone(), uuid: origin.uuid.to_owned(), time: origin.time, kind };
         match event.source.subagent {
             None => self.events.push(event),
             Some(_) => self.sources.hold(event, &mut self.events),
         }
     }
 
-    fn end_turn(&mut self, place: &Place<'_>, error: Option<String>) {
-        self.is_idle |= place.source.subagent.is_none();
-        self.emit(place, EventKind::TurnEnded { error });
+    fn end_turn(&mut self, origin: &Origin<'_>, error: Option<String>) {
+        self.is_idle |= origin.source.subagent.is_none();
+        self.emit(origin, EventKind::TurnEnded { error });
     }
 
     fn user_message(
         &mut self,
-        place: &Place<'_>,
+        origin: &Origin<'_>,
         message: &Message<'_>,
         fields: Option<&RawValue>,
         is_prompt: bool,
@@ -292,65 +286,65 @@ impl ClaudeReader {
                 (Some("tool_result"), Some(id), _) => {
                     let content = block.content.map(|content| content.0).unwrap_or_default();
                     let is_error = block.is_error == Some(true);
-                    self.result(place, ToolResult { id, content, is_error, fields });
+                    self.result(origin, ToolResult { id, content, is_error, fields });
                 }
-                (Some("text"), _, Some(text)) => self.user_text(place, &text.0, is_prompt),
+                (Some("text"), _, Some(text)) => self.user_text(origin, &text.0, is_prompt),
                 _ => {}
             }
         }
     }
 
-    fn user_text(&mut self, place: &Place<'_>, text: &str, is_prompt: bool) {
+    fn user_text(&mut self, origin: &Origin<'_>, text: &str, is_prompt: bool) {
         if text.starts_with("[Request interrupted by user") {
-            self.is_idle |= place.source.subagent.is_none();
-            return self.emit(place, EventKind::Interrupted);
+            self.is_idle |= origin.source.subagent.is_none();
+            return self.emit(origin, EventKind::Interrupted);
         }
-        if text.starts_with("<task-notification>") && inside(text, "status").is_some() {
-            let names = ["tool-use-id", "task-id"].into_iter().filter_map(|tag| inside(text, tag));
-            names.for_each(|name| self.set_back(name, place.time));
+        if text.starts_with("<task-notification>") && tagged(text, "status").is_some() {
+            let names = ["tool-use-id", "task-id"].into_iter().filter_map(|tag| tagged(text, tag));
+            names.for_each(|name| self.end_subagent(name, origin.time));
         }
         if let Some(prompt) = prompt(text).filter(|_| is_prompt) {
-            self.is_idle &= place.source.subagent.is_some();
+            self.is_idle &= origin.source.subagent.is_some();
             match title(&prompt) {
-                Some(title) => self.entitle(place, Title::Prompt, title),
-                None => drop(self.sources.entitle(&place.source, Title::Command)),
+                Some(title) => self.set_title(origin, TitleSource::Prompt, title),
+                None => drop(self.sources.set_title(&origin.source, TitleSource::Command)),
             }
-            self.emit(place, EventKind::Prompt(prompt));
+            self.emit(origin, EventKind::Prompt(prompt));
         }
     }
 
-    fn assistant_message(&mut self, place: &Place<'_>, message: &Message<'_>) {
+    fn assistant_message(&mut self, origin: &Origin<'_>, message: &Message<'_>) {
         let id = message.id.unwrap_or_default();
         let is_end = message.stop_reason == Some("end_turn");
-        if self.is_idle && place.source.subagent.is_none() && !is_end {
+        if self.is_idle && origin.source.subagent.is_none() && !is_end {
             self.is_idle = false;
-            self.emit(place, EventKind::TurnBegun);
+            self.emit(origin, EventKind::TurnBegun);
         }
-        self.settle_before(place, id);
-        message.blocks().into_iter().for_each(|block| self.assistant_block(place, id, block));
+        self.apply_unanswered(origin, id);
+        message.blocks().into_iter().for_each(|block| self.assistant_block(origin, id, block));
         if is_end {
-            self.end_turn(place, None);
+            self.end_turn(origin, None);
         }
     }
 
-    fn assistant_block(&mut self, place: &Place<'_>, message: &str, block: Block<'_>) {
+    fn assistant_block(&mut self, origin: &Origin<'_>, message: &str, block: Block<'_>) {
         match (block.kind, block.id, block.name) {
             (Some("thinking"), ..) => {
                 let text = block.thinking.map(|thinking| thinking.0).unwrap_or_default();
                 if !text.trim().is_empty() {
-                    self.emit(place, EventKind::Thoughts(text));
+                    self.emit(origin, EventKind::Thoughts(text));
                 }
             }
             (Some("tool_use"), Some(id), Some(name))
-                if self.seen.insert(&place.source.session, "call", id) =>
+                if self.seen.insert(&origin.source.session, "call", id) =>
             {
-                self.call(place, message, (id, name), &block.input.unwrap_or(Raw::Null));
+                self.call(origin, message, (id, name), &block.input.unwrap_or(Raw::Null));
             }
             _ => {}
         }
     }
 
-    fn call(&mut self, place: &Place<'_>, message: &str, (id, name): (&str, &str), input: &Raw<'_>) {
+    fn call(&mut self, origin: &Origin<'_>, message: &str, (id, name): (&str, &str), input: &Raw<'_>) {
         let list = || input::read(input, &self.options);
         let effect = match name {
             "TodoWrite" => Effect::List(list()),
@@ -358,7 +352,7 @@ impl ClaudeReader {
             "TaskUpdate" => Effect::Update(TaskUpdate::read(input)),
             "TaskList" => Effect::ReadTasks,
             "Task" | "Agent" => {
-                self.sources.start(&place.source, id, input);
+                self.sources.start(&origin.source, id, input);
                 Effect::Subagent
             }
             _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Effect::EmacsList(list()),
@@ -367,62 +361,55 @@ impl ClaudeReader {
         let (id, name) = (excerpt(id, 200), excerpt(name, 200));
         let is_list = matches!(effect, Effect::List(_) | Effect::EmacsList(_));
         let text = (!is_list).then(|| shortened(input).to_string());
-        self.emit(place, EventKind::Call { id: id.clone(), name: name.clone(), input: text });
-        let (source, time) = (place.source.clone(), place.time);
-        let queue = match effect {
-            Effect::Subagent | Effect::Other => &mut self.others,
-            _ => &mut self.lists,
-        };
-        if queue.len() == PENDING {
-            queue.pop_front();
-        }
-        queue.push_back(PendingCall { id, name, source, message: message.to_owned(), time, effect });
+        self.emit(origin, EventKind::Call { id: id.clone(), name: name.clone(), input: text });
+        let (source, time) = (origin.source.clone(), origin.time);
+        let call = PendingCall { id, name, source, message: message.to_owned(), time, effect };
+        push_bounded(&mut self.calls, PENDING, call);
     }
 
-    fn result(&mut self, place: &Place<'_>, result: ToolResult<'_>) {
-        if !self.seen.insert(&place.source.session, "result", result.id) {
+    fn result(&mut self, origin: &Origin<'_>, result: ToolResult<'_>) {
+        if !self.seen.insert(&origin.source.session, "result", result.id) {
             return;
         }
-        let call = [&mut self.lists, &mut self.others]
-            .into_iter()
-            .find_map(|queue| queue.remove(queue.iter().rposition(|call| call.id == result.id)?));
+        let place = self.calls.iter().rposition(|call| call.id == result.id);
+        let call = place.and_then(|place| self.calls.remove(place));
         let (name, time) = call.as_ref().map_or((String::new(), None), |call| (call.name.clone(), call.time));
         let fields = call.as_ref().and(result.fields).map(ToolUseResult::read).unwrap_or_default();
-        let details = TaskResult { text: &result.content, fields: &fields, time: place.time };
+        let details = TaskResult { text: &result.content, fields: &fields, time: origin.time };
         let is_error = result.is_error || call.is_some() && details.is_refusal();
         match call.map(|call| call.effect) {
-            // A subagent in the background has only begun.
+            // This result only says that a subagent runs in the background.
             Some(Effect::Subagent) if is_error || !result.content.starts_with("Async agent launched") => {
-                self.set_back(result.id, place.time);
+                self.end_subagent(result.id, origin.time);
             }
             Some(Effect::EmacsList(list)) if NO_EMACS.iter().any(|text| result.content.starts_with(text)) => {
-                self.emit(place, EventKind::List(list));
+                self.emit(origin, EventKind::List(list));
             }
             Some(Effect::EmacsList(_)) => {}
-            Some(effect) if !is_error || details.is_not_found() => self.settle(place, effect, details),
+            Some(effect) if !is_error || details.is_not_found() => self.apply(origin, effect, details),
             _ => {}
         }
-        let duration = place.time.zip(time).map(|(end, start)| end.saturating_sub(start));
+        let duration = origin.time.zip(time).map(|(end, start)| end.saturating_sub(start));
         let (id, content) = (excerpt(result.id, 200), result.content);
-        self.emit(place, EventKind::Result { id, name, content, is_error, duration });
+        self.emit(origin, EventKind::Result { id, name, content, is_error, duration });
     }
 
-    /// Lets a call take effect.
-    fn settle(&mut self, place: &Place<'_>, effect: Effect, result: TaskResult<'_>) {
+    /// Applies the effect of a call.
+    fn apply(&mut self, origin: &Origin<'_>, effect: Effect, result: TaskResult<'_>) {
         if let Effect::List(list) = effect {
-            // A hook may have changed the list.
+            // A hook may have changed the list on the way.
             let list = match &result.fields.new_todos {
                 Some(todos @ Raw::List(_)) => input::read(todos, &self.options),
-                _ => return self.emit(place, EventKind::List(list)),
+                _ => return self.emit(origin, EventKind::List(list)),
             };
-            return self.emit(place, EventKind::List(list));
+            return self.emit(origin, EventKind::List(list));
         }
-        // Subagents work on the tasks of their session: there is one list for all of them.
-        let Some(source) = self.sources.main(&place.source.session) else { return };
+        // Subagents share the tasks of their session.
+        let Some(source) = self.sources.main(&origin.source.session) else { return };
         let Some(tasks) = self.sources.tasks(&source) else { return };
         let is_changed = match effect {
             Effect::Create(update) => {
-                tasks.create(update, result, place.clears);
+                tasks.create(update, result, origin.clears);
                 true
             }
             Effect::Update(update) => {
@@ -434,20 +421,22 @@ impl ClaudeReader {
         };
         if is_changed {
             let list = tasks.plan(&self.options);
-            self.emit(&Place { source, ..*place }, EventKind::List(list));
+            self.emit(&Origin { source, ..*origin }, EventKind::List(list));
         }
     }
 
-    /// Lets the calls of earlier messages take effect whose result never came.
-    fn settle_before(&mut self, place: &Place<'_>, message: &str) {
+    /// Applies the calls of earlier messages that got no result.
+    fn apply_unanswered(&mut self, origin: &Origin<'_>, message: &str) {
         if message.is_empty() {
             return;
         }
-        let is_due = |call: &PendingCall| call.source == place.source && call.message != message;
-        while let Some(at) = self.lists.iter().position(is_due) {
-            if let Some(call) = self.lists.remove(at) {
-                let result = TaskResult { text: "", fields: &ToolUseResult::default(), time: place.time };
-                self.settle(place, call.effect, result);
+        let is_due = |call: &PendingCall| {
+            call.effect.changes_list() && call.source == origin.source && call.message != message
+        };
+        while let Some(at) = self.calls.iter().position(is_due) {
+            if let Some(call) = self.calls.remove(at) {
+                let result = TaskResult { text: "", fields: &ToolUseResult::default(), time: origin.time };
+                self.apply(origin, call.effect, result);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The Codex CLI's transcripts, called rollouts: `sessions/Y/M/D/rollout-TIME-ID.jsonl`.
 //!
-//! A session begins with a line `session_meta`, which is repeated when the session is resumed; a
-//! fork repeats the lines of the session that it was forked from. Plans come from `update_plan`,
-//! called as a function or, in code mode, by a script. Turns begin and end by events.
+//! A session begins with a line `session_meta`. Resuming repeats this line; a fork repeats all
+//! lines of its session. Plans are arguments of `update_plan`, which the model calls as a function
+//! or, in code mode, from a script. Events mark the beginning and the end of turns.
 
 pub mod line;
 mod script;
@@ -13,39 +13,38 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::describe::title;
-use super::events::Events;
+use super::events::{Events, RecentNames, push_bounded};
 use super::field::{Excerpt, millis, shortened};
-use super::recent::Recent;
 use super::{Agent, Event, EventKind, NO_EMACS, Source};
 use crate::clock::Millis;
 use crate::input::{self, Options, Plan, SeveralInProgress};
 use crate::item::Status;
 use crate::raw::Raw;
 use crate::text::excerpt;
-use line::{Line, Payload};
+use line::{Payload, RolloutLine};
 
-/// Calls without an output that are kept, at most.
+/// Maximum number of calls without an output.
 const PENDING: usize = 512;
 
-/// Said once of a session whose plan cannot be read.
+/// Recorded once in a session whose plan cannot be read.
 const COMPUTED: &str = "A script computed the plan; only plans written out in the script can be read.";
 
-/// A session, as far as its file was read.
+/// Reads the rollout of a session.
 #[derive(Debug)]
 pub struct CodexReader {
     options: Options,
     session: Option<Arc<Source>>,
-    /// Calls and outputs that were read.
-    seen: Recent,
+    /// The calls and outputs read so far.
+    seen: RecentNames,
     calls: VecDeque<PendingCall>,
     /// The time of the last line.
     time: Option<Millis>,
     has_title: bool,
-    /// The prompt of this turn, which some versions record twice.
+    /// The prompt of this turn. Some versions record it twice.
     prompt: Option<String>,
     /// The last error of this turn.
     error: Option<String>,
-    /// Whether [`COMPUTED`] was said.
+    /// Whether [`COMPUTED`] was recorded.
     is_computed: bool,
     events: Events,
 }
@@ -59,26 +58,26 @@ struct PendingCall {
     effect: Effect,
 }
 
-/// What a call will do.
+/// The effect of a call once its output arrives.
 #[derive(Debug)]
 enum Effect {
-    /// A plan, once the output accepts it.
+    /// A plan, if the output accepts it.
     Plan(Plan),
     /// A plan in a script, unless the script fails.
     Script(Plan),
-    /// A list for the Emacs that answers; if it does, it has the list already.
+    /// A list sent to an Emacs, which counts only if no Emacs took it.
     EmacsList(Plan),
     Other,
 }
 
 impl CodexReader {
-    /// A reader for a file of which nothing was read yet; see [`super::Reader::of`].
+    /// A reader that keeps the newest `history` events; see [`super::Reader::of`].
     pub fn new(options: Options, history: usize) -> CodexReader {
         let options = Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options };
         CodexReader {
             options,
             session: None,
-            seen: Recent::default(),
+            seen: RecentNames::default(),
             calls: VecDeque::new(),
             time: None,
             has_title: false,
@@ -99,9 +98,9 @@ impl CodexReader {
         self.events.take()
     }
 
-    /// Takes a line without its line feed.
-    pub fn line(&mut self, bytes: &[u8]) {
-        let Some(line) = Line::parse(bytes) else { return };
+    /// Reads a line, without its line feed.
+    pub fn read_line(&mut self, bytes: &[u8]) {
+        let Some(line) = RolloutLine::parse(bytes) else { return };
         if let Some(time) = line.timestamp.as_ref().and_then(|time| millis(&time.0))
             && self.time.replace(time).is_none()
         {
@@ -116,8 +115,8 @@ impl CodexReader {
         }
     }
 
-    /// Takes a line far from the end of a large file: plans, prompts and turns count.
-    pub fn old_line(&mut self, bytes: &[u8]) {
+    /// Reads a line far from the end of a large file, for plans, titles and turns only.
+    pub fn read_old_line(&mut self, bytes: &[u8]) {
         const MARKS: [&str; 7] = [
             "update_plan",
             "todo_write",
@@ -130,11 +129,11 @@ impl CodexReader {
         let is_due = self.calls.iter().any(|call| !matches!(call.effect, Effect::Other));
         let Ok(line) = std::str::from_utf8(bytes) else { return };
         if is_due || !self.has_title || MARKS.iter().any(|mark| line.contains(mark)) {
-            self.line(bytes);
+            self.read_line(bytes);
         }
     }
 
-    /// The first line names the session; later ones repeat it, or name the one it was forked from.
+    /// The first such line names the session. Later ones repeat it or name a fork's origin.
     fn meta(&mut self, payload: &Payload<'_>) {
         let Some(id) = payload.id.as_ref().filter(|id| !id.0.is_empty()) else { return };
         if self.session.is_none() {
@@ -143,7 +142,7 @@ impl CodexReader {
         }
     }
 
-    fn event(&mut self, kind: &str, line: &Line<'_>) {
+    fn event(&mut self, kind: &str, line: &RolloutLine<'_>) {
         let payload = &line.payload;
         let text = |text: &Option<Excerpt>| text.as_ref().map(|text| text.0.clone());
         match kind {
@@ -177,7 +176,7 @@ impl CodexReader {
         }
     }
 
-    fn prompt(&mut self, line: &Line<'_>, prompt: Option<String>) {
+    fn prompt(&mut self, line: &RolloutLine<'_>, prompt: Option<String>) {
         let prompt = prompt.map(|prompt| prompt.trim().to_owned()).filter(|prompt| !prompt.is_empty());
         if prompt.is_none() || prompt == self.prompt {
             return;
@@ -190,7 +189,7 @@ impl CodexReader {
         self.emit(line, EventKind::Prompt(prompt));
     }
 
-    fn item(&mut self, kind: &str, line: &Line<'_>) {
+    fn item(&mut self, kind: &str, line: &RolloutLine<'_>) {
         let payload = &line.payload;
         match (kind, &payload.call_id, &payload.name) {
             ("reasoning", ..) => {
@@ -216,7 +215,7 @@ impl CodexReader {
         self.seen.insert(session, kind, id)
     }
 
-    fn call(&mut self, line: &Line<'_>, id: &str, name: &str) {
+    fn call(&mut self, line: &RolloutLine<'_>, id: &str, name: &str) {
         let payload = &line.payload;
         let arguments = payload.arguments.as_deref().unwrap_or_default();
         let script = payload.input.as_deref().unwrap_or_default();
@@ -238,18 +237,11 @@ impl CodexReader {
         let (id, name) = (excerpt(id, 200), excerpt(name, 200));
         let input = input.map(|input| input.to_string());
         self.emit(line, EventKind::Call { id: id.clone(), name: name.clone(), input });
-        if self.calls.len() == PENDING {
-            self.calls.pop_front();
-        }
-        self.calls.push_back(PendingCall {
-            id,
-            name,
-            time: self.time,
-            effect: effect.unwrap_or(Effect::Other),
-        });
+        let effect = effect.unwrap_or(Effect::Other);
+        push_bounded(&mut self.calls, PENDING, PendingCall { id, name, time: self.time, effect });
     }
 
-    fn script(&mut self, line: &Line<'_>, script: &str) -> Option<Effect> {
+    fn script(&mut self, line: &RolloutLine<'_>, script: &str) -> Option<Effect> {
         let Some(arguments) = script::list(script, "update_plan", "plan") else {
             let arguments = script::list(script, "todo_write", "todos")??;
             return input::read(&arguments, &self.options).ok().map(Effect::EmacsList);
@@ -265,7 +257,7 @@ impl CodexReader {
         }
     }
 
-    fn output(&mut self, line: &Line<'_>, id: &str) {
+    fn output(&mut self, line: &RolloutLine<'_>, id: &str) {
         let content = line.payload.output.as_ref().map(|output| output.0.clone()).unwrap_or_default();
         let call =
             self.calls.iter().rposition(|call| call.id == id).and_then(|place| self.calls.remove(place));
@@ -284,7 +276,7 @@ impl CodexReader {
         self.emit(line, EventKind::Result { id: excerpt(id, 200), name, content, is_error, duration });
     }
 
-    fn emit(&mut self, line: &Line<'_>, kind: EventKind) {
+    fn emit(&mut self, line: &RolloutLine<'_>, kind: EventKind) {
         let Some(source) = self.session.clone() else { return };
         let payload = &line.payload;
         let name = payload.call_id.as_ref().or(payload.id.as_ref()).map(|name| name.0.clone());
@@ -293,7 +285,7 @@ impl CodexReader {
     }
 }
 
-/// Reads the arguments of `update_plan`; none if Codex refuses them.
+/// Reads the arguments of `update_plan`; `None` if Codex refuses them.
 fn plan(arguments: &Raw<'_>, options: &Options) -> Option<Plan> {
     let Some(Raw::List(steps)) = arguments.get("plan") else { return None };
     let is_valid = |step: &Raw<'_>| matches!(step.get("status"), Some(Raw::Text(status)) if Status::parse(status).is_some());

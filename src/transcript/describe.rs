@@ -1,12 +1,11 @@
-//! What a session is, by the beginning and the end of its file.
+//! Describes a session by the beginning and the end of its file.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use super::claude::files::custom_title;
-use super::claude::line::Line;
-use super::claude::prompt::prompt;
+use super::claude::line::{TranscriptLine, prompt};
 use super::codex::{self, CodexReader};
 use super::field::millis;
 use super::{Agent, EventKind};
@@ -14,9 +13,9 @@ use crate::clock::Millis;
 use crate::input::Options;
 use crate::text::excerpt;
 
-/// What is known of a session without reading all of its file.
+/// The description of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub struct Description {
     /// The program.
     pub agent: Agent,
     /// The session's id.
@@ -31,34 +30,34 @@ pub struct Head {
     pub is_subagent: bool,
 }
 
-/// Bytes at the beginning in which a session says what it is.
+/// Bytes read at the beginning.
 const HEAD: u64 = 256 * 1024;
-/// Bytes at the end in which Claude Code repeats the title; of a large file, more are looked at.
+/// Bytes read at the end, where Claude Code repeats the title: first a few, then more.
 const END: [u64; 2] = [16 * 1024, 1024 * 1024];
 
-/// Describes a transcript by its beginning, by its end and by the title beside it.
-pub fn describe(path: &Path) -> Option<Head> {
+/// Describes a transcript; `None` if it names no session.
+pub fn describe(path: &Path) -> Option<Description> {
     let mut file = fs::File::open(path).ok()?;
     let mut reader = BufReader::new(&file).take(HEAD);
     let mut bytes = Vec::new();
     reader.read_until(b'\n', &mut bytes).ok()?;
-    if codex::line::Line::is_first(&bytes) {
+    if codex::line::RolloutLine::is_first(&bytes) {
         return describe_rollout(&bytes, reader);
     }
     let (session, is_subagent) = (String::new(), false);
-    let mut head =
-        Head { agent: Agent::Claude, session, folder: None, title: None, begun: None, is_subagent };
-    if let Some(line) = Line::parse(&bytes) {
-        head.take(&line);
+    let mut description =
+        Description { agent: Agent::Claude, session, folder: None, title: None, begun: None, is_subagent };
+    if let Some(line) = TranscriptLine::parse(&bytes) {
+        description.add(&line);
     }
     bytes.clear();
-    while head.title.is_none() && reader.read_until(b'\n', &mut bytes).ok()? > 0 {
-        if let Some(line) = Line::parse(&bytes) {
-            head.take(&line);
+    while description.title.is_none() && reader.read_until(b'\n', &mut bytes).ok()? > 0 {
+        if let Some(line) = TranscriptLine::parse(&bytes) {
+            description.add(&line);
         }
         bytes.clear();
     }
-    if head.session.is_empty() {
+    if description.session.is_empty() {
         return None;
     }
     let length = file.metadata().ok()?.len();
@@ -71,26 +70,26 @@ pub fn describe(path: &Path) -> Option<Head> {
             title = last_title(&bytes);
         }
     }
-    head.title = title.map(|title| excerpt(&title, 100)).or(head.title);
-    Some(head)
+    description.title = title.map(|title| excerpt(&title, 100)).or(description.title);
+    Some(description)
 }
 
 /// Describes a rollout of Codex by its first line and the first prompt.
-fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Head> {
-    let line = codex::line::Line::parse(first)?;
+fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description> {
+    let line = codex::line::RolloutLine::parse(first)?;
     let mut reader = CodexReader::new(Options::default(), 100);
-    reader.line(first);
+    reader.read_line(first);
     let mut bytes = Vec::new();
     let mut title = None;
     while title.is_none() && rest.read_until(b'\n', &mut bytes).ok()? > 0 {
-        reader.line(&bytes);
+        reader.read_line(&bytes);
         bytes.clear();
         title = reader.take_events().into_iter().find_map(|event| match event.kind {
             EventKind::Title(title) => Some(title),
             _ => None,
         });
     }
-    Some(Head {
+    Some(Description {
         agent: Agent::Codex,
         session: reader.session()?.session.clone(),
         folder: line.payload.cwd.as_ref().map(|cwd| cwd.0.clone()),
@@ -100,20 +99,20 @@ fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Head> {
     })
 }
 
-/// The last title in some lines; the user's goes before the agent's.
+/// The last title in some lines. The user's takes precedence over the agent's.
 fn last_title(bytes: &[u8]) -> Option<String> {
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < 1_024);
     let lines = lines.filter(|line| std::str::from_utf8(line).is_ok_and(|line| line.contains("Title\":")));
     let (mut custom, mut own) = (None, None);
-    for line in lines.filter_map(Line::parse) {
+    for line in lines.filter_map(TranscriptLine::parse) {
         custom = line.custom_title.or(custom);
         own = line.ai_title.or(own);
     }
     custom.or(own).map(|title| title.0)
 }
 
-impl Head {
-    fn take(&mut self, line: &Line<'_>) {
+impl Description {
+    fn add(&mut self, line: &TranscriptLine<'_>) {
         if self.session.is_empty()
             && let Some(session) = line.session_id
         {
@@ -130,7 +129,7 @@ impl Head {
     }
 }
 
-/// The title that a prompt makes; none for a bare command such as `/clear`.
+/// The title of a session that begins with a prompt; `None` for a bare command such as `/clear`.
 pub fn title(prompt: &str) -> Option<String> {
     if prompt.starts_with('/') && !prompt.contains(char::is_whitespace) {
         return None;

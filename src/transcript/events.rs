@@ -1,11 +1,12 @@
-//! The events that a reader keeps until they are taken.
+//! Bounded memory of a reader: the events that were not taken yet, and the names seen lately.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use super::{Event, EventKind};
 use crate::clock::Millis;
+use crate::text::fnv1a;
 
-/// The newest events. Of older ones, the last list and the title of each session stay.
+/// Queue of the newest events. Of older ones, it keeps the last list and title of each session.
 #[derive(Debug)]
 pub struct Events {
     newest: VecDeque<Event>,
@@ -13,11 +14,11 @@ pub struct Events {
     older: Vec<Event>,
 }
 
-/// Older events that are kept. A file with more sessions than this is no transcript.
+/// Maximum number of older events; a transcript has far fewer sessions.
 const OLDER: usize = 64;
 
 impl Events {
-    /// None yet; `limit` is the number of newest events kept.
+    /// An empty queue that keeps `limit` newest events.
     pub fn new(limit: usize) -> Events {
         Events { newest: VecDeque::new(), limit: limit.max(1), older: Vec::new() }
     }
@@ -39,8 +40,7 @@ impl Events {
         }
     }
 
-    /// Gives `time` to the events that have none: they come from lines before the first one with
-    /// a time.
+    /// Sets the time of the events without one, which precede the first line with a time.
     pub fn date(&mut self, time: Millis) {
         for event in self.newest.iter_mut().chain(&mut self.older) {
             event.time.get_or_insert(time);
@@ -52,4 +52,35 @@ impl Events {
         let older = std::mem::take(&mut self.older);
         older.into_iter().chain(std::mem::take(&mut self.newest)).collect()
     }
+}
+
+/// Maximum number of names in [`RecentNames`].
+const NAMES: usize = 32_768;
+
+/// The newest names of lines and calls, by their hashes.
+#[derive(Debug, Default)]
+pub struct RecentNames {
+    known: HashSet<u64>,
+    by_age: VecDeque<u64>,
+}
+
+impl RecentNames {
+    /// Adds a name of some kind in a session; returns whether it is new.
+    pub fn insert(&mut self, session: &str, kind: &str, name: &str) -> bool {
+        let hash = fnv1a(format!("{session}\n{kind}\n{name}").as_bytes());
+        if !self.known.insert(hash) {
+            return false;
+        }
+        if let Some(oldest) = push_bounded(&mut self.by_age, NAMES, hash) {
+            self.known.remove(&oldest);
+        }
+        true
+    }
+}
+
+/// Appends to a queue of limited length; returns the element that had to make room.
+pub fn push_bounded<T>(queue: &mut VecDeque<T>, limit: usize, new: T) -> Option<T> {
+    let oldest = if queue.len() == limit { queue.pop_front() } else { None };
+    queue.push_back(new);
+    oldest
 }

@@ -1,4 +1,4 @@
-//! Values that the lines of every agent have: excerpts of texts, times, arguments of calls.
+//! Values in the lines of all agents: excerpts of texts, times and arguments of calls.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 use crate::clock::Millis;
 use crate::raw::Raw;
 
-/// The beginning of a text: at most so many bytes of it. The texts of an array of blocks are
-/// joined by lines.
+/// The beginning of a text, at most `BYTES` long. The texts of an array of blocks are joined by
+/// line feeds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt<const BYTES: usize = 8_000>(pub String);
 
@@ -91,7 +91,7 @@ impl<'de, const BYTES: usize> Visitor<'de> for ExcerptVisitor<BYTES> {
     }
 }
 
-/// Milliseconds since the epoch of a time as in `2026-01-31T12:00:00.123Z`.
+/// Parses a time such as `2026-01-31T12:00:00.123Z` as milliseconds since the epoch.
 pub fn millis(time: &str) -> Option<Millis> {
     let number = |from: usize, to: usize| {
         let digits = time.get(from..to)?;
@@ -108,15 +108,14 @@ pub fn millis(time: &str) -> Option<Millis> {
             .or_else(|| number(20, 21).map(|n| n * 100))?,
         _ => 0,
     };
-    // Days from the civil date, with years that begin in March.
+    // Days since the epoch, counting years from March.
     let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
     let days = days.checked_sub(719_468)?;
     Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + milli)
 }
 
-/// The arguments of a call, short enough to be kept: long texts are cut, and so is what is
-/// many or deep.
+/// The arguments of a call, without most of long texts, long lists and deep nesting.
 pub fn shortened(input: &Raw<'_>) -> Value {
     shorten(input, 4)
 }

@@ -1,4 +1,4 @@
-//! Follows a session: its own file and those of its subagents.
+//! Follows a session: reads its transcript and those of its subagents.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -11,77 +11,77 @@ use super::claude::ClaudeReader;
 use super::claude::files::{self, SubagentMeta, modified};
 use super::describe::describe;
 use super::recorder::Recorder;
-use super::tail::{Step, Tail};
+use super::tail::{FileChange, Tail};
 use super::{Event, Reader};
 use crate::input::Options;
 
-/// Files of subagents that are read when a session is opened, the newest ones.
+/// Maximum number of subagents' files read when a session is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
-/// Bytes at the end of a file that are read in full; before, only lists and titles are.
+/// Bytes at the end of a file in which every line is parsed.
 const NEAR: u64 = 8 * 1024 * 1024;
 
 /// Follows a session.
 #[derive(Debug)]
 pub struct Follower {
-    /// Where events go.
+    /// Writes the events to threads.
     pub recorder: Recorder,
     file: Tail,
-    /// Whether the files beside the transcript were not read since it last grew.
-    is_behind: bool,
-    subagents: Vec<Subagent>,
-    /// Files in the folders that were looked at.
+    /// Whether the transcript grew since the files beside it were last read.
+    are_side_files_due: bool,
+    subagents: Vec<SubagentFile>,
+    /// The files of subagents found so far.
     seen: HashSet<PathBuf>,
-    /// Folders of subagents' files, and when each last changed.
+    /// Folders of subagents' files and their modification times.
     folders: [(PathBuf, Option<SystemTime>); 2],
-    lines: Lines,
+    lines: SessionReader,
 }
 
 /// The transcript of a subagent, `agent-ID.jsonl`.
 #[derive(Debug)]
-struct Subagent {
+struct SubagentFile {
     id: String,
     file: Tail,
-    /// When its [`SubagentMeta`] last changed.
+    /// The modification time of its [`SubagentMeta`].
     meta: Option<SystemTime>,
     is_finished: bool,
 }
 
-/// The result of reading what was appended.
+/// The result of [`Follower::read`].
 #[derive(Debug)]
-pub struct News {
+pub struct Appended {
     /// How the session's own file changed.
-    pub step: Step,
-    /// Bytes read, in all files.
+    pub change: FileChange,
+    /// The number of bytes read in all files.
     pub bytes: u64,
-    /// What happened.
+    /// The events in them.
     pub events: Vec<Event>,
 }
 
-/// The reader of a session's lines, which the first one selects.
+/// Reads the lines of a session. The first line selects the reader.
 #[derive(Debug)]
-struct Lines {
+struct SessionReader {
     reader: Option<Reader>,
     options: Options,
     history: usize,
 }
 
 impl Follower {
-    /// Follows the session in `path` from its beginning; see [`Reader::of`].
+    /// Follows the session in `path` from its beginning; see [`Reader::of`] for the rest.
     pub fn new(path: PathBuf, options: Options, history: usize) -> Follower {
         let beside = path.parent().map(Path::to_owned).unwrap_or_default();
         let folders = [(path.with_extension("").join("subagents"), None), (beside, None)];
         Follower {
             recorder: Recorder::default(),
             file: Tail::new(path),
-            is_behind: false,
+            are_side_files_due: false,
             subagents: Vec::new(),
             seen: HashSet::new(),
             folders,
-            lines: Lines { reader: None, options, history },
+            lines: SessionReader { reader: None, options, history },
         }
     }
 
-    /// The key of the session's thread, once the file has named the session.
+    /// The key of the session's thread, if the file has named the session.
     pub fn thread(&self) -> Option<String> {
         Some(self.lines.reader.as_ref()?.session()?.key())
     }
@@ -89,10 +89,10 @@ impl Follower {
     /// Reads what was appended to the session's file and to those of its subagents.
     ///
     /// # Errors
-    /// Why the session's own file cannot be read.
-    pub fn read(&mut self) -> io::Result<News> {
-        let step = self.file.look()?;
-        if step == Step::Replaced {
+    /// The session's own file cannot be read.
+    pub fn read(&mut self) -> io::Result<Appended> {
+        let change = self.file.check()?;
+        if change == FileChange::Replaced {
             self.lines.reader = None;
             self.recorder.restart();
             self.subagents.clear();
@@ -101,24 +101,24 @@ impl Follower {
         }
         let is_first = self.file.offset() == 0;
         let mut bytes = 0;
-        if matches!(step, Step::Grown | Step::Replaced) {
+        if matches!(change, FileChange::Grown | FileChange::Replaced) {
             bytes += self.lines.read(&mut self.file)?;
-            self.is_behind = true;
+            self.are_side_files_due = true;
         }
-        self.look_for_subagents();
+        self.find_subagents();
         for subagent in &mut self.subagents {
             bytes += subagent.read(&mut self.lines);
         }
-        // When a session is opened and when it falls silent; before, the next lines may tell more.
-        if self.is_behind && (is_first || bytes == 0) {
-            self.is_behind = false;
-            self.read_beside();
+        // While the transcript grows, the files may be ahead of it.
+        if self.are_side_files_due && (is_first || bytes == 0) {
+            self.are_side_files_due = false;
+            self.read_side_files();
         }
         let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
-        Ok(News { step, bytes, events })
+        Ok(Appended { change, bytes, events })
     }
 
-    fn read_beside(&mut self) {
+    fn read_side_files(&mut self) {
         let Some(reader) = self.lines.claude() else { return };
         if let Some(title) = files::custom_title(self.file.path()) {
             reader.set_custom_title(&title);
@@ -128,9 +128,9 @@ impl Follower {
         }
     }
 
-    /// Finds new files of subagents: `SESSION/subagents/agent-*.jsonl`, and before version 2.1.2
-    /// `agent-*.jsonl` beside the session's own file.
-    fn look_for_subagents(&mut self) {
+    /// Finds new files of subagents: `SESSION/subagents/agent-*.jsonl` or, before version 2.1.2,
+    /// `agent-*.jsonl` beside the session's file.
+    fn find_subagents(&mut self) {
         let Some(reader) = self.lines.claude() else { return };
         let Some(session) = reader.session().map(|source| source.session.clone()) else { return };
         let mut found: Vec<(Option<SystemTime>, PathBuf)> = Vec::new();
@@ -151,9 +151,9 @@ impl Follower {
         let first = found.len().saturating_sub(SUBAGENT_FILES);
         for (_, path) in found.drain(first..) {
             match describe(&path) {
-                Some(head) if head.session == session => self.subagents.extend(Subagent::of(path)),
+                Some(head) if head.session == session => self.subagents.extend(SubagentFile::of(path)),
                 Some(_) => {}
-                // Its first line is not there yet.
+                // Its first line is not complete yet.
                 None => {
                     self.seen.remove(&path);
                     self.folders.iter_mut().for_each(|folder| folder.1 = None);
@@ -163,15 +163,15 @@ impl Follower {
     }
 }
 
-impl Subagent {
-    fn of(path: PathBuf) -> Option<Subagent> {
+impl SubagentFile {
+    fn of(path: PathBuf) -> Option<SubagentFile> {
         let id = subagent_of(&path)?.to_owned();
-        Some(Subagent { id, file: Tail::new(path), meta: None, is_finished: false })
+        Some(SubagentFile { id, file: Tail::new(path), meta: None, is_finished: false })
     }
 
-    /// Reads what was appended; returns its bytes. The file may go at any time: the session goes on
-    /// without it.
-    fn read(&mut self, lines: &mut Lines) -> u64 {
+    /// Reads what was appended; returns the number of bytes. Errors are ignored, since the file may
+    /// disappear at any time.
+    fn read(&mut self, lines: &mut SessionReader) -> u64 {
         let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(self.file.path())) };
         let described = (meta != self.meta).then(|| SubagentMeta::read(self.file.path())).flatten();
         self.meta = meta;
@@ -180,20 +180,20 @@ impl Subagent {
             reader.set_call(&self.id, call);
         }
         let mut bytes = 0;
-        if let Ok(Step::Grown | Step::Replaced) = self.file.look() {
+        if let Ok(FileChange::Grown | FileChange::Replaced) = self.file.check() {
             bytes = lines.read(&mut self.file).unwrap_or(0);
             self.is_finished = false;
         }
         if let Some(reader) = lines.claude().filter(|_| described.finished) {
             self.is_finished = true;
-            reader.set_back(&self.id, None);
+            reader.end_subagent(&self.id, None);
         }
         bytes
     }
 }
 
-impl Lines {
-    /// Reads the lines that were appended to a file; returns their bytes.
+impl SessionReader {
+    /// Reads the lines appended to a file; returns the number of bytes.
     fn read(&mut self, file: &mut Tail) -> io::Result<u64> {
         let before = file.offset();
         let near = fs::metadata(file.path())?.len().saturating_sub(NEAR);
@@ -201,9 +201,9 @@ impl Lines {
         file.read(|line| {
             let reader = self.reader.get_or_insert_with(|| Reader::of(line, self.options, self.history));
             if place < near {
-                reader.old_line(line);
+                reader.read_old_line(line);
             } else {
-                reader.line(line);
+                reader.read_line(line);
             }
             place += line.len() as u64 + 1;
         })?;
@@ -218,7 +218,7 @@ impl Lines {
     }
 }
 
-/// The id of the subagent whose transcript a file is, by its name.
+/// The id of a subagent in the name of its transcript.
 fn subagent_of(path: &Path) -> Option<&str> {
     path.file_name().and_then(OsStr::to_str)?.strip_prefix("agent-")?.strip_suffix(".jsonl")
 }

@@ -1,11 +1,10 @@
-//! From events of a transcript to threads of the store.
+//! Writes the events of a transcript to threads of the store.
 //!
-//! Everything gets the time at which it happened, so that a session that was followed late
-//! shows the same times as one that was followed live.
+//! Everything is recorded with the time in the transcript, so a session that is followed late shows
+//! the same times as one followed live.
 //!
-//! A session can be followed again, by the same Emacs or the next one. Each observation has the
-//! name of its line in its metadata, so the thread itself says how far it was followed: no
-//! record of it can be lost or wrong.
+//! A session may be followed again, by this Emacs or another. The metadata of each observation has
+//! the id of its line, so the thread itself records how far the transcript was read.
 
 use std::collections::HashMap;
 
@@ -22,64 +21,61 @@ use crate::similarity::{Rarity, Words, similarity};
 use crate::store::Store;
 use crate::thread::{Activity, Outcome, State, Thread};
 
-/// How one or many events changed a thread.
+/// The changes of a thread by a batch of events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ThreadUpdate {
     /// The thread's key.
     pub thread: String,
-    /// The last write's outcome, with the changes since before the first one; none where the
-    /// list is the same.
+    /// The outcome of the last write, with the changes of all of them; `None` if the list is equal.
     pub outcome: Option<Outcome>,
-    /// Its state, where it was paused or resumed.
+    /// The state, if the thread was paused or resumed.
     pub state: Option<State>,
-    /// What the agent does now, where the events tell.
+    /// The agent's activity, if the events tell.
     pub activity: Option<Activity>,
-    /// The error with which its turn ended.
+    /// The error that ended the turn.
     pub error: Option<String>,
 }
 
-/// Milliseconds after which a turn of which nothing was heard is no longer taken to go on.
+/// Milliseconds of silence after which a turn counts as over.
 const RECENT: Millis = 600_000;
 
-/// Brings events into a store.
+/// Writes events to a store.
 #[derive(Debug, Default)]
 pub struct Recorder {
-    /// The threads written to, and the time of the last event of each.
+    /// The threads written to, with the times of their last events.
     threads: HashMap<String, Millis>,
 }
 
-/// A thread before the first event of a batch.
+/// A thread before the first event of a batch, and what the batch tells of it.
 struct Snapshot {
     thread: String,
     list: List,
     state: State,
-    /// Events up to here were recorded when the session was followed before.
+    /// How far the events were recorded when the session was followed before.
     cursor: Option<Cursor>,
     outcome: Option<Outcome>,
     activity: Option<Activity>,
     error: Option<String>,
-    /// Whether any event was recorded.
+    /// Whether an event was recorded.
     is_changed: bool,
 }
 
-/// How far a thread was followed before.
+/// How far the events of a thread were recorded before.
 #[derive(Clone, Copy)]
 enum Cursor {
-    /// Up to this place among the events.
+    /// Up to this index among the events.
     Place(usize),
-    /// Up to this time; of lists, the one at this place is still to be taken, since what the
-    /// file says last is what counts.
+    /// Up to this time, except the last list, whose index this is: the file's last list counts.
     Time(Millis, Option<usize>),
 }
 
 impl Recorder {
-    /// Forgets how far threads were followed, because their file was replaced.
+    /// Forgets how far threads were recorded, after their file was replaced.
     pub fn restart(&mut self) {
         self.threads.clear();
     }
 
-    /// Records events. The updates are in the order of the threads' first events, but main agents
-    /// after subagents.
+    /// Records events. The updates are ordered by the threads' first events, subagents first.
     pub fn record(
         &mut self,
         store: &mut Store,
@@ -90,38 +86,38 @@ impl Recorder {
         let mut touched: Vec<Snapshot> = Vec::new();
         for (place, event) in events.iter().enumerate() {
             let key = event.source.key();
-            // The end of a subagent whose last list is too old to be among the events.
-            if event.kind == EventKind::CameBack && !self.threads.contains_key(&key) {
+            // A subagent whose last list is too old to be among the events.
+            if event.kind == EventKind::SubagentEnded && !self.threads.contains_key(&key) {
                 continue;
             }
-            let at = match touched.iter().position(|before| before.thread == key) {
+            let at = match touched.iter().position(|snapshot| snapshot.thread == key) {
                 Some(at) => at,
                 None => {
                     touched.push(self.begin(store, key, events, place, now));
                     touched.len() - 1
                 }
             };
-            let before = &mut touched[at];
-            if before.cursor.is_some_and(|cursor| cursor.covers(place, event)) {
+            let snapshot = &mut touched[at];
+            if snapshot.cursor.is_some_and(|cursor| cursor.covers(place, event)) {
                 continue;
             }
             if event.source.subagent.is_none() && matches!(event.kind, EventKind::List(Ok(_))) {
-                store.set_current(&before.thread);
+                store.set_current(&snapshot.thread);
             }
-            before.is_changed = true;
-            let thread = store.open(&before.thread, Map::new(), now);
-            let heard = self.threads.get(&before.thread).copied();
+            snapshot.is_changed = true;
+            let thread = store.open(&snapshot.thread, Map::new(), now);
+            let heard = self.threads.get(&snapshot.thread).copied();
             let time = time_in(thread, event.time.or(heard), now);
             if let Some(activity) = activity(event, time, now) {
-                before.activity = Some(activity);
-                before.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
+                snapshot.activity = Some(activity);
+                snapshot.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
             }
-            self.threads.insert(before.thread.clone(), time);
-            before.outcome = record(thread, event, keep_completed, time).or(before.outcome.take());
+            self.threads.insert(snapshot.thread.clone(), time);
+            snapshot.outcome = record(thread, event, keep_completed, time).or(snapshot.outcome.take());
         }
-        touched.retain(|before| before.is_changed);
-        touched.sort_by_key(|before| !before.thread.contains('/'));
-        touched.into_iter().map(|before| update(store, before, now)).collect()
+        touched.retain(|snapshot| snapshot.is_changed);
+        touched.sort_by_key(|snapshot| !snapshot.thread.contains('/'));
+        touched.into_iter().map(|snapshot| update(store, snapshot, now)).collect()
     }
 
     fn begin(
@@ -149,7 +145,7 @@ impl Recorder {
         }
     }
 
-    /// Pauses the threads that are still active, each at the time of its last event.
+    /// Pauses the active threads, each at the time of its last event.
     pub fn pause(&self, store: &mut Store, reason: &str, now: Millis) -> Vec<ThreadUpdate> {
         let paused = self.threads.iter().filter_map(|(key, time)| {
             let thread = store.get_mut(key, now).filter(|thread| thread.state() == State::Active)?;
@@ -161,18 +157,24 @@ impl Recorder {
     }
 }
 
-fn update(store: &mut Store, before: Snapshot, now: Millis) -> ThreadUpdate {
-    let (mut outcome, mut state) = (before.outcome, None);
-    if let Some(thread) = store.get(&before.thread, now) {
-        let changes = diff(&before.list, thread.list());
+fn update(store: &mut Store, snapshot: Snapshot, now: Millis) -> ThreadUpdate {
+    let (mut outcome, mut state) = (snapshot.outcome, None);
+    if let Some(thread) = store.get(&snapshot.thread, now) {
+        let changes = diff(&snapshot.list, thread.list());
         outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
         let is_paused = thread.state() == State::Paused;
-        state = (is_paused != (before.state == State::Paused)).then(|| thread.state());
+        state = (is_paused != (snapshot.state == State::Paused)).then(|| thread.state());
     }
-    ThreadUpdate { thread: before.thread, outcome, state, activity: before.activity, error: before.error }
+    ThreadUpdate {
+        thread: snapshot.thread,
+        outcome,
+        state,
+        activity: snapshot.activity,
+        error: snapshot.error,
+    }
 }
 
-/// What a new thread is about.
+/// The description of a new thread.
 fn about(store: &mut Store, source: &Source, now: Millis) -> Map<String, Value> {
     let mut about = Map::new();
     if !source.folder.is_empty() {
@@ -187,8 +189,8 @@ fn about(store: &mut Store, source: &Source, now: Millis) -> Map<String, Value> 
     about
 }
 
-/// The item that a subagent works on: the open one most similar to its call's description, or
-/// else the one in progress when the call was made.
+/// The item that a subagent works on: the open item most similar to the call's description, or
+/// else the item in progress at the time of the call.
 fn item_of(store: &mut Store, call: &SubagentCall, now: Millis) -> Option<String> {
     let parent = store.get(&call.from, now)?;
     let rarity = Rarity::of([parent.list().iter().map(|item| item.content.as_str())]);
@@ -208,7 +210,7 @@ fn item_of(store: &mut Store, call: &SubagentCall, now: Millis) -> Option<String
     calls.iter().rev().find(|call| is_call(&call.content))?.parent_id.clone()
 }
 
-/// How far the thread was followed before, by its newest observation that came from a line.
+/// How far the thread was recorded before, by its newest observation from a line.
 fn cursor(thread: &Thread, source: &Source, events: &[Event]) -> Option<Cursor> {
     let is_ours = |event: &Event| *event.source == *source;
     let last_list =
@@ -238,7 +240,7 @@ impl Cursor {
     }
 }
 
-/// The time of an event in its thread: never before what is there, never in the future.
+/// The time of an event in its thread: neither before the thread's last time nor in the future.
 fn time_in(thread: &Thread, time: Option<Millis>, now: Millis) -> Millis {
     time.unwrap_or(now).max(last_time(thread)).min(now)
 }
@@ -249,7 +251,7 @@ fn last_time(thread: &Thread) -> Millis {
     newest.first().map_or(revision, |observation| revision.max(observation.timestamp))
 }
 
-/// Records one event; returns the outcome of a write that changed something.
+/// Records an event; returns the outcome of a write that changed the list.
 fn record(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis) -> Option<Outcome> {
     if activity(event, time, time) == Some(Activity::Working) {
         thread.set_activity(Activity::Working, time);
@@ -277,8 +279,8 @@ fn record(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis
             thread.end_turn("interrupted by the user".into(), time);
             (Type::AgentSuspended, "interrupted by the user".into())
         }
-        EventKind::CameBack => {
-            thread.end_turn("the subagent came back".into(), time);
+        EventKind::SubagentEnded => {
+            thread.end_turn("the subagent returned".into(), time);
             return None;
         }
         EventKind::TurnBegun => return None,
@@ -295,11 +297,13 @@ fn record(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis
     None
 }
 
-/// What the agent does after an event at `time`; none if the event does not tell.
+/// The agent's activity after an event at `time`, if the event tells.
 fn activity(event: &Event, time: Millis, now: Millis) -> Option<Activity> {
     match &event.kind {
         EventKind::Title(_) => None,
-        EventKind::Interrupted | EventKind::CameBack | EventKind::TurnEnded { .. } => Some(Activity::Idle),
+        EventKind::Interrupted | EventKind::SubagentEnded | EventKind::TurnEnded { .. } => {
+            Some(Activity::Idle)
+        }
         _ => Some(if is_recent(time, now) { Activity::Working } else { Activity::Idle }),
     }
 }

@@ -1,4 +1,4 @@
-//! A file that grows by lines: reads what was appended, and nothing twice.
+//! Reads the lines appended to a file, each once.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -7,44 +7,44 @@ use std::time::SystemTime;
 
 use serde::de::IgnoredAny;
 
-/// A line longer than this is skipped: it is held in memory until its line feed comes.
+/// Longer lines are skipped, since a line is held in memory until its line feed arrives.
 const LONGEST_LINE: usize = 64 * 1024 * 1024;
-/// Bytes before the place read up to that must still be there.
+/// Number of bytes before the offset that identify the file.
 const KNOWN: usize = 256;
 /// Bytes read at a time.
 const CHUNK: usize = 1024 * 1024;
 
-/// What became of the file since it was last read.
+/// How the file changed since it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum FileChange {
     /// Nothing was appended.
-    Same,
-    /// Lines were read.
+    Unchanged,
+    /// Something was appended.
     Grown,
-    /// It is another file, or shorter than before, and is read from its start.
+    /// The file was truncated or replaced; reading starts again at its beginning.
     Replaced,
-    /// It is not there.
+    /// The file does not exist.
     Missing,
 }
 
-/// The place in a file up to which it was read.
+/// A position in a growing file.
 #[derive(Debug, Default)]
 pub struct Tail {
     path: PathBuf,
     offset: u64,
     modified: Option<SystemTime>,
-    /// The end of what was read, by which the file is known again.
+    /// The last bytes before the offset, which identify the file.
     known: Vec<u8>,
-    /// A line whose line feed has not come yet.
+    /// A line without its line feed yet.
     partial: Vec<u8>,
-    /// Whether that line was taken: it is whole JSON.
-    is_taken: bool,
-    /// Inside a line that is too long.
+    /// Whether the partial line was passed on, being complete JSON.
+    is_passed: bool,
+    /// Whether the current line is too long.
     skipping: bool,
 }
 
 impl Tail {
-    /// The beginning of a file.
+    /// A position at the beginning of a file.
     pub fn new(path: PathBuf) -> Tail {
         Tail { path, ..Tail::default() }
     }
@@ -59,30 +59,27 @@ impl Tail {
         self.offset
     }
 
-    /// Looks what became of the file, and where it was replaced, goes back to its beginning.
-    ///
-    /// The caller forgets what it knew when this returns [`Step::Replaced`], and reads in any case
-    /// but [`Step::Same`] and [`Step::Missing`].
+    /// Checks how the file changed. If it was replaced, goes back to its beginning.
     ///
     /// # Errors
-    /// What the system said.
-    pub fn look(&mut self) -> io::Result<Step> {
+    /// An error of the file system.
+    pub fn check(&mut self) -> io::Result<FileChange> {
         let data = match fs::metadata(&self.path) {
             Ok(data) => data,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Step::Missing),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileChange::Missing),
             Err(error) => return Err(error),
         };
         let modified = data.modified().ok();
         if data.len() == self.offset && modified == self.modified {
-            return Ok(Step::Same);
+            return Ok(FileChange::Unchanged);
         }
         self.modified = modified;
         if data.len() >= self.offset && self.is_known()? {
-            return Ok(if data.len() == self.offset { Step::Same } else { Step::Grown });
+            return Ok(if data.len() == self.offset { FileChange::Unchanged } else { FileChange::Grown });
         }
         let path = std::mem::take(&mut self.path);
         *self = Tail { modified, ..Tail::new(path) };
-        Ok(Step::Replaced)
+        Ok(FileChange::Replaced)
     }
 
     fn is_known(&self) -> io::Result<bool> {
@@ -99,11 +96,11 @@ impl Tail {
         }
     }
 
-    /// Calls `each` with every line that was appended, without its line feed. The last line counts
-    /// if it is whole JSON; otherwise it is kept until the rest comes.
+    /// Calls `each` with every appended line, without its line feed. The last line is passed on if it
+    /// is complete JSON; otherwise it waits for its rest.
     ///
     /// # Errors
-    /// What the system said; what was read before counts as read.
+    /// An error of the file system. Lines passed on before it are not passed on again.
     pub fn read(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(self.offset))?;
@@ -117,10 +114,10 @@ impl Tail {
             };
             self.offset += count as u64;
             self.remember(&chunk[..count]);
-            self.take(&chunk[..count], &mut each);
+            self.split(&chunk[..count], &mut each);
         }
-        if !self.is_taken && is_whole(&self.partial) {
-            self.is_taken = true;
+        if !self.is_passed && is_complete(&self.partial) {
+            self.is_passed = true;
             each(&self.partial);
         }
         Ok(())
@@ -132,12 +129,12 @@ impl Tail {
         self.known.extend_from_slice(&bytes[bytes.len().saturating_sub(KNOWN)..]);
     }
 
-    fn take(&mut self, bytes: &[u8], each: &mut impl FnMut(&[u8])) {
+    fn split(&mut self, bytes: &[u8], each: &mut impl FnMut(&[u8])) {
         let mut rest = bytes;
         while let Some(end) = line_feed(rest) {
             let (line, behind) = (&rest[..end], &rest[end + 1..]);
-            let is_read = std::mem::take(&mut self.is_taken) | std::mem::take(&mut self.skipping);
-            if !is_read {
+            let is_done = std::mem::take(&mut self.is_passed) | std::mem::take(&mut self.skipping);
+            if !is_done {
                 if self.partial.is_empty() {
                     each(line);
                 } else {
@@ -159,12 +156,12 @@ impl Tail {
     }
 }
 
-/// Whether a line without its line feed is whole JSON.
-fn is_whole(line: &[u8]) -> bool {
+/// Whether a line without its line feed is complete JSON.
+fn is_complete(line: &[u8]) -> bool {
     line.ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
-/// The first line feed; `read_until` has the fastest search of the standard library.
+/// The position of the first line feed. `skip_until` is the standard library's fastest search.
 fn line_feed(bytes: &[u8]) -> Option<usize> {
     io::BufRead::skip_until(&mut &*bytes, b'\n')
         .ok()

@@ -24,7 +24,7 @@ use todo_write::transcript::claude::ClaudeReader;
 use todo_write::transcript::describe::describe;
 use todo_write::transcript::field::millis;
 use todo_write::transcript::follower::Follower;
-use todo_write::transcript::tail::Step;
+use todo_write::transcript::tail::FileChange;
 
 const BAKERY: &str = "claude:5e55a000-0000-4000-8000-000000000001";
 
@@ -119,7 +119,7 @@ fn what_is_far_from_the_end_gives_the_same_lists() {
         let lists = |is_old: bool| {
             let mut transcript = ClaudeReader::new(Options::default(), 100_000);
             for line in bytes.split(|byte| *byte == b'\n') {
-                if is_old { transcript.old_line(line) } else { transcript.line(line) }
+                if is_old { transcript.read_old_line(line) } else { transcript.read_line(line) }
             }
             let events = transcript.take_events().into_iter();
             let lists = events.filter(|event| matches!(event.kind, EventKind::List(_)));
@@ -271,25 +271,25 @@ fn a_file_that_became_shorter_or_another_is_read_anew() {
     let whole = length(&bench);
     fs::write(bench.file(), format!("{}\n{}\n", todo("3", "Shorter"), answer("3", false))).unwrap();
     assert!(length(&bench) < whole);
-    assert_eq!(bench.read().0, Step::Replaced);
+    assert_eq!(bench.read().0, FileChange::Replaced);
     assert_eq!(bench.rows("claude:s"), owned(&[("Shorter", Pending)]));
 
     let other = bench.folder.path().join("other");
     let tail = "x".repeat(10_000);
     fs::write(&other, format!("{}\n{}\n\"{tail}\"\n", todo("4", "Rotated"), answer("4", false))).unwrap();
     fs::rename(&other, bench.file()).unwrap();
-    assert_eq!(bench.read().0, Step::Replaced);
+    assert_eq!(bench.read().0, FileChange::Replaced);
     assert_eq!(bench.rows("claude:s"), owned(&[("Rotated", Pending)]));
 
     fs::remove_file(bench.file()).unwrap();
-    assert_eq!(bench.read().0, Step::Missing);
+    assert_eq!(bench.read().0, FileChange::Missing);
     assert_eq!(bench.rows("claude:s"), owned(&[("Rotated", Pending)]));
 }
 
 #[test]
 fn of_a_long_history_the_state_and_the_newest_events_are_kept() {
     let mut transcript = ClaudeReader::new(Options::default(), 10);
-    let line = |transcript: &mut ClaudeReader, line: Value| transcript.line(line.to_string().as_bytes());
+    let line = |transcript: &mut ClaudeReader, line: Value| transcript.read_line(line.to_string().as_bytes());
     line(&mut transcript, todo("list", "The list"));
     line(&mut transcript, answer("list", false));
     for n in 0..1_000 {
@@ -389,7 +389,7 @@ proptest! {
             bytes[place] = byte;
         }
         let mut transcript = ClaudeReader::new(Options::default(), 100);
-        bytes.split(|byte| *byte == b'\n').for_each(|line| transcript.line(line));
+        bytes.split(|byte| *byte == b'\n').for_each(|line| transcript.read_line(line));
         prop_assert!(transcript.take_events().len() <= 102);
     }
 }

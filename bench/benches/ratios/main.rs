@@ -129,7 +129,7 @@ fn transcript() {
     let lines = Session::Usual.lines(100);
     let read = || {
         let mut transcript = ClaudeReader::new(Options::default(), 1_000);
-        lines.iter().for_each(|line| transcript.line(line));
+        lines.iter().for_each(|line| transcript.read_line(line));
         transcript.take_events()
     };
     let parse =

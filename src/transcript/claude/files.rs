@@ -1,4 +1,4 @@
-//! The files that Claude Code keeps beside a transcript, `PROJECTS/PROJECT/SESSION.jsonl`.
+//! The files that Claude Code keeps beside a transcript `PROJECTS/PROJECT/SESSION.jsonl`.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -11,7 +11,7 @@ use super::tasks::Task;
 use crate::clock::Millis;
 use crate::raw::Raw;
 
-/// The most bytes read of a file, and the most files of tasks.
+/// Maximum size of a file in bytes, and maximum number of task files.
 const LARGEST: u64 = 1024 * 1024;
 const MOST: usize = 2_000;
 
@@ -21,17 +21,17 @@ const MOST: usize = 2_000;
 pub struct SubagentMeta {
     /// The call that started the subagent.
     pub tool_use_id: Option<String>,
-    /// Whether it came back.
+    /// Whether the subagent returned.
     pub finished: bool,
 }
 
 impl SubagentMeta {
-    /// The file for a subagent's transcript.
+    /// The name of the file that belongs to a subagent's transcript.
     pub fn path(transcript: &Path) -> PathBuf {
         transcript.with_extension("meta.json")
     }
 
-    /// Reads the file.
+    /// Reads the file that belongs to a subagent's transcript.
     pub fn read(transcript: &Path) -> Option<SubagentMeta> {
         serde_json::from_slice(&contents(&SubagentMeta::path(transcript))?).ok()
     }
@@ -44,9 +44,10 @@ pub fn custom_title(transcript: &Path) -> Option<String> {
     Some(file.get("customTitle")?.as_str()?.to_owned())
 }
 
-/// A session's tasks and when they last changed: `TASKS/SESSION/N.json`, where `TASKS` is the
-/// folder `tasks` beside `projects`. None if there are no files: a folder without tasks means an
-/// empty list only if Claude Code noted the highest number when it cleared the list.
+/// A session's tasks and when they last changed, from `tasks/SESSION/N.json` beside `projects`.
+///
+/// `None` if there are no files, unless Claude Code left `.highwatermark`, the highest number, when
+/// it cleared the list.
 pub fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
     let projects = transcript.parent()?.parent().filter(|folder| folder.ends_with("projects"))?;
     let folder = projects.with_file_name("tasks").join(transcript.file_stem()?);

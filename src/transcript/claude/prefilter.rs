@@ -1,34 +1,34 @@
 //! A cheap pre-filter for old transcript lines.
 //!
-//! A session of months has hundreds of megabytes, and nearly all of its lines have nothing that
-//! is still shown. Quotes inside JSON strings are escaped, so the keys that are looked for here
-//! cannot be part of a text. A line that looks unusual is parsed.
+//! A session of months has hundreds of megabytes of lines, nearly all of which are irrelevant.
+//! JSON escapes quotes inside strings, so a text cannot contain the keys searched for here. Lines
+//! with unusual formatting are parsed.
 
-/// What an old line may hold.
+/// What an old line may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relevance<'l> {
-    /// It may concern a list, or a title.
+    /// Perhaps a list, a title or the end of a turn.
     Parse,
-    /// It only continues the chain of a subagent.
+    /// Only a link in a subagent's chain of lines.
     Link {
-        /// Names the line.
+        /// The id of the line.
         uuid: &'l str,
-        /// Names the line before.
+        /// The id of the line before.
         parent: &'l str,
     },
-    /// It concerns no list.
+    /// Nothing of interest.
     Nothing,
 }
 
-/// Lines of titles, of the ends of turns and of interruptions are short.
+/// Maximum length of lines with titles, ends of turns and interruptions.
 const SHORT: usize = 1_024;
 
 const MARKS: [&str; 3] = ["Title\":", "\"turn_duration\"", "[Request interrupted by user"];
 
-/// Tools that change a list, or start a subagent that may.
+/// Tools that change a list or start a subagent.
 const TOOLS: [&str; 3] = ["\"name\":\"T", "\"name\":\"Agent\"", "__todo_write\""];
 
-/// Tells what a line may hold, without parsing it.
+/// Classifies a line without parsing it.
 pub fn relevance(bytes: &[u8]) -> Relevance<'_> {
     let Ok(line) = std::str::from_utf8(bytes) else { return Relevance::Nothing };
     let may_be = |texts: &[&str]| texts.iter().any(|text| line.contains(text));
@@ -43,18 +43,18 @@ pub fn relevance(bytes: &[u8]) -> Relevance<'_> {
     }
     match (after(line.find("\"parentUuid\":\""), line, 14), after(line.rfind("\"uuid\":\""), line, 8)) {
         (Some(parent), Some(uuid)) => Relevance::Link { uuid, parent },
-        // The first line of a subagent, which tells what it was sent for.
+        // The first line of a subagent holds its prompt.
         _ => Relevance::Parse,
     }
 }
 
-/// Whether the line is written without spaces, as Claude Code does.
+/// Whether the line has no spaces between keys and values, as Claude Code writes it.
 fn is_compact(line: &str) -> bool {
     let start = line.as_bytes().iter().take(64);
     start.clone().zip(start.skip(1)).all(|pair| pair != (&b':', &b' ')) && line.starts_with('{')
 }
 
-/// The string that starts `skip` bytes behind a place.
+/// The JSON string that starts `skip` bytes after `place`.
 fn after(place: Option<usize>, line: &str, skip: usize) -> Option<&str> {
     line.get(place? + skip..)?.split_once('"').map(|(text, _)| text)
 }

@@ -1,19 +1,20 @@
-//! The sessions and subagents whose lines are in a transcript.
+//! The sessions and subagents in a transcript.
 //!
-//! Later versions give subagents an id. Before, the chain of their lines identifies them: each
-//! line names the one it follows, and the first one follows none.
+//! Later versions give subagents an id. In earlier ones, the chain of lines identifies a subagent:
+//! each line has the id of the line that it follows.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-use super::line::Line;
+use super::line::TranscriptLine;
 use super::tasks::Tasks;
 use crate::raw::Raw;
 use crate::text::{excerpt, fnv1a};
-use crate::transcript::events::Events;
+use crate::transcript::events::{Events, push_bounded};
 use crate::transcript::{Agent, Event, EventKind, Source, SubagentCall};
 
-/// Sessions, subagents, calls of subagents, their lines and their events that are kept, at most.
+/// Maximum numbers of sessions, subagents, calls that start subagents and their lines, and of
+/// events held for one subagent and for all.
 const SESSIONS: usize = 64;
 const SUBAGENTS: usize = 256;
 const CALLS: usize = 256;
@@ -27,21 +28,21 @@ pub(super) struct Sources {
     last: Option<Arc<Source>>,
     subagents: VecDeque<Subagent>,
     calls: VecDeque<(u64, SubagentCall)>,
-    /// Subagents and the ids of the calls that started them, as their files say.
+    /// The ids of subagents and of the calls that started them, from the subagents' files.
     named: VecDeque<(String, String)>,
-    /// The number of events that are held, of all subagents.
+    /// The number of events held for all subagents.
     held: usize,
-    /// The subagent of a line, by the hash of the line's name; and the hashes by age.
+    /// The subagent of a line by the hash of the line's id, and the hashes by age.
     lines: HashMap<u64, String>,
     lines_by_age: VecDeque<u64>,
 }
 
-/// Where a session's title comes from, the best last.
+/// The source of a session's title, in ascending priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Title {
-    /// There is none, nor any prompt.
+pub enum TitleSource {
+    /// There is no title and no prompt yet.
     None,
-    /// There were only commands, which say little.
+    /// There were only commands such as `/clear`, which make no title.
     Command,
     /// The first prompt.
     Prompt,
@@ -54,7 +55,7 @@ pub enum Title {
 #[derive(Debug)]
 struct Session {
     source: Arc<Source>,
-    title: Title,
+    title: TitleSource,
     tasks: Tasks,
 }
 
@@ -62,7 +63,7 @@ struct Session {
 struct Subagent {
     source: Arc<Source>,
     has_list: bool,
-    /// Its events before its first list; few subagents ever have one.
+    /// The events before its first list, which few subagents have.
     held: VecDeque<Event>,
 }
 
@@ -72,8 +73,8 @@ impl Sources {
         self.last.as_ref()
     }
 
-    /// The source of a line; none if the line does not name its session.
-    pub fn of(&mut self, line: &Line<'_>) -> Option<Arc<Source>> {
+    /// The source of a line; `None` if the line has no session id.
+    pub fn of(&mut self, line: &TranscriptLine<'_>) -> Option<Arc<Source>> {
         let session = line.session_id.filter(|session| !session.is_empty())?;
         if line.is_sidechain != Some(true) {
             let known = self.main(session);
@@ -98,18 +99,18 @@ impl Sources {
         let main = Source::main(Agent::Claude, session, folder);
         let source = Arc::new(Source { subagent: Some(id), call, ..main });
         let subagent = Subagent { source: source.clone(), has_list: false, held: VecDeque::new() };
-        push(&mut self.subagents, SUBAGENTS, subagent);
+        push_bounded(&mut self.subagents, SUBAGENTS, subagent);
         Some(source)
     }
 
     fn begin(&mut self, source: Source) -> Arc<Source> {
         let source = Arc::new(source);
-        let session = Session { source: source.clone(), title: Title::None, tasks: Tasks::default() };
-        push(&mut self.sessions, SESSIONS, session);
+        let session = Session { source: source.clone(), title: TitleSource::None, tasks: Tasks::default() };
+        push_bounded(&mut self.sessions, SESSIONS, session);
         source
     }
 
-    /// A session's main agent, once a line of it was read.
+    /// A session's main agent, if one of its lines was read.
     pub fn main(&self, session: &str) -> Option<Arc<Source>> {
         let mut sessions = self.sessions.iter().rev().map(|known| &known.source);
         sessions.find(|source| source.session == session).cloned()
@@ -124,45 +125,42 @@ impl Sources {
         self.session_mut(source).map(|session| &mut session.tasks)
     }
 
-    /// Whether there is a session, and each had its first prompt.
+    /// Whether there is a session and each has had its first prompt.
     pub fn have_titles(&self) -> bool {
-        !self.sessions.is_empty() && self.sessions.iter().all(|session| session.title != Title::None)
+        !self.sessions.is_empty() && self.sessions.iter().all(|session| session.title != TitleSource::None)
     }
 
-    /// Notes a title of a session; tells whether it takes the place of the one before.
-    pub fn entitle(&mut self, source: &Source, title: Title) -> bool {
+    /// Records a session's title; returns whether it replaces the previous one.
+    pub fn set_title(&mut self, source: &Source, title: TitleSource) -> bool {
         let session = self.session_mut(source).filter(|_| source.subagent.is_none());
         let Some(session) = session else { return false };
-        let is_better = session.title < title || session.title == title && title > Title::Prompt;
+        let is_better = session.title < title || session.title == title && title > TitleSource::Prompt;
         session.title = session.title.max(title);
         is_better
     }
 
-    fn subagent_of(&mut self, line: &Line<'_>) -> Option<String> {
+    fn subagent_of(&mut self, line: &TranscriptLine<'_>) -> Option<String> {
         if let Some(id) = line.agent_id.filter(|id| !id.is_empty()) {
             return Some(excerpt(id, 100));
         }
         Some(self.link(line.uuid?, line.parent_uuid))
     }
 
-    /// Adds a line to the chain of the one it follows, and returns the id of the chain.
+    /// Adds a line to the chain of the line that it follows; returns the id of the chain.
     pub fn link(&mut self, uuid: &str, parent: Option<&str>) -> String {
         let before = parent.filter(|parent| !parent.is_empty());
         let known = before.and_then(|parent| self.lines.get(&fnv1a(parent.as_bytes())));
         let id = known.cloned().unwrap_or_else(|| excerpt(before.unwrap_or(uuid), 100));
         let hash = fnv1a(uuid.as_bytes());
-        if self.lines.insert(hash, id.clone()).is_none() {
-            self.lines_by_age.push_back(hash);
-        }
-        if self.lines_by_age.len() > LINES
-            && let Some(oldest) = self.lines_by_age.pop_front()
+        if self.lines.insert(hash, id.clone()).is_none()
+            && let Some(oldest) = push_bounded(&mut self.lines_by_age, LINES, hash)
         {
             self.lines.remove(&oldest);
         }
         id
     }
 
-    /// Notes a call that starts a subagent, whose first line is the call's prompt.
+    /// Records a call that starts a subagent. The subagent's first line is the call's prompt.
     pub fn start(&mut self, from: &Source, call: &str, input: &Raw<'_>) {
         let text = |key: &str| match input.get(key) {
             Some(Raw::Text(text)) => text.as_ref(),
@@ -173,32 +171,32 @@ impl Sources {
             description: excerpt(text("description"), 200),
             from: from.key(),
         };
-        push(&mut self.calls, CALLS, (mark(text("prompt"), &from.session), call));
+        push_bounded(&mut self.calls, CALLS, (prompt_hash(text("prompt"), &from.session), call));
     }
 
-    /// Notes which call started a subagent.
+    /// Records the call that started a subagent.
     pub fn set_call(&mut self, subagent: &str, call: &str) {
-        push(&mut self.named, SUBAGENTS, (excerpt(subagent, 100), call.to_owned()));
+        push_bounded(&mut self.named, SUBAGENTS, (excerpt(subagent, 100), call.to_owned()));
     }
 
-    /// The call that started a subagent, as its file says.
+    /// The call that started a subagent, according to the subagent's file.
     fn named_call(&mut self, subagent: &str) -> Option<SubagentCall> {
         let (_, id) = self.named.iter().rev().find(|(named, _)| named == subagent)?;
         let place = self.calls.iter().position(|(_, call)| call.id == *id)?;
         self.calls.remove(place).map(|(_, call)| call)
     }
 
-    /// The call that started the subagent whose first line this is.
-    fn call_of(&mut self, line: &Line<'_>, session: &str) -> Option<SubagentCall> {
+    /// The call that started a subagent, found by the subagent's first line.
+    fn call_of(&mut self, line: &TranscriptLine<'_>, session: &str) -> Option<SubagentCall> {
         let first = line.message.as_ref()?.blocks().into_iter().find_map(|block| block.text)?;
-        let mark = mark(&first.0, session);
-        let place = self.calls.iter().position(|(known, _)| *known == mark)?;
+        let prompt_hash = prompt_hash(&first.0, session);
+        let place = self.calls.iter().position(|(known, _)| *known == prompt_hash)?;
         self.calls.remove(place).map(|(_, call)| call)
     }
 
-    /// Notes that a subagent, or the one started by a call, came back. Returns it if it has a list;
-    /// otherwise its events are dropped.
-    pub fn come_back(&mut self, id: &str) -> Option<Arc<Source>> {
+    /// Ends a subagent, given by its id or by that of the call that started it. Returns it if it has
+    /// a list; otherwise drops its events.
+    pub fn end_subagent(&mut self, id: &str) -> Option<Arc<Source>> {
         let is_of = |subagent: &&mut Subagent| {
             let source = &subagent.source;
             source.subagent.as_deref() == Some(id) || source.call.as_ref().is_some_and(|call| call.id == id)
@@ -208,7 +206,7 @@ impl Sources {
         subagent.has_list.then(|| subagent.source.clone())
     }
 
-    /// Passes a subagent's event on once it keeps a list, and holds it until then.
+    /// Passes on a subagent's event if the subagent has a list; otherwise holds it until then.
     pub fn hold(&mut self, event: Event, events: &mut Events) {
         let known = self.subagents.iter_mut().rev().find(|subagent| subagent.source == event.source);
         let Some(subagent) = known else { return };
@@ -227,12 +225,9 @@ impl Sources {
             held.into_iter().for_each(|event| events.push(event));
             return events.push(event);
         }
-        self.held += 1;
-        if subagent.held.len() == HELD {
-            subagent.held.pop_front();
-            self.held -= 1;
+        if push_bounded(&mut subagent.held, HELD, event).is_none() {
+            self.held += 1;
         }
-        subagent.held.push_back(event);
         if self.held > HELD_BY_ALL
             && let Some(oldest) = self.subagents.iter_mut().find(|subagent| !subagent.held.is_empty())
         {
@@ -241,16 +236,8 @@ impl Sources {
     }
 }
 
-/// Identifies a prompt by its beginning: the rest may have been cut.
-fn mark(prompt: &str, session: &str) -> u64 {
+/// A hash of the beginning of a prompt. The rest may have been cut.
+fn prompt_hash(prompt: &str, session: &str) -> u64 {
     let start: String = prompt.trim().chars().take(1_000).collect();
     fnv1a(format!("{session}\n{start}").as_bytes())
-}
-
-/// Adds to a queue that keeps the newest.
-fn push<T>(queue: &mut VecDeque<T>, most: usize, new: T) {
-    if queue.len() == most {
-        queue.pop_front();
-    }
-    queue.push_back(new);
 }

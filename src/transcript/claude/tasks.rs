@@ -1,6 +1,7 @@
 //! The list that `TaskCreate` and `TaskUpdate` build call by call.
 //!
-//! `TaskList` and the files in `~/.claude/tasks/SESSION/` have the whole list and reset it.
+//! A result of `TaskList` and the files in `~/.claude/tasks/SESSION/` hold the whole list and
+//! replace it.
 
 use std::borrow::Cow;
 
@@ -13,20 +14,20 @@ use crate::raw::Raw;
 use crate::text::{excerpt, is_blank};
 use crate::transcript::claude::line::ToolUseResult;
 
-/// The most tasks kept; no session makes as many.
+/// Maximum number of tasks.
 const MOST: usize = 10_000;
-/// Milliseconds after which the terminal interface clears a list with all tasks completed.
+/// Milliseconds after which the terminal interface clears a completed list.
 const CLEARED_AFTER: Millis = 5_000;
 
 /// A session's tasks, in the order of their numbers.
 #[derive(Debug, Default)]
 pub struct Tasks {
     tasks: Vec<Task>,
-    /// When the last open task was completed; none while one is open.
+    /// When the last open task was completed; `None` while a task is open.
     done: Option<Millis>,
 }
 
-/// A task as Claude Code keeps it.
+/// A task of Claude Code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     id: String,
@@ -41,7 +42,7 @@ pub struct Task {
     is_created: bool,
 }
 
-/// The arguments of a call; fields that are left out stay as they are.
+/// The arguments of a call. Absent fields stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskUpdate {
     id: Option<String>,
@@ -49,25 +50,25 @@ pub struct TaskUpdate {
     active_form: Option<String>,
     status: Option<String>,
     owner: Option<String>,
-    /// The tasks that block it, and those that it blocks.
+    /// Ids of tasks that block this one, and of tasks blocked by it.
     blocked_by: Vec<String>,
     blocks: Vec<String>,
     is_internal: Option<bool>,
 }
 
-/// The result of a call: its text, and the fields that Claude Code itself keeps of it.
+/// The result of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskResult<'r> {
-    /// For the model.
+    /// The text for the model.
     pub text: &'r str,
-    /// `toolUseResult`.
+    /// The fields that Claude Code itself keeps.
     pub fields: &'r ToolUseResult<'r>,
-    /// When it came.
+    /// The time of the result.
     pub time: Option<Millis>,
 }
 
 impl TaskUpdate {
-    /// Reads the arguments of either tool.
+    /// Parses the arguments of `TaskCreate` or `TaskUpdate`.
     pub fn read(input: &Raw<'_>) -> TaskUpdate {
         TaskUpdate {
             id: text(input, "taskId"),
@@ -81,7 +82,7 @@ impl TaskUpdate {
         }
     }
 
-    /// Takes what a hook made of the arguments.
+    /// Applies the changes that a hook made to the arguments.
     fn corrected(mut self, result: TaskResult<'_>) -> TaskUpdate {
         let field = |object: &Option<Raw<'_>>, key| object.as_ref().and_then(|object| text(object, key));
         self.subject = field(&result.fields.task, "subject").or(self.subject);
@@ -91,12 +92,12 @@ impl TaskUpdate {
 }
 
 impl TaskResult<'_> {
-    /// Whether the call changed nothing, which is not always marked as an error.
+    /// Whether the call was refused, which is not always marked as an error.
     pub fn is_refusal(&self) -> bool {
         matches!(self.fields.success, Some(Raw::Bool(false))) || self.is_not_found()
     }
 
-    /// Whether Claude Code's list does not have the task.
+    /// Whether the task is missing from Claude Code's list.
     pub fn is_not_found(&self) -> bool {
         self.text == "Task not found"
     }
@@ -116,7 +117,7 @@ impl Task {
         }
     }
 
-    /// Reads a task of a `TaskList` result or of a file.
+    /// Parses a task in a `TaskList` result or in a file.
     pub fn read(task: &Raw<'_>) -> Option<Task> {
         Some(Task {
             id: text(task, "id")?,
@@ -141,7 +142,7 @@ impl Task {
         self.is_internal
     }
 
-    /// Reads a line such as `#3 [pending] Lock up`, which subagents get instead of fields.
+    /// Parses a line such as `#3 [pending] Lock up`, which subagents get instead of fields.
     fn read_line(line: &str) -> Option<Task> {
         let (id, rest) = line.strip_prefix('#')?.split_once(" [")?;
         let (status, subject) = rest.split_once("] ")?;
@@ -156,8 +157,8 @@ impl Task {
 }
 
 impl Tasks {
-    /// Takes a `TaskCreate`; its result names the task's number. `is_cleared` tells whether the
-    /// session clears a list that is done.
+    /// Applies a `TaskCreate`, whose result has the task's number. `is_cleared` says whether the
+    /// session clears completed lists.
     pub fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, is_cleared: bool) {
         let update = update.corrected(result);
         let Some(subject) = update.subject else { return };
@@ -168,7 +169,7 @@ impl Tasks {
             self.tasks.clear();
         }
         let known = self.tasks.iter().find(|task| task.id == id);
-        // A fork begins with an empty list and the first number.
+        // A fork begins with an empty list and number 1.
         if known.is_some_and(|task| task.is_created) {
             self.tasks.clear();
         }
@@ -180,8 +181,8 @@ impl Tasks {
         self.check_done(result.time);
     }
 
-    /// Takes a `TaskUpdate`. A task that is not known yet is added; one that Claude Code did not
-    /// find is removed: the terminal interface may have cleared the list a moment after its result.
+    /// Applies a `TaskUpdate`. An unknown task is added. A task that Claude Code did not find is
+    /// removed: its timer clears a completed list, with a task created in the same moment.
     pub fn update(&mut self, update: TaskUpdate, result: TaskResult<'_>) {
         let update = update.corrected(result);
         let Some(id) = update.id else { return };
@@ -190,7 +191,7 @@ impl Tasks {
             return self.check_done(result.time);
         }
         if !self.tasks.iter().any(|task| task.id == id) {
-            // Without a result the call may have been refused.
+            // A call without a result may have been refused.
             if result.text.is_empty() {
                 return;
             }
@@ -211,7 +212,7 @@ impl Tasks {
         self.check_done(result.time);
     }
 
-    /// Takes the result of a `TaskList`; tells whether that changed the list.
+    /// Applies the result of a `TaskList`; returns whether it changed the list.
     pub fn list(&mut self, result: TaskResult<'_>) -> bool {
         let tasks: Vec<Task> = match &result.fields.tasks {
             Some(Raw::List(tasks)) => tasks.iter().filter_map(Task::read).collect(),
@@ -224,12 +225,13 @@ impl Tasks {
         (is_empty || !tasks.is_empty()) && self.reset(tasks, result.time)
     }
 
-    /// Takes a whole list; tells whether it differs. Internal tasks stay: a `TaskList` omits them.
+    /// Replaces the list; returns whether it differs. Internal tasks stay, since a `TaskList` omits
+    /// them.
     pub fn reset(&mut self, mut tasks: Vec<Task>, time: Option<Millis>) -> bool {
         let is_open = |id: &&String| self.tasks.iter().any(|task| task.id == **id && task.status.is_open());
         for task in &mut tasks {
             if let Some(known) = self.tasks.iter().find(|known| known.id == task.id) {
-                // A `TaskList` omits what is completed.
+                // A `TaskList` omits completed blockers.
                 if task.blocked_by.iter().eq(known.blocked_by.iter().filter(is_open)) {
                     task.blocked_by.clone_from(&known.blocked_by);
                 }
@@ -248,7 +250,7 @@ impl Tasks {
         is_changed
     }
 
-    /// Whether there are tasks, and all are completed.
+    /// Whether there are tasks and all of them are completed.
     pub fn are_done(&self) -> bool {
         self.visible().next().is_some() && self.visible().all(|task| !task.status.is_open())
     }
@@ -261,7 +263,7 @@ impl Tasks {
         self.done = if self.are_done() { self.done.or(time).or(Some(0)) } else { None };
     }
 
-    /// Adds a task in the order of numbers.
+    /// Inserts a task by its number.
     fn insert(&mut self, task: Task) {
         if self.tasks.len() < MOST {
             let number = |task: &Task| task.id.parse::<u64>().unwrap_or(u64::MAX);
@@ -275,13 +277,13 @@ impl Tasks {
         last.unwrap_or(0).saturating_add(1).to_string()
     }
 
-    /// The whole list, read like any write.
+    /// The whole list as the input of a write.
     ///
     /// # Errors
-    /// As [`input::read`]: more tasks than the user allows.
+    /// As [`input::read`], for more tasks than the user allows.
     pub fn plan(&self, options: &Options) -> Result<Plan, Vec<Problem>> {
         let text = |text: &str| Raw::Text(Cow::Owned(excerpt(text, options.max_length.saturating_sub(1))));
-        // `identity` ignores bare numbers, but these identify a task.
+        // Identity ignores bare numbers, but here they identify tasks.
         let name = |id: &String| format!("task:{id}");
         let entry = |task: &Task| {
             let active_form = task.active_form.as_deref().unwrap_or(&task.subject);
@@ -294,7 +296,7 @@ impl Tasks {
         };
         let todos = Raw::List(self.visible().map(entry).collect());
         let mut plan = input::read(&Raw::Object(vec![("todos".into(), todos)]), options)?;
-        // The tool's schema has no such fields.
+        // The schema of `todo_write` lacks these fields.
         for (draft, task) in plan.drafts.iter_mut().zip(self.visible()) {
             draft.blocked_by = task.blocked_by.iter().map(name).collect();
             draft.owner.clone_from(&task.owner);
@@ -303,7 +305,7 @@ impl Tasks {
     }
 }
 
-/// A text or a number of an object.
+/// A text or number in an object, as text.
 fn text(object: &Raw<'_>, key: &str) -> Option<String> {
     match object.get(key) {
         Some(Raw::Text(text)) if !is_blank(text) => Some(excerpt(text, 10_000)),
@@ -312,7 +314,7 @@ fn text(object: &Raw<'_>, key: &str) -> Option<String> {
     }
 }
 
-/// The ids in a list of an object.
+/// A list of ids in an object.
 fn ids(object: &Raw<'_>, key: &str) -> Vec<String> {
     let id = |id: &Raw<'_>| match id {
         Raw::Text(id) => Some(excerpt(id, 40)),

@@ -1,4 +1,4 @@
-//! One line of a rollout, as far as it matters here.
+//! The parts of a rollout line that matter here.
 
 use std::borrow::Cow;
 
@@ -7,45 +7,45 @@ use serde::Deserialize;
 use crate::raw::Raw;
 use crate::transcript::field::Excerpt;
 
-/// A line: `session_meta`, `event_msg`, `response_item` and some others.
+/// A line of any type; the payload has its contents.
 #[derive(Debug, Deserialize)]
-pub struct Line<'a> {
+pub struct RolloutLine<'a> {
     /// RFC 3339.
     pub timestamp: Option<Excerpt<40>>,
-    /// What the payload is.
+    /// `session_meta`, `event_msg`, `response_item` or another type.
     #[serde(rename = "type")]
     pub kind: Excerpt<40>,
-    /// The rest.
+    /// The contents.
     #[serde(borrow)]
     pub payload: Payload<'a>,
 }
 
-/// The payload of any line: each type has its own fields.
+/// The payload of a line; each type has its own fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Payload<'a> {
     /// The type of an event or of an item.
     #[serde(rename = "type")]
     pub kind: Option<Excerpt<40>>,
-    /// `session_meta`: the session. Items: the item.
+    /// `session_meta`: the id of the session. Items: the id of the item.
     pub id: Option<Excerpt<190>>,
     /// `session_meta`: the working directory.
     pub cwd: Option<Excerpt<4096>>,
-    /// `session_meta`: the session that this one reviews.
+    /// `session_meta`: the id of the session that this one reviews.
     pub parent_thread_id: Option<Excerpt<200>>,
     /// `session_meta`: an object for a subagent, a word for others.
     #[serde(borrow)]
     pub source: Option<Raw<'a>>,
-    /// Calls and outputs: the call.
+    /// Calls and outputs: the id of the call.
     pub call_id: Option<Excerpt<190>>,
     /// Calls: the tool.
     pub name: Option<Excerpt<190>>,
-    /// Calls: where the tool comes from.
+    /// Calls: the server of the tool.
     pub namespace: Option<Excerpt<190>>,
     /// `function_call`: JSON.
     #[serde(borrow)]
     pub arguments: Option<Cow<'a, str>>,
-    /// `custom_tool_call`: a text of the tool's own form.
+    /// `custom_tool_call`: text in the tool's own format.
     #[serde(borrow)]
     pub input: Option<Cow<'a, str>>,
     /// Outputs: a text, or items of text.
@@ -56,7 +56,7 @@ pub struct Payload<'a> {
     pub message: Option<Excerpt>,
     /// `task_complete`: the answer.
     pub last_agent_message: Option<Excerpt<100>>,
-    /// `turn_aborted`: `interrupted`, or what took the turn's place.
+    /// `turn_aborted`: `interrupted` or another reason.
     pub reason: Option<Excerpt<40>>,
     /// `thread_name_updated`.
     pub thread_name: Option<Excerpt>,
@@ -76,17 +76,17 @@ pub struct Item {
 }
 
 impl Payload<'_> {
-    /// `session_meta`: whether the session is not a user's own: a reviewer or a subagent.
+    /// `session_meta`: whether the session is a reviewer's or a subagent's.
     pub fn is_subagent(&self) -> bool {
         self.parent_thread_id.is_some() || matches!(self.source, Some(Raw::Object(_)))
     }
 }
 
-impl<'a> Line<'a> {
-    /// Reads a line; none where it is not what we know.
-    pub fn parse(bytes: &'a [u8]) -> Option<Line<'a>> {
-        // The first value counts, as in a line of Claude Code.
-        Line::deserialize(&mut serde_json::Deserializer::from_slice(bytes)).ok()
+impl<'a> RolloutLine<'a> {
+    /// Parses a line; `None` if it has another form.
+    pub fn parse(bytes: &'a [u8]) -> Option<RolloutLine<'a>> {
+        // Ignores what follows the first value, as for a line of Claude Code.
+        RolloutLine::deserialize(&mut serde_json::Deserializer::from_slice(bytes)).ok()
     }
 
     /// Whether a file that begins with this line is a rollout.

@@ -11,7 +11,7 @@ use todo_write::observation::{Content, Filter, Type};
 use todo_write::store::{Storage, Store};
 use todo_write::transcript::follower::Follower;
 use todo_write::transcript::recorder::ThreadUpdate;
-use todo_write::transcript::tail::Step;
+use todo_write::transcript::tail::FileChange;
 
 use crate::common::Folder;
 
@@ -51,9 +51,9 @@ impl Bench {
         self.append(format!("{line}\n").as_bytes());
     }
 
-    pub fn read(&mut self) -> (Step, Vec<ThreadUpdate>) {
+    pub fn read(&mut self) -> (FileChange, Vec<ThreadUpdate>) {
         let news = self.follower.read().unwrap();
-        (news.step, self.follower.recorder.record(&mut self.store, &news.events, false, NOW))
+        (news.change, self.follower.recorder.record(&mut self.store, &news.events, false, NOW))
     }
 
     /// What another Emacs has: the journals, and nothing of the follower.

@@ -458,7 +458,7 @@ fn a_subagents_file_says_which_call_started_it_and_that_it_came_back() {
     home.write(meta, &json!({"agentType": "cook", "toolUseId": call, "finished": true}).to_string());
     home.read();
     let thread = home.store.get("claude:s/a7", NOW).unwrap();
-    assert_eq!((thread.state(), thread.pause_reason()), (State::Paused, Some("the subagent came back")));
+    assert_eq!((thread.state(), thread.pause_reason()), (State::Paused, Some("the subagent returned")));
     let last = millis(subagent.lines[2]["timestamp"].as_str().unwrap()).unwrap();
     assert!(
         thread.times("t1").unwrap().spent(NOW) <= NOW - last

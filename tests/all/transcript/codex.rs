@@ -290,7 +290,7 @@ fn every_recorded_rollout_ends_in_its_last_plan_whole_in_pieces_and_far_from_the
         let lists = |is_old: bool| {
             let mut reader = CodexReader::new(Default::default(), 100_000);
             text.lines().for_each(|line| {
-                if is_old { reader.old_line(line.as_bytes()) } else { reader.line(line.as_bytes()) }
+                if is_old { reader.read_old_line(line.as_bytes()) } else { reader.read_line(line.as_bytes()) }
             });
             let events = reader.take_events().into_iter();
             let lists =
