@@ -1,7 +1,6 @@
-//! What differs between two lists: the diff, its inverse, and folding.
+//! The changes between two lists: diff, apply and fold.
 //!
-//! Everything here works by id, on any entries that have one; [`crate::identity`] gives ids where
-//! there are none.
+//! These compare entries by id. [`crate::identity`] assigns ids where there are none.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use crate::item::Item;
 use crate::wire::wire_names;
 
-/// Names of fields, as on the wire.
+/// The names of fields on the wire.
 pub type Fields = Vec<Cow<'static, str>>;
 
-/// What the diff needs to know of an entry.
+/// An entry of a list that can be compared.
 pub trait Entry: Clone {
-    /// Unique within a list.
+    /// The id, which is unique within a list.
     fn id(&self) -> &str;
-    /// The names of the fields that differ, timestamps left out.
+    /// The names of the fields that differ, except timestamps.
     fn differing_fields(&self, other: &Self) -> Fields;
-    /// Whether the two are known to be one object, which settles that nothing differs.
+    /// Whether both are the same object, so that no field differs.
     fn is_same_object(&self, other: &Self) -> bool;
 }
 
@@ -40,8 +39,8 @@ impl Entry for Arc<Item> {
 }
 
 wire_names! {
-    /// The kinds of change. An item is modified if a field other than its status differs, and
-    /// reordered if it moved against the others.
+    /// The kind of a change. An item is modified if a field other than its status differs, and
+    /// reordered if it moved relative to the others.
     #[allow(missing_docs)]
     pub enum ChangeKind {
         Added = "added",
@@ -52,31 +51,31 @@ wire_names! {
     }
 }
 
-/// One difference between two lists. Which fields are there follows from the kind.
+/// One difference between two lists. The kind determines which fields are set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Change<T> {
     /// The kind.
     #[serde(rename = "type")]
     pub kind: ChangeKind,
-    /// The item it is about.
+    /// The id of the changed item.
     pub item_id: String,
-    /// After the change: added, modified, status changed.
+    /// The item after the change: added, modified, status changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<T>,
-    /// Before the change: modified, status changed, removed.
+    /// The item before the change: modified, status changed, removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_item: Option<T>,
-    /// Modified: the names of the fields that differ.
+    /// The names of the fields that differ: modified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fields: Fields,
-    /// Removed: whether the agent itself said so, by a status of "cancelled".
+    /// Whether the agent sent the item as cancelled: removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
-    /// 0-based, in the new list: all but removed.
+    /// The 0-based position in the new list: all but removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
-    /// 0-based, in the old list: removed, reordered.
+    /// The 0-based position in the old list: removed, reordered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous_position: Option<usize>,
 }
@@ -96,11 +95,26 @@ impl<T> Change<T> {
     }
 }
 
-/// The changes that lead from `previous` to `current`, in the order of `current`, removals last.
+/// The changes from `previous` to `current`, in the order of `current`, removals last.
 ///
-/// Ids must be unique within each list. The moves are the fewest possible: what keeps its order
-/// is a longest increasing subsequence. Linear in both lists, but for a logarithm in the number
-/// of items that moved.
+/// Ids must be unique within each list. The number of moves is minimal: a longest increasing
+/// subsequence keeps its order. The cost is linear, with a logarithm for moved items.
+///
+/// # Examples
+/// ```
+/// use std::sync::Arc;
+/// use todo_write::change::{ChangeKind, apply, diff};
+/// use todo_write::item::{Draft, Status};
+///
+/// let item = |status| {
+///     let draft = Draft { content: "Ship it".into(), status, ..Draft::default() };
+///     Arc::new(draft.into_item("t1".into()))
+/// };
+/// let (before, after) = ([item(Status::Pending)], [item(Status::Completed)]);
+/// let changes = diff(&before, &after);
+/// assert_eq!(changes[0].kind, ChangeKind::StatusChanged);
+/// assert_eq!(apply(&before, &changes), after);
+/// ```
 pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
     let old_of = old_places(previous, current);
     let moved = moved(&old_of);
@@ -127,11 +141,10 @@ pub fn diff<T: Entry>(previous: &[T], current: &[T]) -> Vec<Change<T>> {
     changes
 }
 
-/// How far ahead an entry is looked for before it is left to the table.
+/// The number of entries searched before the table is used.
 const AHEAD: usize = 8;
 
-/// For each current entry its place in `previous`. Most are found right behind the one before, and
-/// need no table.
+/// The place of each current entry in `previous`. Fast path: most entries follow their predecessor.
 fn old_places<T: Entry>(previous: &[T], current: &[T]) -> Vec<Option<usize>> {
     let mut next = 0;
     let mut is_found = vec![false; previous.len()];
@@ -170,14 +183,14 @@ fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Chang
     })
 }
 
-/// Marks the removals of items that the agent cancelled.
+/// Marks the removals of cancelled items.
 pub fn mark_cancelled<T>(changes: &mut [Change<T>], is_cancelled: impl Fn(&str) -> bool) {
     for change in changes.iter_mut().filter(|change| change.kind == ChangeKind::Removed) {
         change.cancelled = is_cancelled(&change.item_id);
     }
 }
 
-/// Which current entries moved against the others.
+/// Whether each current entry moved relative to the others.
 fn moved(old_of: &[Option<usize>]) -> Vec<bool> {
     if old_of.iter().flatten().is_sorted() {
         return vec![false; old_of.len()];

@@ -1,4 +1,4 @@
-//! When each item was created, started and completed, and how long it was in progress.
+//! The times of items: created, started, completed, and the time in progress.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,28 +14,28 @@ pub type Millis = u64;
 /// The times of one item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// When it entered the list.
+    /// When it was added to the list.
     pub created: Millis,
-    /// When it first was in progress.
+    /// When it was first in progress.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub started: Option<Millis>,
-    /// When it was last completed; none while it is open.
+    /// When it was completed; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completed: Option<Millis>,
-    /// Every stretch in progress, from and to.
+    /// The finished intervals in progress, as start and end.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<(Millis, Millis)>,
-    /// Since when its time runs: it is in progress, and its agent works.
+    /// The start of the running interval, if it is in progress and its agent works.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub running_since: Option<Millis>,
 }
 
 impl Times {
-    /// Milliseconds in progress, up to `now`.
+    /// The milliseconds in progress until `now`.
     pub fn spent(&self, now: Millis) -> Millis {
-        let past = self.intervals.iter().map(|(from, to)| to.saturating_sub(*from));
+        let finished = self.intervals.iter().map(|(from, to)| to.saturating_sub(*from));
         let running = self.running_since.map(|since| now.saturating_sub(since));
-        past.chain(running).fold(0, Millis::saturating_add)
+        finished.chain(running).fold(0, Millis::saturating_add)
     }
 
     fn start(&mut self, now: Millis) {
@@ -52,8 +52,7 @@ impl Times {
     }
 }
 
-/// The times of a thread's items, by id; those of items that are gone too, since undo brings
-/// items back.
+/// The times of a thread's items by id, including removed items, which undo can restore.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Clock(HashMap<String, Times>);
@@ -64,7 +63,7 @@ impl Clock {
         self.0.get(id)
     }
 
-    /// Follows a revision made at `now`.
+    /// Updates the times for a revision made at `now`.
     pub fn apply(&mut self, changes: &[Change<Arc<Item>>], now: Millis) {
         for change in changes {
             if change.kind == ChangeKind::Reordered {
@@ -82,18 +81,18 @@ impl Clock {
             match status {
                 Some(Status::Completed) => drop(times.completed.get_or_insert(now)),
                 Some(_) => times.completed = None,
-                // Gone, and perhaps back some day: when it was done stays true.
+                // A removed item keeps its times, since undo can restore it.
                 None => {}
             }
         }
     }
 
-    /// Stops the time of all items.
+    /// Ends all running intervals.
     pub fn pause(&mut self, now: Millis) {
         self.0.values_mut().for_each(|times| times.stop(now));
     }
 
-    /// Starts the time of the items in progress.
+    /// Starts intervals for the items in progress.
     pub fn resume(&mut self, list: &[Arc<Item>], now: Millis) {
         for item in list.iter().filter(|item| item.status == Status::InProgress) {
             self.0.entry(item.id.clone()).or_default().start(now);

@@ -1,9 +1,8 @@
-//! What can go wrong, as data. The words are in `Display` only; `crate::lisp` turns each kind into
-//! its Lisp error.
+//! Errors as data. Only `Display` has words; `crate::lisp` maps each variant to a Lisp error.
 
 use thiserror::Error;
 
-/// A failure that a caller must hear of. A refused write is none: it is an outcome.
+/// A failure of a call. A refused write is not one: it is an outcome.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // The words say it.
 pub enum Error {
@@ -13,7 +12,7 @@ pub enum Error {
     NoRevision { thread: String, revision: u64, last: u64 },
     #[error("nothing to undo in thread {thread}")]
     NothingToUndo { thread: String },
-    /// Something that should be a list of items, or changes to one, is neither.
+    /// An argument that should be a list of items, or changes, is something else.
     #[error("{which}: received {received}, expected {expected}")]
     NotAList { which: &'static str, received: String, expected: String },
     #[error("{which} list: id \"{id}\" comes twice; ids must be unique within a list")]

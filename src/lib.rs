@@ -1,21 +1,51 @@
-//! The todo list of a coding agent, as the agent cannot keep it itself.
+//! The task list of a coding agent: validated, compared, merged with the user's edits, and kept.
 //!
-//! Agents plan with one tool, `todo_write`: on every call they pass their *whole* task list, with
-//! no ids. This crate reads such calls however they arrive ([`input`]), recognises which task is
-//! which ([`identity`]), says what changed ([`change`]), merges what the user edited in between
-//! ([`merge`]), and keeps every list ([`revision`], [`thread`], [`store`], [`journal`]) and every
-//! event ([`observation`]).
+//! Agents plan with one tool, `todo_write`, which takes their *whole* list on every call, without
+//! ids. This crate reads such calls ([`input`]), finds the old item of each new one ([`identity`]),
+//! computes the changes ([`change`]), merges the user's edits ([`merge`]), and keeps all lists
+//! ([`thread`], [`store`], [`journal`]) and events ([`observation`]). It follows the transcripts of
+//! agents that do not call it ([`transcript`]).
 //!
-//! The way of one call is a straight line of functions on plain data:
+//! A call goes through plain functions on plain data:
 //!
 //! ```text
 //! text → Plan of Drafts → Items (recognise) → List (merge) → Changes (diff)
 //!      → Record (journal) → Revision + Observations (commit) → Outcome
 //! ```
 //!
-//! Only [`lisp`] knows Emacs; without the feature `module` the rest is a plain Rust library.
+//! # Examples
+//! ```
+//! use serde_json::Map;
+//! use todo_write::input::{Options, read_text};
+//! use todo_write::item::Status;
+//! use todo_write::thread::{Edit, Thread};
+//!
+//! let mut thread = Thread::new("a conversation", Map::new(), 1_000);
+//! let first = r#"{"todos": [
+//!     {"content": "Read the code", "status": "in_progress", "activeForm": "Reading the code"},
+//!     {"content": "Fix the login bug", "status": "pending", "activeForm": "Fixing the login bug"}]}"#;
+//! thread.write(read_text(first, &Options::default()).unwrap(), None, false, 0);
+//!
+//! // The user adds a task, 90 seconds later the agent goes on and knows nothing of it.
+//! thread.edit(Edit::Add { content: "Update the docs".into(), position: None }, 1_000).unwrap();
+//! let second = r#"{"todos": [
+//!     {"content": "Read the code", "status": "completed", "activeForm": "Reading the code"},
+//!     {"content": "Fix the bug in login", "status": "in_progress", "activeForm": "Fixing the bug"}]}"#;
+//! let outcome = thread.write(read_text(second, &Options::default()).unwrap(), None, false, 90_000);
+//!
+//! assert_eq!(
+//!     outcome.result,
+//!     "1/3 tasks completed. Current: Fixing the bug.\nThe user added \"Update the docs\" (pending)."
+//! );
+//! // Reworded, it is still item t2; the time of t1 is known.
+//! assert_eq!(thread.list()[1].id, "t2");
+//! assert_eq!(thread.times("t1").unwrap().spent(90_000), 90_000);
+//! assert_eq!(thread.list()[2].status, Status::Pending);
+//! ```
+//!
+//! Only [`lisp`] knows Emacs. Without the feature `module`, the crate is a plain Rust library.
 
-// The macros of the crate `emacs` make unsafe code of their own; of ours, the lint denies any.
+// The macros of the crate `emacs` generate unsafe code. A lint denies it elsewhere.
 #![cfg_attr(not(feature = "module"), forbid(unsafe_code))]
 
 pub mod change;

@@ -1,27 +1,27 @@
-//! Three-way merge of the user's edits with the agent's next write, item by item and field by
-//! field. Base is what the agent knew, ours the user's list, theirs the write.
+//! Three-way merge of the user's edits with the agent's next write, field by field. `base` is the
+//! list that the agent knew, `ours` the user's list, `theirs` the write.
 //!
-//! What the agent left alone stays as the user made it. Where both changed the same field the
-//! user's stands, and the conflict is reported. Three laws: without user edits the write stands
-//! as sent, without agent changes the user's list stands, and merging twice changes nothing.
+//! A field that only one side changed takes that side's value. If both changed it, the user's value
+//! wins and the conflict is reported. Three laws hold: without edits the result is the write, without
+//! changes by the agent it is the user's list, and merging again changes nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::item::{Item, List};
 
-/// A change of the agent's that the user's stood against.
+/// A change of the agent that lost against the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Conflict {
-    /// Both changed the same fields of this item; the user's values stand.
+    /// Both changed the same field of this item, and the user's value wins.
     Field(Arc<Item>),
-    /// The agent changed an item that the user had deleted; it stays deleted.
+    /// The agent changed this item, which the user deleted. It stays deleted.
     Deleted(Arc<Item>),
-    /// The agent dropped an item that the user had changed; it stays.
+    /// The agent dropped this item, which the user changed. It stays.
     Dropped(Arc<Item>),
 }
 
-/// A merged list and what the agent should hear about it.
+/// A merged list, and the conflicts to report to the agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
     /// The list.
@@ -30,8 +30,7 @@ pub struct Merged {
     pub conflicts: Vec<Conflict>,
 }
 
-/// Merges by id: the ids of `theirs` come from [`crate::identity`], against `base` and the items
-/// that the user added.
+/// Merges by id. [`crate::identity`] has assigned the ids of `theirs`, by `base` and the user's items.
 pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Merged {
     let (in_base, in_ours, in_theirs) = (by_id(base), by_id(ours), by_id(theirs));
     let mut conflicts = Vec::new();
@@ -39,7 +38,7 @@ pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Me
     for item in theirs {
         let id = item.id.as_str();
         let survivor = match (in_base.get(id), in_ours.get(id)) {
-            // Of an item that the user added, the agent says how it goes on.
+            // The user added this item, and the agent has taken it up.
             (None, _) => Arc::clone(item),
             (Some(base), Some(ours)) => fields(base, ours, item, &mut conflicts),
             (Some(base), None) => {
@@ -49,7 +48,7 @@ pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Me
                 continue;
             }
         };
-        // Another hint alone is no change.
+        // A different hint alone is not a change.
         let ours = in_ours.get(id).filter(|ours| ours.is_unchanged_from(&survivor));
         survivors.insert(id, ours.map_or(survivor, |ours| Arc::clone(ours)));
     }
@@ -84,7 +83,7 @@ fn fields(
     let active_form = if base.content == ours.content {
         field(&base.active_form, &ours.active_form, &theirs.active_form, &mut clash)
     } else {
-        // A rename by the user settles the active form with it.
+        // The user's rename includes the activeForm.
         clash |= theirs.active_form != base.active_form && theirs.active_form != ours.active_form;
         ours.active_form.clone()
     };
@@ -106,8 +105,8 @@ fn field<T: PartialEq + Clone>(base: &T, ours: &T, theirs: &T, clash: &mut bool)
     ours.clone()
 }
 
-/// The user's order where the user moved something, the agent's otherwise. What only the other
-/// side has follows the item it follows there.
+/// The user's order if the user moved an item, else the agent's. An item that only the other side has
+/// stays after its predecessor there.
 fn order(
     base: &[Arc<Item>],
     ours: &[Arc<Item>],
@@ -138,7 +137,7 @@ fn ids<'a>(
     list.iter().map(|item| item.id.as_str()).filter(|id| survivors.contains_key(id))
 }
 
-/// Whether what `base` and `ours` have in common, and survives, stands in another order.
+/// Whether the surviving items in both `base` and `ours` have another order in `ours`.
 fn moved(base: &[Arc<Item>], ours: &[Arc<Item>], survivors: &HashMap<&str, Arc<Item>>) -> bool {
     let (in_base, in_ours) = (by_id(base), by_id(ours));
     let common = |id: &&str| in_base.contains_key(id) && in_ours.contains_key(id);

@@ -1,4 +1,4 @@
-//! What happened in a thread, as recorded events, and the phase of the work.
+//! Observations: the recorded events of a thread.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::item::{Item, Status};
 use crate::wire::wire_names;
 
 wire_names! {
-    /// The types of observation, in the order of the manual, which tells what each carries.
+    /// The type of an observation. The manual lists what each type carries.
     #[allow(missing_docs)]
     pub enum Type {
         Intent = "INTENT",
@@ -37,7 +37,7 @@ wire_names! {
 }
 
 wire_names! {
-    /// Where the work stands; see [`Phase::of`].
+    /// The phase of the work; see [`Phase::of`].
     #[allow(missing_docs)]
     pub enum Phase {
         Planning = "planning",
@@ -47,7 +47,7 @@ wire_names! {
 }
 
 impl Phase {
-    /// The phase that follows from a list.
+    /// The phase of a list: planning if it is empty, synthesis if all is completed, else execution.
     pub fn of(list: &[Arc<Item>]) -> Phase {
         if list.is_empty() {
             Phase::Planning
@@ -59,13 +59,14 @@ impl Phase {
     }
 }
 
-/// What an observation carries. What follows from a revision is not written down again.
+/// The content of an observation. The journal has only [`Content::Json`]: a replay makes the others
+/// from revisions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Content {
-    /// Anything the host said.
+    /// Any value from the host.
     Json(Value),
-    /// PLAN_UPDATE: the list and changes of this revision, looked up when they are read.
+    /// PLAN_UPDATE: the number of a revision, whose list and changes are looked up when read.
     #[serde(skip)]
     Revision(u64),
     /// ITEM_STATUS_CHANGE.
@@ -73,60 +74,59 @@ pub enum Content {
     Status {
         /// The item after the change.
         item: Arc<Item>,
-        /// Its status before; none where the item is new.
+        /// Its previous status; none for a new item.
         previous: Option<Status>,
     },
 }
 
-/// What a host says of an observation or a stream event, beyond type and content.
+/// What a host reports with an observation besides type and content.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Details {
-    /// One line; made from the type where there is none.
+    /// A title on one line; by default, the type in words.
     pub title: Option<String>,
-    /// The request or execution cycle it belongs to.
+    /// The id of the request or execution cycle.
     pub trace_id: Option<String>,
     /// An item id.
     pub parent_id: Option<String>,
-    /// What the host states, which may be that there is no phase; the list tells where it
-    /// states nothing.
+    /// The phase, which may be none. By default it follows from the list.
     pub phase: Option<Option<Phase>>,
-    /// Anything else.
+    /// All other data.
     pub metadata: Map<String, Value>,
 }
 
-/// One recorded event of a thread, as it also stands in the journal.
+/// One recorded event of a thread, serialized as in the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Observation {
-    /// Counts from 1 in each thread.
+    /// The number, from 1 in each thread.
     pub number: u64,
-    /// What it is.
+    /// The type.
     #[serde(rename = "type")]
     pub kind: Type,
-    /// When it was recorded.
+    /// The time it was recorded.
     pub timestamp: Millis,
-    /// One line for people: what the host said, or the type in words.
+    /// See [`Details::title`].
     pub title: String,
     /// See [`Details::trace_id`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
-    /// The item in progress, in execution.
+    /// The id of an item; by default the one in progress during execution.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<String>,
-    /// What it carries.
+    /// The content.
     pub content: Content,
-    /// `phase`, and in execution `stepId` and `stepDescription`; then what the host added.
+    /// `phase`, during execution `stepId` and `stepDescription`, and the host's metadata.
     pub metadata: Map<String, Value>,
 }
 
 impl Observation {
-    /// A string out of the metadata.
+    /// A string of the metadata.
     pub fn metadata_str(&self, key: &str) -> Option<&str> {
         self.metadata.get(key).and_then(Value::as_str)
     }
 }
 
-/// What to let through; what is not set lets everything through.
+/// Which observations to return. A field that is not set admits all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Only this type.
@@ -137,7 +137,7 @@ pub struct Filter {
     pub token_type: Option<String>,
     /// Only this item.
     pub step: Option<String>,
-    /// Only the newest so many.
+    /// Only this number of newest ones.
     pub limit: Option<usize>,
 }
 
@@ -154,48 +154,48 @@ impl Filter {
     }
 }
 
-/// The newest observations of a thread. Memory is bounded, the journal is not.
+/// The newest observations of a thread, a bounded number. The journal has all.
 #[derive(Clone, Debug)]
 pub struct Observations {
     kept: VecDeque<Arc<Observation>>,
     limit: usize,
-    /// The newest title that the host reported.
+    /// The content of the newest TITLE.
     title: Option<String>,
     last: u64,
     delivered: u64,
-    /// The first of those that the newest revision made.
+    /// The number of the newest revision's first observation.
     batch: u64,
 }
 
 impl Observations {
-    /// No observations yet; at most `limit` are kept.
+    /// Creates an empty history that keeps at most `limit` observations.
     pub fn new(limit: usize) -> Observations {
         let limit = limit.max(1);
         Observations { kept: VecDeque::new(), limit, title: None, last: 0, delivered: 0, batch: 0 }
     }
 
-    /// How many are kept.
+    /// The maximum number kept.
     pub fn limit(&self) -> usize {
         self.limit
     }
 
-    /// The newest title that the host reported.
+    /// The content of the newest TITLE.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// The number that the next one gets.
+    /// The number of the next observation.
     pub fn next_number(&self) -> u64 {
         self.last + 1
     }
 
-    /// Goes on with this number, where earlier ones are unknown.
+    /// Continues with this number if it is higher, since earlier observations may be lost.
     pub fn skip_to(&mut self, next: u64) {
         self.last = self.last.max(next.saturating_sub(1));
     }
 
-    /// Adds one, and lets the oldest go when there are more than the limit. What one revision made
-    /// stays until it is taken, or until the next: nobody is told half of a change.
+    /// Adds an observation and drops the oldest beyond the limit. Those of the newest revision stay
+    /// until they are taken, so that subscribers never receive only some of them.
     pub fn push(&mut self, observation: Arc<Observation>) {
         if let (Type::Title, Content::Json(Value::String(title))) = (observation.kind, &observation.content) {
             self.title = Some(title.clone());
@@ -216,7 +216,7 @@ impl Observations {
         }
     }
 
-    /// Those that the filter admits, newest last.
+    /// The observations that the filter admits, newest last.
     pub fn select(&self, filter: &Filter) -> Vec<Arc<Observation>> {
         let mut chosen: Vec<_> = self
             .kept
@@ -230,7 +230,7 @@ impl Observations {
         chosen
     }
 
-    /// Those that nobody has taken yet: each is delivered once, in order, whoever asks.
+    /// The observations not taken before, oldest first.
     pub fn take_new(&mut self) -> Vec<Arc<Observation>> {
         let new =
             self.kept.iter().filter(|observation| observation.number > self.delivered).cloned().collect();

@@ -1,4 +1,4 @@
-//! The text that goes back to the model: short, plain, and only what it can act on.
+//! The result text for the model: short, plain, and only what it can act on.
 
 use std::sync::Arc;
 
@@ -8,12 +8,11 @@ use crate::item::{Item, Status};
 use crate::merge::Conflict;
 use crate::text::excerpt;
 
-/// Names, problems and edits listed before the rest is only counted.
+/// The number of names, problems and edits listed; the others are counted.
 const LISTED: usize = 10;
 
-/// What an accepted write is answered with: counts and the current task; then, only where they
-/// exist, notices, unfinished items that vanished, and the user's edits since the agent's last view
-/// with the conflicts that they led to.
+/// The result of an accepted write: counts, the current task, notices, unfinished items that
+/// vanished, and the user's edits since the agent's last view with their conflicts.
 pub fn accepted(
     list: &[Arc<Item>],
     changes: &[Change<Arc<Item>>],
@@ -39,7 +38,7 @@ pub fn accepted(
     lines.join("\n")
 }
 
-/// What a refused write is answered with: every problem, the first ten in full.
+/// The result of a refused write: its problems, the first ten in full.
 pub fn refused(problems: &[Problem]) -> String {
     let mut lines = vec!["Refused; the task list is unchanged.".to_owned()];
     lines.extend(problems.iter().take(LISTED).map(|problem| format!("{problem}.")));
@@ -50,7 +49,7 @@ pub fn refused(problems: &[Problem]) -> String {
     lines.join("\n")
 }
 
-/// `2/4 tasks completed. Current: Converting callbacks.`
+/// The counts and the current task: `2/4 tasks completed. Current: Converting callbacks.`
 pub fn summary(list: &[Arc<Item>]) -> String {
     if list.is_empty() {
         return "The task list is empty.".into();
@@ -84,7 +83,7 @@ fn bounded(mut lines: Vec<String>) -> Vec<String> {
     lines
 }
 
-/// One edit of the user's, as the model is told it.
+/// The line about one edit of the user.
 fn edit(change: &Change<Arc<Item>>) -> Option<String> {
     let (item, previous) = (change.item.as_ref(), change.previous_item.as_ref());
     let line = match (change.kind, item, previous) {

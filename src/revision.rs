@@ -1,4 +1,4 @@
-//! The revisions of a thread: every list it ever had, at the cost of what changed.
+//! The revisions of a thread: all lists it had, stored as changes.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::item::{Item, List};
 use crate::wire::wire_names;
 
 wire_names! {
-    /// Who made a revision.
+    /// The author of a revision.
     #[allow(missing_docs)]
     pub enum Author {
         Agent = "agent",
@@ -18,25 +18,25 @@ wire_names! {
     }
 }
 
-/// Who made a revision, when and how.
+/// The author, time and origin of a revision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stamp {
-    /// When it was made.
+    /// The time it was made.
     pub timestamp: Millis,
-    /// Who made it.
+    /// The author.
     pub author: Author,
-    /// The name of the host, if it gave one.
+    /// The name of the host, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// `write`, `add`, `rename`, `status`, `move`, `delete`, `undo`; `lost` where records were damaged.
+    /// `write`, `add`, `rename`, `status`, `move`, `delete`, `undo`, or `lost` for damaged records.
     pub operation: String,
-    /// For undo, the revision whose list was restored.
+    /// The number of the revision that undo restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restores: Option<u64>,
 }
 
 impl Stamp {
-    /// A stamp without a source, of a revision that restores none.
+    /// A stamp without a source that restores nothing.
     pub fn new(author: Author, operation: &str, timestamp: Millis) -> Stamp {
         Stamp { timestamp, author, source: None, operation: operation.to_owned(), restores: None }
     }
@@ -45,20 +45,20 @@ impl Stamp {
 /// One accepted write or edit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Revision {
-    /// 1 for the first. Numbers are missing where records of a journal were damaged.
+    /// The number, from 1. Numbers may be missing after damage to a journal.
     pub number: u64,
-    /// Who, when, what.
+    /// The author, time and origin.
     pub stamp: Stamp,
-    /// What differs from the revision before.
+    /// The changes from the previous revision.
     pub changes: Vec<Change<Arc<Item>>>,
 }
 
 /// All revisions of a thread. Revision 0 is the empty list.
 #[derive(Clone, Debug, Default)]
 pub struct Revisions {
-    /// By number.
+    /// The revisions, sorted by number.
     log: Vec<Revision>,
-    /// The lists of some revisions, by number.
+    /// The lists of some revisions, sorted by number.
     full: Vec<(u64, List)>,
     current: List,
     changes_since_full: usize,
@@ -70,7 +70,7 @@ impl Revisions {
         &self.current
     }
 
-    /// The number of the newest revision; 0 before the first.
+    /// The number of the newest revision, or 0.
     pub fn last(&self) -> u64 {
         self.log.last().map_or(0, |revision| revision.number)
     }
@@ -86,11 +86,10 @@ impl Revisions {
         Some(&self.log[place])
     }
 
-    /// Adds a revision with a number beyond the last, which leads from the current list to `list`
-    /// by `changes`.
+    /// Adds a revision with a higher number, whose `changes` lead from the current list to `list`.
     ///
-    /// A full list is kept whenever the changes since the last one outweigh it, so that memory
-    /// follows the changes, and so does the time to rebuild any list.
+    /// A full list is stored when the changes since the last one outnumber its items. That bounds both
+    /// the memory and the time to rebuild any list by the number of changes.
     pub fn push(&mut self, number: u64, list: List, changes: Vec<Change<Arc<Item>>>, stamp: Stamp) {
         self.changes_since_full += changes.len() + 1;
         self.log.push(Revision { number, stamp, changes });
@@ -101,8 +100,7 @@ impl Revisions {
         self.current = list;
     }
 
-    /// Replaces the list of the newest revision by that of a full record, which is right even where
-    /// the changes before it were damaged.
+    /// Replaces the newest list by that of a full record, which is right even after damaged changes.
     pub fn correct(&mut self, list: List) {
         let number = self.last();
         self.full.retain(|(full, _)| *full < number);
@@ -111,8 +109,7 @@ impl Revisions {
         self.changes_since_full = 0;
     }
 
-    /// The list of any revision up to [`Revisions::last`]. A missing number stands for the revision
-    /// before it.
+    /// The list of a revision up to [`Revisions::last`]. A missing number means the one before it.
     pub fn list(&self, number: u64) -> Option<List> {
         if number >= self.last() {
             return (number == self.last()).then(|| self.current.clone());

@@ -1,18 +1,18 @@
-//! What an LLM says while it says it: token types and stream events.
+//! Token types and contexts of stream events.
 //!
-//! Subscribers hear every token at once; what is recorded is one THOUGHTS observation for each
-//! block, in all three phases.
+//! Subscribers receive each token at once. Each block of thinking is recorded as one THOUGHTS
+//! observation.
 
 use serde_json::{Map, Value};
 
 use crate::observation::{Details, Phase};
 use crate::wire::wire_names;
 
-/// A block longer than this (in bytes) is recorded in parts, so that memory stays bounded.
+/// The maximum bytes of a block. A longer one is recorded in parts, so that memory stays bounded.
 pub const MAX_BLOCK: usize = 64 * 1024;
 
 wire_names! {
-    /// The kinds of stream event. Metadata is usage figures and the like.
+    /// The type of a stream event. Metadata has usage figures and the like.
     #[allow(missing_docs)]
     pub enum StreamKind {
         Token = "TOKEN",
@@ -22,10 +22,16 @@ wire_names! {
     }
 }
 
-/// The phase and token type of a call, from what the host calls it.
+/// The phase and the token type of a call, from the host's name for it.
 ///
-/// `PLANNING_THOUGHTS`, `EXECUTION_THOUGHTS` and `SYNTHESIS_THOUGHTS` name a phase; anything
-/// else, the older `AGENT_THOUGHT` and `FINAL_SYNTHESIS` included, names none.
+/// `PLANNING_THOUGHTS`, `EXECUTION_THOUGHTS` and `SYNTHESIS_THOUGHTS` name a phase. All other names
+/// have none, including the older `AGENT_THOUGHT` and `FINAL_SYNTHESIS`.
+///
+/// ```
+/// # use todo_write::{observation::Phase, stream::token_context};
+/// let context = token_context(Some("PLANNING_THOUGHTS"), true);
+/// assert_eq!(context, (Some(Phase::Planning), "PLANNING_LLM_THINKING"));
+/// ```
 pub fn token_context(call_context: Option<&str>, thinking: bool) -> (Option<Phase>, &'static str) {
     let phase = match call_context {
         Some("PLANNING_THOUGHTS") => Some(Phase::Planning),
@@ -36,7 +42,7 @@ pub fn token_context(call_context: Option<&str>, thinking: bool) -> (Option<Phas
     (phase, token_type(phase, thinking))
 }
 
-/// The name of the tokens of a phase.
+/// The token type of a phase.
 pub fn token_type(phase: Option<Phase>, thinking: bool) -> &'static str {
     match (phase, thinking) {
         (Some(Phase::Planning), true) => "PLANNING_LLM_THINKING",
@@ -50,27 +56,27 @@ pub fn token_type(phase: Option<Phase>, thinking: bool) -> &'static str {
     }
 }
 
-/// What the events of one stretch of a stream have in common: all but type, data and time.
+/// The context that successive stream events share: all but type, data and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// See [`token_type`]; tokens only.
+    /// See [`token_type`]; none for other events.
     pub token_type: Option<&'static str>,
-    /// None where the host's call context names none.
+    /// The phase; none if the call's name has none.
     pub phase: Option<Phase>,
-    /// The item in progress, in execution.
+    /// The id of the item in progress during execution.
     pub step_id: Option<String>,
     /// Its content.
     pub step_description: Option<String>,
     /// The thread's key.
     pub thread_id: String,
-    /// The request, as the host names it.
+    /// The host's id of the request.
     pub trace_id: Option<String>,
-    /// The session, as the host names it.
+    /// The host's id of the session.
     pub session_id: Option<String>,
 }
 
 impl Context {
-    /// How an observation says the same.
+    /// The context as details of an observation.
     pub fn details(&self) -> Details {
         let mut metadata = Map::new();
         let texts = [

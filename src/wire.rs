@@ -1,6 +1,6 @@
-//! Enums whose variants have a name on the wire: in JSON, in the journal and in Lisp alike.
+//! Enums whose variants have names on the wire: JSON, the journal and Lisp share them.
 
-/// Defines an enum, its names, and how both turn into each other; serde goes by the same names.
+/// Defines an enum with names, conversions between both, and serde by these names.
 macro_rules! wire_names {
     (
         $(#[$about:meta])*
@@ -13,7 +13,7 @@ macro_rules! wire_names {
         }
 
         impl $type {
-            /// Every variant with its name, in order.
+            /// All variants with their names.
             pub const NAMES: &[(Self, &'static str)] = &[$((Self::$variant, $name)),+];
 
             /// The name on the wire.
@@ -21,7 +21,7 @@ macro_rules! wire_names {
                 Self::NAMES[self as usize].1
             }
 
-            /// The variant with exactly this name.
+            /// The variant with this name.
             pub fn parse(name: &str) -> Option<Self> {
                 Self::NAMES.iter().find(|(_, known)| *known == name).map(|(variant, _)| *variant)
             }

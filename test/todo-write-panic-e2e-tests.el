@@ -71,7 +71,7 @@ nothing but one Lisp object, on standard output or standard error."
   "Return the place that CONDITION, a signalled error, names."
   (pcase condition
     (`(todo-write-panic ,(and text (pred stringp)))
-     (should (string-match "\\`todo-write failed inside: a panic on purpose at \\([^ ]+\\)\\. "
+     (should (string-match "\\`todo-write failed inside: an injected panic at \\([^ ]+\\)\\. "
                            text))
      (match-string 1 text))
     (_ (ert-fail (format "%S is no panic's error" condition)))))
