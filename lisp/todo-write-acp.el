@@ -6,14 +6,14 @@
 ;;; Commentary:
 
 ;; Agents that speak the Agent Client Protocol report their plan in
-;; `session/update' notifications.  `todo-write-from-acp-plan' makes such an
-;; update a write; `todo-write-acp-connect' does that for all updates that a
-;; client of acp.el receives, and follows its turns and permission requests.
+;; `session/update' notifications.  `todo-write-from-acp-plan' writes one such
+;; update to a thread.  `todo-write-acp-connect' does that for every update of an
+;; acp.el client, and tracks its turns and permission requests.
 ;;
-;; Both versions of the protocol are read: the update `plan' with its entries
+;; Two versions of the protocol are supported: the update `plan' with its entries
 ;; (https://agentclientprotocol.com/protocol/v1/agent-plan) and `plan_update'
 ;; with plans that have ids (https://agentclientprotocol.com/protocol/v2/agent-plan).
-;; opencode sends no plan, but the arguments of its tool `todowrite'.
+;; For opencode, which sends no plan, the arguments of its tool `todowrite' are used.
 
 ;;; Code:
 
@@ -29,65 +29,66 @@
 (defvar todo-write-view-thread)
 
 (defun todo-write-acp--get (object &rest names)
-  "Return the field of OBJECT, decoded JSON, at the path NAMES, or nil."
+  "Return the value at the path NAMES in OBJECT, decoded JSON, or nil."
   (dolist (name names object)
     (setq object (todo-write--json-get object name))))
 
 ;;; Plans
 
 (defvar todo-write-acp--plans (make-hash-table :test #'equal)
-  "Id of the plan that each thread holds itself, by key.
-Further plans of the same agent have threads of their own.")
+  "Plan ids, by thread key.
+A thread holds the first plan of its session.  Other plans of the
+session have child threads.")
 
-(defvar todo-write-acp--planning (make-hash-table :test #'equal)
-  "Keys of the threads whose agents have sent entries.")
+(defvar todo-write-acp--planned (make-hash-table :test #'equal)
+  "Set of the thread keys whose agents have sent plan entries.")
 
 ;;;###autoload
 (defun todo-write-from-acp-plan (thread update &optional source)
-  "Make UPDATE, an ACP plan update, the list of THREAD.
-THREAD is the key of the agent's session, a string.  UPDATE is a
-`session/update' notification, its params, the update in them, the plan
-in that, or a vector of entries; each object in it is a hash table, a
-plist or an alist, with strings, symbols or keywords as keys.  SOURCE
-names the host and is \"acp\" by default.
+  "Write the plan in UPDATE, an ACP session update, to THREAD.
+THREAD is the key of the session's thread, a string.  UPDATE is a
+`session/update' notification, its params, the update in them, its plan,
+or a vector of entries.  Its objects are hash tables, plists or alists,
+with strings, symbols or keywords as keys.  SOURCE names the host; the
+default is \"acp\".
 
-The value is an outcome, see `todo-write', or nil if UPDATE has no plan.
-Entries that were cancelled leave the list.  A text that a known task
-has only while it is in progress becomes its active form.  A second plan
-of the same session gets a thread of its own, a child of THREAD, with
-the plan's id after a slash; so does the list of a subagent, with the id
-of the tool call that began it.
+Return an outcome, see `todo-write', or nil if UPDATE has no plan.
+Cancelled entries are left out.  The text that a known task has only
+while it is in progress becomes its active form.  A second plan of the
+session is written to a child thread, whose key is THREAD, a slash and
+the plan's id.  The list of a subagent is written to a child thread with
+the id of the tool call that started it.
 
-Signal `todo-write-input-error' if THREAD is no string or UPDATE is
-none of these."
+Signal `todo-write-input-error' if THREAD is not a string or UPDATE is
+not one of these."
   (unless (or (consp update) (hash-table-p update) (vectorp update))
     (todo-write--wrong "update" update "an ACP session update"))
-  (cdr (todo-write-acp--take thread update (or source "acp"))))
+  (cdr (todo-write-acp--write thread update (or source "acp"))))
 
-(defun todo-write-acp--take (thread update source)
+(defun todo-write-acp--write (thread update source)
   "Write the plan in UPDATE of the session of THREAD, from SOURCE.
-Return (KEY . OUTCOME), where KEY is that of the list, or nil if UPDATE
-has no plan."
+Return (KEY . OUTCOME), where KEY is the thread written to, or nil if
+UPDATE has no plan."
   (when-let* ((plan (todo-write-acp--plan update))
               (key (todo-write-acp--thread thread plan)))
     (let ((entries (todo-write--json-get plan "entries")))
       (unless (todo-write-acp--never-planned-p key entries source)
         (unless (equal entries [])
-          (puthash key t todo-write-acp--planning))
+          (puthash key t todo-write-acp--planned))
         (cons key (todo-write key (list :todos (todo-write-acp--todos key entries))
                               source))))))
 
 (defun todo-write-acp--never-planned-p (key entries source)
-  "Return non-nil if ENTRIES are empty, and KEY never had any from SOURCE.
-Copilot sends an empty plan, whatever its list."
+  "Return non-nil if ENTRIES are empty and SOURCE never sent any for KEY.
+Copilot sends an empty plan whatever its list is."
   (and (equal entries [])
-       (not (gethash key todo-write-acp--planning))
+       (not (gethash key todo-write-acp--planned))
        (not (seq-some (lambda (revision) (equal (plist-get revision :source) source))
                       (todo-write-revisions key)))))
 
 (defun todo-write-acp--plan (update)
   "Return the object in UPDATE that has the entries, or nil.
-A removed plan is one without entries."
+A removed plan becomes a plan without entries."
   (let ((kind (todo-write--json-get update "sessionUpdate"))
         (inner (or (todo-write--json-get update "params")
                    (todo-write--json-get update "update"))))
@@ -108,7 +109,7 @@ A removed plan is one without entries."
            (and (todo-write--json-get update "entries") update)))))
 
 (defun todo-write-acp--thread (thread plan)
-  "Return the key for PLAN of the session of THREAD."
+  "Return the key of the thread for PLAN in the session of THREAD."
   (let ((call (todo-write-acp--get plan "_meta" "claudeCode" "parentToolUseId"))
         (id (todo-write--json-get plan "planId"))
         (own (gethash thread todo-write-acp--plans)))
@@ -119,9 +120,9 @@ A removed plan is one without entries."
           (t (todo-write-begin (format "%s/%s" thread id) :parent thread)))))
 
 (defun todo-write-acp--subagent-thread (thread call plan)
-  "Return the key for PLAN, which the subagent of the tool call CALL wrote.
-Claude's TodoWrite has a list for each agent, its Task tools one for all
-agents of a session, that of THREAD."
+  "Return the key of the thread for PLAN of the subagent that CALL started.
+Each agent has its own list with Claude's TodoWrite.  With its Task tools,
+all agents of a session share the list of THREAD."
   (let ((key (format "%s/%s" thread call)))
     (cond ((todo-write-revisions key) key)
           ((todo-write-acp--same-list-p (todo-write-items thread)
@@ -133,7 +134,7 @@ agents of a session, that of THREAD."
                                       :id))))))
 
 (defun todo-write-acp--same-list-p (items entries)
-  "Return non-nil if ENTRIES have half of ITEMS or more."
+  "Return non-nil if ENTRIES contain at least half of ITEMS."
   (let ((texts (seq-map (lambda (entry) (todo-write--json-get entry "content"))
                         (and (seqp entries) entries))))
     (and (> (length items) 0)
@@ -144,8 +145,8 @@ agents of a session, that of THREAD."
                              items))))))
 
 (defun todo-write-acp--todos (key entries)
-  "Return ENTRIES of a plan as the todos of a call for the list of KEY.
-What is no list of entries is left as it is, for the store to refuse."
+  "Return ENTRIES of a plan as todos for the thread KEY.
+Anything but a list of entries is returned as it is: the store refuses it."
   (if (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
       (todo-write-acp--with-known-texts
        (todo-write-items key)
@@ -154,9 +155,9 @@ What is no list of entries is left as it is, for the store to refuse."
     entries))
 
 (defun todo-write-acp--with-known-texts (items todos)
-  "Return TODOS with the texts that ITEMS, the list so far, add to them.
-An entry has one text.  From Claude it is the active form while the task
-is in progress, else the content."
+  "Return TODOS, completed with texts of ITEMS, the current list.
+An entry has only one text.  Claude's adapter sends the active form while
+the task is in progress, and the content otherwise."
   (let* ((known (cl-loop for item across items
                          collect (list (plist-get item :content)
                                        :activeForm (plist-get item :activeForm))))
@@ -173,8 +174,9 @@ is in progress, else the content."
 
 (defun todo-write-acp--changed-texts (items todos)
   "Return an alist (TEXT PROPERTY VALUE) for texts of TODOS that ITEMS lack.
-Such a text belongs to the task that is recognized by it, or to the
-missing task in its place if all new texts can be explained so."
+Such a text belongs to the item that the store matches with it.  If every
+other new text stands in the place of a missing item, these are matched
+by their places."
   (let* ((diff (condition-case nil
                    (todo-write-diff items todos)
                  (todo-write-input-error nil)))
@@ -197,8 +199,8 @@ missing task in its place if all new texts can be explained so."
                    collect known)))))
 
 (defun todo-write-acp--changed-text (previous item)
-  "Return (TEXT PROPERTY VALUE) for the text of ITEM, which was PREVIOUS.
-The value is nil if they cannot be the same task with its other text."
+  "Return (TEXT PROPERTY VALUE) if ITEM is PREVIOUS with its other text.
+PROPERTY with VALUE completes the todo that has TEXT."
   (let ((text (plist-get item :content)))
     (cond ((or (null previous) (equal text (plist-get previous :content))) nil)
           ((todo-write-acp--in-progress-p item)
@@ -213,15 +215,15 @@ The value is nil if they cannot be the same task with its other text."
   (and (consp todo) (equal (plist-get todo :status) "in_progress")))
 
 (defun todo-write-acp--cancelled-p (entry)
-  "Return non-nil if ENTRY is there only to say that it was given up."
+  "Return non-nil if ENTRY was cancelled."
   (equal (todo-write--json-get entry "status") "cancelled"))
 
 (defun todo-write-acp--todo (entry)
-  "Return ENTRY as a task for `todo-write'.
-The protocol has one text for a task, whether it is in progress or not."
+  "Return ENTRY as a todo for `todo-write'.
+An entry has only one text, which is used as the active form, too."
   (if (or (consp entry) (hash-table-p entry))
       (let ((content (or (todo-write--json-get entry "content")
-                         ;; So Codex has it.
+                         ;; Codex uses this name.
                          (todo-write--json-get entry "step")))
             (priority (todo-write--json-get entry "priority")))
         (append (list :content content
@@ -233,29 +235,30 @@ The protocol has one text for a task, whether it is in progress or not."
 ;;; Clients of acp.el
 
 (cl-defstruct (todo-write-acp--link (:copier nil))
-  "What is known of a client."
+  "State of a connected client."
   (agent nil :documentation "Name of its agent.")
-  (buffer nil :documentation "Buffer of its session, or nil if it is not connected.")
-  (turns nil :documentation "Keys of threads whose turns run, one for each prompt.")
-  (asked nil :documentation "Permission requests without an answer, as (ID . THREAD).")
-  (calls nil :documentation "Titles of tool calls that began subagents, by id."))
+  (buffer nil :documentation "Buffer of its session, or nil after disconnecting.")
+  (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
+  (asked nil :documentation "Open permission requests, a list of (ID . THREAD).")
+  (calls nil :documentation "Alist of ids and titles of tool calls that started subagents."))
 
 (defvar todo-write-acp--links (make-hash-table :test #'eq :weakness 'key)
-  "Links by client; acp.el keeps a subscription as long as the client.")
+  "Links, by client.
+They are kept after disconnecting, because acp.el cannot unsubscribe.")
 
 ;;;###autoload
 (defun todo-write-acp-connect (client &optional buffer session)
-  "Show the plans of CLIENT, a client of acp.el, and what its agent does.
-BUFFER is its session's buffer, the current one by default; SESSION is
-the id of a session that is there already.  The key of a session's
-thread is \"claude:SESSION\" or \"codex:SESSION\" for the adapters of
-Claude Code and Codex, as for `todo-write-follow', else \"acp:SESSION\".
-`todo-write-show' in BUFFER shows it.
+  "Show the plans and the activity of the agent of CLIENT, an acp.el client.
+BUFFER is the buffer of its session; the default is the current one.
+SESSION is the id of its session if it has one already.  The key of a
+session's thread is \"claude:SESSION\" or \"codex:SESSION\" for the
+adapters of Claude Code and Codex, as for `todo-write-follow', otherwise
+\"acp:SESSION\".  `todo-write-show' in BUFFER shows that thread.
 
-Each plan that CLIENT receives becomes a write.  The agent works from a
-prompt to its response, and waits while a permission request has no
-answer.  CLIENT must have its own subscriptions already.
-`todo-write-acp-disconnect' ends it."
+Each plan that CLIENT receives is written to the thread.  The agent works
+from a prompt to its response, and waits while a permission request is
+open.  Call this after CLIENT has its own subscriptions.
+`todo-write-acp-disconnect' undoes it."
   (let ((buffer (or buffer (current-buffer)))
         (link (gethash client todo-write-acp--links)))
     (unless link
@@ -264,37 +267,37 @@ answer.  CLIENT must have its own subscriptions already.
                           todo-write-acp--links))
       (acp-subscribe-to-notifications
        :client client :buffer buffer
-       :on-notification (lambda (message) (todo-write-acp--notified link message)))
+       :on-notification (lambda (message) (todo-write-acp--handle-notification link message)))
       (acp-subscribe-to-requests
        :client client :buffer buffer
-       :on-request (lambda (message) (todo-write-acp--requested link message))))
+       :on-request (lambda (message) (todo-write-acp--handle-request link message))))
     (setf (todo-write-acp--link-buffer link) buffer)
     (with-current-buffer buffer
-      (add-hook 'kill-buffer-hook #'todo-write-acp--closed nil t))
+      (add-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed nil t))
     (when session
       (todo-write-acp--attach link (todo-write-acp--key link session)))
-    (advice-add 'acp-send-request :around #'todo-write-acp--sending)
-    (advice-add 'acp-send-response :after #'todo-write-acp--answered)))
+    (advice-add 'acp-send-request :around #'todo-write-acp--send-request)
+    (advice-add 'acp-send-response :after #'todo-write-acp--response-sent)))
 
 (defun todo-write-acp-disconnect (client &optional why)
-  "Show nothing more of CLIENT, which `todo-write-acp-connect' connected.
-Its plans stay, paused because of WHY, a string."
+  "Disconnect CLIENT, which `todo-write-acp-connect' connected.
+Its plans stay and are paused for the reason WHY, a string."
   (when-let* ((link (todo-write-acp--link client)))
     (while (todo-write-acp--link-turns link)
       (todo-write-acp--end-turn link (car (todo-write-acp--link-turns link))
                                 (or why "disconnected")))
     (when (buffer-live-p (todo-write-acp--link-buffer link))
       (with-current-buffer (todo-write-acp--link-buffer link)
-        (remove-hook 'kill-buffer-hook #'todo-write-acp--closed t)
+        (remove-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed t)
         (kill-local-variable 'todo-write-view-thread)
         (kill-local-variable 'todo-write-header-line-thread)))
     (setf (todo-write-acp--link-buffer link) nil)
     (unless (todo-write-acp-clients)
-      (advice-remove 'acp-send-request #'todo-write-acp--sending)
-      (advice-remove 'acp-send-response #'todo-write-acp--answered))))
+      (advice-remove 'acp-send-request #'todo-write-acp--send-request)
+      (advice-remove 'acp-send-response #'todo-write-acp--response-sent))))
 
 (defun todo-write-acp-clients (&optional buffer)
-  "Return the clients that are connected, those of BUFFER if it is given."
+  "Return the connected clients, or only those of BUFFER."
   (cl-loop for client being the hash-keys of todo-write-acp--links using (hash-values link)
            for its = (todo-write-acp--link-buffer link)
            when (and (buffer-live-p its) (or (not buffer) (eq its buffer)))
@@ -312,7 +315,7 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
     (format "%s:%s" (if (member agent '("claude" "codex")) agent "acp") session)))
 
 (defun todo-write-acp--session (link params)
-  "Return the key of the session that PARAMS of LINK's messages name."
+  "Return the key of the thread for the session in PARAMS, of a message to LINK."
   (todo-write-acp--key link (or (todo-write--json-get params "sessionId")
                                 (buffer-name (todo-write-acp--link-buffer link)))))
 
@@ -327,47 +330,47 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
                  (todo-write-acp-clients))))
 
 (defun todo-write-acp--agent (client)
-  "Return the name of CLIENT's agent, as far as its command line tells."
+  "Return the name of CLIENT's agent according to its command line."
   (let* ((command (todo-write--json-get client "command"))
          (words (cons command (append (todo-write--json-get client "command-params") nil))))
     (or (seq-some (lambda (word)
                     (and (stringp word)
-                         ;; As in claude-agent-acp and npx @zed-industries/codex-acp.
+                         ;; For example, claude-agent-acp and @zed-industries/codex-acp.
                          (string-match "\\(?:\\`\\|/\\)\\([a-z]+\\)\\(?:-[a-z]+\\)?-acp\\b" word)
                          (match-string 1 word)))
                   words)
         (and (stringp command) (file-name-base command)))))
 
 (defun todo-write-acp--attach (link thread)
-  "Let the buffer of LINK show the plan of THREAD."
+  "Make THREAD the thread that `todo-write-show' shows in the buffer of LINK."
   (with-current-buffer (todo-write-acp--link-buffer link)
     (unless (equal thread todo-write-view-thread)
       (todo-write-begin thread :agent (todo-write-acp--link-agent link)))
     (setq-local todo-write-view-thread thread
                 todo-write-header-line-thread thread)))
 
-(defun todo-write-acp--closed ()
-  "Disconnect the clients of the current buffer, which is about to go."
+(defun todo-write-acp--buffer-killed ()
+  "Disconnect the clients of the current buffer, which is being killed."
   (dolist (client (todo-write-acp-clients (current-buffer)))
     (todo-write-acp-disconnect client "the session was closed")))
 
 ;;;; Turns
 
-(defun todo-write-acp--sending (send &rest args)
-  "Call SEND, `acp-send-request', with ARGS; follow the turn of a prompt."
+(defun todo-write-acp--send-request (send &rest args)
+  "Call SEND, `acp-send-request', with ARGS; track the turn if it is a prompt."
   (let ((link (todo-write-acp--link (plist-get args :client)))
         (request (plist-get args :request)))
     (if (and link (not (plist-get args :sync))
              (equal (todo-write--json-get request "method") "session/prompt"))
-        (apply #'todo-write-acp--prompt link
+        (apply #'todo-write-acp--send-prompt link
                (todo-write-acp--session link (todo-write--json-get request "params"))
                send args)
       (apply send args))))
 
-(cl-defun todo-write-acp--prompt (link thread send &rest args
+(cl-defun todo-write-acp--send-prompt (link thread send &rest args
                                        &key client on-success on-failure &allow-other-keys)
-  "Begin a turn of THREAD by SEND with ARGS, and end it with the response.
-LINK is that of CLIENT; ON-SUCCESS and ON-FAILURE are its callbacks."
+  "Begin a turn of THREAD and call SEND with ARGS; the response ends the turn.
+LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
   (todo-write-acp--attach link thread)
   (push thread (todo-write-acp--link-turns link))
   (todo-write-set-activity thread 'working)
@@ -378,7 +381,7 @@ LINK is that of CLIENT; ON-SUCCESS and ON-FAILURE are its callbacks."
              (lambda (response)
                (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))
                (when on-success (funcall on-success response)))
-             ;; acp.el looks at how many arguments this takes.
+             ;; acp.el checks the arity of this function.
              :on-failure
              (lambda (problem message)
                (todo-write-acp--end-turn link thread
@@ -394,19 +397,20 @@ LINK is that of CLIENT; ON-SUCCESS and ON-FAILURE are its callbacks."
      (signal (car problem) (cdr problem)))))
 
 (defun todo-write-acp--stop-reason (response)
-  "Return why the turn ended, as RESPONSE says, or nil if it ended by itself."
+  "Return the stop reason in RESPONSE as a line, or nil for a normal end."
   (let ((reason (todo-write--json-get response "stopReason")))
     (and (stringp reason)
          (not (equal reason "end_turn"))
          (todo-write-acp--line (string-replace "_" " " reason)))))
 
 (defun todo-write-acp--line (text)
-  "Return TEXT of an agent as a short line, or nil if it is no string."
+  "Return TEXT as a short line, or nil if it is not a string."
   (and (stringp text) (todo-write-row-line text 60)))
 
 (defun todo-write-acp--end-turn (link thread why &optional failed)
-  "End a turn of THREAD, of LINK, for the reason WHY; FAILED is its error.
-A prompt may be sent before the response to the one before."
+  "End a turn of THREAD, of LINK, for the reason WHY.
+Non-nil FAILED means that WHY is an error.  Several turns may run, because
+a prompt can be sent before the response to the previous one."
   (when (member thread (todo-write-acp--link-turns link))
     (setf (todo-write-acp--link-turns link)
           (cl-delete thread (todo-write-acp--link-turns link) :test #'equal :count 1))
@@ -419,8 +423,8 @@ A prompt may be sent before the response to the one before."
       (todo-write-end-turn thread why failed))))
 
 (defun todo-write-acp--watch-process (link process)
-  "End the turns of LINK when PROCESS, its agent, ends.
-Before version 0.13, acp.el calls nothing back then."
+  "End the turns of LINK when PROCESS, its agent, exits.
+acp.el before version 0.13 does not call back in that case."
   (when (processp process)
     (add-function
      :before (process-sentinel process)
@@ -434,8 +438,8 @@ Before version 0.13, acp.el calls nothing back then."
 
 ;;;; Messages
 
-(defun todo-write-acp--requested (link request)
-  "Say that the agent of LINK waits, if REQUEST asks for a permission."
+(defun todo-write-acp--handle-request (link request)
+  "Set the agent of LINK to waiting if REQUEST asks for a permission."
   (when (and (todo-write-acp--link-buffer link)
              (equal (todo-write--json-get request "method") "session/request_permission"))
     (let* ((params (todo-write--json-get request "params"))
@@ -446,8 +450,8 @@ Before version 0.13, acp.el calls nothing back then."
       (todo-write-set-activity thread 'waiting
                                (if title (concat "permission: " title) "permission")))))
 
-(cl-defun todo-write-acp--answered (&key client response &allow-other-keys)
-  "Say that the agent of CLIENT works again after RESPONSE, a permission."
+(cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
+  "Set the agent of CLIENT to working if RESPONSE answers its last request."
   (when-let* ((link (todo-write-acp--link client))
               (asked (assoc (todo-write--json-get response "request-id")
                             (todo-write-acp--link-asked link)))
@@ -457,10 +461,10 @@ Before version 0.13, acp.el calls nothing back then."
       (todo-write-set-activity thread (and (member thread (todo-write-acp--link-turns link))
                                            'working)))))
 
-(defun todo-write-acp--notified (link notification)
-  "Take the update in NOTIFICATION to LINK.
-A session whose transcript is followed gets its list from there, where a
-task has both texts."
+(defun todo-write-acp--handle-notification (link notification)
+  "Handle NOTIFICATION, a message to LINK.
+It is ignored if the transcript of the session is followed: there, a task
+has both texts."
   (when (and (todo-write-acp--link-buffer link)
              (equal (todo-write--json-get notification "method") "session/update"))
     (let* ((params (todo-write--json-get notification "params"))
@@ -468,19 +472,19 @@ task has both texts."
            (thread (todo-write-acp--session link params)))
       (unless (and (featurep 'todo-write-follow) (todo-write-follow-thread-p thread))
         (if (equal (todo-write--json-get update "sessionUpdate") "session_info_update")
-            (todo-write-acp--entitle thread (todo-write--json-get update "title"))
+            (todo-write-acp--set-title thread (todo-write--json-get update "title"))
           (todo-write-acp--update link thread update))))))
 
-(defun todo-write-acp--entitle (thread title)
-  "Make TITLE the title of THREAD if it is a new one."
+(defun todo-write-acp--set-title (thread title)
+  "Make TITLE the title of THREAD, unless it has that title."
   (when-let* ((title (todo-write-acp--line title)))
     (unless (member title (list "" (plist-get (todo-write-summary thread) :title)))
       (todo-write-observe thread "TITLE" title))))
 
 (defun todo-write-acp--update (link thread update)
   "Write the plan in UPDATE to THREAD of LINK; warn if it is refused.
-The protocol has no answer that would reach the agent."
-  (pcase (todo-write-acp--take thread update "acp")
+The protocol has no way to tell the agent."
+  (pcase (todo-write-acp--write thread update "acp")
     ('nil (todo-write-acp--follow-subagent link thread update))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)
@@ -491,8 +495,8 @@ The protocol has no answer that would reach the agent."
                       (concat "The agent's plan: " (plist-get outcome :result))))))
 
 (defun todo-write-acp--follow-subagent (link thread update)
-  "Remember the title of a subagent in UPDATE, or that it ended.
-LINK is that of THREAD, for which it works."
+  "Record the title or the end of a subagent of THREAD according to UPDATE.
+LINK is that of THREAD."
   (let ((id (todo-write--json-get update "toolCallId")))
     (when (and (stringp id)
                (member (todo-write-acp--get update "_meta" "claudeCode" "toolName")
@@ -505,8 +509,9 @@ LINK is that of THREAD, for which it works."
             (todo-write-end-turn child)))))))
 
 (defun todo-write-acp--note-child (link thread child)
-  "Say what LINK knows of CHILD, which has a list and works for THREAD."
-  (todo-write-acp--entitle child (alist-get (substring child (1+ (length thread)))
+  "Set title and activity of CHILD, the thread of a subagent of THREAD.
+LINK is that of THREAD."
+  (todo-write-acp--set-title child (alist-get (substring child (1+ (length thread)))
                                             (todo-write-acp--link-calls link)
                                             nil nil #'equal))
   (when (member thread (todo-write-acp--link-turns link))

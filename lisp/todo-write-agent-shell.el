@@ -9,14 +9,12 @@
 ;;
 ;;     (todo-write-agent-shell-mode 1)
 ;;
-;; It does not matter whether agent-shell is loaded yet, or shells are open.
-;; `M-x todo-write-show' in a shell shows its plan, and so does
-;; `todo-write-header-line-mode'.
+;; agent-shell may be loaded before or after this, and shells may be open already.
+;; `M-x todo-write-show' and `todo-write-header-line-mode' in a shell show its plan.
 ;;
-;; agent-shell runs its mode hook before or after its state is there, and has
-;; more or fewer events, according to its version.  What its client sends is the
-;; same in all of them: the mode connects to a client, by todo-write-acp, as soon
-;; as it sends a request about a session.
+;; The order of agent-shell's hook and events differs between its versions.  The
+;; requests of its client do not: the mode connects a client, see todo-write-acp,
+;; when it sends the first request about a session.
 
 ;;; Code:
 
@@ -28,24 +26,24 @@
 
 ;;;###autoload
 (define-minor-mode todo-write-agent-shell-mode
-  "Show the plans of the agents in agent-shell, and what they do.
-A shell's own plan is what \\[todo-write-show] shows there, and the
-header line, if `todo-write-header-line-mode' is on in the shell."
+  "Show the plans and the activity of the agents in agent-shell.
+In a shell, \\[todo-write-show] shows its own plan, and so does the header
+line if `todo-write-header-line-mode' is on."
   :global t
   :group 'todo-write
   (let ((shells (seq-filter #'todo-write-agent-shell--p (buffer-list))))
     (if todo-write-agent-shell-mode
         (progn
-          (advice-add 'acp-send-request :before #'todo-write-agent-shell--sending)
+          (advice-add 'acp-send-request :before #'todo-write-agent-shell--connect)
           (advice-add 'agent-shell--update-header-and-mode-line :after
                       #'todo-write-agent-shell--add-plan)
-          (add-hook 'agent-shell-mode-hook #'todo-write-agent-shell--begin -90)
+          (add-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host -90)
           (mapc #'todo-write-agent-shell--connect-open shells))
-      (advice-remove 'acp-send-request #'todo-write-agent-shell--sending)
+      (advice-remove 'acp-send-request #'todo-write-agent-shell--connect)
       (advice-remove 'agent-shell--update-header-and-mode-line
                      #'todo-write-agent-shell--add-plan)
-      (remove-hook 'agent-shell-mode-hook #'todo-write-agent-shell--begin)
-      (mapc #'todo-write-agent-shell--end shells))))
+      (remove-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host)
+      (mapc #'todo-write-agent-shell--disconnect shells))))
 
 (defun todo-write-agent-shell--p (buffer)
   "Return non-nil if BUFFER is a live shell."
@@ -53,9 +51,9 @@ header line, if `todo-write-header-line-mode' is on in the shell."
        (with-current-buffer buffer
          (derived-mode-p 'agent-shell-mode))))
 
-(cl-defun todo-write-agent-shell--sending (&key client request &allow-other-keys)
-  "Connect to CLIENT if it is a shell's and REQUEST is about a session.
-It has its own subscriptions then."
+(cl-defun todo-write-agent-shell--connect (&key client request &allow-other-keys)
+  "Connect CLIENT if it belongs to a shell and REQUEST is about a session.
+By then, CLIENT has its own subscriptions."
   (let ((buffer (todo-write--json-get client "context-buffer")))
     (when (and (string-prefix-p "session/" (todo-write--json-get request "method"))
                (todo-write-agent-shell--p buffer)
@@ -63,16 +61,16 @@ It has its own subscriptions then."
       (todo-write-acp-connect client buffer))))
 
 (defun todo-write-agent-shell--connect-open (shell)
-  "Connect to the client of SHELL, which is open, if it has a session."
+  "Connect the client of SHELL if it has a session."
   (with-current-buffer shell
-    (todo-write-agent-shell--begin)
+    (todo-write-agent-shell--set-header-host)
     (let ((client (todo-write--json-get agent-shell--state "client"))
           (session (todo-write-acp--get agent-shell--state "session" "id")))
       (when (and client session)
         (todo-write-acp-connect client shell session)))))
 
-(defun todo-write-agent-shell--end (shell)
-  "Show nothing more of SHELL."
+(defun todo-write-agent-shell--disconnect (shell)
+  "Disconnect the clients of SHELL and restore its header line."
   (mapc #'todo-write-acp-disconnect (todo-write-acp-clients shell))
   (with-current-buffer shell
     (kill-local-variable 'todo-write-header-line-host)
@@ -80,13 +78,12 @@ It has its own subscriptions then."
 
 ;;; Header line
 
-(defun todo-write-agent-shell--begin ()
-  "Let the header line of this shell have the plan in it."
+(defun todo-write-agent-shell--set-header-host ()
+  "Let agent-shell redraw its header line when the plan changes."
   (setq todo-write-header-line-host #'agent-shell--update-header-and-mode-line))
 
 (defun todo-write-agent-shell--add-plan (&rest _)
-  "Put the plan before what agent-shell shows in the header line.
-agent-shell sets all of it, again and again."
+  "Put the plan before the header line that agent-shell has just set."
   (when todo-write-header-line-mode
     (setq header-line-format
           (list "" 'todo-write-header-line--string " " header-line-format))))

@@ -5,13 +5,13 @@
 
 ;;; Commentary:
 
-;; The plans of the agents of ECA (https://github.com/editor-code-assistant/eca-emacs):
+;; The plans of ECA's agents (https://github.com/editor-code-assistant/eca-emacs):
 ;;
 ;;     (todo-write-eca-mode 1)
 ;;
-;; It does not matter whether ECA is loaded yet.  What agents do comes from a
-;; hook of ECA.  For their tasks it has none: the mode advises the internal
-;; function that shows them, `eca-chat--update-task-state'.
+;; ECA may be loaded before or after this.  It has a hook for the status of agents,
+;; but none for their tasks: the mode advises the internal function that shows
+;; them, `eca-chat--update-task-state'.
 
 ;;; Code:
 
@@ -33,33 +33,33 @@
 
 ;;;###autoload
 (define-minor-mode todo-write-eca-mode
-  "Show the plans of ECA's agents, and what they do.
-A chat's own plan is what \\[todo-write-show] shows there."
+  "Show the plans and the activity of ECA's agents.
+In a chat, \\[todo-write-show] shows its own plan."
   :global t
   :group 'todo-write
   (if todo-write-eca-mode
       (progn
-        (advice-add 'eca-chat--update-task-state :after #'todo-write-eca--tasks)
-        (add-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status)
-        (add-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions))
-    (advice-remove 'eca-chat--update-task-state #'todo-write-eca--tasks)
-    (remove-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status)
-    (remove-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions)
+        (advice-add 'eca-chat--update-task-state :after #'todo-write-eca--write-tasks)
+        (add-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status-changed)
+        (add-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions-changed))
+    (advice-remove 'eca-chat--update-task-state #'todo-write-eca--write-tasks)
+    (remove-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status-changed)
+    (remove-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions-changed)
     (dolist (buffer (buffer-list))
       (when (buffer-local-value 'todo-write-eca--thread buffer)
         (with-current-buffer buffer
-          (todo-write-eca--end "disconnected")
-          (remove-hook 'kill-buffer-hook #'todo-write-eca--end t)
+          (todo-write-eca--end-turn "disconnected")
+          (remove-hook 'kill-buffer-hook #'todo-write-eca--end-turn t)
           (mapc #'kill-local-variable
                 '(todo-write-eca--thread todo-write-view-thread
                   todo-write-header-line-thread)))))))
 
-(defun todo-write-eca--tasks (content)
-  "Write the tasks in CONTENT of a call of ECA's tool to the thread of this chat."
+(defun todo-write-eca--write-tasks (content)
+  "Write the tasks in CONTENT, a call of ECA's tool, to the thread of this chat."
   (with-demoted-errors "The tasks of ECA: %S"
     (when-let* ((details (plist-get content :details)))
       (unless todo-write-eca--thread
-        (add-hook 'kill-buffer-hook #'todo-write-eca--end nil t)
+        (add-hook 'kill-buffer-hook #'todo-write-eca--end-turn nil t)
         (setq todo-write-eca--thread (format "eca:%s" eca-chat--id))
         (setq-local todo-write-view-thread todo-write-eca--thread
                     todo-write-header-line-thread todo-write-eca--thread))
@@ -67,10 +67,10 @@ A chat's own plan is what \\[todo-write-show] shows there."
                   (list :todos (vconcat (mapcar #'todo-write-eca--todo
                                                 (plist-get details :tasks))))
                   "eca")
-      (todo-write-eca--said))))
+      (todo-write-eca--set-activity))))
 
 (defun todo-write-eca--todo (task)
-  "Return TASK of ECA as a task for `todo-write'."
+  "Return TASK of ECA as a todo for `todo-write'."
   (let ((subject (plist-get task :subject)))
     (list :content subject
           :status (pcase (plist-get task :status)
@@ -79,15 +79,15 @@ A chat's own plan is what \\[todo-write-show] shows there."
                     (status status))
           :activeForm subject)))
 
-(defun todo-write-eca--status (session)
-  "Say what the agents in the chats of SESSION do."
+(defun todo-write-eca--status-changed (session)
+  "Set the activity of the agents in the chats of SESSION."
   (dolist (buffer (eca-chat-buffers session))
     (with-current-buffer buffer
       (when todo-write-eca--thread
-        (todo-write-eca--said)))))
+        (todo-write-eca--set-activity)))))
 
-(defun todo-write-eca--sessions ()
-  "Say that agents failed whose server exited while they worked."
+(defun todo-write-eca--sessions-changed ()
+  "Set the agents whose server has exited during a turn to failed."
   (let ((live (seq-mapcat (lambda (entry) (eca-chat-buffers (cdr entry))) eca--sessions)))
     (dolist (buffer (buffer-list))
       (let ((thread (buffer-local-value 'todo-write-eca--thread buffer)))
@@ -95,8 +95,8 @@ A chat's own plan is what \\[todo-write-show] shows there."
                    (memq (car (todo-write-activity thread)) '(working waiting)))
           (todo-write-end-turn thread "ECA exited" t))))))
 
-(defun todo-write-eca--said ()
-  "Say what the agent of this chat does."
+(defun todo-write-eca--set-activity ()
+  "Set the activity of the agent of this chat according to ECA's status."
   (pcase (eca-chat-status (current-buffer))
     ('running (todo-write-set-activity todo-write-eca--thread 'working))
     ('waiting-approval
@@ -110,8 +110,8 @@ A chat's own plan is what \\[todo-write-show] shows there."
                             (and todo-write-eca--stopping "interrupted")))
      (setq todo-write-eca--stopping nil))))
 
-(defun todo-write-eca--end (&optional why)
-  "Pause the plan of this chat because of WHY, or as the chat is about to go."
+(defun todo-write-eca--end-turn (&optional why)
+  "Pause the plan of this chat for the reason WHY, by default that it is closed."
   (todo-write-end-turn todo-write-eca--thread (or why "the chat was closed")))
 
 (provide 'todo-write-eca)

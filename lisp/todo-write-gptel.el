@@ -9,14 +9,14 @@
 ;;
 ;;     (todo-write-gptel-register)
 ;;
-;; It does not matter whether gptel is loaded yet.  From then on each chat can
-;; keep a plan.  The chat's header line shows how far it has come; the whole of
-;; it is in `M-x todo-write-show' and, if you like, in the chat:
+;; gptel may be loaded before or after this.  Each chat can have a plan.  Its header
+;; line shows the progress.  `M-x todo-write-show' shows the whole plan, and so does
+;; the chat itself, with
 ;;
 ;;     (setq todo-write-gptel-in-chat 'folded)
 ;;
-;; gptel-agent has a tool of its own, TodoWrite.  Its lists are shown here, too.
-;; For its agents to hear of your edits, let ours stand in for it:
+;; gptel-agent has a tool of its own, TodoWrite, whose lists are shown, too.  To tell
+;; its agents of your edits, replace that tool:
 ;;
 ;;     (todo-write-gptel-replace-agent-tool)
 
@@ -45,23 +45,23 @@
   :group 'todo-write)
 
 (defcustom todo-write-gptel-header-width 48
-  "Columns that the plan takes in the header line of a chat at most."
+  "Maximum width of the plan in the header line of a chat, in columns."
   :type 'natnum
   :group 'todo-write)
 
 (defcustom todo-write-gptel-in-chat nil
   "Whether a chat shows its plan where the agent last wrote it.
-What is shown there is no part of the chat: it is neither sent to the
-model nor saved.  A click on it or `todo-write-gptel-toggle' folds and
-unfolds it."
+The plan is not part of the chat's text: it is neither sent to the model
+nor saved.  A click on it or `todo-write-gptel-toggle' folds and unfolds
+it."
   :type '(choice (const :tag "No" nil)
                  (const :tag "Folded to a line" folded)
                  (const :tag "Unfolded" open))
   :group 'todo-write)
 
 (defcustom todo-write-gptel-agent t
-  "Non-nil shows the lists that gptel-agent's tool TodoWrite writes, too.
-It is looked at by `todo-write-gptel-register'."
+  "Non-nil shows the lists of gptel-agent's tool TodoWrite, too.
+Set it before calling `todo-write-gptel-register'."
   :type 'boolean
   :group 'todo-write)
 
@@ -69,43 +69,42 @@ It is looked at by `todo-write-gptel-register'."
 
 ;;;###autoload
 (defun todo-write-gptel-register (&optional only-known)
-  "Let gptel's models call todo_write; return the tool, or nil for later.
-If gptel is not loaded yet, this is done when it is.  The tool joins the
-default value of `gptel-tools', so that it is there in all chats.
-ONLY-KNOWN non-nil, interactively with a prefix argument, leaves that
-out: then the tool is there for presets, by its name \"todo_write\", and
-in gptel's menu."
+  "Let gptel's models call todo_write, and return the tool.
+If gptel is not loaded yet, do this when it is, and return nil.  The tool
+is added to the default value of `gptel-tools', for all chats.  Non-nil
+ONLY-KNOWN, interactively a prefix argument, does not add it: presets and
+gptel's menu can select it by its name, \"todo_write\"."
   (interactive "P")
   (if todo-write-gptel-agent
-      (advice-add 'gptel-agent--write-todo :before #'todo-write-gptel--agent-wrote)
-    (advice-remove 'gptel-agent--write-todo #'todo-write-gptel--agent-wrote))
+      (advice-add 'gptel-agent--write-todo :before #'todo-write-gptel--write-agent-todos)
+    (advice-remove 'gptel-agent--write-todo #'todo-write-gptel--write-agent-todos))
   (todo-write-gptel--when-loaded
    'gptel (lambda () (todo-write-gptel--register only-known))))
 
 (defvar todo-write-gptel--waiting nil
-  "What waits to be loaded, as a list of (FEATURE . FUNCTION).")
+  "Functions to call when a feature is loaded, a list of (FEATURE . FUNCTION).")
 
 (defun todo-write-gptel--when-loaded (feature function)
-  "Call FUNCTION if FEATURE is there, and return its value, or when it is."
+  "Call FUNCTION and return its value if FEATURE is loaded, or call it then."
   (if (featurep feature)
       (funcall function)
     (push (cons feature function) todo-write-gptel--waiting)
-    (add-hook 'after-load-functions #'todo-write-gptel--loaded)
+    (add-hook 'after-load-functions #'todo-write-gptel--call-waiting)
     nil))
 
-(defun todo-write-gptel--loaded (&rest _)
-  "Call the functions that have waited for what is loaded now."
+(defun todo-write-gptel--call-waiting (&rest _)
+  "Call the functions whose features are loaded now."
   (pcase-dolist ((and entry `(,feature . ,function))
                  (reverse todo-write-gptel--waiting))
     (when (featurep feature)
       (setq todo-write-gptel--waiting (delq entry todo-write-gptel--waiting))
       (funcall function)))
   (unless todo-write-gptel--waiting
-    (remove-hook 'after-load-functions #'todo-write-gptel--loaded)))
+    (remove-hook 'after-load-functions #'todo-write-gptel--call-waiting)))
 
 (defun todo-write-gptel--register (only-known)
   "Make the tool, add it to `gptel-tools' unless ONLY-KNOWN; return it."
-  (todo-write-gptel--watch)
+  (todo-write-gptel--track-requests)
   (let ((tool (todo-write-gptel--make-tool "todo_write" "todo-write")))
     (unless only-known
       (set-default 'gptel-tools
@@ -123,7 +122,7 @@ in gptel's menu."
      :category category
      :description (alist-get 'description schema)
      :args (todo-write-gptel--arguments (alist-get 'input_schema schema))
-     :function #'todo-write-gptel--call)))
+     :function #'todo-write-gptel--write)))
 
 (defun todo-write-gptel--arguments (schema)
   "Return the properties of SCHEMA, an alist, as the arguments of a gptel tool."
@@ -134,13 +133,13 @@ in gptel's menu."
                                                    (symbol-name name))
                              (list :optional t)))))
 
-(defun todo-write-gptel--call (todos)
-  "Write TODOS, as the model of this chat sent them; return the answer as text.
-What is wrong with them, the model is told so, too."
-  (let* ((thread (todo-write-gptel--attach))
+(defun todo-write-gptel--write (todos)
+  "Write TODOS, which the model of this chat sent, and return the result text.
+The text of a refusal tells the model what is wrong."
+  (let* ((thread (todo-write-gptel--ensure-thread))
          (outcome (todo-write thread (list :todos todos) "gptel")))
     (when (plist-get outcome :ok)
-      (todo-write-gptel--place)
+      (todo-write-gptel--move-plan)
       (todo-write-gptel--update thread))
     (plist-get outcome :result)))
 
@@ -150,11 +149,11 @@ What is wrong with them, the model is told so, too."
   "Key of the thread of this chat, once its model has called todo_write.")
 
 (defvar todo-write-gptel--chats (make-hash-table :test #'equal)
-  "The buffers of chats with a plan, by the key of their thread.")
+  "Buffers of the chats with a plan, by thread key.")
 
-(defun todo-write-gptel--attach ()
-  "Return the key of the thread of this buffer, which is a chat from now on.
-A chat that visits a file has the same key again in later sessions."
+(defun todo-write-gptel--ensure-thread ()
+  "Return the key of the thread of this chat, which gets one if it has none.
+A chat that visits a file has the same key in later sessions of Emacs."
   (unless todo-write-gptel-thread
     (setq todo-write-gptel-thread
           (concat "gptel:"
@@ -164,61 +163,60 @@ A chat that visits a file has the same key again in later sessions."
                             (format-time-string "%Y-%m-%d %H:%M:%S.%3N")))))
     ;; `todo-write-show' shows the plan of the buffer it is called in.
     (setq-local todo-write-view-thread todo-write-gptel-thread)
-    (add-hook 'kill-buffer-hook #'todo-write-gptel--killed nil t))
+    (add-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed nil t))
   (puthash todo-write-gptel-thread (current-buffer) todo-write-gptel--chats)
-  (todo-write-listen #'todo-write-gptel--heard)
+  (todo-write-listen #'todo-write-gptel--thread-changed)
   todo-write-gptel-thread)
 
-(defun todo-write-gptel--heard (thread what _data)
-  "Show the plan of THREAD in its chat if WHAT happened to it shows there."
+(defun todo-write-gptel--thread-changed (thread what _data)
+  "Update the chat of THREAD if WHAT is a change of its list or state."
   (when (memq what '(change state))
     (todo-write-gptel--update thread)))
 
 (defun todo-write-gptel--update (thread)
-  "Show the plan of THREAD as it is now in its chat, if it has one."
+  "Redraw the plan of THREAD in its chat, if that is live."
   (let ((buffer (gethash thread todo-write-gptel--chats)))
     (when (buffer-live-p buffer)
       (with-current-buffer buffer
         (todo-write-gptel--show-header)
-        (todo-write-gptel--draw)))))
+        (todo-write-gptel--redraw)))))
 
 (defconst todo-write-gptel--advice
-  '((gptel-abort :after todo-write-gptel--aborted)
-    (gptel--fsm-transition :after todo-write-gptel--went-on)
-    (gptel--display-tool-calls :before todo-write-gptel--asking)
-    (gptel--accept-tool-calls :before todo-write-gptel--accepted)
-    (gptel--reject-tool-calls :after todo-write-gptel--rejected))
-  "What tells of gptel's requests, as (FUNCTION HOW ADVICE).")
+  '((gptel-abort :after todo-write-gptel--request-aborted)
+    (gptel--fsm-transition :after todo-write-gptel--state-changed)
+    (gptel--display-tool-calls :before todo-write-gptel--calls-shown)
+    (gptel--accept-tool-calls :before todo-write-gptel--calls-accepted)
+    (gptel--reject-tool-calls :after todo-write-gptel--calls-rejected))
+  "Advice that tracks gptel's requests, a list of (FUNCTION HOW ADVICE).")
 
-(defun todo-write-gptel--watch ()
-  "Listen to gptel's requests."
+(defun todo-write-gptel--track-requests ()
+  "Track gptel's requests."
   (pcase-dolist (`(,function ,how ,advice) todo-write-gptel--advice)
     (advice-add function how advice)))
 
 (defun todo-write-gptel--thread-of (buffer)
-  "Return the key of the thread of the chat BUFFER, or nil.
-There is none before its model has called the tool."
+  "Return the key of the thread of the chat BUFFER, or nil if it has none yet."
   (and (buffer-live-p buffer)
        (buffer-local-value 'todo-write-gptel-thread buffer)))
 
-(defun todo-write-gptel--went-on (request &rest _)
-  "Say what the agent of the chat of REQUEST, as gptel keeps it, does now."
+(defun todo-write-gptel--state-changed (request &rest _)
+  "Set the activity of the chat of REQUEST, gptel's state machine."
   (let* ((info (gptel-fsm-info request))
          (state (gptel-fsm-state request))
          (thread (todo-write-gptel--thread-of (plist-get info :buffer))))
-    ;; Handlers of a state go on to the next one: that was told already.
-    (when (and thread (not (eq state (plist-get info :todo-write-told))))
-      (plist-put info :todo-write-told state)
+    ;; A state's handler may have entered the next state, which is handled already.
+    (when (and thread (not (eq state (plist-get info :todo-write-state))))
+      (plist-put info :todo-write-state state)
       (pcase state
         ('DONE (todo-write-end-turn thread))
         ('ERRS (todo-write-end-turn thread (todo-write-gptel--error info) t))
         ('ABRT (todo-write-end-turn thread "aborted"))
-        ;; gptel may be asking for a permission in this state.
+        ;; In this state, gptel may be asking for a permission.
         ('TOOL)
         (_ (todo-write-set-activity thread 'working))))))
 
 (defun todo-write-gptel--error (info)
-  "Return what went wrong with the request that has INFO, as a short line."
+  "Return the error in INFO, of a request, as a short line."
   (let ((problem (plist-get info :error)))
     (todo-write-row-line
      (format "%s" (or (and (stringp problem) problem)
@@ -227,8 +225,8 @@ There is none before its model has called the tool."
                       "error"))
      60)))
 
-(defun todo-write-gptel--asking (calls info &rest _)
-  "Say that the agent of the chat in INFO waits for a permission for CALLS."
+(defun todo-write-gptel--calls-shown (calls info &rest _)
+  "Set the chat in INFO to waiting for a permission for CALLS."
   (when-let* ((thread (todo-write-gptel--thread-of (plist-get info :buffer))))
     (todo-write-set-activity
      thread 'waiting
@@ -238,27 +236,27 @@ There is none before its model has called the tool."
       60))))
 
 (defun todo-write-gptel--chat (overlay)
-  "Return the chat that shows OVERLAY, if that is one, else the current buffer."
+  "Return the buffer of OVERLAY, or the current one if it is not an overlay."
   (or (and (overlayp overlay) (overlay-buffer overlay))
       (current-buffer)))
 
-(defun todo-write-gptel--accepted (&optional _calls overlay)
-  "Say that the agent whose chat shows OVERLAY works again."
+(defun todo-write-gptel--calls-accepted (&optional _calls overlay)
+  "Set the chat with OVERLAY to working: its calls were accepted."
   (when-let* ((thread (todo-write-gptel--thread-of (todo-write-gptel--chat overlay))))
     (todo-write-set-activity thread 'working)))
 
-(defun todo-write-gptel--rejected (&optional _calls overlay)
-  "Pause the plan of the chat that shows OVERLAY, as its calls were cancelled."
+(defun todo-write-gptel--calls-rejected (&optional _calls overlay)
+  "Pause the plan of the chat with OVERLAY: its calls were cancelled."
   (when-let* ((thread (todo-write-gptel--thread-of (todo-write-gptel--chat overlay))))
     (todo-write-end-turn thread "tool calls cancelled")))
 
-(defun todo-write-gptel--aborted (&optional buffer)
-  "Pause the plan of BUFFER, a chat whose request was aborted."
+(defun todo-write-gptel--request-aborted (&optional buffer)
+  "Pause the plan of the chat BUFFER: its request was aborted."
   (when-let* ((thread (todo-write-gptel--thread-of (or buffer (current-buffer)))))
     (todo-write-end-turn thread "aborted")))
 
-(defun todo-write-gptel--killed ()
-  "Pause the plan of the current buffer, which is about to go."
+(defun todo-write-gptel--buffer-killed ()
+  "Pause the plan of the current buffer, which is being killed."
   (remhash todo-write-gptel-thread todo-write-gptel--chats)
   (todo-write-end-turn todo-write-gptel-thread "the chat was closed"))
 
@@ -270,10 +268,10 @@ There is none before its model has called the tool."
 ;;; The header line
 
 (defvar-local todo-write-gptel--header nil
-  "What the header line of this chat shows of its plan, a string or nil.
+  "Text of the plan in the header line of this chat, or nil.
 A header line shows the value of a variable literally, so a % in a task
 is inert.")
-;; Without this mark the header line would drop the mouse and help properties.
+;; Without this property, the header line would drop the mouse and help properties.
 (put 'todo-write-gptel--header 'risky-local-variable t)
 
 (defvar todo-write-gptel-header-map
@@ -283,13 +281,13 @@ is inert.")
   "Keymap of the plan in the header line of a chat.")
 
 (defun todo-write-gptel-mouse-show (event)
-  "Show the plan of the chat in whose header line EVENT clicked."
+  "Show the plan of the chat whose header line EVENT clicked on."
   (interactive "e" gptel-mode)
   (with-selected-window (posn-window (event-start event))
     (todo-write-gptel--show-plan)))
 
 (defun todo-write-gptel--show-header ()
-  "Show the plan of this chat in its header line, if that is wanted."
+  "Show the plan of this chat in its header line, unless that is disabled."
   (setq todo-write-gptel--header
         (and todo-write-gptel-header-line
              (todo-write-gptel--header-string todo-write-gptel-thread)))
@@ -300,8 +298,8 @@ is inert.")
 
 (defun todo-write-gptel--with-header (format)
   "Return the header line FORMAT with the plan in it.
-gptel's has three parts, of which it sets the second by its position and
-aligns the third to the right: the plan stands between them."
+gptel's has three parts.  gptel sets the second by its position, and
+aligns the third to the right, so the plan is put before the third."
   (pcase format
     ((and `(,backend ,status ,info . ,rest)
           (guard (and (bound-and-true-p gptel-mode)
@@ -311,7 +309,7 @@ aligns the third to the right: the plan stands between them."
     (_ `("" todo-write-gptel--header " " ,format))))
 
 (defun todo-write-gptel--header-string (thread)
-  "Return what the header line shows of THREAD, or nil for no plan."
+  "Return the text of the plan of THREAD for the header line, or nil."
   (let ((words (todo-write-mode-line-words thread todo-write-gptel-header-width 'still)))
     (when words
       (concat
@@ -336,8 +334,8 @@ aligns the third to the right: the plan stands between them."
     map)
   "Keymap of the plan in a chat.")
 
-(defun todo-write-gptel--place ()
-  "Put the plan in this chat where the model's answer has come to."
+(defun todo-write-gptel--move-plan ()
+  "Move the plan in this chat to the end of the model's answer so far."
   (when todo-write-gptel-in-chat
     (let* ((info (and (bound-and-true-p gptel--fsm-last)
                       (gptel-fsm-info gptel--fsm-last)))
@@ -349,8 +347,8 @@ aligns the third to the right: the plan stands between them."
         (setq todo-write-gptel--unfolded (eq todo-write-gptel-in-chat 'open)
               todo-write-gptel--overlay (make-overlay position position))))))
 
-(defun todo-write-gptel--draw ()
-  "Draw the plan in this chat anew, if it is shown there."
+(defun todo-write-gptel--redraw ()
+  "Redraw the plan in this chat, if it is shown there."
   (when (overlayp todo-write-gptel--overlay)
     (overlay-put
      todo-write-gptel--overlay 'before-string
@@ -362,7 +360,7 @@ aligns the third to the right: the plan stands between them."
                  'keymap todo-write-gptel-plan-map))))
 
 (defun todo-write-gptel--string (bol)
-  "Return the plan of this chat as lines; BOL says that it begins a line."
+  "Return the plan of this chat as lines; non-nil BOL means to begin a line."
   (let* ((summary (todo-write-summary todo-write-gptel-thread))
          (paused (eq (plist-get summary :state) 'paused))
          (width 72)
@@ -377,12 +375,12 @@ aligns the third to the right: the plan stands between them."
 
 (defun todo-write-gptel-toggle ()
   "Fold or unfold the plan in this chat.
-Signals a `user-error' if none is shown there."
+Signal a `user-error' if it is not shown there."
   (interactive nil gptel-mode)
   (unless (overlayp todo-write-gptel--overlay)
     (user-error "There is no plan in this chat; see `todo-write-gptel-in-chat'"))
   (setq todo-write-gptel--unfolded (not todo-write-gptel--unfolded))
-  (todo-write-gptel--draw))
+  (todo-write-gptel--redraw))
 
 (defun todo-write-gptel-mouse-toggle (event)
   "Fold or unfold the plan that EVENT clicked on."
@@ -392,23 +390,22 @@ Signals a `user-error' if none is shown there."
 
 ;;; gptel-agent
 
-(defun todo-write-gptel--agent-wrote (todos)
-  "Write TODOS, the list that gptel-agent's own tool got in this chat.
-The tool answers its model itself."
+(defun todo-write-gptel--write-agent-todos (todos)
+  "Write TODOS, the input of gptel-agent's own tool, to this chat's thread.
+The tool itself answers the model."
   (with-demoted-errors "The plan of gptel-agent: %S"
-    (todo-write-gptel--call todos)
+    (todo-write-gptel--write todos)
     (todo-write-set-activity todo-write-gptel-thread 'working)))
 
 (defvar todo-write-gptel--agent-tool nil
-  "The tool TodoWrite of gptel-agent while ours stands in for it, or nil.")
+  "The tool TodoWrite of gptel-agent while it is replaced, or nil.")
 
 ;;;###autoload
 (defun todo-write-gptel-replace-agent-tool (&optional restore)
-  "Let gptel-agent's tool TodoWrite write plans here.
-Its agents go on calling it by that name.  If gptel-agent is not loaded
-yet, this is done when it is.  RESTORE non-nil, interactively with a
-prefix argument, puts its own tool back.  Signals `user-error' if it has
-none of that name."
+  "Replace gptel-agent's tool TodoWrite by ours, under the same name.
+If gptel-agent is not loaded yet, do this when it is.  Non-nil RESTORE,
+interactively a prefix argument, restores its own tool.  Signal a
+`user-error' if gptel-agent has no tool of that name."
   (interactive "P")
   (todo-write-gptel--when-loaded
    'gptel-agent-tools
@@ -416,18 +413,18 @@ none of that name."
      #'todo-write-gptel--replace-agent-tool)))
 
 (defun todo-write-gptel--replace-agent-tool ()
-  "Put our tool in place of gptel-agent's, and return it."
+  "Replace gptel-agent's tool by ours, and return ours."
   (let ((old (ignore-errors (gptel-get-tool '("gptel-agent" "TodoWrite")))))
     (unless old
       (user-error "This gptel-agent has no tool TodoWrite"))
     (unless todo-write-gptel--agent-tool
-      (todo-write-gptel--watch)
+      (todo-write-gptel--track-requests)
       (setq todo-write-gptel--agent-tool old)
       (todo-write-gptel--swap
        old (todo-write-gptel--make-tool "TodoWrite" "gptel-agent")))))
 
 (defun todo-write-gptel--restore-agent-tool ()
-  "Put gptel-agent's own tool back, and return it."
+  "Restore gptel-agent's own tool, and return it."
   (when todo-write-gptel--agent-tool
     (let ((ours (gptel-get-tool '("gptel-agent" "TodoWrite")))
           (known (cdr (assoc "gptel-agent" (symbol-value 'gptel--known-tools)))))
@@ -437,7 +434,7 @@ none of that name."
         (setq todo-write-gptel--agent-tool nil)))))
 
 (defun todo-write-gptel--swap (old new)
-  "Use the tool NEW instead of OLD wherever it is switched on; return NEW."
+  "Replace the tool OLD by NEW in all values of `gptel-tools'; return NEW."
   (let ((swapped (lambda (tools) (seq-map (lambda (tool) (if (eq tool old) new tool))
                                           tools))))
     (set-default 'gptel-tools (funcall swapped (default-value 'gptel-tools)))

@@ -469,7 +469,7 @@ What acp.el would do is done by replaying a record."
   (todo-write-acp-tests--with-client client
     (todo-write-acp-connect client)
     (cl-letf (((symbol-function 'acp-send-request) (lambda (&rest _) (error "No such program"))))
-      (advice-add 'acp-send-request :around #'todo-write-acp--sending)
+      (advice-add 'acp-send-request :around #'todo-write-acp--send-request)
       (should-error (todo-write-acp-tests--replay client '(send 1 "session/prompt" "s"))))
     (should (equal (todo-write-activity "acp:s") '(failed . "No such program")))))
 

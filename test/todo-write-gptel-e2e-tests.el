@@ -185,7 +185,7 @@
     (todo-write-gptel-register)
     (todo-write-gptel-e2e--use 'openai port)
     (let* ((gptel-confirm-tool-calls t)
-           (thread (todo-write-gptel--attach))
+           (thread (todo-write-gptel--ensure-thread))
            (waits (lambda () (eq 'waiting (car (todo-write-activity thread))))))
       (should (equal (todo-write-gptel-e2e--doing
                        (todo-write-gptel-e2e--say "Bake a cake")

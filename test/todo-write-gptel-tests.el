@@ -25,14 +25,14 @@
 (ert-deftest todo-write-gptel-gives-each-chat-a-thread-and-keeps-to-it ()
   (todo-write-gptel-tests--in-chat
     (let ((first (current-buffer)))
-      (todo-write-gptel--call (todo-write-gptel-tests--todos "One"))
+      (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
       (with-temp-buffer
-        (todo-write-gptel--call (todo-write-gptel-tests--todos "Other"))
+        (todo-write-gptel--write (todo-write-gptel-tests--todos "Other"))
         (should-not (equal todo-write-gptel-thread
                            (buffer-local-value 'todo-write-gptel-thread first))))
       (let ((thread todo-write-gptel-thread))
         (rename-buffer (generate-new-buffer-name "renamed"))
-        (todo-write-gptel--call (todo-write-gptel-tests--todos "One" "Two"))
+        (todo-write-gptel--write (todo-write-gptel-tests--todos "One" "Two"))
         (should (equal todo-write-gptel-thread thread))
         (should (equal (todo-write-test-contents thread) '("One" "Two")))))))
 
@@ -42,7 +42,7 @@
       (unwind-protect
           (dotimes (_ 2)
             (with-current-buffer (find-file-noselect file)
-              (todo-write-gptel--call (todo-write-gptel-tests--todos "One"))
+              (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
               (push todo-write-gptel-thread threads)
               (kill-buffer)))
         (delete-file file))
@@ -51,16 +51,16 @@
 
 (ert-deftest todo-write-gptel-answers-a-bad-call-with-what-is-wrong ()
   (todo-write-gptel-tests--in-chat
-    (should (string-search "received null" (todo-write-gptel--call nil)))
+    (should (string-search "received null" (todo-write-gptel--write nil)))
     (should (string-search "todos[0].status"
-                           (todo-write-gptel--call [(:content "A" :status "high")])))))
+                           (todo-write-gptel--write [(:content "A" :status "high")])))))
 
 (ert-deftest todo-write-gptel-pauses-the-plan-of-a-chat-that-is-closed ()
   (todo-write-gptel-tests--in-chat
     (let (thread)
       ;; Temporary buffers run no hooks.
       (with-current-buffer (generate-new-buffer "chat")
-        (todo-write-gptel--call (todo-write-gptel-tests--todos '("One" "in_progress")))
+        (todo-write-gptel--write (todo-write-gptel-tests--todos '("One" "in_progress")))
         (setq thread todo-write-gptel-thread)
         (kill-buffer))
       (should (eq (todo-write-state thread) 'paused))
@@ -68,18 +68,18 @@
 
 (ert-deftest todo-write-gptel-follows-the-users-edits-in-the-header-line ()
   (todo-write-gptel-tests--in-chat
-    (todo-write-gptel--call (todo-write-gptel-tests--todos '("One" "in_progress" "Doing one")))
+    (todo-write-gptel--write (todo-write-gptel-tests--todos '("One" "in_progress" "Doing one")))
     (should (string-search "0/1 Doing one" todo-write-gptel--header))
     (todo-write-edit todo-write-gptel-thread 'add "Two")
     (should (string-search "0/2 Doing one" todo-write-gptel--header))
-    (todo-write-gptel--aborted)
+    (todo-write-gptel--request-aborted)
     (should (eq (get-text-property 1 'face todo-write-gptel--header)
                 'todo-write-paused))))
 
 (ert-deftest todo-write-gptel-shows-hostile-text-in-the-header-line-as-it-is ()
   (todo-write-gptel-tests--in-chat
     (let ((text (propertize "%b %- {%[ \u202eabc" 'display "no" 'face 'error)))
-      (todo-write-gptel--call
+      (todo-write-gptel--write
        (todo-write-gptel-tests--todos (list "One" "in_progress" text)))
       (should (string-search "%b %- {%[ \\u202eabc" todo-write-gptel--header))
       (should-not (text-property-not-all 0 (length todo-write-gptel--header)
@@ -91,18 +91,18 @@
   (todo-write-gptel-tests--in-chat
     (setq header-line-format "Mine")
     (dotimes (n 2)
-      (todo-write-gptel--call (todo-write-gptel-tests--todos (format "Task %d" n))))
+      (todo-write-gptel--write (todo-write-gptel-tests--todos (format "Task %d" n))))
     (should (equal header-line-format '("" todo-write-gptel--header " " "Mine")))))
 
 (ert-deftest todo-write-gptel-leaves-the-header-line-alone-when-told-to ()
   (todo-write-gptel-tests--in-chat
     (let ((todo-write-gptel-header-line nil))
-      (todo-write-gptel--call (todo-write-gptel-tests--todos "One"))
+      (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
       (should-not header-line-format))))
 
 (ert-deftest todo-write-gptel-lets-todo-write-show-find-the-plan-of-the-chat ()
   (todo-write-gptel-tests--in-chat
-    (todo-write-gptel--call (todo-write-gptel-tests--todos "Of this chat"))
+    (todo-write-gptel--write (todo-write-gptel-tests--todos "Of this chat"))
     (let ((thread todo-write-gptel-thread))
       (todo-write-test-write "another" "Of another")
       (require 'todo-write-view)
@@ -137,7 +137,7 @@
                                     (todo-write-gptel-register)
                                     (require 'gptel)
                                     (prin1 (list ,todo-write-gptel-tests--tool-names
-                                                 (memq 'todo-write-gptel--loaded
+                                                 (memq 'todo-write-gptel--call-waiting
                                                        after-load-functions))))))
                    '(("todo_write") nil)))))
 
