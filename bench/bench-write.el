@@ -68,7 +68,7 @@ CLOSED says that no buffer shows the plan."
   (mapcar (lambda (way) (cons (car way) (bench-closed (cdr way))))
           (bench-write--without-memory ways)))
 
-(pcase-dolist (`(,size ,calls ,part) '((5 300 1.0) (12 300 1.0) (100 100 0.7) (1000 16 0.7) (10000 4 0.4)))
+(pcase-dolist (`(,size ,calls ,part) '((5 1200 1.0) (12 1200 1.0) (100 400 0.7) (1000 16 0.7) (10000 4 0.4)))
   (let* ((inputs (bench-inputs size))
          (ways (bench-write--ways (aref inputs 0)))
          (rounds (max 3 (round (* part bench-rounds))))
