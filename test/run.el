@@ -29,11 +29,11 @@
   "The repository.")
 
 (defconst run-home (make-temp-file "todo-write-test-" t)
-  "Stands in for the user's own Emacs directory, and has the temporary files.
-It goes when the run ends, with all that a test or a child that was killed left.")
+  "Folder of the user's Emacs directory and of all temporary files.
+It is deleted at the end, with the files of tests and killed child processes.")
 
 (defun run-condition (condition)
-  "Return CONDITION, as a test signalled it, as text for a person."
+  "Return CONDITION, signalled by a test, as readable text."
   (let ((print-escape-newlines t)
         (print-length 60)
         (print-level 12))
@@ -41,7 +41,7 @@ It goes when the run ends, with all that a test or a child that was killed left.
      (truncate-string-to-width (pp-to-string condition) 4000 nil nil t))))
 
 (defun run-frames (result)
-  "Return the part of RESULT's backtrace that lies within the test."
+  "Return the part of RESULT's backtrace within the test."
   (let* ((backtrace-line-length 160)
          (text (backtrace-to-string (ert-test-result-with-condition-backtrace result))))
     (string-trim-right
@@ -67,7 +67,7 @@ It goes when the run ends, with all that a test or a child that was killed left.
   "Print EVENT of a run of tests, with its ARGUMENTS."
   (pcase (cons event arguments)
     (`(test-ended ,_ ,test ,result)
-     ;; These hold every value that was looked at, which makes each later garbage
+     ;; They hold all values that tests have seen, which makes each later garbage
      ;; collection ten times as long.
      (setf (ert-test-result-should-forms result) nil)
      (cond
@@ -85,8 +85,8 @@ It goes when the run ends, with all that a test or a child that was killed left.
        (message "\nERT: %d passed, %d failed, %d skipped" passed failed skipped)
        (kill-emacs (if (and (zerop failed) (not aborted)) 0 1))))))
 
-;; A native compiler that starts behind the tests' backs makes them slow, and
-;; with trampolines a mocked primitive costs seconds.
+;; Native compilation in the background slows down the tests, and a trampoline
+;; for a mocked primitive takes seconds.
 (dolist (variable '(native-comp-jit-compilation
                     native-comp-deferred-compilation
                     native-comp-enable-subr-trampolines
@@ -104,7 +104,7 @@ It goes when the run ends, with all that a test or a child that was killed left.
 (add-to-list 'load-path (expand-file-name "test" run-root))
 (unless (locate-library "todo-write")
   (add-to-list 'load-path (expand-file-name "lisp" run-root))
-  ;; What was compiled there may be older than what is being worked on.
+  ;; The compiled files may be older than the sources.
   (setq load-prefer-newer t))
 
 (dolist (file (or (prog1 command-line-args-left

@@ -1,4 +1,4 @@
-;;; todo-write-around-tests.el --- Tests of what is around a plan  -*- lexical-binding: t; -*-
+;;; todo-write-around-tests.el --- Tests of menus, bookmarks, tab bar and auto-show  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -7,7 +7,7 @@
 ;;; Commentary:
 
 ;; Menus, bookmarks, desktops, imenu, header line, tab bar, spinner, and plans
-;; that show themselves.
+;; that appear by themselves.
 
 ;;; Code:
 
@@ -31,7 +31,7 @@
 
 ;;; Menus and keys
 
-(ert-deftest todo-write-menu-offers-what-the-keys-of-the-buffer-do ()
+(ert-deftest todo-write-menu-offers-the-commands-of-the-buffers-keys ()
   (todo-write-test-with-view
     (should (eq (key-binding "?") 'todo-write-menu))
     (dolist (key '("RET" "e" "+" "k" "SPC" "u" "." "d" "H" "T" "l" "s" "^" "L" "w" "x"))
@@ -67,7 +67,7 @@
     (should (string-match-p "in progress" (documentation 'todo-write-view-mode)))))
 
 (defun todo-write-around-tests--commands (map)
-  "Return the commands of keys in MAP itself, those of the mouse left out."
+  "Return the commands of the keys in MAP itself, without mouse events."
   (let (found)
     (map-keymap-internal
      (lambda (event binding)
@@ -78,7 +78,7 @@
      map)
     found))
 
-(ert-deftest todo-write-menu-bars-offer-to-the-mouse-what-keys-do ()
+(ert-deftest todo-write-menu-bars-offer-the-commands-of-the-keys ()
   (dolist (map (list todo-write-view-mode-map todo-write-list-mode-map
                      todo-write-history-mode-map todo-write-timeline-mode-map
                      todo-write-log-mode-map))
@@ -90,7 +90,7 @@
                                 (if (eq 'menu-item (car-safe menu)) (nth 2 menu) menu)))
                   (lookup-key map [menu-bar]))
       (should commands)
-      ;; A click goes where these go.
+      ;; They do the same as a click.
       (should-not (seq-difference commands
                                   (append '(next-line previous-line todo-write-view-next
                                                       todo-write-view-previous)
@@ -109,9 +109,9 @@
       (should (= 5 (length (seq-uniq (mapcar shape shapes))))))))
 
 (defun todo-write-around-tests--left-behind (show)
-  "Return how many conses a hundred views leave that SHOW opens, a form.
-That is in an Emacs of its own: where another has given a hook a depth,
-Emacs 28 notes every function on that hook for ever."
+  "Return how many conses are left of a hundred views that SHOW, a form, opens.
+Count them in a new Emacs: after an `add-hook' with a depth, Emacs 28
+keeps every function ever added to that hook."
   (todo-write-test-child
    '(progn (require 'todo-write-doctor)
 (require 'todo-write-history)
@@ -129,13 +129,13 @@ Emacs 28 notes every function on that hook for ever."
       (let ((before (funcall come-and-go 3)))
         (prin1 (- (funcall come-and-go 100) before))))))
 
-(ert-deftest todo-write-views-that-come-and-go-leave-nothing-behind ()
+(ert-deftest todo-write-opening-and-killing-views-leaks-no-memory ()
   (dolist (show '((todo-write-show "a") (todo-write-history "a") (todo-write-timeline "a")
                   (todo-write-log "a") (todo-write-list)))
     (ert-info ((format "%S" show))
       (should (< (todo-write-around-tests--left-behind show) 100)))))
 
-(ert-deftest todo-write-menu-context-is-about-the-task-clicked-on ()
+(ert-deftest todo-write-menu-context-acts-on-the-clicked-task ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
     (should (memq #'todo-write-menu-context context-menu-functions))
@@ -164,7 +164,7 @@ Emacs 28 notes every function on that hook for ever."
       (funcall step)
       (should-not (buffer-modified-p)))))
 
-;;; Finding back
+;;; Index, bookmarks, desktops
 
 (ert-deftest todo-write-view-has-an-index-of-its-tasks ()
   (todo-write-test-with-view
@@ -293,10 +293,10 @@ Emacs 28 notes every function on that hook for ever."
       (should (equal tab-bar-format before))
       (should-not (todo-write-tab-bar)))))
 
-;;; Plans that show themselves
+;;; Plans that appear by themselves
 
 (defmacro todo-write-around-tests--with-auto-show (&rest body)
-  "Run BODY with plans that show themselves, in a frame with one window."
+  "Run BODY with `todo-write-auto-show-mode' on, in a frame with one window."
   (declare (indent 0) (debug t))
   `(todo-write-test-with-shapes
      (switch-to-buffer "*scratch*")
@@ -327,7 +327,7 @@ Emacs 28 notes every function on that hook for ever."
       (should (equal (list selected) (window-list)))
       (should (equal "b" todo-write-view-thread)))))
 
-(ert-deftest todo-write-auto-show-stays-away-once-the-user-closed-it ()
+(ert-deftest todo-write-auto-show-stays-closed-once-the-user-closed-it ()
   (todo-write-around-tests--with-auto-show
     (todo-write-test-write "a" "One")
     (quit-window nil (todo-write-around-tests--window))
@@ -337,7 +337,7 @@ Emacs 28 notes every function on that hook for ever."
     (todo-write-test-write "b" "Other")
     (should (todo-write-around-tests--window))))
 
-(ert-deftest todo-write-auto-show-does-not-take-a-plan-at-work-away ()
+(ert-deftest todo-write-auto-show-keeps-the-plan-of-a-working-agent ()
   (todo-write-around-tests--with-auto-show
     (todo-write-test-write "a" "One")
     (todo-write-test-write "b" "Other")
@@ -357,7 +357,7 @@ Emacs 28 notes every function on that hook for ever."
       (todo-write-test-write "a" "One")
       (should-not (todo-write-around-tests--window)))))
 
-(ert-deftest todo-write-auto-show-lets-a-done-plan-leave-after-a-time ()
+(ert-deftest todo-write-auto-show-removes-a-done-plan-after-a-time ()
   (todo-write-around-tests--with-auto-show
     (let ((todo-write-auto-show-seconds 0.05))
       (todo-write-test-write "a" "One")

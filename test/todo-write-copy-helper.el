@@ -1,12 +1,12 @@
-;;; todo-write-copy-helper.el --- A copy of the package to spoil  -*- lexical-binding: t; -*-
+;;; todo-write-copy-helper.el --- A copy of the package for a test  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Copies of the Lisp files, of the module and of its sources in a fresh home,
-;; and Emacsen that have them.
+;; Copies of the Lisp files, the module and its sources in a new home, which a
+;; test may damage, and Emacs processes that use them.
 
 ;;; Code:
 
@@ -32,13 +32,13 @@
        (delete-directory todo-write-copy-folder t))))
 
 (defun todo-write-copy--home (tool)
-  "Return the folder where TOOL, cargo or rustup, keeps the user's things."
+  "Return the user's folder of TOOL, cargo or rustup."
   (or (getenv (concat (upcase tool) "_HOME"))
       (expand-file-name (concat "~/." tool))))
 
 (defun todo-write-copy-emacs (&rest forms)
-  "Evaluate FORMS in an Emacs that has the copy; return what the last one does.
-An error is returned as its message."
+  "Evaluate FORMS in an Emacs with the copy; return the value of the last one.
+Return an error as its message."
   (let ((environment (append (list (concat "HOME=" todo-write-copy-folder)
                                    (concat "CARGO_HOME=" (todo-write-copy--home "cargo"))
                                    (concat "RUSTUP_HOME=" (todo-write-copy--home "rustup")))

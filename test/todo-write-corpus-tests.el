@@ -5,10 +5,9 @@
 
 ;;; Commentary:
 
-;; Sessions invented in the forms that agents send, and the recorded ones of
-;; real agents where they are there, as hash tables and as plists.  What is
-;; expected of an input is worked out here from the rules in the manual, not
-;; with the code under test.
+;; Invented sessions in the forms that agents send, and recorded sessions if they
+;; are available, as hash tables and as plists.  The expected rows follow from
+;; the rules in the manual, implemented here without the code under test.
 
 ;;; Code:
 
@@ -24,17 +23,17 @@
     ("in progress" . "in_progress") ("doing" . "in_progress") ("active" . "in_progress")
     ("todo" . "pending") ("not_started" . "pending") ("not started" . "pending")
     ("open" . "pending"))
-  "Statuses that are read as another.")
+  "Alist of the synonyms of statuses.")
 
 (defun todo-write-corpus-tests--status (status)
-  "Return what STATUS, any object, is read as, or nil."
+  "Return the status that STATUS, any object, stands for, or nil."
   (when (stringp status)
     (let ((name (downcase (string-trim status))))
       (or (cdr (assoc name todo-write-corpus-tests--synonyms))
           (car (member name '("pending" "in_progress" "completed")))))))
 
 (defun todo-write-corpus-tests--text (text)
-  "Return TEXT, any object, as one line, or nil if nothing is in it."
+  "Return TEXT, any object, as one line, or nil if it is blank or no string."
   (when (stringp text)
     (let ((line (string-trim (replace-regexp-in-string "[ \t]*[\n\r\t]+[ \t]*" " " text))))
       (unless (string-empty-p line) line))))
@@ -87,9 +86,9 @@
       (nreverse sessions))))
 
 (defun todo-write-corpus-tests--check (inputs sessions)
-  "Write SESSIONS, and compare with the rows that INPUTS should become.
-Both are lists of sessions, with the same inputs in two forms.  Return
-counts, a list of calls accepted, with a notice, refused, and changes."
+  "Write SESSIONS, and compare them with the rows that INPUTS should become.
+Both are lists of sessions, with the same inputs in two forms.  Return a
+list of counts: calls accepted, with a notice, refused, and changes."
   (let ((number 0) (accepted 0) (noticed 0) (refused 0) (changes 0))
     (cl-loop
      for session in sessions for tables in inputs
@@ -134,7 +133,7 @@ counts, a list of calls accepted, with a notice, refused, and changes."
                    (nth 2 counts) (nth 3 counts))
           (should (> (nth 0 counts) 200)))))))
 
-(ert-deftest todo-write-a-list-cut-short-is-refused-with-its-place ()
+(ert-deftest todo-write-a-truncated-list-is-refused-with-its-place ()
   (todo-write-with-store
     (let ((count 0))
       (dolist (session (todo-write-corpus-tests--sessions 'hash-table))

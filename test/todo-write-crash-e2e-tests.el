@@ -5,11 +5,10 @@
 
 ;;; Commentary:
 
-;; Real Emacs processes write list after list and acknowledge each one after
-;; the call returned.  They are killed at random moments, most while they
-;; write, some while they read their journal.  Each one first looks at what
-;; the ones before it have left: every acknowledged list must be there, and
-;; beyond them at most the one that was being written, whole.
+;; Emacs processes write list after list and acknowledge each one after the call
+;; returns.  They are killed at random moments, mostly while they write, some
+;; while they read their journal.  Each one first checks the journals of the ones
+;; before: they have every acknowledged list, and at most one more, complete.
 ;;
 ;; TODO_WRITE_KILLS in the environment is the number of kills, 200 by default.
 
@@ -20,11 +19,11 @@
 (require 'todo-write-test-helper)
 
 (defconst todo-write-crash-tests--threads 8
-  "Threads, and so journals, that take turns.")
+  "The number of threads, and so of journals, that take turns.")
 
 (defconst todo-write-crash-tests--child
   '(let* ((write-number
-           ;; List N differs from list N-1 in many places, and is long now and then.
+           ;; List N differs from list N-1 in many places, and is sometimes long.
            (lambda (n)
              (list :todos
                    (vconcat
@@ -56,9 +55,9 @@
        (unless (plist-get (todo-write thread (funcall write-number n)) :ok)
          (error "Refused"))
        (message "ack %d" n)))
-  "What a process does with `thread'.
-It looks at the last lists and a few others, or at all of them and no more
-if `every' is non-nil.")
+  "The form of a process, which writes `thread'.
+It first checks the last lists and a few others; if `every' is non-nil,
+it checks all lists and writes none.")
 
 (defun todo-write-crash-tests--start (thread every)
   "Start a process that works on THREAD; see the child's form for EVERY."
@@ -70,7 +69,7 @@ if `every' is non-nil.")
                              ,todo-write-crash-tests--child))))
 
 (defun todo-write-crash-tests--end (process)
-  "Wait until PROCESS has ended; return all that it said."
+  "Wait until PROCESS ends; return its output."
   (todo-write-test-wait (lambda () (not (process-live-p process))) 60)
   (while (accept-process-output process 0.01))
   (with-current-buffer (process-buffer process)
@@ -79,9 +78,9 @@ if `every' is non-nil.")
       (kill-buffer))))
 
 (defun todo-write-crash-tests--kill (process)
-  "Kill PROCESS at a random moment; return what it said until then.
-One time in six that is any moment, otherwise it writes already, and has
-acknowledged a list or a few, however slow this machine is."
+  "Kill PROCESS at a random moment; return its output.
+In one of six cases that is any moment, otherwise a moment after it has
+acknowledged a list or a few."
   (unless (zerop (random 6))
     (let ((lists (random 4)))
       (todo-write-test-wait
@@ -108,8 +107,9 @@ acknowledged a list or a few, however slow this machine is."
     (nreverse numbers)))
 
 (defun todo-write-crash-tests--check (thread text acknowledged)
-  "Fail if TEXT, what a process said, shows a loss in THREAD.
-ACKNOWLEDGED is the last list that was.  Return the last one that now is."
+  "Fail if TEXT, the output of a process, shows a loss in THREAD.
+ACKNOWLEDGED is the number of the last acknowledged list before the
+process.  Return the number of the last one after it."
   (when (string-match "^\\(found.*broken.*\\|.*[Ee]rror.*\\|Refused\\)$" text)
     (ert-fail (format "%s: %s" thread (match-string 0 text))))
   (let ((found (car (todo-write-crash-tests--numbers "^found \\([0-9]+\\) whole\n" text))))

@@ -6,9 +6,8 @@
 ;;; Commentary:
 
 ;; `todo-write-diff' and `todo-write-apply-changes' on any two lists.  The first
-;; part follows the tests and the table of edge cases of the change tracking
-;; design, as they are settled for this package: a change of status alone is a
-;; kind of its own, and so is a move.
+;; part follows the tests and edge cases of the change tracking design, except
+;; that a status change and a move have kinds of their own.
 
 ;;; Code:
 
@@ -23,14 +22,14 @@
           (unless (plist-member more :status) '(:status "pending"))))
 
 (defun todo-write-diff-tests--counts (previous current)
-  "Return the numbers of added, modified, removed, other status, moved.
-They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
+  "Return the numbers of changes by kind from PREVIOUS to CURRENT.
+The kinds are added, modified, removed, status changed, reordered."
   (let ((changes (todo-write-diff previous current)))
     (mapcar (lambda (key) (length (plist-get changes key)))
             '(:added :modified :removed :statusChanged :reordered))))
 
 (defun todo-write-diff-tests--only (previous current)
-  "Return the one change from PREVIOUS to CURRENT; fail if there are others."
+  "Return the only change from PREVIOUS to CURRENT; fail if there are more."
   (let ((changes (plist-get (todo-write-diff previous current) :changes)))
     (should (= (length changes) 1))
     (aref changes 0)))
@@ -89,7 +88,7 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
                           (todo-write-diff-tests--item "4" "Task 4")))
                  '(1 1 1 0 0))))
 
-(ert-deftest todo-write-diff-does-not-call-a-new-status-a-modification ()
+(ert-deftest todo-write-diff-does-not-count-a-new-status-as-a-modification ()
   (let ((change (todo-write-diff-tests--only
                  (vector (todo-write-diff-tests--item "1" "Task 1"))
                  (vector (todo-write-diff-tests--item "1" "Task 1" :status "in_progress")))))
@@ -97,7 +96,7 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
     (should (equal (plist-get (plist-get change :previousItem) :status) "pending"))
     (should (equal (plist-get (plist-get change :item) :status) "in_progress"))))
 
-(ert-deftest todo-write-diff-takes-nil-for-an-empty-list ()
+(ert-deftest todo-write-diff-treats-nil-as-an-empty-list ()
   (let ((list (vector (todo-write-diff-tests--item "1" "Task 1"))))
     (should (equal (todo-write-diff-tests--counts nil []) '(0 0 0 0 0)))
     (should (equal (todo-write-diff-tests--counts [] nil) '(0 0 0 0 0)))
@@ -141,7 +140,7 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
                                :type 'todo-write-input-error)))
         (should (string-search "id \"x\" comes twice" (cadr err)))))))
 
-(ert-deftest todo-write-diff-calls-a-move-reordered-with-the-fewest-moves ()
+(ert-deftest todo-write-diff-reports-the-fewest-moves-as-reordered ()
   (let* ((list (cl-loop for n from 1 to 9
                         collect (todo-write-diff-tests--item n (format "Task %d" n))))
          (change (todo-write-diff-tests--only
@@ -153,7 +152,7 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
     (should-not (plist-member change :item))
     (should (equal (todo-write-diff-tests--counts list (reverse list)) '(0 0 0 0 8)))))
 
-(ert-deftest todo-write-diff-says-of-one-item-that-it-moved-and-changed ()
+(ert-deftest todo-write-diff-reports-one-item-as-moved-and-changed ()
   (should (equal (todo-write-test-types
                   (todo-write-diff
                    (vector (todo-write-diff-tests--item "1" "A")
@@ -227,7 +226,7 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
                            "1" "A" :createdTimestamp 2 :updatedTimestamp 9 :timestamp 3)))
                  '(0 0 0 0 0))))
 
-(ert-deftest todo-write-diff-does-not-mind-the-form-nor-the-order-of-fields ()
+(ert-deftest todo-write-diff-ignores-the-form-and-the-order-of-fields ()
   (let ((text "[{\"id\": \"1\", \"content\": \"A\", \"deps\": [1, 2], \"more\": {\"a\": 1, \"b\": null}}]"))
     (let ((forms (list (json-parse-string text)
                        (json-parse-string text :object-type 'alist)
@@ -238,7 +237,7 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
         (dolist (other forms)
           (should (equal (todo-write-diff-tests--counts one other) '(0 0 0 0 0))))))))
 
-(ert-deftest todo-write-diff-and-apply-give-nil-for-what-is-nil ()
+(ert-deftest todo-write-diff-and-apply-return-nil-values-as-nil ()
   (let ((items [(:id "t1" :content "A" :priority nil) (:id "t2" :content "B" :priority nil)]))
     (should (equal (todo-write-apply-changes items nil) items))
     (should (equal (plist-get (todo-write-diff-tests--only nil (vector (aref items 0))) :item)
@@ -246,7 +245,7 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
 
 ;;; Without ids
 
-(ert-deftest todo-write-diff-recognises-items-without-ids-by-their-text ()
+(ert-deftest todo-write-diff-recognizes-items-without-ids-by-their-text ()
   (should (equal (todo-write-test-types
                   (todo-write-diff
                    [(:content "Read the code" :status "in_progress")
@@ -263,7 +262,7 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
                   [(:content "Same") (:content "Same")])
                  '(0 0 1 0 0))))
 
-(ert-deftest todo-write-diff-goes-by-text-where-one-list-has-no-ids ()
+(ert-deftest todo-write-diff-compares-texts-if-one-list-has-no-ids ()
   (let ((change (todo-write-diff-tests--only
                  [(:id "x" :content "A" :status "pending") (:id "y" :content "B" :status "pending")]
                  [(:content "B" :status "pending") (:content "A" :status "pending")])))
@@ -295,7 +294,7 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
       (let ((list (todo-write-diff-tests--random-list ids)))
         (should (equal (plist-get (todo-write-diff list (copy-tree list t)) :changes) []))))))
 
-(ert-deftest todo-write-apply-takes-changes-that-came-back-from-json ()
+(ert-deftest todo-write-apply-accepts-changes-decoded-from-json ()
   (let* ((previous (todo-write-diff-tests--random-list t))
          (current (todo-write-diff-tests--random-list t))
          (wire (todo-write-to-json (todo-write-diff previous current))))
@@ -304,7 +303,7 @@ They are what `todo-write-diff' finds from PREVIOUS to CURRENT."
                                               (json-parse-string wire :object-type 'plist)))
                    (todo-write-diff-tests--normal current)))))
 
-(ert-deftest todo-write-apply-makes-every-revision-from-the-one-before ()
+(ert-deftest todo-write-apply-turns-each-revision-into-the-next ()
   (todo-write-with-store
     (todo-write-test-write "a" "One" "Two" "Three")
     (todo-write-test-write "a" "Three" '("One" "completed") "Four")

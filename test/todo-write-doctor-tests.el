@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; What the doctor says of a healthy set-up and of broken ones, each in a home
-;; and an Emacs of its own.  bin/try-install writes it to doc/doctor.txt.
+;; The reports of the doctor on a healthy setup and on broken ones, each in a new
+;; home and a new Emacs.  bin/try-install writes them to doc/doctor.txt.
 
 ;;; Code:
 
@@ -18,7 +18,7 @@
 (declare-function todo-write-doctor-text "todo-write-doctor")
 
 (defun todo-write-doctor-tests--says (&rest forms)
-  "Evaluate FORMS in an Emacs that has the copy; return what the doctor says."
+  "Evaluate FORMS in an Emacs with the copy; return the doctor's report."
   (apply #'todo-write-copy-emacs
          (append forms '((require 'todo-write-doctor) (todo-write-doctor-text)))))
 
@@ -50,22 +50,22 @@
      (todo-write-doctor-tests--says '(setenv "CLAUDE_CONFIG_DIR" nil)))
     ("An Emacs without modules, as if built so"
      (todo-write-doctor-tests--says '(setq module-file-suffix nil))))
-  "Set-ups, as lists of a title and forms, of which the last returns a text.
+  "Setups: lists of a title and forms, the last of which returns a report.
 They are evaluated with a copy of the package.")
 
 (defun todo-write-doctor-tests--set-up (title)
-  "Return what the doctor says of the set-up TITLE, and of files made by it."
+  "Return the doctor's report on the setup TITLE."
   (todo-write-copy-with
     (eval `(progn ,@(cdr (assoc title todo-write-doctor-tests-set-ups))) t)))
 
 (defun todo-write-doctor-print ()
-  "Print what the doctor says of each set-up."
+  "Print the doctor's reports on all setups."
   (let ((coding-system-for-write 'utf-8))
     (dolist (set-up todo-write-doctor-tests-set-ups)
       (princ (format "## %s\n\n%s\n" (car set-up)
                      (todo-write-doctor-tests--set-up (car set-up)))))))
 
-(ert-deftest todo-write-doctor-finds-a-healthy-set-up-well ()
+(ert-deftest todo-write-doctor-finds-no-problem-in-a-healthy-setup ()
   (let ((text (todo-write-doctor-tests--set-up "Healthy")))
     (should (string-prefix-p "todo-write is in order." text))
     (should (string-match-p "It is loaded\\." text))

@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; The module and the program todo-write-mcp, downloaded from an HTTP server on
-;; loopback by the address and the SHA-256 that a package lists.
+;; loopback with the address and the SHA-256 listed in a package.
 
 ;;; Code:
 
@@ -25,7 +25,7 @@
                                   (delete-process client))))
 
 (defun todo-write-download-tests--answer (bytes &optional length)
-  "Return an HTTP answer with BYTES that promises LENGTH bytes."
+  "Return an HTTP answer with BYTES whose header gives the length LENGTH."
   (concat (format "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
                   (or length (length bytes)))
           bytes))
@@ -57,7 +57,7 @@ The server gives ANSWER; nil stands for no server."
        (delete-directory todo-write-download-tests--folder t))))
 
 (defun todo-write-download-tests--file (name &optional version)
-  "Return the bytes of a file that says to be NAME of VERSION."
+  "Return the bytes of a file with the version mark of NAME, VERSION."
   (format "#!/bin/sh\n: '\0%s version %s;'\necho here\n" name (or version todo-write-version)))
 
 (ert-deftest todo-write-download-installs-the-listed-file ()
@@ -75,7 +75,7 @@ The server gives ANSWER; nil stands for no server."
                                  (insert-file-contents-literally file)
                                  (buffer-string)))))))))
 
-(ert-deftest todo-write-download-refuses-what-is-not-as-listed-and-leaves-nothing ()
+(ert-deftest todo-write-download-refuses-a-file-that-is-not-as-listed-and-leaves-none ()
   (dolist (name '("todo-write-dyn" "todo-write-mcp"))
     (let* ((good (todo-write-download-tests--file name))
            (old (todo-write-download-tests--file name "0.0.9")))
@@ -99,7 +99,7 @@ The server gives ANSWER; nil stands for no server."
               (should-not (and (file-exists-p todo-write-module-directory)
                                (directory-files todo-write-module-directory nil "[^.]"))))))))))
 
-(ert-deftest todo-write-download-into-a-folder-that-cannot-be-made-says-so ()
+(ert-deftest todo-write-download-reports-a-folder-that-cannot-be-created ()
   (let ((bytes (todo-write-download-tests--file "todo-write-dyn")) (todo-write-module-source 'download))
     (todo-write-download-tests--with "todo-write-dyn" bytes (todo-write-download-tests--answer bytes)
       (write-region "" nil (concat todo-write-download-tests--folder "file") nil 'silent)
@@ -109,14 +109,14 @@ The server gives ANSWER; nil stands for no server."
                  (error-message-string (should-error (todo-write-module-get "todo-write-dyn" "It is missing.")
                                                      :type 'todo-write-error))))))))
 
-(ert-deftest todo-write-download-without-a-list-says-that-there-is-none ()
+(ert-deftest todo-write-download-reports-a-missing-list ()
   (todo-write-download-tests--with "todo-write-dyn-for-another-machine" "" ""
     (should (string-match-p
              (concat "no todo-write-dyn to download for " (todo-write-module-machine))
              (error-message-string (should-error (todo-write-module-download)
                                                  :type 'todo-write-error))))))
 
-(ert-deftest todo-write-download-begins-only-after-a-yes ()
+(ert-deftest todo-write-download-starts-only-after-a-yes ()
   (let ((bytes (todo-write-download-tests--file "todo-write-mcp")) (asked nil) (says nil)
         (todo-write-module--declined nil) (todo-write-module-source 'ask))
     (cl-letf (((symbol-function 'todo-write-module--can-ask-p) #'always)
@@ -131,7 +131,7 @@ The server gives ANSWER; nil stands for no server."
         (todo-write-module-get "todo-write-mcp" "It is missing.")
         (should (file-exists-p (todo-write-module--installed "todo-write-mcp")))))))
 
-(ert-deftest todo-write-download-is-named-where-no-question-can-be-asked ()
+(ert-deftest todo-write-download-is-the-remedy-if-no-question-can-be-asked ()
   (todo-write-download-tests--with "todo-write-dyn" "" ""
     (let ((todo-write-module-source 'ask))
       (should (string-match-p
@@ -141,8 +141,8 @@ The server gives ANSWER; nil stands for no server."
     (should-not (file-exists-p todo-write-module-directory))))
 
 (defun todo-write-download-tests--first-use (answer)
-  "Return what the first use says in an Emacs where ANSWER is served.
-ANSWER is a form.  The module under test is what is listed."
+  "Return the message of the first use in an Emacs that can download ANSWER.
+ANSWER is a form.  The package lists the module under test."
   (todo-write-copy-with
     (todo-write-copy-emacs
      `(push ,(file-name-directory (locate-library "todo-write-download-tests")) load-path)
@@ -163,7 +163,7 @@ ANSWER is a form.  The module under test is what is listed."
   (should (equal (todo-write-download-tests--first-use '(todo-write-download-tests--answer bytes))
                  '(empty t))))
 
-(ert-deftest todo-write-download-that-is-refused-is-not-loaded ()
+(ert-deftest todo-write-download-loads-no-refused-file ()
   (pcase-let ((`(,text ,loaded)
                (todo-write-download-tests--first-use
                 '(todo-write-download-tests--answer (substring bytes 0 -1)))))

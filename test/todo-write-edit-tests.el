@@ -6,8 +6,7 @@
 
 ;;; Commentary:
 
-;; Each test presses keys in the live buffer and looks at the list, and at
-;; where point is.
+;; Each test presses keys in the live buffer and checks the list and point.
 
 ;;; Code:
 
@@ -31,7 +30,7 @@
            (kill-buffer todo-write-view-buffer-name))))))
 
 (defun todo-write-edit-tests--press (keys &optional text)
-  "Run the command on KEYS; TEXT answers what it reads in the minibuffer."
+  "Run the command bound to KEYS, with TEXT as its minibuffer input."
   (cl-letf (((symbol-function 'read-string) (lambda (&rest _) text)))
     (let ((command (key-binding (kbd keys)))
           (inhibit-message t))
@@ -107,7 +106,7 @@
     (should (equal (todo-write-test-contents "a") '("One" "Two" "Three")))
     (should (equal (todo-write-edit-tests--at) "Two"))))
 
-(ert-deftest todo-write-edit-undo-is-on-every-key-people-try ()
+(ert-deftest todo-write-edit-undo-is-on-all-usual-keys ()
   (dolist (keys '("C-/" "C-_" "C-x u" "u"))
     (todo-write-edit-tests--with '("One")
       (todo-write-edit-tests--to "One")

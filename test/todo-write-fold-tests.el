@@ -6,8 +6,7 @@
 
 ;;; Commentary:
 
-;; What is folded where space is short, and which windows follow the task in
-;; progress.
+;; Folds in low windows, and windows that follow the task in progress.
 
 ;;; Code:
 
@@ -16,7 +15,7 @@
 (require 'todo-write-view-test-helper)
 
 (defun todo-write-fold-tests--write (completed total)
-  "Write TOTAL tasks to \"a\"; the first COMPLETED are, the next is in progress."
+  "Write TOTAL tasks to \"a\": COMPLETED completed ones, then one in progress."
   (apply #'todo-write-test-write "a"
          (mapcar (lambda (n)
                    (list (format "Task %d" n)
@@ -26,7 +25,7 @@
                          (format "At %d" n)))
                  (number-sequence 1 total))))
 
-(ert-deftest todo-write-view-folds-completed-tasks-where-the-window-is-low ()
+(ert-deftest todo-write-view-folds-completed-tasks-in-a-low-window ()
   (todo-write-test-with-view
     (let ((total (+ 10 (window-body-height))))
       (todo-write-fold-tests--write 8 total)
@@ -36,7 +35,7 @@
       (should (equal (seq-take (todo-write-test-seen) 3)
                      '(" ✓ +8 done" " ✓ Task 9" " ● At 10"))))))
 
-(ert-deftest todo-write-view-folds-nothing-where-there-is-space ()
+(ert-deftest todo-write-view-folds-nothing-in-a-high-window ()
   (todo-write-test-with-view
     (todo-write-fold-tests--write 3 4)
     (should-not todo-write-view--folds)
@@ -44,13 +43,13 @@
       (todo-write-view-refresh)
       (should (equal (car (todo-write-test-seen)) " ✓ +2 done")))))
 
-(ert-deftest todo-write-view-never-folds-if-told-so ()
+(ert-deftest todo-write-view-never-folds-if-the-option-is-nil ()
   (todo-write-test-with-view
     (let ((todo-write-view-fold-completed nil))
       (todo-write-fold-tests--write 20 50)
       (should-not todo-write-view--folds))))
 
-(ert-deftest todo-write-view-ret-and-mouse-1-open-what-is-folded ()
+(ert-deftest todo-write-view-ret-and-mouse-1-open-a-fold ()
   (todo-write-test-with-view
     (todo-write-fold-tests--write 20 50)
     (goto-char (point-min))
@@ -66,7 +65,7 @@
       (funcall command `(mouse-1 (,(selected-window) ,(overlay-start fold) (0 . 0) 0)))
       (should-not todo-write-view--folds))))
 
-(ert-deftest todo-write-view-n-and-p-take-a-fold-for-one-row ()
+(ert-deftest todo-write-view-n-and-p-treat-a-fold-as-one-row ()
   (todo-write-test-with-view
     (todo-write-fold-tests--write 20 50)
     (goto-char (point-min))
@@ -149,7 +148,7 @@
         (dolist (window (list (selected-window) other))
           (should (todo-write-fold-tests--shown-p (format "At %d" (1+ completed)) window)))))))
 
-(ert-deftest todo-write-view-leaves-a-window-in-which-the-user-moved ()
+(ert-deftest todo-write-view-does-not-scroll-a-window-in-which-the-user-moved ()
   (todo-write-test-with-view
     (let ((todo-write-view-fold-completed nil))
       (todo-write-fold-tests--write 0 100)
@@ -164,7 +163,7 @@
       (todo-write-fold-tests--write 90 100)
       (should (todo-write-fold-tests--shown-p "At 91")))))
 
-(ert-deftest todo-write-view-leaves-a-window-that-the-wheel-has-scrolled ()
+(ert-deftest todo-write-view-does-not-scroll-a-window-that-the-wheel-scrolled ()
   (todo-write-test-with-view
     (let ((todo-write-view-fold-completed nil)
           (other (split-window-below)))
@@ -184,7 +183,7 @@
     (todo-write-fold-tests--write 2 5)
     (should (looking-at-p " ✓ Task 1"))))
 
-(ert-deftest todo-write-view-follows-nothing-if-told-so ()
+(ert-deftest todo-write-view-does-not-follow-if-the-option-is-nil ()
   (todo-write-test-with-view
     (let ((todo-write-view-follow nil) (todo-write-view-fold-completed nil))
       (todo-write-fold-tests--write 0 100)

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; A real Emacs in a terminal, with frames on two terminals, in which the user
-;; types, scrolls and opens rows while an agent writes.
+;; The user types, scrolls and opens rows in an Emacs with frames on two
+;; terminals while an agent writes.
 
 ;;; Code:
 
@@ -85,8 +85,8 @@ The row of t30 is open."
                   '(length (delete-dups (mapcar #'window-frame test-windows))))))
     (let ((places '(("t20" "t25") ("t60" "t70"))))
       (should (equal (todo-write-frames--places) places))
-      ;; Other tasks are completed, one above both windows is dropped, one is
-      ;; added at the top, and time goes on.
+      ;; Complete other tasks, drop one above both windows, add one at the top,
+      ;; and let time pass.
       (todo-write-user-eval '(test-write 40) '(todo-write-edit "a" 'delete "t3")
                                '(todo-write-edit "a" 'add "First" 0)
                                '(todo-write-view--tick) t)
@@ -118,7 +118,7 @@ The row of t30 is open."
                 (and (eq frame (selected-frame))
                      (eq (car test-windows) (selected-window))))))))
 
-(ert-deftest todo-write-view-fits-the-windows-that-are-left ()
+(ert-deftest todo-write-view-fits-the-remaining-windows ()
   (todo-write-frames--with-user _tty
     (let ((widths (todo-write-user-eval
                    '(switch-to-buffer (todo-write-show "a"))
@@ -139,7 +139,7 @@ The row of t30 is open."
 
 ;;; Typing
 
-(ert-deftest todo-write-view-leaves-the-user-alone-who-types-elsewhere ()
+(ert-deftest todo-write-view-does-not-disturb-typing-in-another-window ()
   (todo-write-frames--with-user _tty
     (todo-write-user-eval '(switch-to-buffer "notes") '(todo-write-show "a")
                              '(setq test-window (selected-window)) t)

@@ -1,4 +1,4 @@
-;;; todo-write-history-tests.el --- Tests of the revisions shown  -*- lexical-binding: t; -*-
+;;; todo-write-history-tests.el --- Tests of the history buffer  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; What a user sees when stepping through a plan's revisions.
+;; The buffer in which the user steps through a plan's revisions.
 
 ;;; Code:
 
@@ -32,7 +32,7 @@
            (kill-buffer (format "%s history" todo-write-view-buffer-name)))))))
 
 (defun todo-write-history-tests--press (keys)
-  "Run the command that KEYS are bound to."
+  "Run the command bound to KEYS."
   (call-interactively (key-binding (kbd keys))))
 
 (defun todo-write-history-tests--lines ()
@@ -76,7 +76,7 @@
     (should (equal (todo-write-history-tests--rows)
                    '(" ~ ○ Write the second test" " was: Write the first test" " ○ Two")))))
 
-(ert-deftest todo-write-history-marks-what-moved-and-from-where ()
+(ert-deftest todo-write-history-marks-moves-with-the-old-position ()
   (todo-write-history-tests--with '(("One" "Two" "Three") ("Three" "One" "Two"))
     (should (equal (todo-write-history-tests--rows)
                    '(" ↕ ○ Three ↕ from 3" " ○ One" " ○ Two")))))

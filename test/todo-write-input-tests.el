@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; Each case is given as JSON text, and again as every parser of Emacs would
-;; hand it over.  Then what no parser makes: raw bytes, circles, depth.
+;; Each case is passed as JSON text and in the forms of all JSON parsers of
+;; Emacs.  Other tests pass what no parser returns: raw bytes, circles, depth.
 
 ;;; Code:
 
@@ -15,14 +15,14 @@
 (require 'json)
 (require 'todo-write-test-helper)
 
-;;; The forms an input comes in
+;;; Forms of an input
 
 (defun todo-write-input-tests--forms (text)
-  "Return a list of (NAME . INPUT): TEXT as hosts hand it over."
+  "Return a list of (NAME . INPUT): TEXT in the forms of all hosts."
   (let ((forms (list (cons 'text text))))
     (dolist (type '(hash-table alist plist))
       (push (cons type (json-parse-string text :object-type type)) forms)
-      ;; An empty array would be nil, which is also what a missing one gives.
+      ;; Without `:array-type', an empty array would be nil, like a missing one.
       (unless (string-match-p "\\[\\]" text)
         (push (cons (list type 'list)
                     (json-parse-string text :object-type type :array-type 'list))
@@ -43,13 +43,13 @@
                                           (json-read-from-string text))))))
 
 (defun todo-write-input-tests--has (words strings)
-  "Return non-nil if each of WORDS is in the string of STRINGS at its place."
+  "Return non-nil if each string of STRINGS contains the one of WORDS."
   (and (= (length words) (length strings))
        (cl-every #'string-search words strings)))
 
 (defun todo-write-input-tests--accepts (forms rows notices)
   "Fail unless each of FORMS is accepted as ROWS, with NOTICES.
-Each of NOTICES is a part of the notice at its place."
+Each string of NOTICES is part of the respective notice."
   (pcase-dolist (`(,form . ,input) forms)
     (ert-info ((format "As %S" form))
       (todo-write-with-store
@@ -80,10 +80,10 @@ Each of NOTICES is a part of the notice at its place."
 
 (defconst todo-write-input-tests--task
   "\"content\": \"C\", \"status\": \"pending\", \"activeForm\": \"F\""
-  "The inside of a task as it should be.")
+  "The fields of a valid task.")
 
 (defun todo-write-input-tests--with (more)
-  "Return a text with one task and in it MORE."
+  "Return a text with one valid task that also has MORE."
   (format "{\"todos\": [{%s, %s}]}" todo-write-input-tests--task more))
 
 (defconst todo-write-input-tests--accepted
@@ -180,7 +180,7 @@ Each of NOTICES is a part of the notice at its place."
       (json-serialize `((todos . ,(json-serialize array)))))
      '(("C" "pending" "F")) '("a string holding the array"))))
 
-(ert-deftest todo-write-a-cancelled-task-goes-without-a-word-of-vanishing ()
+(ert-deftest todo-write-a-cancelled-task-is-not-reported-as-vanished ()
   (todo-write-with-store
     (todo-write-test-write "a" "Stays" "Goes")
     (let* ((todos [(:content "Stays" :status "pending" :activeForm "Staying")
@@ -218,7 +218,7 @@ Each of NOTICES is a part of the notice at its place."
     (dolist (value values)
       (let ((text (format text value)))
         (ert-info (text :prefix "Input: ")
-          ;; To Lisp an empty plist or alist is nil.
+          ;; In Lisp an empty plist or alist is nil.
           (todo-write-input-tests--refuses
            (if (string-search "{}" text)
                (list (cons 'text text) (cons 'hash-table (json-parse-string text)))
@@ -248,7 +248,7 @@ Each of NOTICES is a part of the notice at its place."
       (should (string-search "90 more" result))
       (should (< (length result) 2000)))))
 
-(ert-deftest todo-write-nil-for-the-list-is-refused-since-a-missing-key-gives-it ()
+(ert-deftest todo-write-nil-as-the-list-is-refused-like-a-missing-key ()
   (todo-write-input-tests--refuses
    (list '(plist :todos nil) '(alist (todos))
          (cons 'list (json-parse-string "{\"todos\": []}" :object-type 'plist
@@ -257,20 +257,20 @@ Each of NOTICES is a part of the notice at its place."
   (todo-write-with-store
     (should-not (plist-get (todo-write "a" nil) :ok))))
 
-;;; What no parser makes
+;;; Objects that no parser returns
 
 (defun todo-write-input-tests--task (&rest fields)
   "Return an input with one task in which FIELDS, a plist, take precedence."
   (list :todos (vector (append fields '(:content "C" :status "pending" :activeForm "F")))))
 
 (defun todo-write-input-tests--deep (levels make)
-  "Return LEVELS of nesting, each made by MAKE from the one inside it."
+  "Return LEVELS of nesting; MAKE makes each from the next inner one."
   (let (value)
     (dotimes (_ levels) (setq value (funcall make value)))
     value))
 
 (defun todo-write-input-tests--circles ()
-  "Return objects that hold themselves."
+  "Return objects that contain themselves."
   (let ((list (list 1 2 3)) (car (list 1 2)) (vector (make-vector 3 nil))
         (table (make-hash-table :test #'equal)))
     (setcdr (last list) list)
@@ -296,7 +296,7 @@ Each of NOTICES is a part of the notice at its place."
       (should (plist-get (todo-write "a" (todo-write-input-tests--task :more circle)) :ok))
       (should (equal (todo-write-test-contents "a") '("C"))))))
 
-(ert-deftest todo-write-ten-thousand-levels-are-refused-not-a-crash ()
+(ert-deftest todo-write-ten-thousand-levels-are-refused-without-a-crash ()
   (todo-write-with-store
     (dolist (make (list #'vector #'list (lambda (inner) (list :todos inner))
                         (lambda (inner) (list (cons "todos" inner)))
@@ -312,7 +312,7 @@ Each of NOTICES is a part of the notice at its place."
                         (string-join (make-list 10000 "{\"todos\":"))))
       (should-not (plist-get (todo-write "a" text) :ok)))))
 
-(ert-deftest todo-write-objects-that-are-no-data-are-refused-and-named ()
+(ert-deftest todo-write-objects-other-than-data-are-refused-by-name ()
   (todo-write-with-store
     (dolist (value (list (point-marker) (current-buffer) #'car (make-bool-vector 3 t)
                          (selected-window) (make-symbol "x") 'pending (obarray-make)
@@ -410,10 +410,10 @@ Each of NOTICES is a part of the notice at its place."
         (should-not (plist-get (todo-write "a" input) :notices)))
       (let ((todo-write-several-in-progress 'refuse))
         (should-not (plist-get (todo-write "a" input) :ok))
-        (ert-info ("None in progress is not worth a word")
+        (ert-info ("No task in progress is not reported")
           (should-not (plist-get (todo-write-test-write "a" "A") :notices)))))))
 
-(ert-deftest todo-write-keep-completed-forces-and-marks-what-comes-back-open ()
+(ert-deftest todo-write-keep-completed-forces-and-marks-reopened-items ()
   (todo-write-with-store
     (todo-write-test-write "a" '("A" "completed") "B")
     (let* ((todo-write-keep-completed t)

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; Each way to install the package that needs no more than cargo and git, tried
-;; as todo-write-install-helper.el tells.
+;; Tries the ways of installation in todo-write-install-helper.el that need only
+;; cargo and git.
 
 ;;; Code:
 
@@ -16,7 +16,7 @@
 (require 'todo-write-module)
 
 (defun todo-write-install-tests--try (name)
-  "Try the way NAME; fail unless a module built on the way answers."
+  "Try the way NAME; fail unless it builds a module that answers a call."
   (let ((way (todo-write-install-way-named name)))
     (dolist (program '("git" "make" "cargo"))
       (unless (executable-find program)
@@ -28,7 +28,7 @@
         (should (equal (plist-get session :result)
                        "1/2 tasks completed. Current: Changing it."))
         (should (string-search "● Changing it" (plist-get session :plan)))
-        ;; What else the init file may call is there where autoloads are.
+        ;; With autoloads, the init file can call other commands too.
         (should (= (length (plist-get session :commands))
                    (if (equal name "A checkout, without make") 0 2)))
         (should (string-prefix-p home (plist-get session :module))))
@@ -51,11 +51,11 @@
 (ert-deftest todo-write-installs-from-a-package-file ()
   (todo-write-install-tests--try "package-install-file"))
 
-;;; What each package brings
+;;; Contents of the packages
 
 (defun todo-write-install-tests--with-packages (packages form)
   "Return the value of FORM in a batch Emacs with only PACKAGES installed.
-They are installed from their tars, with the module as it is built."
+They are installed from their tar files, with the built module."
   (let* ((home (file-truename (make-temp-file "todo-write-home" t)))
          (run (lambda (form)
                 (todo-write-install--shell
@@ -126,7 +126,7 @@ RELEASE=~/release DIST=~ bin/package && cd && tar xf todo-write-0.1.0.tar")
                            (todo-write-state (plist-get outcome :thread)))))
                  '(done done))))
 
-;; Older ones have no such way, or want more for it.
+;; Older versions do not have these ways, or need other packages for them.
 (unless (version< emacs-version "30.1")
   (ert-deftest todo-write-installs-by-package-vc ()
     (todo-write-install-tests--try "package-vc-install"))

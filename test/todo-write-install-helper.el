@@ -1,16 +1,16 @@
-;;; todo-write-install-helper.el --- Install as people do  -*- lexical-binding: t; -*-
+;;; todo-write-install-helper.el --- Install the package in an empty home  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Ways to install the package, each tried in an empty home folder: real
-;; Emacsen in a terminal, with the init file that a person would write, are
-;; asked whether to build the module, say y, build it with cargo and let it
-;; answer a call of `todo_write'.  A second Emacs must not ask again.
+;; Tries ways to install the package, each in an empty home: an Emacs in a
+;; terminal, with a user's init file, asks whether to build the module.  The
+;; answer is y, cargo builds it, and it answers a call of `todo_write'.  A second
+;; Emacs must not ask again.
 ;;
-;; bin/try-install writes what they said as a transcript.
+;; bin/try-install writes the messages as a transcript.
 
 ;;; Code:
 
@@ -28,13 +28,13 @@
            (\"mcp\" \"mcp/Cargo.toml\" \"mcp/Cargo.lock\" \"mcp/src\")))"
     "(efrit-do :type git :repo \"https://example.org/todo-write\" :inherit nil
    :files (\"lisp/efrit-do*.el\" (\"demo\" \"demo/refactor-login.json\" \"demo/login\")))")
-  "The recipes of doc/todo-write.org, told not to ask archives about them.")
+  "The recipes of doc/todo-write.org, without queries of archives.")
 
 (cl-defstruct (todo-write-install-way
                (:constructor todo-write-install-way (name emacs &key shell once init built)))
   "A way to install the package.
-NAME is a title, EMACS the oldest version that knows the way.  SHELL is
-a list of shell commands, ONCE a form for the first session, INIT the
+NAME is a title, EMACS the oldest version that supports the way.  SHELL
+is a list of shell commands, ONCE a form for the first session, INIT the
 text of the init file.  BUILT is non-nil if a shell command builds the
 module.  In all of them, ~ is an empty home."
   name emacs shell once init built)
@@ -97,11 +97,11 @@ module.  In all of them, ~ is an empty home."
 ;;; The home
 
 (defvar todo-write-install-emacs (expand-file-name invocation-name invocation-directory)
-  "The Emacs that is tried.")
+  "The Emacs to try.")
 
 (defun todo-write-install--environment (home)
-  "Return the environment of processes whose home folder is HOME.
-Cargo keeps what it fetched and made, and works less on what it makes."
+  "Return the environment of processes with the home folder HOME.
+Cargo uses its existing downloads and builds, and does not optimize."
   (let ((kept (lambda (variable folder)
                 (concat variable "=" (or (getenv variable) (expand-file-name folder))))))
     (append (list (concat "HOME=" home)
@@ -118,7 +118,7 @@ Cargo keeps what it fetched and made, and works less on what it makes."
             process-environment)))
 
 (defun todo-write-install--shell (home command)
-  "Run the shell COMMAND in HOME; return what it said, or signal an error."
+  "Run the shell COMMAND in HOME; return its output, or signal an error."
   (with-temp-buffer
     (let* ((process-environment (todo-write-install--environment home))
            (default-directory (file-name-as-directory home))
@@ -128,8 +128,8 @@ Cargo keeps what it fetched and made, and works less on what it makes."
       (string-trim-right (buffer-string)))))
 
 (defun todo-write-install--addresses (home)
-  "Return where git finds what, as an alist of (PLACE . ADDRESS).
-So the init files in HOME are those that people write, without a network."
+  "Return replacements of git addresses, as an alist of (PLACE . ADDRESS).
+With them, the init files in HOME are those of users and need no network."
   (append `((,(concat "file://" home "/github/todo-write")
              . "https://example.org/todo-write"))
           (delq nil
@@ -140,7 +140,7 @@ So the init files in HOME are those that people write, without a network."
                           ("ELPACA" . "https://github.com/progfolio/elpaca"))))))
 
 (defun todo-write-install--repository (home)
-  "Make the repository that HOME takes for the one on GitHub from the files now."
+  "Make a repository of the current files that replaces the one on GitHub in HOME."
   (make-directory (expand-file-name ".emacs.d" home))
   (with-temp-file (expand-file-name ".emacs.d/early-init.el" home)
     (insert "(setq native-comp-jit-compilation nil package-archives nil)\n"))
@@ -176,10 +176,10 @@ ln -s todo-write ../github/todo-write.git && cd .. && rm -rf work" tree))))
              :cargo (and (get-buffer "*todo-write-dyn build*")
                          (with-current-buffer "*todo-write-dyn build*"
                            (buffer-substring-no-properties (point-min) (point-max)))))))
-  "A call of `todo_write' and what there is to see after it.")
+  "Form that makes a call of `todo_write' and returns its effects.")
 
 (defun todo-write-install--driver (home form)
-  "Write what makes an Emacs with the home HOME evaluate FORM; return its name.
+  "Write a file that makes an Emacs in HOME evaluate FORM; return its name.
 The value, or the error, goes to the file ~/value."
   (let ((file (expand-file-name "driver.el" home)))
     (with-temp-file file
@@ -205,8 +205,8 @@ The value, or the error, goes to the file ~/value."
     file))
 
 (defconst todo-write-install--y-or-n
-  (let ((colours "\\(?:\e\\[[0-9;]*m\\)*"))
-    (concat "(" colours "y" colours " or " colours "n" colours ")"))
+  (let ((colors "\\(?:\e\\[[0-9;]*m\\)*"))
+    (concat "(" colors "y" colors " or " colors "n" colors ")"))
   "Regexp for the end of a question on a terminal.")
 
 (defun todo-write-install--session (home form)
@@ -242,18 +242,18 @@ To each question of its the answer is y."
       (goto-char (point-min))
       (read (current-buffer)))))
 
-;;; A way
+;;; Trying a way
 
 (defun todo-write-install--write-init (way home)
-  "Write the init file of WAY in HOME, after what shell commands put there."
+  "Append the init file of WAY to that in HOME, which shell commands may have made."
   (let ((file (expand-file-name ".emacs.d/init.el" home)))
     (make-directory (file-name-directory file) t)
     (append-to-file (concat (todo-write-install-way-init way) "\n") nil file)))
 
 (defun todo-write-install-try (way)
-  "Install the package by WAY in an empty home; return what came of it.
+  "Install the package by WAY in an empty home; return the results.
 The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
-:first and :second, what the sessions returned; :home."
+:first and :second, the values of the sessions; :home."
   (let* ((home (directory-file-name (file-truename (make-temp-file "todo-write-home" t))))
          (run (lambda (command)
                 (cons command (todo-write-install--shell home command)))))
@@ -270,14 +270,14 @@ The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
       (delete-directory home t))))
 
 (defun todo-write-install-problem (tried)
-  "Return what went wrong with a way that is TRIED, or nil."
+  "Return the problem in TRIED, the results of a way, or nil."
   (or (plist-get (plist-get tried :first) :error)
       (plist-get (plist-get tried :second) :error)
       (and (todo-write-install-question (plist-get tried :second))
            "A second Emacs asked again.")))
 
 (defun todo-write-install-question (session)
-  "Return the question about the module that SESSION was asked, or nil."
+  "Return the question that SESSION asked about the module, or nil."
   (let ((messages (or (plist-get session :messages) "")))
     (and (string-match "^The module of todo-write.*(y or n) y$" messages)
          (match-string 0 messages))))
@@ -285,11 +285,11 @@ The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
 ;;; The transcript
 
 (defun todo-write-install--indented (text)
-  "Return TEXT with each line indented, and the places of this machine left out."
+  "Return TEXT with each line indented and without paths of this machine."
   (replace-regexp-in-string "^\\(.\\)" "    \\1" text))
 
 (defun todo-write-install--print (way tried)
-  "Print what came of WAY, which is TRIED."
+  "Print TRIED, the results of WAY."
   (let* ((show (lambda (title text)
                  (unless (string-blank-p (or text ""))
                    (princ (format "%s\n\n%s\n\n" title
@@ -315,7 +315,7 @@ The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
       (funcall show "The module is in:" (string-replace home "~" module)))))
 
 (defun todo-write-install--cargo-words (text home)
-  "Return of TEXT, which cargo said, the lines of this package, with HOME as ~."
+  "Return the lines of this package in TEXT, cargo's output, with HOME as ~."
   (let ((case-fold-search nil))
     (string-join
      (seq-filter (lambda (line)
@@ -328,9 +328,9 @@ The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
      "\n")))
 
 (defun todo-write-install-print ()
-  "Try each way that this Emacs has and print what came of it.
-For straight and elpaca the variables STRAIGHT and ELPACA in the
-environment may name clones that stand for those on GitHub."
+  "Try each way that this Emacs supports and print the results.
+The environment variables STRAIGHT and ELPACA may name local clones to
+use in place of those on GitHub."
   (let ((coding-system-for-write 'utf-8) (failed nil))
     (dolist (way todo-write-install-ways)
       (unless (version< emacs-version (todo-write-install-way-emacs way))

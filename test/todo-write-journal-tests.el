@@ -1,12 +1,12 @@
-;;; todo-write-journal-tests.el --- Tests of what outlives Emacs  -*- lexical-binding: t; -*-
+;;; todo-write-journal-tests.el --- Tests of journals  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Journals as a user meets them: another Emacs finds the lists, two of them
-;; do not harm each other, and a disk that refuses costs no list.
+;; Another Emacs restores the lists, two processes do not damage each other's
+;; journals, and a failing disk loses no list.
 
 ;;; Code:
 
@@ -26,7 +26,7 @@
     (expand-file-name (car files) todo-write-directory)))
 
 (defun todo-write-journal-tests--insert (path start end text)
-  "Put TEXT in place of the bytes of PATH from START to END, from 0."
+  "Replace the bytes of PATH from START to END, counted from 0, by TEXT."
   (with-temp-buffer
     (set-buffer-multibyte nil)
     (insert-file-contents-literally path)
@@ -36,7 +36,7 @@
     (let ((coding-system-for-write 'no-conversion))
       (write-region nil nil path nil 'silent))))
 
-;;; Another life
+;;; Another Emacs
 
 (ert-deftest todo-write-a-list-outlives-its-emacs ()
   (todo-write-with-store
@@ -54,11 +54,11 @@
     (should (equal (todo-write-test-contents "a" 1) '("漢 One" "Two")))
     (should (equal (plist-get (aref (todo-write-observations "a" :type "INTENT") 0) :content)
                    "Count"))
-    (ert-info ("Ids go on where they were")
+    (ert-info ("New ids continue after the old ones")
       (todo-write-edit "a" 'add "Three")
       (should (equal (todo-write-test-id "a" "Three") "t3")))))
 
-(ert-deftest todo-write-what-was-active-when-its-emacs-ended-is-paused-with-a-reason ()
+(ert-deftest todo-write-a-thread-active-at-exit-is-restored-as-paused-with-a-reason ()
   (todo-write-with-store
     (todo-write-test-child
      '(todo-write "a" '(:todos [(:content "One" :status "in_progress" :activeForm "F")]))
@@ -69,7 +69,7 @@
     (todo-write-test-write "a" '("One" "in_progress" "F"))
     (should (eq (todo-write-state "a") 'active))))
 
-(ert-deftest todo-write-a-reason-of-the-users-and-a-finished-list-come-back-as-they-were ()
+(ert-deftest todo-write-a-users-pause-and-a-finished-list-are-restored-unchanged ()
   (todo-write-with-store
     (todo-write-test-child
      '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
@@ -133,7 +133,7 @@
     (should (equal (todo-write-test-contents "a") '("Task 19")))
     (should (= (length (todo-write-revisions "a")) 20))))
 
-;;; Two at once
+;;; Two processes
 
 (ert-deftest todo-write-a-second-emacs-warns-and-writes-a-file-of-its-own ()
   (todo-write-with-store
@@ -161,7 +161,7 @@
     (todo-write-test-child '(prin1 (todo-write-prune)))
     (should (= (length (todo-write-journal-tests--files)) 1))))
 
-(ert-deftest todo-write-prune-deletes-what-is-old-and-what-is-too-many ()
+(ert-deftest todo-write-prune-deletes-old-and-surplus-journals ()
   (todo-write-with-store
     (todo-write-test-child
      '(dolist (key '("a" "b" "c" "d"))
@@ -178,9 +178,9 @@
                  (todo-write-prune))
                0))))
 
-;;; A disk that refuses
+;;; A failing disk
 
-(ert-deftest todo-write-without-a-usable-folder-lists-live-in-memory-and-it-is-said-once ()
+(ert-deftest todo-write-without-a-usable-folder-lists-stay-in-memory-with-one-warning ()
   (todo-write-with-store
     (let ((file (expand-file-name "file" todo-write-directory)))
       (write-region "" nil file nil 'silent)
@@ -193,7 +193,7 @@
         (should (string-search "memory" (car warnings)))
         (should (equal (todo-write-test-contents "a") '("One" "Three")))
         (should (equal (todo-write-test-contents "b") '("Two")))
-        (ert-info ("The next write after it is mended saves everything")
+        (ert-info ("The next write after the repair saves everything")
           (delete-file file)
           (todo-write-test-write "a" "One" "Three" "Four")
           (let ((copy (expand-file-name "copy" (file-name-directory file))))
@@ -202,7 +202,7 @@
               (should (equal (todo-write-test-contents "a")
                              '("One" "Three" "Four"))))))))))
 
-(ert-deftest todo-write-without-a-folder-nothing-is-written-and-nothing-said ()
+(ert-deftest todo-write-without-a-folder-there-is-no-file-and-no-warning ()
   (todo-write-with-store
     (let ((todo-write-directory nil))
       (unwind-protect
@@ -212,7 +212,7 @@
 
 ;;; Damage
 
-(ert-deftest todo-write-a-record-cut-off-is-dropped-and-said-and-all-else-kept ()
+(ert-deftest todo-write-a-truncated-record-is-dropped-with-a-warning-and-all-else-kept ()
   (todo-write-with-store
     (todo-write-test-child
      '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
@@ -226,7 +226,7 @@
         (should (string-search "truncated" (car warnings))))
       (should (equal (todo-write-test-contents "a") '("One" "Three"))))))
 
-(ert-deftest todo-write-a-damaged-record-is-set-aside-and-said-and-all-else-kept ()
+(ert-deftest todo-write-a-damaged-record-is-set-aside-with-a-warning-and-all-else-kept ()
   (todo-write-with-store
     (todo-write-test-child
      '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
@@ -244,7 +244,7 @@
         (should (string-search "moved to" (car warnings))))
       (should (= (length (todo-write-journal-tests--files "\\.bad\\'")) 1))
       (should (equal (todo-write-test-contents "a") '("One" "Three" "Four")))
-      (ert-info ("The journal is whole again")
+      (ert-info ("The journal is valid again")
         (should (equal (plist-get (todo-write-summary "a") :revision) 4))))))
 
 (ert-deftest todo-write-a-folder-full-of-rubbish-stops-nothing ()
@@ -288,14 +288,14 @@
         (should (equal (sort (mapcar #'concat there) #'string<)
                        (sort (copy-sequence keys) #'string<)))))))
 
-(ert-deftest todo-write-a-journal-grows-by-what-changed-not-by-the-list ()
+(ert-deftest todo-write-a-journal-grows-with-the-changes-not-with-the-list ()
   (cl-flet ((grown (length)
               (todo-write-with-store
                 (let ((todo-write-max-items 20000))
                   (apply #'todo-write-test-write "a"
                          (mapcar (lambda (n) (format "Task %d" n))
                                  (number-sequence 1 length)))
-                  ;; A full record may be due after the first one.
+                  ;; A full record may follow the first one.
                   (todo-write-edit "a" 'status "t1" "in_progress")
                   (let* ((path (todo-write-journal-tests--path))
                          (before (file-attribute-size (file-attributes path))))

@@ -1,13 +1,13 @@
-;;; todo-write-manual-tests.el --- The manual says what there is -*- lexical-binding: t; -*-
+;;; todo-write-manual-tests.el --- Tests of the manual -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; doc/todo-write.org is the manual.  These tests compare it with what the package
-;; defines, in both directions: names, defaults, keys, arguments, links; and
-;; they run its examples.
+;; These tests compare the manual, doc/todo-write.org, with the definitions of the
+;; package in both directions: names, defaults, keys, arguments and links.  They
+;; also run its examples.
 
 ;;; Code:
 
@@ -20,10 +20,10 @@
   "The manual.")
 
 (defconst todo-write-manual-others '("efrit-do-clear-todos")
-  "Names in the manual that look like ours and are of other packages.")
+  "Names in the manual that look like ours and belong to other packages.")
 
 (defmacro todo-write-manual-with (&rest body)
-  "Evaluate BODY in a buffer with the manual, point at its beginning."
+  "Evaluate BODY in a buffer with the manual, with point at its beginning."
   (declare (indent 0) (debug t))
   `(with-temp-buffer
      (insert-file-contents todo-write-manual-file)
@@ -31,7 +31,7 @@
      ,@body))
 
 (defun todo-write-manual-matches (regexp &optional group)
-  "Return what GROUP of REGEXP matches in the current buffer, a list."
+  "Return all matches of GROUP of REGEXP in the current buffer, a list."
   (save-excursion
     (goto-char (point-min))
     (let ((case-fold-search nil))
@@ -39,26 +39,26 @@
                collect (match-string-no-properties (or group 0))))))
 
 (defun todo-write-manual-marked (text)
-  "Return what TEXT has between = or ~, as a list of strings."
+  "Return the parts of TEXT between = or ~, a list of strings."
   (with-temp-buffer
     (insert text)
     (goto-char (point-min))
     (cl-loop while (re-search-forward "\\([=~]\\)\\(\\S-.*?\\)\\1\\(?:,? \\|$\\)" nil t)
              collect (match-string 2))))
 
-;;; What the package defines
+;;; Definitions of the package
 
 (defconst todo-write-manual-libraries
   (let ((lisp (file-name-directory (locate-library "todo-write"))))
     (cl-loop for file in (directory-files lisp nil "\\.el\\'")
              unless (string-suffix-p "-autoloads.el" file)
              collect (file-name-sans-extension file)))
-  "The package's Lisp files, without folder and ending.")
+  "The names of the package's Lisp files, without folder and extension.")
 
 (mapc (lambda (library) (require (intern library))) todo-write-manual-libraries)
 
 (defun todo-write-manual-ours-p (symbol &optional type)
-  "Return non-nil if one of our files defines SYMBOL for others.
+  "Return non-nil if one of our files defines the public SYMBOL.
 TYPE is as for `symbol-file'."
   (and (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)" (symbol-name symbol))
        (not (string-match-p "--" (symbol-name symbol)))
@@ -84,7 +84,7 @@ TYPE is as for `symbol-file'."
                 names)))
 
 (defun todo-write-manual-should-have (names)
-  "Fail unless the manual mentions all NAMES, which are not none."
+  "Fail unless the manual mentions all NAMES and there is at least one."
   (should names)
   (should-not (todo-write-manual-missing names)))
 
@@ -127,28 +127,28 @@ TYPE is as for `symbol-file'."
                    '("todo-write" "todo-write-core" "todo-write-events" "efrit-do"))))
     'defun)))
 
-;;; What the manual says
+;;; Names in the manual
 
 (defun todo-write-manual-known-p (name)
-  "Return non-nil if NAME is something that there is."
+  "Return non-nil if NAME exists."
   (let ((symbol (intern name)))
     (or (fboundp symbol) (boundp symbol) (facep symbol) (featurep symbol)
         (get symbol 'error-conditions)
         (member name todo-write-manual-libraries)
         (member name todo-write-manual-others)
-        ;; The hook of a mode is bound once the mode has run.
+        ;; The hook of a mode is unbound until the mode runs.
         (and (string-suffix-p "-hook" name) (fboundp (intern (string-remove-suffix "-hook" name))))
-        ;; A name such as todo-write-autoloads is the build's.
+        ;; The build makes this file.
         (equal name "todo-write-autoloads"))))
 
-(ert-deftest todo-write-manual-names-nothing-that-is-not-there ()
+(ert-deftest todo-write-manual-names-only-what-exists ()
   (todo-write-manual-with
     (let ((names (todo-write-manual-matches
                   "\\_<\\(?:todo-write\\|efrit-do\\)-[a-z0-9-]*[a-z0-9]\\_>")))
       (should (> (length names) 200))
       (should-not (seq-remove #'todo-write-manual-known-p (delete-dups names))))))
 
-(ert-deftest todo-write-manual-tells-the-defaults-of-options ()
+(ert-deftest todo-write-manual-has-the-right-defaults-of-options ()
   (let ((told 0))
     (todo-write-manual-with
       (while (re-search-forward "^- ~\\([^~]+\\)~ :: =\\([^=\n]+\\)=\\. " nil t)
@@ -161,7 +161,7 @@ TYPE is as for `symbol-file'."
                                   (eval (car (get symbol 'standard-value)) t)))))))))
     (should (> told 40))))
 
-(ert-deftest todo-write-manual-tells-the-arguments-of-functions ()
+(ert-deftest todo-write-manual-has-the-right-arguments-of-functions ()
   (let ((told 0))
     (todo-write-manual-with
       (dolist (call (todo-write-manual-matches "~(\\(\\(?:todo-write\\|efrit-do\\)[^)]*\\))~" 1))
@@ -177,7 +177,7 @@ TYPE is as for `symbol-file'."
     (should (> told 30))))
 
 (defun todo-write-manual-usage (function)
-  "Return how FUNCTION is called, as in (todo-write-items THREAD &optional REVISION)."
+  "Return the usage of FUNCTION, as in (todo-write-items THREAD &optional REVISION)."
   (let ((usage (car (help-split-fundoc (documentation function t) function)))
         (case-fold-search nil))
     (replace-regexp-in-string
@@ -188,7 +188,7 @@ TYPE is as for `symbol-file'."
 ;;; Keys
 
 (defun todo-write-manual-rows (table)
-  "Return the rows of the TABLE of keys so called, as conses (KEY . COMMAND)."
+  "Return the rows of the table of keys named TABLE, as conses (KEY . COMMAND)."
   (todo-write-manual-with
     (re-search-forward (format "^#\\+name: %s\n|.*\n|[-+]+|\n" (regexp-quote table)))
     (let (rows)
@@ -204,7 +204,7 @@ TYPE is as for `symbol-file'."
       rows)))
 
 (defun todo-write-manual-bindings (map)
-  "Return what MAP itself binds, as a list of conses (KEY . COMMAND)."
+  "Return the bindings of MAP itself, as a list of conses (KEY . COMMAND)."
   (let (bindings)
     (cl-labels ((walk (map prefix)
                   (map-keymap-internal
@@ -223,7 +223,7 @@ TYPE is as for `symbol-file'."
                     (cdr binding)))
             bindings)))
 
-(ert-deftest todo-write-manual-tells-the-keys-of-each-buffer ()
+(ert-deftest todo-write-manual-has-the-right-keys-of-each-buffer ()
   (let ((tables (todo-write-manual-with
                   (todo-write-manual-matches "^#\\+name: \\(.*-mode-map\\)$" 1))))
     (should (equal (sort (copy-sequence tables) #'string<)
@@ -271,7 +271,7 @@ TYPE is as for `symbol-file'."
                  (expand-file-name file (file-name-directory todo-write-manual-file)))))
       (should places)
       (should-not (seq-difference places ids))
-      ;; Web sites make the names of places from the headings.
+      ;; Web sites derive the anchors from the headings.
       (should (equal ids (mapcar (lambda (title)
                                    (string-replace
                                     " " "-" (replace-regexp-in-string
@@ -281,7 +281,7 @@ TYPE is as for `symbol-file'."
 ;;; Examples
 
 (defun todo-write-manual-block (name)
-  "Return the text of the manual's source block called NAME."
+  "Return the text of the manual's source block NAME."
   (todo-write-manual-with
     (re-search-forward (format "^#\\+name: %s\n#\\+begin_src .*\n" (regexp-quote name)))
     (buffer-substring-no-properties
@@ -335,7 +335,7 @@ The example ends by showing a buffer."
                                      :object-type 'alist))
            (changes (alist-get 'changes (alist-get 'content shown)))
            heard)
-      ;; The block says "the same change" rather than have it twice.
+      ;; The block has "the same change" in place of a copy.
       (should (equal (alist-get 'statusChanged changes) ["the same change"]))
       (setf (alist-get 'statusChanged changes) (alist-get 'changes changes))
       (todo-write-subscribe (lambda (event) (setq heard event)) :type "PLAN_UPDATE")
@@ -365,7 +365,7 @@ The example ends by showing a buffer."
         (let ((start (point)))
           (re-search-forward "^#\\+end_src")
           (cl-incf blocks)
-          ;; Every parenthesis closes, and every function of ours is there.
+          ;; Parentheses are balanced, and our functions exist.
           (dolist (form (read (format "(%s)" (buffer-substring start (match-beginning 0)))))
             (should (consp form))
             (when (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)"

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; A thousand threads in one Emacs, and real Emacs processes that share a
-;; folder: they write at once, let journals rest, prune and forget.
+;; A thousand threads in one Emacs, and Emacs processes that share a folder: they
+;; write at the same time, close journals, prune and forget.
 
 ;;; Code:
 
@@ -31,7 +31,7 @@
        (garbage-collect)
        (prin1 (list :seconds seconds :memory (- (funcall memory) before) :files most
                     :wrong (wrong-lists)))))
-  "What an Emacs does that writes to all threads in turn, again and again.")
+  "The form of an Emacs that repeatedly writes to all threads in turn.")
 
 (defconst todo-write-many-tests--functions
   '((defun make-list-of (k n)
@@ -57,14 +57,14 @@
                                             (equal (plist-get item :status) (plist-get todo :status))))
                                      items wanted))
                collect key)))
-  "What both Emacsen call.")
+  "Functions for both Emacs processes.")
 
 (ert-deftest todo-write-a-thousand-threads-with-a-hundred-writes-each-live-in-one-emacs ()
   (skip-unless (file-directory-p "/proc/self/fd"))
   (todo-write-with-store
     (let* ((threads 1000) (writes 100)
            (set-up `((require 'cl-lib)
-                     ;; What is kept by default is less.
+                     ;; The default limits are lower.
                      (setq todo-write-journal-count nil)
                      (defvar threads ,threads) (defvar writes ,writes)
                      ,@todo-write-many-tests--functions))
@@ -88,7 +88,7 @@
                 :command (apply #'todo-write-test-emacs '(require 'cl-lib) forms)))
 
 (defun todo-write-many-tests--end (process)
-  "Wait until PROCESS has ended well; return what it said."
+  "Wait until PROCESS exits successfully; return its output."
   (todo-write-test-wait (lambda () (not (process-live-p process))) 120)
   (while (accept-process-output process 0.01))
   (with-current-buffer (process-buffer process)
@@ -98,7 +98,7 @@
       (kill-buffer))))
 
 (defun todo-write-many-tests--writer (name go)
-  "Return the form of an Emacs called NAME that writes once the file GO is there.
+  "Return the form of an Emacs called NAME that writes when the file GO exists.
 It writes a thread of its own and one that others write too, and lets
 its journals rest now and then, so that others may take them."
   `(let ((folder todo-write-directory))
@@ -124,7 +124,7 @@ its journals rest now and then, so that others may take them."
       (insert-file-contents file))
     (buffer-string)))
 
-(ert-deftest todo-write-emacsen-that-write-at-once-lose-nothing-that-was-acknowledged ()
+(ert-deftest todo-write-emacsen-that-write-at-once-lose-no-acknowledged-list ()
   (todo-write-with-store
     (let* ((names '("one" "two" "three"))
            (go (expand-file-name "go" (make-temp-file "todo-write-go" t)))
@@ -148,7 +148,7 @@ its journals rest now and then, so that others may take them."
         (should-not (todo-write-test-warnings (todo-write-items "shared")))
         (should (string-match-p "149\\.\\'" (car (todo-write-test-contents "shared"))))))))
 
-(ert-deftest todo-write-what-another-emacs-prunes-or-forgets-while-it-rests-is-not-lost ()
+(ert-deftest todo-write-a-resting-journal-survives-pruning-and-forgetting-by-another-emacs ()
   (dolist (call '((todo-write-forget "a")
                   (let ((todo-write-journal-count 0)) (todo-write-prune))))
     (ert-info ((format "%S" call))
@@ -166,7 +166,7 @@ its journals rest now and then, so that others may take them."
                         '(prin1 (mapcar (lambda (revision) (plist-get revision :revision))
                                         (todo-write-revisions "a"))))))))))
 
-(ert-deftest todo-write-that-another-emacs-went-on-with-a-resting-journal-is-said-at-once ()
+(ert-deftest todo-write-a-warning-says-that-another-emacs-continued-a-resting-journal ()
   (todo-write-with-store
     (todo-write-test-write "a" "One")
     (let ((todo-write-directory nil)) (todo-write-threads))

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The user edits the list while the agent goes on with what it knows.  A
-;; whole session first, then each case of who changed what.
+;; The user edits the list, and the agent writes without knowing the edits: a
+;; whole session, then each combination of changes.
 
 ;;; Code:
 
@@ -15,7 +15,7 @@
 (require 'todo-write-test-helper)
 
 (defun todo-write-merge-tests--count (words text)
-  "Return how often WORDS occur in TEXT."
+  "Return the number of occurrences of WORDS in TEXT."
   (let ((start 0) (count 0))
     (while (setq start (string-search words text start))
       (cl-incf count)
@@ -32,7 +32,7 @@
       (todo-write-edit "a" 'add "Ask Ana for review" 2)
       (todo-write-edit "a" 'delete (todo-write-test-id "a" "Write a changelog"))
       (todo-write-edit "a" 'status (todo-write-test-id "a" "Release") 'completed))
-    (ert-info ("The agent goes on with the list it knows")
+    (ert-info ("The agent writes the list it knows")
       (let* ((outcome (todo-write-test-write
                        "a" '("Read the parser" "completed")
                        '("Fix the parser" "in_progress") "Write a changelog" "Release"
@@ -50,7 +50,7 @@
                         "set \"Release\" to completed"))
           (ert-info (result :prefix "Result: ")
             (should (= (todo-write-merge-tests--count edit result) 1))))))
-    (ert-info ("The agent has heard, and writes what is there")
+    (ert-info ("The agent knows the edits and writes the whole list")
       (let ((outcome (todo-write-test-write
                       "a" '("Read the parser" "completed")
                       '("Fix the lexer instead" "completed" "Fix the lexer instead")
@@ -63,7 +63,7 @@
                            (todo-write-revisions "a"))
                    '("agent" "user" "user" "user" "user" "agent" "agent")))))
 
-(ert-deftest todo-write-the-edits-are-told-once-even-if-the-agent-repeats-itself ()
+(ert-deftest todo-write-edits-are-reported-once-even-if-the-agent-repeats-itself ()
   (todo-write-with-store
     (todo-write-test-write "a" "One" "Two")
     (todo-write-edit "a" 'add "By the user")
@@ -74,7 +74,7 @@
       (should-not (string-search "The user" (plist-get outcome :result)))
       (should-not (plist-get outcome :changes)))))
 
-(ert-deftest todo-write-a-refused-write-does-not-use-up-the-news ()
+(ert-deftest todo-write-edits-are-reported-after-a-refused-write ()
   (todo-write-with-store
     (todo-write-test-write "a" "One")
     (todo-write-edit "a" 'add "By the user")
@@ -82,7 +82,7 @@
     (should (string-search "By the user"
                            (plist-get (todo-write-test-write "a" "One") :result)))))
 
-(ert-deftest todo-write-an-edit-taken-back-is-not-worth-a-word ()
+(ert-deftest todo-write-a-reverted-edit-is-not-reported ()
   (todo-write-with-store
     (todo-write-test-write "a" "One")
     (todo-write-edit "a" 'add "Oops")
@@ -99,7 +99,7 @@
                      '("By the agent" "By the user")))
       (should (string-search "By the user" (plist-get outcome :result))))))
 
-;;; Who changed what
+;;; Combinations of changes
 
 (defconst todo-write-merge-tests--cases
   '(;; (WHAT EDITS WRITTEN ROWS SAID), the list being A B C, pending.
@@ -150,9 +150,9 @@
     ("the user moved, the agent added" ((move "t3" 0))
      ("A" "B" "C" "D")
      (("C" "pending") ("D" "pending") ("A" "pending") ("B" "pending")) "moved"))
-  "Lists of a user's edits, an agent's write, and what comes of them.")
+  "Lists of a user's edits, an agent's write, and the expected result.")
 
-(ert-deftest todo-write-each-case-of-who-changed-what-is-merged-as-it-should ()
+(ert-deftest todo-write-edits-and-writes-are-merged-field-by-field ()
   (pcase-dolist (`(,what ,edits ,written ,rows . ,said) todo-write-merge-tests--cases)
     (ert-info (what :prefix "Changed: ")
       (todo-write-with-store
@@ -169,7 +169,7 @@
 ;;; Laws
 
 (defun todo-write-merge-tests--random-write ()
-  "Return random entries for `todo-write-test-todos', no two alike."
+  "Return random and distinct entries for `todo-write-test-todos'."
   (mapcar (lambda (n) (list (format "Task number %d" n)
                             (nth (random 3) '("pending" "in_progress" "completed"))))
           (delete-dups (cl-loop repeat (random 8) collect (random 12)))))
@@ -193,7 +193,7 @@
         (apply #'todo-write-test-write "a" entries)
         (should (equal (mapcar #'butlast (todo-write-test-rows "a")) entries))))))
 
-(ert-deftest todo-write-where-the-agent-repeats-itself-the-users-list-stands ()
+(ert-deftest todo-write-a-repeated-write-keeps-the-users-list ()
   (todo-write-with-store
     (dotimes (_ 100)
       (let ((entries (todo-write-merge-tests--random-write)))
@@ -204,7 +204,7 @@
           (should (equal (todo-write-items "a") items)))
         (todo-write-forget "a")))))
 
-(ert-deftest todo-write-writing-back-what-was-merged-changes-nothing ()
+(ert-deftest todo-write-writing-back-the-merged-list-changes-nothing ()
   (todo-write-with-store
     (dotimes (_ 100)
       (apply #'todo-write-test-write "a" (todo-write-merge-tests--random-write))

@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; A mock LLM server written by others (aimock, of the npm package
-;; @copilotkit/aimock) on the loopback interface, for tests that talk HTTP.
-;; bin/setup fetches it; where it is absent these tests skip.
+;; A mock LLM server (aimock, in the npm package @copilotkit/aimock) on the
+;; loopback interface, for tests that use HTTP.  bin/setup fetches it; without
+;; it, these tests are skipped.
 
 ;;; Code:
 
@@ -19,7 +19,7 @@
 (defvar url-http-response-status)
 
 (defun todo-write-mock--program ()
-  "Return the mock server's program, or skip the test."
+  "Return the program of the mock server, or skip the test."
   (let ((local (expand-file-name ".deps/mock/node_modules/.bin/llmock"
                                  (getenv "TODO_WRITE_ROOT"))))
     (cond ((file-executable-p local) local)
@@ -27,14 +27,14 @@
           (t (ert-skip "aimock is not there; bin/setup test fetches it")))))
 
 (defun todo-write-mock--free-port ()
-  "Return a port of the loopback interface that nobody uses."
+  "Return an unused port of the loopback interface."
   (let ((server (make-network-process :name "port" :server t :host "127.0.0.1"
                                       :service t :family 'ipv4)))
     (unwind-protect (process-contact server :service)
       (delete-process server))))
 
 (defun todo-write-mock--get (port path)
-  "Return the JSON that the server on PORT gives for PATH, or nil."
+  "Return the JSON at PATH of the server on PORT, or nil."
   (let ((buffer (ignore-errors
                   (url-retrieve-synchronously
                    (format "http://127.0.0.1:%d%s" port path) t t 5))))
@@ -47,30 +47,30 @@
           (kill-buffer))))))
 
 (defun todo-write-mock-requests (port)
-  "Return the requests to a model that the server on PORT had, oldest first.
+  "Return the requests to a model that the server on PORT received, oldest first.
 Each is a plist; its :body has the :messages and :tools as OpenAI writes them."
   (append (todo-write-mock--get port "/__aimock/journal") nil))
 
 (defun todo-write-mock-answers (port)
-  "Return the texts that tools returned, in the last request to PORT's server."
+  "Return the tool results in the last request to the server on PORT."
   (let ((request (car (last (todo-write-mock-requests port)))))
     (cl-loop for message across (plist-get (plist-get request :body) :messages)
              when (equal (plist-get message :role) "tool")
              collect (plist-get message :content))))
 
 (defmacro todo-write-with-mock (port fixture &rest body)
-  "Evaluate BODY with PORT bound to that of a server that answers by FIXTURE.
+  "Evaluate BODY with PORT bound to the port of a server with FIXTURE.
 FIXTURE is the name of a file in test/fixtures."
   (declare (indent 2) (debug (symbolp form body)))
   `(todo-write-mock--call ,fixture (lambda (,port) ,@body)))
 
 (defun todo-write-mock--call (fixture function)
-  "Call FUNCTION with the port of a server that answers by FIXTURE."
+  "Call FUNCTION with the port of a server with FIXTURE."
   (let* ((port (todo-write-mock--free-port))
          (output (generate-new-buffer " *aimock*"))
          (server (make-process
                   :name "aimock" :buffer output :noquery t
-                  ;; In one piece a stream would lose its reasoning in gptel.
+                  ;; gptel loses the reasoning of a stream in one chunk.
                   :command (list (todo-write-mock--program) "-p"
                                  (number-to-string port) "-l" "5" "-f"
                                  (expand-file-name

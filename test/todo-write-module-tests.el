@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; When the module is loaded, and what is said where it cannot be.  Each test
-;; has an Emacs of its own, with a copy of the Lisp files that it may spoil.
-;; Building is tested in todo-write-install-e2e-tests.el.
+;; Loading of the module, and the messages if it fails.  Each test starts an
+;; Emacs with a copy of the Lisp files, which it may damage.
+;; todo-write-install-e2e-tests.el tests the build.
 
 ;;; Code:
 
@@ -121,7 +121,7 @@
 (ert-deftest todo-write-module-of-another-version-is-not-loaded ()
   (todo-write-copy-with
     (let ((file (todo-write-copy-put-module todo-write-copy-folder "9.9.9")))
-      ;; It came before the Lisp files, as with an upgrade.
+      ;; It is older than the Lisp files, as after an upgrade.
       (set-file-times file 0)
       (should (equal (todo-write-module-file-version file) "9.9.9"))
       (pcase-let ((`(,text ,loaded)

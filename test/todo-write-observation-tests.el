@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; What is recorded of a thread, what subscribers hear of it, in which order,
-;; and what becomes of those that fail.
+;; The observations of a thread, the order in which subscribers hear of them, and
+;; subscribers that fail.
 
 ;;; Code:
 
@@ -16,10 +16,10 @@
 (require 'todo-write-test-helper)
 
 (defvar todo-write-observation-tests--heard nil
-  "What the subscribers of a test heard, newest first.")
+  "The events that a test's subscribers received, newest first.")
 
 (defmacro todo-write-observation-tests--with (&rest body)
-  "Evaluate BODY with an empty store and nothing heard yet."
+  "Evaluate BODY with an empty store and no received events."
   (declare (indent 0) (debug t))
   `(let ((todo-write-observation-tests--heard nil))
      (todo-write-with-store ,@body)))
@@ -29,15 +29,15 @@
   (push event todo-write-observation-tests--heard))
 
 (defun todo-write-observation-tests--types (&optional events)
-  "Return the types of EVENTS, or of what was heard, in order."
+  "Return the types of EVENTS, or of the received events, in order."
   (mapcar (lambda (event) (plist-get event :type))
           (or events (reverse todo-write-observation-tests--heard))))
 
 (defun todo-write-observation-tests--last (&rest filter)
-  "Return the newest observation of the thread \"a\" that FILTER lets through."
+  "Return the newest observation of the thread \"a\" that passes FILTER."
   (aref (apply #'todo-write-observations "a" :limit 1 filter) 0))
 
-;;; What is recorded
+;;; Records
 
 (ert-deftest todo-write-a-plan-update-carries-the-list-and-the-changes ()
   (todo-write-observation-tests--with
@@ -164,7 +164,7 @@
         (should (= (length kept) 10))
         (should (equal (plist-get (aref kept 9) :content) "49"))))))
 
-;;; Who hears of it
+;;; Subscribers
 
 (ert-deftest todo-write-subscribers-hear-each-observation-once-in-order ()
   (todo-write-observation-tests--with
@@ -271,7 +271,7 @@
     (should (equal (todo-write-test-contents "a") '("From inside")))
     (should (equal (todo-write-observation-tests--types) '("INTENT" "PLAN_UPDATE")))))
 
-;;; Who fails
+;;; Subscribers that fail
 
 (ert-deftest todo-write-a-subscriber-that-signals-is-reported-once-then-removed ()
   (todo-write-observation-tests--with
@@ -296,7 +296,7 @@
                 (dotimes (_ 30) (todo-write-observe "a" "INTENT" "Hello"))))
       (should (= calls 30)))))
 
-(ert-deftest todo-write-a-throw-out-of-a-subscriber-lands-and-leaves-the-store-whole ()
+(ert-deftest todo-write-a-throw-out-of-a-subscriber-reaches-its-catch-and-leaves-the-store-intact ()
   (todo-write-observation-tests--with
     (let ((thrower (todo-write-subscribe (lambda (_) (throw 'todo-write-out 'landed)))))
       (should (eq (catch 'todo-write-out (todo-write-test-write "a" "One")) 'landed))
@@ -306,7 +306,7 @@
       (should (equal (plist-get (todo-write-test-write "a" "One" "Two") :revision) 2))
       (should (equal (todo-write-observation-tests--types) '("PLAN_UPDATE"))))))
 
-(ert-deftest todo-write-a-quit-out-of-a-subscriber-passes-and-leaves-the-store-whole ()
+(ert-deftest todo-write-a-quit-out-of-a-subscriber-propagates-and-leaves-the-store-intact ()
   (todo-write-observation-tests--with
     (todo-write-subscribe (lambda (_) (signal 'quit nil)))
     (should (eq (let ((debug-on-quit nil))

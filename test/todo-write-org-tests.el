@@ -34,7 +34,7 @@
       (todo-write-test-press "w"))
     (should (equal (current-kill 0) "- [x] Read\n- [ ] Change | it\n- [ ] Test\n"))))
 
-(ert-deftest todo-write-copy-shows-unseen-characters-as-escapes ()
+(ert-deftest todo-write-copy-shows-invisible-characters-as-escapes ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "x\u202ey")
     (should (equal (todo-write-check-list "a" 'markdown) "- [ ] x\\u202ey\n"))))
@@ -130,14 +130,15 @@
   "Run BODY in a live buffer whose tasks were in progress at known times."
   (declare (indent 0) (debug t))
   `(cl-letf (((symbol-function 'todo-write-times)
-              (lambda (_thread id)
-                (pcase id
-                  ("t1" '(:spent 40000 :running nil :intervals ((0 . 20000) (60000 . 80000))))
-                  ("t2" '(:spent 20000 :running nil :intervals ((20000 . 40000))))
-                  (_ '(:spent 0 :running nil :intervals nil))))))
+              (lambda (_thread &optional id)
+                (and id
+                     (pcase id
+                       ("t1" '(:spent 40000 :running nil :intervals ((0 . 20000) (60000 . 80000))))
+                       ("t2" '(:spent 20000 :running nil :intervals ((20000 . 40000))))
+                       (_ '(:spent 0 :running nil :intervals nil)))))))
      (todo-write-org-tests--with-plan ,@body)))
 
-(ert-deftest todo-write-timeline-shows-each-stretch-as-text-in-a-terminal ()
+(ert-deftest todo-write-timeline-shows-each-interval-as-text-in-a-terminal ()
   (todo-write-org-tests--with-times
     (let* ((rows (todo-write-timeline-rows "a"))
            (span (todo-write-timeline-span rows)))
@@ -165,11 +166,11 @@
           (todo-write-timeline-rows "a")))
 
 (defun todo-write-org-tests--wait-a-moment ()
-  "Wait until the clock of the store has gone on."
+  "Wait until the clock of the store has advanced."
   (let ((start (floor (* 1000 (float-time)))))
     (todo-write-test-wait (lambda () (< (1+ start) (floor (* 1000 (float-time))))))))
 
-(ert-deftest todo-write-timeline-shows-tasks-that-are-gone-since ()
+(ert-deftest todo-write-timeline-shows-tasks-that-left-the-list ()
   (todo-write-test-with-view
     (todo-write-test-write "a" '("Dropped later" "in_progress") "Never begun" "Kept on")
     (todo-write-org-tests--wait-a-moment)
@@ -186,18 +187,18 @@
     (with-current-buffer (todo-write-timeline "a")
       (should (string-match-p "^ ✗ Dropped later +[━·]+ +0:00$" (todo-write-test-text)))
       (kill-buffer))
-    ;; What comes back is in the list again, and not shown twice.
+    ;; A restored task is in the list again, and shown once.
     (todo-write-undo "a")
     (should (equal (todo-write-org-tests--shapes)
                    '((pending "Dropped") (completed "Done") (in_progress "Kept"))))))
 
-(ert-deftest todo-write-timeline-counts-the-stretch-that-runs ()
+(ert-deftest todo-write-timeline-counts-the-running-interval ()
   (let ((now (floor (* 1000 (float-time)))))
     (should (equal (todo-write-timeline--intervals
                     '(:spent 5000 :running t :intervals ((1000 . 3000))) now)
                    `((1000 . 3000) (,(- now 3000) . ,now))))))
 
-(ert-deftest todo-write-timeline-without-a-begun-task-says-so ()
+(ert-deftest todo-write-timeline-without-a-started-task-says-so ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One")
     (with-current-buffer (todo-write-timeline "a")
@@ -226,7 +227,7 @@
               (let ((dom (if (libxml-available-p)
                              (libxml-parse-xml-region (point-min) (point-max))
                            (ert-skip "no libxml"))))
-                ;; The ground and three stretches.
+                ;; The background and three intervals.
                 (should (= 4 (length (dom-by-tag dom 'rect))))
                 (should (string-match-p "Change | it" (dom-texts dom)))))
             (todo-write-export-timeline "a" org)

@@ -5,10 +5,10 @@
 
 ;;; Commentary:
 
-;; A panic in the module is the Lisp error `todo-write-panic', and afterwards
-;; all goes on.  Cargo builds a module that panics when it is asked to, at every
-;; place of the sources that says `may_panic_here', and other Emacsen load it as
-;; they would any other; todo-write-panic-helper.el is what they do.
+;; A panic in the module becomes the Lisp error `todo-write-panic' and damages
+;; nothing.  Cargo builds a module that panics on request, at each
+;; `may_panic_here' of the sources.  Other Emacs processes load it and run
+;; todo-write-panic-helper.el.
 
 ;;; Code:
 
@@ -26,7 +26,7 @@
         (cargo (todo-write-module-cargo)))
     (unless cargo (ert-skip "no cargo"))
     (with-temp-buffer
-      ;; Not where `make' builds: it must never take this one for its own.
+      ;; In another target folder, so that `make' never installs this module.
       (unless (eql 0 (call-process cargo nil t nil "build" "--quiet" "--locked" "--lib"
                                    "--features" "panic-injection"
                                    "--target-dir" "target/panic"))
@@ -36,9 +36,9 @@
                (expand-file-name (concat "todo-write-dyn" module-file-suffix) folder))))
 
 (defun todo-write-panic-tests--emacs (folder assertions &rest forms)
-  "Return what FORMS print in an Emacs whose module is in FOLDER.
-ASSERTIONS non-nil makes it check what the module does.  There must be
-nothing but one Lisp object, on standard output or standard error."
+  "Return the object that FORMS print in an Emacs with the module in FOLDER.
+If ASSERTIONS is non-nil, it runs with module assertions.  Fail if it
+prints anything else to standard output or standard error."
   (with-temp-buffer
     (pcase-let* ((`(,emacs . ,arguments)
                   (apply #'todo-write-test-emacs
@@ -57,7 +57,7 @@ nothing but one Lisp object, on standard output or standard error."
         (should (looking-at "[ \n]*\\'"))))))
 
 (defun todo-write-panic-tests--places ()
-  "Return the places where the sources may panic, as FILE:LINE, sorted."
+  "Return the places where the sources may panic, as sorted FILE:LINE."
   (let ((default-directory (file-name-as-directory todo-write-panic-tests--root))
         places)
     (dolist (file (directory-files-recursively "src" "\\.rs\\'"))
@@ -68,7 +68,7 @@ nothing but one Lisp object, on standard output or standard error."
     (sort places #'string<)))
 
 (defun todo-write-panic-tests--place (condition)
-  "Return the place that CONDITION, a signalled error, names."
+  "Return the place in CONDITION, a signalled error."
   (pcase condition
     (`(todo-write-panic ,(and text (pred stringp)))
      (should (string-match "\\`todo-write failed inside: an injected panic at \\([^ ]+\\)\\. "
@@ -77,7 +77,7 @@ nothing but one Lisp object, on standard output or standard error."
     (_ (ert-fail (format "%S is no panic's error" condition)))))
 
 (defun todo-write-panic-tests--check (conditions)
-  "Fail unless CONDITIONS are panics at all the places there are."
+  "Fail unless CONDITIONS are panics at all places."
   (should (equal (sort (delete-dups (mapcar #'todo-write-panic-tests--place conditions))
                        #'string<)
                  (todo-write-panic-tests--places)))
@@ -97,7 +97,7 @@ nothing but one Lisp object, on standard output or standard error."
                             '(prin1 (list (todo-write-panic-everywhere)
                                           (todo-write-panic-history))))))
                 (todo-write-panic-tests--check conditions)
-                (ert-info ("The journals say the same, and nothing in them is damaged")
+                (ert-info ("The journals have the same lists and no damage")
                   (let (replayed)
                     (should-not (todo-write-test-warnings
                                   (setq replayed (todo-write-panic-history))))
@@ -108,7 +108,7 @@ nothing but one Lisp object, on standard output or standard error."
                        folder nil '(prin1 (todo-write-panic-everywhere)))))))
       (delete-directory folder t))))
 
-(ert-deftest todo-write-the-module-that-is-shipped-cannot-be-told-to-panic ()
+(ert-deftest todo-write-the-shipped-module-cannot-be-told-to-panic ()
   (should (featurep 'todo-write-dyn))
   (should-not (fboundp 'todo-write-dyn--panic-at)))
 

@@ -5,11 +5,10 @@
 
 ;;; Commentary:
 
-;; What an Emacs does that has a module built to panic when asked.  A call is
-;; made again and again, each time on a new thread, and each time the module
-;; panics one place further on, until the call gets through.  After each panic
-;; the list must be the one before the call or the one that the call makes,
-;; and the next write must lead to the same list as without the panic.
+;; Runs in an Emacs whose module panics on request.  A call is repeated, each
+;; time on a new thread, and each time the module panics one place later, until
+;; the call succeeds.  After each panic the list must be the one before or after
+;; the call, and the next write must lead to the same list as without the panic.
 
 ;;; Code:
 
@@ -19,7 +18,7 @@
 (declare-function todo-write-dyn--panic-at "ext:todo-write-dyn")
 
 (defun todo-write-panic--prepare (thread)
-  "Give THREAD a list and an edit that the agent does not know of."
+  "Give THREAD a list and an edit that the agent does not know."
   (todo-write-test-write thread "One" '("Two" "in_progress") "Three" "Four")
   (todo-write-edit thread 'rename "t1" "Number one"))
 
@@ -61,19 +60,19 @@
     ("look" todo-write-panic--prepare todo-write-items)
     ("compare" todo-write-panic--prepare
      ,(lambda (thread) (todo-write-changes-between thread 0 2))))
-  "Calls, each with a name and a function that prepares its thread.")
+  "Calls, with names and functions that prepare their threads.")
 
 (defun todo-write-panic--list (thread)
   "Return the list of THREAD."
   (append (todo-write-items thread) nil))
 
 (defun todo-write-panic--go-on (thread)
-  "Make the next write to THREAD; return the list that it leads to."
+  "Make the next write to THREAD; return the resulting list."
   (todo-write-test-write thread '("Three" "completed") "One" "Eight")
   (todo-write-panic--list thread))
 
 (defun todo-write-panic--without (name prepare call)
-  "Return an alist of lists, each with the one that the next write makes of it.
+  "Return an alist of lists and of the lists after the next write.
 The first is that before CALL, on a thread which PREPARE prepared, the
 second that after it.  NAME goes into the threads' keys."
   (mapcar (lambda (calls)
@@ -86,8 +85,8 @@ second that after it.  NAME goes into the threads' keys."
 
 (defun todo-write-panic--once (name prepare call number)
   "Make CALL on a thread that PREPARE prepared, and panic at place NUMBER.
-NAME goes into the thread's key.  Return the error, or nil if the call
-does not pass that many places."
+NAME is part of the thread's key.  Return the error, or nil if the call
+passes fewer places."
   (let ((thread (format "%s %d" name number))
         (expected (todo-write-panic--without (format "%s %d" name number) prepare call))
         condition)
@@ -114,7 +113,7 @@ does not pass that many places."
                            while condition collect condition)))
 
 (defun todo-write-panic-history ()
-  "Return all that is known of all threads: lists, revisions, observations."
+  "Return the state of all threads: lists, revisions, observations."
   (mapcar (lambda (thread)
             (list thread
                   (mapcar (lambda (revision)

@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; An Emacs in a terminal writes and looks without end, and a user types C-g
-;; at random moments.  Each time, what is saved must have been told, and the
-;; next call must find all in order.  C-g also stops what an agent evaluates.
+;; An Emacs in a terminal writes and reads in a loop, and a user types C-g at
+;; random moments.  Each time, listeners must have heard of every saved change,
+;; and the next call must succeed.  C-g also stops an agent's expression.
 
 ;;; Code:
 
@@ -16,7 +16,7 @@
 (require 'todo-write-test-helper)
 
 (defconst todo-write-quit-tests--quits 150
-  "How often C-g is typed.")
+  "The number of times that C-g is typed.")
 
 (defconst todo-write-quit-tests--child
   '(let ((inhibit-quit t) (n 0) (quits 0) (told 0) wrong)
@@ -45,7 +45,7 @@
           (send-string-to-terminal "@@"))))
      (write-region (prin1-to-string (list :revisions n :wrong wrong)) nil result nil 'silent)
      (kill-emacs))
-  "What the Emacs does that is typed at.")
+  "The form of the Emacs in which C-g is typed.")
 
 (defun todo-write-quit-tests--start (form heard)
   "Start an Emacs in a terminal that evaluates FORM; call HEARD for each @ it shows."
@@ -60,7 +60,7 @@
     (set-process-window-size process 24 80)
     process))
 
-(ert-deftest todo-write-c-g-at-any-moment-loses-nothing-and-leaves-nobody-untold ()
+(ert-deftest todo-write-c-g-at-any-moment-loses-no-change-and-no-notification ()
   (todo-write-with-store
     (let* ((folder (make-temp-file "todo-write-quit" t))
            (result (expand-file-name "result" folder))
@@ -72,7 +72,7 @@
       (unwind-protect
           (progn
             (dotimes (k todo-write-quit-tests--quits)
-              ;; A second C-g before the first is dealt with is Emacs's way to ask for its end.
+              ;; A second C-g before Emacs has handled the first would offer to kill Emacs.
               (todo-write-test-wait (lambda () (or (>= marks (* 2 (1+ k)))
                                                    (not (process-live-p process))))
                                     60)

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; The claims of doc/security.md for which no other file has a test, and that
-;; every test which it names exists.
+;; Tests of the claims in doc/security.md that no other file tests.  They also
+;; check that the tests named there exist.
 
 ;;; Code:
 
@@ -21,7 +21,6 @@
 (require 'todo-write-log)
 (require 'todo-write-notify)
 (require 'todo-write-org)
-(require 'todo-write-timeline)
 (require 'todo-write-timeline)
 (require 'efrit-do)
 (require 'efrit-do-view)
@@ -39,10 +38,10 @@
     "<%%(setq todo-write-security-tests--ran t)>" "<2026-01-01>" "\\input{/etc/passwd}"
     "\\(x\\)" "file:/etc/passwd" "(help:car)" "<help: car>" "[cite:@x]"
     "<<%%(setq todo-write-security-tests--ran t)>" "{{{{x}}}" "x[[fn:x]" "<<<x>>>")
-  "Texts that are live in Org.")
+  "Texts with active Org syntax.")
 
 (defun todo-write-security-tests--org-types (text)
-  "Return the types of the live objects in the Org text TEXT."
+  "Return the types of the active objects in the Org text TEXT."
   (with-temp-buffer
     (let ((org-inhibit-startup t) (org-mode-hook nil))
       (insert text)
@@ -53,14 +52,14 @@
                  timestamp latex-fragment)
         #'org-element-type))))
 
-(ert-deftest todo-write-check-list-is-dead-text-in-org ()
+(ert-deftest todo-write-check-list-is-inert-in-org ()
   (todo-write-test-with-shapes
     (apply #'todo-write-test-write "a" todo-write-security-tests--live)
     (dolist (text todo-write-security-tests--live)
       (ert-info (text)
         (should (todo-write-security-tests--org-types text))))
     (should-not (todo-write-security-tests--org-types (todo-write-check-list "a")))
-    ;; Read back, it is the same.
+    ;; It reads back as the same list.
     (with-temp-buffer
       (insert (todo-write-check-list "a"))
       (todo-write-from-org "b" (point-min) (point-max)))
@@ -73,7 +72,7 @@
     (dolist (format '(org markdown))
       (should (= 2 (cl-count ?\n (todo-write-check-list "a" format)))))))
 
-(ert-deftest todo-write-timeline-org-is-dead-text ()
+(ert-deftest todo-write-timeline-org-is-inert ()
   (todo-write-test-with-shapes
     (todo-write-observe "a" "TITLE" "[[elisp:(ding)]]")
     (todo-write-test-write "a" '("[[shell:true]] | {{{x}}}" "in_progress"))
@@ -81,7 +80,7 @@
      (lambda () (< 0 (plist-get (todo-write-times "a" "t1") :spent))))
     (should-not (todo-write-security-tests--org-types (todo-write-timeline-org "a")))))
 
-(ert-deftest todo-write-link-has-a-description-that-is-dead-text ()
+(ert-deftest todo-write-link-has-an-inert-description ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "@@html:<script>@@ {{{x}}} [[elisp:ding]]")
     (todo-write-view-goto (todo-write-test-id "a" "@@html:<script>@@ {{{x}}} [[elisp:ding]]"))
@@ -106,7 +105,7 @@
         (should-not (dom-by-tag dom 'script))
         (should (string-search "\\uffff\\ufffe</text><script>" (dom-texts dom "")))))))
 
-(ert-deftest todo-write-log-shows-unseen-characters-as-escapes ()
+(ert-deftest todo-write-log-shows-invisible-characters-as-escapes ()
   (todo-write-test-with-shapes
     (save-window-excursion
       (todo-write-observe "a" "THOUGHTS" "one\u202e\ntwo\u200b")
@@ -119,7 +118,7 @@
         (should (equal (buffer-string) "one\\u202e\ntwo\\u200b"))
         (kill-buffer)))))
 
-;; Both files are read as Lisp, the desktop's even as a program.
+;; Emacs reads bookmarks as Lisp data and evaluates desktop files.
 (ert-deftest todo-write-bookmarks-and-desktops-hold-only-names ()
   (todo-write-test-with-shapes
     (let ((key "a\")) (setq todo-write-security-tests--ran t) ((\""))
@@ -150,7 +149,7 @@
         (should-not (todo-write-bookmark-restore nil "x" key))))
     (should-not (or todo-write-security-tests--ran (todo-write-threads)))))
 
-(ert-deftest efrit-do-view-shows-unseen-characters-as-escapes ()
+(ert-deftest efrit-do-view-shows-invisible-characters-as-escapes ()
   (with-temp-buffer
     (efrit-do-view--insert "a\u202eb\n\tc\u200b")
     (should (equal (buffer-string) "a\\u202eb\n\tc\\u200b"))
@@ -206,7 +205,7 @@
                                     (plist-get outcome :tool-results))))
       (should-not todo-write-security-tests--ran))))
 
-(ert-deftest todo-write-follow-does-not-wait-for-a-file-that-is-none ()
+(ert-deftest todo-write-follow-does-not-wait-for-a-fifo ()
   (skip-unless (executable-find "mkfifo"))
   (todo-write-with-store
     (let* ((folder (make-temp-file "follow" t))

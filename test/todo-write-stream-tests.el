@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; What subscribers hear of each piece of a stream, and what is recorded of it.
+;; The events that subscribers receive for a stream, and the recorded thoughts.
 
 ;;; Code:
 
@@ -21,7 +21,7 @@
            unless (eq key :timestamp) nconc (list key value)))
 
 (defun todo-write-stream-tests--value (event &rest keys)
-  "Return the values that EVENT has for KEYS."
+  "Return the values of KEYS in EVENT."
   (mapcar (lambda (key) (plist-get event key)) keys))
 
 (defun todo-write-stream-tests--thoughts (&optional thread)
@@ -34,7 +34,7 @@
   (todo-write-stream "a" :type "TOKEN" :data text :thinking t))
 
 (defmacro todo-write-stream-tests--hearing (heard filter &rest body)
-  "Evaluate BODY with an empty store while what FILTER admits is pushed to HEARD."
+  "Evaluate BODY with an empty store; push the events that pass FILTER to HEARD."
   (declare (indent 2) (debug t))
   `(todo-write-with-store
      (let ((,heard nil))
@@ -43,7 +43,7 @@
 
 ;;; Events
 
-(ert-deftest todo-write-a-token-is-told-with-all-that-is-known-of-it ()
+(ert-deftest todo-write-a-token-event-has-all-known-context ()
   (todo-write-stream-tests--hearing heard '(:kind stream)
     (todo-write-test-write "a" '("Read" "completed") '("Ship" "in_progress"))
     (dotimes (_ 3)
@@ -56,7 +56,7 @@
                          :threadId "a" :traceId "request" :sessionId "session")))))
     (should (= (length heard) 3))))
 
-(ert-deftest todo-write-an-event-that-is-no-token-has-any-data-and-no-token-type ()
+(ert-deftest todo-write-an-event-other-than-a-token-has-any-data-and-no-token-type ()
   (todo-write-with-store
     (pcase-dolist (`(,type ,data) '(("METADATA" (:tokens 3)) (ERROR "Broken") ("END" nil)))
       (dotimes (_ 2)
@@ -83,7 +83,7 @@
       (todo-write-undo "a")
       (should (equal (think) '("execution" nil))))))
 
-(ert-deftest todo-write-what-the-host-says-of-a-token-holds-from-that-token-on ()
+(ert-deftest todo-write-the-hosts-context-applies-from-its-token-on ()
   (todo-write-with-store
     (pcase-dolist (`(,call-context ,thinking ,trace ,session ,token-type)
                    '((nil nil nil nil "PLANNING_LLM_RESPONSE")
@@ -181,7 +181,7 @@
           (should (equal (plist-get (pop heard) :content) '(:text "One long thought")))
           (should-not heard))))))
 
-(ert-deftest todo-write-thoughts-end-where-the-step-does ()
+(ert-deftest todo-write-thoughts-end-with-the-step ()
   (todo-write-with-store
     (todo-write-test-write "a" '("Read" "in_progress") "Ship")
     (todo-write-stream-tests--think "How to read?")
@@ -204,7 +204,7 @@
       (should (= 150000 (apply #'+ (mapcar #'length parts))))
       (should (<= (apply #'max (mapcar #'length parts)) 65536)))))
 
-(ert-deftest todo-write-a-stream-goes-on-in-a-thread-that-was-forgotten ()
+(ert-deftest todo-write-a-stream-continues-in-a-forgotten-thread ()
   (todo-write-with-store
     (todo-write-stream-tests--think "Lost")
     (todo-write-forget "a")

@@ -1,12 +1,12 @@
-;;; todo-write-test-helper.el --- What the tests share  -*- lexical-binding: t; -*-
+;;; todo-write-test-helper.el --- Shared functions of the tests  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; A store of its own for each test, waiting without sleeping, other Emacs
-;; processes on the same store, and the place of the real data.
+;; A new store for each test, waiting for conditions, and other Emacs processes
+;; on the same store.
 
 ;;; Code:
 
@@ -14,11 +14,11 @@
 (require 'ert)
 (require 'todo-write)
 
-;; Some tests call its functions as their first.
+;; Some tests call functions of the module directly.
 (todo-write-module-load)
 
 (defmacro todo-write-with-store (&rest body)
-  "Evaluate BODY with an empty store whose journals are in a fresh folder."
+  "Evaluate BODY with an empty store whose journals are in a new folder."
   (declare (indent 0) (debug t))
   `(let* ((todo-write-directory (make-temp-file "todo-write-test" t))
           (todo-write--subscribers nil)
@@ -28,7 +28,7 @@
        (delete-directory todo-write-directory t))))
 
 (defun todo-write-test-close ()
-  "Forget the threads of this store: each has a journal open until then."
+  "Forget the threads of this store, to close their journals."
   (todo-write--configure)
   (dolist (thread (todo-write-dyn--loaded))
     (ignore-errors (todo-write-forget thread))))
@@ -53,7 +53,7 @@ Each is CONTENT, for a pending task, or (CONTENT STATUS [ACTIVE-FORM])."
           (todo-write-items thread revision)))
 
 (defun todo-write-test-wait (condition &optional seconds)
-  "Wait until CONDITION, a function, returns non-nil, and return that.
+  "Wait until CONDITION, a function, returns non-nil, and return its value.
 Fail after SECONDS, 10 by default."
   (let ((deadline (+ (float-time) (or seconds 10))) value)
     (while (not (setq value (funcall condition)))
@@ -62,7 +62,7 @@ Fail after SECONDS, 10 by default."
       (accept-process-output nil 0.02))
     value))
 
-;;; What a call comes to
+;;; Calls and their results
 
 (defun todo-write-test-write (thread &rest entries)
   "Write ENTRIES, as for `todo-write-test-todos', to THREAD; return the outcome.
@@ -112,15 +112,15 @@ Errors that BODY handles do not enter the debugger."
 ;;; Other Emacs processes
 
 (defun todo-write-test-module-assertions-p ()
-  "Return non-nil if this Emacs checks what modules do, which is slow.
-Emacs itself takes the flag out of `command-line-args'."
+  "Return non-nil if this Emacs runs with module assertions, which are slow.
+Emacs removes the option from `command-line-args'."
   (string-search "--module-assertions"
                  (or (cdr (assq 'args (process-attributes (emacs-pid)))) "")))
 
 (defun todo-write-test-emacs (&rest forms)
   "Return the command, a list, of an Emacs that evaluates FORMS in batch.
-It has the same module and the same journals as this one, with the
-journal folder of `todo-write-directory' at the time of the call."
+It uses the same module, and the current value of `todo-write-directory'
+as its journal folder."
   (let ((print-length nil) (print-level nil))
     `(,(expand-file-name invocation-name invocation-directory) "-Q" "--batch"
       ,@(and (todo-write-test-module-assertions-p) '("--module-assertions"))
@@ -133,9 +133,8 @@ journal folder of `todo-write-directory' at the time of the call."
                          ,@forms)))))
 
 (defun todo-write-test-child (&rest forms)
-  "Evaluate FORMS in another Emacs; return the value that the last one prints.
-It must print one Lisp object, with `prin1'.  What it says on standard
-error is no part of that."
+  "Evaluate FORMS in another Emacs; return the object that they print.
+They must print one Lisp object with `prin1'.  Ignore standard error."
   (with-temp-buffer
     (let* ((command (apply #'todo-write-test-emacs forms))
            (status (apply #'call-process (car command) nil '(t nil) nil

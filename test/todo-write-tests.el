@@ -5,9 +5,8 @@
 
 ;;; Commentary:
 
-;; The public functions of todo-write.el on one thread: what they return, what
-;; they signal, and whom they call.  Input, diff, observations, journals and
-;; merging have files of their own.
+;; The public functions of todo-write.el: values, errors, and calls of listeners.
+;; Input, diff, observations, journals and merging have files of their own.
 
 ;;; Code:
 
@@ -93,7 +92,7 @@
   (let ((changes (plist-get (plist-get outcome :changes) :changes)))
     (aref changes (1- (length changes)))))
 
-(ert-deftest todo-write-what-a-caller-modifies-is-in-no-other-outcome ()
+(ert-deftest todo-write-modifying-an-outcome-affects-no-other-outcome ()
   (todo-write-with-store
     (let* ((outcome (todo-write-test-write "a" '("One" "in_progress" "Doing one")))
            (item (plist-get (todo-write-tests--last-change outcome) :item))
@@ -112,7 +111,7 @@
                      :activeForm "Doing one" :priority nil)))
     (should (equal (plist-get (todo-write-summary "a") :total) 1))))
 
-(ert-deftest todo-write-outcomes-of-items-with-like-ids-never-mix ()
+(ert-deftest todo-write-outcomes-of-items-with-equal-ids-never-mix ()
   (todo-write-with-store
     ;; Another thread has the same ids, and a long list ids that share a place with them.
     (let ((long (mapcar (lambda (n) (format "Task %d of many" n)) (number-sequence 1 200))))
@@ -264,7 +263,7 @@
                      `((change . ,outcome) (observed . "TITLE") (state . paused)
                        (forgotten . nil)))))))
 
-;;; Looking
+;;; Reading
 
 (ert-deftest todo-write-an-unknown-thread-reads-as-an-empty-list ()
   (todo-write-with-store
@@ -420,7 +419,7 @@
         (setq-local todo-write-max-length 3)
         (should (funcall accepted))))))
 
-(ert-deftest todo-write-threads-keep-apart-and-the-one-written-last-is-current ()
+(ert-deftest todo-write-threads-are-separate-and-the-one-written-last-is-current ()
   (todo-write-with-store
     (todo-write-test-write "b" "In b")
     (todo-write-test-write "a" "In a")

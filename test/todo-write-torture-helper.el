@@ -1,11 +1,11 @@
-;;; todo-write-torture-helper.el --- One of each kind of object  -*- lexical-binding: t; -*-
+;;; todo-write-torture-helper.el --- One object of each kind  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Lisp objects that no agent should send and no caller should pass, but may.
+;; Lisp objects that an agent or a caller may wrongly pass.
 
 ;;; Code:
 
@@ -14,7 +14,7 @@
 (declare-function todo-write-dyn--transcript-open "ext:todo-write-dyn")
 
 (defun todo-write-torture-circular ()
-  "Return objects that hold themselves."
+  "Return objects that contain themselves."
   (let ((list (list :todos 1))
         (tail (list 1 2 3))
         (vector (vector 1 2))
@@ -37,7 +37,7 @@
     (list list vector object)))
 
 (defun todo-write-torture-dead ()
-  "Return objects of Emacs whose life is over, or that never had one."
+  "Return Emacs objects that are dead or unused."
   (let ((buffer (generate-new-buffer " *torture*" t)))
     (list (with-current-buffer buffer (point-marker))
           (let ((overlay (make-overlay 1 1 buffer))) (delete-overlay overlay) overlay)
@@ -52,7 +52,7 @@
               process)))))
 
 (defun todo-write-torture-objects ()
-  "Return one of each kind of object."
+  "Return one object of each kind."
   (let ((odd (make-hash-table)))
     (puthash 1.5 'x odd)
     (puthash '(1) nil odd)
@@ -72,7 +72,7 @@
 
 (defun todo-write-torture-error (function arguments)
   "Call FUNCTION with ARGUMENTS; return the error that it signals, or nil.
-Nobody is there to answer a question."
+A question signals an error."
   (condition-case err
       (let ((inhibit-interaction t) (inhibit-message t) (debug-on-error nil))
         (apply function arguments)

@@ -1,12 +1,12 @@
-;;; todo-write-torture-moments-tests.el --- At any moment  -*- lexical-binding: t; -*-
+;;; todo-write-torture-moments-tests.el --- Interruptions at any moment  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Garbage collections fall into each part of a call, and run hooks there that
-;; quit, or call the module again; Emacs threads take turns; timers write.
+;; Garbage collections in all parts of a call run hooks that quit or call the
+;; module; Emacs threads take turns; timers write.
 
 ;;; Code:
 
@@ -16,12 +16,12 @@
 (require 'todo-write-view)
 
 (defvar todo-write-torture-moments-tests--collections 0
-  "How many garbage collections called the function of a test.")
+  "The number of garbage collections that called a test's function.")
 
 (defun todo-write-torture-moments-tests--collecting (function body)
-  "Call FUNCTION at each garbage collection while BODY runs, and make many."
+  "Run BODY with many garbage collections, each of which calls FUNCTION."
   (let* ((todo-write-torture-moments-tests--collections 0)
-         ;; Emacs takes no number below 80,000 bytes or so.
+         ;; Emacs uses at least about 80,000 bytes.
          (gc-cons-threshold 1) (gc-cons-percentage 0.0)
          (post-gc-hook (list (lambda ()
                                (cl-incf todo-write-torture-moments-tests--collections)
@@ -30,7 +30,7 @@
     (should (> todo-write-torture-moments-tests--collections 10))))
 
 (defun todo-write-torture-moments-tests--list (n)
-  "Return list N, 60 tasks that change from one to the next."
+  "Return list N of 60 tasks, which differs from the one before."
   (apply #'todo-write-test-todos
          (mapcar (lambda (k) (list (format "Task %d" (+ k (/ n 5)))
                                    (if (zerop (% (+ k n) 3)) "completed" "pending")))
@@ -44,7 +44,7 @@
                          (plist-get (todo-write-torture-moments-tests--list n) :todos)))))
 
 (defun todo-write-torture-moments-tests--call (function)
-  "Call FUNCTION, where each garbage collection is a C-g; return nil for a quit."
+  "Call FUNCTION with a C-g at each garbage collection; return nil after a quit."
   (let ((debug-on-quit nil) (quit-flag nil))
     (condition-case nil
         (let ((post-gc-hook (list (lambda ()
@@ -73,7 +73,7 @@
       (should-not broken)
       (should (= (1+ writes) (plist-get (todo-write-summary "b") :revision))))))
 
-(ert-deftest todo-write-torture-a-quit-within-a-write-waits-until-all-are-told ()
+(ert-deftest todo-write-torture-a-quit-during-a-write-waits-for-all-listeners ()
   (todo-write-with-store
     (let* ((heard 0) (quits 0)
            (todo-write-change-functions (list (lambda (&rest _) (cl-incf heard)))))
@@ -89,7 +89,7 @@
       (should (> quits 10))
       (should (= heard (* 2 (length (todo-write-revisions "a"))))))))
 
-(ert-deftest todo-write-torture-a-quit-within-a-look-leaves-all-as-it-was ()
+(ert-deftest todo-write-torture-a-quit-during-a-read-changes-nothing ()
   (todo-write-with-store
     (todo-write "a" (todo-write-torture-moments-tests--list 1))
     (todo-write "a" (todo-write-torture-moments-tests--list 2))
@@ -113,8 +113,8 @@
 ;;; Taking turns
 
 (defun todo-write-torture-moments-tests--thread (function)
-  "Start an Emacs thread for FUNCTION, on the store and with the hooks of this one.
-What `let' binds counts in one thread only."
+  "Start an Emacs thread for FUNCTION with the store and hooks of this one.
+The bindings of `let' apply to one thread only."
   (let ((folder todo-write-directory)
         (subscribers todo-write--subscribers)
         (functions todo-write-change-functions))
@@ -136,7 +136,7 @@ What `let' binds counts in one thread only."
                        (dotimes (n 60)
                          (todo-write key (apply #'todo-write-test-todos
                                                 (make-list (1+ (% n 7)) (format "%s %d" key n))))
-                         ;; Until somebody has read.
+                         ;; Until another thread has read.
                          (let ((before reads))
                            (while (= reads before) (thread-yield))))
                        (cl-incf done))))

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; What is saved is told, to all whom it concerns, whatever one of them does:
-;; signals, throws, quits, writes itself, collects garbage, kills buffers.
+;; All listeners hear of every saved change, even if one of them signals, throws,
+;; quits, writes, collects garbage or kills buffers.
 
 ;;; Code:
 
@@ -16,11 +16,12 @@
 (require 'todo-write-view)
 
 (defvar todo-write-torture-telling-tests--heard nil
-  "What listeners heard, the newest first.")
+  "What listeners heard, newest first.")
 
 (defmacro todo-write-torture-telling-tests--with (function &rest body)
-  "Run BODY with FUNCTION subscribed and hooked before a listener of either kind.
-What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
+  "Run BODY with FUNCTION as the first subscriber and the first hook.
+A second subscriber and a second hook add what they hear to
+`todo-write-torture-telling-tests--heard'."
   (declare (indent 1) (debug t))
   `(let* ((todo-write-torture-telling-tests--heard nil)
           (first ,function)
@@ -35,7 +36,7 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
        ,@body)))
 
 (defun todo-write-torture-telling-tests--left-by (function)
-  "Return how a call of FUNCTION is left: thrown, quit, or returned."
+  "Return how a call of FUNCTION ends: thrown, quit, or returned."
   (let ((debug-on-quit nil))
     (catch 'returned
       (catch 'todo-write-out
@@ -50,9 +51,9 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
     (throw . ((lambda (&rest _) (throw 'todo-write-out t)) thrown))
     (quit . ((lambda (&rest _) (signal 'quit nil)) quit))
     (key . ((lambda (&rest _) (setq quit-flag t) (while-no-input nil)) quit)))
-  "How a listener may leave, and how the call that told it is left then.")
+  "The exits of a listener, and how the call that ran it ends then.")
 
-(ert-deftest todo-write-torture-however-one-listener-leaves-all-others-are-told-first ()
+(ert-deftest todo-write-torture-all-listeners-run-before-a-nonlocal-exit-of-one ()
   (pcase-dolist (`(,name ,exit ,left) todo-write-torture-telling-tests--exits)
     (ert-info ((symbol-name name) :prefix "Exit: ")
       (todo-write-test-warnings
@@ -62,7 +63,7 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
           (should (equal todo-write-torture-telling-tests--heard '(1 "PLAN_UPDATE")))
           (should (equal (todo-write-test-contents "a") '("One"))))))))
 
-(ert-deftest todo-write-torture-a-listener-that-leaves-each-time-costs-no-event ()
+(ert-deftest todo-write-torture-a-listener-that-always-exits-loses-no-event ()
   (dolist (exit '(signal throw quit))
     (ert-info ((symbol-name exit) :prefix "Exit: ")
       (todo-write-test-warnings
@@ -82,7 +83,7 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
           (should (= 302 (length todo-write-torture-telling-tests--heard)))
           (should (equal 2 (car todo-write-torture-telling-tests--heard))))))))
 
-(ert-deftest todo-write-torture-a-thrower-is-reported-and-removed-like-one-that-signals ()
+(ert-deftest todo-write-torture-a-listener-that-throws-is-removed-like-one-that-signals ()
   (todo-write-with-store
     (let ((handle (todo-write-subscribe (lambda (_) (throw 'todo-write-out t)) :kind 'stream)))
       (let ((warnings (todo-write-test-warnings
@@ -94,7 +95,7 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
         (should (string-search "removed after 3" (cadr warnings)))
         (should-not (memq handle todo-write--subscribers))))))
 
-(ert-deftest todo-write-torture-streams-observations-and-pauses-are-told-to-all-too ()
+(ert-deftest todo-write-torture-streams-observations-and-pauses-reach-all-listeners-too ()
   (let ((calls `((todo-write-observe "a" "INTENT" "Text")
                  (todo-write-stream "a" :type "TOKEN" :data "x")
                  (todo-write-stream "a" :type "END"))))
@@ -129,13 +130,13 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
                          (let ((inhibit-quit t))
                            (setq quit-flag t)
                            (todo-write-test-write "a" "One"))
-                         ;; Where quitting is allowed again, it happens.
+                         ;; The quit happens when it is allowed again.
                          (while t)))))
     (should (equal todo-write-torture-telling-tests--heard '(1 "PLAN_UPDATE")))))
 
 ;;; Hooks
 
-(ert-deftest todo-write-torture-a-hook-is-run-as-it-is-when-a-change-comes ()
+(ert-deftest todo-write-torture-a-hook-runs-with-its-value-at-the-change ()
   (todo-write-with-store
     (let* (heard
            todo-write-change-functions
@@ -159,9 +160,9 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
       (todo-write-test-write "a" "Three")
       (should (equal heard '(late))))))
 
-;;; Those who write back
+;;; Hooks that change the thread
 
-(ert-deftest todo-write-torture-a-hook-may-write-the-thread-that-is-being-told-of ()
+(ert-deftest todo-write-torture-a-hook-may-write-its-own-thread ()
   (todo-write-torture-telling-tests--with
       (lambda (&rest _)
         (let ((count (length (todo-write-items "a"))))
@@ -173,13 +174,13 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
     (should (= 20 (cl-count "PLAN_UPDATE" todo-write-torture-telling-tests--heard
                             :test #'equal)))))
 
-(ert-deftest todo-write-torture-a-hook-may-forget-the-thread-that-is-being-told-of ()
+(ert-deftest todo-write-torture-a-hook-may-forget-its-own-thread ()
   (todo-write-torture-telling-tests--with (lambda (&rest _) (todo-write-forget "a"))
     (todo-write-test-write "a" "One")
     (should (equal [] (todo-write-items "a")))
     (should (equal 1 (plist-get (todo-write-test-write "a" "Two") :revision)))))
 
-(ert-deftest todo-write-torture-a-hook-that-calls-itself-without-end-ends ()
+(ert-deftest todo-write-torture-a-hook-that-recurses-endlessly-ends ()
   (let ((todo-write-change-functions
          (list (lambda (&rest _)
                  (todo-write-edit "a" 'add "More")))))
@@ -203,9 +204,9 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
               (should (equal (todo-write-test-contents "a") '("One" "Two"))))
           (mapc #'kill-buffer todo-write-view--buffers))))))
 
-;;; What listeners see
+;;; State during a call
 
-(ert-deftest todo-write-torture-a-write-that-changes-nothing-but-resumes-is-told ()
+(ert-deftest todo-write-torture-listeners-hear-of-an-unchanged-write-that-resumes ()
   (todo-write-with-store
     (let* ((states nil)
            (todo-write--listeners
@@ -219,7 +220,7 @@ What BODY makes these hear is in `todo-write-torture-telling-tests--heard'."
       (todo-write-test-write "a" '("One" "completed"))
       (should (equal states '(done paused active paused))))))
 
-(ert-deftest todo-write-torture-nothing-is-kept-of-a-stream-whose-thread-is-forgotten ()
+(ert-deftest todo-write-torture-forgetting-a-thread-frees-its-stream ()
   (todo-write-with-store
     (todo-write-stream "a" :type "TOKEN" :data "x")
     (todo-write-forget "a")

@@ -5,10 +5,10 @@
 
 ;;; Commentary:
 
-;; Every function of the module and every public one of the package, found by
-;; their names, gets every kind of Lisp object at every argument.  None may
-;; crash Emacs, loop, panic, or leave the store in disorder; what it signals
-;; must be an error for a caller, not one of ours.
+;; Each function of the module and each public function of the package, found by
+;; name, is called with each kind of Lisp object as each argument.  None may crash
+;; Emacs, loop, panic, or damage the store.  It may only signal errors about
+;; wrong arguments, not internal errors.
 
 ;;; Code:
 
@@ -27,16 +27,16 @@
 
 (defconst todo-write-torture-tests--left-out
   "\\`todo-write-\\(?:module\\|menu\\|doctor\\|gptel\\|efrit\\|acp-connect\\|mcp-setup-check\\)"
-  "Names of functions that build the package, need another one, or wait for any program.")
+  "Names of functions that build the package, need another package, or run a program.")
 
 (defun todo-write-torture-tests--ours-p (symbol)
-  "Return non-nil if SYMBOL is a public function of the package that is loaded."
+  "Return non-nil if SYMBOL is a public function of the loaded package."
   (let ((name (symbol-name symbol)) (file (symbol-file symbol 'defun)))
     (and (string-match-p "\\`todo-write\\(?:-\\|\\'\\)" name)
          (not (string-search "--" name))
          (not (string-match-p todo-write-torture-tests--left-out name))
          (not (autoloadp (symbol-function symbol)))
-         ;; Tests and their helpers have such names, too.
+         ;; Tests and their helpers have similar names.
          file
          (equal (file-name-directory (expand-file-name file))
                 (file-name-directory (locate-library "todo-write"))))))
@@ -58,10 +58,10 @@
     (arguments . ("Text")) (a . 0) (b . 1) (revision . 1) (kind . "TOKEN") (type . "INTENT")
     (data . "x") (function . ignore) (file . "no such") (width . 40) (limit . 3) (days . 9999)
     (least . 1) (most . 1) (prompt . "") (string . "x") (text . "x"))
-  "What an argument can be, by its name; nil where it is not listed.")
+  "Alist of plausible values of arguments, by name.")
 
 (defun todo-write-torture-tests--arguments (function)
-  "Return the names of the arguments of FUNCTION, those of a rest twice."
+  "Return the names of the arguments of FUNCTION, with a `&rest' one twice."
   (let ((names (if (string-prefix-p "todo-write-dyn--" (symbol-name function))
                    (mapcar (lambda (name) (intern (downcase (symbol-name name))))
                            (cdr (read (car (help-split-fundoc (documentation function t)
@@ -78,23 +78,23 @@
 (defconst todo-write-torture-tests--own-errors
   '(todo-write-panic void-function void-variable invalid-function no-catch cl-assertion-failed
     cl-no-applicable-method excessive-lisp-nesting)
-  "Errors that tell of a mistake of ours, not of the caller's.")
+  "Errors that show a mistake of the package, not of its caller.")
 
 (defun todo-write-torture-tests--check-error (err function arguments)
-  "Fail if ERR, which FUNCTION with ARGUMENTS signalled, is not for a caller.
-Of the documented functions it must be one that they document."
+  "Fail if ERR, signalled by FUNCTION with ARGUMENTS, is an internal error.
+A documented function may only signal errors that it documents."
   (let ((conditions (get (car err) 'error-conditions))
         (documented (or (string-prefix-p "todo-write-dyn--" (symbol-name function))
                         (member (file-name-base (or (symbol-file function) ""))
                                 '("todo-write" "todo-write-events")))))
     (when (or (and (cl-intersection conditions todo-write-torture-tests--own-errors)
-                   ;; It is given functions for `display-buffer'.
+                   ;; Its argument has functions for `display-buffer'.
                    (not (eq function 'todo-write-show)))
               (and documented
                    (not (cl-intersection conditions
                                          '(todo-write-error wrong-type-argument user-error
                                            inhibited-interaction)))
-                   ;; Keywords are checked by `cl-defun'.
+                   ;; `cl-defun' checks the keywords.
                    (not (eq function 'todo-write-begin))))
       (let ((print-circle t) (print-length 9) (print-level 4))
         (ert-fail (format "%S %s: %S" function
@@ -102,7 +102,7 @@ Of the documented functions it must be one that they document."
                           err))))))
 
 (defun todo-write-torture-tests--check-store (function)
-  "Fail if the store is in disorder after FUNCTION."
+  "Fail if FUNCTION has damaged the store."
   (ert-info ((symbol-name function) :prefix "After: ")
     (should-not (todo-write-test-warnings (todo-write-items "a")))
     (todo-write-forget "a")
@@ -111,14 +111,14 @@ Of the documented functions it must be one that they document."
     (should (eq (todo-write-state "a") 'active))))
 
 (defun todo-write-torture-tests--torture (function)
-  "Call FUNCTION with every object at every argument, and at all of them.
-Return how often that was."
+  "Call FUNCTION with each object as each argument, and as all of them.
+Return the number of calls."
   (let* ((names (todo-write-torture-tests--arguments function))
          (usual (mapcar (lambda (name) (alist-get name todo-write-torture-tests--plausible))
                         names))
          (objects (todo-write-torture-objects))
          (calls 0))
-    ;; That many columns are more than memory has, and only our own code asks for any.
+    ;; So many columns would exhaust the memory, and only our own code passes a width.
     (when (memq 'width names) (setq objects (delq most-positive-fixnum objects)))
     (dolist (object objects)
       (dolist (arguments (cons (make-list (length names) object)
@@ -132,7 +132,7 @@ Return how often that was."
     calls))
 
 (defmacro todo-write-torture-tests--with-room (&rest body)
-  "Run BODY in a folder and windows of its own, and put away what it opens."
+  "Run BODY in a new folder and new windows, and close what it opens."
   (declare (indent 0) (debug t))
   `(let ((buffers (buffer-list)))
      (save-window-excursion
@@ -150,7 +150,7 @@ Return how often that was."
              (mapc #'kill-buffer (seq-difference (buffer-list) buffers))))))))
 
 (defun todo-write-torture-tests--torture-all (functions)
-  "Torture FUNCTIONS and say how often they were called."
+  "Torture FUNCTIONS and print the number of calls."
   (todo-write-torture-tests--with-room
     (let ((calls 0))
       (dolist (function functions)
@@ -164,7 +164,7 @@ Return how often that was."
         (configure 'todo-write-dyn--configure))
     (should (memq configure functions))
     (todo-write-torture-tests--torture-all (remq configure functions))
-    ;; It has no store to leave in order: the next call sets all anew.
+    ;; It cannot damage the store: the next call sets all options again.
     (dolist (object (todo-write-torture-objects))
       (when-let* ((err (todo-write-torture-error configure (make-list 8 object))))
         (todo-write-torture-tests--check-error err configure (list object))))

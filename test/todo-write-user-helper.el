@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; Starts the Emacs of a user in a terminal.  Keys go to it through its terminal;
-;; its server tells what it shows.
+;; Starts the Emacs of a user in a terminal.  Tests send it keys through the
+;; terminal, and query it through its server.
 
 ;;; Code:
 
@@ -16,7 +16,7 @@
 (require 'todo-write-test-helper)
 
 (defvar todo-write-user-process nil
-  "The user's Emacs; its terminal takes what the user types.")
+  "The process of the user's Emacs, which receives the keys.")
 
 (defun todo-write-user-eval (&rest forms)
   "Return the value of FORMS in the user's Emacs."

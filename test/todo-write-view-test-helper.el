@@ -1,4 +1,4 @@
-;;; todo-write-view-test-helper.el --- What tests of plans share  -*- lexical-binding: t; -*-
+;;; todo-write-view-test-helper.el --- Shared functions of the tests of buffers  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; A live buffer alone in its frame, with shapes, and its text as a user sees it.
+;; A live buffer in the only window of a frame, and its text as a user sees it.
 
 ;;; Code:
 
@@ -31,7 +31,7 @@
          (mapc #'kill-buffer todo-write-view--buffers)))))
 
 (defmacro todo-write-test-with-view (&rest body)
-  "Run BODY in a live buffer of the thread \"a\", alone in the frame."
+  "Run BODY in a live buffer of the thread \"a\", in the only window."
   (declare (indent 0) (debug t))
   `(todo-write-test-with-shapes
      (switch-to-buffer (todo-write-show "a"))
@@ -44,7 +44,7 @@
 
 (defun todo-write-test-seen ()
   "Return the lines of the current buffer as a user sees them, without the header.
-Folded rows are replaced by what stands for them; times are left out."
+Folds replace the folded rows, and times are left out."
   (let ((text "") (position (point-min)))
     (while (< position (point-max))
       (let ((fold (todo-write-view--fold-at position)))
@@ -60,7 +60,7 @@ Folded rows are replaced by what stands for them; times are left out."
   (todo-write-test-press "RET"))
 
 (defun todo-write-test-press (keys)
-  "Run the command that KEYS, as for `kbd', are bound to here."
+  "Run the command bound to KEYS, as for `kbd', in this buffer."
   (call-interactively (key-binding (kbd keys))))
 
 (provide 'todo-write-view-test-helper)

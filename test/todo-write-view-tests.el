@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; What a user sees in the buffer of `todo-write-show', by its text, its
-;; properties, and the places of point and windows.
+;; The buffer of `todo-write-show': its text and properties, and the positions of
+;; point and windows.
 
 ;;; Code:
 
@@ -20,19 +20,6 @@
   "Write ENTRIES, as for `todo-write-test-todos', to the thread \"a\"."
   (should (plist-get (todo-write "a" (apply #'todo-write-test-todos entries)) :ok)))
 
-(defun todo-write-view-tests--id (content)
-  "Return the id of the item of thread \"a\" with CONTENT."
-  (plist-get (seq-find (lambda (item) (equal (plist-get item :content) content))
-                       (todo-write-items "a"))
-             :id))
-
-(defmacro todo-write-view-tests--with-buffer (&rest body)
-  "Run BODY in a live buffer of the thread \"a\", alone in the frame."
-  (declare (indent 0) (debug t))
-  `(todo-write-test-with-shapes
-     (switch-to-buffer (todo-write-show "a"))
-     (delete-other-windows)
-     ,@body))
 
 (defun todo-write-view-tests--rows ()
   "Return the rows of the current buffer without times, as a list of strings."
@@ -56,8 +43,8 @@ Each is a list of the character, its face and the id of its row."
     (buffer-substring-no-properties (line-beginning-position) (line-end-position))))
 
 (defun todo-write-view-tests--redisplay ()
-  "Run the hook that redisplay would run for the selected window.
-It has any buffer current then, which must come to no harm."
+  "Run the hook that redisplay runs for the selected window.
+Another buffer is current then, which must not change."
   (let ((window (selected-window))
         (functions (remq t window-size-change-functions)))
     (should functions)
@@ -71,10 +58,10 @@ It has any buffer current then, which must come to no harm."
   "Return the header of the current buffer."
   (todo-write-view-tests--line (point-min)))
 
-;;; What rows look like
+;;; Appearance of rows
 
 (ert-deftest todo-write-view-shows-each-status-by-its-shape ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write
      '("Read the code" "completed")
      '("Change the code" "in_progress" "Changing the code")
@@ -83,15 +70,15 @@ It has any buffer current then, which must come to no harm."
                    '(" ✓ Read the code" " ● Changing the code" " ○ Test the code")))))
 
 (defun todo-write-view-tests--look ()
-  "Return each character of the current buffer with its face and what it shows."
+  "Return each character of the current buffer with its face and display."
   (mapcar (lambda (position)
             (list (char-after position) (get-text-property position 'face)
                   (get-text-property position 'display)
                   (get-text-property position 'todo-write-id)))
           (number-sequence (point-min) (1- (point-max)))))
 
-(ert-deftest todo-write-view-rows-that-changed-look-as-in-a-fresh-drawing ()
-  (todo-write-view-tests--with-buffer
+(ert-deftest todo-write-view-changed-rows-look-as-in-a-full-redraw ()
+  (todo-write-test-with-view
     (dolist (steps '((0 1 8) (9 10 11) (12 9) (3 10)))
       (dolist (current steps)
         (apply #'todo-write-view-tests--write
@@ -106,23 +93,23 @@ It has any buffer current then, which must come to no harm."
         (should (equal redrawn (todo-write-view-tests--look)))))))
 
 (ert-deftest todo-write-view-header-has-title-count-and-bar ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-observe "a" "TITLE" "Tidy up")
     (todo-write-view-tests--write '("One" "completed") "Two")
     (should (string-match-p "\\` Tidy up +1/2  ━+─+\\'" (todo-write-view-tests--header)))))
 
 (ert-deftest todo-write-view-without-a-title-says-plan ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One")
     (should (string-match-p "\\` Plan +0/1  ─+\\'" (todo-write-view-tests--header)))))
 
 (ert-deftest todo-write-view-says-when-all-is-done ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write '("One" "completed"))
     (should (string-match-p "✓ done 1/1" (todo-write-view-tests--header)))))
 
-(ert-deftest todo-write-view-shows-a-pause-by-shape-and-why ()
-  (todo-write-view-tests--with-buffer
+(ert-deftest todo-write-view-shows-a-pause-by-shape-and-reason ()
+  (todo-write-test-with-view
     (todo-write-view-tests--write
      '("Wait" "in_progress" "Waiting"))
     (todo-write-pause "a" "interrupted")
@@ -133,7 +120,7 @@ It has any buffer current then, which must come to no harm."
     (should-not (string-match-p "paused" (todo-write-view-tests--header)))))
 
 (ert-deftest todo-write-view-says-in-words-that-there-is-no-plan ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (should (string-match-p "No plan yet" (buffer-string)))
     (todo-write-view-tests--write "One")
     (should-not (string-match-p "No plan yet" (buffer-string)))
@@ -141,7 +128,7 @@ It has any buffer current then, which must come to no harm."
     (should (string-match-p "The list is empty" (buffer-string)))))
 
 (ert-deftest todo-write-view-uses-ascii-where-shapes-cannot-be-displayed ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (cl-letf (((symbol-function 'char-displayable-p) #'ignore))
       (todo-write-view-refresh)
       (todo-write-view-tests--write
@@ -150,13 +137,13 @@ It has any buffer current then, which must come to no harm."
        (make-string 200 ?a))
       (should-not (string-match-p "[^[:ascii:]]" (buffer-string))))))
 
-(ert-deftest todo-write-view-shows-unseen-characters-as-escapes ()
-  (todo-write-view-tests--with-buffer
+(ert-deftest todo-write-view-shows-invisible-characters-as-escapes ()
+  (todo-write-test-with-view
     (todo-write-view-tests--write "turn \u202e around" "no\u200bwidth")
     (should (equal (todo-write-view-tests--rows)
                    '(" ○ turn \\u202e around" " ○ no\\u200bwidth")))))
 
-(ert-deftest todo-write-row-plain-escapes-what-cannot-be-seen ()
+(ert-deftest todo-write-row-plain-escapes-invisible-characters ()
   (pcase-dolist (`(,given ,shown)
                  '(("plain 日本語 é" "plain 日本語 é")
                    ("100 % \\[undo] \\1" "100 % \\[undo] \\1")
@@ -168,14 +155,14 @@ It has any buffer current then, which must come to no harm."
   (should-not (text-properties-at 0 (todo-write-row-plain (propertize "a" 'display "b")))))
 
 (ert-deftest todo-write-view-ignores-properties-of-agent-text ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write
      (propertize "One" 'display "Two" 'invisible t))
     (should-not (text-property-any (point-min) (point-max) 'display "Two"))
     (should-not (text-property-any (point-min) (point-max) 'invisible t))))
 
 (ert-deftest todo-write-view-cuts-long-and-wide-rows-to-the-window ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (let ((wide (apply #'concat (make-list 15 "長い")))
           (todo-write-view-max-width 40))
       (todo-write-view-tests--write
@@ -201,8 +188,8 @@ It has any buffer current then, which must come to no harm."
       (should (= (string-width line) 30))
       (should (string-suffix-p "1:10" line)))))
 
-(ert-deftest todo-write-view-fits-rows-anew-when-the-width-changes ()
-  (todo-write-view-tests--with-buffer
+(ert-deftest todo-write-view-refits-rows-when-the-width-changes ()
+  (todo-write-test-with-view
     (todo-write-view-tests--write (make-string 70 ?x))
     (should-not (string-match-p "…" (buffer-string)))
     (let ((tick (buffer-chars-modified-tick)))
@@ -212,10 +199,10 @@ It has any buffer current then, which must come to no harm."
     (todo-write-view-tests--redisplay)
     (should (string-match-p "…" (buffer-string)))))
 
-;;; What is redrawn
+;;; Redrawing
 
 (ert-deftest todo-write-view-redraws-only-the-rows-that-changed ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (apply #'todo-write-view-tests--write (mapcar #'number-to-string (number-sequence 1 100)))
     (let* ((drawn nil)
            (line (symbol-function 'todo-write-row-text)))
@@ -223,13 +210,13 @@ It has any buffer current then, which must come to no harm."
                  (lambda (item &rest rest)
                    (push (plist-get item :content) drawn)
                    (apply line item rest))))
-        (todo-write-edit "a" 'status (todo-write-view-tests--id "50") "completed")
+        (todo-write-edit "a" 'status (todo-write-test-id "a" "50") "completed")
         (should (equal drawn '("50")))
         (setq drawn nil)
         (todo-write-edit "a" 'add "new" 10)
         (should (equal drawn '("new")))
         (setq drawn nil)
-        (todo-write-edit "a" 'move (todo-write-view-tests--id "90") 0)
+        (todo-write-edit "a" 'move (todo-write-test-id "a" "90") 0)
         (should (equal drawn '("90")))))))
 
 (defun todo-write-view-tests--random-list (contents)
@@ -242,7 +229,7 @@ It has any buffer current then, which must come to no harm."
             (if (= 0 (random 3)) (sort all (lambda (_ _) (= 0 (random 2)))) all))))
 
 (defun todo-write-view-tests--random-step ()
-  "Do something to the thread \"a\" that has nothing to do with the view."
+  "Change the thread \"a\" at random, without the view."
   (let* ((items (todo-write-items "a"))
          (contents (mapcar (lambda (item) (plist-get item :content)) items))
          (id (and (> (length items) 0)
@@ -260,9 +247,9 @@ It has any buffer current then, which must come to no harm."
       (8 (todo-write-edit "a" 'move id (random (length items))))
       (9 (todo-write-edit "a" 'rename id (format "Renamed %d" (random 100000)))))))
 
-(ert-deftest todo-write-view-always-equals-a-fresh-drawing ()
+(ert-deftest todo-write-view-always-equals-a-full-redraw ()
   (random "todo-write")
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (dotimes (step 300)
       (todo-write-view-tests--random-step)
       (let ((fresh (let ((todo-write-view-buffer-name "*fresh plan*"))
@@ -275,22 +262,22 @@ It has any buffer current then, which must come to no harm."
         (should (equal (todo-write-view-tests--characters) (cdr fresh)))))))
 
 (ert-deftest todo-write-view-leaves-other-threads-alone ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One")
     (let ((tick (buffer-modified-tick)))
       (todo-write "b" (todo-write-test-todos "Other"))
       (should (= tick (buffer-modified-tick)))
       (should (equal (todo-write-view-tests--rows) '(" ○ One"))))))
 
-(ert-deftest todo-write-view-shows-a-thread-that-was-forgotten-and-begun-anew ()
-  (todo-write-view-tests--with-buffer
+(ert-deftest todo-write-view-shows-a-thread-that-was-forgotten-and-restarted ()
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One" "Two")
     (todo-write-forget "a")
     (todo-write-view-tests--write "New")
     (should (equal (todo-write-view-tests--rows) '(" ○ New")))))
 
 (ert-deftest todo-write-view-is-right-when-another-subscriber-writes-meanwhile ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (let* ((todo-write-change-functions (copy-sequence todo-write-change-functions))
            (writer (lambda (_thread outcome)
                      (when (= 1 (plist-get outcome :revision))
@@ -310,7 +297,7 @@ It has any buffer current then, which must come to no harm."
       (mapc #'kill-buffer todo-write-view--buffers))))
 
 (ert-deftest todo-write-view-strikes-dropped-tasks-until-the-next-revision ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write
      '("Done" "completed") "Keep" "Drop" "Last")
     (todo-write-view-tests--write "Keep" "Last")
@@ -323,7 +310,7 @@ It has any buffer current then, which must come to no harm."
     (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" " ○ Last")))))
 
 (ert-deftest todo-write-view-shows-no-trace-of-a-cancelled-task ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "Keep" "Cancel" "Drop" "Last")
     (todo-write-view-tests--write "Keep" '("Cancel" "cancelled") "Last")
     (let ((rows '(" ○ Keep" " ✗ Drop" " ○ Last")))
@@ -332,7 +319,7 @@ It has any buffer current then, which must come to no harm."
       (should (equal (todo-write-view-tests--rows) rows)))))
 
 (ert-deftest todo-write-view-brings-a-dropped-task-back-by-undo ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "Keep" "Drop" "Last")
     (todo-write-view-tests--write "Keep" "Last")
     (todo-write-undo "a")
@@ -340,7 +327,7 @@ It has any buffer current then, which must come to no harm."
                    '(" ○ Keep" " ○ Drop" " ○ Last")))))
 
 (defun todo-write-view-tests--highlighted ()
-  "Return a list of the text that is highlighted and its faces besides that."
+  "Return a list of the highlighted text and its other faces."
   (let (text faces)
     (save-excursion
       (goto-char (point-min))
@@ -353,18 +340,18 @@ It has any buffer current then, which must come to no harm."
     (list (concat (nreverse text)) faces)))
 
 (ert-deftest todo-write-view-highlights-changed-rows-for-a-moment ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One" "Two" "Three")
     (let ((todo-write-flash-seconds 0.1)
           (before (buffer-string)))
-      (todo-write-edit "a" 'status (todo-write-view-tests--id "Two") "completed")
+      (todo-write-edit "a" 'status (todo-write-test-id "a" "Two") "completed")
       (should (equal (todo-write-view-tests--highlighted)
                      '(" ✓ Two\n" (todo-write-completed todo-write-completed-shape))))
       (should todo-write-view--timer)
-      (todo-write-edit "a" 'status (todo-write-view-tests--id "Two") "pending")
-      (todo-write-edit "a" 'status (todo-write-view-tests--id "Three") "completed")
+      (todo-write-edit "a" 'status (todo-write-test-id "a" "Two") "pending")
+      (todo-write-edit "a" 'status (todo-write-test-id "a" "Three") "completed")
       (should (equal (car (todo-write-view-tests--highlighted)) " ✓ Three\n"))
-      (todo-write-edit "a" 'status (todo-write-view-tests--id "Three") "pending")
+      (todo-write-edit "a" 'status (todo-write-test-id "a" "Three") "pending")
       (should-not (buffer-modified-p))
       (todo-write-test-wait
        (lambda () (equal (todo-write-view-tests--highlighted) '("" nil))))
@@ -372,21 +359,21 @@ It has any buffer current then, which must come to no harm."
       (should-not (buffer-modified-p))
       (should (equal-including-properties (buffer-string) before)))))
 
-(ert-deftest todo-write-view-highlights-rows-that-are-dropped-moved-and-drawn-anew ()
-  (todo-write-view-tests--with-buffer
+(ert-deftest todo-write-view-highlights-dropped-moved-and-redrawn-rows ()
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One" "Two" "Three")
     (let ((todo-write-flash-seconds 0.1))
       (todo-write-view-tests--write "Three" "One")
       (should (equal (car (todo-write-view-tests--highlighted)) " ○ Three\n ✗ Two\n"))
       (todo-write-view-refresh)
-      (todo-write-edit "a" 'delete (todo-write-view-tests--id "One"))
+      (todo-write-edit "a" 'delete (todo-write-test-id "a" "One"))
       (todo-write-test-wait
        (lambda () (equal (todo-write-view-tests--highlighted) '("" nil)))))))
 
-;;; Places
+;;; Positions
 
 (ert-deftest todo-write-view-keeps-point-and-scroll-with-their-tasks ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (let ((contents (mapcar (lambda (n) (format "Task %d" n)) (number-sequence 1 60)))
           (other (split-window-below)))
       (set-window-buffer other (current-buffer))
@@ -414,7 +401,7 @@ It has any buffer current then, which must come to no harm."
                        " ○ Task 40"))))))
 
 (ert-deftest todo-write-view-keeps-point-with-a-task-that-moves-unseen ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One" "Two" "Three")
     (search-forward "Thr")
     (with-current-buffer (prog1 (current-buffer) (switch-to-buffer "*scratch*"))
@@ -424,14 +411,14 @@ It has any buffer current then, which must come to no harm."
       (should (= 2 (line-number-at-pos))))))
 
 (ert-deftest todo-write-view-shows-what-is-added-at-the-top ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One" "Two")
     (set-window-start (selected-window) (point-min))
     (todo-write-view-tests--write "Zero" "One" "Two")
     (should (= (window-start) (point-min)))))
 
-(ert-deftest todo-write-view-keeps-the-mark-when-times-go-on ()
-  (todo-write-view-tests--with-buffer
+(ert-deftest todo-write-view-keeps-the-mark-when-times-update ()
+  (todo-write-test-with-view
     (todo-write-view-tests--write '("One" "in_progress") "Two")
     (goto-char (point-min))
     (search-forward "One")
@@ -442,7 +429,7 @@ It has any buffer current then, which must come to no harm."
       (should (= marked (mark))))))
 
 (ert-deftest todo-write-view-never-selects-a-window ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (let ((window (split-window-below))
           (scratch (get-buffer-create "*scratch*")))
       (select-window window)
@@ -454,7 +441,7 @@ It has any buffer current then, which must come to no harm."
       (should (eq (window-buffer) scratch)))))
 
 (ert-deftest todo-write-show-as-a-command-selects-the-window ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (let ((buffer (current-buffer)))
       (switch-to-buffer "*scratch*")
       (call-interactively #'todo-write-show)
@@ -462,15 +449,15 @@ It has any buffer current then, which must come to no harm."
 
 ;;; Times
 
-(ert-deftest todo-write-view-lets-the-time-of-the-running-row-go-on ()
-  (todo-write-view-tests--with-buffer
+(ert-deftest todo-write-view-updates-the-time-of-the-running-row ()
+  (todo-write-test-with-view
     (todo-write-view-tests--write '("Run" "in_progress") "Wait")
     (should (string-match-p "Doing: Run +0:00$" (buffer-string)))
     (todo-write-test-wait
      (lambda () (string-match-p "Doing: Run +0:0[1-9]$" (buffer-string))))))
 
 (ert-deftest todo-write-view-has-a-timer-only-while-a-visible-task-runs ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (should-not todo-write-view--timer)
     (todo-write-view-tests--write '("Run" "in_progress"))
     (should todo-write-view--timer)
@@ -489,7 +476,7 @@ It has any buffer current then, which must come to no harm."
     (should-not todo-write-view--timer)))
 
 (ert-deftest todo-write-view-leaves-nothing-behind-when-killed ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write '("Run" "in_progress"))
     (todo-write-test-open "Run")
     (todo-write-observe "a" "TOOL_CALL" "ls")
@@ -501,41 +488,37 @@ It has any buffer current then, which must come to no harm."
 
 ;;; Keys
 
-(defun todo-write-view-tests--press (keys)
-  "Run the command that KEYS, as for `kbd', are bound to."
-  (call-interactively (key-binding (kbd keys))))
-
 (ert-deftest todo-write-view-n-and-p-move-between-tasks ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One" "Two")
     (goto-char (point-min))
-    (todo-write-view-tests--press "n")
+    (todo-write-test-press "n")
     (should (looking-at-p " ○ One"))
-    (todo-write-view-tests--press "n")
+    (todo-write-test-press "n")
     (should (looking-at-p " ○ Two"))
-    (should-error (todo-write-view-tests--press "n") :type 'user-error)
+    (should-error (todo-write-test-press "n") :type 'user-error)
     (should (looking-at-p " ○ Two"))
-    (todo-write-view-tests--press "p")
+    (todo-write-test-press "p")
     (should (looking-at-p " ○ One"))
-    (should-error (todo-write-view-tests--press "p") :type 'user-error)))
+    (should-error (todo-write-test-press "p") :type 'user-error)))
 
 (ert-deftest todo-write-view-ret-opens-and-closes-a-row-and-updates-keep-it-open ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write
      '("Write the text" "in_progress" "Writing") "Two")
-    (todo-write-view-goto (todo-write-view-tests--id "Write the text"))
-    (todo-write-view-tests--press "RET")
+    (todo-write-view-goto (todo-write-test-id "a" "Write the text"))
+    (todo-write-test-press "RET")
     (should (string-match-p "^     Write the text\n" (buffer-string)))
     (should (string-match-p "Added [0-9:]+, begun" (buffer-string)))
     (should (looking-at-p " ● Writing"))
     (todo-write-view-tests--write
      "Zero" "Two" '("Write the text" "completed" "Writing"))
     (should (string-match-p "^ ✓ Write the text.*\n     While at it: Writing\n" (buffer-string)))
-    (todo-write-view-tests--press "TAB")
+    (todo-write-test-press "TAB")
     (should-not (string-match-p "Added" (buffer-string)))))
 
 (ert-deftest todo-write-view-mouse-1-opens-the-row-clicked-on ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One" "Two")
     (search-forward "Two")
     (let ((event `(mouse-1 (,(selected-window) ,(point) (0 . 0) 0))))
@@ -544,25 +527,25 @@ It has any buffer current then, which must come to no harm."
       (should (string-match-p "○ Two\n     While at it" (buffer-string))))))
 
 (ert-deftest todo-write-view-details-are-open-to-extension ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One")
     (let ((todo-write-detail-functions
            (list (lambda (thread item)
                    (list (format "%s in %s" (plist-get item :content) thread))))))
-      (todo-write-view-goto (todo-write-view-tests--id "One"))
-      (todo-write-view-tests--press "RET")
+      (todo-write-view-goto (todo-write-test-id "a" "One"))
+      (todo-write-test-press "RET")
       (should (string-match-p "^     One in a\n" (buffer-string))))))
 
 (ert-deftest todo-write-view-is-read-only-and-keeps-no-undo ()
-  (todo-write-view-tests--with-buffer
+  (todo-write-test-with-view
     (todo-write-view-tests--write "One")
     (should buffer-read-only)
     (should-not (buffer-modified-p))
     (should (eq buffer-undo-list t))
     (should-error (insert "x") :type 'buffer-read-only)))
 
-(ert-deftest todo-write-view-outlives-a-buffer-that-goes-without-a-word ()
-  (todo-write-view-tests--with-buffer
+(ert-deftest todo-write-view-survives-a-buffer-killed-without-hooks ()
+  (todo-write-test-with-view
     (with-temp-buffer (todo-write-view-mode))
     (todo-write-view-tests--write "One")
     (should (string-search "One" (buffer-string)))))

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The tool's schema, the JSON of what is returned, and what every public
-;; function does with arguments that it cannot take.
+;; The tool's schema, the JSON of results, and wrong arguments of all public
+;; functions.
 
 ;;; Code:
 
@@ -51,7 +51,7 @@
 ;;; Wire JSON
 
 (defun todo-write-wire-tests--read (value)
-  "Return the JSON of VALUE, read into alists."
+  "Return the JSON of VALUE, decoded to alists."
   (json-parse-string (todo-write-to-json value) :object-type 'alist))
 
 (defun todo-write-wire-tests--keys (object)
@@ -141,7 +141,7 @@
     list))
 
 (defun todo-write-wire-tests--wrong ()
-  "Return one of each kind of object that no public function takes."
+  "Return one object of each kind that no public function accepts."
   (list 7 -1 1.5 0.0e+NaN 'symbol [1] nil (todo-write-wire-tests--circular) '(1 . 2)
         "" "\377" (string-to-multibyte "\377") (make-marker) (current-buffer)
         (make-hash-table) (symbol-function 'car) (make-bool-vector 3 t)
@@ -185,7 +185,7 @@
 
 (defun todo-write-wire-tests--call (call wrong)
   "Make CALL with WRONG for X; return nil, or the error if it signals.
-Fail if that is none of the package's own."
+Fail if it is not an error of the package."
   (let ((args (mapcar (lambda (arg)
                         (cond ((eq arg 'X) wrong)
                               ((equal arg [X]) (vector wrong))
@@ -200,7 +200,7 @@ Fail if that is none of the package's own."
       (todo-write-error err)
       (error (ert-fail (format "%S with %S: %S" call wrong err))))))
 
-(ert-deftest todo-write-whatever-is-no-thread-signals-in-every-function ()
+(ert-deftest todo-write-a-wrong-thread-signals-in-every-function ()
   (todo-write-with-store
     (dolist (wrong (todo-write-wire-tests--wrong))
       (dolist (call todo-write-wire-tests--thread-calls)
@@ -208,7 +208,7 @@ Fail if that is none of the package's own."
           (ert-fail (format "%S takes %S for a thread" call wrong)))))
     (should-not (todo-write-threads))))
 
-(ert-deftest todo-write-no-wrong-argument-signals-anything-but-our-own-errors ()
+(ert-deftest todo-write-wrong-arguments-signal-only-errors-of-the-package ()
   (todo-write-with-store
     (dolist (wrong (todo-write-wire-tests--wrong))
       (todo-write-test-write "a" "One")
