@@ -416,6 +416,15 @@ transitions, (KEY . STATE), newest first."
     (should-not (text-property-not-all 0 (length todo-write-mode-line-string)
                                        'display nil todo-write-mode-line-string))))
 
+(ert-deftest todo-write-mode-line-help-lists-all-agents-that-need-you ()
+  (todo-write-attention-tests--with-mode-line
+    (todo-write-set-activity "a" 'waiting "permission")
+    (todo-write-set-activity "b" 'failed "overloaded")
+    (setf (todo-write-agent-since (todo-write-attention-agent "a")) 1)
+    (should (equal "a: permission\nb: failed: overloaded\nmouse-1: go there"
+                   (funcall (get-text-property 0 'help-echo todo-write-mode-line-string)
+                            nil nil nil)))))
+
 (ert-deftest todo-write-mode-line-click-goes-to-the-agent-that-waits ()
   (todo-write-attention-tests--with-chats '("a")
     (todo-write-set-activity "a" 'waiting)

@@ -598,7 +598,8 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (unwind-protect
           (progn
             (todo-write-notify-mode)
-            (funcall says "a" "waiting")
+            ;; The age of what a live process says proves nothing.
+            (set-file-times (funcall says "a" "waiting") old)
             (let ((a (todo-write-attention-agent (funcall follow "a" old))))
               (should (todo-write-attention-needed-p a))
               (should (= (todo-write-agent-since a) (truncate (* 1000 old)))))

@@ -251,6 +251,30 @@
       (should (get-buffer-window todo-write-view-buffer-name))
       (should (equal "*todo-write-list*" (buffer-name (window-buffer)))))))
 
+(ert-deftest todo-write-list-keys-go-to-the-agent-at-point-and-to-the-next-that-waits ()
+  (todo-write-list-tests--with
+    (let ((chats (mapcar (lambda (key)
+                           (with-current-buffer (get-buffer-create (concat "chat " key))
+                             (setq-local todo-write-view-thread key)
+                             (current-buffer)))
+                         '("a" "b"))))
+      (unwind-protect
+          (save-window-excursion
+            (todo-write-list)
+            (todo-write-set-activity "a" 'working)
+            (todo-write-set-activity "b" 'waiting)
+            (todo-write-end-turn "a")
+            (should (eq 'done (todo-write-agent-state (todo-write-attention-agent "a"))))
+            (goto-char (todo-write-list--find "a"))
+            (todo-write-test-press "o")
+            (should (equal "chat a" (buffer-name (window-buffer))))
+            (should (eq 'idle (todo-write-agent-state (todo-write-attention-agent "a"))))
+            (pop-to-buffer "*todo-write-list*")
+            (todo-write-test-press "w")
+            (should (equal "chat b" (buffer-name (window-buffer))))
+            (should (eq 'waiting (todo-write-agent-state (todo-write-attention-agent "b")))))
+        (mapc #'kill-buffer chats)))))
+
 (ert-deftest todo-write-switch-completes-with-progress-and-title ()
   (todo-write-list-tests--with
     (todo-write-observe "key-1" "TITLE" "Login")
