@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; One agent writes its list, waits for the user or works again, while the
-;; overview of 200 agents, half of them working, and the mode line are visible.
+;; One agent writes its list, waits for the user or fails, while the overview of
+;; 200 agents, half of them working, and the mode line are visible.
 
 ;;; Code:
 
@@ -57,7 +57,7 @@
 
 (let ((samples (bench-compare
                 `((activity . ,(bench-attention--way #'todo-write-set-activity)))
-                [waiting working] 40 (max 3 (/ bench-rounds 3)))))
+                [waiting failed] 40 (max 3 (/ bench-rounds 3)))))
   (bench-row "a transition, 200 agents listed" (alist-get 'activity samples)
              "2 ms" 0.002 :budget 1))
 
