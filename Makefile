@@ -11,13 +11,13 @@ TARGET := $(or $(CARGO_TARGET_DIR),target)
 ifeq ($(OS),Windows_NT)
 EXE := .exe
 LIBRARY := todo_write.dll
-MODULE := lisp/todo-write-dyn.dll
+MODULE_FILE := lisp/todo-write-dyn.dll
 else ifeq ($(shell uname),Darwin)
 LIBRARY := libtodo_write.dylib
-MODULE := lisp/todo-write-dyn.dylib
+MODULE_FILE := lisp/todo-write-dyn.dylib
 else
 LIBRARY := libtodo_write.so
-MODULE := lisp/todo-write-dyn.so
+MODULE_FILE := lisp/todo-write-dyn.so
 endif
 
 PROGRAM := lisp/todo-write-mcp$(EXE)
@@ -45,8 +45,8 @@ setup:
 .PHONY: module
 module: setup
 	@cargo build --release $(if $(wildcard $(TARGET)/release/$(LIBRARY)),--quiet)
-	@if cmp -s $(TARGET)/release/$(LIBRARY) $(MODULE); then touch $(MODULE); \
-	  else cp $(TARGET)/release/$(LIBRARY) $(MODULE).new && mv $(MODULE).new $(MODULE); fi
+	@if cmp -s $(TARGET)/release/$(LIBRARY) $(MODULE_FILE); then touch $(MODULE_FILE); \
+	  else cp $(TARGET)/release/$(LIBRARY) $(MODULE_FILE).new && mv $(MODULE_FILE).new $(MODULE_FILE); fi
 
 # Written last, so that its time is that of the compiled files too.  These are
 # all compiled again, since any of them may use a macro of another.
@@ -134,8 +134,8 @@ install: build ## copy both packages to PREFIX, or to ~/.emacs.d/site-lisp
 	@cp demo/refactor-login.json '$(DESTDIR)$(SITELISP)'/demo
 	@cp demo/login/* '$(DESTDIR)$(SITELISP)'/demo/login
 	@cp $(LISP) $(LISP:.el=.elc) $(AUTOLOADS) '$(DESTDIR)$(SITELISP)'
-	@cp $(MODULE) '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE)).new'
-	@mv '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE)).new' '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE))'
+	@cp $(MODULE_FILE) '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE_FILE)).new'
+	@mv '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE_FILE)).new' '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE_FILE))'
 	@if [ -e $(PROGRAM) ]; then cp $(PROGRAM) '$(DESTDIR)$(SITELISP)/todo-write-mcp.new' && \
 	  mv '$(DESTDIR)$(SITELISP)/todo-write-mcp.new' '$(DESTDIR)$(SITELISP)/$(notdir $(PROGRAM))'; fi
 	@echo 'Installed.  Add this to your init file:'
@@ -153,4 +153,4 @@ try-install: setup-test ## try each way of installation, and write doc/installin
 .PHONY: clean
 clean: ## remove built files, but no downloads (.deps)
 	cargo clean --quiet
-	rm -rf lisp/*.elc $(MODULE) $(PROGRAM) $(AUTOLOADS) dist doc/build .deps/build .deps/logs
+	rm -rf lisp/*.elc $(MODULE_FILE) $(PROGRAM) $(AUTOLOADS) dist doc/build .deps/build .deps/logs

@@ -51,6 +51,20 @@
 (ert-deftest todo-write-installs-from-a-package-file ()
   (todo-write-install-tests--try "package-install-file"))
 
+(ert-deftest todo-write-installs-without-rust-from-a-package-with-the-module ()
+  (todo-write-install-tests--try "A package with the module"))
+
+(ert-deftest todo-write-installs-without-rust-from-the-package-of-a-release ()
+  (let ((tried (todo-write-install-tests--try "The package of a release")))
+    (should (string-search "Download it from 127.0.0.1"
+                           (todo-write-install-question (plist-get tried :first))))
+    (should-not (plist-get (plist-get tried :first) :cargo))))
+
+(ert-deftest todo-write-says-that-a-checkout-needs-rust ()
+  (dolist (name '("A checkout" "A checkout, without make"))
+    (should (string-search "rustup.rs" (todo-write-install-without-rust
+                                        (todo-write-install-way-named name))))))
+
 ;;; Contents of the packages
 
 (defun todo-write-install-tests--with-packages (packages form)

@@ -6,9 +6,12 @@
 ;;; Commentary:
 
 ;; Tries ways to install the package, each in an empty home: an Emacs in a
-;; terminal, with a user's init file, asks whether to build the module.  The
-;; answer is y, cargo builds it, and it answers a call of `todo_write'.  A second
-;; Emacs must not ask again.
+;; terminal, with a user's init file, asks whether to download or to build the
+;; module.  The answer is y, and the module answers a call of `todo_write'.  A
+;; second Emacs must not ask again.
+;;
+;; Packages with the module, and those of a release, need no Rust.  Without Rust,
+;; the other ways must say what is missing.
 ;;
 ;; bin/try-install writes the messages as a transcript.
 
@@ -17,6 +20,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'subr-x)
+(require 'todo-write-module)
 
 (defconst todo-write-install-root
   (expand-file-name ".." (file-name-directory (or load-file-name buffer-file-name)))
@@ -30,14 +34,21 @@
    :files (\"lisp/efrit-do*.el\" (\"demo\" \"demo/refactor-login.json\" \"demo/login\")))")
   "The recipes of doc/todo-write.org, without queries of archives.")
 
+(defconst todo-write-install-release-file
+  (format "todo-write-dyn-%s%s" (todo-write-module-machine) module-file-suffix)
+  "Name of the module in a release.")
+
 (cl-defstruct (todo-write-install-way
-               (:constructor todo-write-install-way (name emacs &key shell once init built)))
+               (:constructor todo-write-install-way
+                             (name emacs &key elsewhere shell once init built)))
   "A way to install the package.
 NAME is a title, EMACS the oldest version that supports the way.  SHELL
 is a list of shell commands, ONCE a form for the first session, INIT the
-text of the init file.  BUILT is non-nil if a shell command builds the
-module.  In all of them, ~ is an empty home."
-  name emacs shell once init built)
+text of the init file.  BUILT is non-nil if the module exists before the
+first session.  In all of them, ~ is an empty home.
+ELSEWHERE is a list of shell commands for a machine that has Rust; if it
+is non-nil, the rest of the way is tried without Rust."
+  name emacs elsewhere shell once init built)
 
 (defconst todo-write-install-ways
   (list
@@ -60,6 +71,25 @@ module.  In all of them, ~ is an empty home."
     "package-install-file" "28.1"
     :shell '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
              "DIST=~ ~/src/todo-write/bin/package")
+    :once '(progn (package-install-file "~/todo-write-0.1.0.tar")
+                  (package-install-file "~/efrit-do-0.1.0.tar"))
+    :init "")
+   (todo-write-install-way
+    "A package with the module" "28.1" :built t
+    :elsewhere '("git clone --quiet https://example.org/todo-write ~/src/todo-write"
+                 "make --no-print-directory -C ~/src/todo-write package MODULE=1 DIST=$HOME"
+                 "rm -r ~/src")
+    :once '(progn (mapc #'package-install-file (file-expand-wildcards "~/todo-write-0.1.0-*.tar"))
+                  (package-install-file "~/efrit-do-0.1.0.tar"))
+    :init "")
+   (todo-write-install-way
+    "The package of a release" "28.1"
+    :elsewhere (list "git clone --quiet https://example.org/todo-write ~/src/todo-write"
+                     "make --no-print-directory -C ~/src/todo-write build"
+                     (concat "mkdir ~/release && cp ~/src/todo-write/lisp/todo-write-dyn.* ~/release/"
+                             todo-write-install-release-file)
+                     "make --no-print-directory -C ~/src/todo-write package RELEASE=$HOME/release ADDRESS=$SERVER DIST=$HOME"
+                     "rm -r ~/src")
     :once '(progn (package-install-file "~/todo-write-0.1.0.tar")
                   (package-install-file "~/efrit-do-0.1.0.tar"))
     :init "")
@@ -94,17 +124,55 @@ module.  In all of them, ~ is an empty home."
   (seq-find (lambda (way) (equal name (todo-write-install-way-name way)))
             todo-write-install-ways))
 
-;;; The home
+;;; The machine
 
 (defvar todo-write-install-emacs (expand-file-name invocation-name invocation-directory)
   "The Emacs to try.")
+
+(defvar todo-write-install-server nil
+  "Address of the server of a release's files, or nil.")
+
+(defun todo-write-install--serve (folder)
+  "Return an HTTP server of the files of FOLDER; it ignores the folder in requests."
+  (make-network-process
+   :name "release" :server t :host 'local :service t :noquery t :coding 'binary
+   :filter (lambda (client request)
+             (when (string-match "\\`GET [^ ]*/\\([^ /]+\\) " request)
+               (with-temp-buffer
+                 (set-buffer-multibyte nil)
+                 (insert-file-contents-literally (expand-file-name (match-string 1 request) folder))
+                 (process-send-string
+                  client (concat (format "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %d\r\n\r\n"
+                                         (buffer-size))
+                                 (buffer-string))))
+               (delete-process client)))))
+
+(defvar todo-write-install-rust t
+  "Non-nil if the commands and sessions can find Rust.")
+
+(defun todo-write-install--without-rust (home)
+  "Return environment variables that hide Rust, for processes with the home HOME."
+  (let ((rust (lambda (folder) (file-exists-p (expand-file-name "cargo" folder)))))
+    (dolist (folder (seq-filter rust (exec-path)))
+      (let ((links (expand-file-name (concat "path/" folder) home)))
+        (unless (file-exists-p links)
+          (make-directory links t)
+          (dolist (program (directory-files folder t "\\`[^.]"))
+            (unless (string-match-p "\\`\\(?:cargo\\|rust\\)" (file-name-nondirectory program))
+              (make-symbolic-link program (file-name-as-directory links)))))))
+    (list (concat "CARGO_HOME=" home "/path")
+          (concat "PATH="
+                  (mapconcat (lambda (folder)
+                               (if (funcall rust folder) (concat home "/path/" folder) folder))
+                             (parse-colon-path (getenv "PATH")) path-separator)))))
 
 (defun todo-write-install--environment (home)
   "Return the environment of processes with the home folder HOME.
 Cargo uses its existing downloads and builds, and does not optimize."
   (let ((kept (lambda (variable folder)
                 (concat variable "=" (or (getenv variable) (expand-file-name folder))))))
-    (append (list (concat "HOME=" home)
+    (append (unless todo-write-install-rust (todo-write-install--without-rust home))
+            (list (concat "HOME=" home)
                   (funcall kept "CARGO_HOME" "~/.cargo")
                   (funcall kept "RUSTUP_HOME" "~/.rustup")
                   ;; Another Emacs may be tried at the same time.
@@ -114,6 +182,7 @@ Cargo uses its existing downloads and builds, and does not optimize."
                   "CARGO_PROFILE_RELEASE_LTO=off" "CARGO_PROFILE_RELEASE_OPT_LEVEL=0"
                   "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16"
                   (concat "EMACS=" todo-write-install-emacs)
+                  (concat "SERVER=" todo-write-install-server)
                   "GIT_CONFIG_NOSYSTEM=1" "TERM=xterm" "XDG_CONFIG_HOME")
             process-environment)))
 
@@ -126,6 +195,8 @@ Cargo uses its existing downloads and builds, and does not optimize."
       (unless (eql status 0)
         (error "%s ended with %s: %s" command status (buffer-string)))
       (string-trim-right (buffer-string)))))
+
+;;; The home
 
 (defun todo-write-install--addresses (home)
   "Return replacements of git addresses, as an alist of (PLACE . ADDRESS).
@@ -250,24 +321,36 @@ To each question of its the answer is y."
     (make-directory (file-name-directory file) t)
     (append-to-file (concat (todo-write-install-way-init way) "\n") nil file)))
 
-(defun todo-write-install-try (way)
+(defun todo-write-install-try (way &optional without-rust)
   "Install the package by WAY in an empty home; return the results.
-The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
-:first and :second, the values of the sessions; :home."
+WITHOUT-RUST non-nil hides Rust.  The value is a plist: :elsewhere and
+:shell, lists of (COMMAND . OUTPUT); :once, :first and :second, the
+values of the sessions; :home."
   (let* ((home (directory-file-name (file-truename (make-temp-file "todo-write-home" t))))
+         (server (todo-write-install--serve (expand-file-name "release/" home)))
+         (todo-write-install-server (format "http://127.0.0.1:%d" (process-contact server :service)))
          (run (lambda (command)
                 (cons command (todo-write-install--shell home command)))))
     (unwind-protect
         (progn
           (todo-write-install--repository home)
-          (let ((shell (mapcar run (todo-write-install-way-shell way)))
-                (once (when-let ((form (todo-write-install-way-once way)))
-                        (todo-write-install--session home `(progn ,form nil)))))
+          (let* ((elsewhere (mapcar run (todo-write-install-way-elsewhere way)))
+                 (todo-write-install-rust (not (or without-rust elsewhere)))
+                 (shell (mapcar run (todo-write-install-way-shell way)))
+                 (once (when-let ((form (todo-write-install-way-once way)))
+                         (todo-write-install--session home `(progn ,form nil)))))
             (todo-write-install--write-init way home)
-            (list :home home :shell shell :once once
+            (list :home home :elsewhere elsewhere :shell shell :once once
                   :first (todo-write-install--session home todo-write-install--call)
                   :second (todo-write-install--session home todo-write-install--call))))
+      (delete-process server)
       (delete-directory home t))))
+
+(defun todo-write-install-without-rust (way)
+  "Return the error of WAY, which needs Rust, on a machine without it, or nil."
+  (condition-case err
+      (plist-get (plist-get (todo-write-install-try way t) :first) :error)
+    (error (error-message-string err))))
 
 (defun todo-write-install-problem (tried)
   "Return the problem in TRIED, the results of a way, or nil."
@@ -297,22 +380,34 @@ The value is a plist: :shell, a list of (COMMAND . OUTPUT); :once,
          (first (plist-get tried :first))
          (home (plist-get tried :home)))
     (princ (format "## %s, Emacs %s\n\n" (todo-write-install-way-name way) emacs-version))
-    (pcase-dolist (`(,command . ,output) (plist-get tried :shell))
-      (funcall show "In a shell:" (concat "$ " command "\n"
-                                          (string-replace home "~" output))))
+    (pcase-dolist (`(,title . ,commands) `(("On a machine with Rust:" . ,(plist-get tried :elsewhere))
+                                           ("In a shell:" . ,(plist-get tried :shell))))
+      (funcall show title (mapconcat (pcase-lambda (`(,command . ,output))
+                                       (string-trim-right
+                                        (concat "$ " command "\n"
+                                                (replace-regexp-in-string
+                                                 "^ +Compiling \\(?:[^t]\\|th\\).*\n" ""
+                                                 (string-replace home "~" output)))))
+                                     commands "\n")))
     (when-let ((form (todo-write-install-way-once way)))
       (funcall show "Once, by `M-:':" (let ((indent-tabs-mode nil)) (pp-to-string form))))
     (funcall show "In ~/.emacs.d/init.el:" (todo-write-install-way-init way))
     (when-let ((question (todo-write-install-question first)))
-      (funcall show "At the first call of `todo_write' Emacs asks:" question)
+      (funcall show "At the first call of `todo_write' Emacs asks:"
+               (replace-regexp-in-string "\\(127\\.0\\.0\\.1\\):[0-9]+" "\\1" question))
       (funcall show "Then cargo says:"
-               (todo-write-install--cargo-words (plist-get first :cargo) home)))
+               (todo-write-install--cargo-words (or (plist-get first :cargo) "") home)))
     (funcall show "The call is answered:" (plist-get first :result))
     (funcall show "And M-x todo-write-show shows:"
              (replace-regexp-in-string " +$" "" (or (plist-get first :plan) "")))
     (funcall show "It FAILED:" (todo-write-install-problem tried))
     (when-let ((module (plist-get first :module)))
-      (funcall show "The module is in:" (string-replace home "~" module)))))
+      (funcall show "The module is in:" (string-replace home "~" module)))
+    (unless (todo-write-install-way-elsewhere way)
+      (funcall show "Without Rust it says:"
+               (replace-regexp-in-string "[^ ]*/todo-write-home[^/ ]*" "~"
+                                         (or (todo-write-install-without-rust way)
+                                             "nothing, which is WRONG"))))))
 
 (defun todo-write-install--cargo-words (text home)
   "Return the lines of this package in TEXT, cargo's output, with HOME as ~."
