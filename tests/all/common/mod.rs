@@ -29,15 +29,10 @@ pub fn item(id: &str, content: &str, status: Status) -> Arc<Item> {
 }
 
 pub fn draft(content: &str, status: Status) -> Draft {
-    Draft {
-        content: content.into(),
-        status,
-        active_form: format!("On: {content}").into(),
-        ..Draft::default()
-    }
+    Draft { content: content.into(), status, active_form: format!("On: {content}"), ..Draft::default() }
 }
 
-pub fn plan<'a>(tasks: &[(&'a str, Status)]) -> Plan {
+pub fn plan(tasks: &[(&str, Status)]) -> Plan {
     let drafts = tasks.iter().map(|(content, status)| draft(content, *status)).collect();
     Plan { drafts, ..Plan::default() }
 }
