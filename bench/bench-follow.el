@@ -99,14 +99,14 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
 (let ((samples (bench-compare
                 `((look . ,(bench-follow--way
                             100000 0
-                            (lambda (_) (todo-write-follow--look
+                            (lambda (_) (todo-write-follow--poll
                                          (car todo-write-follow--sessions))))))
                 [nil] 1000 (max 3 (/ bench-rounds 3)))))
   (bench-row "a look with nothing new" (alist-get 'look samples) "20 µs" 20e-6 :budget 1))
 
 (let ((samples (bench-compare
                 `((poll . ,(bench-follow--way
-                            100000 50 (lambda (_) (todo-write-follow--look-at-all))))
+                            100000 50 (lambda (_) (todo-write-follow--poll-all))))
                   (folders . ,(bench-follow--way
                                100000 50
                                (lambda (_)

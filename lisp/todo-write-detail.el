@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The lines below a row that RET has opened.  They come from the functions in
-;; `todo-write-detail-functions'; the lists of subagents follow them.
+;; The lines below an open row (RET opens it), from the functions in
+;; `todo-write-detail-functions', and the lists of subagents.
 
 ;;; Code:
 
@@ -14,27 +14,27 @@
 (require 'todo-write-row)
 
 (defcustom todo-write-detail-functions '(todo-write-detail-item todo-write-detail-story)
-  "Functions that give the lines below an open row, in this order.
+  "Functions that return the lines below an open row, in this order.
 Each is called with THREAD and ITEM (a plist) and returns a list of
-strings, one a paragraph, or nil.  The lines of a paragraph after its
-first are indented by the columns that its text property
-`todo-write-hang' says; one with the property `todo-write-cut' is cut
-to a line."
+strings, one for each paragraph, or nil.  The text property
+`todo-write-hang' of a paragraph is the number of columns by which its
+further lines are indented.  A paragraph with the property
+`todo-write-cut' is truncated to one line."
   :type 'hook
   :group 'todo-write)
 
 (defcustom todo-write-detail-limit 20
-  "Events that an open row shows at most, the newest."
+  "Maximum number of events that an open row shows, the newest."
   :type 'natnum
   :group 'todo-write)
 
 (defcustom todo-write-detail-length 400
-  "Characters of a thought or of a tool's result that an open row shows at most."
+  "Maximum number of characters of a thought or tool result in an open row."
   :type 'natnum
   :group 'todo-write)
 
 (defface todo-write-thought '((t :inherit (italic todo-write-detail)))
-  "Face of what the agent thought."
+  "Face of the agent's thoughts."
   :group 'todo-write-faces)
 
 (defface todo-write-tool '((t :inherit font-lock-function-name-face))
@@ -42,7 +42,7 @@ to a line."
   :group 'todo-write-faces)
 
 (defface todo-write-failed '((t :inherit error))
-  "Face of what went wrong."
+  "Face of errors."
   :group 'todo-write-faces)
 
 (defconst todo-write-detail-events '("THOUGHTS" "TOOL_CALL" "TOOL_EXECUTION" "ERROR")
@@ -51,7 +51,7 @@ to a line."
 ;;; Paragraphs
 
 (defvar todo-write-detail--shown nil
-  "The text of the row above, or nil if the row may be cut.")
+  "The text of the row above, or nil if the row may be truncated.")
 
 (defun todo-write-detail-string (thread item width)
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH."
@@ -66,12 +66,12 @@ to a line."
                            (error (list (format-message "`%s' failed: %s" function
                                                         (error-message-string err))))))
         (todo-write-detail--insert paragraph (max 30 width))))
-    ;; Appended, so that faces already there have precedence.
+    ;; Appended faces do not override existing ones.
     (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
     (buffer-string)))
 
 (defun todo-write-detail--insert (paragraph width)
-  "Insert PARAGRAPH, filled to WIDTH, below the text of its row."
+  "Insert PARAGRAPH, filled to WIDTH and indented."
   (let ((start (point))
         (fill-column width)
         (adaptive-fill-mode nil)
@@ -89,7 +89,7 @@ to a line."
       (todo-write-detail--break-lines start width))))
 
 (defun todo-write-detail--break-lines (start width)
-  "Break lines from START that are wider than WIDTH and have no space."
+  "Break lines after START that have no space and are wider than WIDTH."
   (let ((end (point-marker)))
     (goto-char start)
     (while (< (point) end)
@@ -104,9 +104,9 @@ to a line."
 ;;; The task
 
 (defun todo-write-detail-item (thread item)
-  "Return the facts about ITEM of THREAD, a list of strings.
-These are its full text and active form, if the row does not show them,
-its priority, its owner, what it waits for and its times."
+  "Return the properties of ITEM of THREAD, a list of strings.
+These are its text and active form, unless the row shows them, its
+priority, its owner, its blockers and its times."
   (let* ((times (todo-write-times thread (plist-get item :id)))
          (content (todo-write-row-plain (plist-get item :content)))
          (active (todo-write-row-plain (or (plist-get item :activeForm) "")))
@@ -142,16 +142,16 @@ its priority, its owner, what it waits for and its times."
                blockers "; ")))
 
 (defun todo-write-detail-clock (milliseconds)
-  "Return the time of day of MILLISECONDS since the epoch; the date if it is old."
+  "Return MILLISECONDS since the epoch as time of day, or with the date if old."
   (let ((time (/ milliseconds 1000)))
     (format-time-string (if (time-less-p (time-since time) 43200) "%T" "%F %R") time)))
 
-;;; Its story
+;;; Its history
 
 (defun todo-write-detail-story (thread item)
-  "Return what happened to ITEM of THREAD and during it, a list of strings.
-Its changes, and the thoughts and tool calls while it was in progress,
-each with its time, the oldest first."
+  "Return the history of ITEM of THREAD, a list of strings, oldest first.
+It has the item's changes, and the thoughts and tool calls while it was
+in progress, each with its time."
   (let* ((id (plist-get item :id))
          (changes (todo-write-detail--changes thread id))
          ;; The sort is stable.  Within a millisecond, the beginning of a task
@@ -180,7 +180,7 @@ each with its time, the oldest first."
                               changes))))
 
 (defun todo-write-detail--change (thread change)
-  "Return what CHANGE, a plist, did to an item of THREAD, as a list of strings."
+  "Return strings that describe CHANGE, a plist, of an item of THREAD."
   (let* ((item (plist-get change :item))
          (previous (plist-get change :previousItem)))
     (pcase (plist-get change :type)
@@ -217,9 +217,9 @@ each with its time, the oldest first."
             (and status (concat " " (string-replace "_" " " (plist-get item :status)))))))
 
 (defun todo-write-detail--text-change (key previous item)
-  "Return how the field KEY changed from PREVIOUS to ITEM, or nil.
-Most renames change the active form along with the content, so a change
-of it is shown only if the content stayed."
+  "Return a description of the change of field KEY from PREVIOUS to ITEM, or nil.
+Most renames change the active form together with the content, so its
+change is shown only if the content is unchanged."
   (let ((old (todo-write-row-plain (or (plist-get previous key) "")))
         (new (todo-write-row-plain (or (plist-get item key) "")))
         (mark (todo-write-detail--mark 'modified 'todo-write-paused)))
@@ -236,8 +236,8 @@ of it is shown only if the content stayed."
 ;;; Thoughts and tools
 
 (defun todo-write-detail--events (thread id)
-  "Return what was recorded while the item ID of THREAD was in progress.
-A list of (TIME . TEXT)."
+  "Return the events while the item ID of THREAD was in progress.
+The value is a list of (TIME . TEXT)."
   (cl-loop with project = (plist-get (todo-write-about thread) :project)
            for type in todo-write-detail-events
            append (seq-map (lambda (observation)
@@ -247,7 +247,7 @@ A list of (TIME . TEXT)."
                                                     :limit todo-write-detail-limit))))
 
 (defun todo-write-detail--event (type observation project)
-  "Return OBSERVATION, which is of TYPE and from PROJECT, as a string."
+  "Return OBSERVATION of TYPE as a string; file names are relative to PROJECT."
   (let* ((content (plist-get observation :content))
          (name (and (consp content) (plist-get content :name)))
          (text (todo-write-detail-text content project))
@@ -281,7 +281,7 @@ A list of (TIME . TEXT)."
 
 (defun todo-write-detail-text (content project)
   "Return the text of CONTENT, of an observation in PROJECT.
-Of a tool call that is the argument that matters most."
+For a tool call, that is its most telling argument."
   (cond ((stringp content) content)
         ((not (consp content)) (if content (format "%s" content) ""))
         ((seq-find #'stringp (mapcar (lambda (key) (plist-get content key))
@@ -298,9 +298,9 @@ Of a tool call that is the argument that matters most."
       input))
 
 (defun todo-write-detail--argument (input project)
-  "Return what matters most of INPUT, the arguments of a tool call in PROJECT.
-That is the first of the usual arguments that it has, else its first
-short string, else all of it."
+  "Return the most telling part of INPUT, the arguments of a call in PROJECT.
+That is the first of the usual arguments, else the first short string,
+else all of INPUT."
   (let* ((decoded (todo-write-detail-input input))
          (fields (todo-write--json-fields decoded))
          (name (seq-find (lambda (name) (todo-write-detail--words (cdr (assoc name fields))))
@@ -308,7 +308,7 @@ short string, else all of it."
                            "query" "url" "description" "prompt")))
          (text (todo-write-detail--words (cdr (assoc name fields)))))
     (cond ((member name '("file_path" "notebook_path" "path"))
-           ;; The name is the agent's: no handler of remote files gets it.
+           ;; The agent chose the name, so no file name handler may see it.
            (concat (string-remove-prefix (or project "/") text)
                    (todo-write-detail--range (cdr (assoc "offset" fields))
                                              (cdr (assoc "limit" fields)))))
@@ -320,13 +320,13 @@ short string, else all of it."
           (t (format "%S" input)))))
 
 (defun todo-write-detail--words (value)
-  "Return VALUE, an argument, if it is text, or words to be joined; else nil."
+  "Return VALUE, an argument, if it is text or a vector of words, else nil."
   (cond ((stringp value) (unless (string-blank-p value) value))
         ((and (vectorp value) (seq-every-p #'stringp value))
          (unless (seq-empty-p value) (string-join value " ")))))
 
 (defun todo-write-detail--range (offset limit)
-  "Return which lines of a file are LIMIT lines from line OFFSET on."
+  "Return the range of LIMIT lines from line OFFSET on, such as \":1-160\"."
   (let ((first (if (natnump offset) offset 1)))
     (cond ((natnump limit) (format ":%d-%d" first (+ first limit -1)))
           ((natnump offset) (format ":%d-" first))
@@ -334,25 +334,24 @@ short string, else all of it."
 
 ;;; Lists of subagents
 
-;; The list of a subagent shows below the task it works on; see
-;; `todo-write-begin'.  Once it is completed, one line remains unless the row is
+;; The list of a subagent appears below the task that it works on; see
+;; `todo-write-begin'.  A completed list is reduced to one line unless the row is
 ;; open.
 
 (defcustom todo-write-children-rows 10
-  "Tasks of a subagent shown at most below the task that it works on."
+  "Maximum number of a subagent's tasks shown below the task that it works on."
   :type 'natnum
   :group 'todo-write)
 
 (defconst todo-write-children--deepest 3
-  "Subagents of subagents are shown to this depth.")
+  "Maximum depth of subagents of subagents.")
 
 (defconst todo-write-children--indent 4
-  "Columns by which a list stands to the right of its task.")
+  "Columns by which a subagent's list is indented.")
 
 (defun todo-write-children-by-item (thread)
-  "Return the threads that work for THREAD, as an alist by item.
-Each element is (ITEM-ID . KEYS).  Threads whose item is not in the list
-stand under nil."
+  "Return the threads of THREAD's subagents, an alist of (ITEM-ID . KEYS).
+ITEM-ID is nil for threads whose item is not in the list."
   (let (by-item)
     (pcase-dolist (`(,key . ,id) (todo-write-children thread))
       (push key (alist-get (and id (todo-write-item thread id) id) by-item
@@ -361,7 +360,7 @@ stand under nil."
       (setcdr entry (nreverse (cdr entry))))))
 
 (defun todo-write-children-ancestors (thread)
-  "Return whom THREAD works for: a list of (KEY . ITEM-ID), the nearest first."
+  "Return the parents of THREAD, a list of (KEY . ITEM-ID), the nearest first."
   (cl-loop repeat todo-write-children--deepest
            for parent = (todo-write-parent thread)
            while parent
@@ -370,8 +369,8 @@ stand under nil."
 
 (defun todo-write-children-insert (keys width &optional open depth)
   "Insert the lists of the threads KEYS as lines of WIDTH columns.
-OPEN non-nil shows all of those that are done, too.  DEPTH is how far
-down the lists stand, from 1."
+Non-nil OPEN shows completed lists in full, too.  DEPTH is the level of
+nesting, from 1."
   (dolist (key keys)
     (let* ((summary (todo-write-summary key))
            (state (plist-get summary :state))

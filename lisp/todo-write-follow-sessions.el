@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; Where Claude Code and Codex keep the transcripts of their sessions, what
-;; Claude Code says of its own processes, and how to pick a session in the
-;; minibuffer.  To follow one, see todo-write-follow.el.
+;; Finds the transcripts of Claude Code and Codex, reads what Claude Code's
+;; processes do, and lets the user pick a session in the minibuffer.
+;; todo-write-follow.el follows them.
 
 ;;; Code:
 
@@ -21,15 +21,15 @@
   (list (cons 'claude (or (getenv "CLAUDE_CONFIG_DIR") "~/.claude"))
         (cons 'codex (or (getenv "CODEX_HOME") "~/.codex")))
   "Agents whose sessions are followed, as a list of (AGENT . FOLDER).
-AGENT is `claude' for Claude Code or `codex' for Codex; FOLDER is where
-it keeps its settings and sessions, perhaps on another machine.  An agent
-may be listed with several folders."
+AGENT is `claude' for Claude Code or `codex' for Codex; FOLDER is its
+folder of settings and sessions, which may be remote.  An agent may have
+several folders."
   :type '(repeat (cons (choice (const :tag "Claude Code" claude) (const :tag "Codex" codex))
                        directory))
   :group 'todo-write)
 
 (defconst todo-write-follow-sessions--days 30
-  "Folders of Codex that are looked into, at most; it has one for each day.")
+  "Maximum number of Codex's folders searched, one for each day.")
 
 ;;; Transcripts
 
@@ -49,7 +49,7 @@ may be listed with several folders."
                        (list project (file-truename project)))))
 
 (defun todo-write-follow-sessions-folders (&optional project)
-  "Return the folders in which a session may begin, those of PROJECT if given.
+  "Return the folders of transcripts, only those of PROJECT if non-nil.
 Codex sorts sessions by day, not by project."
   (cl-loop for (agent . home) in todo-write-follow-agents
            append (if (eq agent 'claude)
@@ -94,10 +94,10 @@ Claude Code may have been started in a folder below the project's root."
         (lambda (a b) (> (car a) (car b)))))
 
 (defvar todo-write-follow-sessions--heads (make-hash-table :test #'equal)
-  "What transcripts, by file name, say of themselves and never change.")
+  "Cache of the parts of descriptions that never change, by file name.")
 
 (defun todo-write-follow-sessions--head (file)
-  "Return what the transcript FILE says of itself, a plist, or nil.
+  "Return the description of the transcript FILE, a plist, or nil.
 See `todo-write-transcript-describe'."
   (let ((head
          (if (not (file-remote-p file))
@@ -116,43 +116,43 @@ See `todo-write-transcript-describe'."
                todo-write-follow-sessions--heads))
     head))
 
-(defun todo-write-follow-sessions-where (file)
-  "Return the folder in which the session in FILE began.
-nil if that is not known yet, or if it is a subagent's."
+(defun todo-write-follow-sessions-directory (file)
+  "Return the working directory of the session in FILE.
+Return nil if FILE has no complete line yet or is a subagent's."
   (let ((head (or (gethash file todo-write-follow-sessions--heads)
                   (todo-write-follow-sessions--head file))))
     (and (not (plist-get head :agent)) (plist-get head :folder))))
 
 (defun todo-write-follow-sessions-of-project-p (file project)
-  "Return non-nil if the session in FILE is one of PROJECT.
-Another project may have a name that begins the same."
+  "Return non-nil if the session in FILE belongs to PROJECT.
+The folder's name alone does not tell, since /a-b and /a/b have the same."
   (or (member (file-name-nondirectory (directory-file-name (file-name-directory file)))
               (todo-write-follow-sessions--names project))
-      (when-let* ((folder (todo-write-follow-sessions-where file)))
+      (when-let* ((folder (todo-write-follow-sessions-directory file)))
         (file-in-directory-p folder project))))
 
 (defun todo-write-follow-sessions-modified (file)
-  "Return when FILE was last modified, as a float, or now if it is not there."
+  "Return the modification time of FILE as a float; now if there is no file."
   (float-time (file-attribute-modification-time (file-attributes file))))
 
 ;;; Processes
 
-;; A Claude Code in a terminal keeps sessions/PID.json while it runs.  It is not
-;; rewritten during a turn, so its age proves nothing; what counts is that the
-;; process lives and is the one that wrote it.
+;; Claude Code keeps sessions/PID.json while it runs.  It does not rewrite the file
+;; during a turn, so the file's age proves nothing.  The file counts while the
+;; process that wrote it lives.
 
 (defvar todo-write-follow-sessions--processes nil
-  "The files of processes last read, as an alist of FILE and (STAMP . PLIST).")
+  "Cache of process files, an alist of (FILE STAMP . PLIST).")
 
 (defun todo-write-follow-sessions-process-folders ()
-  "Return the folders in which agents on this machine say what they do."
+  "Return the folders of process files on this machine."
   (cl-loop for (agent . home) in todo-write-follow-agents
            when (and (eq agent 'claude) (not (file-remote-p home)))
            collect (expand-file-name "sessions" home)))
 
-(defun todo-write-follow-sessions-look ()
-  "Read the files of processes that changed; return non-nil if any did.
-A half-written one is read again the next time."
+(defun todo-write-follow-sessions-read-processes ()
+  "Read the process files that changed; return non-nil if there were any.
+A half-written file is read again the next time."
   (let ((known todo-write-follow-sessions--processes))
     (setq todo-write-follow-sessions--processes
           (cl-loop
@@ -164,7 +164,7 @@ A half-written one is read again the next time."
                   for stamp = (list (file-attribute-modification-time attributes)
                                     (file-attribute-size attributes))
                   for old = (cdr (assoc file known))
-                  ;; Reading anything but a file might wait.
+                  ;; Reading a pipe or a device might block.
                   unless (file-attribute-type attributes)
                   collect (cons file (if (equal stamp (car old)) old
                                        (if-let* ((new (todo-write-follow-sessions--process file)))
@@ -173,8 +173,8 @@ A half-written one is read again the next time."
     (not (equal known todo-write-follow-sessions--processes))))
 
 (defun todo-write-follow-sessions--process (file)
-  "Return what FILE says of a process, a plist, or nil if it cannot be read.
-It has `:alive', the process's id if that process wrote the file."
+  "Return the contents of the process file FILE, a plist, or nil if unreadable.
+`:alive' is the process's id if that process wrote the file."
   (ignore-errors
     (let ((process (with-temp-buffer
                      (insert-file-contents file)
@@ -186,21 +186,21 @@ It has `:alive', the process's id if that process wrote the file."
               process))))
 
 (defun todo-write-follow-sessions--started-p (pid start)
-  "Return non-nil if the process PID started at START, as far as is known.
-On Linux START is field 22 of its stat; other systems do not tell."
+  "Return non-nil if the process PID started at START, or if that is unknown.
+On Linux, START is field 22 of the process's stat."
   (let ((stat (format "/proc/%d/stat" pid)))
     (or (not (stringp start))
         (not (file-directory-p "/proc/self"))
         (and (file-exists-p stat)
              (with-temp-buffer
                (insert-file-contents-literally stat)
-               ;; The second field, a name in parentheses, may hold anything.
+               ;; The second field, a name in parentheses, may have any characters.
                (goto-char (point-max))
                (search-backward ")")
                (equal start (nth 20 (split-string (buffer-substring (point) (point-max))))))))))
 
 (defun todo-write-follow-sessions--live (key value)
-  "Return what a live process says whose KEY is VALUE, a plist, or nil."
+  "Return the plist of the live process whose KEY is VALUE, or nil."
   (cl-loop for (_ _ . process) in todo-write-follow-sessions--processes
            for pid = (plist-get process :alive)
            when (and pid (equal value (plist-get process key))
@@ -208,12 +208,12 @@ On Linux START is field 22 of its stat; other systems do not tell."
            return process))
 
 (defun todo-write-follow-sessions--process-of (thread)
-  "Return what the live process of THREAD's session says, a plist, or nil."
+  "Return the plist of the live process of THREAD's session, or nil."
   (todo-write-follow-sessions--live :sessionId (string-remove-prefix "claude:" thread)))
 
 (defun todo-write-follow-sessions-live-p (pid)
-  "Return non-nil if the agent whose process is PID lives, in whatever session.
-It goes on to another one by its commands /clear and /resume."
+  "Return non-nil if the process PID lives, perhaps in another session.
+Claude Code changes the session by its commands /clear and /resume."
   (and pid (todo-write-follow-sessions--live :alive pid)))
 
 (defun todo-write-follow-sessions-pid (thread)
@@ -221,9 +221,9 @@ It goes on to another one by its commands /clear and /resume."
   (plist-get (todo-write-follow-sessions--process-of thread) :alive))
 
 (defun todo-write-follow-sessions-activity (thread)
-  "Return what the process of THREAD's session says that it does.
-The value is (ACTIVITY . WHY), ACTIVITY being `working', `waiting',
-`idle' or `unknown', or nil if no such process lives."
+  "Return the activity of the process of THREAD's session as (ACTIVITY . WHY).
+ACTIVITY is `working', `waiting', `idle' or `unknown'.  Return nil if no
+such process lives."
   (when-let* ((process (todo-write-follow-sessions--process-of thread)))
     (pcase (plist-get process :status)
       ((or "busy" "shell") '(working))
@@ -235,12 +235,12 @@ The value is (ACTIVITY . WHY), ACTIVITY being `working', `waiting',
 ;;; Reading a session in the minibuffer
 
 (defconst todo-write-follow-sessions--most 300
-  "Sessions to choose from, at most; the newest ones.")
+  "Maximum number of sessions to choose from, the newest.")
 
 (defun todo-write-follow-sessions-describe (file &optional time)
   "Return a choice for the transcript FILE, or nil if it is no session.
-It is a list (TITLE FILE TIME NOTE); TIME is when it was modified, NOTE
-says in which folder which agent does what."
+A choice is a list (TITLE FILE TIME NOTE).  TIME is the modification time;
+NOTE has the working directory, the agent and its activity."
   (when-let* ((head (todo-write-follow-sessions--head file)))
     (unless (plist-get head :agent)
       (let ((activity (todo-write-follow-sessions-activity (plist-get head :session)))
@@ -259,7 +259,7 @@ says in which folder which agent does what."
 
 (defun todo-write-follow-sessions-read ()
   "Read a session in the minibuffer and return its transcript."
-  (todo-write-follow-sessions-look)
+  (todo-write-follow-sessions-read-processes)
   (let* ((project (todo-write--project))
          (files (seq-take (todo-write-follow-sessions-files (todo-write-follow-sessions-folders))
                           todo-write-follow-sessions--most))
@@ -307,7 +307,7 @@ CHOICES are as from `todo-write-follow-sessions-describe', the best first."
       (complete-with-action action titles string predicate))))
 
 (defun todo-write-follow-sessions--affix (title choice)
-  "Return TITLE with the age of CHOICE before it and its note behind it."
+  "Return TITLE with the age of CHOICE as prefix and its note as suffix."
   (pcase-let ((`(,_ ,_ ,time ,note) choice))
     (list title
           (propertize (format "%8s  " (todo-write-row-age time)) 'face 'completions-annotations)

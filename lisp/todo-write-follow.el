@@ -1,21 +1,21 @@
-;;; todo-write-follow.el --- The plans of Claude Code, live  -*- lexical-binding: t; -*-
+;;; todo-write-follow.el --- Follow sessions of Claude Code and Codex  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; Claude Code and Codex keep a transcript of each session, wherever they run.
-;; Follow one, and its plan is a thread like any other, with what the agent
-;; thought and did:
+;; Claude Code and Codex write a transcript of each session, wherever they run.
+;; The plan of a session that is followed is a thread like any other, with the
+;; agent's thoughts and tool calls:
 ;;
 ;;     M-x todo-write-follow            pick a session
-;;     C-u M-x todo-write-follow        the newest one of this project, always;
-;;                                      the same as `todo-write-follow-mode'
+;;     C-u M-x todo-write-follow        always the newest one of this project,
+;;                                      like `todo-write-follow-mode'
 ;;     M-x todo-write-follow-stop
 ;;
-;; Transcripts are only read, and only what was appended to them.  The module
-;; reads them; this file decides when, and tells listeners.
+;; The module reads what was appended to transcripts; this file decides when, and
+;; tells listeners.
 
 ;;; Code:
 
@@ -30,9 +30,9 @@
 (declare-function todo-write-acp-session-p "todo-write-acp")
 
 (defcustom todo-write-follow-interval 2
-  "Seconds between looks at the transcripts that are followed.
-Where the system reports changes, they show at once.  File systems that
-report none, such as those of other machines, are polled."
+  "Seconds between polls of the transcripts that are followed.
+Changes that the system reports show at once.  Some file systems report
+none, such as those of other machines."
   :type 'number
   :group 'todo-write)
 
@@ -45,8 +45,8 @@ whose process says that it works is not paused."
 
 (defcustom todo-write-follow-all nil
   "Non-nil lets `todo-write-follow-mode' follow every live session.
-That is those of all projects whose process lives, or that said something
-within `todo-write-follow-quiet' seconds."
+A session of any project is live if its process lives or its transcript
+grew within `todo-write-follow-quiet' seconds."
   :type 'boolean
   :group 'todo-write)
 
@@ -65,10 +65,10 @@ picked it; BUSY is non-nil while it is read."
   "The sessions that are followed, the newest first.")
 
 (defvar todo-write-follow--timer nil
-  "The timer that looks at transcripts, or nil.")
+  "The timer that polls transcripts, or nil.")
 
 (defvar todo-write-follow--watches nil
-  "Alist of the files and folders that are watched, and their descriptors.")
+  "Alist of watched files and folders and their descriptors.")
 
 ;;; Commands
 
@@ -96,29 +96,29 @@ shows the plan.  Signal `todo-write-input-error' if FILE cannot be read."
   "Root of the project whose newest session is followed.")
 
 (defvar todo-write-follow--known nil
-  "Transcripts that were there when last looked for new ones.")
+  "Transcripts that existed at the last search for new ones.")
 
 (defvar todo-write-follow--stopped nil
-  "Transcripts that `todo-write-follow-stop' took from `todo-write-follow-mode'.")
+  "Transcripts that the mode no longer picks, because the user stopped them.")
 
-(defvar todo-write-follow--looked nil
-  "When new sessions were last looked for, and the folders' times then.
-A list (TIME (FOLDER . MODIFIED)...), or nil to look at once.")
+(defvar todo-write-follow--searched nil
+  "The last search for new sessions, a list (TIME (FOLDER . MODIFIED)...).
+nil asks for a search at the next poll.")
 
 ;;;###autoload
 (define-minor-mode todo-write-follow-mode
   "Follow the newest session of Claude Code or Codex in the current project.
-A session that begins later is followed as soon as it appears, and so is
-an older one that is taken up again while the one followed is quiet.  See
-`todo-write-follow-all' for those of all projects."
+It follows a new session as soon as that appears, and an older one that
+is resumed while the current one is quiet.  See `todo-write-follow-all'
+for the sessions of all projects."
   :global t
   :group 'todo-write
   (setq todo-write-follow--project (and todo-write-follow-mode (todo-write--project))
         todo-write-follow--known nil
         todo-write-follow--stopped nil
-        todo-write-follow--looked nil)
+        todo-write-follow--searched nil)
   (mapc #'todo-write-follow--end (todo-write-follow--automatic))
-  (todo-write-follow--look-at-all)
+  (todo-write-follow--poll-all)
   (todo-write-follow--set-timer))
 
 (defun todo-write-follow-stop (&optional file)
@@ -179,7 +179,7 @@ all by `todo-write-follow-all'."
               (todo-write--call todo-write-dyn--transcript-open (or copy file)))
         (todo-write-follow--read session)
         (push session todo-write-follow--sessions)
-        (todo-write-follow-sessions-look)
+        (todo-write-follow-sessions-read-processes)
         (todo-write-follow--tell-activity session)
         (todo-write-follow--pause-if-quiet session)
         (todo-write-follow--set-timer)
@@ -194,7 +194,7 @@ all by `todo-write-follow-all'."
   (todo-write-follow--set-timer))
 
 (defun todo-write-follow--watched ()
-  "Return the files and folders whose changes matter."
+  "Return the files and folders to watch."
   (when todo-write-follow--timer
     (let ((files (seq-remove #'file-remote-p
                              (mapcar #'todo-write-follow--session-file
@@ -205,8 +205,8 @@ all by `todo-write-follow-all'."
                           (todo-write-follow-sessions-process-folders))))))
 
 (defun todo-write-follow--watch ()
-  "Watch the files and folders whose changes matter, and no others.
-Where the system cannot, the timer suffices."
+  "Watch the files and folders of `todo-write-follow--watched', and no others.
+Files that the system cannot watch are polled by the timer anyway."
   (let ((wanted (todo-write-follow--watched)))
     (pcase-dolist (`(,file . ,watch) todo-write-follow--watches)
       (unless (and (member file wanted) (file-notify-valid-p watch))
@@ -221,35 +221,35 @@ Where the system cannot, the timer suffices."
                 todo-write-follow--watches))))))
 
 (defun todo-write-follow--changed (file action)
-  "Look at what ACTION, of a file notification, did to FILE."
+  "Handle a file notification, whose action is ACTION, for FILE."
   (let ((session (todo-write-follow--find file)))
     (cond ((eq action 'stopped))
-          (session (todo-write-follow--look session))
+          (session (todo-write-follow--poll session))
           ((member file (todo-write-follow-sessions-process-folders))
-           (todo-write-follow--look-at-processes))
+           (todo-write-follow--poll-processes))
           ((memq action '(created renamed))
-           (todo-write-follow--look-for-newer)))))
+           (todo-write-follow--find-newer)))))
 
 (defun todo-write-follow--set-timer ()
-  "Run the timer while there is something to look at."
+  "Run the timer while there is something to poll."
   (when todo-write-follow--timer
     (cancel-timer todo-write-follow--timer))
   (setq todo-write-follow--timer
         (and (or todo-write-follow--sessions todo-write-follow-mode)
              (run-with-timer todo-write-follow-interval todo-write-follow-interval
-                             #'todo-write-follow--look-at-all)))
+                             #'todo-write-follow--poll-all)))
   (todo-write-follow--watch))
 
-(defun todo-write-follow--look-at-all ()
-  "Look at all that is followed, and for newer sessions."
-  (mapc #'todo-write-follow--look todo-write-follow--sessions)
-  (todo-write-follow--look-at-processes)
+(defun todo-write-follow--poll-all ()
+  "Poll all sessions that are followed, and search for newer ones."
+  (mapc #'todo-write-follow--poll todo-write-follow--sessions)
+  (todo-write-follow--poll-processes)
   (mapc #'todo-write-follow--pause-if-quiet todo-write-follow--sessions)
-  (todo-write-follow--look-for-newer)
+  (todo-write-follow--find-newer)
   (todo-write-follow--watch))
 
-(defun todo-write-follow--look (session)
-  "Read what SESSION has to say; if that cannot be done, stop following it."
+(defun todo-write-follow--poll (session)
+  "Read the transcript of SESSION; stop following it if that fails."
   (when (and (memq session todo-write-follow--sessions)
              (not (todo-write-follow--session-busy session)))
     (condition-case-unless-debug err
@@ -262,42 +262,42 @@ Where the system cannot, the timer suffices."
                                 (error-message-string err)))))))
 
 (defun todo-write-follow--read (session)
-  "Take in what was appended to the transcript of SESSION."
+  "Record what was appended to the transcript of SESSION, and tell listeners."
   (unwind-protect
-      (let (news)
+      (let (result)
         ;; A listener may wait for input, during which the timer runs.
         (setf (todo-write-follow--session-busy session) t)
         (when (todo-write-follow--session-copy session)
           (todo-write-follow--fetch session))
-        (setq news (todo-write--call todo-write-dyn--transcript-read
-                     (todo-write-follow--session-handle session)))
-        (todo-write--warn (plist-get news :warnings))
+        (setq result (todo-write--call todo-write-dyn--transcript-read
+                       (todo-write-follow--session-handle session)))
+        (todo-write--warn (plist-get result :warnings))
         (setf (todo-write-follow--session-thread session)
-              (plist-get news :thread))
-        (when (and (> (plist-get news :bytes) 0)
+              (plist-get result :thread))
+        (when (and (> (plist-get result :bytes) 0)
                    (memq session todo-write-follow--sessions))
           (setf (todo-write-follow--session-heard session) (float-time)
                 (todo-write-follow--session-quiet session) nil)
-          ;; What the process said must be told again: its lines may have
-          ;; resumed the thread.
+          ;; Lines may have paused or resumed the thread, so apply the activity
+          ;; of the process again.
           (when-let* ((activity (todo-write-follow--session-activity session)))
             (setf (todo-write-follow--session-activity session)
                   (list (car activity) 'outdated))))
-        (todo-write-follow--tell session (plist-get news :updates)))
+        (todo-write-follow--tell session (plist-get result :updates)))
     (setf (todo-write-follow--session-busy session) nil)))
 
-(defun todo-write-follow--tell (session told)
-  "Tell listeners TOLD, the news of SESSION as the module gives them.
+(defun todo-write-follow--tell (session updates)
+  "Tell listeners of UPDATES, which the module returned for SESSION.
 The process of a session overrides the activity in its transcript."
-  (dolist (one told)
-    (let ((thread (plist-get one :thread))
-          (state (plist-get one :state)))
-      (todo-write--tell thread (plist-get one :outcome))
+  (dolist (update updates)
+    (let ((thread (plist-get update :thread))
+          (state (plist-get update :state)))
+      (todo-write--tell thread (plist-get update :outcome))
       (when state
         (todo-write--dispatch thread 'state state))
-      (pcase (plist-get one :activity)
+      (pcase (plist-get update :activity)
         ((guard (todo-write-follow--acp-p thread)))
-        ('failed (todo-write-end-turn thread (plist-get one :why) t))
+        ('failed (todo-write-end-turn thread (plist-get update :why) t))
         ((guard (and (equal thread (todo-write-follow--session-thread session))
                      (memq (car (todo-write-follow--session-activity session))
                            '(working waiting idle)))))
@@ -311,11 +311,11 @@ The process of a session overrides the activity in its transcript."
 (defun todo-write-follow--pause (session reason)
   "Pause the threads of SESSION for REASON, a string."
   (unless (todo-write-follow--acp-p (todo-write-follow--session-thread session))
-    (let ((told (todo-write--call todo-write-dyn--transcript-pause
-                  (todo-write-follow--session-handle session) reason)))
-      (todo-write-follow--tell session told)
+    (let ((updates (todo-write--call todo-write-dyn--transcript-pause
+                     (todo-write-follow--session-handle session) reason)))
+      (todo-write-follow--tell session updates)
       (dolist (thread (cons (todo-write-follow--session-thread session)
-                            (mapcar (lambda (one) (plist-get one :thread)) told)))
+                            (mapcar (lambda (update) (plist-get update :thread)) updates)))
         (when (and thread (todo-write-activity thread))
           (todo-write-end-turn thread reason))))))
 
@@ -331,14 +331,15 @@ The process of a session overrides the activity in its transcript."
       (todo-write-follow--pause
        session (format-time-string "quiet since %F %R" heard)))))
 
-(defun todo-write-follow--look-at-processes ()
-  "Read what the processes of sessions say, after what the sessions wrote."
-  (when (todo-write-follow-sessions-look)
-    (mapc #'todo-write-follow--look todo-write-follow--sessions))
+(defun todo-write-follow--poll-processes ()
+  "Apply the activity of all sessions' processes.
+Transcripts are read first, so that the process has the last word."
+  (when (todo-write-follow-sessions-read-processes)
+    (mapc #'todo-write-follow--poll todo-write-follow--sessions))
   (mapc #'todo-write-follow--tell-activity todo-write-follow--sessions))
 
 (defun todo-write-follow--tell-activity (session)
-  "Take over the activity of SESSION's process if it changed."
+  "Apply the activity of SESSION's process if it changed."
   (let* ((thread (todo-write-follow--session-thread session))
          (last (todo-write-follow--session-activity session))
          (activity (and thread (todo-write-follow-sessions-activity thread))))
@@ -359,16 +360,15 @@ The process of a session overrides the activity in its transcript."
          (todo-write-follow--pause session why)))
       (`(,what . ,why)
        (todo-write-set-activity thread what why)
-       ;; The transcript has the end of a turn whose command or subagent still
-       ;; runs in the background.
+       ;; The turn ended, but its command or subagent still runs in the background.
        (when (and (eq what 'working) (eq (todo-write-state thread) 'paused))
          (todo-write-resume thread))))))
 
 ;;; Remote transcripts
 
 (defun todo-write-follow--fetch (session)
-  "Append to the copy of SESSION's transcript what the remote file has more.
-If the connection is lost, the copy stays as it is."
+  "Append the new part of SESSION's remote transcript to its copy.
+If the connection is lost, the copy stays unchanged."
   (let* ((file (todo-write-follow--session-file session))
          (copy (todo-write-follow--session-copy session))
          (have (file-attribute-size (file-attributes copy)))
@@ -388,47 +388,48 @@ If the connection is lost, the copy stays as it is."
 
 ;;; Newer sessions
 
-(defun todo-write-follow--look-for-newer ()
+(defun todo-write-follow--find-newer ()
   "Follow newer sessions if `todo-write-follow-mode' is on.
-Files are listed when a folder changed; and now and then, because old
-sessions can be resumed."
+List files when a folder changed, and every ten polls, since a resumed
+session changes no folder."
   (when (and todo-write-follow-mode
-             (or (null todo-write-follow--looked)
-                 (> (- (float-time) (car todo-write-follow--looked))
+             (or (null todo-write-follow--searched)
+                 (> (- (float-time) (car todo-write-follow--searched))
                     (* 10 todo-write-follow-interval))
-                 (cl-loop for (folder . time) in (cdr todo-write-follow--looked)
+                 (cl-loop for (folder . time) in (cdr todo-write-follow--searched)
                           thereis (not (equal time (todo-write-follow--folder-time folder))))))
     (let* ((folders (todo-write-follow-sessions-folders
                      (unless todo-write-follow-all todo-write-follow--project)))
-           ;; Times first: what changes from here on is seen the next time.
+           ;; Times come first, so that the next poll notices later changes.
            (times (mapcar (lambda (folder) (cons folder (todo-write-follow--folder-time folder)))
                           folders))
            (files (todo-write-follow-sessions-files folders)))
-      (setq todo-write-follow--looked (cons (float-time) times))
+      (setq todo-write-follow--searched (cons (float-time) times))
       (if todo-write-follow-all
           (todo-write-follow--pick-live files)
         (todo-write-follow--pick-newest (mapcar #'cdr files))))))
 
 (defun todo-write-follow--folder-time (folder)
-  "Return when FOLDER last changed, or nil if it is not there."
+  "Return the modification time of FOLDER, or nil if it does not exist."
   (file-attribute-modification-time (file-attributes folder)))
 
 (defun todo-write-follow--pick-live (files)
-  "Follow the live sessions in FILES, a list of (TIME . FILE), and no others."
+  "Follow the live sessions in FILES, a list of (TIME . FILE), and no others.
+Sessions that the user picked or stopped stay as they are."
   (pcase-dolist (`(,time . ,file) files)
     (let ((session (todo-write-follow--find file))
           (live (or (< (- (float-time) time) (or todo-write-follow-quiet 600))
                     (todo-write-follow-sessions-activity (file-name-base file)))))
       (cond ((and live (not session)
                   (not (member file todo-write-follow--stopped))
-                  (todo-write-follow-sessions-where file))
+                  (todo-write-follow-sessions-directory file))
              (todo-write-follow--begin-automatic file))
             ((and session (not live) (todo-write-follow--session-automatic session))
              (todo-write-follow--end session))))))
 
 (defun todo-write-follow--pick-newest (files)
-  "Follow the newest of FILES, newest first, that is one of the project.
-Unless the current one is quiet, only a new file takes its place."
+  "Follow the project's newest session in FILES, a list, newest first.
+Unless the current session is quiet, only a new file replaces it."
   (let* ((current (car (todo-write-follow--automatic)))
          (may-go (or (null current) (todo-write-follow--session-quiet current)))
          (newest (seq-find
@@ -437,12 +438,12 @@ Unless the current one is quiet, only a new file takes its place."
                          (todo-write-follow-sessions-of-project-p
                           file todo-write-follow--project)))
                   files)))
-    ;; A file whose first line is not written yet stays new.
+    ;; A file without its first line stays new.
     (setq todo-write-follow--known
           (if may-go files
             (seq-filter (lambda (file)
                           (or (member file todo-write-follow--known)
-                              (todo-write-follow-sessions-where file)))
+                              (todo-write-follow-sessions-directory file)))
                         files)))
     (unless (or (null newest)
                 (and current (equal newest (todo-write-follow--session-file current))))

@@ -1,11 +1,11 @@
-;;; todo-write-log.el --- All that was recorded of a thread -*- lexical-binding: t; -*-
+;;; todo-write-log.el --- List the observations of a thread -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; `M-x todo-write-log' lists the observations of a thread and follows it.
+;; `M-x todo-write-log' lists the observations of a thread and follows new ones.
 
 ;;; Code:
 
@@ -17,13 +17,13 @@
 (require 'todo-write-row)
 
 (defcustom todo-write-log-delay 0.2
-  "Seconds after which new observations show in the log.
-What comes within that time is drawn at once."
+  "Seconds after which new observations appear in the log.
+Those that arrive meanwhile are drawn together."
   :type 'number
   :group 'todo-write)
 
 (define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
-  "Major mode of the list of what was recorded of a thread."
+  "Major mode for the observations of a thread."
   :interactive nil
   (setq tabulated-list-format [("Time" 8 t) ("Type" 18 t) ("Phase" 9 t)
                                ("Task" 20 t) ("What" 0 nil)]
@@ -32,7 +32,7 @@ What comes within that time is drawn at once."
         bidi-paragraph-direction 'left-to-right
         truncate-lines t)
   (tabulated-list-init-header)
-  (add-hook 'kill-buffer-hook #'todo-write-log--forget nil t))
+  (add-hook 'kill-buffer-hook #'todo-write-log--stop nil t))
 
 (todo-write-menu-define 'todo-write-log-mode todo-write-log-mode-map "Log"
   '(("Event"
@@ -52,15 +52,15 @@ What comes within that time is drawn at once."
   "Plist with `:type', `:phase' and `:step', as `todo-write-observations' takes.")
 
 (defvar-local todo-write-log--handle nil
-  "What this buffer got from `todo-write-subscribe'.")
+  "Handle from `todo-write-subscribe'.")
 
 (defvar-local todo-write-log--timer nil
-  "Timer of the next drawing, or nil.")
+  "Timer of the next redraw, or nil.")
 
 ;;; Rows
 
 (defun todo-write-log--summary (content project)
-  "Return CONTENT, of an observation in PROJECT, as one line."
+  "Return CONTENT of an observation as one line; file names relative to PROJECT."
   (let ((name (and (consp content) (plist-get content :name)))
         (text (if (and (consp content) (plist-member content :todoList))
                   (format "%d tasks, %d changes"
@@ -70,7 +70,8 @@ What comes within that time is drawn at once."
     (todo-write-row-line (if (stringp name) (concat name " " text) text) 300)))
 
 (defun todo-write-log--row (observation project)
-  "Return OBSERVATION in PROJECT as an entry of `tabulated-list-entries'."
+  "Return OBSERVATION as an element of `tabulated-list-entries'.
+File names are relative to PROJECT."
   (let ((metadata (plist-get observation :metadata)))
     (list (plist-get observation :id)
           (vector
@@ -96,7 +97,7 @@ What comes within that time is drawn at once."
 ;;; Following
 
 (defun todo-write-log--draw ()
-  "Draw this buffer anew; windows at its end stay at the end."
+  "Redraw this buffer; windows at its end stay at the end."
   (setq todo-write-log--timer nil)
   (let ((following (seq-filter (lambda (window)
                                  (= (window-point window) (point-max)))
@@ -107,8 +108,8 @@ What comes within that time is drawn at once."
     (dolist (window following)
       (set-window-point window (point-max)))))
 
-(defun todo-write-log--heard (buffer)
-  "Draw BUFFER a little later, once for all that happens until then."
+(defun todo-write-log--schedule (buffer)
+  "Redraw BUFFER after `todo-write-log-delay', once for all events until then."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
       (unless todo-write-log--timer
@@ -119,8 +120,8 @@ What comes within that time is drawn at once."
                                (with-current-buffer buffer
                                  (todo-write-log--draw))))))))))
 
-(defun todo-write-log--forget ()
-  "Stop following."
+(defun todo-write-log--stop ()
+  "Stop following new observations."
   (when todo-write-log--timer
     (cancel-timer todo-write-log--timer))
   (todo-write-unsubscribe todo-write-log--handle)
@@ -128,21 +129,21 @@ What comes within that time is drawn at once."
 
 ;;;###autoload
 (defun todo-write-log (&optional thread)
-  "List what was recorded of THREAD, and follow it; return the buffer.
-Without THREAD, that is the thread written last; interactively, a prefix
-argument asks for one.  Signals `user-error' if there is none."
+  "List the observations of THREAD and follow new ones; return the buffer.
+THREAD defaults to the thread written last; interactively, a prefix
+argument asks for one.  Signal a `user-error' if there is none."
   (interactive (list (and current-prefix-arg
                           (todo-write-read-thread "Log of thread: "))))
   (let ((thread (or thread (todo-write-current-thread)
                     (user-error "There is no thread yet")))
         (buffer (get-buffer-create "*todo-write-log*")))
     (with-current-buffer buffer
-      (todo-write-log--forget)
+      (todo-write-log--stop)
       (todo-write-log-mode)
       (setq todo-write-log--thread thread
             todo-write-log--handle
             (todo-write-subscribe
-             (lambda (_observation) (todo-write-log--heard buffer))
+             (lambda (_observation) (todo-write-log--schedule buffer))
              :kind 'observation :thread thread))
       (goto-char (point-max))
       (todo-write-log--draw))
@@ -152,7 +153,7 @@ argument asks for one.  Signals `user-error' if there is none."
 ;;; Commands
 
 (defun todo-write-log--narrow (key value)
-  "Narrow the list to observations with VALUE for KEY, or not, if it is empty."
+  "Show only observations with VALUE for KEY; all values if it is empty."
   (setq todo-write-log--filter
         (plist-put todo-write-log--filter key (unless (member value '(nil "")) value))
         mode-line-process
@@ -207,7 +208,7 @@ argument asks for one.  Signals `user-error' if there is none."
   (todo-write-log--narrow :type nil))
 
 (defun todo-write-log--decoded (observation)
-  "Return OBSERVATION with the input of a tool call decoded."
+  "Return OBSERVATION with a tool call's input decoded."
   (let* ((content (plist-get observation :content))
          (input (and (consp content) (plist-get content :input))))
     (if (not (stringp input))
@@ -217,14 +218,14 @@ argument asks for one.  Signals `user-error' if there is none."
                             (todo-write--json-plist (todo-write-detail-input input)))))))
 
 (defun todo-write-log-show ()
-  "Show the observation at point whole.  Signals `user-error' if there is none."
+  "Show the whole observation at point.  Signal a `user-error' if there is none."
   (interactive nil todo-write-log-mode)
-  (let* ((id (or (tabulated-list-get-id) (user-error "Nothing here")))
+  (let* ((id (or (tabulated-list-get-id) (user-error "No observation here")))
          (observation (seq-find (lambda (each) (equal (plist-get each :id) id))
                                 (todo-write-log--observations)))
          (content (plist-get observation :content)))
     (unless observation
-      (user-error "This is no longer kept"))
+      (user-error "This observation is no longer kept"))
     (with-current-buffer (get-buffer-create "*todo-write-observation*")
       (let ((inhibit-read-only t))
         (erase-buffer)

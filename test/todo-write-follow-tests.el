@@ -207,7 +207,7 @@ Its agent has a list of CONTENTS.  Return FILE."
                     (buffer-string))))
         (dolist (char (append text nil))
           (todo-write-follow-tests--append file (string char))
-          (todo-write-follow--look session))
+          (todo-write-follow--poll session))
         (should (equal (todo-write-test-contents thread) '("Rest — für später")))
         (should (= 2 (length (todo-write-revisions thread))))))))
 
@@ -242,7 +242,7 @@ Its agent has a list of CONTENTS.  Return FILE."
         (insert "\"tool_result\",\"is_error\":true,")
         (delete-char (length "\"tool_result\","))
         (write-region nil nil file nil 'silent))
-      (todo-write-follow--look (todo-write-follow--find file))
+      (todo-write-follow--poll (todo-write-follow--find file))
       (should (equal (todo-write-test-contents thread) '("Mix")))
       (should (= 1 (length (todo-write-revisions thread)))))))
 
@@ -367,7 +367,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (says "busy")
     (shows 'active 'working)
     (todo-write-follow-tests--process home "{\"sessionId\":\"a\",\"sta")
-    (todo-write-follow--look-at-processes)
+    (todo-write-follow--poll-processes)
     (shows 'active 'working)
     (says "waiting")
     (shows 'active 'waiting)))
@@ -379,7 +379,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
       (pcase-dolist (`(,session . ,start) `(("a" . "1") ("b" . ,start)))
         (todo-write-follow-tests--process
          home "{\"sessionId\":%S,\"procStart\":%S,\"status\":\"waiting\"}" session start)
-        (todo-write-follow--look-at-processes)
+        (todo-write-follow--poll-processes)
         (should (equal (todo-write-activity thread) before))
         (should (eq (todo-write-state thread) 'active))))))
 
@@ -389,7 +389,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
       (says "busy")
       (shows 'active 'working)
       (setf (todo-write-follow--session-heard (todo-write-follow--find file)) 0.0)
-      (todo-write-follow--look-at-all)
+      (todo-write-follow--poll-all)
       (shows 'active 'working))))
 
 ;;; Codex
