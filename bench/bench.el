@@ -95,9 +95,6 @@ the counts of `memory-use-counts'."
 BEGIN has already used the first input."
   (funcall (bench-way-begin way))
   (garbage-collect)
-  ;; All blocks of a way allocate the same; without this, their collections would
-  ;; always fall on the same calls, measured or not.
-  (ignore (make-list (random (/ gc-cons-threshold 16)) nil))
   (let ((call (bench-way-call way))
         (seconds 0)
         (collecting 0)
@@ -111,7 +108,10 @@ BEGIN has already used the first input."
           (cl-incf collecting (cadr measured))
           (setq counts (cl-mapcar #'+ counts
                                   (cl-mapcar #'- (cddr measured) (cddr bench--nothing))))))
-      (funcall (bench-way-settle way)))
+      (funcall (bench-way-settle way))
+      ;; All calls of a way allocate the same; without this, all collections of a
+      ;; block could fall into the measured part of a call, or none.
+      (ignore (make-list (random 512) nil)))
     (funcall (bench-way-end way))
     (make-bench-sample :seconds (/ seconds (float calls))
                        :collecting (/ collecting (float calls))
