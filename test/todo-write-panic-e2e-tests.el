@@ -71,7 +71,7 @@ prints anything else to standard output or standard error."
   "Return the place in CONDITION, a signalled error."
   (pcase condition
     (`(todo-write-panic ,(and text (pred stringp)))
-     (should (string-match "\\`todo-write failed inside: an injected panic at \\([^ ]+\\)\\. "
+     (should (string-match "\\`internal error of todo-write: an injected panic at \\([^ ]+\\)\\. "
                            text))
      (match-string 1 text))
     (_ (ert-fail (format "%S is no panic's error" condition)))))

@@ -1,4 +1,4 @@
-//! Lisp functions on data alone: diff, apply, wire JSON.
+//! Lisp functions on plain data: diff, apply, wire JSON.
 
 use emacs::{Env, Result, Value, defun};
 use serde_json::Value as Json;
@@ -7,14 +7,14 @@ use super::{border, now, read, write};
 use crate::raw::Raw;
 use crate::untyped;
 
-/// Return what changed from the list PREVIOUS to the list CURRENT.
+/// Return the changes from the list PREVIOUS to the list CURRENT.
 ///
 /// Both are vectors or lists of items (plists, alists or hash tables), or nil.  The value is a
 /// plist: `:timestamp', in milliseconds; `:changes', a vector of change plists in the order of
 /// CURRENT, removals last; `:added', `:modified', `:removed', `:statusChanged' and `:reordered',
-/// vectors of those of one type.  A change has `:itemId :type :timestamp' and, where they apply,
-/// `:item :previousItem :fields :position :previousPosition'.  What is no list of items, or has
-/// an id twice, is an error.
+/// vectors of the changes of one type.  A change has `:itemId :type :timestamp' and, depending on
+/// its type, `:item :previousItem :fields :position :previousPosition'.  Signal
+/// `todo-write-input-error' if an argument is not a list of items or has an id twice.
 #[defun]
 fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -24,9 +24,10 @@ fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Val
     })
 }
 
-/// Return LIST after CHANGES, as a vector of plists.
+/// Return LIST after CHANGES, a vector of item plists.
 ///
-/// CHANGES is what `todo-write-dyn--diff' returned for LIST and another list.
+/// CHANGES is the value of `todo-write-dyn--diff' for LIST and another list.  Signal
+/// `todo-write-input-error' if an argument is anything else.
 #[defun]
 fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -38,7 +39,8 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
 
 /// Return VALUE as JSON text with camelCase keys.
 ///
-/// VALUE is an outcome, a changes plist, an observation or a stream event.
+/// VALUE is an outcome, a changes plist, an observation or a stream event.  Signal
+/// `todo-write-input-error' for any other value.
 #[defun]
 fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<String> {
     border(env, || match read::raw_with_symbols(value)? {
@@ -47,7 +49,7 @@ fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<String> {
     })
 }
 
-/// Lisp's nil is false, an empty list, or nothing; which one, the key tells.
+/// Converts to JSON. Depending on its key, nil is false, an empty list, or omitted.
 fn wire(raw: &Raw<'_>) -> Json {
     match raw {
         Raw::Object(fields) => {

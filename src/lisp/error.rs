@@ -1,24 +1,24 @@
-//! What a Lisp function can fail with, and which Lisp error that becomes.
+//! Errors of Lisp functions, and the Lisp errors that they become.
 
 use thiserror::Error;
 
 use crate::error::Error;
 
-/// A failure at the border itself.
+/// An error of the border itself.
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // The words say it.
 pub enum BorderError {
-    /// A function was called with an argument it cannot take.
+    /// An argument is wrong.
     #[error("{what}: received {received}, expected {expected}")]
     Argument { what: &'static str, received: String, expected: String },
-    /// A bug: Rust code panicked and was caught at the border.
+    /// A bug: a panic was caught at the border.
     #[error(
-        "todo-write failed inside: {0}. The list is as it was before the call or as the call made it; please report this"
+        "internal error of todo-write: {0}. The list is as before or as after the call; please report this"
     )]
     Panic(String),
 }
 
-/// The Lisp error that stands for one of ours; none for what Lisp itself signalled or threw.
+/// The Lisp error for an error of this crate; none for a signal or throw of Lisp.
 pub fn symbol(error: &emacs::Error) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref() {
         return Some(match error {

@@ -1,13 +1,14 @@
-//! A Lisp function that asks for a panic, in a test build.
+//! A Lisp function that injects panics, for test builds.
 
 use emacs::{Env, Result, Value, defun};
 
-use super::border;
-use super::read::WholeNumber;
+use super::{border, read};
 use crate::fault;
 
-/// Panic at the NUMBERth place that is passed from now on; see `crate::fault`.
+/// Make the next panic point number NUMBER panic; see `crate::fault'.
+///
+/// Return the number of points left from the previous call.
 #[defun]
 fn panic_at<'e>(env: &'e Env, number: Value<'e>) -> Result<i64> {
-    border(env, || Ok(fault::panic_at(WholeNumber::read("number", number)?) as i64))
+    border(env, || Ok(fault::panic_at(read::whole_number("number", number)?) as i64))
 }

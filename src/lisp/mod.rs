@@ -1,9 +1,12 @@
-//! The border to Emacs: the only place that knows Lisp.
+//! The border to Emacs. No other module knows Lisp.
 //!
-//! Three rules hold here. The store is never borrowed while Lisp runs: arguments are read
-//! before, results are made after, since any crossing may run Lisp that calls back. A panic ends
-//! at [`border`]. What a caller got wrong becomes an error of the `todo-write-error` family;
-//! what Lisp itself signalled or threw, a quit included, passes through.
+//! Three rules hold here:
+//!
+//! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are read before,
+//!   results are made after.
+//! - [`border`] catches panics.
+//! - An error of this crate becomes a child of `todo-write-error`. A signal or throw of Lisp, such as
+//!   quit, passes through.
 
 mod diffs;
 mod error;
@@ -26,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use emacs::{Env, FromLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
 use serde_json::Map;
 
 use crate::clock::Millis;
@@ -36,18 +39,17 @@ use crate::journal::Durability;
 use crate::store::{Storage, Store};
 use crate::thread::{State, Thread};
 use error::BorderError;
-use read::{Text, WholeNumber};
 
 emacs::plugin_is_GPL_compatible!();
 
-/// By this the Lisp files know a module of another version before they load it: no Emacs can
-/// unload one.
+/// The Lisp files search the module for this text before they load it, since Emacs cannot unload one
+/// of another version.
 #[used]
 static VERSION_MARK: &str = concat!("todo-write-dyn version ", env!("CARGO_PKG_VERSION"), ";");
 
 #[emacs::module(name = "todo-write-dyn", separator = "--", mod_in_name = false)]
 fn init(env: &Env) -> Result<()> {
-    // The default hook prints to standard error, which in a terminal is the user's screen.
+    // The default hook prints to standard error, which may be the user's terminal.
     std::panic::set_hook(Box::new(|info| {
         let place =
             info.location().map_or_else(String::new, |place| format!("{}:{}", place.file(), place.line()));
@@ -69,7 +71,7 @@ struct Settings {
     keep_completed: bool,
 }
 
-/// The settings, and a store for each journal folder that was set so far.
+/// The settings, and a store for each journal folder used so far.
 #[derive(Default)]
 struct Session {
     settings: Settings,
@@ -96,7 +98,7 @@ impl Session {
         self.store.open(key, Map::new(), now())
     }
 
-    /// The state of a thread; an unknown one is empty.
+    /// The state of a thread, which is empty if the thread does not exist.
     fn state(&mut self, key: &str) -> State {
         self.store.get(key, now()).map_or(State::Empty, Thread::state)
     }
@@ -104,10 +106,9 @@ impl Session {
 
 static SESSION: LazyLock<Mutex<Session>> = LazyLock::new(Mutex::default);
 
-/// Works on the session. `work` must not call Lisp.
+/// Runs `work` on the session. It must not call Lisp.
 fn with_session<T>(work: impl FnOnce(&mut Session) -> T) -> T {
-    // Poison needs no care: a thread that a panic left half changed knows it (see
-    // `Thread::recover`).
+    // A poisoned lock is safe: `Thread::recover` repairs a thread that a panic left half changed.
     let mut session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
     may_panic_here();
     work(&mut session)
@@ -117,7 +118,7 @@ fn now() -> Millis {
     SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Runs the body of a Lisp function: panics and errors become Lisp errors.
+/// Runs the body of a Lisp function, and turns panics and errors into Lisp errors.
 fn border<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let place = PANIC_PLACE.with_borrow_mut(mem::take);
@@ -134,11 +135,11 @@ fn panic_words(panic: &(dyn Any + Send)) -> &str {
     words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
 }
 
-/// Set the options that all following calls use.
+/// Set the options for all later calls.
 ///
-/// FOLDER is the journal folder, a string, or nil for none; DURABILITY a symbol, `process' or
-/// `disk'; HISTORY-LIMIT, MAX-ITEMS and MAX-LENGTH are whole numbers; STRICT and KEEP-COMPLETED
-/// are flags; SEVERAL is nil (accept with a notice), `allow' or `refuse'.
+/// FOLDER is the journal folder, a string, or nil for none.  DURABILITY is `process' or `disk'.
+/// HISTORY-LIMIT, MAX-ITEMS and MAX-LENGTH are whole numbers.  STRICT and KEEP-COMPLETED are flags.
+/// SEVERAL is nil (accept several tasks in progress with a notice), `allow' or `refuse'.
 #[defun]
 #[allow(clippy::too_many_arguments)] // One for each user option.
 fn configure<'e>(
@@ -155,9 +156,9 @@ fn configure<'e>(
     border(env, || {
         let is = |value: Value<'e>, name: &str| Ok::<_, emacs::Error>(value == env.intern(name)?);
         let storage = Storage {
-            folder: Option::<Text>::from_lisp(folder)?.map(|text| PathBuf::from(text.0)),
+            folder: read::optional("folder", folder, read::text)?.map(PathBuf::from),
             durability: if is(durability, "disk")? { Durability::Disk } else { Durability::Process },
-            history_limit: WholeNumber::read("todo-write-history-limit", history_limit)?,
+            history_limit: read::whole_number("todo-write-history-limit", history_limit)?,
         };
         let several_in_progress = if is(several, "allow")? {
             SeveralInProgress::Allow
@@ -167,8 +168,8 @@ fn configure<'e>(
             SeveralInProgress::Notice
         };
         let input = Options {
-            max_items: WholeNumber::read("todo-write-max-items", max_items)?,
-            max_length: WholeNumber::read("todo-write-max-length", max_length)?,
+            max_items: read::whole_number("todo-write-max-items", max_items)?,
+            max_length: read::whole_number("todo-write-max-length", max_length)?,
             strict: strict.is_not_nil(),
             several_in_progress,
         };

@@ -1,22 +1,27 @@
 //! Lisp functions on observations.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use super::read::{self, WholeNumber, keyword_arguments, wrong, wrong_raw};
+use super::read::{self, wrong, wrong_raw};
 use super::write::{self, PlanUpdate};
 use super::{border, now, with_session};
 use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
 use crate::raw::Raw;
 use crate::thread::Thread;
 
-/// Record that something happened in THREAD; return the observation, a plist.
+const TYPES: &str = "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all";
+const PHASES: &str = "planning, execution or synthesis";
+const FILTER: &str = "a plist with keys among :type :phase :token-type :step :limit";
+
+/// Record an observation of THREAD and return it, a plist.
 ///
-/// KIND is a type such as "INTENT", a string or symbol; CONTENT any JSON value; METADATA a
-/// plist, in which `:title', `:trace-id', `:parent-id' and `:phase' are fields of the observation.
-/// The value has `:id :type :threadId :traceId :parentId :timestamp :title :content :metadata'.
-/// An unknown type or phase is an error.
+/// KIND is a type such as "INTENT", a string or a symbol; CONTENT any JSON value; METADATA a plist
+/// whose `:title', `:trace-id', `:parent-id' and `:phase' become fields of the observation.  The
+/// value has `:id :type :threadId :traceId :parentId :timestamp :title :content :metadata'.  Signal
+/// `todo-write-input-error' for an unknown type or phase.
 #[defun]
 fn observe<'e>(
     env: &'e Env,
@@ -27,7 +32,7 @@ fn observe<'e>(
 ) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let kind = read_type(kind)?;
+        let kind = read::one_of("type", kind, Type::parse, TYPES)?;
         let content = read::raw_with_symbols(content)?.to_json();
         let details = details(metadata)?;
         let observation = with_session(|session| session.open(&key).observe(kind, content, details, now()));
@@ -35,36 +40,29 @@ fn observe<'e>(
     })
 }
 
-fn read_type(value: Value<'_>) -> Result<Type> {
-    let expected = "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all";
-    read::one_of("type", value, Type::parse, expected)
-}
-
-const PHASES: &str = "planning, execution or synthesis";
-
-/// Sorts a metadata plist: `:title`, `:trace-id`, `:parent-id` and `:phase` have places of their
-/// own, all else stays metadata.
+/// Reads a metadata plist, some of whose keys are fields of the observation.
 fn details(metadata: Value<'_>) -> Result<Details> {
-    let fields = match read::raw_with_symbols(metadata)? {
-        Raw::Null => Vec::new(),
-        Raw::Object(fields) => fields,
-        _ => return Err(wrong("metadata", metadata, "a plist of keywords and values")),
-    };
     let mut details = Details::default();
-    for (key, value) in fields {
+    for (key, value) in fields("metadata", metadata, "a plist of keywords and values")? {
         match key.as_ref() {
             "title" => details.title = text("title", &value)?,
             "trace-id" | "traceId" => details.trace_id = text("trace-id", &value)?,
             "parent-id" | "parentId" => details.parent_id = text("parent-id", &value)?,
-            "phase" => {
-                let phase =
-                    |name: String| Phase::parse(&name).ok_or_else(|| wrong_raw("phase", &value, PHASES));
-                details.phase = text("phase", &value)?.map(phase).transpose()?.map(Some);
-            }
+            "phase" => details.phase = one_of("phase", &value, Phase::parse, PHASES)?.map(Some),
             _ => drop(details.metadata.insert(key.into_owned(), value.to_json())),
         }
     }
     Ok(details)
+}
+
+type Fields = Vec<(Cow<'static, str>, Raw<'static>)>;
+
+fn fields(what: &'static str, plist: Value<'_>, expected: &str) -> Result<Fields> {
+    match read::raw_with_symbols(plist)? {
+        Raw::Null => Ok(Vec::new()),
+        Raw::Object(fields) => Ok(fields),
+        _ => Err(wrong(what, plist, expected)),
+    }
 }
 
 fn text(what: &'static str, value: &Raw<'_>) -> Result<Option<String>> {
@@ -75,25 +73,37 @@ fn text(what: &'static str, value: &Raw<'_>) -> Result<Option<String>> {
     }
 }
 
+fn one_of<T>(
+    what: &'static str,
+    value: &Raw<'_>,
+    parse: impl Fn(&str) -> Option<T>,
+    expected: &str,
+) -> Result<Option<T>> {
+    let parse = |name: String| parse(&name).ok_or_else(|| wrong_raw(what, value, expected));
+    text(what, value)?.map(parse).transpose()
+}
+
 /// Return the observations of THREAD in memory that FILTER admits, a vector, newest last.
 ///
 /// FILTER is a plist with keys among `:type', `:phase', `:token-type' and `:step', strings or
-/// symbols, and `:limit', a number.
+/// symbols, and `:limit', a number.  Signal `todo-write-input-error' for any other.
 #[defun]
 fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let mut chosen = Filter::default();
-        for (name, value) in
-            keyword_arguments(env, "filter", filter, &["type", "phase", "token-type", "step", "limit"])?
-        {
-            match name.as_str() {
-                _ if !value.is_not_nil() => {}
-                "type" => chosen.kind = Some(read_type(value)?),
-                "phase" => chosen.phase = Some(read::one_of("phase", value, Phase::parse, PHASES)?),
-                "token-type" => chosen.token_type = read::name("token-type", value)?,
-                "step" => chosen.step = read::name("step", value)?,
-                _ => chosen.limit = Some(WholeNumber::read("limit", value)?),
+        for (name, value) in fields("filter", filter, FILTER)? {
+            match (name.as_ref(), &value) {
+                ("type", value) => chosen.kind = one_of("type", value, Type::parse, TYPES)?,
+                ("phase", value) => chosen.phase = one_of("phase", value, Phase::parse, PHASES)?,
+                ("token-type", value) => chosen.token_type = text("token-type", value)?,
+                ("step", value) => chosen.step = text("step", value)?,
+                ("limit", Raw::Null) => {}
+                ("limit", Raw::Number(limit)) if limit.is_u64() => {
+                    chosen.limit = limit.as_u64().and_then(|limit| usize::try_from(limit).ok());
+                }
+                ("limit", value) => return Err(wrong_raw("limit", value, "a whole number, zero or more")),
+                _ => return Err(wrong("filter", filter, FILTER)),
             }
         }
         let found = with_session(|session| {
@@ -104,7 +114,7 @@ fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Resul
     })
 }
 
-/// Return the observations of THREAD that were not taken yet, a vector, oldest first.
+/// Return the observations of THREAD since the last such call, a vector, oldest first.
 #[defun]
 fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -130,11 +140,11 @@ fn skip_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     })
 }
 
-/// Observations, each with its plan if it is a PLAN_UPDATE.
-type Found = Vec<(Arc<Observation>, Option<PlanUpdate>)>;
+/// Observations, each PLAN_UPDATE with its list and changes.
+type WithPlans = Vec<(Arc<Observation>, Option<PlanUpdate>)>;
 
-/// Adds to each PLAN_UPDATE what it is about.
-fn with_plans(thread: &Thread, observations: Vec<Arc<Observation>>) -> Found {
+/// Adds to each PLAN_UPDATE the list and the changes of its revision.
+fn with_plans(thread: &Thread, observations: Vec<Arc<Observation>>) -> WithPlans {
     let plan = |observation: &Observation| match observation.content {
         Content::Revision(number) => {
             let changes = thread.revisions().get(number)?.changes.clone();
@@ -145,7 +155,7 @@ fn with_plans(thread: &Thread, observations: Vec<Arc<Observation>>) -> Found {
     observations.into_iter().map(|observation| (observation.clone(), plan(&observation))).collect()
 }
 
-fn to_lisp<'e>(env: &'e Env, thread: &str, found: Found) -> Result<Value<'e>> {
+fn to_lisp<'e>(env: &'e Env, thread: &str, found: WithPlans) -> Result<Value<'e>> {
     write::vector_of(env, &found, |(observation, plan)| {
         write::observation(env, thread, observation, plan.as_ref())?.into_lisp(env)
     })

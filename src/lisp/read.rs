@@ -1,14 +1,16 @@
-//! From Lisp objects to Rust data. Nothing in here trusts its argument.
+//! Reads Lisp objects into Rust data, without trusting them.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 
-use emacs::{Env, ErrorKind, FromLisp, GlobalRef, IntoLisp, Result, Value};
+use emacs::{ErrorKind, FromLisp, GlobalRef, IntoLisp, Result, Value};
 use once_cell::sync::OnceCell;
 use serde_json::Number;
 
 use super::error::BorderError;
 use crate::raw::Raw;
+use crate::text::excerpt;
 
 emacs::use_functions! {
     car cdr proper_list_p => "proper-list-p"
@@ -28,23 +30,21 @@ emacs::use_symbols! {
     hash_table_fields => "todo-write--hash-table-fields"
 }
 
-/// Deeper than this nothing is read: it can only be under a key that no one looks at.
+/// The maximum depth. Only the value of an ignored key can be deeper.
 const MAX_DEPTH: usize = 32;
 
-/// More values than this no list has, and few objects that hold others twice over are enough to
-/// make them.
+/// The maximum number of values. Objects that share their parts can have exponentially many.
 const MAX_VALUES: usize = 2_000_000;
 
-/// Reads any Lisp object as what a JSON parser of Emacs would have made it from.
+/// Reads a Lisp object as the JSON value that Emacs would parse into it.
 ///
-/// Objects are hash tables, plists and alists with string, symbol or keyword keys; of a key that
-/// comes twice the first counts, as `plist-get` and `assoc' have it. Arrays are vectors and
-/// lists.
+/// An object is a hash table, a plist or an alist with string, symbol or keyword keys. The first of
+/// equal keys counts, as in `plist-get' and `assoc'. An array is a vector or a list.
 pub fn raw(value: Value<'_>) -> Result<Raw<'static>> {
     LispReader::new(false).read(value, 0)
 }
 
-/// The same, but symbols that are no JSON constants are read as their names.
+/// Like [`raw`], but a symbol other than the JSON constants is read as its name.
 pub fn raw_with_symbols(value: Value<'_>) -> Result<Raw<'static>> {
     LispReader::new(true).read(value, 0)
 }
@@ -52,7 +52,7 @@ pub fn raw_with_symbols(value: Value<'_>) -> Result<Raw<'static>> {
 struct LispReader<'e> {
     symbols_are_text: bool,
     values_left: Cell<usize>,
-    /// The objects that are being read, each inside the one before.
+    /// The enclosing objects.
     inside: RefCell<Vec<Value<'e>>>,
 }
 
@@ -85,7 +85,7 @@ impl<'e> LispReader<'e> {
                 .map_or_else(|_| unreadable("a number out of range"), |n| Raw::Number(n.into())))
         } else if kind == *float {
             let number = Number::from_f64(f64::from_lisp(value)?);
-            Ok(number.map_or_else(|| unreadable("a number that is none"), Raw::Number))
+            Ok(number.map_or_else(|| unreadable("a number that is infinite or not a number"), Raw::Number))
         } else {
             let name = string_of(env.call(symbol_name, [kind])?)?.unwrap_or_default();
             Ok(Raw::Unreadable(Cow::Owned(format!("an Emacs object of type {name}"))))
@@ -94,16 +94,16 @@ impl<'e> LispReader<'e> {
 
     fn container(&self, kind: Value<'e>, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
         if self.inside.borrow().contains(&value) {
-            return Ok(unreadable("an object that holds itself"));
+            return Ok(unreadable("an object that contains itself"));
         }
         self.inside.borrow_mut().push(value);
         let read = if kind == *vector {
-            self.vector(value, depth)
+            let elements = emacs::Vector::from_lisp(value)?;
+            self.list((0..elements.len()).map(|i| elements.get(i)), depth)
         } else if kind == *cons {
             self.cons(value, depth)
         } else {
-            let fields = value.env.call(hash_table_fields, [value])?;
-            self.pairs(list(fields)?, depth)
+            self.alist(list(value.env.call(hash_table_fields, [value])?)?, depth)
         };
         self.inside.borrow_mut().pop();
         read
@@ -111,7 +111,7 @@ impl<'e> LispReader<'e> {
 
     fn text(&self, value: Value<'_>) -> Result<Raw<'static>> {
         Ok(string_of(value)?.map_or_else(
-            || unreadable("a string that is no text (raw bytes)"),
+            || unreadable("a string that is not text (raw bytes)"),
             |text| Raw::Text(Cow::Owned(text)),
         ))
     }
@@ -130,13 +130,12 @@ impl<'e> LispReader<'e> {
         Ok(if self.symbols_are_text {
             Raw::Text(Cow::Owned(name))
         } else {
-            Raw::Unreadable(Cow::Owned(format!("the Lisp symbol {}", crate::text::excerpt(&name, 40))))
+            Raw::Unreadable(Cow::Owned(format!("the Lisp symbol {}", excerpt(&name, 40))))
         })
     }
 
-    fn vector(&self, value: Value<'e>, depth: usize) -> Result<Raw<'static>> {
-        let elements = emacs::Vector::from_lisp(value)?;
-        let values = (0..elements.len()).map(|i| self.read(elements.get(i)?, depth + 1));
+    fn list(&self, elements: impl Iterator<Item = Result<Value<'e>>>, depth: usize) -> Result<Raw<'static>> {
+        let values = elements.map(|element| self.read(element?, depth + 1));
         Ok(Raw::List(values.collect::<Result<_>>()?))
     }
 
@@ -145,46 +144,50 @@ impl<'e> LispReader<'e> {
             return Ok(unreadable("a list that is dotted or circular"));
         };
         match elements.first() {
-            Some(first) if is_keyword(*first)? && !is_constant(*first) => self.plist(elements, depth),
-            Some(first) if is_alist_entry(*first)? => self.pairs(elements, depth),
-            _ => {
-                let values = elements.into_iter().map(|element| self.read(element, depth + 1));
-                Ok(Raw::List(values.collect::<Result<_>>()?))
+            Some(first) if is_keyword(*first)? && !is_constant(*first) => {
+                if elements.len() % 2 == 1 {
+                    return Ok(unreadable("a plist with an odd number of elements"));
+                }
+                self.object(elements.chunks_exact(2).map(|pair| Ok((pair[0], pair[1]))), depth)
             }
+            Some(first) if is_alist_entry(*first)? => self.alist(elements, depth),
+            _ => self.list(elements.into_iter().map(Ok), depth),
         }
     }
 
-    fn plist(&self, elements: Vec<Value<'e>>, depth: usize) -> Result<Raw<'static>> {
-        if elements.len() % 2 == 1 {
-            return Ok(unreadable("a plist with an odd number of elements"));
+    fn alist(&self, elements: Vec<Value<'e>>, depth: usize) -> Result<Raw<'static>> {
+        for element in &elements {
+            if !is_cons(*element)? {
+                return Ok(unreadable("an alist with an element that is not a pair"));
+            }
         }
-        let mut fields = Vec::with_capacity(elements.len() / 2);
-        for pair in elements.chunks_exact(2) {
-            let Some(key) = key_of(pair[0])? else {
-                return Ok(unreadable("a plist with a key that is no keyword"));
-            };
-            fields.push((Cow::Owned(key), self.read(pair[1], depth + 1)?));
-        }
-        Ok(Raw::Object(first_of_each(fields)))
+        let pair = |pair: Value<'e>| Ok((pair.env.call(car, [pair])?, pair.env.call(cdr, [pair])?));
+        self.object(elements.into_iter().map(pair), depth)
     }
 
-    fn pairs(&self, elements: Vec<Value<'e>>, depth: usize) -> Result<Raw<'static>> {
-        let mut fields = Vec::with_capacity(elements.len());
-        for pair in elements {
-            if !is_cons(pair)? {
-                return Ok(unreadable("an alist with an element that is no pair"));
-            }
-            let Some(key) = key_of(pair.env.call(car, [pair])?)? else {
-                return Ok(unreadable("an object with a key that is no text"));
+    fn object(
+        &self,
+        pairs: impl Iterator<Item = Result<(Value<'e>, Value<'e>)>>,
+        depth: usize,
+    ) -> Result<Raw<'static>> {
+        let mut fields = Vec::with_capacity(4);
+        // Of equal keys, JSON would take the last one.
+        let mut seen = HashSet::new();
+        for pair in pairs {
+            let (key, value) = pair?;
+            let Some(key) = key_of(key)? else {
+                return Ok(unreadable("an object with a key that is not text"));
             };
-            fields.push((Cow::Owned(key), self.read(pair.env.call(cdr, [pair])?, depth + 1)?));
+            if seen.insert(key.clone()) {
+                fields.push((Cow::Owned(key), self.read(value, depth + 1)?));
+            }
         }
-        Ok(Raw::Object(first_of_each(fields)))
+        Ok(Raw::Object(fields))
     }
 }
 
-/// Reads a hash table or plist with the keys of the schema and no others, all texts; none for
-/// anything else. Nearly every task is one; by [`LispReader`] a whole call with a dozen of them takes two
+/// Fast path for nearly all tasks: reads a hash table or plist with exactly the schema's keys and string
+/// values, and returns none for anything else. Without it, a whole call with a dozen tasks takes two
 /// (plists) to three times (hash tables) as long.
 fn schema_task<'e>(kind: Value<'e>, value: Value<'e>) -> Result<Option<Raw<'static>>> {
     const KEYS: [&str; 3] = ["content", "status", "activeForm"];
@@ -217,17 +220,6 @@ fn schema_task<'e>(kind: Value<'e>, value: Value<'e>) -> Result<Option<Raw<'stat
     Ok(Some(Raw::Object(fields)))
 }
 
-type Fields = Vec<(Cow<'static, str>, Raw<'static>)>;
-
-/// Of equal keys the first counts in Lisp, the last in JSON: only one may stay.
-fn first_of_each(mut fields: Fields) -> Fields {
-    let mut seen = std::collections::HashSet::new();
-    let repeated: Vec<bool> = fields.iter().map(|(key, _)| !seen.insert(key.clone())).collect();
-    let mut repeated = repeated.into_iter();
-    fields.retain(|_| !repeated.next().unwrap_or(false));
-    fields
-}
-
 fn unreadable(what: &'static str) -> Raw<'static> {
     Raw::Unreadable(Cow::Borrowed(what))
 }
@@ -244,13 +236,13 @@ fn is_keyword(value: Value<'_>) -> Result<bool> {
     Ok(value.env.call(keywordp, [value])?.is_not_nil())
 }
 
-/// Whether a keyword stands for a JSON constant, which is no key.
+/// Whether a keyword is a JSON constant and thus not a key.
 fn is_constant(value: Value<'_>) -> bool {
     [&key_null, &key_json_null, &key_false, &key_json_false].into_iter().any(|constant| value == **constant)
 }
 
-/// Whether a list that starts with this element is an alist. An element that is a plist makes
-/// it a list of objects; only `todos`, which no task has, is a keyword that alists start with.
+/// Whether a list with this first element is an alist. If the element is a plist, the list is one of
+/// objects, except for the key `todos`: an alist may start with it, and no task has it.
 fn is_alist_entry(element: Value<'_>) -> Result<bool> {
     if !is_cons(element)? {
         return Ok(false);
@@ -263,7 +255,7 @@ fn is_alist_entry(element: Value<'_>) -> Result<bool> {
     Ok(key.is_not_nil() && key_of(key)?.is_some())
 }
 
-/// The elements of a proper list; none for any other object.
+/// The elements of a list; none if it is dotted, circular or another object.
 fn proper_list(value: Value<'_>) -> Result<Option<Vec<Value<'_>>>> {
     let length = value.env.call(proper_list_p, [value])?;
     if !length.is_not_nil() {
@@ -272,7 +264,7 @@ fn proper_list(value: Value<'_>) -> Result<Option<Vec<Value<'_>>>> {
     list(value).map(Some)
 }
 
-/// The elements of what is known to be a proper list.
+/// The elements of a proper list.
 fn list(value: Value<'_>) -> Result<Vec<Value<'_>>> {
     let env = value.env;
     let mut elements = Vec::new();
@@ -284,7 +276,7 @@ fn list(value: Value<'_>) -> Result<Vec<Value<'_>>> {
     Ok(elements)
 }
 
-/// A key as text: of a keyword the name without its colon.
+/// A key as text, for a keyword without its colon. None if it is neither a symbol nor text.
 fn key_of(value: Value<'_>) -> Result<Option<String>> {
     if is_symbol(value)? {
         let name = string_of(value.env.call(symbol_name, [value])?)?;
@@ -293,7 +285,7 @@ fn key_of(value: Value<'_>) -> Result<Option<String>> {
     if value.env.type_of(value)? == *string { string_of(value) } else { Ok(None) }
 }
 
-/// The contents of a Lisp string; none if it is no text.
+/// The contents of a Lisp string; none for raw bytes.
 fn string_of(value: Value<'_>) -> Result<Option<String>> {
     match value.clone_string_contents() {
         Ok(bytes) => Ok(String::from_utf8(bytes).ok()),
@@ -302,67 +294,52 @@ fn string_of(value: Value<'_>) -> Result<Option<String>> {
     }
 }
 
-/// The error for an argument of the wrong kind.
+/// The error for a wrong argument named `what`.
 pub fn wrong(what: &'static str, value: Value<'_>, expected: &str) -> emacs::Error {
     wrong_raw(what, &raw_with_symbols(value).unwrap_or_else(|_| unreadable("something unreadable")), expected)
 }
 
-/// The same for one that was read already.
+/// Like [`wrong`], for an argument that was read.
 pub fn wrong_raw(what: &'static str, value: &Raw<'_>, expected: &str) -> emacs::Error {
     BorderError::Argument { what, received: value.describe(), expected: expected.into() }.into()
 }
 
-/// A string argument.
-pub struct Text(pub String);
-
-impl FromLisp<'_> for Text {
-    fn from_lisp(value: Value<'_>) -> Result<Text> {
-        Text::read("argument", value)
-    }
+/// Reads a string argument.
+pub fn text(what: &'static str, value: Value<'_>) -> Result<String> {
+    let text = if value.env.type_of(value)? == *string { string_of(value)? } else { None };
+    text.ok_or_else(|| wrong(what, value, "a string"))
 }
 
-impl Text {
-    /// Reads the argument named `what`.
-    pub fn read(what: &'static str, value: Value<'_>) -> Result<Text> {
-        let text = if value.env.type_of(value)? == *string { string_of(value)? } else { None };
-        text.map(Text).ok_or_else(|| wrong(what, value, "a string"))
-    }
-}
-
-/// The key of a thread.
+/// Reads the key of a thread.
 pub fn thread(value: Value<'_>) -> Result<String> {
-    let key = Text::read("thread", value)?.0;
+    let key = text("thread", value)?;
     if key.is_empty() { Err(wrong("thread", value, "a string that is not empty")) } else { Ok(key) }
 }
 
-/// A number argument that cannot be negative.
-pub struct WholeNumber;
-
-impl WholeNumber {
-    /// Reads the argument named `what`.
-    pub fn read<N: TryFrom<i64>>(what: &'static str, value: Value<'_>) -> Result<N> {
-        let number = if value.env.type_of(value)? == *integer { i64::from_lisp(value).ok() } else { None };
-        number
-            .filter(|number| *number >= 0)
-            .and_then(|number| N::try_from(number).ok())
-            .ok_or_else(|| wrong(what, value, "a whole number, zero or more"))
-    }
-
-    /// The same, where nil is allowed.
-    pub fn read_optional<N: TryFrom<i64>>(what: &'static str, value: Value<'_>) -> Result<Option<N>> {
-        if value.is_not_nil() { WholeNumber::read(what, value).map(Some) } else { Ok(None) }
-    }
+/// Reads an argument that is an integer from 0.
+pub fn whole_number<N: TryFrom<i64>>(what: &'static str, value: Value<'_>) -> Result<N> {
+    let number = if value.env.type_of(value)? == *integer { i64::from_lisp(value).ok() } else { None };
+    let number = number.filter(|number| *number >= 0).and_then(|number| N::try_from(number).ok());
+    number.ok_or_else(|| wrong(what, value, "a whole number, zero or more"))
 }
 
-/// A string or a symbol, as its text; nil is none.
+/// Reads an argument that may be nil.
+pub fn optional<'e, T>(
+    what: &'static str,
+    value: Value<'e>,
+    read: impl FnOnce(&'static str, Value<'e>) -> Result<T>,
+) -> Result<Option<T>> {
+    if value.is_not_nil() { read(what, value).map(Some) } else { Ok(None) }
+}
+
+/// Reads a string or symbol as text, and nil as none.
 pub fn name(what: &'static str, value: Value<'_>) -> Result<Option<String>> {
-    if !value.is_not_nil() {
-        return Ok(None);
-    }
-    key_of(value)?.map(Some).ok_or_else(|| wrong(what, value, "a string or a symbol"))
+    optional(what, value, |what, value| {
+        key_of(value)?.ok_or_else(|| wrong(what, value, "a string or a symbol"))
+    })
 }
 
-/// A string or symbol that names one of some known things.
+/// Reads a string or symbol that `parse` knows.
 pub fn one_of<T>(
     what: &'static str,
     value: Value<'_>,
@@ -372,37 +349,7 @@ pub fn one_of<T>(
     name(what, value)?.as_deref().and_then(parse).ok_or_else(|| wrong(what, value, expected))
 }
 
-/// The elements of a list argument.
+/// Reads a list argument.
 pub fn elements<'e>(what: &'static str, value: Value<'e>) -> Result<Vec<Value<'e>>> {
-    if !value.is_not_nil() {
-        return Ok(Vec::new());
-    }
-    let proper = if is_cons(value)? { proper_list(value)? } else { None };
-    proper.ok_or_else(|| wrong(what, value, "a list"))
-}
-
-/// The flag and value pairs of a plist argument, whose keys must be among `known`.
-pub fn keyword_arguments<'e>(
-    env: &'e Env,
-    what: &'static str,
-    plist: Value<'e>,
-    known: &[&str],
-) -> Result<Vec<(String, Value<'e>)>> {
-    let elements = elements(what, plist)?;
-    let mut pairs = Vec::with_capacity(elements.len() / 2);
-    for pair in elements.chunks(2) {
-        let key = if is_keyword(pair[0])? { key_of(pair[0])? } else { None };
-        match (key, pair.get(1)) {
-            (Some(key), Some(value)) if known.contains(&key.as_str()) => pairs.push((key, *value)),
-            _ => {
-                let keys: Vec<String> = known.iter().map(|key| format!(":{key}")).collect();
-                return Err(wrong(
-                    what,
-                    env.list(&elements)?,
-                    &format!("a plist with keys among {}", keys.join(" ")),
-                ));
-            }
-        }
-    }
-    Ok(pairs)
+    proper_list(value)?.ok_or_else(|| wrong(what, value, "a list"))
 }

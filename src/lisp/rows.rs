@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use super::read::{self, Text, WholeNumber, elements};
+use super::read::{self, elements};
 use super::threads::with_thread;
 use super::{border, write};
 use crate::change::ChangeKind;
@@ -20,7 +20,7 @@ use crate::revision::Revision;
 #[defun]
 fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
+        let (key, id) = (read::thread(thread)?, read::text("id", id)?);
         let found: Vec<Revision> = with_thread(&key, |thread| {
             let of_item = |revision: &Revision| {
                 let mut revision = revision.clone();
@@ -78,11 +78,11 @@ fn completed_runs<'e>(
 ) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let least: usize = WholeNumber::read("least", least)?;
-        let most: usize = WholeNumber::read("most", most)?;
+        let least: usize = read::whole_number("least", least)?;
+        let most: usize = read::whole_number("most", most)?;
         let breaks: HashSet<String> = elements("breaks", breaks)?
             .into_iter()
-            .map(|id| Ok(Text::read("break", id)?.0))
+            .map(|id| Ok(read::text("break", id)?))
             .collect::<Result<_>>()?;
         let runs = with_thread(&key, |thread| {
             let ends_run = |item: &Arc<Item>| item.status.is_open() || breaks.contains(&item.id);

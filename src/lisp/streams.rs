@@ -15,10 +15,10 @@ emacs::use_symbols! {
     k_trace_id => ":traceId" k_session_id => ":sessionId" k_token_type_argument => ":token-type"
 }
 
-/// Return the phase and the type of tokens in CALL-CONTEXT, a string, symbol or nil.
+/// Return the phase and token type of CALL-CONTEXT, a string, a symbol or nil.
 ///
-/// THINKING tells thoughts from response.  The value is a plist: `:phase', a symbol or nil, and
-/// `:token-type', a string.
+/// THINKING is non-nil for thoughts and nil for response.  The value is a plist: `:phase', a symbol
+/// or nil, and `:token-type', a string.
 #[defun]
 fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -31,13 +31,14 @@ fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>)
     })
 }
 
-/// Take in a stream event of THREAD.
+/// Add a stream event to THREAD.
 ///
-/// KIND is its type and DATA the text of a token; both are strings.  THINKING is a flag, the
-/// others are strings or nil.  The value is (TIME RECORDED . REST): the time in milliseconds, t if
-/// the event ended thoughts, which were recorded, and the rest of the event, a plist.
+/// KIND is its type and DATA the text of a token, both strings.  THINKING is a flag; CALL-CONTEXT,
+/// TRACE-ID and SESSION-ID are strings or nil.  The value is (TIME RECORDED . REST): the time in
+/// milliseconds, t if the event ended a block of thoughts, which was recorded, and a plist with the
+/// other properties of the event.
 #[defun]
-#[allow(clippy::too_many_arguments)] // What a stream event has.
+#[allow(clippy::too_many_arguments)] // The properties of a stream event.
 fn stream<'e>(
     env: &'e Env,
     thread: Value<'e>,
@@ -52,7 +53,7 @@ fn stream<'e>(
         let key = read::thread(thread)?;
         let kind = read::one_of("type", kind, StreamKind::parse, "TOKEN, METADATA, ERROR or END")?;
         let data = match kind {
-            StreamKind::Token => Some(read::Text::read("data", data)?.0),
+            StreamKind::Token => Some(read::text("data", data)?),
             _ => None,
         };
         let call_context = read::name("call-context", call_context)?;
@@ -72,15 +73,15 @@ fn stream<'e>(
     })
 }
 
-/// Take in the token DATA of THREAD, which is like its last stream event in all else.
+/// Add the token DATA to THREAD, if only DATA differs from its last stream event.
 ///
-/// The value is the time in milliseconds, or nil for a token that `todo-write-dyn--stream'
-/// has to take, since the list has changed or a block ends.
+/// The value is the time in milliseconds.  It is nil if the list has changed or a block ends; call
+/// `todo-write-dyn--stream' then.
 #[defun]
 fn stream_next<'e>(env: &'e Env, thread: Value<'e>, data: Value<'e>) -> Result<Option<i64>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let data = read::Text::read("data", data)?.0;
+        let data = read::text("data", data)?;
         let taken = with_session(|session| {
             session.store.loaded_mut(&key).is_some_and(|thread| thread.stream_next(&data))
         });

@@ -6,7 +6,7 @@ use std::time::Duration;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::{Map, Value as Json};
 
-use super::read::{self, Text, WholeNumber, elements, wrong};
+use super::read::{self, elements, wrong};
 use super::write::{Shared, Summary};
 use super::{Session, border, now, with_session, write};
 use crate::clock::Times;
@@ -37,7 +37,7 @@ fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
         return Ok(());
     }
     if !about.contains_key("project") {
-        let root = read::Text::read("project", env.call(project, [])?)?.0;
+        let root = read::text("project", env.call(project, [])?)?;
         about.insert("project".into(), root.into());
     }
     with_session(|session| {
@@ -128,17 +128,17 @@ fn edit<'e>(
 }
 
 fn read_edit(operation: Value<'_>, arguments: &[Value<'_>]) -> Result<Edit> {
-    let id = |value: &Value<'_>| Text::read("id", *value).map(|text| text.0);
+    let id = |value: &Value<'_>| read::text("id", *value);
     match (read::name("operation", operation)?.as_deref(), arguments) {
         (Some("add"), [text]) => Ok(Edit::Add { content: content(*text)?, position: None }),
         (Some("add"), [text, place]) => Ok(Edit::Add {
             content: content(*text)?,
-            position: WholeNumber::read_optional("position", *place)?,
+            position: read::optional("position", *place, read::whole_number)?,
         }),
         (Some("rename"), [item, text]) => Ok(Edit::Rename { id: id(item)?, content: content(*text)? }),
         (Some("status"), [item, to]) => Ok(Edit::Status { id: id(item)?, status: status(*to)? }),
         (Some("move"), [item, place]) => {
-            Ok(Edit::Move { id: id(item)?, position: WholeNumber::read("position", *place)? })
+            Ok(Edit::Move { id: id(item)?, position: read::whole_number("position", *place)? })
         }
         (Some("delete"), [item]) => Ok(Edit::Delete { id: id(item)? }),
         _ => Err(wrong(
@@ -150,7 +150,7 @@ fn read_edit(operation: Value<'_>, arguments: &[Value<'_>]) -> Result<Edit> {
 }
 
 fn content(value: Value<'_>) -> Result<String> {
-    let text = Text::read("content", value)?.0;
+    let text = read::text("content", value)?;
     let (line, _) = one_line(&text);
     let limit = with_session(|session| session.settings.input.max_length);
     if is_blank(&line) {
@@ -185,7 +185,7 @@ fn undo<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let reason = if reason.is_not_nil() { Some(Text::read("reason", reason)?.0) } else { None };
+        let reason = read::optional("reason", reason, read::text)?;
         change_state(
             env,
             |session| Some(session.state(&key)),
@@ -244,7 +244,7 @@ fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Res
 #[defun]
 fn end_turn<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (key, reason) = (read::thread(thread)?, Text::read("reason", reason)?.0);
+        let (key, reason) = (read::thread(thread)?, read::text("reason", reason)?);
         let state = |session: &mut Session| session.store.loaded_mut(&key).map(|thread| thread.state());
         change_state(env, state, |session| {
             session.store.loaded_mut(&key).map(|thread| thread.end_turn(reason, now()));
@@ -267,7 +267,7 @@ fn state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn items<'e>(env: &'e Env, thread: Value<'e>, revision: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let revision: Option<u64> = WholeNumber::read_optional("revision", revision)?;
+        let revision: Option<u64> = read::optional("revision", revision, read::whole_number)?;
         let list = with_thread(&key, |thread| match revision {
             Some(revision) => thread.list_at(revision),
             None => Ok(thread.list().clone()),
@@ -280,7 +280,7 @@ fn items<'e>(env: &'e Env, thread: Value<'e>, revision: Value<'e>) -> Result<Val
 #[defun]
 fn item<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
+        let (key, id) = (read::thread(thread)?, read::text("id", id)?);
         let item = with_thread(&key, |thread| thread.list().iter().find(|item| item.id == id).cloned());
         item.map(|item| write::item(env, &item)).transpose()?.into_lisp(env)
     })
@@ -290,7 +290,7 @@ fn item<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>>
 #[defun]
 fn previous_id<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<String>> {
     border(env, || {
-        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
+        let (key, id) = (read::thread(thread)?, read::text("id", id)?);
         Ok(with_thread(&key, |thread| {
             let place = thread.list().iter().position(|item| item.id == id)?;
             Some(thread.list().get(place.checked_sub(1)?)?.id.clone())
@@ -309,7 +309,7 @@ fn times<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>
     border(env, || {
         let key = read::thread(thread)?;
         if id.is_not_nil() {
-            let id = Text::read("id", id)?.0;
+            let id = read::text("id", id)?;
             let times = with_thread(&key, |thread| thread.times(&id).cloned());
             return times.map(|times| write::times(env, &times, now())).transpose()?.into_lisp(env);
         }
@@ -327,7 +327,7 @@ fn times<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>
 #[defun]
 fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i64>> {
     border(env, || {
-        let (key, id) = (read::thread(thread)?, Text::read("id", id)?.0);
+        let (key, id) = (read::thread(thread)?, read::text("id", id)?);
         Ok(with_thread(&key, |thread| thread.times(&id).map(|times| times.spent(now()) as i64)))
     })
 }
@@ -373,7 +373,7 @@ fn revisions<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let (a, b) = (WholeNumber::read("revision", a)?, WholeNumber::read("revision", b)?);
+        let (a, b) = (read::whole_number("revision", a)?, read::whole_number("revision", b)?);
         let changes = with_thread(&key, |thread| thread.changes_between(a, b))?;
         let shared = Shared::new(env);
         write::changes(&shared, &changes, now(), |one| shared.item(one))
@@ -444,10 +444,10 @@ fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn current(env: &Env, folder: Value<'_>) -> Result<Option<String>> {
     border(env, || {
         // A name that is not UTF-8 is the folder of no project.
-        let folder = read::Text::read("folder", folder).ok();
+        let folder = read::text("folder", folder).ok();
         Ok(with_session(|session| {
             let store = &session.store;
-            let here = folder.and_then(|folder| store.current_in(&folder.0));
+            let here = folder.and_then(|folder| store.current_in(&folder));
             here.or_else(|| store.current()).map(str::to_owned)
         }))
     })
@@ -470,8 +470,8 @@ fn forget<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
 #[defun]
 fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<i64> {
     border(env, || {
-        let days: Option<u32> = WholeNumber::read_optional("days", days)?;
-        let count: Option<usize> = WholeNumber::read_optional("count", count)?;
+        let days: Option<u32> = read::optional("days", days, read::whole_number)?;
+        let count: Option<usize> = read::optional("count", count, read::whole_number)?;
         let age = days.map(|days| Duration::from_secs(u64::from(days) * 86_400));
         Ok(with_session(|session| session.store.prune(age, count))? as i64)
     })

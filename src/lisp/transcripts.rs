@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use emacs::{Env, FromLisp, Result, Value, defun};
 
 use super::error::BorderError;
-use super::read::{Text, wrong};
+use super::read::{self, wrong};
 use super::threads::with_thread;
 use super::{Session, Settings, border, now, with_session, write};
 use crate::thread::Activity;
@@ -25,7 +25,7 @@ emacs::use_symbols! {
 #[defun]
 fn transcript_open<'e>(env: &'e Env, file: Value<'e>) -> Result<Mutex<Follower>> {
     border(env, || {
-        let path = PathBuf::from(Text::read("transcript", file)?.0);
+        let path = PathBuf::from(read::text("transcript", file)?);
         Ok(Mutex::new(with_session(|session| {
             let Settings { input, storage, .. } = &session.settings;
             Follower::new(path, *input, storage.history_limit)
@@ -102,7 +102,7 @@ fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {
 #[defun]
 fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let reason = Text::read("reason", reason)?.0;
+        let reason = read::text("reason", reason)?;
         let updates = with_follower(handle, |follower| {
             with_session(|session| follower.recorder.pause(&mut session.store, &reason, now()))
         })?;
@@ -118,7 +118,7 @@ fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> R
 #[defun]
 fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Option<Value<'e>>> {
     border(env, || {
-        let Some(description) = describe(Path::new(&Text::read("transcript", file)?.0)) else {
+        let Some(description) = describe(Path::new(&read::text("transcript", file)?)) else {
             return Ok(None);
         };
         let plist = write::Plist::new(env)
