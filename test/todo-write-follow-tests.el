@@ -183,7 +183,7 @@ Its agent has a list of CONTENTS.  Return FILE."
         (should (equal (todo-write-test-types (plist-get (cadar told) :changes))
                        '("added")))))))
 
-(ert-deftest todo-write-follow-tests-looking-works-where-nothing-is-told ()
+(ert-deftest todo-write-follow-tests-polling-suffices-without-file-notifications ()
   (todo-write-follow-tests--with
     (cl-letf (((symbol-function 'file-notify-add-watch)
                (lambda (&rest _) (signal 'file-notify-error '("No such thing")))))
@@ -211,7 +211,7 @@ Its agent has a list of CONTENTS.  Return FILE."
         (should (equal (todo-write-test-contents thread) '("Rest — für später")))
         (should (= 2 (length (todo-write-revisions thread))))))))
 
-(ert-deftest todo-write-follow-tests-a-file-replaced-or-cut-is-read-anew ()
+(ert-deftest todo-write-follow-tests-a-truncated-or-replaced-file-is-read-from-its-beginning ()
   (todo-write-follow-tests--with
     (let* ((file (todo-write-follow-tests--session
                   (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix" "Rest" "Bake"))
@@ -246,7 +246,7 @@ Its agent has a list of CONTENTS.  Return FILE."
       (should (equal (todo-write-test-contents thread) '("Mix")))
       (should (= 1 (length (todo-write-revisions thread)))))))
 
-(ert-deftest todo-write-follow-tests-a-quiet-session-is-paused-until-it-speaks ()
+(ert-deftest todo-write-follow-tests-a-quiet-session-is-paused-until-its-next-line ()
   (todo-write-follow-tests--with
     (let* ((todo-write-follow-quiet 600)
            (file (todo-write-follow-tests--session
@@ -354,7 +354,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'paused)
     (should (equal (plist-get (todo-write-summary thread) :reason) "another session began"))))
 
-(ert-deftest todo-write-follow-tests-a-word-that-is-not-known-is-no-activity ()
+(ert-deftest todo-write-follow-tests-an-unknown-status-is-no-activity ()
   (todo-write-follow-tests--with-process
     (says "busy")
     (shows 'active 'working)
@@ -362,7 +362,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'active)
     (should (todo-write-activity-inferred-p thread))))
 
-(ert-deftest todo-write-follow-tests-half-a-file-of-a-process-changes-nothing ()
+(ert-deftest todo-write-follow-tests-a-half-written-process-file-changes-nothing ()
   (todo-write-follow-tests--with-process
     (says "busy")
     (shows 'active 'working)
@@ -372,7 +372,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (says "waiting")
     (shows 'active 'waiting)))
 
-(ert-deftest todo-write-follow-tests-the-file-of-another-process-counts-for-nothing ()
+(ert-deftest todo-write-follow-tests-the-file-of-another-process-is-ignored ()
   (todo-write-follow-tests--with-process
     (let ((before (todo-write-activity thread)))
       ;; The first is of another process with the same number, the second of another session.
@@ -544,7 +544,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (should (equal (todo-write-test-contents "claude:a") '("A")))
       (should-not (todo-write-test-contents "claude:b")))))
 
-(ert-deftest todo-write-follow-tests-the-mode-may-follow-all-that-live ()
+(ert-deftest todo-write-follow-tests-the-mode-can-follow-all-live-sessions ()
   (todo-write-follow-tests--with
     (let* ((todo-write-follow-all t)
            (todo-write-follow-quiet 600)

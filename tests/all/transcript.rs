@@ -1,4 +1,4 @@
-//! Transcripts of Claude Code: what a session wrote is what its threads show.
+//! Following transcripts of Claude Code: threads show the lists and events of their sessions.
 // A test that fails says why by panicking.
 mod bench;
 mod claude;
@@ -32,7 +32,7 @@ fn owned(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
     rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
 }
 
-// Lines as Claude Code writes them, of a session "s".
+// Lines of a session "s" in the format of Claude Code.
 
 fn assistant(message: &str, block: Value) -> Value {
     json!({"type": "assistant", "uuid": format!("u-{message}"), "sessionId": "s",
@@ -113,7 +113,7 @@ fn a_recorded_session_in_random_pieces_ends_the_same() {
 }
 
 #[test]
-fn what_is_far_from_the_end_gives_the_same_lists() {
+fn old_lines_give_the_same_lists() {
     for path in transcripts() {
         let bytes = fs::read(path).unwrap();
         let lists = |is_old: bool| {
@@ -156,12 +156,12 @@ fn a_subagent_in_a_file_of_its_own_is_found() {
     let (main, child) = (format!("claude:{session}"), format!("claude:{session}/a7c0ffee"));
     assert_eq!(store.children(&main), [(child.clone(), Some("t2".to_owned()))]);
     assert_eq!(rows(&mut store, &child)[1], ("Put the rye in front".into(), InProgress));
-    // Its call has been answered.
+    // The answer to its call ends it.
     assert_eq!(store.get(&child, NOW).unwrap().state(), State::Paused);
 }
 
 #[test]
-fn a_call_counts_when_it_is_answered_and_not_when_it_is_refused() {
+fn a_call_counts_when_it_is_answered_unless_it_is_refused() {
     let mut bench = Bench::new();
     bench.line(&todo("1", "First"));
     bench.read();
@@ -177,10 +177,10 @@ fn a_call_counts_when_it_is_answered_and_not_when_it_is_refused() {
 }
 
 #[test]
-fn a_call_without_an_answer_counts_when_the_agent_goes_on() {
+fn a_call_without_an_answer_counts_with_the_next_message() {
     let mut bench = Bench::new();
     bench.line(&todo("1", "Never answered"));
-    // A further block of the same message is not going on.
+    // Another block of the same message does not count as the next message.
     bench.line(&assistant("m-1", json!({"type": "text", "text": "And now"})));
     bench.read();
     assert_eq!(bench.rows("claude:s"), []);
@@ -212,7 +212,7 @@ fn what_happened_is_recorded_with_its_own_time() {
 }
 
 #[test]
-fn a_title_without_a_time_takes_no_time_from_what_follows() {
+fn a_title_without_a_time_does_not_shift_later_times() {
     let mut bench = Bench::new();
     let title = json!({"type": "ai-title", "aiTitle": "Rye", "sessionId": "s"});
     bench.line(&title);
@@ -245,7 +245,7 @@ fn following_again_repeats_nothing_and_keeps_the_users_edits() {
 }
 
 #[test]
-fn following_again_goes_on_where_it_ended() {
+fn following_again_continues_where_it_ended() {
     let text = fs::read_to_string(fixture_path("todo-write.jsonl")).unwrap();
     let mut whole = Bench::of("todo-write.jsonl");
     whole.read();
@@ -260,7 +260,7 @@ fn following_again_goes_on_where_it_ended() {
 }
 
 #[test]
-fn a_file_that_became_shorter_or_another_is_read_anew() {
+fn a_truncated_or_replaced_file_is_read_from_its_beginning() {
     let mut bench = Bench::new();
     for id in ["1", "2"] {
         bench.line(&todo(id, &format!("Task {id}")));
@@ -287,7 +287,7 @@ fn a_file_that_became_shorter_or_another_is_read_anew() {
 }
 
 #[test]
-fn of_a_long_history_the_state_and_the_newest_events_are_kept() {
+fn a_long_history_keeps_its_state_and_its_newest_events() {
     let mut transcript = ClaudeReader::new(Options::default(), 10);
     let line = |transcript: &mut ClaudeReader, line: Value| transcript.read_line(line.to_string().as_bytes());
     line(&mut transcript, todo("list", "The list"));
@@ -302,7 +302,7 @@ fn of_a_long_history_the_state_and_the_newest_events_are_kept() {
 }
 
 #[test]
-fn lines_that_are_not_what_we_know_are_skipped() {
+fn unknown_lines_are_skipped() {
     let mut bench = Bench::new();
     bench.line(&todo("1", "Known"));
     bench.line(&answer("1", false));
@@ -325,7 +325,7 @@ fn lines_that_are_not_what_we_know_are_skipped() {
 }
 
 #[test]
-fn numbers_that_begin_again_begin_a_new_list_once_the_old_one_is_done() {
+fn a_restarted_numbering_begins_a_new_list_once_the_old_one_is_done() {
     let mut bench = Bench::of("tasks.jsonl");
     bench.read();
     let thread = "claude:5e55a000-0000-4000-8000-000000000002";

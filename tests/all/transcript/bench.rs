@@ -1,4 +1,4 @@
-//! A session's file that grows, and what follows it.
+//! A growing transcript and its follower.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -18,7 +18,7 @@ use crate::common::Folder;
 /// Later than anything in a transcript.
 pub const NOW: u64 = 4_000_000_000_000;
 
-/// A session's file in a folder of its own, and the store it is followed into.
+/// A transcript in a folder of its own, its follower and the follower's store.
 pub struct Bench {
     pub folder: Folder,
     pub store: Store,
@@ -56,7 +56,7 @@ impl Bench {
         (news.change, self.follower.recorder.record(&mut self.store, &news.events, false, NOW))
     }
 
-    /// What another Emacs has: the journals, and nothing of the follower.
+    /// Starts again with the journals only, like another Emacs.
     pub fn restart(&mut self) {
         self.store = Store::default();
         self.store = store_in(&self.folder);

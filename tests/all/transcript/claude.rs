@@ -1,4 +1,4 @@
-//! What Claude Code's own list does, in lines of the forms that it writes.
+//! Claude Code's lists, in lines of its format.
 
 use std::fs;
 use std::path::PathBuf;
@@ -92,7 +92,7 @@ impl Session {
 }
 
 #[test]
-fn in_the_terminal_a_list_that_was_done_for_five_seconds_gives_way_to_the_next() {
+fn in_the_terminal_a_new_task_replaces_a_list_completed_five_seconds_ago() {
     let mut session = Session::new("cli");
     session.create(1, "Sift").create(2, "Knead").update(1, "completed").update(2, "completed");
     assert_eq!(session.rows(), list(&[("Sift", Completed), ("Knead", Completed)]), "done, and still visible");
@@ -104,28 +104,28 @@ fn in_the_terminal_a_list_that_was_done_for_five_seconds_gives_way_to_the_next()
 }
 
 #[test]
-fn a_task_created_within_five_seconds_joins_the_list_that_is_done() {
+fn a_task_created_within_five_seconds_joins_the_completed_list() {
     let mut session = Session::new("cli");
     session.create(1, "Sift").update(1, "completed").create(2, "Knead");
     assert_eq!(session.rows(), list(&[("Sift", Completed), ("Knead", Pending)]));
 }
 
 #[test]
-fn in_print_mode_a_list_that_is_done_goes_on() {
+fn in_print_mode_a_completed_list_continues() {
     let mut session = Session::new("sdk-cli");
     session.create(1, "Sift").update(1, "completed").wait(60).create(2, "Knead");
     assert_eq!(session.rows(), list(&[("Sift", Completed), ("Knead", Pending)]));
 }
 
 #[test]
-fn a_number_that_comes_again_begins_a_new_list() {
+fn a_repeated_number_begins_a_new_list() {
     let mut session = Session::new("sdk-cli");
     session.create(1, "Sift").create(2, "Knead").create(1, "Clean the oven");
     assert_eq!(session.rows(), list(&[("Clean the oven", Pending)]));
 }
 
 #[test]
-fn a_task_list_resets_the_list() {
+fn a_task_list_replaces_the_list() {
     let mut session = Session::new("cli");
     session.create(1, "Sift").create(2, "Knead");
     let tasks = json!({"tasks": [{"id": "2", "subject": "Knead", "status": "in_progress", "blockedBy": []},
@@ -154,7 +154,7 @@ fn a_task_list_without_fields_is_read_from_its_text() {
 }
 
 #[test]
-fn a_task_first_seen_in_an_update_is_taken_in_where_its_number_says() {
+fn a_task_first_seen_in_an_update_is_inserted_by_its_number() {
     let mut session = Session::new("cli");
     session.create(3, "Knead").update(2, "in_progress");
     assert_eq!(session.rows(), list(&[("Task #2", InProgress), ("Knead", Pending)]));
@@ -184,7 +184,7 @@ fn a_task_that_claude_code_does_not_find_is_removed() {
 }
 
 #[test]
-fn what_a_hook_made_of_a_call_holds() {
+fn a_hooks_changes_to_a_call_count() {
     let mut session = Session::new("cli");
     let fields = json!({"task": {"id": "1", "subject": "Sift twice"}});
     session.call(
@@ -201,7 +201,7 @@ fn what_a_hook_made_of_a_call_holds() {
 }
 
 #[test]
-fn what_blocks_a_task_and_who_owns_it_are_fields_of_the_item() {
+fn blockers_and_owner_are_fields_of_the_item() {
     let mut session = Session::new("cli");
     session.create(1, "Sift").create(2, "Knead").create(3, "Bake");
     let fields = json!({"success": true, "taskId": "3", "updatedFields": ["blockedBy", "owner"]});
@@ -246,7 +246,7 @@ fn internal_tasks_are_not_shown() {
 }
 
 #[test]
-fn a_line_and_a_call_count_once_wherever_they_are_repeated() {
+fn repeated_lines_and_calls_count_once() {
     let mut session = Session::new("sdk-cli");
     session.create(1, "Sift").update(1, "in_progress").update(1, "completed");
     let mut copies = session.lines.clone();
@@ -290,7 +290,7 @@ fn the_end_of_a_turn_stops_the_clock_and_the_next_prompt_starts_it() {
 }
 
 #[test]
-fn a_model_that_ends_its_turn_is_idle_and_a_turn_of_long_ago_does_not_go_on() {
+fn an_agent_is_idle_after_its_turn_or_a_long_silence() {
     let mut session = Session::new("sdk-cli");
     session.prompt("Bake bread").create(1, "Sift");
     assert_eq!(last_update(&session, 3_600).activity, Some(Activity::Idle));
@@ -327,7 +327,7 @@ fn a_request_that_failed_ends_the_turn() {
 }
 
 #[test]
-fn the_end_of_a_turn_counts_far_from_the_end_of_a_file_too() {
+fn the_end_of_a_turn_counts_among_old_lines_too() {
     let mut session = Session::new("cli");
     session.prompt("Bake bread").create(1, "Sift").update(1, "in_progress");
     session.line("system", json!({"subtype": "turn_duration", "durationMs": 1})).wait(900).prompt("Go on");
@@ -339,7 +339,7 @@ fn the_end_of_a_turn_counts_far_from_the_end_of_a_file_too() {
     assert_eq!(far.store.get(THREAD, NOW).unwrap().times("t1").unwrap().spent(NOW), spent);
 }
 
-/// A session in the places where Claude Code keeps it, and what follows it.
+/// A home of Claude Code with a session, and its follower.
 struct Home {
     folder: Folder,
     store: Store,
@@ -377,7 +377,7 @@ impl Home {
 }
 
 #[test]
-fn the_files_of_tasks_count_when_a_session_is_opened_and_when_it_falls_silent() {
+fn task_files_count_when_a_session_is_opened_and_when_it_falls_silent() {
     let mut home = Home::new();
     let mut session = Session::new("cli");
     session.create(1, "Sift").create(2, "Knead");
@@ -405,7 +405,7 @@ fn the_files_of_tasks_count_when_a_session_is_opened_and_when_it_falls_silent() 
 }
 
 #[test]
-fn a_folder_without_tasks_clears_the_list_only_if_it_says_that_there_were_some() {
+fn an_empty_task_folder_clears_the_list_only_if_it_records_earlier_tasks() {
     let mut session = Session::new("cli");
     session.create(1, "Sift");
     let mut home = Home::new();
@@ -418,7 +418,7 @@ fn a_folder_without_tasks_clears_the_list_only_if_it_says_that_there_were_some()
 }
 
 #[test]
-fn a_task_that_is_in_its_file_before_its_line_is_one_task() {
+fn a_task_in_its_file_before_its_line_is_one_task() {
     let mut home = Home::new();
     let mut session = Session::new("cli");
     session.create(1, "Sift");
@@ -432,7 +432,7 @@ fn a_task_that_is_in_its_file_before_its_line_is_one_task() {
 }
 
 #[test]
-fn a_subagents_file_says_which_call_started_it_and_that_it_came_back() {
+fn a_subagents_file_names_its_call_and_its_end() {
     let mut home = Home::new();
     let mut session = Session::new("cli");
     session.create(1, "Sift").create(2, "Knead").update(2, "in_progress");
@@ -498,7 +498,7 @@ fn a_notification_ends_a_subagent_in_the_background() {
 }
 
 #[test]
-fn the_last_line_counts_without_its_line_feed_if_it_is_whole() {
+fn a_complete_last_line_counts_without_its_line_feed() {
     let mut session = Session::new("cli");
     session.create(1, "Sift");
     let text = session.text();
@@ -517,7 +517,7 @@ fn the_last_line_counts_without_its_line_feed_if_it_is_whole() {
 }
 
 #[test]
-fn a_list_for_emacs_counts_only_where_no_emacs_took_it() {
+fn a_list_sent_to_emacs_counts_only_if_no_emacs_took_it() {
     let entry = json!([{"content": "Sift", "status": "pending", "activeForm": "Sifting"}]);
     let mut session = Session::new("cli");
     let call = |session: &mut Session, result: &str| {
@@ -530,7 +530,7 @@ fn a_list_for_emacs_counts_only_where_no_emacs_took_it() {
 }
 
 #[test]
-fn the_title_is_the_users_or_the_agents_or_the_first_prompt_that_says_something() {
+fn the_title_is_the_users_or_the_agents_or_the_first_telling_prompt() {
     let title = |session: &Session| {
         let mut bench = session.bench();
         let shown = bench.store.get(THREAD, NOW).unwrap().title().map(str::to_owned);
@@ -555,7 +555,7 @@ fn the_title_is_the_users_or_the_agents_or_the_first_prompt_that_says_something(
 }
 
 #[test]
-fn a_title_that_the_user_gave_is_in_a_file_of_its_own() {
+fn the_users_title_is_read_from_its_own_file() {
     let mut home = Home::new();
     let mut session = Session::new("cli");
     session.prompt("Bake bread").create(1, "Sift");

@@ -1,4 +1,4 @@
-//! Rollouts of the Codex CLI, in lines of the forms that it writes.
+//! Rollouts of the Codex CLI, in lines of its format.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ impl Rollout {
 }
 
 #[test]
-fn a_session_with_both_forms_of_plans_ends_in_the_last() {
+fn a_session_with_both_forms_of_plans_ends_in_the_last_plan() {
     let id = "01a2c0de-0000-7000-8000-000000000001";
     let mut bench = Bench::of(&format!("rollout-2026-04-02T07-00-00-{id}.jsonl"));
     bench.read();
@@ -112,7 +112,7 @@ fn a_plan_counts_when_codex_accepts_it() {
 }
 
 #[test]
-fn a_plan_written_out_in_a_script_is_read_and_a_computed_one_is_said_once() {
+fn a_literal_plan_in_a_script_is_read_and_a_computed_one_reported_once() {
     let mut rollout = Rollout::new();
     rollout.script(
         "const r = await tools.update_plan({plan: [{step: 'Rake', status: 'in_progress'}]});",
@@ -132,7 +132,7 @@ fn a_plan_written_out_in_a_script_is_read_and_a_computed_one_is_said_once() {
 }
 
 #[test]
-fn turns_tell_what_the_agent_does() {
+fn turns_tell_the_activity() {
     let mut rollout = Rollout::new();
     rollout.update(&[("Rake", "in_progress")], "Plan updated");
     let state = |rollout: &Rollout| {
@@ -199,7 +199,7 @@ fn a_fork_is_a_session_of_its_own_that_counts_repeated_lines_once() {
 }
 
 #[test]
-fn a_list_for_emacs_counts_only_where_no_emacs_took_it() {
+fn a_list_sent_to_emacs_counts_only_if_no_emacs_took_it() {
     let mut rollout = Rollout::new();
     let arguments =
         json!({"todos": [{"content": "Rake", "status": "pending", "activeForm": "Raking"}]}).to_string();
@@ -223,7 +223,7 @@ fn a_list_for_emacs_counts_only_where_no_emacs_took_it() {
 }
 
 #[test]
-fn a_rollout_is_described_and_a_reviewers_is_no_agents() {
+fn a_reviewers_rollout_is_described_as_a_subagents() {
     let bench = Rollout::new().bench();
     let head = describe(&bench.file()).unwrap();
     assert_eq!((head.agent, head.session.as_str(), head.is_subagent), (Agent::Codex, "r", false));
@@ -247,7 +247,7 @@ fn rollouts() -> Vec<PathBuf> {
     })
 }
 
-/// The session of a rollout and its last accepted plan, worked out from the raw JSON alone.
+/// The session of a rollout and its last accepted plan, computed from the raw JSON alone.
 fn expected(text: &str) -> (String, Vec<(String, Status)>) {
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let is_accepted = |id: &Value| {

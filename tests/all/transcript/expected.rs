@@ -1,4 +1,4 @@
-//! The final lists of a Claude Code transcript, worked out from the raw JSON alone.
+//! The final lists of a Claude Code transcript, computed from the raw JSON alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
