@@ -218,7 +218,8 @@ the last of them is changed.")
   "Begin the agent KEY, which has completed DONE of COUNT tasks in PROJECT.
 It works on TITLE and does ACTIVITY, WHY, since MINUTES ago; `ended' is a
 turn that ended, and `silent' a host that says nothing."
-  (todo-write-begin key :project (concat "~/" project "/"))
+  (todo-write-begin key :project (concat "~/" project "/")
+                    :agent (and (string-prefix-p "acp:" key) "gemini"))
   (todo-write-observe key "TITLE" title)
   (unless (eq activity 'silent)
     (todo-write-set-activity key 'working))
