@@ -8,11 +8,11 @@
 
 ;; A host says with `todo-write-set-activity' whether its agent works, waits for
 ;; the user or failed, and ends a turn with `todo-write-end-turn'.  The module
-;; stops the time of the item in progress accordingly; who said what since when
-;; is kept here, also for agents that have no plan.
+;; stops the time of the item in progress accordingly.  This file keeps the last
+;; activity of each agent, also of those without a plan.
 ;;
 ;; While an agent works, a spinner turns in the mode line, the header line and
-;; the tab bar, where these show its plan.  There is no timer at other times.
+;; the tab bar if they show its plan.  There is no timer at other times.
 
 ;;; Code:
 
@@ -21,12 +21,12 @@
 (require 'todo-write-events)
 
 (defvar todo-write-activity--table (make-hash-table :test #'equal)
-  "For each thread whose host spoke, a list (ACTIVITY WHY INFERRED SINCE).
+  "Last reported activities by thread, as lists (ACTIVITY WHY INFERRED SINCE).
 SINCE is in milliseconds since the epoch.")
 
 (defvar todo-write-activity-time nil
-  "Time of the transitions that are reported, or nil for the current time.
-In milliseconds since the epoch; for hosts that learn of them later.")
+  "Time of reported transitions in milliseconds since the epoch.
+nil is the current time.  Hosts that learn of transitions later bind it.")
 
 (defun todo-write-activity (thread)
   "Return what the agent of THREAD does as (ACTIVITY . WHY), or nil.
@@ -45,13 +45,13 @@ It is in milliseconds since the epoch."
   (nth 2 (gethash thread todo-write-activity--table)))
 
 (defun todo-write-activity--said-p (thread activity why inferred)
-  "Return non-nil if ACTIVITY, WHY and INFERRED were said of THREAD last."
+  "Return non-nil if ACTIVITY, WHY and INFERRED were the last ones of THREAD."
   (pcase (gethash thread todo-write-activity--table)
     (`(,last . ,more) (and (eq last activity) (equal (car more) why)
                            (eq (cadr more) (and inferred t))))))
 
 (defun todo-write-activity--put (thread activity why inferred)
-  "Remember ACTIVITY, WHY and INFERRED of THREAD; tell listeners of a transition."
+  "Store ACTIVITY, WHY and INFERRED of THREAD; call listeners if they differ."
   (unless (todo-write-activity--said-p thread activity why inferred)
     (puthash thread (list activity why (and inferred t)
                           (or todo-write-activity-time (truncate (* 1000 (float-time)))))
@@ -60,12 +60,12 @@ It is in milliseconds since the epoch."
     (todo-write--dispatch thread 'activity (todo-write-activity thread))))
 
 (defun todo-write-activity--wrote (thread)
-  "Note that the agent of THREAD wrote its list: a failure is over."
+  "Clear a failure of THREAD's agent, which has written its list."
   (when (eq (car (todo-write-activity thread)) 'failed)
     (todo-write-activity--put thread nil nil nil)))
 
 (defun todo-write-activity--forget (thread)
-  "Forget what was said of THREAD."
+  "Delete the activity of THREAD."
   (remhash thread todo-write-activity--table)
   (todo-write-activity--set-timer))
 

@@ -5,15 +5,15 @@
 
 ;;; Commentary:
 
-;; Says of each agent what it does, whether it needs you, and whether you have
-;; seen what it did; in which order agents are listed; and how to get to them.
-;; The overview, the mode line and notifications show that, and listen here.
+;; Tracks the state of each agent, whether it needs you, and whether you have seen
+;; its result; sorts agents; and finds their buffers.  The overview, the mode line
+;; and notifications listen here.
 ;;
 ;; M-x todo-write-next-waiting goes to the agent that has waited longest.
 ;;
-;; An agent waits only if its host says so: a guess never calls you.  A turn that
-;; ended is no call for you either; it is done, and unseen until its buffer or
-;; plan was visible in a focused frame.
+;; An agent counts as waiting only if its host says so, never by a guess.  An ended
+;; turn does not need you: it is done, and unseen until the agent's buffer or plan
+;; was visible in a focused frame.
 
 ;;; Code:
 
@@ -34,21 +34,21 @@
 
 (cl-defstruct (todo-write-agent (:constructor todo-write-agent--make) (:copier nil))
   "An agent.
-KEY is that of its thread, PROJECT a folder, PROGRAM its name and TITLE
-what it works on, or nil.  DOING is `waiting', `failed', `working', `rest' or `unknown',
-WHY is what its host says of that, and SINCE the time of that transition
-in milliseconds since the epoch.  UNSEEN non-nil means that it came to
-rest out of sight, DISMISSED that the user wants to hear no more of this.
-BUFFER is its own buffer, once that was looked for, or `none'."
+KEY is the key of its thread.  PROJECT (a folder), PROGRAM (a name) and
+TITLE may be nil.  DOING is `waiting', `failed', `working', `rest' or
+`unknown', WHY the reason that its host gives, and SINCE the time of the
+transition in milliseconds since the epoch.  UNSEEN means that it came to
+rest while it was not visible, DISMISSED that the user dismissed this
+state.  BUFFER caches its own buffer; `none' means that it has none."
   key project program title doing why since unseen dismissed buffer)
 
 ;;; States and their order
 
 (defun todo-write-attention-doing (activity said inferred plan)
-  "Return what an agent does, one of the symbols of DOING in `todo-write-agent'.
-ACTIVITY is what its host says it does, SAID nil if no host said
-anything.  INFERRED means that the host guesses.  PLAN is the state of
-its plan, see `todo-write-state'."
+  "Return the DOING of an agent; see `todo-write-agent'.
+ACTIVITY is the last one that its host reported, SAID non-nil if the host
+reported any, INFERRED non-nil if that was a guess.  PLAN is the state of
+its plan, as from `todo-write-state'."
   (cond (inferred (if (eq activity 'working) 'working 'unknown))
         (activity activity)
         ((or said (memq plan '(done paused))) 'rest)
@@ -67,7 +67,7 @@ It is `waiting', `failed', `done', `working', `idle' or `unknown'."
        (not (todo-write-agent-dismissed agent))))
 
 (defun todo-write-attention-rank (agent)
-  "Return the place of AGENT's state in the order of states, 0 being the first."
+  "Return the sort key of AGENT's state, a number; 0 is first."
   (pcase (todo-write-agent-state agent)
     ('working 2)
     ('unknown 4)
@@ -77,16 +77,16 @@ It is `waiting', `failed', `done', `working', `idle' or `unknown'."
     (_ 3)))
 
 (defun todo-write-attention-before-p (a b)
-  "Return non-nil if agent A comes before B.
-Of those that need the user, the first is the one that waited longest,
-of others with the same rank the one that changed last."
+  "Return non-nil if agent A sorts before B.
+Agents that need the user are sorted oldest first, others of the same
+rank newest first."
   (let ((rank (todo-write-attention-rank a)))
     (if (/= rank (todo-write-attention-rank b))
         (< rank (todo-write-attention-rank b))
       (funcall (if (= rank 0) #'< #'>) (todo-write-agent-since a) (todo-write-agent-since b)))))
 
 (defun todo-write-agent-folder (agent)
-  "Return the name of the folder of AGENT's project without those above it, or nil."
+  "Return the base name of AGENT's project folder, or nil."
   (let ((project (todo-write-agent-project agent))
         ;; It may be remote, and a host may say anything.
         file-name-handler-alist)
@@ -100,15 +100,15 @@ of others with the same rank the one that changed last."
     (and project (todo-write-row-line (abbreviate-file-name project)))))
 
 (defun todo-write-agent-name (agent)
-  "Return what AGENT is called in a few columns: its project, else its title."
+  "Return a short name for AGENT: its project, else its title."
   (or (todo-write-agent-folder agent) (todo-write-agent-label agent)))
 
 (defun todo-write-agent-label (agent)
-  "Return what AGENT works on, or the key of its thread."
+  "Return the title of AGENT, else the key of its thread."
   (todo-write-row-line (or (todo-write-agent-title agent) (todo-write-agent-key agent))))
 
 (defun todo-write-attention-line (agent)
-  "Return in one line who AGENT is and what it needs."
+  "Return the name of AGENT and what it needs, in one line."
   (let ((state (todo-write-agent-state agent)) (why (todo-write-agent-why agent)))
     (format "%s: %s" (todo-write-agent-name agent)
             (cond ((null why) state)
@@ -121,15 +121,17 @@ of others with the same rank the one that changed last."
   "The agents of this session, by the key of their thread.")
 
 (defvar todo-write-attention--listeners nil
-  "Functions to call when an agent may look different.")
+  "Functions to call when an agent changes.")
 
 (defvar todo-write-attention--began 0
-  "When these functions began to listen, in milliseconds since the epoch.")
+  "Time at which the first of these began to listen.
+In milliseconds since the epoch.")
 
 (defun todo-write-attention-listen (function flag)
-  "Call FUNCTION when an agent may look different; FLAG nil ends that.
-Its arguments are the agent and a symbol: `transition' when its state
-changed, `change' for its plan or title, `gone' when it was forgotten."
+  "Call FUNCTION when an agent changes; FLAG nil stops that.
+Its arguments are the agent and a symbol: `transition' when the state
+changed, `change' for the plan or title, `gone' when the agent was
+forgotten."
   (let ((before todo-write-attention--listeners))
     (if flag
         (cl-pushnew function todo-write-attention--listeners)
@@ -138,10 +140,10 @@ changed, `change' for its plan or title, `gone' when it was forgotten."
       (todo-write-attention--watch (and todo-write-attention--listeners t)))))
 
 (defun todo-write-attention--watch (on)
-  "Follow agents and what the user sees of them if ON, or stop that."
+  "Track agents and which of them are visible if ON is non-nil, else stop."
   (when on
     (setq todo-write-attention--began (truncate (* 1000 (float-time))))
-    (todo-write-attention--take-stock))
+    (todo-write-attention--update-all))
   (todo-write-listen #'todo-write-attention--heard (not on))
   (dolist (hook '(window-buffer-change-functions window-selection-change-functions))
     (if on
@@ -151,8 +153,8 @@ changed, `change' for its plan or title, `gone' when it was forgotten."
       (add-function :after after-focus-change-function #'todo-write-attention--look)
     (remove-function after-focus-change-function #'todo-write-attention--look)))
 
-(defun todo-write-attention--take-stock ()
-  "Bring the agents up to date; what changed unobserved counts as seen."
+(defun todo-write-attention--update-all ()
+  "Update all agents; changes while nothing listened count as seen."
   (let ((keys (seq-union (todo-write-threads-loaded)
                          (hash-table-keys todo-write-activity--table))))
     (dolist (key (seq-difference (hash-table-keys todo-write-attention--agents) keys))
@@ -161,15 +163,16 @@ changed, `change' for its plan or title, `gone' when it was forgotten."
       (todo-write-attention--update key t))))
 
 (defun todo-write-attention-agents ()
-  "Return the agents of this session in order, subagents left out."
+  "Return the agents of this session, sorted, without subagents."
   (unless todo-write-attention--listeners
-    (todo-write-attention--take-stock))
+    (todo-write-attention--update-all))
   (sort (hash-table-values todo-write-attention--agents) #'todo-write-attention-before-p))
 
 (defun todo-write-attention-count (&optional thread)
-  "Return how many agents are in which state, as (FIRST NEEDED WORKING UNSEEN).
-FIRST is the agent that has waited for the user longest, NEEDED how many
-wait; WORKING and UNSEEN leave out the agent of THREAD, a key."
+  "Count agents by state; return a list (FIRST NEEDED WORKING UNSEEN).
+FIRST is the agent that has waited for the user longest, NEEDED the
+number of those that wait.  WORKING and UNSEEN are numbers that leave out
+the agent of THREAD, a key."
   (let ((needed 0) (working 0) (unseen 0) first)
     (maphash (lambda (key agent)
                (pcase (todo-write-attention-rank agent)
@@ -186,7 +189,8 @@ wait; WORKING and UNSEEN leave out the agent of THREAD, a key."
   (gethash thread todo-write-attention--agents))
 
 (defun todo-write-attention--heard (thread what data)
-  "Note WHAT happened to THREAD, with DATA; see `todo-write-listen'."
+  "Update the agent of THREAD after the event WHAT with DATA.
+For `todo-write-listen'."
   (pcase what
     ('forgotten
      (when-let* ((agent (todo-write-attention-agent thread)))
@@ -202,9 +206,10 @@ wait; WORKING and UNSEEN leave out the agent of THREAD, a key."
   (todo-write--call-listeners todo-write-attention--listeners agent what))
 
 (defun todo-write-attention--update (thread &optional known summary)
-  "Note what the agent of THREAD does now, and tell listeners.
-KNOWN non-nil means that this is no news.  SUMMARY is the
-`todo-write-summary' of THREAD if the caller has it."
+  "Update the agent of THREAD and call the listeners.
+Non-nil KNOWN means that the user has seen its state; no listener is
+called then.  SUMMARY is the `todo-write-summary' of THREAD if the caller
+has it."
   (when-let* ((agent (or (todo-write-attention-agent thread)
                          (unless (todo-write-parent thread)
                            (puthash thread (todo-write-agent--make :key thread)
@@ -220,8 +225,9 @@ KNOWN non-nil means that this is no news.  SUMMARY is the
         (todo-write-attention--tell agent (if moved 'transition 'change))))))
 
 (defun todo-write-attention--note (agent plan known)
-  "Note in AGENT what it does; return non-nil if that is a transition.
-PLAN is the state of its plan.  KNOWN means that the user has seen it."
+  "Update the state of AGENT; return non-nil if it changed.
+PLAN is the state of its plan.  Non-nil KNOWN means that the user has
+seen its state."
   (let* ((key (todo-write-agent-key agent))
          (said (todo-write-activity-since key))
          (activity (todo-write-activity key))
@@ -229,7 +235,7 @@ PLAN is the state of its plan.  KNOWN means that the user has seen it."
                                             (todo-write-activity-inferred-p key) plan)))
     (unless (and (eq doing (todo-write-agent-doing agent))
                  (equal (cdr activity) (todo-write-agent-why agent)))
-      (todo-write-attention--forget-none agent)
+      (todo-write-attention--retry-buffer agent)
       (setf (todo-write-agent-doing agent) doing
             (todo-write-agent-why agent) (cdr activity)
             (todo-write-agent-dismissed agent) nil
@@ -243,8 +249,8 @@ PLAN is the state of its plan.  KNOWN means that the user has seen it."
       t)))
 
 (defun todo-write-attention-new-p (agent)
-  "Return non-nil unless AGENT was in its state before anything listened.
-A follower may find it later."
+  "Return non-nil if AGENT changed its state after listening began.
+A follower may find an agent that has been idle or waiting for hours."
   (>= (todo-write-agent-since agent) todo-write-attention--began))
 
 ;;; Seen and dismissed
@@ -271,20 +277,20 @@ A follower may find it later."
     (focused focused)))
 
 (defun todo-write-attention--look (&rest _)
-  "Note which agents the user sees."
+  "Mark agents that are visible now as seen."
   (dolist (agent (hash-table-values todo-write-attention--agents))
     (when (and (todo-write-agent-unseen agent) (todo-write-attention-visible-p agent))
       (todo-write-attention-see agent))))
 
 (defun todo-write-attention-see (agent &optional unseen)
-  "Note that the user saw what AGENT did, or did not if UNSEEN is non-nil."
+  "Mark AGENT as seen, or as unseen if UNSEEN is non-nil."
   (let ((unseen (and unseen t)))
     (unless (eq unseen (todo-write-agent-unseen agent))
       (setf (todo-write-agent-unseen agent) unseen)
       (todo-write-attention--tell agent 'transition))))
 
 (defun todo-write-attention-dismiss (agent flag)
-  "Count AGENT as idle until it does something new; FLAG nil ends that."
+  "Treat AGENT as idle until its next transition; FLAG nil undoes that."
   (setf (todo-write-agent-dismissed agent) flag)
   (todo-write-attention--tell agent 'transition))
 
@@ -292,7 +298,7 @@ A follower may find it later."
 
 (defun todo-write-attention-buffer (agent)
   "Return the buffer in which the user talks to AGENT, or nil.
-That there is none holds until its next transition."
+A failed search is repeated after the next transition."
   (let ((known (todo-write-agent-buffer agent)))
     (cond ((eq known 'none) nil)
           ((buffer-live-p known) known)
@@ -302,16 +308,16 @@ That there is none holds until its next transition."
                (setf (todo-write-agent-buffer agent) (or buffer 'none))
                buffer)))))
 
-(defun todo-write-attention--forget-none (agent)
-  "Let the buffer of AGENT be looked for again, if there was none."
+(defun todo-write-attention--retry-buffer (agent)
+  "Search again for the buffer of AGENT if none was found."
   (when (eq (todo-write-agent-buffer agent) 'none)
     (setf (todo-write-agent-buffer agent) nil)))
 
 (defun todo-write-attention--chat (thread)
-  "Return the buffer whose host said that it is about THREAD, or nil."
+  "Return the host's buffer for THREAD, or nil."
   (seq-find (lambda (buffer)
               (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
-                   ;; Our own buffers show plans.
+                   ;; Exclude the buffers that only show plans.
                    (not (string-prefix-p "todo-write-" (symbol-name (buffer-local-value
                                                                      'major-mode buffer))))))
             (buffer-list)))
@@ -324,7 +330,7 @@ That there is none holds until its next transition."
 
 (defun todo-write-attention--processes (pid)
   "Return the process PID and its ancestors as a list of (PID . ATTRIBUTES)."
-  ;; The folder at hand may be remote, and then so would be the processes.
+  ;; In a remote folder `process-attributes' would ask the remote host.
   (let ((default-directory (expand-file-name "/")))
     (cl-loop repeat 64
              for attributes = (and pid (> pid 1) (process-attributes pid))
@@ -333,7 +339,7 @@ That there is none holds until its next transition."
              do (setq pid (alist-get 'ppid attributes)))))
 
 (defun todo-write-attention--terminal (pid)
-  "Return the buffer of this Emacs in whose terminal the process PID runs, or nil."
+  "Return the terminal buffer of this Emacs in which process PID runs, or nil."
   (let* ((chain (todo-write-attention--processes pid))
          (tty (todo-write-attention--tty (alist-get 'ttname (cdar chain))))
          (own (seq-filter #'process-buffer (process-list)))
@@ -349,7 +355,7 @@ That there is none holds until its next transition."
     (and process (process-buffer process))))
 
 (defun todo-write-attention--tty (name)
-  "Return the terminal NAME in one spelling; /dev/pts0 is /dev/pts/0."
+  "Normalize the terminal NAME: /dev/pts0 and /dev/pts/0 are the same."
   (and (stringp name) (not (string-empty-p name)) (string-replace "pts/" "pts" name)))
 
 (defun todo-write-attention--tmux-pane (pid)
@@ -365,8 +371,8 @@ That there is none holds until its next transition."
                                     "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}"))))))
 
 (defun todo-write-attention-visit (agent)
-  "Go to the buffer of AGENT, or else to its plan, and say where it runs."
-  (todo-write-attention--forget-none agent)
+  "Go to the buffer of AGENT, else show its plan and say where it runs."
+  (todo-write-attention--retry-buffer agent)
   (if-let* ((buffer (todo-write-attention-buffer agent)))
       (pop-to-buffer buffer)
     (let* ((key (todo-write-agent-key agent))
@@ -383,9 +389,9 @@ That there is none holds until its next transition."
   (todo-write-attention-see agent))
 
 (defvar todo-write-attention--tour nil
-  "The visits to agents that wait, or nil.
-It is a list (CONFIGURATION BUFFER KEY...): how windows were before,
-where the last visit led, and which threads were visited.")
+  "The agents visited by `todo-write-next-waiting', or nil.
+A list (CONFIGURATION BUFFER KEY...): the window configuration before the
+first visit, the buffer of the last one, and the threads visited.")
 
 ;;;###autoload
 (defun todo-write-next-waiting (&optional choose)

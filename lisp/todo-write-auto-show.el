@@ -11,10 +11,10 @@
 ;;     (todo-write-auto-show-mode 1)
 ;;
 ;; `todo-write-auto-show-action' says where; `display-buffer-alist' has
-;; precedence.  No window is selected.  A thread shows itself once: after you
-;; close its window it stays away until you ask for it.  The buffer changes to
-;; another plan only when the one it shows is done.  A plan that is done can
-;; close its window:
+;; precedence.  The selected window stays selected.  Each thread is shown once: a
+;; window that you closed does not come back by itself.  The buffer switches to
+;; another plan only when the one it shows is done.  The window of a plan that is
+;; done can close after some time:
 ;;
 ;;     (setq todo-write-auto-show-seconds 60)
 
@@ -24,10 +24,10 @@
 (require 'todo-write-view)
 
 (defcustom todo-write-auto-show 'any
-  "Which plans show themselves in `todo-write-auto-show-mode'."
+  "Plans that `todo-write-auto-show-mode' shows."
   :type '(choice (const :tag "All" any)
                  (const :tag "Those of the project of the selected buffer" project)
-                 (function :tag "Those for whose key a function returns non-nil"))
+                 (function :tag "Those whose key satisfies a function"))
   :group 'todo-write)
 
 (defcustom todo-write-auto-show-action
@@ -35,22 +35,22 @@
     (side . bottom)
     (window-height . 0.25)
     (inhibit-same-window . t))
-  "Where plans show themselves: an action for `display-buffer'."
+  "Action for `display-buffer' that shows a plan."
   :type display-buffer--action-custom-type
   :group 'todo-write)
 
 (defcustom todo-write-auto-show-seconds nil
-  "Seconds after which a plan that is done leaves its window.
-Only a window in which it showed itself is left; nil means that it stays
-until the next plan."
+  "Seconds after which the window of a plan that is done is closed.
+Only windows that the mode opened are closed.  nil means that the plan
+stays until the next one."
   :type '(choice (const :tag "Until the next plan" nil) number)
   :group 'todo-write)
 
 (defvar todo-write-auto-show--shown nil
-  "Keys of the threads that have shown themselves.")
+  "Keys of the threads that the mode has shown.")
 
 (defvar todo-write-auto-show--timer nil
-  "Timer that will close the window of a plan that is done, or nil.")
+  "Timer that closes the window of a plan that is done, or nil.")
 
 ;;;###autoload
 (define-minor-mode todo-write-auto-show-mode
@@ -61,7 +61,7 @@ until the next plan."
   (todo-write-listen #'todo-write-auto-show--heard (not todo-write-auto-show-mode)))
 
 (defun todo-write-auto-show--heard (thread what _data)
-  "Show or hide the plan of THREAD after WHAT happened to it."
+  "Show or hide the plan of THREAD after the event WHAT."
   (pcase what
     ('change (todo-write-auto-show--changed thread))
     ;; A new list under the same key shows itself again.
@@ -69,7 +69,7 @@ until the next plan."
                       (delete thread todo-write-auto-show--shown)))))
 
 (defun todo-write-auto-show--changed (thread)
-  "Show the plan of THREAD when it begins, or let it leave when it is done."
+  "Show the plan of THREAD if it is new; close it later if it is done."
   (let ((state (todo-write-state thread)))
     (when (and (eq state 'active)
                (not (member thread todo-write-auto-show--shown))
@@ -88,7 +88,7 @@ until the next plan."
     (and buffer (buffer-local-value 'todo-write-view-thread buffer))))
 
 (defun todo-write-auto-show--wanted-p (thread)
-  "Return non-nil if THREAD may show itself now."
+  "Return non-nil if the plan of THREAD may be shown now."
   (let ((showing (todo-write-auto-show--thread)))
     (and (not (plist-get (todo-write-about thread) :parent))
          (pcase todo-write-auto-show
@@ -115,7 +115,7 @@ until the next plan."
         (set-window-parameter window 'todo-write-auto-show t)))))
 
 (defun todo-write-auto-show--set-timer (done)
-  "Close the window some time after the plan is DONE; if nil, leave it open."
+  "Close the window after some time if DONE is non-nil, else keep it open."
   (when todo-write-auto-show--timer
     (cancel-timer todo-write-auto-show--timer)
     (setq todo-write-auto-show--timer nil))
@@ -124,7 +124,7 @@ until the next plan."
           (run-at-time todo-write-auto-show-seconds nil #'todo-write-auto-show--leave))))
 
 (defun todo-write-auto-show--leave ()
-  "Close the windows in which a plan showed itself, unless one is selected."
+  "Close the windows that the mode opened, except the selected one."
   (setq todo-write-auto-show--timer nil)
   (dolist (window (and (todo-write-auto-show--buffer)
                        (get-buffer-window-list (todo-write-auto-show--buffer) nil t)))

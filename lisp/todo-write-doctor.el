@@ -138,7 +138,7 @@ enables it."
 (defun todo-write-doctor-findings ()
   "Return what is found, an alist of (TITLE . FINDINGS).
 A finding is a list (STATE TEXT REMEDY): STATE is `ok', `note' for what
-is merely off, or `problem'; REMEDY is a sentence, or nil."
+is merely off, or `problem'; REMEDY is a sentence, nil or left out."
   `(("Emacs" ,@(todo-write-doctor--emacs))
     ("Module" ,@(if (todo-write-module-supported-p)
                     (append (todo-write-doctor--module) (todo-write-doctor--sources))

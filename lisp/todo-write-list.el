@@ -6,11 +6,10 @@
 
 ;;; Commentary:
 
-;; `M-x todo-write-list', or `L' in a plan, lists the agents of all projects, one
-;; a row: those that need you, then those that are done and unseen, at work, idle,
-;; and those of which nothing is known; see todo-write-attention.el.  Threads of
-;; earlier sessions are only looked at, not loaded, so that another Emacs that
-;; works with them is not disturbed.
+;; `M-x todo-write-list', or `L' in a plan, lists the agents of all projects: first
+;; those that need you, then those that are done and unseen, working, idle, and in
+;; an unknown state; see todo-write-attention.el.  Threads of earlier sessions are
+;; read without loading them, because another Emacs may be using them.
 ;;
 ;; `M-x todo-write-switch', or `s' in a plan, asks for one with completion.
 
@@ -27,17 +26,17 @@
 (require 'todo-write-view)
 
 (defcustom todo-write-list-hours 12
-  "Hours for which `todo-write-list' shows an agent that rests.
-Older ones are only counted, until you unfold them there."
+  "Hours for which `todo-write-list' shows an idle agent.
+Older ones are folded to a count, which RET unfolds."
   :type 'number
   :group 'todo-write)
 
 ;;; Agents
 
 (defun todo-write-list-agents (&optional hours)
-  "Return the agents in order and those left out, as (SHOWN . OLDER).
-Those of earlier sessions follow.  OLDER are those that rest, or of which
-nothing is known, for more than HOURS; nil leaves none out."
+  "Return the sorted agents as (SHOWN . OLDER).
+Agents of earlier sessions are included.  OLDER are those that have been
+idle or unknown for more than HOURS; if that is nil, there are none."
   (let* ((live (todo-write-attention-agents))
          (kept (cl-loop for kept in (todo-write-threads-kept)
                         for about = (plist-get kept :about)
@@ -76,7 +75,7 @@ nothing is known, for more than HOURS; nil leaves none out."
   (todo-write-row-age (/ (todo-write-agent-since agent) 1000.0)))
 
 (defun todo-write-list--program (agent)
-  "Return the name of the program that AGENT is, as far as its host or key tells."
+  "Return the name of AGENT's program, or an empty string if it is unknown."
   (let ((name (or (todo-write-agent-program agent)
                   (pcase (split-string (todo-write-agent-key agent) ":")
                     ((or `("mcp" ,name . ,_) `(,name ,_ . ,_)) name)
@@ -87,9 +86,9 @@ nothing is known, for more than HOURS; nil leaves none out."
       (_ (todo-write-row-line name)))))
 
 (defun todo-write-list--title (agent others)
-  "Return what AGENT works on.
-Where the rows of OTHERS look alike, the branch precedes it, or a short
-id where that is the same or not known."
+  "Return the title of AGENT.
+If one of OTHERS has the same title and folder name, the branch precedes
+it, or a short id if the branches are equal or unknown."
   (let* ((folder (todo-write-agent-folder agent))
          (alike (seq-filter (lambda (other)
                               (and (not (eq other agent))
@@ -109,11 +108,11 @@ id where that is the same or not known."
             (todo-write-agent-label agent))))
 
 (defun todo-write-list--branch (agent)
-  "Return the branch that Git has checked out in the project of AGENT, or nil."
+  "Return the Git branch that is checked out in AGENT's project, or nil."
   (let* (file-name-handler-alist
          (line (lambda (file)
                  (ignore-errors
-                   ;; Reading anything but a file might wait.
+                   ;; Reading a pipe or a device could block.
                    (when (file-regular-p file)
                      (with-temp-buffer
                        (insert-file-contents file nil 0 4096)
@@ -152,7 +151,7 @@ if there is no thread."
      prompt
      (lambda (string predicate action)
        (if (eq action 'metadata)
-           ;; They come in a good order.
+           ;; The keys are sorted already.
            `(metadata (category . todo-write-thread)
                       (display-sort-function . identity)
                       (cycle-sort-function . identity)
@@ -166,7 +165,7 @@ if there is no thread."
      nil t nil nil (car keys))))
 
 (defun todo-write-list--annotation (agent)
-  "Return what stands beside the key of AGENT in completion."
+  "Return the annotation of AGENT for completion."
   (let ((summary (todo-write-summary (todo-write-agent-key agent) t)))
     (concat (propertize " " 'display '(space :align-to 32))
             (todo-write-row-truncate
@@ -194,16 +193,16 @@ if there is no thread."
   "Hash table from the keys in the overview to their agents.")
 
 (defvar-local todo-write-list--unfolded nil
-  "Non-nil shows older agents, too.")
+  "Non-nil shows older agents.")
 
 (defvar-local todo-write-list--unsorted nil
-  "Non-nil if rows stayed in their places although their state changed.")
+  "Non-nil if rows kept their places when their states changed.")
 
 (defvar todo-write-list--timer nil
   "Timer that updates ages, or nil.")
 
 (defvar-local todo-write-list--width nil
-  "Columns the rows were last printed for.")
+  "Width for which the rows were printed, in columns.")
 
 (defvar todo-write-list-mode-map
   (let ((map (make-sparse-keymap)))
@@ -253,7 +252,7 @@ if there is no thread."
 ;;; Rows
 
 (defun todo-write-list--set-columns (width)
-  "Fit the columns into WIDTH; what is done now gets half of what is free."
+  "Fit the columns into WIDTH; the last one gets half of the free space."
   (setq todo-write-list--width width)
   (let* ((free (max 30 (- width 37)))
          (now (min 60 (/ free 2)))
@@ -265,7 +264,7 @@ if there is no thread."
     (tabulated-list-init-header)))
 
 (defun todo-write-list--entry (agent others)
-  "Return the row of AGENT, told apart from OTHERS."
+  "Return the row of AGENT; its title distinguishes it from OTHERS."
   (let* ((key (todo-write-agent-key agent))
          (summary (todo-write-summary key t)))
     (list key
@@ -283,8 +282,8 @@ if there is no thread."
                   (let ((now (todo-write-list--now agent summary)))
                     (todo-write-row-truncate now (cadr (aref tabulated-list-format 6))))))))
 
-(defmacro todo-write-list--keeping-places (&rest body)
-  "Run BODY, which may insert, and keep the windows at the rows of their agents."
+(defmacro todo-write-list--with-window-points (&rest body)
+  "Run BODY, which may edit the buffer, and keep windows at their agents' rows."
   (declare (indent 0) (debug t))
   `(let ((inhibit-read-only t)
          (places (cons (cons nil (tabulated-list-get-id))
@@ -297,7 +296,7 @@ if there is no thread."
          (if window (set-window-point window start) (goto-char start))))))
 
 (defun todo-write-list--print (&rest _)
-  "Print all rows in order; windows stay with their agents."
+  "Print all rows, sorted; windows stay at their agents' rows."
   (pcase-let ((`(,shown . ,older) (todo-write-list-agents
                                    (unless todo-write-list--unfolded todo-write-list-hours)))
               (window (get-buffer-window nil t)))
@@ -316,7 +315,7 @@ if there is no thread."
                       (todo-write-list--entry
                        agent (cdr (assoc (todo-write-agent-title agent) titles))))
                     shown)))
-    (todo-write-list--keeping-places
+    (todo-write-list--with-window-points
       (tabulated-list-print)
       (when older
         (save-excursion
@@ -333,16 +332,17 @@ if there is no thread."
     (unless (eobp) (point))))
 
 (defun todo-write-list--heard (agent what)
-  "Show WHAT happened to AGENT; see `todo-write-attention-listen'."
+  "Update the overview after the event WHAT; see `todo-write-attention-listen'.
+AGENT is the agent that changed."
   (if-let* ((buffer (get-buffer todo-write-list--buffer)))
       (with-current-buffer buffer
-        (todo-write-list--show-news agent what))
+        (todo-write-list--update-row agent what))
     ;; Buffers may be killed without running their hooks.
     (todo-write-list--stop)))
 
-(defun todo-write-list--show-news (agent what)
-  "Show WHAT happened to AGENT in the current buffer.
-A row keeps its place while the user is here."
+(defun todo-write-list--update-row (agent what)
+  "Update the row of AGENT after the event WHAT.
+It keeps its place while the selected window shows the overview."
   (let* ((key (todo-write-agent-key agent))
          (start (todo-write-list--find key)))
     (if (eq what 'gone)
@@ -352,25 +352,25 @@ A row keeps its place while the user is here."
                           (and (eq what 'transition)
                                (eq (current-buffer) (window-buffer))
                                (setq todo-write-list--unsorted t))))
-           (todo-write-list--place agent start start))
+           (todo-write-list--replace-row agent start start))
           (todo-write-list--unsorted (todo-write-list--print))
-          (t (todo-write-list--place (unless (eq what 'gone) agent) start)))))
+          (t (todo-write-list--replace-row (unless (eq what 'gone) agent) start)))))
 
-(defun todo-write-list--place (agent start &optional position)
-  "Replace the row at START, unless that is nil, by one of AGENT, if any.
-It stands at POSITION, or else in order."
-  (todo-write-list--keeping-places
+(defun todo-write-list--replace-row (agent start &optional position)
+  "Delete the row at START and insert one of AGENT; each may be nil.
+The new row is inserted at POSITION, or in sort order if that is nil."
+  (todo-write-list--with-window-points
     (save-excursion
       (when start
         (goto-char start)
         (delete-region start (line-beginning-position 2)))
       (when agent
-        (goto-char (or position (todo-write-list--place-of agent)))
+        (goto-char (or position (todo-write-list--sorted-position agent)))
         (apply #'tabulated-list-print-entry
                (todo-write-list--entry agent (hash-table-values todo-write-list--agents)))))))
 
-(defun todo-write-list--place-of (agent)
-  "Return the position of the first row that comes after AGENT."
+(defun todo-write-list--sorted-position (agent)
+  "Return the position of the first row that sorts after AGENT."
   (goto-char (point-min))
   (while (and (tabulated-list-get-id)
               (not (todo-write-attention-before-p
@@ -398,7 +398,7 @@ It stands at POSITION, or else in order."
       (forward-line))))
 
 (defun todo-write-list--fit (window)
-  "Print the rows again if WINDOW, which shows them, has another width."
+  "Print the rows again if the width of WINDOW changed."
   (with-current-buffer (window-buffer window)
     (unless (eql (window-body-width window) todo-write-list--width)
       (todo-write-list--print))))
@@ -424,7 +424,7 @@ It stands at POSITION, or else in order."
       (user-error "No agent here")))
 
 (defun todo-write-list-show (&rest _)
-  "Show the plan of the agent at point; below the last, show older agents."
+  "Show the plan of the agent at point; on the count, show older agents."
   (interactive nil todo-write-list-mode)
   (if (get-text-property (point) 'todo-write-older)
       (progn (setq todo-write-list--unfolded t)
@@ -443,7 +443,7 @@ It stands at POSITION, or else in order."
   (todo-write-attention-visit (todo-write-list--agent)))
 
 (defun todo-write-list-look ()
-  "Display the buffer of the agent at point, else its plan, and stay here."
+  "Display the buffer of the agent at point, else its plan; stay here."
   (interactive nil todo-write-list-mode)
   (let ((agent (todo-write-list--agent)))
     (if-let* ((buffer (todo-write-attention-buffer agent)))
@@ -453,7 +453,7 @@ It stands at POSITION, or else in order."
     (todo-write-attention-see agent)))
 
 (defun todo-write-list-toggle-seen ()
-  "Count what the agent at point did as unseen, or as seen."
+  "Toggle whether the agent at point counts as seen."
   (interactive nil todo-write-list-mode)
   (let ((agent (todo-write-list--agent)))
     (unless (eq (todo-write-agent-doing agent) 'rest)
@@ -461,7 +461,7 @@ It stands at POSITION, or else in order."
     (todo-write-attention-see agent (not (todo-write-agent-unseen agent)))))
 
 (defun todo-write-list-dismiss ()
-  "Count the agent at point as idle until it does something new; again ends that."
+  "Toggle whether the agent at point counts as idle until its next transition."
   (interactive nil todo-write-list-mode)
   (let ((agent (todo-write-list--agent)))
     (todo-write-attention-dismiss agent (not (todo-write-agent-dismissed agent)))))

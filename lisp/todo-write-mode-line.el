@@ -23,9 +23,9 @@
 ;; one whose key is the buffer's name, else the one written last.
 ;; `todo-write-tab-bar-mode' shows in the tab bar what the mode line shows.
 ;;
-;; The texts are made when a plan changes or another project is selected; redisplay
-;; only reads a variable.  A spinner turns before them while the agent is at work; see
-;; todo-write-activity.el.
+;; The texts are made when a plan changes or a buffer of another project is selected;
+;; redisplay only reads a variable.  A spinner precedes them while the agent works;
+;; see todo-write-activity.el.
 
 ;;; Code:
 
@@ -40,21 +40,21 @@
 (defvar todo-write-tab-bar-mode)
 
 (defun todo-write-mode-line-listen (function flag)
-  "Call FUNCTION when a plan or its spinner may look different.
-That is with the arguments of a listener, see `todo-write-listen', and
-without arguments when the spinner turned.  FLAG nil ends it."
+  "Call FUNCTION when a plan or its spinner changes; FLAG nil stops that.
+It has the arguments of a listener, see `todo-write-listen', and none
+when the spinner turned."
   (todo-write-listen function (not flag))
   (todo-write-activity-listen function flag))
 
 ;;; Mode line
 
 (defcustom todo-write-mode-line-width 40
-  "Columns that the plan takes in the mode line at most."
+  "Maximum width of the plan in the mode line, in columns."
   :type 'natnum
   :group 'todo-write)
 
 (defcustom todo-write-mode-line-help-lines 20
-  "Tasks that hovering over the plan in the mode line shows at most."
+  "Maximum number of tasks in the tooltip of the mode line."
   :type 'natnum
   :group 'todo-write)
 
@@ -116,22 +116,23 @@ inert.")
         (remove-hook hook #'todo-write-mode-line--look)))
     (setq todo-write-mode-line-string nil
           todo-write-tab-bar--text nil)
-    (todo-write-mode-line--update)))
+    (todo-write-mode-line--update)
+    (todo-write-mode-line-redraw)))
 
 (defun todo-write-mode-line-redraw ()
   "Redisplay all mode lines, header lines and tab bars."
-  ;; Redisplay also lays out each line of the current buffer; the minibuffer's
-  ;; has one.
+  ;; Redisplay lays out each line of the current buffer, too, and the minibuffer
+  ;; has only one.
   (with-current-buffer (window-buffer (minibuffer-window))
     (force-mode-line-update t)))
 
 (defun todo-write-mode-line--heard (&optional thread what data)
-  "Update the text after WHAT happened to THREAD, or when the spinner turned.
-WHAT is as in `todo-write-listen' for a key, as in
-`todo-write-attention-listen' for an agent."
+  "Update the text after the event WHAT, or when the spinner turned.
+THREAD, WHAT and DATA are as in `todo-write-listen'; or THREAD is an agent
+and WHAT as in `todo-write-attention-listen'."
   (when (pcase what
           ((or 'nil 'transition 'gone 'forgotten) t)
-          ;; The attention tells of the same for all but subagents.
+          ;; Agents report the same changes, but subagents do not.
           ((or 'change 'state) (stringp thread))
           ('activity (equal thread todo-write-mode-line--thread)))
     (todo-write-mode-line--update thread (and (eq what 'change) data))))
@@ -143,12 +144,12 @@ WHAT is as in `todo-write-listen' for a key, as in
     (todo-write-mode-line--update)))
 
 (defun todo-write-mode-line--update (&optional thread outcome)
-  "Make the text of the mode line and the tab bar, and redraw them if it differs.
-OUTCOME is what THREAD has become, if the caller has heard that."
+  "Update the mode line and the tab bar, and redraw them if the text changed.
+OUTCOME is that of the change of THREAD, if the caller has it."
   (setq todo-write-mode-line--folder (buffer-local-value 'default-directory (window-buffer))
         todo-write-mode-line--thread
         (todo-write-current-thread
-         ;; It may be remote: no handler may connect now.
+         ;; A remote folder must not open a connection.
          (let (file-name-handler-alist)
            (and todo-write-mode-line--folder
                 (expand-file-name todo-write-mode-line--folder)))))
@@ -173,11 +174,11 @@ OUTCOME is what THREAD has become, if the caller has heard that."
       (todo-write-mode-line-redraw))))
 
 (defun todo-write-mode-line-text (thread width &optional summary)
-  "Return what to show in WIDTH columns, as (TEXT . NEEDED), or nil for nothing.
-TEXT is about the agent that has waited for the user longest, then NEEDED
-is non-nil; else about the plan of THREAD, and how many other agents
-work, or are done and unseen.  SUMMARY is as for
-`todo-write-mode-line-words'."
+  "Return (TEXT . NEEDED), where TEXT fits WIDTH columns, or nil for no text.
+If an agent needs the user, NEEDED is non-nil and TEXT is about the one
+that has waited longest.  Otherwise TEXT is the plan of THREAD and the
+numbers of other agents that work, or are done and unseen.  SUMMARY is
+as for `todo-write-mode-line-words'."
   (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-attention-count thread)))
     (if first
         (cons (todo-write-row-truncate
@@ -193,11 +194,10 @@ work, or are done and unseen.  SUMMARY is as for
               ((> unseen 0) (list (substring done 1))))))))
 
 (defun todo-write-mode-line-words (thread &optional width still summary)
-  "Return how far THREAD is and its task in progress, or nil for no tasks.
-The text is plain.  The task is cut to what the count leaves of WIDTH
-columns.  A spinner comes first while the agent of THREAD works, unless
-STILL is non-nil.  SUMMARY is the `todo-write-summary' of THREAD if the
-caller has it."
+  "Return the count and the current task of THREAD as text, or nil for no tasks.
+The task is cut so that the text fits WIDTH columns.  A spinner precedes
+it while the agent of THREAD works, unless STILL is non-nil.  SUMMARY is
+the `todo-write-summary' of THREAD if the caller has it."
   (let* ((summary (or summary (and thread (todo-write-summary thread))))
          (state (plist-get summary :state))
          (current (plist-get summary :current)))
@@ -217,8 +217,7 @@ caller has it."
               (t (concat count " " task)))))))
 
 (defun todo-write-mode-line--help (&rest _)
-  "Return the agents that need the user, else the tasks of the plan, a line each.
-Made only when the mouse rests there."
+  "Return the tooltip: the agents that need the user, else the plan's tasks."
   (propertize
    (if-let* ((needed (seq-filter #'todo-write-attention-needed-p
                                  (todo-write-attention-agents))))
@@ -242,7 +241,7 @@ Made only when the mouse rests there."
       (insert "mouse-1: show the plan"))))
 
 (defun todo-write-mode-line-show (event)
-  "Go to the agent that needs you, or show the plan, on which EVENT clicked."
+  "Go to the agent that needs you, else show the plan that EVENT clicked on."
   (interactive "e")
   (if (car (todo-write-attention-count))
       (todo-write-next-waiting)
@@ -253,14 +252,14 @@ Made only when the mouse rests there."
 
 (defvar-local todo-write-header-line-thread nil
   "Key of the thread whose plan the header line shows, or nil.
-nil stands for the thread whose key is the buffer's name, if there is
-one, else for the one written last.")
+If it is nil, the header line shows the thread whose key is the buffer's
+name, if there is one, else the one written last.")
 
 (defvar-local todo-write-header-line-host nil
   "Function that draws the header line of this buffer's host, or nil.
-If it is set, it is called without arguments when
-`todo-write-header-line-mode' is switched, and where that is on it shows
-the value of `todo-write-header-line--string', too.")
+It is called without arguments when `todo-write-header-line-mode' is
+turned on or off.  While that is on, it includes the value of
+`todo-write-header-line--string'.")
 
 (defvar-local todo-write-header-line--string nil
   "What the header line shows: a string, or nil for nothing.")
@@ -307,13 +306,13 @@ the value of `todo-write-header-line--string', too.")
               (buffer-list)))
 
 (defun todo-write-header-line--thread ()
-  "Return the key of the thread that the current buffer is about, or nil."
+  "Return the key of the thread that the header line shows, or nil."
   (or todo-write-header-line-thread
       (car (member (buffer-name) (todo-write-threads-loaded)))
       (todo-write-current-thread)))
 
 (defun todo-write-header-line--heard (&optional _thread what _data)
-  "Make the header lines again if WHAT happened shows in them."
+  "Update all header lines after the event WHAT."
   (unless (eq what 'observed)
     (let ((buffers (todo-write-header-line--buffers)))
       (dolist (buffer buffers)
@@ -325,7 +324,7 @@ the value of `todo-write-header-line--string', too.")
         (todo-write-mode-line-listen #'todo-write-header-line--heard nil)))))
 
 (defun todo-write-header-line--make ()
-  "Make the header line of the current buffer."
+  "Update the header line of the current buffer."
   (let ((words (todo-write-mode-line-words (todo-write-header-line--thread))))
     (setq todo-write-header-line--string
           (and words
@@ -352,11 +351,10 @@ the value of `todo-write-header-line--string', too.")
   (setq tab-bar-format (remq 'todo-write-tab-bar tab-bar-format))
   (when todo-write-tab-bar-mode
     (setq tab-bar-format (append tab-bar-format '(todo-write-tab-bar))))
-  (todo-write-mode-line--watch)
-  (todo-write-mode-line-redraw))
+  (todo-write-mode-line--watch))
 
 (defun todo-write-tab-bar ()
-  "Return what the tab bar shows of agents, for `tab-bar-format'."
+  "Return the item of the tab bar, for `tab-bar-format'."
   (when todo-write-tab-bar--text
     `((todo-write menu-item ,todo-write-tab-bar--text todo-write-tab-bar-show
                   :help "Go to the agent that needs you, or show the plan"))))

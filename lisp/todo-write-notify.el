@@ -1,4 +1,4 @@
-;;; todo-write-notify.el --- Say that an agent needs you  -*- lexical-binding: t; -*-
+;;; todo-write-notify.el --- Notify when an agent needs you  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -11,9 +11,9 @@
 ;;
 ;;     (todo-write-notify-mode 1)
 ;;
-;; It says so once, after that has held for some seconds, in one notification for
-;; several agents, and withdraws it when you answered.  `alert' tells you where it
-;; is loaded, else the desktop, else the echo area.
+;; It notifies once for each transition, after the state has lasted some seconds;
+;; several agents share a notification, which is withdrawn when you answer.  It uses
+;; `alert' if that is loaded, else D-Bus, else the echo area.
 
 ;;; Code:
 
@@ -28,31 +28,32 @@
 (declare-function notifications-notify "notifications" (&rest params))
 
 (defcustom todo-write-notify-seconds 4
-  "Seconds for which an agent must need you before you are told."
+  "Seconds for which an agent must need you before you are notified."
   :type 'number
   :group 'todo-write)
 
 (defcustom todo-write-notify-done nil
-  "Non-nil notifies of agents that are done and unseen, too."
+  "Non-nil notifies also when an agent is done and unseen."
   :type 'boolean
   :group 'todo-write)
 
 (defcustom todo-write-notify-function #'todo-write-notify-default
-  "Function that tells the user something.
-It is called with the key of a thread, a title and a text, both strings.
-It returns a function without arguments that withdraws what it told, or
-nil."
+  "Function that notifies the user.
+It is called with the key of a thread, a title and a text, all strings.
+It returns a function without arguments that withdraws the notification,
+or nil."
   :type 'function
   :group 'todo-write)
 
 (defvar todo-write-notify--due nil
-  "Alist of the agents to tell of and when, in seconds since the epoch.")
+  "Alist of agents and the times of their notifications.
+In seconds since the epoch.")
 
 (defvar todo-write-notify--timer nil
   "Timer of the next notification, or nil.")
 
-(defvar todo-write-notify--told nil
-  "List of (WITHDRAW AGENT...), the notifications that still hold.")
+(defvar todo-write-notify--open nil
+  "Open notifications, a list of (WITHDRAW AGENT...).")
 
 ;;;###autoload
 (define-minor-mode todo-write-notify-mode
@@ -64,15 +65,15 @@ nil."
     (cancel-timer todo-write-notify--timer))
   (setq todo-write-notify--timer nil
         todo-write-notify--due nil
-        todo-write-notify--told nil))
+        todo-write-notify--open nil))
 
 (defun todo-write-notify--wanted-p (agent)
-  "Return non-nil if the user wants to be told of AGENT's state."
+  "Return non-nil if the user wants a notification of AGENT's state."
   (or (todo-write-attention-needed-p agent)
       (and todo-write-notify-done (eq (todo-write-agent-state agent) 'done))))
 
 (defun todo-write-notify--heard (agent what)
-  "Tell of AGENT later, or no more, after WHAT happened to it."
+  "Schedule or withdraw the notification of AGENT after the event WHAT."
   (unless (eq what 'change)
     (todo-write-notify--withdraw agent)
     (setf (alist-get agent todo-write-notify--due nil t)
@@ -83,19 +84,19 @@ nil."
     (todo-write-notify--set-timer)))
 
 (defun todo-write-notify--set-timer ()
-  "Let the timer run at the first time that is due."
+  "Set the timer for the first notification that is due."
   (when todo-write-notify--timer
     (cancel-timer todo-write-notify--timer))
   (setq todo-write-notify--timer
         (and todo-write-notify--due
              (run-at-time (max 0 (- (apply #'min (mapcar #'cdr todo-write-notify--due))
                                     (float-time)))
-                          nil #'todo-write-notify--tell))))
+                          nil #'todo-write-notify--notify))))
 
-(defun todo-write-notify--tell ()
-  "Tell of the agents that are due, in one notification."
+(defun todo-write-notify--notify ()
+  "Notify of all agents that are due, at once."
   (let* ((now (float-time))
-         ;; Those that are nearly due come along.
+         ;; Include those that are due within a second.
          (due (seq-filter (lambda (entry) (<= (cdr entry) (+ now 1))) todo-write-notify--due))
          (agents (sort (seq-remove #'todo-write-attention-visible-p (mapcar #'car due))
                        #'todo-write-attention-before-p)))
@@ -106,7 +107,7 @@ nil."
                            (todo-write-notify--title agents)
                            (mapconcat #'todo-write-attention-line agents "\n"))
                   agents)
-            todo-write-notify--told))))
+            todo-write-notify--open))))
 
 (defun todo-write-notify--title (agents)
   "Return the title of a notification of AGENTS."
@@ -117,17 +118,17 @@ nil."
           (t (concat (todo-write-agent-name (car agents)) " is done")))))
 
 (defun todo-write-notify--withdraw (agent)
-  "Withdraw the notification of AGENT, unless it is of others as well."
-  (dolist (told todo-write-notify--told)
-    (when (memq agent (cdr told))
-      (setcdr told (remq agent (cdr told)))
-      (unless (or (cdr told) (null (car told)))
-        (funcall (car told)))))
-  (setq todo-write-notify--told (seq-filter #'cdr todo-write-notify--told)))
+  "Withdraw the notification of AGENT unless it is about other agents too."
+  (dolist (note todo-write-notify--open)
+    (when (memq agent (cdr note))
+      (setcdr note (remq agent (cdr note)))
+      (unless (or (cdr note) (null (car note)))
+        (funcall (car note)))))
+  (setq todo-write-notify--open (seq-filter #'cdr todo-write-notify--open)))
 
 (defun todo-write-notify-default (thread title text)
-  "Tell TITLE and TEXT; a click goes to the agent of THREAD.
-Return a function that withdraws that, or nil."
+  "Notify with TITLE and TEXT; a click goes to the agent of THREAD.
+Return a function that withdraws the notification, or nil."
   (if (featurep 'alert)
       (let ((agent (todo-write-attention-agent thread)))
         (ignore (alert text :title title :category 'todo-write
@@ -143,14 +144,14 @@ Return a function that withdraws that, or nil."
       (ignore (message "%s: %s" title text)))))
 
 (defun todo-write-notify--visit (thread)
-  "Go to the agent of THREAD, if there still is one."
+  "Go to the agent of THREAD if it still exists."
   (when-let* ((agent (todo-write-attention-agent thread)))
     (select-frame-set-input-focus (selected-frame))
     (todo-write-attention-visit agent)))
 
 (defun todo-write-notify--body (text)
   "Return TEXT as the body of a notification.
-A desktop that takes bodies for markup needs it escaped."
+Escape it if the notification server interprets markup."
   (if (memq :body-markup (notifications-get-capabilities))
       (replace-regexp-in-string
        "[&<>]" (lambda (match) (pcase match ("&" "&amp;") ("<" "&lt;") (_ "&gt;")))

@@ -431,6 +431,17 @@ transitions, (KEY . STATE), newest first."
     (todo-write-mode-line-show `(mouse-1 (,(selected-window) mode-line (0 . 0) 0)))
     (should (equal "chat a" (buffer-name (window-buffer))))))
 
+(ert-deftest todo-write-tab-bar-shows-a-plan-that-the-mode-line-shows-already ()
+  (todo-write-attention-tests--with-mode-line
+    (unwind-protect
+        (progn (todo-write-test-write "a" '("One" "in_progress" "Going"))
+               (todo-write-tab-bar-mode 1)
+               (should (equal " [0/1 Going] " (nth 2 (car (todo-write-tab-bar)))))
+               (todo-write-tab-bar-mode -1)
+               (should-not (todo-write-tab-bar))
+               (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line))))
+      (todo-write-tab-bar-mode -1))))
+
 (ert-deftest todo-write-tab-bar-says-who-needs-you ()
   (todo-write-attention-tests--with
     (unwind-protect
