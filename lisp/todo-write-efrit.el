@@ -9,9 +9,9 @@
 ;;
 ;;     (todo-write-efrit-mode 1)
 ;;
-;; While the mode is on, the tool todo_write of Efrit's agent is ours, with one
-;; thread a session.  Efrit's own list stays in step, so that its agent buffer
-;; still shows it; its todo buffer and mode line are replaced.
+;; The mode replaces the tool todo_write of Efrit's agent by ours, with one thread
+;; for each session.  It keeps Efrit's own list equal, because Efrit's agent buffer
+;; shows that, and replaces Efrit's todo buffer and mode line.
 
 ;;; Code:
 
@@ -36,8 +36,8 @@
 ;;; The mode
 
 (defconst todo-write-efrit--advice
-  '((efrit-do--handle-todo-write :override todo-write-efrit--handle-directly
-                                 ;; Innermost: what follows the tool goes on.
+  '((efrit-do--handle-todo-write :override todo-write-efrit--write-for-lisp
+                                 ;; Innermost: Efrit's advice still runs.
                                  ((depth . 100)))
     (efrit-todos--after-todo-write-advice :override todo-write-efrit--mute)
     (efrit-todos--render :override todo-write-efrit--mute)
@@ -56,48 +56,49 @@
     (efrit-repl-session-set-status :after todo-write-efrit--set-status)
     (efrit-repl-loop--end-turn :after todo-write-efrit--ended)
     (efrit-tool-confirm-action :around todo-write-efrit--confirming))
-  "What the mode advises, as (FUNCTION HOW ADVICE [PROPERTIES]).
-The functions by which Efrit's displays follow its own tool are muted one
-by one, so that the advice of that tool keeps its order.")
+  "Advice of the mode, a list of (FUNCTION HOW ADVICE [PROPERTIES]).
+Efrit's displays follow its own tool by advice.  That advice is muted, not
+removed, so that it keeps its order.")
 
 (defconst todo-write-efrit--variables
   '((efrit-do--tool-dispatch-table . todo-write-efrit--dispatch-table)
     (efrit-do--tools-schema . todo-write-efrit--schema))
-  "What the mode replaces, as (VARIABLE . FUNCTION).
-FUNCTION makes the new value from the old one.")
+  "Variables that the mode sets, a list of (VARIABLE . FUNCTION).
+FUNCTION returns the new value for the old one.")
 
 (defvar todo-write-efrit--replaced nil
-  "What stood in replaced variables: a list of (VARIABLE OLD NEW).")
+  "Variables that were set, a list of (VARIABLE OLD NEW).")
 
 (defvar todo-write-efrit--advised nil
-  "How advised functions were defined before: a list of (FUNCTION . DEFINITION).")
+  "Alist of advised functions and their definitions before.")
 
 (defvar todo-write-efrit--folder nil
   "The folder of Efrit that the mode put first on the load path, or nil.")
 
 (defvar todo-write-efrit--current nil
-  "Key of the thread that Efrit wrote last, or nil.")
+  "Key of the thread that Efrit wrote most recently, or nil.")
 
 ;;;###autoload
 (define-minor-mode todo-write-efrit-mode
   "Keep and show the plans of Efrit's agent.
-Efrit may be loaded before or after this.  Signals a `user-error' if the
-command `efrit-do' of todo-write is loaded, since Efrit needs the name."
+Efrit may be loaded before or after this.  Signal a `user-error' if the
+command `efrit-do' of todo-write is loaded, because Efrit has a command
+of that name."
   :global t
   :group 'todo-write
   (cond ((not todo-write-efrit-mode) (todo-write-efrit--disable))
-        ;; Efrit's own has this variable.
+        ;; Only Efrit's has this variable.
         ((and (featurep 'efrit-do) (not (boundp 'efrit-do--current-todos)))
          (setq todo-write-efrit-mode nil)
          (user-error "The `efrit-do' of todo-write is loaded, and Efrit's has \
 the same name; restart Emacs to use Efrit"))
         (t (add-hook 'after-load-functions #'todo-write-efrit--enable)
-           (todo-write-listen #'todo-write-efrit--heard)
+           (todo-write-listen #'todo-write-efrit--thread-changed)
            (todo-write-efrit--enable))))
 
 (defun todo-write-efrit--enable (&optional file)
-  "Replace what is loaded of Efrit, after FILE was loaded if that is its.
-Doing it again does no harm."
+  "Advise and set what is loaded of Efrit, after FILE was loaded.
+Ignore files of others.  Calling this again is harmless."
   (when (or (not file) (string-prefix-p "efrit" (file-name-nondirectory file)))
     (todo-write-efrit--put-folder-first)
     (pcase-dolist (`(,variable . ,function) todo-write-efrit--variables)
@@ -112,20 +113,20 @@ Doing it again does no harm."
         (apply #'advice-add function how advice properties)))))
 
 (defun todo-write-efrit--disable ()
-  "Put back all that was replaced."
+  "Restore everything that was advised or set."
   (remove-hook 'after-load-functions #'todo-write-efrit--enable)
-  (todo-write-listen #'todo-write-efrit--heard 'stop)
+  (todo-write-listen #'todo-write-efrit--thread-changed 'stop)
   (pcase-dolist (`(,function ,_ ,advice . ,_) todo-write-efrit--advice)
     (advice-remove function advice)
     (let ((before (alist-get function todo-write-efrit--advised)))
-      ;; Under advice of Efrit's own the definition has been built anew.
+      ;; With advice of Efrit left, the definition is another one.
       (when (and before (equal before (symbol-function function)))
         (fset function before))))
   (pcase-dolist (`(,variable ,old ,new) todo-write-efrit--replaced)
     (when (eq (symbol-value variable) new)
       (set variable old)))
   (when todo-write-efrit--folder
-    ;; By identity: an equal entry may be someone else's.
+    ;; By identity: the user may have added an equal entry.
     (setq load-path (delq todo-write-efrit--folder load-path)))
   (setq todo-write-efrit--folder nil
         todo-write-efrit--advised nil
@@ -133,8 +134,8 @@ Doing it again does no harm."
         todo-write-efrit--current nil))
 
 (defun todo-write-efrit--replace (variable function)
-  "Set VARIABLE to what FUNCTION makes of its value, unless that is done.
-Efrit sets it anew when it is loaded again."
+  "Set VARIABLE to the value of FUNCTION for its value, unless that is done.
+Efrit sets it again whenever it is loaded."
   (let ((entry (assq variable todo-write-efrit--replaced))
         (value (symbol-value variable)))
     (unless (and entry (eq value (nth 2 entry)))
@@ -145,8 +146,8 @@ Efrit sets it anew when it is loaded again."
         (set variable new)))))
 
 (defun todo-write-efrit--put-folder-first ()
-  "Let `efrit-do' mean the file of Efrit, wherever todo-write is installed.
-Efrit loads it by that name, and todo-write has a file of the same name."
+  "Put Efrit's folder before ours in `load-path'.
+Efrit requires `efrit-do', and todo-write has a file of that name, too."
   (let* ((dispatch (and (not (featurep 'efrit-do))
                         (locate-library "efrit-do-dispatch")))
          (folder (and dispatch (file-name-directory dispatch)))
@@ -155,20 +156,20 @@ Efrit loads it by that name, and todo-write has a file of the same name."
       (push (setq todo-write-efrit--folder (directory-file-name folder))
             load-path))))
 
-;;; What Efrit sends and calls
+;;; Tools
 
 (defun todo-write-efrit--dispatch-table (table)
-  "Return TABLE, Efrit's list of tools, with todo_write as ours."
+  "Return TABLE, Efrit's dispatch table, with our todo_write."
   (unless (assoc "todo_write" table)
     (display-warning 'todo-write "This Efrit has no tool todo_write to replace"))
   (mapcar (lambda (entry)
             (if (equal (car entry) "todo_write")
-                (cons (car entry) '(todo-write-efrit--handle . :tool-input))
+                (cons (car entry) '(todo-write-efrit--write . :tool-input))
               entry))
           table))
 
 (defun todo-write-efrit--schema (schema)
-  "Return SCHEMA, Efrit's vector of tools, with todo_write as ours."
+  "Return SCHEMA, Efrit's vector of tool definitions, with our todo_write."
   (vconcat (mapcar (lambda (tool)
                      (if (equal (cdr (assoc "name" tool)) "todo_write")
                          (todo-write-efrit--named-by-strings
@@ -177,66 +178,65 @@ Efrit loads it by that name, and todo-write has a file of the same name."
                    schema)))
 
 (defun todo-write-efrit--named-by-strings (value)
-  "Return VALUE, as in `todo-write-tool-schema', with strings as keys."
+  "Return VALUE, from `todo-write-tool-schema', with strings as keys."
   (if (consp value)
       (mapcar (pcase-lambda (`(,name . ,field))
                 (cons name (todo-write-efrit--named-by-strings field)))
               (todo-write--json-fields value))
     value))
 
-;;; A call
+;;; Calls
 
 (defvar todo-write-efrit--chat nil
-  "Key of the thread for calls outside of sessions, once there was one.")
+  "Key of the thread for calls outside of sessions, or nil before the first one.")
 
 (defvar todo-write-efrit--writing nil
-  "Non-nil while a call of Efrit's agent is being written.")
+  "Non-nil while a call of Efrit's agent is written.")
 
 (defvar todo-write-efrit--signalling nil
-  "Non-nil where Efrit takes a tool for failed only if it signals.")
+  "Non-nil where Efrit regards a tool call as failed only if it signals.")
 
-(defun todo-write-efrit--handle (input)
-  "Write INPUT, as Efrit's agent sent it, and return the answer as text.
-A refusal is an answer that Efrit takes for an error."
+(defun todo-write-efrit--write (input)
+  "Write INPUT, which Efrit's agent sent, and return the result text.
+Efrit recognizes the text of a refusal as an error."
   (pcase-let* ((`(,thread . ,title) (todo-write-efrit--session))
                (outcome (let ((todo-write-efrit--writing t))
                           (todo-write thread input "efrit")))
-               (answer (todo-write-efrit--inert (plist-get outcome :result))))
+               (answer (todo-write-efrit--escape (plist-get outcome :result))))
     (cond ((plist-get outcome :ok)
            (todo-write-efrit--show thread title)
-           (todo-write-efrit--sync thread)
+           (todo-write-efrit--copy-list thread)
            answer)
           (todo-write-efrit--signalling (error "%s" answer))
-          ;; The loops know an error by the first line, the breaker that stops
-          ;; the same error from coming again and again by the second.
+          ;; Efrit's loops recognize an error by the first line, and its circuit
+          ;; breaker recognizes it by the second.
           (t (format "Error in the call of todo_write\n[Error executing todo_write: %s]"
                      (string-replace "\n" " " answer))))))
 
-(defun todo-write-efrit--handle-directly (input)
-  "Write INPUT for a caller in Lisp; return the answer with a line before it.
-Lisp that calls Efrit's tool looks for the numbers and the words in that
-line.  The model is spared it: it comes by way of the dispatcher."
-  (let* ((answer (todo-write-efrit--handle input))
+(defun todo-write-efrit--write-for-lisp (input)
+  "Write INPUT for a caller in Lisp; return the result after a summary line.
+Lisp code that calls Efrit's tool reads that line.  Calls of the model come
+through the dispatch table and get the result alone."
+  (let* ((answer (todo-write-efrit--write input))
          (summary (todo-write-summary (car (todo-write-efrit--session))))
          (current (plist-get (plist-get summary :current) :content)))
     (if (string-prefix-p "Error " answer)
         answer
       (format "\n[%d total%s]\n%s" (plist-get summary :total)
               (if current
-                  (concat ".  Current task: " (todo-write-efrit--inert current))
+                  (concat ".  Current task: " (todo-write-efrit--escape current))
                 "")
               answer))))
 
-(defun todo-write-efrit--inert (answer)
-  "Return ANSWER so that no task in it reads as a signal to Efrit.
-Efrit looks for these in all that tools return."
+(defun todo-write-efrit--escape (answer)
+  "Return ANSWER with the markers escaped that Efrit looks for in results."
   (replace-regexp-in-string
    "\\[\\(SESSION-COMPLETE\\|WAITING-FOR-USER\\|\\(?:Syntax \\)?Error\\|Efrit\\)"
    "(\\1" answer t))
 
 (defun todo-write-efrit--session ()
-  "Return (THREAD . TITLE) of the session at work.
-THREAD is the key of its thread; TITLE, what it works on, may be nil."
+  "Return (THREAD . TITLE) of the session that is running.
+THREAD is the key of its thread.  TITLE may be nil."
   (let ((repl (bound-and-true-p efrit-repl-loop--tool-session))
         (session (and (fboundp 'efrit-session-active) (efrit-session-active))))
     (cond (repl (cons (todo-write-efrit--thread repl) (efrit-repl-session-title repl)))
@@ -252,18 +252,18 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
                        (efrit-session-id session))))
 
 (defun todo-write-efrit--in-executor (&rest call)
-  "Apply CALL: Efrit's executor calls a tool."
+  "Apply CALL, a tool call of Efrit's executor."
   (let ((todo-write-efrit--signalling t))
     (apply #'funcall call)))
 
 (defun todo-write-efrit--mute (&rest _)
-  "Do nothing, as `ignore' does, without making a command of what it mutes."
+  "Do nothing.  Unlike `ignore', this does not turn a function into a command."
   nil)
 
 ;;; Showing
 
 (defun todo-write-efrit--show (thread title)
-  "Begin to show THREAD, which works on TITLE, if it is another than so far."
+  "Make THREAD with TITLE the current one, and show it, unless it is."
   (unless (equal thread todo-write-efrit--current)
     (setq todo-write-efrit--current thread)
     (when (and (stringp title) (not (plist-get (todo-write-summary thread) :title)))
@@ -272,19 +272,19 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
       (todo-write-efrit--show-current))))
 
 (defun todo-write-efrit--show-current ()
-  "Show the plan that Efrit's agent wrote last."
+  "Show the plan that Efrit's agent wrote most recently."
   (interactive)
   (todo-write-show todo-write-efrit--current))
 
-(defun todo-write-efrit--heard (thread what _data)
-  "Let Efrit know if WHAT happened to THREAD is an edit by the user."
+(defun todo-write-efrit--thread-changed (thread what _data)
+  "Copy THREAD to Efrit's list if WHAT is a change by the user."
   (when (and (eq what 'change)
              (equal thread todo-write-efrit--current)
              (not todo-write-efrit--writing))
-    (todo-write-efrit--sync thread)))
+    (todo-write-efrit--copy-list thread)))
 
-(defun todo-write-efrit--sync (thread)
-  "Make Efrit's own list equal to that of THREAD, and let its agent buffer follow."
+(defun todo-write-efrit--copy-list (thread)
+  "Copy the list of THREAD to Efrit's own, and update Efrit's agent buffer."
   (when (and (boundp 'efrit-do--current-todos) (fboundp 'efrit-todo-item-create))
     (setq efrit-do--current-todos
           (mapcar (lambda (item) (todo-write-efrit--item thread item))
@@ -295,7 +295,7 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
         (efrit-agent--on-todo-update)))))
 
 (defun todo-write-efrit--item (thread item)
-  "Return ITEM of THREAD as one of Efrit's own."
+  "Return ITEM of THREAD as an item of Efrit."
   (let* ((times (todo-write-times thread (plist-get item :id)))
          (time (lambda (key)
                  (let ((milliseconds (plist-get times key)))
@@ -308,7 +308,7 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
                ("completed" 'completed)
                ("in_progress" 'in-progress)
                (_ 'todo))
-     ;; Efrit's list has no tasks without one.
+     ;; Every item of Efrit has one.
      :priority (pcase (plist-get item :priority)
                  ("high" 'high)
                  ("low" 'low)
@@ -319,19 +319,19 @@ THREAD is the key of its thread; TITLE, what it works on, may be nil."
 ;;; The user's commands
 
 (defun todo-write-efrit--clear (&rest _)
-  "Delete all tasks of the list that Efrit's agent wrote last."
+  "Delete all tasks of the list that Efrit's agent wrote most recently."
   (todo-write-efrit--clear-completed t))
 
 (defun todo-write-efrit--clear-completed (&optional all)
-  "Delete the completed tasks of the list that Efrit's agent wrote last.
-ALL non-nil deletes the others, too.  These are edits by the user."
+  "Delete the completed tasks of the list that Efrit's agent wrote most recently.
+Non-nil ALL deletes the other tasks, too.  These are edits by the user."
   (interactive)
   (when-let* ((thread todo-write-efrit--current))
     (seq-doseq (item (todo-write-items thread))
       (when (or all (equal (plist-get item :status) "completed"))
         (todo-write-edit thread 'delete (plist-get item :id))))))
 
-;;; What the agent does
+;;; Activity
 
 (defconst todo-write-efrit--failures
   '("api-error" "elisp-error" "iteration-limit" "iteration-limit-exceeded" "session-timeout")
@@ -342,7 +342,7 @@ ALL non-nil deletes the others, too.  These are edits by the user."
   (and (stringp text) (todo-write-row-line (concat label text) 60)))
 
 (defun todo-write-efrit--set-active (session)
-  "Say that the agent of SESSION works, or that the active one failed for nil."
+  "Set the agent of SESSION to working; for nil, set the active one to failed."
   (if session
       (todo-write-set-activity (todo-write-efrit--thread session) 'working)
     (when-let* ((active (efrit-session-active))
@@ -350,26 +350,26 @@ ALL non-nil deletes the others, too.  These are edits by the user."
       (todo-write-end-turn (todo-write-efrit--thread active) why t))))
 
 (defun todo-write-efrit--set-status (session status)
-  "Say what the agent of SESSION, a conversation, does if STATUS tells."
+  "Set the activity of SESSION, a conversation, according to STATUS."
   (pcase status
     ('working (todo-write-set-activity (todo-write-efrit--thread session) 'working))
     ('waiting (todo-write-efrit--asked session
                                        (car (efrit-repl-session-pending-question session))))))
 
 (defun todo-write-efrit--asked (session question &rest _)
-  "Say that the agent of SESSION waits for the answer to QUESTION."
+  "Set the agent of SESSION to waiting for the answer to QUESTION."
   (when session
     (todo-write-set-activity (todo-write-efrit--thread session) 'waiting
                              (or (todo-write-efrit--line question "question: ")
                                  "question"))))
 
 (defun todo-write-efrit--answered (session &rest _)
-  "Say that the agent of SESSION works again after an answer."
+  "Set the agent of SESSION to working after an answer."
   (when session
     (todo-write-set-activity (todo-write-efrit--thread session) 'working)))
 
 (defun todo-write-efrit--confirming (function args)
-  "Call FUNCTION with ARGS; the agent waits for a confirmation meanwhile."
+  "Call FUNCTION with ARGS, with the agent waiting for a confirmation."
   (let* ((thread (car (todo-write-efrit--session)))
          (before (car (todo-write-activity thread))))
     (todo-write-set-activity
@@ -379,7 +379,7 @@ ALL non-nil deletes the others, too.  These are edits by the user."
       (todo-write-set-activity thread before))))
 
 (defun todo-write-efrit--ended (session &optional reason)
-  "End the turn of SESSION for REASON, Efrit's name of it or an answer."
+  "End the turn of SESSION for REASON, which Efrit gives, or may be an answer."
   (when (and session (not (equal reason "waiting-for-user")))
     (let ((failed (and (member reason todo-write-efrit--failures) t)))
       (todo-write-end-turn (todo-write-efrit--thread session)
@@ -392,7 +392,7 @@ ALL non-nil deletes the others, too.  These are edits by the user."
   (todo-write-efrit--ended session "cancelled"))
 
 (defun todo-write-efrit--in-foreground (function &rest args)
-  "Call FUNCTION with ARGS; its agent no longer works when it returns."
+  "Call FUNCTION with ARGS, and end the turn if it is still running after that."
   (let (why)
     (unwind-protect
         (condition-case nil

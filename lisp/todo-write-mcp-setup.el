@@ -5,11 +5,11 @@
 
 ;;; Commentary:
 
-;; M-x todo-write-mcp-setup shows how to give an agent the tool `todo_write':
-;; the command or the settings with all names filled in, how to switch off the
-;; agent's own plan tool, and two lines for its instructions.  It gets the
-;; program `todo-write-mcp' where that is missing, and starts this Emacs's
-;; server.  What agents do by that program is in todo-write-mcp.el.
+;; M-x todo-write-mcp-setup shows how to give an agent the tool `todo_write': the
+;; command to run or the settings to add, how to switch off the agent's own plan
+;; tool, and two lines for its instructions.  It downloads or builds the program
+;; `todo-write-mcp' if that is missing, and starts the server of this Emacs.  Calls of
+;; agents are handled in todo-write-mcp.el.
 
 ;;; Code:
 
@@ -21,7 +21,7 @@
 
 (defcustom todo-write-mcp-program nil
   "File name of the program `todo-write-mcp'.
-nil looks for it beside the Lisp files and in variable `exec-path'."
+If nil, it is searched beside the Lisp files and in variable `exec-path'."
   :group 'todo-write
   :type '(choice (const :tag "Look for it" nil) file))
 
@@ -76,7 +76,7 @@ into ~/.claude/settings.json:
     \"todo-write\": { \"command\": %p, \"args\": %a }
   }
 }"
-     :plan "Its own plan tool cannot be switched off; the lines below have the last word.")
+     :plan "Its own plan tool cannot be switched off.  Use the lines below.")
     ("Goose"
      :file "~/.config/goose/config.yaml"
      :settings "extensions:
@@ -97,19 +97,20 @@ into ~/.claude/settings.json:
   }
 }"
      :plan "If the agent has a plan tool of its own, switch it off."))
-  "Agents, by name, and how to give them the tool.
-Keys of the plists:
-  :command       what to run; the MCP server's command comes after it
-  :file :settings  or the file to change, and what to put there: %p is the
-                 program, %a its arguments and %l both, as JSON
+  "Alist of agents, by name, and plists that say how to give them the tool.
+The keys of a plist:
+  :command       command to run, followed by that of the MCP server; or
+  :file          the file to change, and
+  :settings      the text to add, in which %p is the program, %a its
+                 arguments, and %l both, as JSON
   :allow         how to allow calls without a question
   :plan          how to switch off the agent's own plan tool
-  :instructions  the agent's file of instructions, AGENTS.md by default")
+  :instructions  the agent's file of instructions; AGENTS.md by default")
 
 (defconst todo-write-mcp-setup-instructions
   "Plan work of three or more steps with the tool todo_write, and update its list as you finish tasks.
 The user can edit that list: follow the edits that the tool's result reports.\n"
-  "What to put into an agent's file of instructions.")
+  "Text for an agent's file of instructions.")
 
 (defun todo-write-mcp-setup-command (agent server)
   "Return the command, a list, that gives AGENT the MCP server, or nil.
@@ -118,7 +119,7 @@ SERVER is the command of the MCP server, a list."
     (append command server)))
 
 (defun todo-write-mcp-setup-settings (agent server)
-  "Return the settings that give AGENT the MCP server, text, or nil.
+  "Return the text of the settings that give AGENT the MCP server, or nil.
 SERVER is the command of the MCP server, a list."
   (when-let ((settings (plist-get (cdr (assoc agent todo-write-mcp-setup-agents)) :settings)))
     (let ((json (lambda (value) (decode-coding-string (json-serialize value) 'utf-8))))
@@ -142,8 +143,8 @@ SERVER is the command of the MCP server, a list."
 
 (defun todo-write-mcp-setup-server ()
   "Return the command of the MCP server for this Emacs, a list.
-It names the server's file in full: agents clean the environment by
-which emacsclient would find it."
+It has the full name of the server's file, because agents may remove the
+environment variables by which emacsclient would find it."
   (append
    (list (todo-write-mcp-setup-program))
    (unless (executable-find "emacsclient")
@@ -153,7 +154,7 @@ which emacsclient would find it."
      (list "--socket-name" (expand-file-name server-name server-socket-dir)))))
 
 (defun todo-write-mcp-setup--start-server ()
-  "Start the server of this Emacs, unless it runs."
+  "Start the server of this Emacs, unless it is running."
   (unless (process-live-p server-process)
     (when (server-running-p)
       (user-error "Another Emacs has the server %S; set `server-name' first" server-name))
@@ -164,10 +165,10 @@ which emacsclient would find it."
 ;;;###autoload
 (defun todo-write-mcp-setup (agent)
   "Show how to give AGENT the tool todo_write, and offer to do it.
-AGENT is a name in `todo-write-mcp-setup-agents'.  What is to be run or
-put into the agent's settings is copied to the kill ring.  If the
-program `todo-write-mcp' is missing, offer to download or build it
-first; if this Emacs has no server, start it."
+AGENT is a name in `todo-write-mcp-setup-agents'.  The command or the
+settings are copied to the kill ring.  If the program `todo-write-mcp' is
+missing, offer to download or build it first.  Start the server of this
+Emacs if it is not running."
   (interactive (list (completing-read "Agent: " todo-write-mcp-setup-agents nil t)))
   (unless (todo-write-mcp-setup-program)
     (when todo-write-mcp-program
@@ -195,7 +196,7 @@ first; if this Emacs has no server, start it."
         (todo-write-mcp-setup--run command)))))
 
 (defun todo-write-mcp-setup--insert (agent text)
-  "Insert how to give AGENT the tool by TEXT, a command or settings."
+  "Insert instructions to give AGENT the tool by TEXT, a command or settings."
   (let* ((about (cdr (assoc agent todo-write-mcp-setup-agents)))
          (part (lambda (title &rest lines)
                  (insert (propertize title 'face 'bold) "\n\n")
@@ -215,7 +216,7 @@ first; if this Emacs has no server, start it."
     (insert "M-x todo-write-doctor checks the way from the program to this Emacs.\n")))
 
 (defun todo-write-mcp-setup--run (command)
-  "Run COMMAND, a list, and show at the end of the buffer what came of it."
+  "Run COMMAND, a list, and insert its output at the end of the buffer."
   (goto-char (point-max))
   (insert (propertize (format "\n%s\n\n" (string-join (seq-take command 3) " ")) 'face 'bold))
   (let* ((default-directory (expand-file-name "~/"))
@@ -227,13 +228,13 @@ first; if this Emacs has no server, start it."
 
 (defun todo-write-mcp-setup-check (server)
   "Call this Emacs through SERVER, the command of the MCP server.
-Return what the program says, a line."
+Return the line that the program prints."
   (with-temp-buffer
     (let* ((default-directory (expand-file-name "~/"))
            (process (make-process :name "todo-write-mcp" :buffer (current-buffer) :noquery t
                                   :sentinel #'ignore :connection-type 'pipe
                                   :command (append server '("--check")))))
-      ;; Meanwhile this Emacs answers.  The program waits for 5 s at most.
+      ;; This Emacs must answer meanwhile.  The program waits for at most 5 s.
       (with-timeout (10 (delete-process process))
         (while (process-live-p process)
           (accept-process-output nil 0.05)))
@@ -241,7 +242,7 @@ Return what the program says, a line."
       (string-trim (buffer-string)))))
 
 (defun todo-write-mcp-setup-findings ()
-  "Return the findings of the doctor on the way from agents to this Emacs."
+  "Return the doctor's findings about calls from agents to this Emacs."
   (let ((program (todo-write-mcp-setup-program))
         (remedy "M-x todo-write-mcp-setup"))
     (cond

@@ -6,12 +6,12 @@
 ;;; Commentary:
 
 ;; Agents outside of Emacs (Claude Code, Codex, Gemini CLI, ...) get the tool
-;; `todo_write' from the program `todo-write-mcp', an MCP server that hands each
-;; call to this Emacs through `emacsclient'.  This file takes the call and
-;; answers it.  `M-x todo-write-mcp-setup' tells an agent of the program.
+;; `todo_write' from the program `todo-write-mcp', an MCP server that passes each
+;; call to this Emacs through `emacsclient'.  This file handles these calls.
+;; `M-x todo-write-mcp-setup' tells how to add the server to an agent.
 ;;
-;; A session's thread is the one that `todo-write-follow' would give it, so
-;; that what its transcript adds stands in the same plan.
+;; A session has the same thread key as in `todo-write-follow', so that thoughts and
+;; tool calls from its transcript are in the same plan.
 
 ;;; Code:
 
@@ -19,8 +19,8 @@
 (require 'todo-write)
 
 (defconst todo-write-mcp-quiet 600
-  "Seconds without a call after which a session is taken for paused.
-The protocol does not tell of the end of a turn.")
+  "Seconds without a call after which a session is paused.
+The protocol does not report the end of a turn.")
 
 (defconst todo-write-mcp--clients
   '(("claude-code" "Claude Code" "claude")
@@ -30,27 +30,28 @@ The protocol does not tell of the end of a turn.")
     ("gemini-cli-mcp-client" "Gemini CLI")
     ("goose" "Goose")
     ("opencode" "opencode"))
-  "MCP clients: the name they tell, the one to show, and the prefix of thread keys.
-The prefix is there for clients whose transcripts can be followed.")
+  "MCP clients, a list of (NAME LABEL [PREFIX]).
+NAME is what the client calls itself, and LABEL what users read.  PREFIX is
+that of the thread keys, for clients whose transcripts can be followed.")
 
 (defvar todo-write-mcp--sessions (make-hash-table :test #'equal)
-  "Sessions that made a call and have not ended, by the key of their thread.
-A value is (PROCESS . TIME), the id of the process of the MCP server,
-and when the last call came.")
+  "Sessions that made a call and have not ended, by thread key.
+A value is (PROCESS . TIME): the process id of the MCP server, and the time
+of the last call.")
 
 (defvar todo-write-mcp--timer nil
-  "The timer that looks for sessions that ended without saying so, or nil.")
+  "Timer that finds sessions whose server was killed, or nil.")
 
 ;;; The call
 
 ;;;###autoload
 (defun todo-write-mcp-call (call)
-  "Take CALL from the program `todo-write-mcp', and return the answer.
-CALL is an object as base64 of JSON, and so is the answer: \"text\" for
-the agent, and \"error\", true if its list was not taken.  This is the
-only function which that program calls."
+  "Handle CALL from the program `todo-write-mcp', and return the answer.
+Both are JSON objects in base64.  The answer has \"text\" for the agent,
+and \"error\", which is true if its list was refused.  The program calls no
+other function."
   (let ((answer (condition-case error
-                    (todo-write-mcp--take (todo-write-mcp--read call))
+                    (todo-write-mcp--handle (todo-write-mcp--read call))
                   (error (cons nil (error-message-string error))))))
     (base64-encode-string
      (encode-coding-string
@@ -60,8 +61,8 @@ only function which that program calls."
      t)))
 
 (defun todo-write-mcp--read (call)
-  "Return CALL, base64 of JSON, as a plist.
-A large call is in a file, whose name CALL has in its place."
+  "Return CALL, JSON in base64, as a plist.
+If CALL is large, it only has the name of a file with it."
   (let ((call (todo-write-mcp--parse (base64-decode-string call))))
     (if-let ((file (plist-get call :file)))
         (with-temp-buffer
@@ -77,12 +78,12 @@ A large call is in a file, whose name CALL has in its place."
                      :object-type 'plist :null-object nil))
 
 (defun todo-write-mcp--unicode (text)
-  "Return TEXT without what JSON cannot have."
+  "Return TEXT with characters replaced that JSON cannot represent."
   (replace-regexp-in-string "[^\0-\ud7ff\ue000-\U0010ffff]" "?" text))
 
-(defun todo-write-mcp--take (call)
-  "Take CALL, a plist; return (OK . TEXT), the answer."
-  ;; Its sender waits no longer, and has told the agent to go on without.
+(defun todo-write-mcp--handle (call)
+  "Handle CALL, a plist; return (OK . TEXT), the answer."
+  ;; The program has given up, and has told the agent to go on without the list.
   (when (< (plist-get call :until) (* 1000 (float-time)))
     (error "Too late"))
   (cond
@@ -91,13 +92,13 @@ A large call is in a file, whose name CALL has in its place."
                     emacs-version (emacs-pid) todo-write-version)))
    ((plist-member call :ended)
     (seq-doseq (session (plist-get call :ended))
-      (todo-write-mcp--ended session))
+      (todo-write-mcp--session-ended session))
     (cons t "Ended."))
    (t (todo-write-mcp--write call))))
 
 (defun todo-write-mcp--write (call)
   "Write the list in CALL; return (OK . TEXT)."
-  ;; A question would keep the agent waiting, where there is none to answer it.
+  ;; The agent must not wait until the user answers a question about a download.
   (let* ((todo-write-module-source nil)
          (thread (todo-write-mcp--thread call)))
     (todo-write-mcp--begin thread call)
@@ -108,32 +109,32 @@ A large call is in a file, whose name CALL has in its place."
 ;;; The session
 
 (defun todo-write-mcp--client (call)
-  "Return the name of the client of CALL, as shown to the user."
+  "Return the name of the client of CALL that users read."
   (let ((name (plist-get call :client)))
     (or (cadr (assoc name todo-write-mcp--clients))
-        (todo-write-mcp--word name))))
+        (todo-write-mcp--key-part name))))
 
-(defun todo-write-mcp--word (text)
-  "Return TEXT, told by a client, as a part of a thread's key."
+(defun todo-write-mcp--key-part (text)
+  "Return TEXT, which a client sent, as a part of a thread key."
   (truncate-string-to-width
    (replace-regexp-in-string "[^[:alnum:]._-]" "-" text) 100))
 
 (defun todo-write-mcp--thread (call)
   "Return the key of the thread of CALL.
-A client that does not name its session has one in each of its processes."
+Each process of a client that does not name its session has its own thread."
   (let* ((client (plist-get call :client))
          (session (plist-get call :session))
          (prefix (nth 2 (assoc client todo-write-mcp--clients))))
     (cond
-     ((and session prefix) (concat prefix ":" (todo-write-mcp--word session)))
-     (session (format "mcp:%s:%s" (todo-write-mcp--word client)
-                      (todo-write-mcp--word session)))
-     (t (format "mcp:%s:%d-%d" (todo-write-mcp--word client)
+     ((and session prefix) (concat prefix ":" (todo-write-mcp--key-part session)))
+     (session (format "mcp:%s:%s" (todo-write-mcp--key-part client)
+                      (todo-write-mcp--key-part session)))
+     (t (format "mcp:%s:%d-%d" (todo-write-mcp--key-part client)
                 (plist-get call :process) (plist-get call :started))))))
 
 (defun todo-write-mcp--begin (thread call)
-  "Say that the agent of THREAD, which made CALL, is at work.
-Before its first call, say what the thread is about."
+  "Set the agent of THREAD, which made CALL, to working.
+At its first call, set the project and the title of THREAD."
   (unless (gethash thread todo-write-mcp--sessions)
     (let ((project (todo-write-mcp--project call)))
       (todo-write-begin thread :project project)
@@ -146,11 +147,11 @@ Before its first call, say what the thread is about."
            todo-write-mcp--sessions)
   (todo-write-set-activity thread 'working)
   (unless todo-write-mcp--timer
-    (setq todo-write-mcp--timer (run-at-time 5 5 #'todo-write-mcp--look))))
+    (setq todo-write-mcp--timer (run-at-time 5 5 #'todo-write-mcp--check-sessions))))
 
 (defun todo-write-mcp--project (call)
   "Return the root of the project in which the agent of CALL works.
-The name is a client's, so no handler of remote files gets it."
+The client sent the name, so it is never treated as a remote file."
   (let* ((file-name-handler-alist nil)
          (folder (plist-get call :project))
          (default-directory (if (and (file-name-absolute-p folder)
@@ -159,26 +160,26 @@ The name is a client's, so no handler of remote files gets it."
                               (expand-file-name "~/"))))
     (todo-write--project)))
 
-(defun todo-write-mcp--ended (session)
-  "Pause the plan of SESSION, unless another process serves it by now."
+(defun todo-write-mcp--session-ended (session)
+  "Pause the plan of SESSION, unless another process serves it now."
   (let* ((thread (todo-write-mcp--thread session))
          (known (gethash thread todo-write-mcp--sessions)))
     (when (or (not known) (eql (car known) (plist-get session :process)))
-      (todo-write-mcp--rest thread "session ended"))))
+      (todo-write-mcp--end-session thread "session ended"))))
 
 (defun todo-write-mcp-pid (thread)
-  "Return the process of the server that serves the agent of THREAD, or nil."
+  "Return the process id of the server for the agent of THREAD, or nil."
   (car (gethash thread todo-write-mcp--sessions)))
 
-(defun todo-write-mcp--rest (thread reason)
-  "Say that the agent of THREAD works no more, for REASON."
+(defun todo-write-mcp--end-session (thread reason)
+  "End the turn of THREAD for REASON, and forget its session."
   (remhash thread todo-write-mcp--sessions)
-  ;; The thread may be one of an Emacs before this one.
+  ;; The thread may be from a previous Emacs.
   (when (todo-write-restore thread)
     (todo-write-end-turn thread reason)))
 
-(defun todo-write-mcp--look ()
-  "Look for sessions whose process was killed, or that have long been quiet."
+(defun todo-write-mcp--check-sessions ()
+  "Pause the plans of sessions whose server was killed, or that are quiet."
   (let ((now (float-time)) gone)
     (maphash (lambda (thread session)
                (cond
@@ -188,7 +189,7 @@ The name is a client's, so no handler of remote files gets it."
                  (push (cons thread "no call for a while") gone))))
              todo-write-mcp--sessions)
     (pcase-dolist (`(,thread . ,reason) gone)
-      (todo-write-mcp--rest thread reason)))
+      (todo-write-mcp--end-session thread reason)))
   (when (and (hash-table-empty-p todo-write-mcp--sessions) todo-write-mcp--timer)
     (cancel-timer todo-write-mcp--timer)
     (setq todo-write-mcp--timer nil)))

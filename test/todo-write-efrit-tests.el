@@ -56,7 +56,7 @@
         (todo-write-efrit-mode -1)
         (prin1 (list on (eq load-path path)
                      (memq 'todo-write-efrit--enable after-load-functions)
-                     (memq 'todo-write-efrit--on-change
+                     (memq 'todo-write-efrit--thread-changed
                            todo-write-change-functions))))))))
 
 (ert-deftest todo-write-efrit-mode-replaces-one-tool-and-puts-it-back ()

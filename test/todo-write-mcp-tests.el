@@ -130,12 +130,12 @@
     (let ((process (start-process "mcp" nil "cat")))
       (todo-write-mcp-tests--write
        (append (list :process (process-id process)) todo-write-mcp-tests--claude) "One")
-      (todo-write-mcp--look)
+      (todo-write-mcp--check-sessions)
       (should (eq (todo-write-state "claude:5e55-10") 'active))
       (delete-process process)
       (todo-write-test-wait
        (lambda ()
-         (todo-write-mcp--look)
+         (todo-write-mcp--check-sessions)
          (eq (todo-write-state "claude:5e55-10") 'paused)))
       (should-not todo-write-mcp--timer))))
 
@@ -144,7 +144,7 @@
     (todo-write-mcp-tests--write todo-write-mcp-tests--claude "One")
     (setcdr (gethash "claude:5e55-10" todo-write-mcp--sessions)
             (- (float-time) todo-write-mcp-quiet 1))
-    (todo-write-mcp--look)
+    (todo-write-mcp--check-sessions)
     (should (eq (todo-write-state "claude:5e55-10") 'paused))))
 
 (ert-deftest todo-write-mcp-a-call-that-comes-too-late-is-dropped ()
