@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The text of a call comes from a model.  Only `eval_sexp' and `shell_exec' run
-;; it, and both ask first; to the other tools it is data.
+;; The arguments of a call come from a model.  Only `eval_sexp' and `shell_exec'
+;; execute them, and both ask first.  The other tools treat them as data.
 
 ;;; Code:
 
@@ -15,13 +15,13 @@
 (require 'project)
 
 (defcustom efrit-do-read-limit (* 2 1024 1024)
-  "Largest file that `read_file' opens, in bytes."
+  "Maximum size of a file that `read_file' reads, in bytes."
   :type 'natnum
   :group 'efrit-do)
 
 (defvar efrit-do-origin nil
   "Buffer in which `eval_sexp' evaluates, or nil for the current one.
-A session binds it to the buffer where the command was given.")
+A session binds it to the buffer in which the command was given.")
 
 ;;; todo_write, session_complete
 
@@ -54,8 +54,8 @@ A session binds it to the buffer where the command was given.")
 ;;; eval_sexp
 
 (defun efrit-do--eval-sexp (expr)
-  "Evaluate the one expression in EXPR where the command was given.
-Return its value and what it printed as text."
+  "Evaluate the single expression in EXPR in `efrit-do-origin'.
+Return its value and its output as text."
   (pcase-let ((`(,form . ,end)
                (condition-case problem
                    (read-from-string expr)
@@ -85,8 +85,8 @@ Return its value and what it printed as text."
 ;;; shell_exec
 
 (defun efrit-do--keep-ends (process text)
-  "Insert TEXT, output of PROCESS, and drop the middle of long output.
-A command that never stops writing must not fill the memory."
+  "Insert TEXT, output of PROCESS, and delete the middle of long output.
+So a command that prints forever does not exhaust the memory."
   (when (buffer-live-p (process-buffer process))
     (with-current-buffer (process-buffer process)
       (goto-char (point-max))
@@ -111,7 +111,7 @@ A command that never stops writing must not fill the memory."
            (end (+ (float-time) efrit-do-time-limit)))
       (unwind-protect
           (let ((inhibit-quit nil))
-            ;; It may have ended already.
+            ;; The process may have exited already.
             (ignore-errors (process-send-eof process))
             (while (and (or (process-live-p process)
                             (accept-process-output process 0))
@@ -122,7 +122,7 @@ A command that never stops writing must not fill the memory."
           (delete-process process))))))
 
 (defun efrit-do--shell-outcome (process)
-  "Return the outcome of PROCESS, which has ended or is out of time."
+  "Return the outcome of PROCESS, which has exited or exceeded its time."
   (let* ((output (with-current-buffer (process-buffer process)
                    (efrit-do-clip (buffer-string) (process-get process 'cut))))
          (code (process-exit-status process))
@@ -139,15 +139,15 @@ A command that never stops writing must not fill the memory."
 ;;; buffer_create, read_file
 
 (defun efrit-do--mode (name)
-  "Return the major mode called NAME, if it is one made for showing text.
-NAME comes from a model, and calling a mode runs code: only modes for text and
-programs, and those in which Emacs visits files, are taken."
+  "Return the major mode called NAME, or nil if it is not safe.
+NAME comes from a model, and calling a mode runs code.  Safe are modes for
+text and programs, and those in `auto-mode-alist'."
   (let ((mode (and name (intern-soft name))))
     (when (and mode (commandp mode)
                (or (memq mode '(text-mode fundamental-mode))
                    (provided-mode-derived-p mode 'text-mode)
                    (provided-mode-derived-p mode 'prog-mode)
-                   ;; An entry may be an alias, as javascript-mode is.
+                   ;; An entry may be an alias, such as javascript-mode.
                    (seq-some (lambda (entry)
                                (memq mode (list (cdr entry)
                                                 (ignore-errors
@@ -157,11 +157,11 @@ programs, and those in which Emacs visits files, are taken."
 
 (defun efrit-do--buffer-create (name content &optional mode)
   "Make a buffer called NAME with CONTENT in major MODE and show it.
-A buffer that is there already is left alone: the new one gets a number."
+If there is one of that name, the new one gets another name."
   (let ((buffer (generate-new-buffer (todo-write-row-plain name)))
         (directory default-directory))
     (with-current-buffer buffer
-      ;; First the mode: some, such as Org's, obey what they find in the text.
+      ;; Before inserting CONTENT: some modes, such as Org, obey settings in the text.
       (let ((enable-local-variables nil)
             (function (efrit-do--mode mode)))
         (when function (funcall function)))
@@ -193,9 +193,9 @@ it another way"
 
 (defun efrit-do--read-file (path &optional first last)
   "Return the text of the file PATH, or its lines FIRST to LAST.
-The name comes from a model.  Unless the session's directory is remote, it
-names a plain file of this machine: nothing is fetched from another one,
-asked of another user, decrypted or unpacked."
+PATH comes from a model.  Unless the session's directory is remote, it is
+treated as a local file: no file name handler fetches it from another host,
+decrypts or decompresses it."
   (let* ((host (file-remote-p default-directory))
          (file-name-handler-alist (and host file-name-handler-alist))
          (file (expand-file-name path)))

@@ -1,17 +1,17 @@
-;;; efrit-do-gptel.el --- Let a model work, by gptel -*- lexical-binding: t; -*-
+;;; efrit-do-gptel.el --- The backend gptel of efrit-do -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; The backend `gptel' uses any model that gptel knows.  `efrit-do' uses it when
-;; gptel is loaded and has a backend and a model; to use it always:
+;; The backend `gptel' uses any model of gptel.  `efrit-do' uses it if gptel is
+;; loaded and has a backend and a model.  To use it always:
 ;;
 ;;   (setq efrit-do-backend 'gptel)
 ;;
-;; gptel sends the requests.  Its tools queue the calls in the session; a session
-;; that has ended never answers, so no further request follows.
+;; gptel sends the requests.  Its tools queue their calls in the session.  A session
+;; that has ended does not answer them, so gptel sends no further request.
 
 ;;; Code:
 
@@ -41,23 +41,24 @@
 (declare-function gptel-tool-function "ext:gptel-request")
 
 (defcustom efrit-do-gptel-retry-delay 5
-  "Seconds after which a request that failed is sent again, once.
-That happens when the provider is busy (HTTP status 429, 503 or 529) or the
-connection was cut.  Nil means never."
+  "Seconds until a failed request is sent again, once.
+Requests are retried if the provider is busy (HTTP status 429, 503 or 529)
+or the connection is lost.  Nil means never."
   :type '(choice number (const :tag "Never" nil))
   :group 'efrit-do)
 
 (defcustom efrit-do-gptel-tools nil
   "Names of tools made with `gptel-make-tool' that the agent may call too.
-They ask for consent as in gptel.  The tools of efrit-do keep their names."
+They ask for consent as in gptel.  A tool of efrit-do with the same name
+takes precedence."
   :type '(repeat string)
   :group 'efrit-do)
 
 ;;; Tools
 
-(defun efrit-do-gptel--adopt (name)
-  "Offer the gptel tool NAME to agents, unless efrit-do has one of that name.
-Signals `error' if gptel has none."
+(defun efrit-do-gptel--register (name)
+  "Register the gptel tool NAME, unless efrit-do has one of that name.
+Signal an error if gptel has none."
   (unless (efrit-do-get-tool name)
     (let ((tool (gptel-get-tool name)))
       (efrit-do-register-tool
@@ -75,13 +76,13 @@ Signals `error' if gptel has none."
 
 (defun efrit-do-gptel--tool (session tool)
   "Return a gptel tool that calls TOOL in SESSION."
-  ;; Bound, so that gptel's menu does not list it: it belongs to SESSION.
+  ;; Bound to keep the tool out of gptel's menu: it belongs to SESSION.
   (let ((gptel--known-tools nil)
         (name (efrit-do-tool-name tool)))
     (gptel-make-tool
      :name name
      :description (efrit-do-tool-description tool)
-     ;; gptel changes what it is given in place.
+     ;; gptel modifies its arguments.
      :args (copy-tree (efrit-do-tool-arguments tool) t)
      :async t
      :function
@@ -99,15 +100,15 @@ Signals `error' if gptel has none."
 
 (cl-defstruct (efrit-do-gptel-state (:constructor efrit-do-gptel-state-create)
                                     (:copier nil))
-  "What the backend `gptel' keeps of a session.
-BUFFER is that of its requests, FSM the state machine of gptel, INFO the info of
-that before the last request.  OPEN is non-nil from a request to the end of its
-answer, ERROR is why the last request failed, RETRIED non-nil if it was sent
-again, and TIMER runs until then."
+  "State of the backend `gptel' in a session.
+BUFFER is the buffer of its requests, FSM gptel's state machine, and INFO the
+info of that before the last request.  OPEN is non-nil from a request to the
+end of its answer.  ERROR says why the last request failed.  RETRIED is non-nil
+if it was sent again, and TIMER waits to send it."
   buffer fsm info open error retried timer)
 
 (defun efrit-do-gptel--prompt (session)
-  "Return the command of SESSION and the unfinished plan it begins with, if any."
+  "Return the command of SESSION, with its unfinished plan if it has one."
   (let ((items (todo-write-items (efrit-do-session-thread session))))
     (concat (efrit-do-session-command session)
             (unless (seq-empty-p items)
@@ -120,7 +121,7 @@ the command is about it:\n"
 
 (defun efrit-do-gptel--buffer (session)
   "Return a new buffer with the settings for the requests of SESSION.
-Model and backend are those of the buffer where the command was given."
+It has the model and backend of the buffer in which the command was given."
   (let* ((origin (if (buffer-live-p (efrit-do-session-origin session))
                      (efrit-do-session-origin session)
                    (current-buffer)))
@@ -140,13 +141,13 @@ Model and backend are those of the buffer where the command was given."
                                       efrit-do-tools))
       (current-buffer))))
 
-(defun efrit-do-gptel--machine (session &optional info)
+(defun efrit-do-gptel--make-fsm (session &optional info)
   "Return a new state machine for gptel that also reports to SESSION.
-INFO is the plist of an earlier machine whose request is sent again.
+INFO is the plist of the previous machine if its request is sent again.
 
-When a connection is cut, gptel enters the state that follows a complete
-answer and only then reports the failure.  So the handlers of these states
-wait until gptel has returned, and do nothing if the request failed."
+If a connection is lost, gptel first enters the state that follows a complete
+answer, and then reports the failure.  So the handlers of these states run
+after gptel has returned, and only if the request has not failed."
   (cl-flet ((later (state function)
               (list state
                     (lambda (machine)
@@ -161,7 +162,7 @@ wait until gptel has returned, and do nothing if the request failed."
     (setf (efrit-do-gptel-state-fsm (efrit-do-session-state session))
           (gptel-make-fsm
            :info info
-           :handlers `((WAIT ,(lambda (_machine) (efrit-do-gptel--sent session))
+           :handlers `((WAIT ,(lambda (_machine) (efrit-do-gptel--before-request session))
                              ,@(alist-get 'WAIT gptel-request--handlers))
                        ,(later 'TOOL #'efrit-do-gptel--turn-over)
                        ,(later 'TRET #'ignore)
@@ -173,7 +174,7 @@ wait until gptel has returned, and do nothing if the request failed."
   (unless (require 'gptel nil t)
     (signal 'todo-write-error
             (list "gptel is not installed; `efrit-do-backend' needs it")))
-  (mapc #'efrit-do-gptel--adopt efrit-do-gptel-tools)
+  (mapc #'efrit-do-gptel--register efrit-do-gptel-tools)
   (when (efrit-do-session-request session)
     (let ((buffer (efrit-do-gptel--buffer session)))
       (setf (efrit-do-session-state session)
@@ -181,50 +182,49 @@ wait until gptel has returned, and do nothing if the request failed."
       (with-current-buffer buffer
         (gptel-request (efrit-do-gptel--prompt session)
           :callback (lambda (response info)
-                      (efrit-do-gptel--heard session response info))
+                      (efrit-do-gptel--handle-response session response info))
           :system (format "%s\nYour tools work in the directory %s"
                           efrit-do-system-prompt
                           (efrit-do-session-directory session))
           :stream gptel-stream
-          :fsm (efrit-do-gptel--machine session))))))
+          :fsm (efrit-do-gptel--make-fsm session))))))
 
-(defun efrit-do-gptel--sent (session)
-  "Note that gptel is about to send a request of SESSION."
+(defun efrit-do-gptel--before-request (session)
+  "Prepare the state of SESSION for a request that gptel is about to send."
   (let* ((state (efrit-do-session-state session))
          (info (gptel-fsm-info (efrit-do-gptel-state-fsm state))))
-    ;; gptel keeps this from turn to turn, and would stream no reasoning in the
-    ;; second one.
+    ;; gptel does not reset this, and would stream no reasoning in the next turn.
     (plist-put info :reasoning-block nil)
     (setf (efrit-do-gptel-state-open state) t
           (efrit-do-gptel-state-error state) nil
           (efrit-do-gptel-state-info state) (efrit-do-gptel--copy info))))
 
 (defun efrit-do-gptel--copy (info)
-  "Return a copy of INFO that a failed request does not change."
+  "Return a copy of INFO, which a failed request would modify."
   (plist-put (copy-sequence info) :data (copy-sequence (plist-get info :data))))
 
 (defun efrit-do-gptel--send-again (session)
-  "Send the last request of SESSION again, just as it was, if it may."
+  "Send the last request of SESSION again, unless the breaker trips."
   (when (efrit-do-session-request session)
     (gptel--fsm-transition
-     (efrit-do-gptel--machine session (efrit-do-gptel--copy
+     (efrit-do-gptel--make-fsm session (efrit-do-gptel--copy
                                        (efrit-do-gptel-state-info
                                         (efrit-do-session-state session))))
      'WAIT)))
 
-;;; What comes back
+;;; Responses
 
-(defun efrit-do-gptel--heard (session response info)
-  "Handle RESPONSE with INFO, as gptel calls back with them, for SESSION."
+(defun efrit-do-gptel--handle-response (session response info)
+  "Handle RESPONSE with INFO, the arguments of gptel's callback, for SESSION."
   (pcase response
     ((pred stringp) (efrit-do-session-token session response))
     (`(reasoning . ,(and (pred stringp) text))
      (efrit-do-session-token session text t))
-    (`(tool-result . ,_) (efrit-do-gptel--answered-all session info))
+    (`(tool-result . ,_) (efrit-do-gptel--tools-answered session info))
     ('nil (efrit-do-gptel--failed session info))))
 
 (defun efrit-do-gptel--turn-over (session)
-  "Note, once a turn, that the answer of the model to SESSION is complete."
+  "Record once a turn that the model's answer to SESSION is complete."
   (let ((state (efrit-do-session-state session)))
     (when (efrit-do-gptel-state-open state)
       (setf (efrit-do-gptel-state-open state) nil)
@@ -235,10 +235,10 @@ wait until gptel has returned, and do nothing if the request failed."
                  (and (stringp (plist-get info :stop-reason))
                       (list :stopReason (plist-get info :stop-reason)))))))))
 
-(defun efrit-do-gptel--answered-all (session info)
+(defun efrit-do-gptel--tools-answered (session info)
   "Count the next request of SESSION, whose tool calls are all answered.
-gptel sends it after this unless there is an error in INFO.  It has answered
-calls of unknown tools itself, which count too."
+gptel sends it after this, unless INFO has an error.  Calls of unknown tools,
+which gptel has answered itself, count too."
   (dolist (call (plist-get info :tool-use))
     (let ((name (plist-get call :name)))
       (unless (efrit-do-get-tool name)
@@ -256,8 +256,8 @@ calls of unknown tools itself, which count too."
 ;;; Failures
 
 (defun efrit-do-gptel--failed (session info)
-  "Send the last request of SESSION again or end SESSION, for the failure in INFO.
-That happens after this, which runs in the middle of gptel's own work."
+  "Retry the last request of SESSION, or end SESSION with the error in INFO.
+Both are done later, because gptel is still handling the failure."
   (let* ((state (efrit-do-session-state session))
          (problem (plist-get info :error))
          (text (cond ((stringp problem) problem)
@@ -287,10 +287,10 @@ That happens after this, which runs in the middle of gptel's own work."
            (efrit-do-session-retry session cause delay))
           (t (efrit-do-session-fail session cause))))))))
 
-;;; Stopping and going on
+;;; Abort and continue
 
 (cl-defmethod efrit-do-backend-abort ((_backend (eql 'gptel)) session)
-  "Abort the request of SESSION that is on its way, if any."
+  "Abort the request of SESSION that is running, if any."
   (when-let* ((state (efrit-do-session-state session))
               (buffer (efrit-do-gptel-state-buffer state)))
     (when (efrit-do-gptel-state-timer state)
@@ -299,7 +299,7 @@ That happens after this, which runs in the middle of gptel's own work."
       (setf (efrit-do-gptel-state-open state) nil)
       (gptel-abort buffer))
     (when (eq (efrit-do-session-status session) 'done)
-      ;; The callers of this may still need it.
+      ;; The callers may still need the buffer.
       (run-at-time 0 nil #'kill-buffer buffer))))
 
 (cl-defmethod efrit-do-backend-continue ((_backend (eql 'gptel)) session)

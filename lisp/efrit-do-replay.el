@@ -19,13 +19,13 @@
 ;;    "loop":    false,             true starts over after the last turn
 ;;    "turns": [                    one per request to the model
 ;;      [{"thinking": "Three places call it …"},
-;;       {"pause": 1.5},                           in seconds, at speed 1
+;;       {"pause": 1.5},                           in seconds at speed 1
 ;;       {"text": "Here is my plan."},
 ;;       {"tool": "todo_write", "input": {"todos": […]}},
 ;;       {"error": "overloaded"}]]}                the request fails here
 ;;
-;; The tools of a turn run when its text is complete, and the next turn begins
-;; when all of them have answered.
+;; The tools of a turn run after its text.  The next turn begins when all of them
+;; have answered.
 
 ;;; Code:
 
@@ -33,7 +33,7 @@
 
 (defcustom efrit-do-replay-script nil
   "File with the script that the backend `replay' plays.
-Nil plays the demo that comes with the package, whatever the command."
+Nil means the demo of the package, whatever the command is."
   :type '(choice (const :tag "The demo" nil) file)
   :group 'efrit-do)
 
@@ -46,10 +46,10 @@ Nil plays the demo that comes with the package, whatever the command."
   'todo-write-error)
 
 (cl-defstruct (efrit-do-replay (:constructor efrit-do-replay--make) (:copier nil))
-  "A script being played.
-TURNS is a vector of lists of events (KIND . VALUE), NEXT the index of the next
-one.  EVENTS are those of this turn that are to come, TOOLS its tool events, last
-first, and OPEN the number of its calls not yet answered."
+  "A script that is played.
+TURNS is a vector of lists of events (KIND . VALUE), and NEXT the index of the
+next turn.  EVENTS are the remaining events of this turn, TOOLS its tool events
+in reverse order, and OPEN the number of its unanswered calls."
   title command directory (speed 1) loop turns (next 0) events tools (open 0) timer)
 
 ;;; Reading
@@ -59,7 +59,7 @@ first, and OPEN the number of its calls not yet answered."
   (signal 'efrit-do-script-error (list (apply #'format format args))))
 
 (defun efrit-do-replay--event (event where)
-  "Return EVENT, a JSON object found at WHERE, as a cons (KIND . VALUE)."
+  "Return EVENT, a JSON object at WHERE in the script, as (KIND . VALUE)."
   (let* ((keys (and (hash-table-p event) (hash-table-keys event)))
          (kind (car (remove "input" keys)))
          (value (and kind (gethash kind event))))
@@ -75,7 +75,7 @@ pause, error, or tool with input" where))
           (if (equal kind "tool") (cons value (gethash "input" event)) value))))
 
 (defun efrit-do-replay--turns (turns)
-  "Return a vector of lists of events from `turns', which is TURNS."
+  "Return TURNS, the value of `turns', as a vector of lists of events."
   (unless (and (vectorp turns) (seq-every-p #'vectorp turns))
     (efrit-do-replay--error "The `turns' are not an array of arrays"))
   (vconcat
@@ -88,8 +88,8 @@ pause, error, or tool with input" where))
     turns)))
 
 (defun efrit-do-replay-read (script)
-  "Return SCRIPT, a file name or a decoded JSON object, ready to be played.
-Signals `efrit-do-script-error' with the place of what is wrong."
+  "Return an `efrit-do-replay' of SCRIPT, a file name or a decoded JSON object.
+Signal `efrit-do-script-error' with the place of the first problem."
   (let ((folder (and (stringp script)
                      (file-name-directory (expand-file-name script))))
         (object (if (not (stringp script)) script
@@ -116,8 +116,9 @@ Signals `efrit-do-script-error' with the place of what is wrong."
        :turns (efrit-do-replay--turns (gethash "turns" object))))))
 
 (defun efrit-do-replay-demo ()
-  "Return the file name of the demo that comes with the package.
-In a checkout its folder is beside that of the Lisp, installed within it."
+  "Return the file name of the demo.
+Its folder is beside that of the Lisp files in a checkout, and within it in an
+installation."
   (or (locate-file "refactor-login.json"
                    (let ((here (file-name-directory (locate-library "efrit-do-replay"))))
                      (list (expand-file-name "../demo" here)
@@ -132,7 +133,7 @@ In a checkout its folder is beside that of the Lisp, installed within it."
   (efrit-do-replay-title (efrit-do-replay--script session)))
 
 (cl-defmethod efrit-do-backend-notice ((_backend (eql 'replay)) session)
-  "Return a notice if SESSION plays the demo, which heeds no command."
+  "Return a notice if SESSION plays the demo, which ignores the command."
   (unless (or (plist-get (efrit-do-session-options session) :script)
               efrit-do-replay-script)
     "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
@@ -144,17 +145,17 @@ command to a model"))
   (efrit-do-replay--schedule session 0))
 
 (cl-defmethod efrit-do-backend-continue ((_backend (eql 'replay)) session)
-  "Play on in SESSION after the event that was the last."
+  "Continue the script of SESSION after the last event."
   (efrit-do-replay--schedule session 0))
 
 (cl-defmethod efrit-do-backend-abort ((_backend (eql 'replay)) session)
-  "Stop playing in SESSION."
+  "Stop the script of SESSION."
   (let ((script (efrit-do-session-state session)))
     (when (and script (efrit-do-replay-timer script))
       (cancel-timer (efrit-do-replay-timer script)))))
 
 (defun efrit-do-replay--script (session)
-  "Return the script of SESSION, read when it is first needed."
+  "Return the script of SESSION; read it when it is first needed."
   (or (efrit-do-session-state session)
       (let* ((options (efrit-do-session-options session))
              (given (or (plist-get options :script) efrit-do-replay-script
@@ -170,12 +171,12 @@ command to a model"))
         (setf (efrit-do-session-state session) script))))
 
 (defun efrit-do-replay--schedule (session seconds)
-  "Play on in SESSION after SECONDS."
+  "Continue the script of SESSION in SECONDS."
   (setf (efrit-do-replay-timer (efrit-do-session-state session))
         (run-at-time seconds nil #'efrit-do-replay--play session)))
 
 (defun efrit-do-replay--play (session)
-  "Play events of SESSION until there is something to wait for."
+  "Play events of SESSION until one of them requires waiting."
   (let ((script (efrit-do-session-state session)) (wait nil))
     (condition-case problem
         (while (and (not wait) (efrit-do-session-running-p session))
@@ -187,12 +188,13 @@ command to a model"))
       (efrit-do-replay--schedule session wait))))
 
 (defun efrit-do-replay--seconds (script seconds)
-  "Return SECONDS at the speed of SCRIPT, or nil for none."
+  "Return SECONDS divided by the speed of SCRIPT, or nil for no pause."
   (let ((speed (efrit-do-replay-speed script)))
     (and (> speed 0) (> seconds 0) (/ seconds (float speed)))))
 
 (defun efrit-do-replay--play-event (session script)
-  "Play the next event of SCRIPT in SESSION; return the seconds to wait, or nil."
+  "Play the next event of SCRIPT in SESSION.
+Return the seconds to wait, nil to go on, or `ended'."
   (pcase (pop (efrit-do-replay-events script))
     (`(begin) (unless (efrit-do-session-request session) 'ended))
     (`(pause . ,seconds) (efrit-do-replay--seconds script seconds))
@@ -207,8 +209,8 @@ command to a model"))
        (efrit-do-replay--seconds script efrit-do-replay-word-pause)))))
 
 (defun efrit-do-replay--next (session script)
-  "Do what comes after the last event of a turn of SCRIPT in SESSION.
-Return non-nil if there is something to wait for."
+  "End a turn of SCRIPT in SESSION, and begin the next one.
+Return `answers' to wait for these, nil to go on, or `ended'."
   (let* ((turns (efrit-do-replay-turns script))
          (next (efrit-do-replay-next script))
          (next (if (and (efrit-do-replay-loop script) (= next (length turns))) 0 next)))
