@@ -1,22 +1,22 @@
-;;; efrit-do-session.el --- One command worked on by an agent -*- lexical-binding: t; -*-
+;;; efrit-do-session.el --- Sessions of efrit-do -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; A session is one command of the user and all that an agent does for it.  This
-;; file begins it, runs its tools one after the other, records everything in its
-;; thread, and ends it.
+;; A session is one command of the user and the agent's work on it.  This file
+;; starts sessions, runs their tools one after the other, records everything in
+;; their threads, and ends them.
 ;;
 ;; A backend is a symbol with methods for `efrit-do-backend-start', `-continue'
-;; and `-abort'.  It never runs a tool itself, but reports what the model does:
+;; and `-abort'.  It runs no tools, but reports what the model does:
 ;;
-;;   (efrit-do-session-request SESSION)        before each request: nil = stop
+;;   (efrit-do-session-request SESSION)        before each request; nil: stop
 ;;   (efrit-do-session-token SESSION TEXT THINKING)
-;;   (efrit-do-session-answered SESSION)       the model's turn is over
+;;   (efrit-do-session-answered SESSION)       the model's turn has ended
 ;;   (efrit-do-session-call SESSION NAME INPUT THEN)
-;;   (efrit-do-session-finish SESSION)         it has nothing left to do
+;;   (efrit-do-session-finish SESSION)         the model is done
 ;;   (efrit-do-session-fail SESSION TEXT)
 
 ;;; Code:
@@ -24,46 +24,45 @@
 (require 'efrit-do-builtin)
 
 (defcustom efrit-do-end-functions nil
-  "Abnormal hook called with a session when it has ended, whichever way."
+  "Abnormal hook called with a session after it has ended in any way."
   :type 'hook
   :group 'efrit-do)
 
-;;; The circuit breaker: counters with limits
+;;; The circuit breaker
 
 (defcustom efrit-do-max-calls 200
-  "Number of tool calls that one session may make.
-The next one is not run and ends the session.  Nil means no limit."
+  "Maximum number of tool calls of a session.
+The next call is not run and ends the session.  Nil means no limit."
   :type '(choice natnum (const :tag "No limit" nil))
   :group 'efrit-do)
 
 (defcustom efrit-do-max-requests 100
-  "Number of requests that one session may send to the model.
-The next one is not sent and ends the session.  Nil means no limit."
+  "Maximum number of requests of a session to the model.
+The next request is not sent and ends the session.  Nil means no limit."
   :type '(choice natnum (const :tag "No limit" nil))
   :group 'efrit-do)
 
 (defcustom efrit-do-max-identical-calls 3
-  "Number of identical tool calls in a row that are run.
-Identical means the same tool with the same input.  The next one is not run
-and ends the session.  Nil means no limit."
+  "Maximum number of identical tool calls in a row.
+Identical calls have the same tool and the same input.  The next call is not
+run and ends the session.  Nil means no limit."
   :type '(choice natnum (const :tag "No limit" nil))
   :group 'efrit-do)
 
 (defcustom efrit-do-max-same-errors 3
-  "Number of times in a row that the same error may come back.
-The last of them ends the session; the model is not asked again.  Successes of
-other tools in between do not count.  Nil means no limit."
+  "Number of identical errors in a row that ends a session.
+The model is not asked again.  Successful calls of other tools in between do
+not count.  Nil means no limit."
   :type '(choice natnum (const :tag "No limit" nil))
   :group 'efrit-do)
 
 (cl-defstruct (efrit-do-breaker (:constructor efrit-do-breaker-create) (:copier nil))
-  "What the circuit breaker of a session has counted.
-LAST-CALL came IDENTICAL times in a row, and LAST-ERROR, a cons (TOOL . TEXT),
-ERRORS times."
+  "Counters of the circuit breaker of a session.
+IDENTICAL counts LAST-CALL, and ERRORS counts LAST-ERROR, a cons (TOOL . TEXT)."
   (requests 0) (calls 0) last-call (identical 0) last-error (errors 0))
 
 (defun efrit-do--normal (value)
-  "Return VALUE, JSON decoded to alists, with the keys of objects in order."
+  "Return VALUE, JSON decoded to alists, with the keys of objects sorted."
   (cond ((vectorp value) (mapcar #'efrit-do--normal value))
         ((consp value)
          (sort (mapcar (lambda (pair)
@@ -73,7 +72,7 @@ ERRORS times."
         (t value)))
 
 (defun efrit-do-breaker-request (breaker)
-  "Count a request in BREAKER; return the reason if it may not be sent."
+  "Count a request in BREAKER; return the reason if it must not be sent."
   (if (and efrit-do-max-requests
            (>= (efrit-do-breaker-requests breaker) efrit-do-max-requests))
       (format "the agent sent %d requests, the limit of a session \
@@ -82,7 +81,7 @@ ERRORS times."
     nil))
 
 (defun efrit-do-breaker-call (breaker name input)
-  "Count a call of NAME with INPUT in BREAKER; return why it may not run."
+  "Count a call of NAME with INPUT in BREAKER; return why it must not run."
   (let* ((text (efrit-do-input-text input))
          (call (cons name (condition-case nil
                               (efrit-do--normal
@@ -106,9 +105,9 @@ ERRORS times."
         nil))))
 
 (defun efrit-do-breaker-outcome (breaker name outcome)
-  "Tell BREAKER the OUTCOME of a call of NAME; return the reason to stop now."
+  "Count OUTCOME of a call of NAME in BREAKER; return the reason to stop, or nil."
   (let ((last (efrit-do-breaker-last-error breaker))
-        ;; The same object prints another address each time.
+        ;; Printed addresses of objects differ.
         (text (replace-regexp-in-string "0x[[:xdigit:]]+" "0x"
                                         (plist-get outcome :content))))
     (cond
@@ -124,32 +123,32 @@ ERRORS times."
      ((equal name (car last))
       (setf (efrit-do-breaker-last-error breaker) nil)))))
 
-;;; A session as data
+;;; Sessions
 
 (cl-defstruct (efrit-do-session (:constructor efrit-do-session--make) (:copier nil))
-  "A command of the user and what an agent does for it."
+  "A command of the user and the agent's work on it."
   (id nil :documentation "A string, unique.")
-  (command nil :documentation "What the user asked for.")
+  (command nil :documentation "The user's command.")
   (thread nil :documentation "Key of its list.")
   (directory nil :documentation "Where its tools run.")
-  (origin nil :documentation "Buffer in which the command was given.")
+  (origin nil :documentation "Buffer in which the user gave the command.")
   (backend nil :documentation "Symbol: `replay', `gptel', ….")
   (options nil :documentation "Plist for the backend.")
   (status 'running :documentation "One of the symbols `running', `done',
 `stopped' (by the circuit breaker), `cancelled' and `failed'.")
-  (reason nil :documentation "Why it ended so, if not done: a string.")
-  (trace 1 :documentation "Number of times that it was started.")
+  (reason nil :documentation "Why it ended unless it is done, a string.")
+  (trace 1 :documentation "Number of times that it was started or continued.")
   (results nil :documentation "Outcomes of the tool calls, newest first.")
-  (text nil :documentation "What the model said in this turn, a string.")
-  (earlier nil :documentation "What it said last before this turn.")
-  (message nil :documentation "What `session_complete' said.")
-  (allowed nil :documentation "Tools that need not ask again.")
+  (text nil :documentation "Text of the model in this turn.")
+  (earlier nil :documentation "Its last text before this turn.")
+  (message nil :documentation "Message of `session_complete'.")
+  (allowed nil :documentation "Names of tools that need no further consent.")
   (breaker (efrit-do-breaker-create))
-  (calls nil :documentation "Calls that the model waits for, each a list
-\(NAME INPUT THEN OUTCOME).  The first is running if BUSY.  OUTCOME is set where
-the session ended meanwhile.")
+  (calls nil :documentation "Queue of unanswered calls, each a list
+\(NAME INPUT THEN OUTCOME).  The first is running if BUSY.  OUTCOME is set if
+the session ended before the call was answered.")
   (busy nil :documentation "Non-nil while a tool runs.")
-  (state nil :documentation "The backend's own."))
+  (state nil :documentation "State of the backend."))
 
 (defvar efrit-do-sessions nil
   "The last 20 sessions of this Emacs, newest first.")
@@ -157,11 +156,11 @@ the session ended meanwhile.")
 ;;; Recording
 
 (defun efrit-do-session-running-p (session)
-  "Return non-nil if SESSION is under way."
+  "Return non-nil if SESSION is running."
   (eq (efrit-do-session-status session) 'running))
 
 (defun efrit-do-session-trace-id (session)
-  "Return the trace of SESSION, a new one each time it is started."
+  "Return the trace id of SESSION, which is new after each start."
   (format "%s.%d" (efrit-do-session-id session) (efrit-do-session-trace session)))
 
 (defun efrit-do-session-record (session type content &rest metadata)
@@ -182,8 +181,9 @@ METADATA are keywords and values."
 ;;; Result
 
 (defun efrit-do-session-answer (session)
-  "Return the answer of SESSION to the user, without tools' output, or nil.
-That is the completion message and, unless it says the same, the last text."
+  "Return the answer of SESSION without the output of tools, or nil.
+The answer is the last text, with the completion message unless the text
+contains it."
   (let ((message (efrit-do-session-message session))
         (text (or (efrit-do-session-text session)
                   (efrit-do-session-earlier session))))
@@ -218,40 +218,40 @@ That is the completion message and, unless it says the same, the last text."
 ;;; Backends
 
 (cl-defgeneric efrit-do-backend-start (backend session)
-  "Let BACKEND begin to work on SESSION.
-Signals `todo-write-error' if it cannot."
+  "Start SESSION with BACKEND.
+Signal `todo-write-error' if that is impossible."
   (ignore session)
   (signal 'todo-write-error (list (format "There is no backend `%s'" backend))))
 
 (cl-defgeneric efrit-do-backend-continue (backend session)
-  "Let BACKEND go on with SESSION where it was interrupted.
-This is not called if a tool call waits for its answer, since BACKEND goes on
-when it gets that.")
+  "Continue SESSION with BACKEND after an interruption.
+This is not called while a tool call is unanswered: its answer lets BACKEND go
+on.")
 
 (cl-defgeneric efrit-do-backend-abort (backend session)
-  "Stop all that BACKEND does for SESSION, at once: it has ended."
+  "Stop all work of BACKEND for SESSION, which has ended."
   (ignore backend session))
 
 (cl-defgeneric efrit-do-backend-title (backend session)
-  "Return a title for SESSION if BACKEND knows one."
+  "Return a title for SESSION from BACKEND, or nil."
   (ignore backend session)
   nil)
 
 (cl-defgeneric efrit-do-backend-notice (backend session)
-  "Return a line that the user must read before the words of SESSION, or nil.
-BACKEND has one if what it says is no answer to the command."
+  "Return a line to show before the text of SESSION, or nil.
+BACKEND returns one if its text does not answer the command."
   (ignore backend session)
   nil)
 
 (defun efrit-do-session-notice (session)
-  "Return what the user must know about the agent of SESSION, or nil."
+  "Return the notice of SESSION's backend, or nil."
   (efrit-do-backend-notice (efrit-do-session-backend session) session))
 
-;;; What a backend reports
+;;; Reports of backends
 
 (defun efrit-do-session-request (session)
-  "Return non-nil if SESSION may send a request now, and count it.
-If not, SESSION has ended: it said that it is complete, or the circuit breaker
+  "Count a request of SESSION, and return non-nil if it may be sent.
+Otherwise SESSION has ended: the model completed it, the circuit breaker
 tripped, or the user stopped it."
   (let ((breaker (efrit-do-session-breaker session)) trip)
     (cond
@@ -271,7 +271,7 @@ tripped, or the user stopped it."
       t))))
 
 (defun efrit-do-session-token (session text &optional thinking)
-  "Stream TEXT, which the model of SESSION thought (THINKING non-nil) or said."
+  "Stream TEXT of the model of SESSION; non-nil THINKING means a thought."
   (when (and (efrit-do-session-running-p session)
              (not (string-empty-p text)))
     (unless thinking
@@ -280,8 +280,8 @@ tripped, or the user stopped it."
     (efrit-do-session--stream session "TOKEN" text thinking)))
 
 (defun efrit-do-session-answered (session &optional metadata)
-  "Note that the model's turn in SESSION is over.
-METADATA is a plist about the turn, such as `:model', recorded with it."
+  "Record the end of the model's turn in SESSION.
+METADATA is a plist about the turn, such as `:model'."
   (when (efrit-do-session-running-p session)
     (efrit-do-session--stream session "END" nil)
     (when metadata
@@ -291,21 +291,21 @@ METADATA is a plist about the turn, such as `:model', recorded with it."
      (list :request (efrit-do-breaker-requests (efrit-do-session-breaker session))))))
 
 (defun efrit-do-session-call (session name input then)
-  "Run the tool NAME with INPUT in SESSION, after those already waiting.
-THEN is called with the outcome, a plist `:content' `:is-error', unless SESSION
-ends before."
+  "Queue a call of the tool NAME with INPUT in SESSION.
+THEN is called with the outcome, a plist of `:content' and `:is-error', unless
+SESSION ends first."
   (when (efrit-do-session-running-p session)
     (setf (efrit-do-session-calls session)
           (append (efrit-do-session-calls session) (list (list name input then nil))))
     (efrit-do-session--schedule session)))
 
 (defun efrit-do-session-finish (session)
-  "End SESSION: its model has nothing left to do."
+  "End SESSION as done."
   (efrit-do-session--end session 'done nil))
 
 (defun efrit-do-session-refused (session name input text)
-  "Count a call of NAME with INPUT that the backend answered by the error TEXT.
-It counts as a call that ran in SESSION."
+  "Count a call of NAME with INPUT that the backend answered with the error TEXT.
+It counts like a call that ran in SESSION."
   (when (efrit-do-session-running-p session)
     (let* ((breaker (efrit-do-session-breaker session))
            (outcome (list :content (format "%s" text) :is-error t))
@@ -318,25 +318,25 @@ It counts as a call that ran in SESSION."
         (efrit-do-session--end session 'stopped trip)))))
 
 (defun efrit-do-session-retry (session cause seconds)
-  "Record that a request of SESSION failed by CAUSE; SECONDS until the next try."
+  "Record that a request of SESSION failed by CAUSE and is retried in SECONDS."
   (efrit-do-session--stream session "ERROR" cause)
   (efrit-do-session-record session "LLM_STREAM_ERROR" cause :retryAfter seconds)
-  ;; The model will say again what it said in the incomplete answer.
+  ;; The model will repeat the text of the incomplete answer.
   (setf (efrit-do-session-text session) nil))
 
 (defun efrit-do-session-fail (session text)
-  "End SESSION, which cannot go on for the reason TEXT."
+  "End SESSION as failed for the reason TEXT."
   (efrit-do-session--end session 'failed text))
 
-;;; Tools, one after the other
+;;; The queue of tool calls
 
 (defun efrit-do-session--schedule (session)
-  "Run the next call of SESSION as soon as Emacs is idle in its command loop.
-Not at once: a backend may report calls from a process filter."
+  "Run the next call of SESSION from a timer.
+A backend may report calls from a process filter, where tools must not run."
   (run-at-time 0 nil #'efrit-do-session--run-next session))
 
 (defun efrit-do-session--run-next (session)
-  "Run the call of SESSION that waits longest, unless one is running."
+  "Run the first call in the queue of SESSION, unless one is running."
   (when (and (efrit-do-session-running-p session)
              (efrit-do-session-calls session)
              (not (efrit-do-session-busy session)))
@@ -357,7 +357,7 @@ Not at once: a backend may report calls from a process filter."
            (efrit-do-session-fail session (efrit-do-error-text problem))))))))
 
 (defun efrit-do-session--run (session name input)
-  "Run the tool NAME with INPUT for SESSION and record both ends of it."
+  "Run the tool NAME with INPUT for SESSION, and record call and result."
   (let* ((id (format "c%d" (efrit-do-breaker-calls (efrit-do-session-breaker session))))
          (efrit-do-thread (efrit-do-session-thread session))
          (efrit-do-origin (efrit-do-session-origin session))
@@ -367,7 +367,7 @@ Not at once: a backend may report calls from a process filter."
     (efrit-do-session-record
      session "TOOL_CALL"
      (list :id id :name name
-           ;; A long list is in the journal already, as what changed in it.
+           ;; The changes of a long list are in the journal already.
            :input (let ((efrit-do-output-limit 2000))
                     (efrit-do-clip (efrit-do-input-text input)))))
     (unwind-protect
@@ -378,8 +378,8 @@ Not at once: a backend may report calls from a process filter."
       (setf (efrit-do-session-allowed session) efrit-do-allowed-tools))))
 
 (defun efrit-do-session--ran (session id name input outcome seconds)
-  "Record the OUTCOME of call ID of SESSION and answer the call.
-Its tool NAME ran with INPUT for SECONDS."
+  "Record OUTCOME of the call ID of SESSION, and answer the call.
+The tool NAME ran with INPUT for SECONDS."
   (let ((content (plist-get outcome :content))
         (failed (plist-get outcome :is-error)))
     (setf (efrit-do-session-busy session) nil)
@@ -394,7 +394,7 @@ Its tool NAME ran with INPUT for SECONDS."
       (setf (nth 3 (car (efrit-do-session-calls session))) outcome))))
 
 (defun efrit-do-session--answer (session name outcome)
-  "Answer the first call of SESSION, which ran NAME, with OUTCOME."
+  "Answer the first call of SESSION, of the tool NAME, with OUTCOME."
   (when (plist-get outcome :complete)
     (setf (efrit-do-session-message session) (plist-get outcome :complete)))
   (if-let* ((trip (efrit-do-breaker-outcome
@@ -409,9 +409,9 @@ Its tool NAME ran with INPUT for SECONDS."
 ;;; Beginning and end
 
 (defun efrit-do-session-begin (command backend options)
-  "Begin a session for COMMAND with BACKEND and return it.
-OPTIONS is a plist: `:thread' and `:directory' name the list and the place to
-work in, the others are the backend's."
+  "Make a session for COMMAND with BACKEND and return it.
+OPTIONS is a plist: `:thread' is the key of the list, `:directory' the folder to
+work in, and the others are for the backend."
   (when (string-blank-p command)
     (signal 'todo-write-input-error '("The command is empty")))
   (let* ((directory (file-name-as-directory
@@ -429,8 +429,8 @@ work in, the others are the backend's."
     session))
 
 (defun efrit-do-session-start (session)
-  "Let the backend of SESSION begin, and return SESSION.
-An error or quit of the backend ends the session and is signaled again."
+  "Start SESSION and return it.
+An error or quit of the backend ends SESSION and is signaled again."
   (let ((backend (efrit-do-session-backend session))
         (command (efrit-do-session-command session)))
     (condition-case problem
@@ -447,8 +447,8 @@ An error or quit of the backend ends the session and is signaled again."
 
 (defun efrit-do-session--end (session status reason)
   "End SESSION with STATUS for REASON; return nil.
-Its backend is aborted: nothing runs and nothing is sent after this.  A list
-with open tasks is paused."
+Abort its backend, so that no tool runs and nothing is sent after this, and
+pause a list with open tasks."
   (when (efrit-do-session-running-p session)
     (setf (efrit-do-session-status session) status
           (efrit-do-session-reason session) reason)
@@ -466,8 +466,7 @@ with open tasks is paused."
     nil))
 
 (defun efrit-do-session--record-end (session status reason)
-  "Record that SESSION ended with STATUS for REASON.
-The outputs of its tools are recorded already."
+  "Record that SESSION ended with STATUS for REASON."
   (let ((failed (eq status 'failed))
         (text (efrit-do-session-text session)))
     (efrit-do-session--stream session (if failed "ERROR" "END") reason)
@@ -485,7 +484,7 @@ The outputs of its tools are recorded already."
                                    "The agent gave no answer.")))))
 
 (defun efrit-do--cancel-all ()
-  "Stop every session, because Emacs ends."
+  "Cancel all sessions, because Emacs exits."
   (dolist (session efrit-do-sessions)
     (when (efrit-do-session-running-p session)
       (efrit-do-session--end session 'cancelled "Emacs was closed"))))

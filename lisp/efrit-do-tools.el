@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; The registry of tools and the one way in which a tool runs: read the
-;; arguments, ask the user if the tool needs consent, call, cut long output.
-;; The question shows the whole call, in which nothing can hide.
+;; The registry of tools, and the function that runs one: it reads the arguments,
+;; asks the user if the tool needs consent, calls the tool, and shortens long output.
+;; The question shows the whole call as plain text.
 
 ;;; Code:
 
@@ -15,8 +15,8 @@
 (require 'todo-write)
 (require 'todo-write-row)
 
-;; Upstream Efrit owns a command and a feature of the same name.  This runs
-;; before anything below could redefine one of its functions.
+;; Upstream Efrit has a command and a feature of the same name.  Check before
+;; anything below redefines one of its functions.
 (when (and (or (featurep 'efrit-do)
                (and (fboundp 'efrit-do)
                     (not (autoloadp (symbol-function 'efrit-do)))))
@@ -34,32 +34,31 @@ to give that agent this list, turn on `todo-write-efrit-mode' instead"
 
 (defcustom efrit-do-time-limit 60
   "Seconds after which a shell command or an asynchronous tool is stopped.
-Everything else that runs too long is stopped with \\[keyboard-quit]."
+\\[keyboard-quit] stops other tools."
   :type '(number :tag "Seconds"))
 
 (defcustom efrit-do-output-limit 20000
-  "Longest result of a tool, in characters.
-Of a longer one the head and the tail are kept, and the number of characters
-left out is said between them."
+  "Maximum length of a tool's result, in characters.
+The middle of a longer result is replaced by the number of characters left out."
   :type 'natnum)
 
 (cl-defstruct (efrit-do-tool (:constructor efrit-do-tool-create) (:copier nil))
   "A tool that the agent may call."
   (name nil :documentation "A string in snake_case.")
-  (description nil :documentation "What it does, for the model; a line or two.")
+  (description nil :documentation "What it does, for the model, in a line or two.")
   (args nil :documentation "List of plists `:name' `:description' `:type'
 \(a JSON type) `:optional' and, for arrays, `:items', in the order in which
 FUNCTION takes them; or a function that returns such a list.")
-  (function nil :documentation "Called with the arguments.  It returns the
-result: a string or another value, which is printed, both cut when they are
-long; or a plist (:content STRING :is-error BOOL), taken as it is.  An error
-that it signals becomes a result too.")
-  (confirm nil :documentation "Non-nil to ask the user first; a function is
-called with the arguments.")
-  (async nil :documentation "Non-nil if FUNCTION takes a callback before its
-arguments and calls that with the result.")
-  (raw nil :documentation "Non-nil if FUNCTION takes the whole input as one
-argument, unread and unchecked."))
+  (function nil :documentation "Function of the arguments.  It returns a string,
+another value, which is printed, or a plist (:content STRING :is-error BOOL),
+which is used unchanged.  Strings and printed values are shortened.  An error
+becomes a result.")
+  (confirm nil :documentation "Non-nil to ask the user first, or a function of
+the arguments that returns non-nil to ask.")
+  (async nil :documentation "Non-nil if FUNCTION has a callback for the result as
+its first argument.")
+  (raw nil :documentation "Non-nil if FUNCTION takes the unchecked input as its
+only argument."))
 
 (defvar efrit-do-tools nil
   "The tools, a list of `efrit-do-tool', in the order they are offered.
@@ -70,10 +69,10 @@ Change it with `efrit-do-register-tool'.")
 A session binds it while one of its tools runs.")
 
 (defun efrit-do-register-tool (&rest slots)
-  "Offer a tool to agents, and return it.
-SLOTS are the keywords and values of `efrit-do-tool'; `:name' and `:function'
-are required.  A tool of the same name is replaced, in its place.  Signals
-`todo-write-error' if one of the two is missing."
+  "Register a tool for agents, and return it.
+SLOTS are keywords and values for `efrit-do-tool'; `:name' and `:function' are
+required.  It replaces a tool of the same name.  Signal `todo-write-error' if
+one of the two is missing."
   (let* ((tool (apply #'efrit-do-tool-create slots))
          (name (efrit-do-tool-name tool))
          (old (and (stringp name) (efrit-do-get-tool name))))
@@ -107,8 +106,8 @@ are required.  A tool of the same name is replaced, in its place.  Signals
 
 (defun efrit-do-input-plist (input)
   "Return INPUT, a JSON text, hash table, plist or alist, as a plist.
-Nested values stay as they are.  Signals `todo-write-input-error' where INPUT
-is none of these."
+Nested values are not converted.  Signal `todo-write-input-error' if INPUT is
+not one of these."
   (pcase input
     ((or 'nil :null) nil)
     ((pred stringp)
@@ -141,8 +140,8 @@ is none of these."
 
 (defun efrit-do--read-arguments (tool input)
   "Return the argument values of TOOL from INPUT, in order.
-Signals `todo-write-input-error' naming every argument that is missing or of
-another type."
+Signal `todo-write-input-error' with all arguments that are missing or have the
+wrong type."
   (if (efrit-do-tool-raw tool)
       (list input)
     (let ((plist (efrit-do-input-plist input)) problems values)
@@ -164,7 +163,7 @@ another type."
 ;;; Text
 
 (defun efrit-do-input-text (input)
-  "Return INPUT, as a tool takes it, as JSON, or printed if it is no JSON."
+  "Return INPUT of a tool as JSON text, or printed if it is not JSON."
   (if (stringp input)
       (substring-no-properties input)
     (condition-case nil
@@ -172,7 +171,7 @@ another type."
       (error (let ((print-circle t)) (prin1-to-string input))))))
 
 (defun efrit-do--json (value)
-  "Return VALUE, decoded JSON of any form, as `json-serialize' takes it."
+  "Return VALUE, decoded JSON, in the form that `json-serialize' accepts."
   (pcase value
     (:json-false :false)
     ((pred vectorp) (vconcat (mapcar #'efrit-do--json value)))
@@ -187,11 +186,11 @@ another type."
 ;;; Consent
 
 (defcustom efrit-do-confirm 'tool
-  "Which tool calls wait for the user's consent.
-With `tool', each tool decides: of the built-in ones `eval_sexp' and
-`shell_exec' ask.  Nil runs everything unasked, t asks every time.  A list
-names the tools that ask.  A function is called with the name of the tool and
-its input, and asks when it returns non-nil."
+  "Which tool calls need the user's consent.
+`tool' means that each tool decides: of the built-in ones, `eval_sexp' and
+`shell_exec' ask.  Nil means none, and t all.  A list has the names of tools
+that ask.  A function is called with the name of the tool and its input, and
+returns non-nil to ask."
   :type '(choice (const :tag "Each tool decides" tool)
                  (const :tag "Never ask" nil)
                  (const :tag "Always ask" t)
@@ -211,18 +210,18 @@ session) or `quit' (stop the session); any other value means `no'."
 (define-error 'efrit-do-refused "The user refused" 'todo-write-error)
 
 (defun efrit-do--call-text (values)
-  "Return the argument VALUES of a call as text for a person to judge."
+  "Return the argument VALUES of a call as plain text for the user."
   (todo-write-row-plain-lines
    (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
               (delq nil (copy-sequence values)) "\n")))
 
 (defun efrit-do-ask (name text)
   "Ask whether the tool NAME may run with TEXT; see `efrit-do-confirm-function'.
-Signals `efrit-do-refused' in a batch Emacs, which cannot ask."
+Signal `efrit-do-refused' in a batch Emacs, which cannot ask."
   (when noninteractive
     (signal 'efrit-do-refused
-            (list (format "%s needs the user's consent, and nobody is there \
-to ask (see `efrit-do-confirm')" name))))
+            (list (format "%s needs the user's consent, and Emacs runs in batch \
+mode (see `efrit-do-confirm')" name))))
   (let ((buffer (get-buffer-create "*efrit-do call*")))
     (with-current-buffer buffer
       (let ((inhibit-read-only t))
@@ -247,7 +246,7 @@ in this session")
         (kill-buffer buffer)))))
 
 (defun efrit-do--ask (name text)
-  "Ask whether the tool NAME may run with TEXT; the agent waits meanwhile.
+  "Ask whether the tool NAME may run with TEXT, with the agent waiting.
 See `efrit-do-confirm-function' for the value."
   (unwind-protect
       (progn
@@ -258,9 +257,9 @@ See `efrit-do-confirm-function' for the value."
       (todo-write-set-activity efrit-do-thread 'working))))
 
 (defun efrit-do--require-consent (tool input values)
-  "Ask the user, if need be, whether TOOL may run.
-INPUT is what the model sent, VALUES are the arguments read from it.  Signals
-`efrit-do-refused' if the answer is no, and quits if the user wants to stop."
+  "Ask the user for consent to TOOL if that is required.
+INPUT comes from the model, and VALUES are the arguments in it.  Signal
+`efrit-do-refused' if the answer is no, and quit if the user stops the session."
   (let ((name (efrit-do-tool-name tool))
         (confirm (efrit-do-tool-confirm tool)))
     (when (and (not (member name efrit-do-allowed-tools))
@@ -280,7 +279,7 @@ INPUT is what the model sent, VALUES are the arguments read from it.  Signals
 ;;; Running
 
 (defun efrit-do-error-text (problem)
-  "Return a sentence for PROBLEM, the value caught by `condition-case'."
+  "Return the message of PROBLEM, an error caught by `condition-case'."
   (if (and (stringp (cadr problem))
            (or (eq (car problem) 'error)
                (memq 'todo-write-error (get (car problem) 'error-conditions))))
@@ -288,8 +287,8 @@ INPUT is what the model sent, VALUES are the arguments read from it.  Signals
     (error-message-string problem)))
 
 (defun efrit-do-clip (text &optional cut)
-  "Return TEXT, its middle left out if over `efrit-do-output-limit'.
-CUT is the number of characters that its middle lost before."
+  "Return TEXT without its middle if it exceeds `efrit-do-output-limit'.
+CUT is the number of characters already removed from its middle, or nil."
   (let* ((half (/ efrit-do-output-limit 2))
          (length (length text))
          (over (+ (- length (* 2 half)) (or cut 0))))
@@ -300,8 +299,8 @@ CUT is the number of characters that its middle lost before."
               (substring text (- length half))))))
 
 (defun efrit-do--outcome (value)
-  "Return VALUE, which a tool returned, as a plist `:content' `:is-error' ….
-Such a plist is returned as it is."
+  "Return VALUE of a tool as an outcome, a plist of `:content' and `:is-error'.
+An outcome is returned unchanged."
   (if (and (consp value) (eq (car value) :content))
       value
     (list :content (efrit-do-clip
@@ -315,8 +314,8 @@ Such a plist is returned as it is."
   (list :content (efrit-do-clip (concat "Error: " text)) :is-error t))
 
 (defun efrit-do--call-async (tool values then)
-  "Call TOOL, an asynchronous one, with VALUES and THEN with the outcome.
-THEN is called once, at the answer or at the time limit."
+  "Call TOOL, an asynchronous one, with VALUES; call THEN with the outcome.
+THEN is called once, with the answer or at the time limit."
   (let* (timer done
          (answer (lambda (outcome)
                    (unless done
@@ -336,8 +335,8 @@ THEN is called once, at the answer or at the time limit."
 
 (defun efrit-do-call-tool (name input then)
   "Run the tool NAME with INPUT; call THEN with the outcome.
-See `efrit-do-execute-tool' for INPUT and the outcome.  THEN is called before
-this returns unless the tool is an asynchronous one.  A quit passes through."
+See `efrit-do-execute-tool' for INPUT and the outcome.  Unless the tool is
+asynchronous, THEN is called before this returns.  A quit is not caught."
   (let ((outcome
          (condition-case problem
              (let* ((tool (or (efrit-do-get-tool name)
@@ -357,8 +356,8 @@ this returns unless the tool is an asynchronous one.  A quit passes through."
   "Run the tool NAME with INPUT and return its outcome.
 INPUT is a JSON text, hash table, plist or alist.  The outcome is a plist:
 `:content', the text for the model, and `:is-error', non-nil if the call
-failed.  An unknown tool, wrong arguments, a refusal and every error of the
-tool are such failures; only a quit leaves this function."
+failed.  Unknown tools, wrong arguments, refusals and errors of the tool are
+failures.  A quit is not caught."
   (let (outcome)
     (efrit-do-call-tool name input (lambda (value) (setq outcome value)))
     (while (not outcome)

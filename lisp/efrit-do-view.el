@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The buffer *efrit-do* shows what an agent thinks, says and does.  Thoughts and
-;; the results of tools are parts under a heading, folded to that line.
+;; The buffer *efrit-do* shows the thoughts, texts and tool calls of an agent.
+;; Thoughts and tool calls are parts, which are folded to their heading at first.
 
 ;;; Code:
 
@@ -19,12 +19,12 @@
 (autoload 'todo-write-log "todo-write-log" nil t)
 
 (defcustom efrit-do-show-todos t
-  "Whether the first plan of a session pops up the buffer *efrit-todos*."
+  "Non-nil shows the buffer *efrit-todos* with the first plan of a session."
   :type 'boolean
   :group 'efrit-do)
 
 (defcustom efrit-do-view-limit 4000
-  "Longest result of a tool shown in *efrit-do*, in characters."
+  "Maximum length of a tool's result in *efrit-do*, in characters."
   :type 'natnum
   :group 'efrit-do)
 
@@ -37,7 +37,7 @@
   :group 'efrit-do)
 
 (defface efrit-do-thought '((t :inherit (italic shadow)))
-  "What the agent thinks."
+  "Thoughts of the agent."
   :group 'efrit-do)
 
 (defface efrit-do-failed '((t :inherit error))
@@ -49,10 +49,10 @@
   :interactive nil
   (setq-local truncate-lines nil
               word-wrap t
-              ;; Windows at the end stay there, even those that the minibuffer
-              ;; restores when it is left.
+              ;; Windows at the end stay there, even after the minibuffer has
+              ;; restored them.
               window-point-insertion-type t
-              ;; Point is at the end mostly: show what leads up to it.
+              ;; Point is mostly at the end: keep the text before it visible.
               scroll-conservatively 101)
   (buffer-disable-undo)
   (add-hook 'kill-buffer-hook #'efrit-do-view--forget nil t))
@@ -80,7 +80,7 @@
   "Subscription of this buffer to its session's thread, or nil.")
 
 (defvar-local efrit-do-view--open nil
-  "Overlay of the part that is being written to, or nil.")
+  "Overlay of the unfinished part, or nil.")
 
 (defvar-local efrit-do-view--calls nil
   "Alist of call ids and the overlays of their parts.")
@@ -91,8 +91,8 @@
 ;;; Writing at the end
 
 (defmacro efrit-do-view--appending (&rest body)
-  "Run BODY with point at the end; keep point there if it is there.
-The points of windows follow by `window-point-insertion-type'."
+  "Run BODY at the end of the buffer; point stays at the end if it is there.
+Because of `window-point-insertion-type', so do the points of windows."
   (declare (indent 0) (debug t))
   `(let ((at-end (eobp)))
      (save-excursion
@@ -101,7 +101,7 @@ The points of windows follow by `window-point-insertion-type'."
      (when at-end (goto-char (point-max)))))
 
 (defun efrit-do-view--mark (mark)
-  "Return MARK, a string of one character, or a stand-in where it cannot show."
+  "Return MARK, a string of one character, or a replacement if not displayable."
   (if (char-displayable-p (aref mark 0)) mark
     (pcase mark ("✓" "+") ("✗" "x") ("■" "#") (_ ">"))))
 
@@ -135,8 +135,8 @@ The overlay covers the part's body, which is empty so far."
   "Add TEXT in FACE to the part with overlay BODY."
   (let ((start (overlay-start body)))
     (goto-char (overlay-end body))
-    ;; The body begins before the newline of its heading, so that a folded
-    ;; part is one line.
+    ;; The body includes the newline of its heading, so that a folded part is
+    ;; one line.
     (when (= start (overlay-end body))
       (insert "\n"))
     (efrit-do-view--insert text face)
@@ -153,9 +153,9 @@ The overlay covers the part's body, which is empty so far."
       (delete-region beginning end))))
 
 (defun efrit-do-view--one-line (text before)
-  "Return TEXT as one line that fits the window behind BEFORE, a string."
+  "Return TEXT as one line that fits into the window after the string BEFORE."
   (let* ((window (get-buffer-window nil t))
-         ;; This moves the buffer's point to that of the window.
+         ;; `window-max-chars-per-line' moves point.
          (width (if window (save-excursion (window-max-chars-per-line window)) 79)))
     (todo-write-row-line text (max 20 (- width (string-width before) 5)))))
 
@@ -174,7 +174,7 @@ The overlay covers the part's body, which is empty so far."
       (efrit-do-view--appending (efrit-do-view--insert text)))))
 
 (defun efrit-do-view--close-thought ()
-  "End the thought that is being written, if any."
+  "End the unfinished thought, if any."
   (when efrit-do-view--open
     (let* ((body efrit-do-view--open)
            (text (buffer-substring-no-properties (overlay-start body)
@@ -186,7 +186,7 @@ The overlay covers the part's body, which is empty so far."
          'efrit-do-thought)))))
 
 (defun efrit-do-view--call (content)
-  "Show the beginning of a tool call, CONTENT of the observation."
+  "Show a tool call; CONTENT is that of its observation."
   (efrit-do-view--appending
     (let* ((name (plist-get content :name))
            (input (or (plist-get content :input) ""))
@@ -197,7 +197,7 @@ The overlay covers the part's body, which is empty so far."
       (push (cons (plist-get content :id) body) efrit-do-view--calls))))
 
 (defun efrit-do-view--result (content)
-  "Show the end of a tool call, CONTENT of the observation."
+  "Show the result of a tool call; CONTENT is that of its observation."
   (let ((body (cdr (assoc (plist-get content :id) efrit-do-view--calls)))
         (name (plist-get content :name))
         (text (or (plist-get content :content) ""))
@@ -214,7 +214,7 @@ The overlay covers the part's body, which is empty so far."
         (efrit-do-view--fresh-line)))))
 
 (defun efrit-do-view--ended (mark text face)
-  "Show that the session ended: MARK and TEXT in FACE."
+  "Show the end of the session as MARK and TEXT in FACE."
   (efrit-do-view--close-thought)
   (efrit-do-view--appending
     (efrit-do-view--fresh-line)
@@ -232,7 +232,7 @@ The overlay covers the part's body, which is empty so far."
        (efrit-do-view--close-thought)
        (efrit-do-view--appending (efrit-do-view--fresh-line)))
       ("AGENT_SUSPENDED"
-       (efrit-do-view--ended "■" (format "Stopped: %s.  c goes on" content)
+       (efrit-do-view--ended "■" (format "Stopped: %s.  c continues" content)
                              'efrit-do-failed))
       ("AGENT_RESUMED" (efrit-do-view--ended "▶" "Goes on" 'efrit-do-heading))
       ("FINAL_RESPONSE"
@@ -260,7 +260,7 @@ The overlay covers the part's body, which is empty so far."
 
 (defun efrit-do-view--update-header ()
   "Show the status of the session in the header line.
-It has only words of this package, since a header line is a construct."
+The text has no words of agents, because a header line is a construct."
   (let* ((session efrit-do-buffer-session)
          (notice (efrit-do-session-notice session)))
     (setq header-line-format
@@ -283,8 +283,8 @@ It has only words of this package, since a header line is a construct."
 ;;; Opening
 
 (defun efrit-do-view-open (session)
-  "Return a buffer that shows SESSION from now on.
-It is a new one if another session is running in *efrit-do*."
+  "Return a buffer that shows SESSION.
+That is a new one if another session is running in *efrit-do*."
   (let ((buffer (get-buffer-create "*efrit-do*")))
     (with-current-buffer buffer
       (when (and efrit-do-buffer-session
@@ -331,7 +331,7 @@ It is a new one if another session is running in *efrit-do*."
   (seq-filter (lambda (overlay) (overlay-get overlay 'isearch-open-invisible)) overlays))
 
 (defun efrit-do-view-toggle ()
-  "Open or fold the part at point.  Signals `user-error' if there is none."
+  "Open or fold the part at point.  Signal a `user-error' if there is none."
   (interactive nil efrit-do-view-mode)
   (let ((body (or (efrit-do-view--part-at (point))
                   (user-error "Nothing to open here"))))
@@ -368,7 +368,7 @@ It is a new one if another session is running in *efrit-do*."
   (efrit-do-view-next t))
 
 (defun efrit-do-view-quit ()
-  "Deactivate the mark; else stop the agent, if it is running; else quit."
+  "Deactivate the mark, or stop the agent if it is running, or quit."
   (interactive nil efrit-do-view-mode)
   (if (and (not (region-active-p))
            (efrit-do-session-running-p efrit-do-buffer-session))
@@ -381,7 +381,7 @@ It is a new one if another session is running in *efrit-do*."
   (todo-write-show (efrit-do-session-thread efrit-do-buffer-session)))
 
 (defun efrit-do-view-log ()
-  "Show all that was recorded of this buffer's session."
+  "Show the log of this buffer's session."
   (interactive nil efrit-do-view-mode)
   (todo-write-log (efrit-do-session-thread efrit-do-buffer-session)))
 

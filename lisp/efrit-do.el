@@ -11,9 +11,9 @@
 
 ;;; Commentary:
 
-;; `M-x efrit-do' asks for a command, lets an agent work on it and shows its
-;; work in *efrit-do* and its plan in *efrit-todos*.  With gptel loaded and set
-;; up the agent is a model; otherwise it is a scripted demonstration.  From Lisp:
+;; `M-x efrit-do' reads a command, starts an agent, and shows its work in *efrit-do*
+;; and its plan in *efrit-todos*.  The agent is a model if gptel is loaded and
+;; configured, otherwise a scripted demonstration.  From Lisp:
 ;;
 ;;   (efrit-do-run "Rename foo to bar in this project")
 
@@ -25,10 +25,10 @@
 (declare-function efrit-do-view-show "efrit-do-view")
 
 (defcustom efrit-do-backend 'auto
-  "The backend that brings the agent's words.
-`gptel' asks the model that gptel is set up for; `replay' plays the script
-`efrit-do-replay-script'.  `auto' is `gptel' if gptel is loaded and has a
-backend and a model, else `replay'."
+  "The backend that runs the agent.
+`gptel' uses gptel's model, and `replay' plays the script
+`efrit-do-replay-script'.  `auto' means `gptel' if gptel is loaded and has a
+backend and a model, otherwise `replay'."
   :type '(choice (const :tag "A model if gptel is set up, else a script" auto)
                  (const :tag "A script" replay)
                  (const :tag "A model, by gptel" gptel)
@@ -43,7 +43,7 @@ mark it completed as soon as it is done, not later.
 Do not plan a single action, such as opening a file or answering a question:
 just do it.
 When all is done, call session_complete and say what you did and found."
-  "What the model is told before the user's command."
+  "System prompt for the model."
   :type 'string
   :group 'efrit-do)
 
@@ -55,9 +55,9 @@ When all is done, call session_complete and say what you did and found."
 ;;;###autoload (autoload 'efrit-do-register-tool "efrit-do")
 
 (defun efrit-do--unfinished (directory)
-  "Return the key of the plan that an earlier Emacs left unfinished, or nil.
-It is the newest plan of an agent in DIRECTORY.  Plans of this Emacs do not
-count: `efrit-do-continue' goes on with their sessions."
+  "Return the key of the plan in DIRECTORY that an earlier Emacs left, or nil.
+That is the newest plan of an agent there, if it is unfinished.  Plans of this
+Emacs do not count: `efrit-do-continue' continues their sessions."
   (let* ((directory (file-name-as-directory (expand-file-name directory)))
          (key (seq-find (lambda (key) (string-prefix-p (concat directory "#") key))
                         (todo-write-threads))))
@@ -72,7 +72,7 @@ count: `efrit-do-continue' goes on with their sessions."
 (defvar gptel-model)
 
 (defun efrit-do--begin (command options)
-  "Begin a session for COMMAND with OPTIONS, see `efrit-do-run'."
+  "Make a session for COMMAND with OPTIONS, see `efrit-do-run'."
   (let ((backend (or (plist-get options :backend) efrit-do-backend)))
     (when (eq backend 'auto)
       (setq backend (if (and (featurep 'gptel) gptel-backend gptel-model)
@@ -88,8 +88,8 @@ count: `efrit-do-continue' goes on with their sessions."
 
 ;;;###autoload
 (defun efrit-do (command)
-  "Let an agent work on COMMAND and show it at work.
-Return the session at once; it goes on while you work."
+  "Let an agent work on COMMAND, and show its work.
+Return the session, which runs in the background."
   (interactive (list (read-string "Do: " nil 'efrit-do-history)))
   (require 'efrit-do-view)
   (let ((session (efrit-do--begin command nil)))
@@ -102,9 +102,9 @@ Return the session at once; it goes on while you work."
 The outcome is a plist:
 `:status'        `done', `stopped' (by the circuit breaker), `cancelled' or
                  `failed';
-`:result'        all of it as text, the agent's answer and each tool's output;
+`:result'        the agent's answer and the output of each tool, as text;
 `:tool-results'  a list of plists `:id' `:name' `:input' `:content' `:is-error';
-`:message'       what the agent said when it called `session_complete', or nil;
+`:message'       the agent's message in `session_complete', or nil;
 `:reason'        why the session ended unless it is done, a string;
 `:thread'        the key of its list.
 
@@ -113,7 +113,7 @@ OPTIONS are keywords and values: `:backend' (default `efrit-do-backend'),
 unfinished in this project, else a new one), `:directory', `:timeout' (seconds
 after which the session ends as failed), and for the backend `replay' `:script'
 and `:speed'.
-A quit cancels the session.  Signals `todo-write-error' if it cannot begin."
+A quit cancels the session.  Signal `todo-write-error' if it cannot start."
   (let* ((session (efrit-do-session-start (efrit-do--begin command options)))
          (timeout (plist-get options :timeout))
          (end (and timeout (+ (float-time) timeout))))
@@ -133,7 +133,7 @@ A quit cancels the session.  Signals `todo-write-error' if it cannot begin."
   "The session shown in this buffer.")
 
 (defun efrit-do--session-with (predicate)
-  "Return this buffer's session, or the newest one, that fits PREDICATE."
+  "Return this buffer's session or the newest one that satisfies PREDICATE."
   (or (and efrit-do-buffer-session
            (funcall predicate efrit-do-buffer-session)
            efrit-do-buffer-session)
@@ -141,9 +141,9 @@ A quit cancels the session.  Signals `todo-write-error' if it cannot begin."
 
 ;;;###autoload
 (defun efrit-do-cancel (&optional session)
-  "Stop SESSION: the one of this buffer, or the newest that is running.
-The request is aborted, no tool runs any more, the list is paused;
-`efrit-do-continue' goes on.  Signals `user-error' if there is none."
+  "Stop SESSION, by default that of this buffer or the newest running one.
+Abort its request, run no further tool, and pause its list.
+`efrit-do-continue' continues it.  Signal a `user-error' if none is running."
   (interactive)
   (let ((session (or session
                      (efrit-do--session-with #'efrit-do-session-running-p))))
@@ -151,17 +151,17 @@ The request is aborted, no tool runs any more, the list is paused;
       (user-error "No agent is running"))
     (efrit-do-session--end session 'cancelled "cancelled by the user")
     (when (called-interactively-p 'interactive)
-      (message "Stopped.  `efrit-do-continue' goes on"))))
+      (message "Stopped; M-x efrit-do-continue to continue"))))
 
 (defun efrit-do--resumable-p (session)
-  "Return non-nil if SESSION can go on."
+  "Return non-nil if SESSION can be continued."
   (memq (efrit-do-session-status session) '(cancelled stopped failed)))
 
 ;;;###autoload
 (defun efrit-do-continue (&optional session)
-  "Let SESSION go on: the one of this buffer, or the newest that was stopped.
-The circuit breaker counts from zero again.  Return the session.  Signals
-`user-error' if there is none."
+  "Continue SESSION, by default that of this buffer or the newest stopped one.
+Reset the circuit breaker, and return the session.  Signal a `user-error' if
+none can be continued."
   (interactive)
   (let ((session (or session (efrit-do--session-with #'efrit-do--resumable-p))))
     (unless (and session (efrit-do--resumable-p session))
@@ -179,12 +179,12 @@ The circuit breaker counts from zero again.  Return the session.  Signals
       (efrit-do-session-record session "AGENT_RESUMED" why)
       (unless calls
         (efrit-do-backend-continue (efrit-do-session-backend session) session))
-      ;; The model waits for the results of its calls.
+      ;; The model needs a result for each of its calls.
       (pcase-dolist (`(,_ ,_ ,then ,outcome) calls)
         (funcall then
                  (or outcome
-                     (list :content (format "Not run: %s.  The user has now \
-let the session go on." why)
+                     (list :content (format "Not run: %s.  The user has \
+continued the session." why)
                            :is-error t)))))
     session))
 

@@ -114,7 +114,7 @@
     (efrit-do-view-tests--with-session efrit-do-view-tests--turns
       (let ((last (car (last (efrit-do-view-tests--visible)))))
         (should (string-prefix-p "■ Stopped: the agent made 1 tool calls" last))
-        (should (string-suffix-p "c goes on" last)))
+        (should (string-suffix-p "c continues" last)))
       (should (string-search "stopped" header-line-format))
       (should (string-search "c continue" header-line-format)))))
 
