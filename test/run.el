@@ -94,6 +94,8 @@ It is deleted at the end, with the files of tests and killed child processes.")
   (when (boundp variable)
     (set variable nil)))
 
+;; Emacs abbreviates it to ~/..., which tests that set HOME would look for elsewhere.
+(setq default-directory (expand-file-name default-directory))
 (add-hook 'kill-emacs-hook (lambda () (delete-directory run-home t)))
 (setenv "TODO_WRITE_ROOT" run-root)
 (set-language-environment "UTF-8")

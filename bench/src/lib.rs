@@ -35,12 +35,7 @@ pub fn status(n: usize, current: usize) -> Status {
 pub fn draft(n: usize, current: usize) -> Draft {
     let content = content(n);
     let active_form = format!("At it: {content}");
-    Draft {
-        content,
-        status: status(n, current),
-        active_form,
-        ..Draft::default()
-    }
+    Draft { content, status: status(n, current), active_form, ..Draft::default() }
 }
 
 pub fn item(n: usize, current: usize) -> Arc<Item> {
