@@ -46,7 +46,7 @@ macro_rules! laws_hold {
         }
 
         #[test]
-        fn every_law_is_tried() {
+        fn every_law_has_a_test() {
             assert_eq!(LAWS.map(|(name, _)| name), [$(stringify!($name)),*]);
         }
     };

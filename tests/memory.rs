@@ -103,7 +103,7 @@ fn live(store: &mut Store, key: &str) {
 }
 
 #[test]
-fn a_thread_that_is_forgotten_leaves_no_memory_in_use() {
+fn forgetting_a_thread_frees_its_memory() {
     let _alone = ONE_AT_A_TIME.lock();
     let folder = Folder::new();
     let mut store = store(folder.path());

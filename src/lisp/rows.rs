@@ -82,7 +82,7 @@ fn completed_runs<'e>(
         let most: usize = read::whole_number("most", most)?;
         let breaks: HashSet<String> = elements("breaks", breaks)?
             .into_iter()
-            .map(|id| Ok(read::text("break", id)?))
+            .map(|id| read::text("break", id))
             .collect::<Result<_>>()?;
         let runs = with_thread(&key, |thread| {
             let ends_run = |item: &Arc<Item>| item.status.is_open() || breaks.contains(&item.id);

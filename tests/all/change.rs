@@ -33,7 +33,7 @@ fn summary(changes: &Changes) -> Vec<String> {
 }
 
 #[test]
-fn positions_and_order_are_those_of_the_new_list_with_removals_last() {
+fn changes_follow_the_new_list_with_removals_last() {
     let cases: [(&str, &str, &[&str]); 11] = [
         ("", "", &[]),
         ("abc", "abc", &[]),
@@ -93,7 +93,7 @@ fn the_kind_follows_from_the_fields_that_differ() {
 }
 
 #[test]
-fn a_move_stands_beside_the_other_change_of_the_same_item() {
+fn an_item_can_be_moved_and_modified_at_once() {
     let old = letters("abcd");
     let mut new = letters("dabc");
     new[0] = with(&new[0], |item| item.status = Completed);
@@ -103,7 +103,7 @@ fn a_move_stands_beside_the_other_change_of_the_same_item() {
 }
 
 #[test]
-fn insertions_and_removals_alone_move_nothing() {
+fn insertions_and_removals_move_no_other_item() {
     let changes = diff(&letters("abcdefgh"), &letters("xbcyzfhw"));
     assert!(changes.iter().all(|change| change.kind != ChangeKind::Reordered), "{:?}", summary(&changes));
 }
@@ -134,7 +134,7 @@ fn permutations(items: &[char]) -> Vec<String> {
 }
 
 #[test]
-fn moves_are_the_fewest_for_every_order_of_a_small_list() {
+fn the_number_of_moves_is_minimal_for_every_order_of_a_small_list() {
     // `y` and `z` are gone, `u` and `v` new: positions shift, which must not count as moves.
     let old = "ayabcdefz".replacen('a', "", 1);
     let old = letters(&old);
@@ -148,7 +148,7 @@ fn moves_are_the_fewest_for_every_order_of_a_small_list() {
 }
 
 #[test]
-fn each_kind_has_the_wire_form_with_its_own_keys_and_no_others() {
+fn each_kind_has_exactly_its_keys_on_the_wire() {
     let old = vec![
         item("t1", "Status", Pending),
         item("t2", "Text", Pending),
@@ -191,14 +191,14 @@ fn each_kind_has_the_wire_form_with_its_own_keys_and_no_others() {
 }
 
 #[test]
-fn the_wire_form_reads_back_as_the_same_changes() {
+fn changes_survive_serialization() {
     let changes = diff(&letters("abcdef"), &letters("fxcab"));
     let text = serde_json::to_string(&changes).unwrap();
     assert_eq!(serde_json::from_str::<Changes>(&text).unwrap(), changes);
 }
 
 #[test]
-fn folding_forgets_what_came_and_went() {
+fn folding_omits_items_that_were_added_and_removed() {
     let lists = ["ab", "abx", "xab", "ba", "ab"].map(letters);
     let chain: Vec<Changes> = lists.windows(2).map(|pair| diff(&pair[0], &pair[1])).collect();
     assert!(chain.iter().all(|changes| !changes.is_empty()));
@@ -206,7 +206,7 @@ fn folding_forgets_what_came_and_went() {
 }
 
 #[test]
-fn changes_that_do_not_fit_the_list_lose_no_item_that_they_carry() {
+fn applying_changes_to_another_list_keeps_the_items_they_carry() {
     let changes = diff(&letters("abcd"), &letters("daxb"));
     // The moved and the removed item are gone already; the new one still comes.
     assert_eq!(crate::common::ids(&apply(&letters("ab"), &changes)), ["a", "b", "x"]);

@@ -83,7 +83,7 @@ fn tasks(list: &[Arc<Item>]) -> Vec<(String, String)> {
 }
 
 #[test]
-fn every_call_of_every_session_is_read_as_it_was_meant() {
+fn every_recorded_call_is_read_as_meant() {
     let sessions = sessions();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut count = |what| *counts.entry(what).or_default() += 1;
@@ -163,7 +163,7 @@ const RESHAPED: [(&str, Reshape); 6] = [
 ];
 
 #[test]
-fn every_list_is_read_the_same_in_the_other_shapes_that_models_send() {
+fn every_list_reads_the_same_in_all_shapes_that_models_send() {
     let sessions = sessions();
     let mut reshaped = 0;
     for input in

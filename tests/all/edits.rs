@@ -38,7 +38,7 @@ fn delete(id: &str) -> Edit {
 }
 
 #[test]
-fn each_edit_is_told_to_the_agent_in_one_line_and_once() {
+fn each_edit_is_reported_to_the_agent_once_in_one_line() {
     let moved = Edit::Move { id: "t3".into(), position: 0 };
     let cases = [
         (add("Write notes", None), "The user added \"Write notes\" (pending)."),
@@ -60,7 +60,7 @@ fn each_edit_is_told_to_the_agent_in_one_line_and_once() {
 }
 
 #[test]
-fn an_edit_that_was_taken_back_is_not_worth_a_word() {
+fn a_reverted_edit_is_not_reported() {
     let mut thread = started();
     for step in [set("t3", Completed), add("Sing", Some(0)), set("t3", Pending), delete("t4")] {
         edit(&mut thread, step);
@@ -80,7 +80,7 @@ fn the_lines_about_edits_are_bounded() {
 }
 
 #[test]
-fn a_refused_write_is_no_telling() {
+fn a_refused_write_does_not_report_edits() {
     let mut thread = started();
     edit(&mut thread, delete("t3"));
     let problem = Problem { path: Path::Todos, received: Received::Nothing, expected: Expected::Todos };
@@ -110,7 +110,7 @@ fn a_deleted_item_that_the_agent_works_on_stays_deleted_and_the_agent_hears_why(
 }
 
 #[test]
-fn an_item_the_agent_knows_to_be_deleted_may_come_back_as_a_new_one() {
+fn a_deletion_the_agent_knows_lets_the_item_return_as_new() {
     let mut thread = started();
     edit(&mut thread, delete("t2"));
     write(&mut thread, &PLAN, 3);
@@ -144,7 +144,7 @@ fn an_added_item_that_the_agent_sends_too_is_one_item() {
 }
 
 #[test]
-fn an_added_item_is_not_taken_for_a_similar_one_that_the_agent_adds_unaware_of_it() {
+fn an_added_item_does_not_match_a_similar_one_that_the_agent_adds() {
     let mut thread = started();
     edit(&mut thread, add("Test it on macOS", None));
     let mut theirs = PLAN.to_vec();
@@ -155,7 +155,7 @@ fn an_added_item_is_not_taken_for_a_similar_one_that_the_agent_adds_unaware_of_i
 }
 
 #[test]
-fn an_added_item_that_the_agent_knows_of_goes_when_the_agent_drops_it() {
+fn the_agent_can_drop_an_added_item_it_knows() {
     let mut thread = started();
     edit(&mut thread, add("Write notes", None));
     write(&mut thread, &PLAN, 3);
@@ -165,7 +165,7 @@ fn an_added_item_that_the_agent_knows_of_goes_when_the_agent_drops_it() {
 }
 
 #[test]
-fn the_users_words_stand_against_the_agents_and_the_agent_is_told() {
+fn the_users_text_wins_and_the_agent_is_told() {
     let mut thread = started();
     edit(&mut thread, rename("t3", "Release version 2"));
     let mut next = PLAN;
@@ -176,7 +176,7 @@ fn the_users_words_stand_against_the_agents_and_the_agent_is_told() {
 }
 
 #[test]
-fn a_status_by_the_agent_comes_together_with_words_by_the_user() {
+fn the_agents_status_and_the_users_text_are_merged() {
     let mut thread = started();
     edit(&mut thread, rename("t2", "Repair the parser"));
     let mut next = PLAN;
@@ -199,7 +199,7 @@ fn an_item_that_the_user_changed_stays_when_the_agent_drops_it() {
 }
 
 #[test]
-fn an_undo_by_the_user_stands_against_an_agent_that_repeats_its_list() {
+fn an_undo_stays_if_the_agent_repeats_its_list() {
     let mut thread = started();
     write(&mut thread, &PLAN[..1], 2);
     thread.undo(3).unwrap();
@@ -209,7 +209,7 @@ fn an_undo_by_the_user_stands_against_an_agent_that_repeats_its_list() {
 }
 
 #[test]
-fn the_same_words_again_are_no_edit() {
+fn a_rename_to_the_same_text_is_no_edit() {
     let mut thread = started();
     for same in
         [rename("t2", "Mend the parser"), set("t2", InProgress), Edit::Move { id: "t3".into(), position: 9 }]
@@ -221,7 +221,7 @@ fn the_same_words_again_are_no_edit() {
 }
 
 #[test]
-fn an_edit_of_an_item_that_is_not_there_is_an_error_and_changes_nothing() {
+fn an_edit_of_a_missing_item_is_an_error_and_changes_nothing() {
     let mut thread = started();
     let before = thread.list().clone();
     let moved = Edit::Move { id: "t9".into(), position: 0 };

@@ -68,7 +68,7 @@ fn the_sample_has_records_of_every_size() {
 }
 
 #[test]
-fn a_journal_cut_at_any_byte_of_its_last_two_records_loses_no_whole_record() {
+fn a_journal_truncated_in_its_last_two_records_loses_no_whole_record() {
     let (whole, lists) = sample();
     let lines = lines(whole);
     let tail: usize = lines[lines.len() - 2..].iter().map(|line| line.len()).sum();
@@ -86,7 +86,7 @@ fn a_journal_cut_at_any_byte_of_its_last_two_records_loses_no_whole_record() {
 }
 
 #[test]
-fn a_journal_cut_anywhere_goes_on() {
+fn a_journal_truncated_anywhere_can_be_continued() {
     let (whole, _) = sample();
     for cut in (0..whole.len()).step_by(1_499) {
         println!("faults: 1 journals cut off");
@@ -191,7 +191,7 @@ proptest! {
 }
 
 #[test]
-fn a_damaged_middle_is_set_aside_and_said_in_one_warning() {
+fn damaged_records_are_moved_away_with_one_warning() {
     let (whole, lists) = sample();
     let mut bytes = whole.clone();
     let second = lines(whole)[0].len();
@@ -230,7 +230,7 @@ fn two_processes_never_write_one_file() {
 }
 
 #[test]
-fn the_newest_of_several_files_is_the_one_that_comes_back() {
+fn the_newest_of_several_journals_is_restored() {
     let folder = Folder::new();
     let (mut first, mut second) = (store(folder.path()), store(folder.path()));
     write(open(&mut first), &PLAN[..1], 1);
@@ -247,7 +247,7 @@ fn the_newest_of_several_files_is_the_one_that_comes_back() {
 }
 
 #[test]
-fn a_second_file_is_found_after_the_first_is_gone() {
+fn a_second_journal_is_found_without_the_first() {
     let folder = Folder::new();
     let (mut first, mut second) = (store(folder.path()), store(folder.path()));
     open(&mut first);
@@ -261,7 +261,7 @@ fn a_second_file_is_found_after_the_first_is_gone() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_costs_one_warning_and_no_list() {
+fn a_folder_that_cannot_be_created_gives_one_warning_and_loses_no_list() {
     let outer = Folder::new();
     fs::write(outer.path(), "a file where the folder should be").unwrap();
     let folder = outer.path().join("journals");

@@ -52,7 +52,7 @@ fn assert_unique(thread: &Thread) {
 }
 
 #[test]
-fn numbers_with_no_next_one_count_as_damage() {
+fn numbers_that_would_overflow_count_as_damage() {
     let highest = [
         added(u64::MAX, 2, &[]),
         added(1, u64::MAX, &[]),
@@ -76,7 +76,7 @@ fn numbers_with_no_next_one_count_as_damage() {
 }
 
 #[test]
-fn time_in_progress_has_an_end() {
+fn time_in_progress_saturates() {
     let mut record = full(1, 2, &[item("t1", "Read")]);
     let long = [0, u64::MAX];
     record["clock"] = json!({"t1": {"created": 1, "intervals": [long, long], "running_since": 0}});
@@ -85,7 +85,7 @@ fn time_in_progress_has_an_end() {
 }
 
 #[test]
-fn ids_are_unique_whatever_a_journal_says() {
+fn ids_stay_unique_after_a_journal_with_wrong_ids() {
     let journals = [
         vec![full(1, 1, &[item("t1", "One"), item("t1", "Two"), item("t2", "Three")])],
         vec![added(
@@ -108,7 +108,7 @@ fn ids_are_unique_whatever_a_journal_says() {
 }
 
 #[test]
-fn what_an_undo_brings_back_is_what_its_record_brings_back() {
+fn an_undo_and_its_replay_restore_the_same_list() {
     let hinted = |hint: &str, content: &str| {
         let mut read = item("t1", "Read");
         read["hint"] = hint.into();
@@ -125,7 +125,7 @@ fn what_an_undo_brings_back_is_what_its_record_brings_back() {
 }
 
 #[test]
-fn revisions_that_are_missing_cost_neither_those_before_nor_time() {
+fn missing_revisions_affect_neither_earlier_ones_nor_speed() {
     let far = 1 << 52;
     let folder = with_records(&[
         added(1, 2, &[("t1", item("t1", "First"))]),
@@ -152,7 +152,7 @@ fn revisions_that_are_missing_cost_neither_those_before_nor_time() {
 }
 
 #[test]
-fn a_journal_deleted_while_it_rested_is_written_anew() {
+fn a_journal_deleted_while_closed_is_written_again() {
     let folder = Folder::new();
     let mut first = store(folder.path());
     write(open(&mut first), &[("Read", Pending), ("Write", Pending)], 1);
@@ -171,7 +171,7 @@ fn a_journal_deleted_while_it_rested_is_written_anew() {
 }
 
 #[test]
-fn a_journal_that_another_went_on_with_is_left_to_it() {
+fn a_journal_that_another_process_continued_is_left_to_it() {
     let folder = Folder::new();
     let mut first = store(folder.path());
     write(open(&mut first), &[("Read", Pending)], 1);
@@ -195,7 +195,7 @@ fn a_journal_that_another_went_on_with_is_left_to_it() {
 }
 
 #[test]
-fn what_began_without_its_folder_is_saved_whole_beside_an_older_history() {
+fn a_thread_begun_without_its_folder_is_saved_beside_an_older_history() {
     let folder = Folder::new();
     write(open(&mut store(folder.path())), &[("Of long ago", Pending)], 1);
     let elsewhere = folder.path().with_extension("away");
@@ -225,7 +225,7 @@ fn what_began_without_its_folder_is_saved_whole_beside_an_older_history() {
 }
 
 #[test]
-fn a_thread_that_another_process_has_open_is_not_forgotten() {
+fn a_thread_held_by_another_process_is_not_forgotten() {
     let folder = Folder::new();
     let mut user = store(folder.path());
     write(open(&mut user), &[("Read", Pending)], 1);
@@ -239,7 +239,7 @@ fn a_thread_that_another_process_has_open_is_not_forgotten() {
 }
 
 #[test]
-fn a_thread_at_work_in_another_process_is_seen_at_work() {
+fn a_thread_active_in_another_process_reads_as_active() {
     let folder = Folder::new();
     let mut user = store(folder.path());
     write(open(&mut user), &[("Read", Pending)], 1);
@@ -251,7 +251,7 @@ fn a_thread_at_work_in_another_process_is_seen_at_work() {
 
 #[test]
 #[cfg(unix)]
-fn what_is_no_plain_file_is_neither_read_nor_written_nor_waited_for() {
+fn links_and_pipes_are_neither_read_nor_written_nor_waited_for() {
     let folder = with_records(&[added(1, 2, &[("t1", item("t1", "Elsewhere"))])]);
     let precious = folder.path().join("precious");
     fs::rename(file(folder.path()), &precious).unwrap();
@@ -277,7 +277,7 @@ fn what_is_no_plain_file_is_neither_read_nor_written_nor_waited_for() {
 
 #[test]
 #[cfg(unix)]
-fn damaged_records_are_not_set_aside_through_a_link() {
+fn damaged_records_are_not_written_through_a_link() {
     let folder = with_records(&[added(1, 2, &[("t1", item("t1", "Kept"))]), added(u64::MAX, 2, &[])]);
     let precious = folder.path().join("precious");
     fs::write(&precious, "as it was").unwrap();

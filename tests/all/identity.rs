@@ -35,7 +35,7 @@ fn of_texts(previous: &[&str], current: &[&str]) -> Vec<Option<usize>> {
 }
 
 #[test]
-fn equal_contents_are_the_same_items_wherever_they_stand() {
+fn equal_contents_match_at_any_position() {
     assert_eq!(
         of_texts(&["Boil water", "Grind beans", "Pour"], &["Pour", "Boil water", "Taste"]),
         [Some(2), Some(0), None]
@@ -43,7 +43,7 @@ fn equal_contents_are_the_same_items_wherever_they_stand() {
 }
 
 #[test]
-fn duplicates_are_paired_in_their_order() {
+fn duplicates_match_in_order() {
     let twice = ["Water plants", "Sweep", "Water plants"];
     assert_eq!(of_texts(&twice, &twice), [Some(0), Some(1), Some(2)]);
     assert_eq!(of_texts(&twice, &["Water plants", "Water plants"]), [Some(0), Some(2)]);
@@ -60,17 +60,17 @@ fn case_spaces_and_punctuation_do_not_make_another_item() {
 }
 
 #[test]
-fn exactly_equal_content_goes_before_content_that_only_folds_to_it() {
+fn equal_content_is_preferred_to_content_equal_but_for_case() {
     assert_eq!(of_texts(&["ship it", "Ship it"], &["Ship it", "ship it"]), [Some(1), Some(0)]);
 }
 
 #[test]
-fn texts_of_punctuation_alone_are_the_same_only_when_equal() {
+fn texts_of_punctuation_match_only_if_equal() {
     assert_eq!(of_texts(&["---", "***"], &["***", "==="]), [Some(1), None]);
 }
 
 #[test]
-fn an_item_with_an_equal_active_form_is_the_same_when_the_contents_have_something_in_common() {
+fn an_equal_active_form_matches_related_contents() {
     let old = [with_form("Sort the box of old letters", "Sorting letters")];
     let related = [with_form("Put all letters of grandmother in order", "Sorting letters")];
     let unrelated = [with_form("Call the plumber", "Sorting letters")];
@@ -79,14 +79,14 @@ fn an_item_with_an_equal_active_form_is_the_same_when_the_contents_have_somethin
 }
 
 #[test]
-fn an_active_form_that_several_items_have_says_nothing() {
+fn a_repeated_active_form_is_ignored() {
     let old = [with_form("Sort the box of old letters", "Working"), with_form("Repair the gate", "Working")];
     let new = [with_form("Put all letters of grandmother in order", "Working")];
     assert_eq!(recognise(&old, &new), [None]);
 }
 
 #[test]
-fn an_explicit_id_is_a_hint_between_texts_that_are_not_unrelated() {
+fn an_explicit_id_matches_related_contents() {
     let old = [with_id("garden", "Plan the beds behind the house"), with_id("roof", "Patch the roof")];
     let reworded =
         [with_id("roof", "Cover the hole in the roof with tar"), with_id("garden", "Buy a new laptop")];
@@ -94,7 +94,7 @@ fn an_explicit_id_is_a_hint_between_texts_that_are_not_unrelated() {
 }
 
 #[test]
-fn the_same_content_speaks_louder_than_an_explicit_id() {
+fn equal_content_is_preferred_to_an_explicit_id() {
     let old = [with_id("a", "Water the roses"), with_id("b", "Water the tomatoes")];
     let swapped = [with_id("b", "Water the roses"), with_id("a", "Water the tomatoes")];
     assert_eq!(recognise(&old, &swapped), [Some(0), Some(1)]);
@@ -116,7 +116,7 @@ fn a_positional_id_is_ignored() {
 }
 
 #[test]
-fn a_finished_item_that_comes_back_open_under_another_text_is_a_new_one() {
+fn a_completed_item_does_not_match_an_open_one_with_another_text() {
     let old = [with_status("Test the pump", Completed)];
     for status in [Pending, InProgress] {
         assert_eq!(recognise(&old, &[with_status("Test the pump again", status)]), [None], "{status}");
@@ -128,7 +128,7 @@ fn a_finished_item_that_comes_back_open_under_another_text_is_a_new_one() {
 }
 
 #[test]
-fn a_reworded_item_is_the_same() {
+fn a_reworded_item_matches() {
     let cases = [
         ("Fix the leak", "Fix the leak in pump.c"),
         ("Write parser for invoices", "Implement the invoice parser"),
@@ -146,7 +146,7 @@ fn a_reworded_item_is_the_same() {
 }
 
 #[test]
-fn a_reworded_item_in_a_script_without_spaces_is_the_same() {
+fn a_reworded_item_matches_in_a_script_without_spaces() {
     let cases = [
         ("编写登录页面的测试", "编写登录页面的单元测试"),
         ("請求書の印刷を直す", "請求書の印刷の不具合を直す"),
@@ -212,7 +212,7 @@ fn the_best_pairs_come_first() {
 }
 
 #[test]
-fn between_equally_good_ones_the_place_decides() {
+fn between_equal_candidates_the_place_decides() {
     let old = ["Sand the door", "Lunch", "Sand the door"];
     assert_eq!(
         of_texts(&old, &["Sand the old door", "Lunch", "Sand the old door"]),
@@ -221,7 +221,7 @@ fn between_equally_good_ones_the_place_decides() {
 }
 
 #[test]
-fn of_two_equally_good_ones_the_work_in_progress_goes_on() {
+fn between_equal_candidates_the_item_in_progress_wins() {
     let old = [with_status("Lunch", Pending), with_status("Paint the hall doors", InProgress)];
     let new = [
         with_status("Paint the hall doors upstairs", Pending),
@@ -232,14 +232,14 @@ fn of_two_equally_good_ones_the_work_in_progress_goes_on() {
 }
 
 #[test]
-fn a_list_of_which_nothing_stayed_needs_a_clearer_resemblance() {
+fn a_replaced_list_needs_a_higher_similarity() {
     let (old, new) = ("Sand kitchen door frame", "Sand kitchen floor before dinner");
     assert_eq!(of_texts(&["Lunch", old], &["Lunch", new]), [Some(0), Some(1)]);
     assert_eq!(of_texts(&["Lunch", old], &["Dinner", new]), [None, None]);
 }
 
 #[test]
-fn nothing_is_recognised_in_an_empty_list() {
+fn an_empty_list_matches_nothing() {
     assert_eq!(of_texts(&[], &["Dust"]), [None]);
     assert_eq!(of_texts(&["Dust"], &[]), []);
 }

@@ -54,7 +54,7 @@ fn the_shape_of_the_schema_is_accepted_silently_in_both_modes() {
 }
 
 #[test]
-fn what_may_stand_beside_the_three_fields_is_accepted_silently_in_both_modes() {
+fn optional_fields_are_accepted_silently_in_both_modes() {
     let with =
         |extra: &str| todos(&format!(r#"{{"content":"A","status":"pending","activeForm":"B"{extra}}}"#));
     let plain = draft("A", Status::Pending, "B");
@@ -119,7 +119,7 @@ const REPAIRED: [(&str, &str, &str); 37] = [
 ];
 
 #[test]
-fn each_repair_gives_the_task_and_one_notice() {
+fn each_repair_yields_the_task_and_one_notice() {
     for (json, notice, _) in REPAIRED {
         let plan = lenient(json).unwrap_or_else(|problems| panic!("{json}: {problems:?}"));
         let [task] = plan.drafts.as_slice() else { panic!("{json}: {plan:?}") };
@@ -134,7 +134,7 @@ fn each_repair_gives_the_task_and_one_notice() {
 }
 
 #[test]
-fn each_repair_is_a_refusal_in_strict_mode_and_says_where() {
+fn strict_mode_refuses_each_repair_and_names_its_place() {
     for (json, _, path) in REPAIRED {
         assert_eq!(problem_of(strict(json)).path, path, "{json}");
     }
@@ -183,7 +183,7 @@ const REFUSED: [(&str, &str, &str, &str); 37] = [
 ];
 
 #[test]
-fn each_input_that_cannot_be_read_is_refused_with_place_and_reason() {
+fn each_invalid_input_is_refused_with_place_and_reason() {
     for (json, path, received, expected) in REFUSED {
         for reading in [lenient(json), strict(json)] {
             let problem = problem_of(reading);
@@ -195,7 +195,7 @@ fn each_input_that_cannot_be_read_is_refused_with_place_and_reason() {
 }
 
 #[test]
-fn a_description_is_the_task_only_where_nothing_else_says_it() {
+fn a_description_is_the_content_only_if_no_other_key_has_it() {
     for key in ["step", "text", "subject", "title"] {
         let task =
             format!(r#"{{"description":"At length","{key}":"A","status":"pending","activeForm":"B"}}"#);
@@ -233,7 +233,7 @@ fn null_is_refused_with_two_ways_to_clear_the_list() {
 }
 
 #[test]
-fn an_empty_array_is_an_empty_plan_and_no_problem() {
+fn an_empty_array_is_an_empty_plan() {
     for json in [r#"{"todos":[]}"#, r#"{"todos": [ ] }"#] {
         assert_eq!(strict(json), Ok(Plan::default()), "{json}");
     }
@@ -241,7 +241,7 @@ fn an_empty_array_is_an_empty_plan_and_no_problem() {
 }
 
 #[test]
-fn text_that_is_not_json_is_refused_with_line_column_and_what_was_expected_there() {
+fn text_that_is_not_json_is_refused_with_line_column_and_expectation() {
     let cases = [
         ("{\"todos\": [", "line 1, column 11", "the rest of a list, but the text ends here"),
         ("{\"todos\": [\n  {\"content\": \"A\",,", "line 2, column 19", "a key in double quotes"),

@@ -81,7 +81,7 @@ fn the_text_of_a_refusal_lists_ten_problems_and_counts_the_rest() {
 }
 
 #[test]
-fn the_text_of_a_refusal_speaks_plain_words() {
+fn the_text_of_a_refusal_has_no_rust_names() {
     let json = todos(&[r#"{"content": 1.5, "status": {"a": null}, "activeForm": [[]]}"#.into(), "7".into()]);
     let text = report::refused(&lenient(&json).unwrap_err());
     for jargon in ["Raw", "Some(", "None", "Text(", "List(", "Object(", "::", "Cow", "usize", "struct"] {
@@ -90,7 +90,7 @@ fn the_text_of_a_refusal_speaks_plain_words() {
 }
 
 #[test]
-fn the_same_notice_comes_once_with_the_number_of_tasks() {
+fn equal_notices_are_one_with_the_number_of_tasks() {
     let bare: Vec<String> =
         (0..5).map(|n| format!(r#"{{"content": "Task {n}", "status": "pending"}}"#)).collect();
     let plan = lenient(&todos(&bare)).unwrap();
@@ -112,7 +112,7 @@ fn unknown_keys_come_in_one_notice_that_names_each_once() {
 }
 
 #[test]
-fn hundreds_of_unknown_keys_stay_one_bounded_notice() {
+fn hundreds_of_unknown_keys_are_one_bounded_notice() {
     let keys: Vec<String> = (0..500).map(|n| format!("\"key{n}\": {n}")).collect();
     let json = format!(
         r#"{{"todos": [{{"content": "A", "status": "pending", "activeForm": "B", {}}}]}}"#,
@@ -124,7 +124,7 @@ fn hundreds_of_unknown_keys_stay_one_bounded_notice() {
 }
 
 #[test]
-fn more_than_one_task_in_progress_is_what_the_option_says() {
+fn the_option_decides_about_several_tasks_in_progress() {
     let json = todos(&[entry("A", "in_progress"), entry("B", "in_progress"), entry("C", "in_progress")]);
     let with = |several_in_progress| read_text(&json, &Options { several_in_progress, ..Options::default() });
     assert_eq!(notices(&with(SeveralInProgress::Notice).unwrap()), ["3 tasks in progress; usually one is"]);
@@ -133,7 +133,7 @@ fn more_than_one_task_in_progress_is_what_the_option_says() {
 }
 
 #[test]
-fn no_task_or_one_task_in_progress_is_not_worth_a_word() {
+fn no_task_or_one_task_in_progress_gives_no_notice() {
     for status in ["pending", "in_progress"] {
         let json = todos(&[entry("A", status), entry("B", "pending")]);
         let options = Options { several_in_progress: SeveralInProgress::Refuse, ..Options::default() };
@@ -150,7 +150,7 @@ fn the_same_content_twice_is_two_tasks() {
 }
 
 #[test]
-fn only_ids_that_mean_something_must_be_unique() {
+fn only_ids_that_do_not_just_count_must_be_unique() {
     let twice = |id: &str| {
         let task = |text: &str| {
             format!(r#"{{"id": {id}, "content": "{text}", "status": "pending", "activeForm": "X"}}"#)
@@ -166,7 +166,7 @@ fn only_ids_that_mean_something_must_be_unique() {
 }
 
 #[test]
-fn white_space_is_put_right_without_a_word() {
+fn white_space_is_normalized_without_a_notice() {
     let cases = [
         ("  Read code  ", "Read code"),
         ("Read\ncode", "Read code"),
@@ -231,7 +231,7 @@ fn ten_megabytes_anywhere_are_a_bounded_refusal() {
 }
 
 #[test]
-fn ten_megabytes_of_stray_text_behind_the_array_are_a_bounded_notice() {
+fn ten_megabytes_of_stray_text_after_the_array_are_a_bounded_notice() {
     let json = format!("{{\"todos\": \"[]{}\"}}", "x".repeat(10_000_000));
     let notices = notices(&lenient(&json).unwrap());
     assert_eq!(notices.len(), 1);
@@ -256,7 +256,7 @@ fn ten_thousand_levels_of_nesting_are_refused() {
 }
 
 #[test]
-fn ten_thousand_levels_that_a_host_decoded_are_refused() {
+fn ten_thousand_decoded_levels_are_refused() {
     let nested = (0..10_000).fold(Raw::Null, |inner, _| Raw::List(vec![inner]));
     let input = Raw::Object(vec![(Cow::Borrowed("todos"), nested)]);
     assert_eq!(paths(read(&input, &Options::default())), ["todos[0]"]);
@@ -276,7 +276,7 @@ fn half_a_surrogate_pair_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_nul_is_dropped_with_a_notice_and_never_kept() {
+fn a_nul_is_dropped_with_a_notice() {
     let plan =
         lenient(r#"{"todos": [{"content": "A\u0000B", "status": "pending", "activeForm": "C"}]}"#).unwrap();
     assert_eq!(plan.drafts[0].content, "AB");

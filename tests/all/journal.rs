@@ -182,7 +182,7 @@ fn an_idle_agent_is_unknown_to_the_next_session() {
 }
 
 #[test]
-fn edits_of_another_life_are_told_to_the_agent_once() {
+fn edits_before_a_restart_are_reported_to_the_agent_once() {
     let folder = Folder::new();
     let mut before = store(folder.path());
     write(open(&mut before), &PLAN, 1);
@@ -196,7 +196,7 @@ fn edits_of_another_life_are_told_to_the_agent_once() {
 }
 
 #[test]
-fn a_thread_on_a_disk_that_must_sync_comes_back_too() {
+fn a_thread_saved_with_sync_is_restored() {
     let folder = Folder::new();
     let storage =
         || Storage { folder: Some(folder.path().into()), durability: Durability::Disk, history_limit: 10 };
@@ -274,7 +274,7 @@ fn only_the_user_can_read_the_folder_and_its_files() {
 }
 
 #[test]
-fn no_key_escapes_the_folder_or_meets_another() {
+fn no_key_leaves_the_folder_or_collides_with_another() {
     let long = "x".repeat(10_000);
     let longer = "x".repeat(10_001);
     let keys = [
@@ -341,7 +341,7 @@ fn age(path: &Path, days: u64) {
 }
 
 #[test]
-fn kept_threads_are_listed_newest_first_with_what_they_are_about() {
+fn saved_threads_are_listed_newest_first_with_their_properties() {
     let folder = Folder::new();
     let mut before = store(folder.path());
     for key in ["old", "older", "new"] {
@@ -359,7 +359,7 @@ fn kept_threads_are_listed_newest_first_with_what_they_are_about() {
 }
 
 #[test]
-fn pruning_takes_the_old_and_the_many_but_none_in_use() {
+fn pruning_deletes_old_and_excess_journals_but_none_in_use() {
     let cases: [(Option<u64>, Option<usize>, &[&str]); 5] = [
         (None, None, &["a", "b", "c", "d", "held"]),
         (Some(25), None, &["a", "b", "held"]),
@@ -391,7 +391,7 @@ fn pruning_takes_the_old_and_the_many_but_none_in_use() {
 }
 
 #[test]
-fn a_forgotten_thread_leaves_nothing_and_the_others_stay() {
+fn forgetting_a_thread_deletes_its_files_only() {
     let folder = Folder::new();
     let mut store = store(folder.path());
     write(open(&mut store), &PLAN, 1);

@@ -38,7 +38,7 @@ fn many_threads_need_few_open_files_and_lose_nothing() {
 }
 
 #[test]
-fn a_thread_that_another_process_writes_is_shown_and_not_taken_from_it() {
+fn a_thread_held_by_another_process_can_be_read() {
     let folder = Folder::new();
     let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
     write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
@@ -51,7 +51,7 @@ fn a_thread_that_another_process_writes_is_shown_and_not_taken_from_it() {
 }
 
 #[test]
-fn a_thread_that_another_process_writes_is_replayed_only_when_its_journal_changed() {
+fn a_held_thread_is_replayed_only_if_its_journal_changed() {
     let folder = Folder::new();
     let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
     write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
@@ -71,7 +71,7 @@ fn a_thread_that_another_process_writes_is_replayed_only_when_its_journal_change
 }
 
 #[test]
-fn looking_at_a_thread_leaves_it_to_other_processes() {
+fn a_snapshot_does_not_lock_the_thread() {
     let folder = Folder::new();
     let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
     assert!(reader.snapshot("shared").is_none());
@@ -86,7 +86,7 @@ fn looking_at_a_thread_leaves_it_to_other_processes() {
 }
 
 #[test]
-fn a_resting_journal_that_another_process_went_on_with_is_not_overwritten() {
+fn a_closed_journal_that_another_process_continued_is_not_overwritten() {
     let folder = Folder::new();
     let (mut first, mut second) = (store(folder.path()), store(folder.path()));
     write(first.open("shared", Map::new(), 1), &[("Read", Pending)], 2);

@@ -31,7 +31,7 @@ fn having(set: Set, value: usize) -> Arc<Item> {
 }
 
 #[test]
-fn each_field_takes_the_change_of_who_changed_it_and_the_user_wins() {
+fn each_field_takes_the_changed_value_and_the_users_wins() {
     // The field's value in base is 0: what the user and the agent have, what comes out.
     let cells = [
         ("same", 0, 0, 0, false),
@@ -50,7 +50,7 @@ fn each_field_takes_the_change_of_who_changed_it_and_the_user_wins() {
 }
 
 #[test]
-fn changes_of_different_fields_come_together() {
+fn changes_of_different_fields_are_merged() {
     for (ours_field, ours_set) in FIELDS {
         for (theirs_field, theirs_set) in FIELDS.into_iter().filter(|(field, _)| *field != ours_field) {
             // Whoever renames, settles the active form: that pair has its own test.
@@ -67,7 +67,7 @@ fn changes_of_different_fields_come_together() {
 }
 
 #[test]
-fn a_rename_by_the_user_settles_the_active_form_and_the_agent_hears_of_it() {
+fn a_rename_by_the_user_decides_the_active_form() {
     let base = item("t1", "Read", Pending);
     let renamed = item("t1", "Peruse", Pending);
     let mut reworded = base.as_ref().clone();
@@ -77,7 +77,7 @@ fn a_rename_by_the_user_settles_the_active_form_and_the_agent_hears_of_it() {
 }
 
 #[test]
-fn an_item_that_is_missing_somewhere_stays_or_goes_as_the_user_wants() {
+fn an_item_missing_on_one_side_follows_the_user() {
     let a = || Some(item("t1", "Read", Pending));
     let b = || Some(item("t1", "Read", Completed));
     let (deleted, dropped) = (Conflict::Deleted(a().unwrap()), Conflict::Dropped(b().unwrap()));
@@ -101,7 +101,7 @@ fn an_item_that_is_missing_somewhere_stays_or_goes_as_the_user_wants() {
 }
 
 #[test]
-fn the_order_is_the_users_where_the_user_moved_something_and_the_agents_otherwise() {
+fn the_users_order_wins_if_the_user_moved_an_item() {
     let cases = [
         ("abc", "abc", "cab", "cab"),
         ("abc", "cab", "abc", "cab"),
@@ -127,7 +127,7 @@ fn the_order_is_the_users_where_the_user_moved_something_and_the_agents_otherwis
 }
 
 #[test]
-fn conflicts_come_in_the_order_of_the_list() {
+fn conflicts_have_the_order_of_the_list() {
     let change = |list: &[Arc<Item>], content: &str| -> Vec<Arc<Item>> {
         list.iter().map(|old| item(&old.id, &format!("{} {content}", old.content), Pending)).collect()
     };

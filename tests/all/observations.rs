@@ -25,7 +25,7 @@ fn say(thread: &mut Thread, kind: Type, text: &str) -> Arc<Observation> {
 }
 
 #[test]
-fn every_revision_is_a_plan_update_and_every_status_change_is_told_beside_it() {
+fn a_revision_records_plan_update_and_its_status_changes() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 10);
     write(&mut thread, &[("Read the code", Completed), ("Ship it", InProgress), ("Rest", Pending)], 20);
@@ -52,7 +52,7 @@ fn every_revision_is_a_plan_update_and_every_status_change_is_told_beside_it() {
 }
 
 #[test]
-fn a_status_change_belongs_to_its_item() {
+fn a_status_change_has_its_item_as_parent() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
     thread.edit(Edit::Status { id: "t2".into(), status: Completed }, 2).unwrap();
@@ -62,7 +62,7 @@ fn a_status_change_belongs_to_its_item() {
 }
 
 #[test]
-fn a_rename_with_another_status_is_a_status_change_too() {
+fn a_rename_with_another_status_records_a_status_change() {
     let mut thread = thread();
     write(&mut thread, &[("Read the code of the parser", Pending)], 1);
     write(&mut thread, &[("Read the code of the parser twice", InProgress)], 2);
@@ -71,7 +71,7 @@ fn a_rename_with_another_status_is_a_status_change_too() {
 }
 
 #[test]
-fn a_forced_value_is_no_status_change() {
+fn a_status_that_is_kept_is_not_recorded_as_a_change() {
     let mut thread = thread();
     write(&mut thread, &[("Read", Completed)], 1);
     thread.write(plan(&[("Read", Pending), ("Ship", Pending)]), None, true, 2);
@@ -96,7 +96,7 @@ fn the_phase_and_the_step_follow_from_the_list() {
 }
 
 #[test]
-fn a_host_may_state_phase_step_trace_and_title_itself() {
+fn a_host_may_set_phase_step_trace_and_title() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
     let details = Details {
@@ -119,7 +119,7 @@ fn a_host_may_state_phase_step_trace_and_title_itself() {
 }
 
 #[test]
-fn a_title_names_the_thread() {
+fn the_newest_title_is_the_threads_title() {
     let mut thread = thread();
     assert_eq!(thread.title(), None);
     say(&mut thread, Type::Title, "First");
@@ -128,7 +128,7 @@ fn a_title_names_the_thread() {
 }
 
 #[test]
-fn every_type_has_a_wire_form_of_its_own_that_reads_back() {
+fn every_type_survives_serialization() {
     for &(kind, name) in Type::NAMES {
         assert_eq!((kind.as_str(), Type::parse(name)), (name, Some(kind)));
         assert_eq!(serde_json::to_value(kind).unwrap(), json!(name));
@@ -137,7 +137,7 @@ fn every_type_has_a_wire_form_of_its_own_that_reads_back() {
 }
 
 #[test]
-fn a_filter_lets_through_what_meets_all_its_parts() {
+fn a_filter_admits_what_meets_all_conditions() {
     let mut thread = thread();
     say(&mut thread, Type::Intent, "Mend it");
     write(&mut thread, &PLAN, 1);
@@ -177,7 +177,7 @@ fn memory_keeps_the_newest_up_to_the_limit() {
 }
 
 #[test]
-fn each_observation_is_taken_once_and_in_order() {
+fn each_observation_is_delivered_once_in_order() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
     assert_eq!(kinds(&thread.observations_mut().take_new()), ["PLAN_UPDATE"]);
@@ -189,7 +189,7 @@ fn each_observation_is_taken_once_and_in_order() {
 }
 
 #[test]
-fn a_change_larger_than_the_limit_is_told_whole_and_then_kept_within_it() {
+fn a_change_larger_than_the_limit_is_delivered_whole() {
     let mut thread = Thread::new("bounded", Map::new(), 3);
     let tasks =
         |status| -> Vec<(String, Status)> { (0..20).map(|n| (format!("Task {n}"), status)).collect() };

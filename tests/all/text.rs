@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use todo_write::text::{excerpt, is_blank, one_line};
 
 #[test]
-fn a_text_becomes_one_line_and_tells_what_it_lost() {
+fn one_line_reports_dropped_characters() {
     let cases = [
         ("plain", "plain", false),
         ("  ends \n", "ends", false),
@@ -25,14 +25,14 @@ fn a_text_becomes_one_line_and_tells_what_it_lost() {
 }
 
 #[test]
-fn an_excerpt_is_bounded_whatever_comes() {
+fn excerpts_are_bounded() {
     assert_eq!(excerpt("short", 10), "short");
     assert_eq!(excerpt("0123456789x", 10), "0123456789…");
     assert_eq!(excerpt(&"é".repeat(10_000_000), 3), "ééé…");
 }
 
 #[test]
-fn blank_means_that_nothing_can_be_seen() {
+fn a_blank_text_has_no_visible_character() {
     assert!(is_blank(" \u{200b}\u{feff}\n\0"));
     assert!(!is_blank(" 。"));
 }

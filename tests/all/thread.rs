@@ -65,7 +65,7 @@ fn a_write_ends_the_pause_even_if_it_changes_nothing() {
 }
 
 #[test]
-fn an_edit_leaves_the_pause_as_it_is() {
+fn an_edit_does_not_end_a_pause() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
     thread.set_paused(Some("C-g".into()), 2);
@@ -75,7 +75,7 @@ fn an_edit_leaves_the_pause_as_it_is() {
 }
 
 #[test]
-fn a_write_that_changes_nothing_makes_no_revision_and_tells_no_change() {
+fn a_write_that_changes_nothing_makes_no_revision() {
     let mut thread = thread();
     assert_eq!(write(&mut thread, &PLAN, 1).revision, 1);
     let events = thread.observations().next_number();
@@ -86,7 +86,7 @@ fn a_write_that_changes_nothing_makes_no_revision_and_tells_no_change() {
 }
 
 #[test]
-fn ids_of_the_agents_own_are_no_change_and_leave_no_list_that_its_changes_do_not_lead_to() {
+fn other_agent_ids_alone_are_not_a_change() {
     let mut thread = thread();
     for (now, hint) in ["first", "second"].into_iter().enumerate() {
         let mut plan = plan(&PLAN[..=now]);
@@ -99,7 +99,7 @@ fn ids_of_the_agents_own_are_no_change_and_leave_no_list_that_its_changes_do_not
 }
 
 #[test]
-fn the_same_list_again_is_no_change_though_an_item_once_had_the_id_of_another() {
+fn a_repeated_list_is_no_change_even_if_an_agent_id_moved_to_another_item() {
     let hinted = |draft: Draft, id: &str| Draft { hint: Some(id.into()), ..draft };
     let lists = [
         vec![hinted(draft("Fix login", Pending), "auth")],
@@ -140,14 +140,14 @@ fn each_revision_keeps_its_list_and_its_changes() {
 }
 
 #[test]
-fn the_first_list_is_all_added() {
+fn all_items_of_the_first_list_are_added() {
     let outcome = write(&mut thread(), &PLAN, 1);
     assert!(outcome.changes.iter().all(|change| change.kind == ChangeKind::Added));
     assert_eq!(outcome.changes.len(), 3);
 }
 
 #[test]
-fn the_result_says_how_far_the_plan_is() {
+fn the_result_has_the_counts_and_the_current_task() {
     let cases: [(Tasks<'_>, &str); 5] = [
         (&[], "The task list is empty."),
         (&[("A", Pending)], "0/1 task completed."),
@@ -189,7 +189,7 @@ fn the_names_of_vanished_items_are_bounded() {
 }
 
 #[test]
-fn undo_brings_back_what_was_dropped_with_its_ids() {
+fn undo_restores_dropped_items_with_their_ids() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
     let before = thread.list().clone();
@@ -201,7 +201,7 @@ fn undo_brings_back_what_was_dropped_with_its_ids() {
 }
 
 #[test]
-fn undo_after_undo_goes_further_back_until_there_is_nothing_to_undo() {
+fn repeated_undo_goes_back_to_the_first_revision() {
     let mut thread = thread();
     write(&mut thread, &PLAN[..1], 1);
     write(&mut thread, &PLAN[..2], 2);
@@ -216,7 +216,7 @@ fn undo_after_undo_goes_further_back_until_there_is_nothing_to_undo() {
 }
 
 #[test]
-fn undo_after_a_new_change_takes_back_that_change() {
+fn undo_after_a_new_change_reverts_that_change() {
     let mut thread = thread();
     write(&mut thread, &PLAN[..1], 1);
     write(&mut thread, &PLAN[..2], 2);
@@ -233,7 +233,7 @@ fn there_is_nothing_to_undo_in_a_new_thread() {
 }
 
 #[test]
-fn an_id_is_never_given_twice() {
+fn ids_are_never_reused() {
     let mut thread = thread();
     let mut given: HashSet<String> = HashSet::new();
     for round in 0..5 {
@@ -246,7 +246,7 @@ fn an_id_is_never_given_twice() {
 }
 
 #[test]
-fn an_item_that_went_and_came_back_is_a_new_item() {
+fn a_removed_item_that_returns_is_new() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
     write(&mut thread, &PLAN[..2], 2);
@@ -332,7 +332,7 @@ fn no_time_runs_while_the_agent_waits_or_is_idle() {
 }
 
 #[test]
-fn a_turn_that_ends_with_open_items_pauses_until_the_next_turn_or_write() {
+fn a_turn_that_ends_with_open_items_pauses_the_thread() {
     for writes in [true, false] {
         let mut thread = thread();
         write(&mut thread, &PLAN, 100);
@@ -372,7 +372,7 @@ fn a_write_leaves_an_agent_waiting_that_asked_for_something_else() {
 }
 
 #[test]
-fn a_clock_that_goes_backwards_takes_no_time_away() {
+fn a_clock_that_goes_backwards_subtracts_no_time() {
     let mut thread = thread();
     write(&mut thread, &[("Task", InProgress)], 1_000);
     write(&mut thread, &[("Task", Completed)], 400);
@@ -380,7 +380,7 @@ fn a_clock_that_goes_backwards_takes_no_time_away() {
 }
 
 #[test]
-fn undo_brings_back_an_item_with_its_times() {
+fn undo_restores_the_times_of_an_item() {
     let mut thread = thread();
     write(&mut thread, &[("Task", InProgress)], 10);
     write(&mut thread, &[("Task", Completed)], 30);
@@ -430,7 +430,7 @@ proptest! {
 }
 
 #[test]
-fn a_cancelled_item_is_removed_knowingly_and_not_named_as_vanished() {
+fn a_cancelled_item_is_not_reported_as_vanished() {
     let folder = Folder::new();
     let mut kept = store(folder.path());
     let thread = open(&mut kept);
@@ -455,7 +455,7 @@ fn a_cancelled_item_is_removed_knowingly_and_not_named_as_vanished() {
 }
 
 #[test]
-fn a_cancelled_task_that_is_no_item_changes_nothing() {
+fn a_cancelled_task_without_an_item_changes_nothing() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
     let cancelled = vec![draft("Write a novel", Pending)];

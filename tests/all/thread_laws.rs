@@ -85,7 +85,7 @@ fn send(thread: &mut Thread, tasks: &[(&'static str, Status)], hint: Option<&str
 }
 
 #[test]
-fn what_the_user_made_of_an_item_stays_that_item_when_the_agent_says_the_same_under_another_id() {
+fn a_renamed_item_stays_the_same_if_the_agent_sends_it_under_another_id() {
     let mut thread = thread();
     send(&mut thread, &[("Fix the parser", Pending)], None);
     send(&mut thread, &[("Fix the parser", Completed)], Some("2"));

@@ -49,7 +49,7 @@ fn task(id: &str, description: &str) -> Value {
 }
 
 #[test]
-fn each_edge_case_of_the_design_comes_out_as_settled() {
+fn each_edge_case_has_its_specified_result() {
     let one = || task("1", "Task 1");
     let two = || task("2", "Task 2");
     let with = |mut task: Value, key: &str, value: Value| {
@@ -100,14 +100,14 @@ fn each_edge_case_of_the_design_comes_out_as_settled() {
 }
 
 #[test]
-fn an_id_that_went_and_came_back_was_removed_and_then_added() {
+fn a_removed_id_that_returns_is_added_again() {
     let (full, empty) = (json!([task("1", "Task 1")]), json!([]));
     assert_eq!(kinds(&diff(&full, &empty)), [("removed", "1")]);
     assert_eq!(kinds(&diff(&empty, &full)), [("added", "1")]);
 }
 
 #[test]
-fn a_modification_carries_both_states_and_its_field() {
+fn a_modification_carries_both_items_and_the_fields() {
     let changes = diff(&json!([task("1", "Task 1")]), &json!([task("1", "Task 1 Updated")]));
     assert_eq!(
         wire(&changes),
@@ -131,7 +131,7 @@ fn one_task_of_a_thousand_and_a_new_one_are_two_changes() {
 }
 
 #[test]
-fn ids_are_the_identity_whatever_they_look_like() {
+fn ids_identify_items_even_if_they_only_count() {
     for (a, b) in [("1", "2"), ("todo-1", "todo-2"), ("", " "), ("日本", "😀")] {
         let changes = diff(&json!([task(a, "Same"), task(b, "Same")]), &json!([task(b, "Same")]));
         assert_eq!(kinds(&changes), [("removed", a)]);
@@ -141,7 +141,7 @@ fn ids_are_the_identity_whatever_they_look_like() {
 }
 
 #[test]
-fn without_ids_the_texts_decide() {
+fn without_ids_the_texts_identify_items() {
     let cases = [
         (json!([{"content": "Read the code"}]), json!([{"content": "Read the code"}]), vec![]),
         (json!([{"content": "Read the code"}]), json!([{"content": "Buy milk"}]), vec!["added", "removed"]),
@@ -187,7 +187,7 @@ fn a_new_item_without_an_id_never_gets_the_key_of_an_old_one() {
 }
 
 #[test]
-fn an_id_that_comes_twice_is_refused_before_anything_is_computed() {
+fn a_repeated_id_is_an_error() {
     let (sound, no_ids) = (json!([task("1", "A")]), json!([{"content": "A"}]));
     let twice = json!([task("x", "A"), task("y", "B"), task("x", "C")]);
     let number = json!([{"id": 7}, {"id": "7"}]);
@@ -208,7 +208,7 @@ fn an_id_that_comes_twice_is_refused_before_anything_is_computed() {
 }
 
 #[test]
-fn what_is_no_list_of_objects_is_an_error_that_names_the_argument() {
+fn an_argument_that_is_not_a_list_of_objects_is_a_named_error() {
     let sound = json!([task("1", "A")]);
     for wrong in [json!({}), json!("list"), json!(3), json!(true), json!([1]), json!([null]), json!([[]])] {
         for (result, place) in [(diffed(&wrong, &sound), "previous"), (diffed(&sound, &wrong), "current")] {
@@ -230,7 +230,7 @@ fn what_is_no_list_of_objects_is_an_error_that_names_the_argument() {
 }
 
 #[test]
-fn further_fields_are_compared_deeply_and_named() {
+fn other_fields_are_compared_deeply_and_named() {
     let with = |extra: Value| {
         let mut task = task("1", "A");
         task.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
@@ -257,7 +257,7 @@ fn further_fields_are_compared_deeply_and_named() {
 }
 
 #[test]
-fn timestamps_are_left_out_beside_other_changes_too() {
+fn timestamps_are_ignored_among_other_changes() {
     for key in
         ["createdTimestamp", "updatedTimestamp", "timestamp", "createdAt", "updatedAt", "updated_timestamp"]
     {
@@ -271,7 +271,7 @@ fn timestamps_are_left_out_beside_other_changes_too() {
 }
 
 #[test]
-fn changes_are_taken_as_an_array_or_under_their_key_or_not_at_all() {
+fn changes_are_an_array_or_an_object_with_one_or_nil() {
     let (previous, current) = (json!([task("1", "A"), task("2", "B")]), json!([task("2", "C")]));
     let changes = wire(&diff(&previous, &current));
     let whole = json!({"timestamp": 1, "changes": changes, "added": []});
