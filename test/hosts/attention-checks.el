@@ -163,7 +163,7 @@ Call FUNCTION meanwhile."
                                 (file-truename (make-temp-file "garden" t)))))
     (claude-checks-seed nil)
     (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
-      (todo-write-with-mock port (claude-checks-script steps)
+      (todo-write-with-mock port (claude-checks-script steps nil)
         (hosts-with-responses
          codex-steps
          (lambda (url)
