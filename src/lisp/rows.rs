@@ -1,4 +1,4 @@
-//! Lisp functions on the rows of the live buffer, so that Lisp need not walk lists and histories.
+//! Lisp functions for the rows of the plan's buffer, which would be slow in Lisp.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use crate::change::ChangeKind;
 use crate::item::Item;
 use crate::revision::Revision;
 
-/// Return what happened to item ID of THREAD, oldest first.
+/// Return the changes of item ID of THREAD, oldest first.
 ///
 /// The value is a list of (REVISION . CHANGES), one for each revision that changed the item: a
 /// plist as in `todo-write-dyn--revisions', and a list of change plists.
@@ -39,9 +39,9 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
     })
 }
 
-/// Return the items of THREAD that were begun and are no longer in the list.
+/// Return the items of THREAD that were started and are no longer in the list.
 ///
-/// The value is a list of item plists, each item as it last was, oldest removal first.
+/// The value is a list of item plists, each in its last state, oldest removal first.
 #[defun]
 fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {

@@ -1,4 +1,4 @@
-//! Lisp functions on threads: write, edit, look.
+//! Lisp functions that read and change threads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ emacs::use_symbols! {
     k_state => ":state"
 }
 
-/// Looks at a thread; an unknown one reads as an empty one.
+/// Reads a thread, which is empty if it does not exist.
 pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
     with_session(|session| match session.store.get(key, now()) {
         Some(thread) => work(thread),
@@ -31,7 +31,7 @@ pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
     })
 }
 
-/// Loads or begins a thread that is not in memory. Lisp knows the project of a new one.
+/// Loads or creates a thread that is not in memory. Lisp determines the project of a new one.
 fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
     if with_session(|session| session.store.is_loaded(key)) {
         return Ok(());
@@ -46,10 +46,10 @@ fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
     Ok(())
 }
 
-/// Load THREAD from its journal, or begin it, if it is not in memory.
+/// Load THREAD from its journal, or create it, unless it is in memory.
 ///
-/// ABOUT is a plist of what is known of a new one; without `:project', Lisp is asked for it.  The
-/// value is a list of strings: what the user should hear of the journals.
+/// ABOUT is a plist with properties of a new thread; `:project' defaults to the current project.
+/// The value is a list of strings, warnings for the user.
 #[defun]
 fn open<'e>(env: &'e Env, thread: Value<'e>, about: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -63,7 +63,7 @@ fn open<'e>(env: &'e Env, thread: Value<'e>, about: Value<'e>) -> Result<Value<'
     })
 }
 
-/// Changes a thread, and returns the outcome as a plist.
+/// Changes a thread and returns the outcome, a plist.
 fn change<'e>(
     env: &'e Env,
     key: &str,
@@ -77,7 +77,7 @@ fn change<'e>(
     write::outcome(env, &outcome, &summary, &warnings)
 }
 
-/// Take INPUT, an agent's whole list, as the list of THREAD, which is loaded or begun first.
+/// Write INPUT, an agent's whole list, to THREAD, which is loaded or created first.
 ///
 /// INPUT is JSON text, a hash table, a plist or an alist; SOURCE the name of the host, or nil.
 /// The value is an outcome, a plist: `:ok', t or nil; `:revision', a number; `:result', text for
@@ -111,8 +111,8 @@ fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e
 /// Make one change to the list of THREAD for the user; return an outcome.
 ///
 /// OPERATION, a symbol, and the list ARGUMENTS are `add' CONTENT [POSITION], `rename' ID CONTENT,
-/// `status' ID STATUS, `move' ID POSITION or `delete' ID, with positions from 0.  An ID that the
-/// list does not have is an error.
+/// `status' ID STATUS, `move' ID POSITION or `delete' ID, with positions from 0.  Signal
+/// `todo-write-input-error' if the list has no item ID.
 #[defun]
 fn edit<'e>(
     env: &'e Env,
@@ -166,9 +166,9 @@ fn status(value: Value<'_>) -> Result<Status> {
     read::one_of("status", value, Status::parse, "pending, in_progress or completed")
 }
 
-/// Take back the last change of THREAD's list that is not undone yet; return an outcome.
+/// Undo the last change of THREAD's list that is not undone yet; return an outcome.
 ///
-/// It is an error if there is nothing left to undo.
+/// Signal `todo-write-error' if there is nothing to undo.
 #[defun]
 fn undo<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -179,7 +179,7 @@ fn undo<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 
 /// Pause THREAD for REASON, a string, or resume it when REASON is nil.
 ///
-/// The value is a plist: `:state', a symbol; `:changed', t if it is another one than before;
+/// The value is a plist: `:state', a symbol; `:changed', t if the state changed;
 /// `:warnings', strings for the user.
 #[defun]
 fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
@@ -190,7 +190,7 @@ fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value
             env,
             |session| Some(session.state(&key)),
             |session| {
-                // Opening a thread that does not exist would begin its journal.
+                // Opening a thread that does not exist would create its journal.
                 if let Some(thread) = session.store.get_mut(&key, now()) {
                     thread.set_paused(reason, now());
                 }
@@ -199,7 +199,7 @@ fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value
     })
 }
 
-/// Does `work`, and returns what became of the state that `state_in` finds, as a plist.
+/// Runs `work` and returns a plist with the state that `state_in` returns before and after.
 fn change_state<'e>(
     env: &'e Env,
     state_in: impl Fn(&mut Session) -> Option<State>,
@@ -217,7 +217,7 @@ fn change_state<'e>(
         .finish()
 }
 
-/// Say that the agent of THREAD does ACTIVITY: `working', `waiting' or `idle'.
+/// Set the activity of THREAD's agent to ACTIVITY: `working', `waiting' or `idle'.
 ///
 /// The time in progress runs only while it works.  Work resumes a paused THREAD.  The value is a
 /// plist as of `todo-write-dyn--pause', with nil for the state of a thread that is not in memory.
@@ -238,7 +238,7 @@ fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Res
     })
 }
 
-/// End the turn of THREAD's agent; pause THREAD for REASON, a string, if something is open.
+/// End the turn of THREAD's agent; pause THREAD for REASON, a string, if an item is open.
 ///
 /// The value is a plist as of `todo-write-dyn--set-activity'.
 #[defun]
@@ -262,7 +262,7 @@ fn state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 ///
 /// The value is a vector of plists `:status :id :content :activeForm :priority', all strings, the
 /// last one or nil.  Items that wait for others have `:blockedBy', a list of ids, and items of a
-/// certain agent `:owner', a string.  A revision that there is not is an error.
+/// certain agent `:owner', a string.  Signal `todo-write-input-error' for an unknown REVISION.
 #[defun]
 fn items<'e>(env: &'e Env, thread: Value<'e>, revision: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -298,7 +298,7 @@ fn previous_id<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Opt
     })
 }
 
-/// Return the times of item ID of THREAD as a plist, or nil if the thread has never had it.
+/// Return the times of item ID of THREAD, a plist, or nil if THREAD never had such an item.
 ///
 /// Its keys are `:created', `:started' and `:completed', milliseconds since the epoch or nil;
 /// `:spent', milliseconds in progress until now; `:running', t while that grows; and
@@ -321,9 +321,9 @@ fn times<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>
     })
 }
 
-/// Return how many milliseconds item ID of THREAD was in progress until now.
+/// Return the milliseconds that item ID of THREAD was in progress until now.
 ///
-/// The value is nil if the thread has never had such an item.
+/// The value is nil if THREAD never had such an item.
 #[defun]
 fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i64>> {
     border(env, || {
@@ -332,7 +332,7 @@ fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i6
     })
 }
 
-/// Return what can be said of THREAD without its list, as a plist.
+/// Return a summary of THREAD, a plist.
 ///
 /// Its keys are `:revision', `:completed', `:current' (an item plist or nil), `:state' (a symbol),
 /// `:total', `:title' and `:reason' (strings or nil).  Non-nil NO-LOAD only reads the journal of a
@@ -365,10 +365,10 @@ fn revisions<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Return what changed in THREAD from revision A to revision B, numbers.
+/// Return the changes of THREAD from revision A to revision B, numbers.
 ///
-/// The value is a plist as of `todo-write-dyn--diff'.  Revision 0 is the empty list.  A revision
-/// that there is not is an error.
+/// The value is a plist as of `todo-write-dyn--diff'.  Revision 0 is the empty list.  Signal
+/// `todo-write-input-error' for an unknown revision.
 #[defun]
 fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -380,7 +380,7 @@ fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'
     })
 }
 
-/// Return the keys of the threads in memory, in no order.
+/// Return the keys of the threads in memory, in no particular order.
 #[defun]
 fn loaded<'e>(env: &'e Env) -> Result<Value<'e>> {
     border(env, || {
@@ -407,7 +407,7 @@ fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
     })
 }
 
-/// Return the threads in memory that were begun under THREAD, a list of (KEY . ITEM-ID).
+/// Return the child threads of THREAD in memory, a list of (KEY . ITEM-ID).
 #[defun]
 fn children<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -417,7 +417,7 @@ fn children<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Return what the host said of THREAD when it began, a plist.
+/// Return the properties that the host gave THREAD when it was created, a plist.
 #[defun]
 fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -426,7 +426,7 @@ fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Return the thread and the item that THREAD was begun under, (KEY . ITEM-ID), or nil.
+/// Return the parent thread of THREAD and its item, (KEY . ITEM-ID), or nil.
 #[defun]
 fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -453,9 +453,10 @@ fn current(env: &Env, folder: Value<'_>) -> Result<Option<String>> {
     })
 }
 
-/// Forget THREAD: its list, its history and its journals.
+/// Delete THREAD: its list, its history and its journals.
 ///
-/// It is an error if a journal cannot be deleted; nothing is forgotten then.
+/// Signal `todo-write-journal-error' if a journal cannot be deleted.  If another Emacs has one open,
+/// nothing is deleted.
 #[defun]
 fn forget<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     border(env, || {
@@ -464,9 +465,9 @@ fn forget<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     })
 }
 
-/// Delete journals older than DAYS, and the oldest beyond COUNT; return how many.
+/// Delete journals older than DAYS, and all but the newest COUNT; return the number deleted.
 ///
-/// Nil is no limit.  Those of threads in memory stay.
+/// Nil is no limit.  Journals of threads in memory stay.
 #[defun]
 fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<i64> {
     border(env, || {

@@ -23,7 +23,7 @@ fn with_journal(bytes: &[u8]) -> Folder {
     folder
 }
 
-/// The list that is on disk, whoever has it open.
+/// The list on disk, even if a process holds its journal.
 fn on_disk(folder: &Path) -> List {
     let copy = with_journal(&fs::read(file(folder)).unwrap());
     open(&mut store(copy.path())).list().clone()

@@ -82,7 +82,7 @@ fn an_item_missing_on_one_side_follows_the_user() {
     let b = || Some(item("t1", "Read", Completed));
     let (deleted, dropped) = (Conflict::Deleted(a().unwrap()), Conflict::Dropped(b().unwrap()));
     let cells = [
-        ("nobody has it", None, None, None, None, None),
+        ("no side has it", None, None, None, None, None),
         ("both removed it", a(), None, None, None, None),
         ("the user removed it, the agent repeats it", a(), None, a(), None, None),
         ("the user removed it, the agent changed it", a(), None, b(), None, Some(deleted)),
