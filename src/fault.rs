@@ -13,7 +13,7 @@ pub fn panic_at(number: usize) -> usize {
     LEFT.swap(number, Ordering::SeqCst)
 }
 
-/// Panics if [`panic_at`] requested it. It stands where a panic would leave a change half made.
+/// Panics if `panic_at` requested it. It stands where a panic would leave a change half made.
 #[inline]
 #[track_caller]
 pub fn may_panic_here() {

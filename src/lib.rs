@@ -43,7 +43,7 @@
 //! assert_eq!(thread.list()[2].status, Status::Pending);
 //! ```
 //!
-//! Only [`lisp`] knows Emacs. Without the feature `module`, the crate is a plain Rust library.
+//! Only the module `lisp` knows Emacs. Without the feature `module`, the crate is a plain Rust library.
 
 // The macros of the crate `emacs` generate unsafe code. A lint denies it elsewhere.
 #![cfg_attr(not(feature = "module"), forbid(unsafe_code))]

@@ -77,7 +77,7 @@ impl Words {
 
 /// A third of the Dice coefficient (the shared part of both texts) and two thirds of containment (the
 /// part of the shorter text that the other contains, since agents add and drop details), plus
-/// [`SAME_START`] for equal first words.
+/// `SAME_START` for equal first words.
 pub fn similarity(a: &Words, b: &Words) -> f64 {
     let has = |word: &u64| b.words.binary_search_by_key(word, |(word, _)| *word).is_ok();
     let shared: f64 = a.words.iter().filter(|(word, _)| has(word)).map(|(_, weight)| weight).sum();

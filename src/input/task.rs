@@ -113,7 +113,8 @@ impl InputReader<'_> {
     fn line(&mut self, index: usize, key: &'static str, text: &str) -> Option<Option<String>> {
         let (line, dropped) = one_line(text);
         let (path, limit) = (Path::Field(index, key.into()), self.options.max_length);
-        let length = line.chars().count();
+        // A text has at most as many characters as bytes.
+        let length = if line.len() > limit { line.chars().count() } else { 0 };
         if length > limit {
             self.refuse(path, Received::Characters(length), Expected::AtMost(limit));
             return None;

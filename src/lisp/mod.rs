@@ -4,7 +4,7 @@
 //!
 //! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are read before,
 //!   results are made after.
-//! - [`border`] catches panics.
+//! - `border` catches panics.
 //! - An error of this crate becomes a child of `todo-write-error`. A signal or throw of Lisp, such as
 //!   quit, passes through.
 
