@@ -197,12 +197,15 @@ See `todo-write-begin'."
     (display-warning 'todo-write warning)))
 
 (defun todo-write--project ()
-  "Return the root of the project at hand, or the folder at hand.
-No agent's write fails for want of one."
-  (let ((project (ignore-errors (project-current))))
-    (expand-file-name
-     (or (and project (ignore-errors (project-root project)))
-         default-directory "~/"))))
+  "Return the root of the current project, else the current folder.
+A write must not fail because of the folder's name: bytes of it that are
+not text become U+FFFD."
+  (let* ((project (ignore-errors (project-current)))
+         (folder (expand-file-name
+                  (or (and project (ignore-errors (project-root project)))
+                      default-directory "~/"))))
+    (concat (mapcar (lambda (char) (if (> char #x3fff7f) #xfffd char))
+                    (string-to-multibyte folder)))))
 
 (provide 'todo-write-core)
 ;;; todo-write-core.el ends here

@@ -89,6 +89,22 @@
       (should (string-search "By the user" (plist-get outcome :result)))
       (should (equal (todo-write-test-contents "a") '("One" "By the user"))))))
 
+;; File systems of Unix take any bytes; those of macOS and Windows take text.
+(ert-deftest todo-write-takes-a-list-in-a-folder-whose-name-is-not-text ()
+  (skip-unless (eq system-type 'gnu/linux))
+  (todo-write-with-store
+    (let* ((root (make-temp-file "todo-write-project" t))
+           (default-directory (concat root "/caf\351/")))
+      (unwind-protect
+          (progn
+            (make-directory default-directory)
+            (todo-write-test-write "a" "One")
+            (should (equal (concat root "/caf\N{REPLACEMENT CHARACTER}/")
+                           (plist-get (todo-write-about "a") :project)))
+            (should (equal "a" (todo-write-restore))))
+        (delete-directory default-directory)
+        (delete-directory root)))))
+
 (ert-deftest todo-write-restore-loads-the-newest-thread-of-the-project ()
   (todo-write-with-store
     (let* ((root (file-name-as-directory (make-temp-file "todo-write-project" t)))

@@ -59,7 +59,8 @@
             (todo-write-test-write "y" "One")
             (let ((default-directory (file-name-as-directory ours)))
               (should (equal "x" (todo-write-view--default-thread))))
-            (let ((default-directory (file-name-as-directory theirs)))))
+            (let ((default-directory (file-name-as-directory theirs)))
+              (should (equal "y" (todo-write-view--default-thread)))))
         (delete-directory ours t)
         (delete-directory theirs t)))))
 
