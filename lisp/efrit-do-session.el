@@ -75,8 +75,9 @@ IDENTICAL counts LAST-CALL, and ERRORS counts LAST-ERROR, a cons (TOOL . TEXT)."
   "Count a request in BREAKER; return the reason if it must not be sent."
   (if (and efrit-do-max-requests
            (>= (efrit-do-breaker-requests breaker) efrit-do-max-requests))
-      (format "the agent sent %d requests, the limit of a session \
-(`efrit-do-max-requests')" efrit-do-max-requests)
+      (format "the agent sent %d %s, the limit of a session \
+(`efrit-do-max-requests')" efrit-do-max-requests
+              (ngettext "request" "requests" efrit-do-max-requests))
     (cl-incf (efrit-do-breaker-requests breaker))
     nil))
 
@@ -93,8 +94,9 @@ IDENTICAL counts LAST-CALL, and ERRORS counts LAST-ERROR, a cons (TOOL . TEXT)."
     (cond
      ((and efrit-do-max-calls
            (>= (efrit-do-breaker-calls breaker) efrit-do-max-calls))
-      (format "the agent made %d tool calls, the limit of a session \
-(`efrit-do-max-calls')" efrit-do-max-calls))
+      (format "the agent made %d %s, the limit of a session \
+(`efrit-do-max-calls')" efrit-do-max-calls
+              (ngettext "tool call" "tool calls" efrit-do-max-calls)))
      ((and efrit-do-max-identical-calls
            (> identical efrit-do-max-identical-calls))
       (format "the agent called %s %d times in a row with the same input \

@@ -262,13 +262,15 @@ The overlay covers the part's body, which is empty so far."
   "Show the status of the session in the header line.
 The text has no words of agents, because a header line is a construct."
   (let* ((session efrit-do-buffer-session)
-         (notice (efrit-do-session-notice session)))
+         (notice (efrit-do-session-notice session))
+         (requests (efrit-do-breaker-requests (efrit-do-session-breaker session)))
+         (calls (length (efrit-do-session-results session))))
     (setq header-line-format
-          (format " %s%s · %d requests · %d tool calls   %s"
+          (format " %s%s · %d %s · %d %s   %s"
                   (if notice (concat (car (split-string notice ";")) " · ") "")
                   (efrit-do-session-status session)
-                  (efrit-do-breaker-requests (efrit-do-session-breaker session))
-                  (length (efrit-do-session-results session))
+                  requests (ngettext "request" "requests" requests)
+                  calls (ngettext "tool call" "tool calls" calls)
                   (cond ((efrit-do-session-running-p session)
                          "k stop  t plan  ? menu")
                         ((efrit-do--resumable-p session)

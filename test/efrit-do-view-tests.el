@@ -113,7 +113,7 @@
   (let ((efrit-do-max-calls 1))
     (efrit-do-view-tests--with-session efrit-do-view-tests--turns
       (let ((last (car (last (efrit-do-view-tests--visible)))))
-        (should (string-prefix-p "■ Stopped: the agent made 1 tool calls" last))
+        (should (string-prefix-p "■ Stopped: the agent made 1 tool call," last))
         (should (string-suffix-p "c continues" last)))
       (should (string-search "stopped" header-line-format))
       (should (string-search "c continue" header-line-format)))))
