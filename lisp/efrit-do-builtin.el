@@ -30,14 +30,6 @@ A session binds it to the buffer in which the command was given.")
   (let ((project (project-current)))
     (expand-file-name (if project (project-root project) default-directory))))
 
-(defun efrit-do--todo-arguments ()
-  "Return the argument specifications of `todo_write'."
-  (let ((tool (json-parse-string (json-serialize (todo-write-tool-schema))
-                                 :object-type 'plist)))
-    (cl-loop for (key spec) on (plist-get (plist-get tool :input_schema) :properties)
-             by #'cddr
-             collect `(:name ,(substring (symbol-name key) 1) ,@spec))))
-
 (defun efrit-do--todo-write (input)
   "Write INPUT to the list of `efrit-do-thread'."
   (let ((outcome (todo-write (or efrit-do-thread
@@ -223,7 +215,7 @@ decrypts or decompresses it."
 (efrit-do-register-tool
  :name "todo_write" :raw t
  :description "Show the user your plan: pass the complete task list each time."
- :args #'efrit-do--todo-arguments :function #'efrit-do--todo-write)
+ :args #'todo-write--tool-arguments :function #'efrit-do--todo-write)
 
 (efrit-do-register-tool
  :name "session_complete"

@@ -11,7 +11,6 @@
 
 ;;; Code:
 
-(require 'map)
 (require 'todo-write)
 (require 'todo-write-row)
 
@@ -99,10 +98,9 @@ one of the two is missing."
 
 ;;; Input
 
-(defun efrit-do--keyword (key)
-  "Return KEY, a string or symbol, as a keyword."
-  (let ((name (if (symbolp key) (symbol-name key) (format "%s" key))))
-    (intern (if (string-prefix-p ":" name) name (concat ":" name)))))
+(defun efrit-do--keyword (name)
+  "Return the keyword for NAME, a string."
+  (intern (concat ":" name)))
 
 (defun efrit-do-input-plist (input)
   "Return INPUT, a JSON text, hash table, plist or alist, as a plist.
@@ -119,11 +117,11 @@ not one of these."
        (error (signal 'todo-write-input-error
                       (list (format "The arguments are no JSON object: %s"
                                     (efrit-do-error-text problem)))))))
-    ((and `(,(pred keywordp) . ,_) (guard (proper-list-p input))) input)
     ((or (pred hash-table-p)
-         (and (pred proper-list-p) (guard (seq-every-p #'consp input))))
-     (cl-loop for (key . value) in (map-pairs input)
-              append (list (efrit-do--keyword key) value)))
+         (and (pred proper-list-p)
+              (guard (or (keywordp (car input)) (seq-every-p #'consp input)))))
+     (cl-loop for (name . value) in (todo-write--json-fields input)
+              append (list (efrit-do--keyword name) value)))
     (_ (signal 'todo-write-input-error
                (list "The arguments are neither a JSON object nor a table")))))
 
@@ -177,8 +175,8 @@ wrong type."
     ((pred vectorp) (vconcat (mapcar #'efrit-do--json value)))
     ((or (pred hash-table-p) `(,(pred keywordp) . ,_)
          `((,(and key (pred atom) (pred (not keywordp)) (guard key)) . ,_) . ,_))
-     (cl-loop for (key item) on (efrit-do-input-plist value) by #'cddr
-              append (list key (efrit-do--json item))))
+     (cl-loop for (name . field) in (todo-write--json-fields value)
+              append (list (efrit-do--keyword name) (efrit-do--json field))))
     ((and (pred consp) (pred proper-list-p))
      (vconcat (mapcar #'efrit-do--json value)))
     (_ value)))

@@ -25,7 +25,6 @@
 (declare-function acp-subscribe-to-notifications "ext:acp")
 (declare-function acp-subscribe-to-requests "ext:acp")
 (declare-function todo-write-follow-thread-p "todo-write-follow")
-(defvar todo-write-header-line-thread)
 (defvar todo-write-view-thread)
 
 (defun todo-write-acp--get (object &rest names)
@@ -146,30 +145,28 @@ all agents of a session share the list of THREAD."
 
 (defun todo-write-acp--todos (key entries)
   "Return ENTRIES of a plan as todos for the thread KEY.
-Anything but a list of entries is returned as it is: the store refuses it."
-  (if (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
+Anything but a list of objects is returned unchanged: the store refuses it."
+  (if (and (or (vectorp entries) (and (consp entries) (proper-list-p entries)))
+           (seq-every-p (lambda (entry) (or (consp entry) (hash-table-p entry))) entries))
       (todo-write-acp--with-known-texts
        (todo-write-items key)
-       (vconcat (mapcar #'todo-write-acp--todo
-                        (seq-remove #'todo-write-acp--cancelled-p entries))))
+       (cl-loop for entry in (append entries nil)
+                unless (equal (todo-write--json-get entry "status") "cancelled")
+                collect (todo-write-acp--todo entry)))
     entries))
 
 (defun todo-write-acp--with-known-texts (items todos)
-  "Return TODOS, completed with texts of ITEMS, the current list.
+  "Return TODOS as a vector, completed with texts of ITEMS, the current list.
 An entry has only one text.  Claude's adapter sends the active form while
 the task is in progress, and the content otherwise."
   (let* ((known (cl-loop for item across items
                          collect (list (plist-get item :content)
                                        :activeForm (plist-get item :activeForm))))
-         (known (if (seq-every-p (lambda (todo) (and (consp todo)
-                                                     (assoc (plist-get todo :content) known)))
-                                 todos)
+         (known (if (seq-every-p (lambda (todo) (assoc (plist-get todo :content) known)) todos)
                     known
-                  (append (todo-write-acp--changed-texts items todos) known))))
+                  (append (todo-write-acp--changed-texts items (vconcat todos)) known))))
     (vconcat (mapcar (lambda (todo)
-                       (if (consp todo)
-                           (append (cdr (assoc (plist-get todo :content) known)) todo)
-                         todo))
+                       (append (cdr (assoc (plist-get todo :content) known)) todo))
                      todos))))
 
 (defun todo-write-acp--changed-texts (items todos)
@@ -177,9 +174,7 @@ the task is in progress, and the content otherwise."
 Such a text belongs to the item that the store matches with it.  If every
 other new text stands in the place of a missing item, these are matched
 by their places."
-  (let* ((diff (condition-case nil
-                   (todo-write-diff items todos)
-                 (todo-write-input-error nil)))
+  (let* ((diff (ignore-error todo-write-input-error (todo-write-diff items todos)))
          (added (or (plist-get diff :added) []))
          (removed (plist-get diff :removed)))
     (append
@@ -202,35 +197,24 @@ by their places."
   "Return (TEXT PROPERTY VALUE) if ITEM is PREVIOUS with its other text.
 PROPERTY with VALUE completes the todo that has TEXT."
   (let ((text (plist-get item :content)))
-    (cond ((or (null previous) (equal text (plist-get previous :content))) nil)
-          ((todo-write-acp--in-progress-p item)
-           (and (not (equal "completed" (plist-get previous :status)))
-                (list text :content (plist-get previous :content))))
-          ((and (todo-write-acp--in-progress-p previous)
-                (equal "completed" (plist-get item :status)))
-           (list text :activeForm (plist-get previous :activeForm))))))
-
-(defun todo-write-acp--in-progress-p (todo)
-  "Return non-nil if TODO is in progress."
-  (and (consp todo) (equal (plist-get todo :status) "in_progress")))
-
-(defun todo-write-acp--cancelled-p (entry)
-  "Return non-nil if ENTRY was cancelled."
-  (equal (todo-write--json-get entry "status") "cancelled"))
+    (unless (or (null previous) (equal text (plist-get previous :content)))
+      (pcase (list (plist-get previous :status) (plist-get item :status))
+        (`(,(or "pending" "in_progress") "in_progress")
+         (list text :content (plist-get previous :content)))
+        ('("in_progress" "completed")
+         (list text :activeForm (plist-get previous :activeForm)))))))
 
 (defun todo-write-acp--todo (entry)
   "Return ENTRY as a todo for `todo-write'.
 An entry has only one text, which is used as the active form, too."
-  (if (or (consp entry) (hash-table-p entry))
-      (let ((content (or (todo-write--json-get entry "content")
-                         ;; Codex uses this name.
-                         (todo-write--json-get entry "step")))
-            (priority (todo-write--json-get entry "priority")))
-        (append (list :content content
-                      :status (todo-write--json-get entry "status")
-                      :activeForm content)
-                (and priority (list :priority priority))))
-    entry))
+  (let ((content (or (todo-write--json-get entry "content")
+                     ;; Codex uses this name.
+                     (todo-write--json-get entry "step")))
+        (priority (todo-write--json-get entry "priority")))
+    (append (list :content content
+                  :status (todo-write--json-get entry "status")
+                  :activeForm content)
+            (and priority (list :priority priority)))))
 
 ;;; Clients of acp.el
 
@@ -283,14 +267,11 @@ open.  Call this after CLIENT has its own subscriptions.
   "Disconnect CLIENT, which `todo-write-acp-connect' connected.
 Its plans stay and are paused for the reason WHY, a string."
   (when-let* ((link (todo-write-acp--link client)))
-    (while (todo-write-acp--link-turns link)
-      (todo-write-acp--end-turn link (car (todo-write-acp--link-turns link))
-                                (or why "disconnected")))
+    (todo-write-acp--end-turns link (or why "disconnected"))
     (when (buffer-live-p (todo-write-acp--link-buffer link))
       (with-current-buffer (todo-write-acp--link-buffer link)
         (remove-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed t)
-        (kill-local-variable 'todo-write-view-thread)
-        (kill-local-variable 'todo-write-header-line-thread)))
+        (kill-local-variable 'todo-write-view-thread)))
     (setf (todo-write-acp--link-buffer link) nil)
     (unless (todo-write-acp-clients)
       (advice-remove 'acp-send-request #'todo-write-acp--send-request)
@@ -300,7 +281,7 @@ Its plans stay and are paused for the reason WHY, a string."
   "Return the connected clients, or only those of BUFFER."
   (cl-loop for client being the hash-keys of todo-write-acp--links using (hash-values link)
            for its = (todo-write-acp--link-buffer link)
-           when (and (buffer-live-p its) (or (not buffer) (eq its buffer)))
+           when (if buffer (eq its buffer) (buffer-live-p its))
            collect client))
 
 (defun todo-write-acp--link (client)
@@ -319,15 +300,14 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
   (todo-write-acp--key link (or (todo-write--json-get params "sessionId")
                                 (buffer-name (todo-write-acp--link-buffer link)))))
 
-(defun todo-write-acp-session-p (thread)
+(defun todo-write-acp--session-p (thread)
   "Return non-nil if a connected client has the session of THREAD."
   (and thread
-       (seq-some (lambda (client)
-                   (equal thread (buffer-local-value
-                                  'todo-write-view-thread
-                                  (todo-write-acp--link-buffer
-                                   (todo-write-acp--link client)))))
-                 (todo-write-acp-clients))))
+       (cl-loop for link being the hash-values of todo-write-acp--links
+                for buffer = (todo-write-acp--link-buffer link)
+                thereis (and (buffer-live-p buffer)
+                             (equal thread (buffer-local-value 'todo-write-view-thread
+                                                               buffer))))))
 
 (defun todo-write-acp--agent (client)
   "Return the name of CLIENT's agent according to its command line."
@@ -346,8 +326,7 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
   (with-current-buffer (todo-write-acp--link-buffer link)
     (unless (equal thread todo-write-view-thread)
       (todo-write-begin thread :agent (todo-write-acp--link-agent link)))
-    (setq-local todo-write-view-thread thread
-                todo-write-header-line-thread thread)))
+    (setq-local todo-write-view-thread thread)))
 
 (defun todo-write-acp--buffer-killed ()
   "Disconnect the clients of the current buffer, which is being killed."
@@ -384,9 +363,8 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
              ;; acp.el checks the arity of this function.
              :on-failure
              (lambda (problem message)
-               (todo-write-acp--end-turn link thread
-                                         (todo-write-acp--line (todo-write--json-get problem "message"))
-                                         t)
+               (todo-write-acp--end-turn
+                link thread (todo-write-row-why (todo-write--json-get problem "message")) t)
                (when on-failure
                  (if (eql 1 (cdr (func-arity on-failure)))
                      (funcall on-failure problem)
@@ -401,11 +379,13 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
   (let ((reason (todo-write--json-get response "stopReason")))
     (and (stringp reason)
          (not (equal reason "end_turn"))
-         (todo-write-acp--line (string-replace "_" " " reason)))))
+         (todo-write-row-why (string-replace "_" " " reason)))))
 
-(defun todo-write-acp--line (text)
-  "Return TEXT as a short line, or nil if it is not a string."
-  (and (stringp text) (todo-write-row-line text 60)))
+(defun todo-write-acp--end-turns (link why &optional failed)
+  "End all turns of LINK for the reason WHY.
+Non-nil FAILED means that WHY is an error."
+  (while (todo-write-acp--link-turns link)
+    (todo-write-acp--end-turn link (car (todo-write-acp--link-turns link)) why failed)))
 
 (defun todo-write-acp--end-turn (link thread why &optional failed)
   "End a turn of THREAD, of LINK, for the reason WHY.
@@ -430,10 +410,8 @@ acp.el before version 0.13 does not call back in that case."
      :before (process-sentinel process)
      (lambda (process _event)
        (unless (process-live-p process)
-         (while (todo-write-acp--link-turns link)
-           (todo-write-acp--end-turn link (car (todo-write-acp--link-turns link))
-                                     (format "agent exited (%s)" (process-exit-status process))
-                                     t))))
+         (todo-write-acp--end-turns
+          link (format "agent exited (%s)" (process-exit-status process)) t)))
      '((name . todo-write-acp)))))
 
 ;;;; Messages
@@ -443,12 +421,12 @@ acp.el before version 0.13 does not call back in that case."
   (when (and (todo-write-acp--link-buffer link)
              (equal (todo-write--json-get request "method") "session/request_permission"))
     (let* ((params (todo-write--json-get request "params"))
-           (thread (todo-write-acp--session link params))
-           (title (todo-write-acp--line (todo-write-acp--get params "toolCall" "title"))))
+           (thread (todo-write-acp--session link params)))
       (push (cons (todo-write--json-get request "id") thread)
             (todo-write-acp--link-asked link))
-      (todo-write-set-activity thread 'waiting
-                               (if title (concat "permission: " title) "permission")))))
+      (todo-write-set-activity
+       thread 'waiting
+       (todo-write-row-why (todo-write-acp--get params "toolCall" "title") "permission")))))
 
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
   "Set the agent of CLIENT to working if RESPONSE answers its last request."
@@ -477,7 +455,7 @@ has both texts."
 
 (defun todo-write-acp--set-title (thread title)
   "Make TITLE the title of THREAD, unless it has that title."
-  (when-let* ((title (todo-write-acp--line title)))
+  (when-let* ((title (todo-write-row-why title)))
     (unless (member title (list "" (plist-get (todo-write-summary thread) :title)))
       (todo-write-observe thread "TITLE" title))))
 
@@ -501,7 +479,7 @@ LINK is that of THREAD."
     (when (and (stringp id)
                (member (todo-write-acp--get update "_meta" "claudeCode" "toolName")
                        '("Agent" "Task")))
-      (when-let* ((title (todo-write-acp--line (todo-write--json-get update "title"))))
+      (when-let* ((title (todo-write--json-get update "title")))
         (setf (alist-get id (todo-write-acp--link-calls link) nil nil #'equal) title))
       (when (member (todo-write--json-get update "status") '("completed" "failed"))
         (let ((child (format "%s/%s" thread id)))

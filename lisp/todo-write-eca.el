@@ -20,7 +20,6 @@
 
 (defvar eca--sessions)
 (defvar eca-chat--id)
-(defvar todo-write-header-line-thread)
 (defvar todo-write-view-thread)
 (declare-function eca-chat-buffers "ext:eca-chat")
 (declare-function eca-chat-status "ext:eca-chat")
@@ -50,9 +49,7 @@ In a chat, \\[todo-write-show] shows its own plan."
         (with-current-buffer buffer
           (todo-write-eca--end-turn "disconnected")
           (remove-hook 'kill-buffer-hook #'todo-write-eca--end-turn t)
-          (mapc #'kill-local-variable
-                '(todo-write-eca--thread todo-write-view-thread
-                  todo-write-header-line-thread)))))))
+          (mapc #'kill-local-variable '(todo-write-eca--thread todo-write-view-thread)))))))
 
 (defun todo-write-eca--write-tasks (content)
   "Write the tasks in CONTENT, a call of ECA's tool, to the thread of this chat."
@@ -61,8 +58,7 @@ In a chat, \\[todo-write-show] shows its own plan."
       (unless todo-write-eca--thread
         (add-hook 'kill-buffer-hook #'todo-write-eca--end-turn nil t)
         (setq todo-write-eca--thread (format "eca:%s" eca-chat--id))
-        (setq-local todo-write-view-thread todo-write-eca--thread
-                    todo-write-header-line-thread todo-write-eca--thread))
+        (setq-local todo-write-view-thread todo-write-eca--thread))
       (todo-write todo-write-eca--thread
                   (list :todos (vconcat (mapcar #'todo-write-eca--todo
                                                 (plist-get details :tasks))))

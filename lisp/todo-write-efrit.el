@@ -52,7 +52,7 @@
     (efrit-session-complete :after todo-write-efrit--ended)
     (efrit-session-cancel :after todo-write-efrit--cancelled)
     (efrit-session-set-pending-question :after todo-write-efrit--asked)
-    (efrit-session-respond-to-question :after todo-write-efrit--answered)
+    (efrit-session-respond-to-question :after todo-write-efrit--works)
     (efrit-repl-session-set-status :after todo-write-efrit--set-status)
     (efrit-repl-loop--end-turn :after todo-write-efrit--ended)
     (efrit-tool-confirm-action :around todo-write-efrit--confirming))
@@ -298,9 +298,8 @@ THREAD is the key of its thread.  TITLE may be nil."
   "Return ITEM of THREAD as an item of Efrit."
   (let* ((times (todo-write-times thread (plist-get item :id)))
          (time (lambda (key)
-                 (let ((milliseconds (plist-get times key)))
-                   (and milliseconds
-                        (time-convert (cons milliseconds 1000) 'list))))))
+                 (when-let* ((milliseconds (plist-get times key)))
+                   (time-convert (cons milliseconds 1000) 'list)))))
     (efrit-todo-item-create
      :id (plist-get item :id)
      :content (plist-get item :content)
@@ -337,44 +336,38 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
   '("api-error" "elisp-error" "iteration-limit" "iteration-limit-exceeded" "session-timeout")
   "Efrit's names of the errors with which a turn ends.")
 
-(defun todo-write-efrit--line (text &optional label)
-  "Return TEXT as a short line after LABEL, or nil if it is no string."
-  (and (stringp text) (todo-write-row-line (concat label text) 60)))
-
-(defun todo-write-efrit--set-active (session)
-  "Set the agent of SESSION to working; for nil, set the active one to failed."
-  (if session
-      (todo-write-set-activity (todo-write-efrit--thread session) 'working)
-    (when-let* ((active (efrit-session-active))
-                (why (todo-write-efrit--line (efrit-session-last-error active))))
-      (todo-write-end-turn (todo-write-efrit--thread active) why t))))
-
-(defun todo-write-efrit--set-status (session status)
-  "Set the activity of SESSION, a conversation, according to STATUS."
-  (pcase status
-    ('working (todo-write-set-activity (todo-write-efrit--thread session) 'working))
-    ('waiting (todo-write-efrit--asked session
-                                       (car (efrit-repl-session-pending-question session))))))
+(defun todo-write-efrit--works (session &rest _)
+  "Set the agent of SESSION to working."
+  (when session
+    (todo-write-set-activity (todo-write-efrit--thread session) 'working)))
 
 (defun todo-write-efrit--asked (session question &rest _)
   "Set the agent of SESSION to waiting for the answer to QUESTION."
   (when session
     (todo-write-set-activity (todo-write-efrit--thread session) 'waiting
-                             (or (todo-write-efrit--line question "question: ")
-                                 "question"))))
+                             (todo-write-row-why question "question"))))
 
-(defun todo-write-efrit--answered (session &rest _)
-  "Set the agent of SESSION to working after an answer."
-  (when session
-    (todo-write-set-activity (todo-write-efrit--thread session) 'working)))
+(defun todo-write-efrit--set-active (session)
+  "Set the agent of SESSION to working; for nil, set the active one to failed."
+  (if session
+      (todo-write-efrit--works session)
+    (when-let* ((active (efrit-session-active))
+                (why (todo-write-row-why (efrit-session-last-error active))))
+      (todo-write-end-turn (todo-write-efrit--thread active) why t))))
+
+(defun todo-write-efrit--set-status (session status)
+  "Set the activity of SESSION, a conversation, according to STATUS."
+  (pcase status
+    ('working (todo-write-efrit--works session))
+    ('waiting (todo-write-efrit--asked session
+                                       (car (efrit-repl-session-pending-question session))))))
 
 (defun todo-write-efrit--confirming (function args)
   "Call FUNCTION with ARGS, with the agent waiting for a confirmation."
   (let* ((thread (car (todo-write-efrit--session)))
          (before (car (todo-write-activity thread))))
-    (todo-write-set-activity
-     thread 'waiting
-     (or (todo-write-efrit--line (alist-get 'action args) "permission: ") "permission"))
+    (todo-write-set-activity thread 'waiting
+                             (todo-write-row-why (alist-get 'action args) "permission"))
     (unwind-protect (funcall function args)
       (todo-write-set-activity thread before))))
 

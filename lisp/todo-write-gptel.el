@@ -67,6 +67,9 @@ Set it before calling `todo-write-gptel-register'."
 
 ;;; The tool
 
+(defvar todo-write-gptel--registered nil
+  "Non-nil once the tool is registered, or will be when gptel is loaded.")
+
 ;;;###autoload
 (defun todo-write-gptel-register (&optional only-known)
   "Let gptel's models call todo_write, and return the tool.
@@ -78,29 +81,16 @@ gptel's menu can select it by its name, \"todo_write\"."
   (if todo-write-gptel-agent
       (advice-add 'gptel-agent--write-todo :before #'todo-write-gptel--write-agent-todos)
     (advice-remove 'gptel-agent--write-todo #'todo-write-gptel--write-agent-todos))
+  (setq todo-write-gptel--registered t)
   (todo-write-gptel--when-loaded
    'gptel (lambda () (todo-write-gptel--register only-known))))
-
-(defvar todo-write-gptel--waiting nil
-  "Functions to call when a feature is loaded, a list of (FEATURE . FUNCTION).")
 
 (defun todo-write-gptel--when-loaded (feature function)
   "Call FUNCTION and return its value if FEATURE is loaded, or call it then."
   (if (featurep feature)
       (funcall function)
-    (push (cons feature function) todo-write-gptel--waiting)
-    (add-hook 'after-load-functions #'todo-write-gptel--call-waiting)
+    (eval-after-load feature function)
     nil))
-
-(defun todo-write-gptel--call-waiting (&rest _)
-  "Call the functions whose features are loaded now."
-  (pcase-dolist ((and entry `(,feature . ,function))
-                 (reverse todo-write-gptel--waiting))
-    (when (featurep feature)
-      (setq todo-write-gptel--waiting (delq entry todo-write-gptel--waiting))
-      (funcall function)))
-  (unless todo-write-gptel--waiting
-    (remove-hook 'after-load-functions #'todo-write-gptel--call-waiting)))
 
 (defun todo-write-gptel--register (only-known)
   "Make the tool, add it to `gptel-tools' unless ONLY-KNOWN; return it."
@@ -121,17 +111,8 @@ gptel's menu can select it by its name, \"todo_write\"."
      :name name
      :category category
      :description (alist-get 'description schema)
-     :args (todo-write-gptel--arguments (alist-get 'input_schema schema))
+     :args (todo-write--tool-arguments)
      :function #'todo-write-gptel--write)))
-
-(defun todo-write-gptel--arguments (schema)
-  "Return the properties of SCHEMA, an alist, as the arguments of a gptel tool."
-  (cl-loop for (name . property) in (alist-get 'properties schema)
-           collect (append (list :name (symbol-name name))
-                           (todo-write--json-plist property)
-                           (unless (seq-contains-p (alist-get 'required schema)
-                                                   (symbol-name name))
-                             (list :optional t)))))
 
 (defun todo-write-gptel--write (todos)
   "Write TODOS, which the model of this chat sent, and return the result text.
@@ -194,10 +175,13 @@ A chat that visits a file has the same key in later sessions of Emacs."
   (pcase-dolist (`(,function ,how ,advice) todo-write-gptel--advice)
     (advice-add function how advice)))
 
-(defun todo-write-gptel--thread-of (buffer)
-  "Return the key of the thread of the chat BUFFER, or nil if it has none yet."
-  (and (buffer-live-p buffer)
-       (buffer-local-value 'todo-write-gptel-thread buffer)))
+(defun todo-write-gptel--thread-of (place)
+  "Return the key of the thread of the chat at PLACE, or nil if it has none yet.
+PLACE is a buffer, an overlay in it, or nil for the current buffer."
+  (let ((buffer (or (if (overlayp place) (overlay-buffer place) place)
+                    (current-buffer))))
+    (and (buffer-live-p buffer)
+         (buffer-local-value 'todo-write-gptel-thread buffer))))
 
 (defun todo-write-gptel--state-changed (request &rest _)
   "Set the activity of the chat of REQUEST, gptel's state machine."
@@ -218,41 +202,33 @@ A chat that visits a file has the same key in later sessions of Emacs."
 (defun todo-write-gptel--error (info)
   "Return the error in INFO, of a request, as a short line."
   (let ((problem (plist-get info :error)))
-    (todo-write-row-line
+    (todo-write-row-why
      (format "%s" (or (and (stringp problem) problem)
                       (plist-get (and (proper-list-p problem) problem) :message)
                       (plist-get info :status)
-                      "error"))
-     60)))
+                      "error")))))
 
 (defun todo-write-gptel--calls-shown (calls info &rest _)
   "Set the chat in INFO to waiting for a permission for CALLS."
   (when-let* ((thread (todo-write-gptel--thread-of (plist-get info :buffer))))
     (todo-write-set-activity
      thread 'waiting
-     (todo-write-row-line
-      (concat "permission: " (mapconcat (lambda (call) (gptel-tool-name (car call)))
-                                        calls ", "))
-      60))))
-
-(defun todo-write-gptel--chat (overlay)
-  "Return the buffer of OVERLAY, or the current one if it is not an overlay."
-  (or (and (overlayp overlay) (overlay-buffer overlay))
-      (current-buffer)))
+     (todo-write-row-why (mapconcat (lambda (call) (gptel-tool-name (car call))) calls ", ")
+                         "permission"))))
 
 (defun todo-write-gptel--calls-accepted (&optional _calls overlay)
   "Set the chat with OVERLAY to working: its calls were accepted."
-  (when-let* ((thread (todo-write-gptel--thread-of (todo-write-gptel--chat overlay))))
+  (when-let* ((thread (todo-write-gptel--thread-of overlay)))
     (todo-write-set-activity thread 'working)))
 
 (defun todo-write-gptel--calls-rejected (&optional _calls overlay)
   "Pause the plan of the chat with OVERLAY: its calls were cancelled."
-  (when-let* ((thread (todo-write-gptel--thread-of (todo-write-gptel--chat overlay))))
+  (when-let* ((thread (todo-write-gptel--thread-of overlay)))
     (todo-write-end-turn thread "tool calls cancelled")))
 
 (defun todo-write-gptel--request-aborted (&optional buffer)
   "Pause the plan of the chat BUFFER: its request was aborted."
-  (when-let* ((thread (todo-write-gptel--thread-of (or buffer (current-buffer)))))
+  (when-let* ((thread (todo-write-gptel--thread-of buffer)))
     (todo-write-end-turn thread "aborted")))
 
 (defun todo-write-gptel--buffer-killed ()

@@ -252,8 +252,8 @@ the `todo-write-summary' of THREAD if the caller has it."
 
 (defvar-local todo-write-header-line-thread nil
   "Key of the thread whose plan the header line shows, or nil.
-If it is nil, the header line shows the thread whose key is the buffer's
-name, if there is one, else the one written last.")
+If it is nil, the header line shows the plan of this buffer, else the
+thread whose key is the buffer's name, else the one written last.")
 
 (defvar-local todo-write-header-line-host nil
   "Function that draws the header line of this buffer's host, or nil.
@@ -308,6 +308,7 @@ turned on or off.  While that is on, it includes the value of
 (defun todo-write-header-line--thread ()
   "Return the key of the thread that the header line shows, or nil."
   (or todo-write-header-line-thread
+      todo-write-view-thread
       (car (member (buffer-name) (todo-write-threads-loaded)))
       (todo-write-current-thread)))
 

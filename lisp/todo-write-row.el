@@ -192,6 +192,13 @@ that is given."
                (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " " string)))))
     (if width (todo-write-row-truncate line width) line)))
 
+(defun todo-write-row-why (text &optional label)
+  "Return TEXT as a short line after LABEL, for `todo-write-set-activity'.
+If TEXT is not a string, return LABEL."
+  (if (stringp text)
+      (todo-write-row-line (if label (concat label ": " text) text) 60)
+    label))
+
 (defun todo-write-row-text (item kind)
   "Return the text for ITEM in a row of KIND.
 A task in progress shows its active form."

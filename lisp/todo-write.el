@@ -381,6 +381,12 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
                       (required . ["content" "status" "activeForm"])))))))
           (required . ["todos"]))))))
 
+(defun todo-write--tool-arguments ()
+  "Return the arguments of the tool `todo_write' as `gptel-make-tool' takes them."
+  (cl-loop for (name . property)
+           in (alist-get 'properties (alist-get 'input_schema (todo-write-tool-schema)))
+           collect `(:name ,(symbol-name name) ,@(todo-write--json-plist property))))
+
 ;;; Keeping and forgetting
 
 ;;;###autoload
