@@ -7,15 +7,14 @@
 ;;; Commentary:
 
 ;; The shapes, faces, times and lines that the live buffer, its history, the
-;; mode line and the chats have in common: a task, the header with count and
-;; bar, and which words of a text changed.  Nothing here knows of windows or
-;; threads.  Lines are inserted at point, since strings with properties allocate
-;; far more; `todo-write-row-string' makes one where it is needed.
+;; mode line and the chats share: a task, the header with count and bar, and
+;; which words of a text changed.  Nothing here knows about windows or threads.
+;; Lines are inserted at point, since strings with properties allocate far more;
+;; `todo-write-row-string' makes one where it is needed.
 ;;
-;; Every state has a shape of its own, so that a plan reads well without
-;; colors, and every shape has an ASCII fallback for terminals that cannot
-;; display it.  Text from agents passes through `todo-write-row-plain' before
-;; it is shown anywhere.
+;; Every state has its own shape, so that a plan reads well without colors, and
+;; every shape has an ASCII fallback for terminals that cannot display it.  Text
+;; from agents passes through `todo-write-row-plain' before it is shown.
 
 ;;; Code:
 
@@ -118,7 +117,7 @@
 KIND is completed, in_progress, pending, paused, removed, added,
 modified, moved, minus, arrow, full, rest, ellipsis, dot, child, thought,
 tool or result."
-  ;; Asking a graphical display is far slower than printing a row.
+  ;; On a graphical display, `char-displayable-p' is slower than drawing a row.
   (let ((known (terminal-parameter nil 'todo-write-shapes)))
     (or (plist-get known kind)
         (pcase-let* ((`(,char ,ascii) (alist-get kind todo-write-row--shapes))
@@ -128,7 +127,7 @@ tool or result."
 
 (defun todo-write-row-kind (item &optional paused)
   "Return the kind of ITEM, a symbol: its status, or paused.
-PAUSED non-nil means that the agent is stopped."
+Non-nil PAUSED means that the agent is stopped."
   (pcase (plist-get item :status)
     ("completed" 'completed)
     ("in_progress" (if paused 'paused 'in_progress))
@@ -157,14 +156,14 @@ PAUSED non-nil means that the agent is stopped."
   (concat "[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e"
           "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
           "\ufffe\uffff\U000e0000-\U000e007f]")
-  "Characters that show nothing, act on others, or break lines.
-A plan must not say one thing and show another.  U+FFFE and U+FFFF are
-not allowed in an SVG file, either.")
+  "Characters that are invisible, affect others, or break lines.
+They could make a plan look different from its text.  U+FFFE and U+FFFF
+are also not allowed in SVG files.")
 
 (defun todo-write-row-plain (string)
-  "Return STRING without properties, unseen characters shown as escapes.
+  "Return STRING without properties and with escapes for unseen characters.
 These are control characters, bidirectional overrides, zero-width
-characters and the like; U+202E reads \\u202e."
+characters and the like; U+202E becomes \\u202e."
   ;; Case-sensitive matching is faster.
   (let ((case-fold-search nil)
         (string (if (or (text-properties-at 0 string) (next-property-change 0 string))
@@ -180,14 +179,13 @@ characters and the like; U+202E reads \\u202e."
        string t t))))
 
 (defun todo-write-row-plain-lines (string)
-  "Return STRING as `todo-write-row-plain' does, but with its newlines and tabs."
+  "Return STRING as `todo-write-row-plain' does, but keep newlines and tabs."
   (replace-regexp-in-string "[^\n\t]+" #'todo-write-row-plain
                             (substring-no-properties string) t t))
 
 (defun todo-write-row-line (string &optional width)
-  "Return STRING as `todo-write-row-plain' does, in one line.
-White space becomes single spaces.  The line is cut to WIDTH columns, if
-that is given."
+  "Return STRING as `todo-write-row-plain' does, with single spaces.
+Non-nil WIDTH truncates it to that number of columns."
   (let ((line (todo-write-row-plain
                (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " " string)))))
     (if width (todo-write-row-truncate line width) line)))
@@ -200,20 +198,19 @@ If TEXT is not a string, return LABEL."
     label))
 
 (defun todo-write-row-text (item kind)
-  "Return the text for ITEM in a row of KIND.
-A task in progress shows its active form."
+  "Return the text of ITEM in a row of KIND, the active form if in progress."
   (let ((active (plist-get item :activeForm)))
     (todo-write-row-plain (if (and active (memq kind '(in_progress paused)))
                               active
                             (plist-get item :content)))))
 
 (defsubst todo-write-row-width (string)
-  "Return the columns of STRING, which has no control character."
-  ;; `string-width' takes longer than drawing a row.
+  "Return the width of STRING, which has no control character, in columns."
+  ;; `string-width' is slow on a graphical display.
   (if (= (length string) (string-bytes string)) (length string) (string-width string)))
 
 (defun todo-write-row-truncate (string width)
-  "Return STRING cut to WIDTH columns, with an ellipsis if anything is cut."
+  "Return STRING truncated to WIDTH columns, ending in an ellipsis if cut."
   (if (<= (todo-write-row-width string) width)
       string
     (let ((ellipsis (todo-write-row-shape 'ellipsis)))
@@ -226,47 +223,40 @@ A task in progress shows its active form."
   (declare (indent 0) (debug t))
   `(with-temp-buffer ,@body (buffer-string)))
 
-(defun todo-write-row--gap (used column)
-  "Return how many blanks go before COLUMN of a line with USED columns filled.
-One more follows: a font that is wider must not close the gap."
-  (1+ (max 1 (- column used))))
-
-(defvar todo-write-row--stops nil
-  "Alist of columns and the display properties of gaps that end there.")
-
-(defun todo-write-row--align (start end column)
-  "Let the gap from START to END, but for its last blank, end at COLUMN.
-The blanks suffice where all characters have their nominal width.  The
-property aligns other fonts too, and keeps right-to-left text from
-pulling the digits to its side."
-  (put-text-property start (1- end) 'display
-                     (or (alist-get column todo-write-row--stops)
-                         (setf (alist-get column todo-write-row--stops)
-                               `(space :align-to ,column)))))
+(defun todo-write-row--insert-line (head text tail width &optional end)
+  "Insert a line of WIDTH columns: HEAD, TEXT truncated to fit, and TAIL.
+TAIL, unless empty, ends at the last column; END, a string or nil, follows.
+Return the position after TEXT."
+  (let* ((used (todo-write-row-width head))
+         (column (max 0 (- width (todo-write-row-width tail) 1)))
+         (alone (string-empty-p tail))
+         (text (todo-write-row-truncate
+                text (max 0 (- (if alone width (1- column)) used))))
+         ;; One blank more: a wider font must not close the gap.
+         (gap (if alone 0 (1+ (max 1 (- column used (todo-write-row-width text))))))
+         (middle (+ (point) (length head) (length text))))
+    ;; One insertion: each moves the markers of all rows.
+    (insert (concat head text (make-string gap ?\s) tail end))
+    (unless alone
+      ;; This aligns fonts in which some characters do not have their nominal
+      ;; width, and keeps right-to-left text from moving the digits.
+      (put-text-property middle (+ middle gap -1) 'display `(space :align-to ,column)))
+    middle))
 
 (defun todo-write-row-fit (left right width)
-  "Return LEFT and RIGHT as one line of WIDTH columns, LEFT cut as needed.
+  "Return LEFT and RIGHT as one line of WIDTH columns, LEFT truncated to fit.
 RIGHT ends at the last column; if it is empty, the line ends after LEFT."
-  (if (string-empty-p right)
-      (todo-write-row-truncate left width)
-    (let* ((column (max 0 (- width (string-width right) 1)))
-           (left (todo-write-row-truncate left (max 0 (1- column))))
-           (gap (todo-write-row--gap (string-width left) column)))
-      (todo-write-row-string
-        (insert left (make-string gap ?\s) right)
-        (let ((start (+ (point-min) (length left))))
-          (todo-write-row--align start (+ start gap) column))))))
+  (todo-write-row-string (todo-write-row--insert-line "" left right width)))
 
 (defun todo-write-row-time (milliseconds)
   "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."
   (let ((seconds (/ milliseconds 1000)))
-    (cond ((= seconds 0) "0:00")        ; which every task begins with
-          ((< seconds 3600) (format "%d:%02d" (/ seconds 60) (% seconds 60)))
+    (cond ((< seconds 3600) (format "%d:%02d" (/ seconds 60) (% seconds 60)))
           (t (format "%d:%02d:%02d"
                      (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60))))))
 
 (defun todo-write-row-age (time)
-  "Return how long ago TIME, in seconds since the epoch, was, in a few columns."
+  "Return the age of TIME, in seconds since the epoch, as a short string."
   (let ((minutes (max 0 (floor (- (float-time) time) 60))))
     (cond ((< minutes 1) "now")
           ((< minutes 60) (format "%d min" minutes))
@@ -277,8 +267,8 @@ RIGHT ends at the last column; if it is empty, the line ends after LEFT."
 
 (defun todo-write-row-note (item items)
   "Return the note at the end of the row of ITEM, a string, or nil.
-It has the places in ITEMS, a sequence, of the open tasks that ITEM waits
-for, and its owner.  A completed task has no note."
+It names the positions in ITEMS, a sequence, of the open tasks that ITEM
+waits for, and its owner.  A completed task has no note."
   (let ((places (and (plist-get item :blockedBy) (todo-write-row--blockers item items)))
         (owner (plist-get item :owner)))
     (when (and (or places owner)
@@ -288,7 +278,7 @@ for, and its owner.  A completed task has no note."
               (and owner (concat "@" (todo-write-row-line owner 20)))))))
 
 (defun todo-write-row--blockers (item items)
-  "Return the places in ITEMS, from 1, of the open tasks that block ITEM."
+  "Return the positions in ITEMS, from 1, of the open tasks that block ITEM."
   (let ((ids (plist-get item :blockedBy)) (place 0) places)
     (seq-doseq (other items)
       (cl-incf place)
@@ -303,34 +293,27 @@ SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left.  NOTE, a string, stands
 before the time; see `todo-write-row-note'."
-  (let* ((indent (and indent (make-string indent ?\s)))
-         (shape (todo-write-row-shape kind))
-         (used (+ (length indent) 2 (todo-write-row-width shape)))
+  (let* ((head (concat (and indent (make-string indent ?\s))
+                       " " (todo-write-row-shape kind) " "))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
                     (todo-write-row-time spent)))
-         (time (if note
+         (tail (if note
                    (concat (todo-write-row-truncate note (/ width 3)) (and time "  ") time)
-                 time))
-         (column (- width (if note (todo-write-row-width time) (length time)) 1))
-         (text (todo-write-row-truncate (todo-write-row-text item kind)
-                                        (max 0 (if time (- column used 1) (- width used)))))
-         (gap (if time (todo-write-row--gap (+ used (todo-write-row-width text)) column) 0))
+                 (or time "")))
          (start (point))
-         (middle (+ start (length indent) 2 (length shape)))
-         (end (+ middle (length text))))
-    ;; One insertion: each moves the markers of all rows.
-    (insert (concat indent " " shape " " text (make-string gap ?\s) time "\n"))
+         (middle (+ start (length head)))
+         (end (todo-write-row--insert-line
+               head (todo-write-row-text item kind) tail width "\n")))
     (put-text-property start middle 'face (todo-write-row-shape-face kind))
-    (put-text-property middle (if time end (point)) 'face (todo-write-row-face kind))
-    (when time
-      (put-text-property end (point) 'face 'todo-write-time)
-      (todo-write-row--align end (+ end gap) column))
+    (put-text-property middle (point) 'face (todo-write-row-face kind))
+    (unless (string-empty-p tail)
+      (put-text-property end (point) 'face 'todo-write-time))
     (when (eq kind 'removed)
       ;; A struck newline would show as a stroke behind the text.
       (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))
 
 (defun todo-write-row-excerpt (items limit)
-  "Return at most LIMIT of ITEMS, a vector, from the last completed on."
+  "Return at most LIMIT of ITEMS, a vector, starting before the first open one."
   (let* ((count (min limit (length items)))
          (open (or (cl-position-if-not (lambda (item)
                                          (equal (plist-get item :status) "completed"))
@@ -342,11 +325,11 @@ before the time; see `todo-write-row-note'."
 ;;; Header
 
 (defun todo-write-row-count (summary)
-  "Return how many tasks of SUMMARY are completed, as in 2/4."
+  "Return the number of completed and of all tasks of SUMMARY, as in 2/4."
   (format "%d/%d" (or (plist-get summary :completed) 0) (or (plist-get summary :total) 0)))
 
 (defun todo-write-row-progress (summary)
-  "Return the state and the count of SUMMARY in a few columns."
+  "Return the state and the count of SUMMARY as a short string."
   (let ((count (todo-write-row-count summary)))
     (pcase (plist-get summary :state)
       ((or 'nil 'empty) "no tasks")
@@ -376,8 +359,9 @@ before the time; see `todo-write-row-note'."
 
 (defun todo-write-row-insert-header (summary width &optional doing)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.
-SUMMARY is what `todo-write-summary' returns, or nil for no plan.  DOING
-says what the agent does; nil says why the plan is paused, if it is."
+SUMMARY is the value of `todo-write-summary', or nil for no plan.  DOING
+says what the agent does; if it is nil, the line says why the plan is
+paused, if it is."
   (let* ((state (plist-get summary :state))
          (total (or (plist-get summary :total) 0))
          (progress (todo-write-row-progress summary))
@@ -386,7 +370,7 @@ says what the agent does; nil says why the plan is paused, if it is."
          (note (if note (format "(%s)" (todo-write-row-line note 60)) ""))
          (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
          (bar (min 20 (/ width 4)))
-         ;; A narrow line has no bar, and neither has a plan without tasks.
+         ;; Narrow lines and plans without tasks have no bar.
          (bar (and (> total 0) (>= bar 8)
                    (or (equal note "")
                        (>= (- room bar 4) (+ (todo-write-row-width note)
@@ -394,19 +378,17 @@ says what the agent does; nil says why the plan is paused, if it is."
                    bar))
          (room (- room (if bar (+ 2 bar) 0)))
          (text (todo-write-row--title-and-note title note (max 0 room)))
-         (gap (todo-write-row--gap (1+ (todo-write-row-width text)) (+ 2 room)))
          (start (point))
-         (middle (+ start 1 (length text))))
-    (insert (concat " " text (make-string gap ?\s) progress (and bar "  ")))
-    (put-text-property start middle 'face 'todo-write-title)
-    (put-text-property middle (point) 'face (todo-write-row-progress-face state))
-    (todo-write-row--align middle (+ middle gap) (+ 2 room))
+         (end (todo-write-row--insert-line
+               " " text (concat progress (and bar "  ")) (- width (or bar 0)))))
+    (put-text-property start end 'face 'todo-write-title)
+    (put-text-property end (point) 'face (todo-write-row-progress-face state))
     (when bar
       (todo-write-row-insert-bar (plist-get summary :completed) total bar))))
 
 (defun todo-write-row--title-and-note (title note room)
   "Return TITLE and NOTE, both strings, in ROOM columns.
-TITLE is cut first; where less than 8 columns are left, it is dropped."
+TITLE is truncated first, and dropped if it has less than 8 columns left."
   (let ((left (- room (todo-write-row-width note) 2)))
     (cond ((equal note "") (todo-write-row-truncate title room))
           ((>= left (min 8 (todo-write-row-width title)))
@@ -415,21 +397,21 @@ TITLE is cut first; where less than 8 columns are left, it is dropped."
 
 ;;; Words that changed
 
-;; Two texts of a task are compared word by word.  Chinese and Japanese, which
-;; have no spaces, are compared by characters.
+;; Two texts of a task are compared word by word, or character by character in
+;; Chinese and Japanese, which have no spaces.
 
 (defconst todo-write-words--most 300
-  "Between their common ends, texts of more words count as changed throughout.")
+  "Texts with more words between their common ends are not compared.")
 
 (defun todo-write-words--split (text)
-  "Return the words of TEXT and what is between them, a list of strings."
+  "Return the words of TEXT and the white space between them, a list."
   (split-string (replace-regexp-in-string "\\c|\\|[[:space:]]+" "\0\\&\0" text)
                 "\0" t))
 
 (defun todo-write-words-diff (old new)
-  "Return how to get from OLD to NEW, both strings.
+  "Return the difference between OLD and NEW, both strings.
 The value is a list of (KIND . TEXT), where KIND is `same', `removed' or
-`added'; what was removed stands before what came in its place."
+`added'; removed text comes before the text that replaces it."
   (let* ((a (todo-write-words--split old))
          (b (todo-write-words--split new))
          (head (cl-loop while (and a b (equal (car a) (car b)))
@@ -446,7 +428,7 @@ The value is a list of (KIND . TEXT), where KIND is `same', `removed' or
              tail))))
 
 (defun todo-write-words--middle (a b)
-  "Return how to get from A to B, vectors of words, as in `todo-write-words-diff'."
+  "Return the difference between A and B, vectors, as in `todo-write-words-diff'."
   (let ((n (length a)) (m (length b)))
     (if (> (max n m) todo-write-words--most)
         (append (mapcar (lambda (word) (cons 'removed word)) a)
@@ -466,9 +448,8 @@ The value is a list of (KIND . TEXT), where KIND is `same', `removed' or
         (nreverse steps)))))
 
 (defun todo-write-words--lengths (a b)
-  "Return the lengths of the longest common parts of the ends of A and B.
-A vector of rows; the number for A from I and B from J is at
-I * (length B + 1) + J."
+  "Return the lengths of the longest common subsequences of the ends of A and B.
+The length for A from I and B from J is at I * (length B + 1) + J."
   (let* ((n (length a)) (m (length b)) (row (1+ m))
          (lengths (make-vector (* (1+ n) row) 0)))
     (cl-loop for i from (1- n) downto 0 do
@@ -482,22 +463,19 @@ I * (length B + 1) + J."
     lengths))
 
 (defun todo-write-words--join (steps)
-  "Return STEPS with neighbours of one kind joined.
-A space alone between changed words changes with them, which reads
-better than single words do."
+  "Return STEPS with neighbors of one kind joined."
   (let (joined)
-    (while steps
-      (pcase-let ((`(,kind . ,text) (pop steps)))
-        (cond ((eq kind (caar joined))
-               (setcdr (car joined) (concat (cdar joined) text)))
-              (t (push (cons kind text) joined)))))
+    (pcase-dolist (`(,kind . ,text) steps)
+      (if (eq kind (caar joined))
+          (setcdr (car joined) (concat (cdar joined) text))
+        (push (cons kind text) joined)))
     (nreverse joined)))
 
 (defun todo-write-words-string (steps kinds &optional face)
   "Return the text of STEPS, from `todo-write-words-diff', with changes marked.
-KINDS are the kinds to show.  FACE is the face of all of it, below those
-of changed words.  Where the terminal cannot strike through and both
-kinds are shown, removed words are in [-…-] and added ones in {+…+}."
+KINDS are the kinds to show.  FACE is the face of the whole text, below
+the faces of changed words.  If both kinds are shown and the terminal
+cannot strike through, removed words are in [-…-], added ones in {+…+}."
   (let ((bare (and (memq 'removed kinds) (memq 'added kinds)
                    (not (display-supports-face-attributes-p '(:strike-through t))))))
     (mapconcat
@@ -513,7 +491,7 @@ kinds are shown, removed words are in [-…-] and added ones in {+…+}."
      steps "")))
 
 (defun todo-write-words--mark (text face)
-  "Add FACE to TEXT except blanks around it, where a line would show; return TEXT."
+  "Add FACE to TEXT but not to the blanks around it; return TEXT."
   (let ((start (or (string-match "[^[:space:]]" text) 0))
         (end (string-match "[[:space:]]*\\'" text)))
     (add-face-text-property start end face nil text)
