@@ -409,7 +409,7 @@ WIDTH, OPEN and DEPTH are as in `todo-write-children-insert'."
     (seq-doseq (item shown)
       (let ((id (plist-get item :id)))
         (todo-write-row-insert item (todo-write-row-kind item paused)
-                               (todo-write-spent key id) width indent)
+                               (todo-write--spent key id) width indent)
         (todo-write-children-insert (cdr (assoc id below)) width open (1+ depth))))
     (when (> hidden 0)
       (insert (propertize (format "%s%d more\n" (make-string (+ indent 3) ?\s) hidden)

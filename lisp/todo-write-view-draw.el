@@ -8,8 +8,8 @@
 
 ;; The text of a buffer in `todo-write-view-mode': an ewoc with a node for each
 ;; task, found by the id of the task.  After a write or an edit only the rows
-;; that changed are drawn.  Windows are in todo-write-view-window.el; when the
-;; buffer is drawn is in todo-write-view.el.
+;; that changed are drawn.  todo-write-view-window.el keeps windows in place;
+;; todo-write-view.el decides when the buffer is drawn.
 
 ;;; Code:
 
@@ -22,13 +22,13 @@
 (require 'todo-write-detail)
 
 (defcustom todo-write-view-max-width 100
-  "Columns that rows use at most, however wide the window is."
+  "Maximum number of columns of a row."
   :type 'natnum
   :group 'todo-write)
 
 (defcustom todo-write-flash-seconds 1.0
-  "How long rows that changed are highlighted at least; 0 for not at all.
-The highlight ends with the next tick of the clock that updates times."
+  "Minimum time in seconds that changed rows are highlighted; 0 for never.
+The highlight ends when the times are updated next."
   :type 'number
   :group 'todo-write)
 
@@ -50,20 +50,20 @@ The highlight ends with the next tick of the clock that updates times."
   "Hash table whose keys are the ids of the rows that show their detail.")
 
 (defvar-local todo-write-view--ghosts nil
-  "Ids of dropped tasks, whose rows the next revision removes.")
+  "Ids of dropped tasks, whose rows the next change removes.")
 
 (defvar-local todo-write-view--flashing nil
   "Ids of the rows that flash.")
 
 (defvar-local todo-write-view--flash-ticks nil
-  "Number of ticks of the clock until the flash ends.")
+  "Number of ticks of the timer until the flash ends.")
 
 (defvar-local todo-write-view--waiting nil
   "Hash table whose keys are the ids of the rows that name other tasks.")
 
 (defvar-local todo-write-view--children nil
-  "Alist of item ids and the keys of the threads that work for them.
-The id nil stands for threads that work for no row of this buffer.")
+  "Alist of item ids and the keys of their subagents' threads.
+The id nil has the threads without a row in this buffer.")
 
 (defvar-local todo-write-view--summary nil
   "The `todo-write-summary' of the thread when the buffer was last drawn.")
@@ -72,29 +72,30 @@ The id nil stands for threads that work for no row of this buffer.")
   "Number of the revision that the rows show, or nil while they are drawn.")
 
 (defvar-local todo-write-view--count nil
-  "The count of tasks for this buffer's mode line.")
+  "The count of tasks in this buffer's mode line, a string or nil.")
 
 (defvar todo-write-view--times nil
   "While the whole buffer is drawn, a hash table from item id to times.
-The times are those of `todo-write-times'.")
+See `todo-write-times'.")
 
 (defvar-local todo-write-view--width nil
   "Columns the rows were last drawn for.")
 
 (cl-defstruct (todo-write-view--row
                (:constructor todo-write-view--row
-                             (id item &optional ghost
-                                 &aux (category (todo-write-view--category id))))
+                             (item &optional ghost
+                                   &aux (id (plist-get item :id))
+                                   (category (todo-write-view--category id))))
                (:copier nil))
   "A row of the buffer: a task, or the ghost of one that was dropped.
-CATEGORY is the symbol whose properties all characters of its line have."
+CATEGORY is a symbol with the text properties of its line."
   id item ghost category)
 
 (defun todo-write-view--category (id)
   "Return a new symbol with the text properties of the line of the task ID."
   (let ((category (make-symbol "todo-write-row")))
     (setplist category
-              ;; The mouse would highlight lines together that share the list.
+              ;; Emacs highlights adjacent lines together if they share the list.
               (list 'todo-write-id id 'mouse-face (list 'highlight)
                     'help-echo #'todo-write-view--help))
     category))
@@ -124,45 +125,42 @@ CATEGORY is the symbol whose properties all characters of its line have."
   (when-let* ((node (and id (gethash id todo-write-view--nodes))))
     (marker-position (ewoc-location node))))
 
-(defun todo-write-view--end (start)
-  "Return the position after the text of the row at START."
-  (next-single-property-change start 'todo-write-id nil (point-max)))
-
 (defun todo-write-view--fitting-width ()
-  "Return the columns that fit every window showing the current buffer."
+  "Return the number of columns that fits every window of the current buffer."
   (let ((windows (get-buffer-window-list nil nil t)))
     (if windows
         (max 10 (1- (apply #'min (1+ todo-write-view-max-width)
                            (mapcar #'window-body-width windows))))
       (or todo-write-view--width (min 80 todo-write-view-max-width)))))
 
-(defun todo-write-view--set-up-page (draw)
+(defun todo-write-view--set-up-page (draw &optional fit)
   "Set up the current buffer as a read-only page as wide as its windows.
-Call DRAW to redraw it, when it is reverted and when its width changes."
+DRAW draws it.  FIT is called with a window that has changed its size; by
+default, it calls DRAW if the width differs."
   (setq truncate-lines t
-        ;; A task in Hebrew or Arabic must not turn its row around.
+        ;; Hebrew and Arabic tasks must not reverse their rows.
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
   (setq-local revert-buffer-function draw)
   (buffer-disable-undo)
   (add-hook 'window-size-change-functions
-            (lambda (window)
-              (with-current-buffer (window-buffer window)
-                (unless (eql todo-write-view--width (todo-write-view--fitting-width))
-                  (funcall draw))))
+            (or fit
+                (lambda (window)
+                  (with-current-buffer (window-buffer window)
+                    (unless (eql todo-write-view--width (todo-write-view--fitting-width))
+                      (funcall draw)))))
             nil t))
 
 ;;; Text
 
 (defun todo-write-view--print (row)
-  "Insert the text of ROW; the printer of the ewoc."
+  "Insert ROW; the printer of the ewoc."
   (let* ((id (todo-write-view--row-id row))
          (item (todo-write-view--row-item row))
          (ghost (todo-write-view--row-ghost row))
          (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view--paused-p))))
          (start (point)))
-    (todo-write-row-insert item kind
-                           (unless ghost (todo-write-view--spent id))
+    (todo-write-row-insert item kind (unless ghost (todo-write-view--spent id))
                            todo-write-view--width nil
                            (unless ghost (todo-write-view--note id item)))
     (when (member id todo-write-view--flashing)
@@ -177,18 +175,19 @@ Call DRAW to redraw it, when it is reverted and when its width changes."
   "Return how long the task ID was in progress, in milliseconds, or nil."
   (if todo-write-view--times
       (plist-get (gethash id todo-write-view--times) :spent)
-    (todo-write-spent todo-write-view-thread id)))
+    (todo-write--spent todo-write-view-thread id)))
 
 (defun todo-write-view--note (id item)
   "Return the note of the row of ITEM, whose id is ID, or nil."
-  (if (plist-get item :blockedBy)
-      (puthash id t todo-write-view--waiting)
-    (remhash id todo-write-view--waiting))
-  (todo-write-row-note item (and (plist-get item :blockedBy)
-                                 (mapcar #'todo-write-view--row-item
-                                         (ewoc-collect todo-write-view--ewoc
-                                                       (lambda (row)
-                                                         (not (todo-write-view--row-ghost row))))))))
+  (let ((blocked (plist-get item :blockedBy)))
+    (if blocked
+        (puthash id t todo-write-view--waiting)
+      (remhash id todo-write-view--waiting))
+    (todo-write-row-note
+     item (and blocked
+               (mapcar #'todo-write-view--row-item
+                       (ewoc-collect todo-write-view--ewoc
+                                     (lambda (row) (not (todo-write-view--row-ghost row)))))))))
 
 (defun todo-write-view--insert-below (id item)
   "Insert the lines below the row of ITEM, whose id is ID."
@@ -202,12 +201,15 @@ Call DRAW to redraw it, when it is reverted and when its width changes."
     (put-text-property start (point) 'todo-write-id id)))
 
 (defun todo-write-view--insert-header ()
-  "Insert the header, without a newline."
+  "Insert the header, without a newline, and show the count in the mode line."
   (todo-write-row-insert-header todo-write-view--summary todo-write-view--width
-                                (and todo-write-view-thread (todo-write-view--doing))))
+                                (and todo-write-view-thread (todo-write-view--doing)))
+  (setq todo-write-view--count
+        (unless (memq (plist-get todo-write-view--summary :state) '(nil empty))
+          (todo-write-row-count todo-write-view--summary))))
 
 (defun todo-write-view--doing ()
-  "Return what the agent of this buffer does and why, or nil if it is idle."
+  "Return the activity of the agent and its reason, a string, or nil if idle."
   (pcase (todo-write-activity todo-write-view-thread)
     (`(working . ,_)
      (format-time-string "working since %R"
@@ -217,8 +219,8 @@ Call DRAW to redraw it, when it is reverted and when its width changes."
 
 (defun todo-write-view--footer ()
   "Return the text below the rows.
-It says so if there is no row, and has the lists of the subagents that
-work for no row."
+It has a note if there are no tasks, and the lists of subagents that
+belong to no row."
   (concat
    (pcase (and (< 0 (or (plist-get todo-write-view--summary :revision) 0))
                (plist-get todo-write-view--summary :state))
@@ -232,7 +234,7 @@ work for no row."
 ;;; The whole buffer
 
 (defun todo-write-view--draw-all ()
-  "Draw all of the buffer as the store has it now."
+  "Draw the whole buffer from the store."
   (let ((thread todo-write-view-thread))
     (setq todo-write-view--width (todo-write-view--fitting-width)
           todo-write-view--summary (and thread (todo-write-summary thread))
@@ -248,20 +250,19 @@ work for no row."
     (setq todo-write-view--ewoc (ewoc-create #'todo-write-view--print
                                              "" (todo-write-view--footer) t))
     (when thread
-      ;; Thousands of rows would otherwise collect garbage every few rows.
+      ;; Thousands of rows would otherwise cause many garbage collections.
       (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024)))
             (todo-write-view--times (make-hash-table :test #'equal)))
         (pcase-dolist (`(,id . ,times) (todo-write-times thread))
           (puthash id times todo-write-view--times))
         (seq-doseq (item (todo-write-items thread))
-          (todo-write-view--enter (todo-write-view--row (plist-get item :id) item)))
+          (todo-write-view--enter (todo-write-view--row item)))
         (todo-write-view--enter-ghosts (todo-write-view--last-removed))
-        ;; The tasks they wait for may stand below them.
-        (todo-write-view--draw-rows (hash-table-keys todo-write-view--waiting))))
-    (todo-write-view--note-count)))
+        ;; A task can wait for tasks below it.
+        (todo-write-view--draw-rows (hash-table-keys todo-write-view--waiting))))))
 
 (defun todo-write-view--release-markers ()
-  "Release the markers of all rows, which slow down every insertion."
+  "Release the markers of all rows, which would slow down every insertion."
   (let (markers)
     (maphash (lambda (_ node) (push (ewoc-location node) markers)) todo-write-view--nodes)
     ;; The buffer finds the newest first.
@@ -269,19 +270,13 @@ work for no row."
       (set-marker marker nil))))
 
 (defun todo-write-view--last-removed ()
-  "Return a `removed' change for each task the last revision dropped."
+  "Return the `removed' changes of the last revision."
   (let ((revision (plist-get todo-write-view--summary :revision)))
     (when (> revision 1)
       (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
                   (plist-get (todo-write-changes-between todo-write-view-thread
                                                          (1- revision) revision)
                              :changes)))))
-
-(defun todo-write-view--note-count ()
-  "Show the count in the mode line, if there are tasks."
-  (setq todo-write-view--count
-        (unless (memq (plist-get todo-write-view--summary :state) '(nil empty))
-          (todo-write-row-count todo-write-view--summary))))
 
 ;;; Rows that come and go
 
@@ -294,20 +289,19 @@ work for no row."
            todo-write-view--nodes))
 
 (defun todo-write-view--enter-in-list (row)
-  "Enter ROW where its task stands in the current list.
-All rows before it must be in their places already."
-  (let* ((previous (todo-write-previous-id todo-write-view-thread
-                                           (todo-write-view--row-id row)))
+  "Enter ROW at the position of its task in the current list.
+All rows before it must be in place already."
+  (let* ((previous (todo-write--previous-id todo-write-view-thread
+                                            (todo-write-view--row-id row)))
          (node (and previous (gethash previous todo-write-view--nodes))))
     (todo-write-view--enter row (if node
                                     (ewoc-next todo-write-view--ewoc node)
                                   (ewoc-nth todo-write-view--ewoc 0)))))
 
 (defun todo-write-view--enter-ghosts (removed)
-  "Enter a row for each unfinished task of REMOVED.
-That is a sequence of `removed' changes.  Each ghost stands where its
-task stood in the list before.  Completed tasks and those that the agent
-cancelled leave no ghost."
+  "Enter a ghost for each unfinished task of REMOVED, where its task was.
+REMOVED is a sequence of `removed' changes.  Tasks that were completed or
+that the agent cancelled get no ghost."
   (let ((node (ewoc-nth todo-write-view--ewoc 0))
         (index 0)
         (gone 0))
@@ -322,11 +316,11 @@ cancelled leave no ghost."
             (setq node (ewoc-next todo-write-view--ewoc node))
             (cl-incf index))
           (push (plist-get item :id) todo-write-view--ghosts)
-          (todo-write-view--enter (todo-write-view--row (plist-get item :id) item t) node)
+          (todo-write-view--enter (todo-write-view--row item t) node)
           (cl-incf index))))))
 
 (defun todo-write-view--take-out (id)
-  "Delete the row of ID, if any, and return it."
+  "Delete the row of ID, if it exists, and return it."
   (when-let* ((node (gethash id todo-write-view--nodes)))
     (remhash id todo-write-view--nodes)
     (remhash id todo-write-view--running)
@@ -337,30 +331,29 @@ cancelled leave no ghost."
 ;;; What changed
 
 (defun todo-write-view--draw-rows (ids)
-  "Draw the rows of IDS, as far as there are any."
+  "Draw the rows of IDS that exist."
   (apply #'ewoc-invalidate todo-write-view--ewoc
          (cl-loop for id in (delete-dups ids)
                   for node = (gethash id todo-write-view--nodes)
                   when node collect node)))
 
 (defun todo-write-view--draw-around ()
-  "Draw what is above and below the rows."
+  "Draw the header and the footer."
   (goto-char (point-min))
   (delete-region (point) (line-end-position))
   (todo-write-view--insert-header)
-  (todo-write-view--note-count)
   (let ((footer (todo-write-view--footer)))
     ;; Comparing the text suffices: the faces follow from it.
     (unless (equal footer (cdr (ewoc-get-hf todo-write-view--ewoc)))
       (ewoc-set-hf todo-write-view--ewoc "" footer))))
 
 (defun todo-write-view--draw-changes (changes summary)
-  "Draw what CHANGES, a vector, made out of date, and show SUMMARY."
+  "Draw the rows that CHANGES, a vector, made out of date, and SUMMARY."
   (let ((paused (todo-write-view--paused-p))
         (flashed todo-write-view--flashing))
     (setq todo-write-view--summary summary)
     (todo-write-view--flash changes)
-    ;; The list below a task that goes or comes back moves.
+    ;; A removed or restored task moves the list of its subagent.
     (when todo-write-view--children
       (setq todo-write-view--children (todo-write-children-by-item todo-write-view-thread)))
     (mapc #'todo-write-view--take-out todo-write-view--ghosts)
@@ -374,20 +367,20 @@ cancelled leave no ghost."
     (todo-write-view--draw-around)))
 
 (defun todo-write-view--apply (changes)
-  "Bring the items of the rows and their order up to date with CHANGES.
-Return the ids of the rows to draw: those that changed in place.  Rows
-that move are all taken out before any row is entered, so that each finds
-its predecessor in place."
+  "Update the items of the rows and their order with CHANGES.
+Return the ids of the rows to draw, which changed in place.  All moving
+rows are deleted before any is entered, so that each finds its
+predecessor in place."
   (let (stale entering removed)
     (cl-loop
      for change across changes
      for id = (plist-get change :itemId)
      for item = (plist-get change :item)
      do (pcase (plist-get change :type)
-          ("added" (push (todo-write-view--row id item) entering))
+          ("added" (push (todo-write-view--row item) entering))
           ("removed" (todo-write-view--take-out id) (push change removed))
           ("reordered"
-           ;; If the item changed too, that is the change before.
+           ;; If the item changed too, that change comes just before.
            (when (equal id (car stale))
              (pop stale))
            (push (todo-write-view--take-out id) entering))
@@ -400,8 +393,8 @@ its predecessor in place."
     stale))
 
 (defun todo-write-view--flash (changes)
-  "Let the rows of CHANGES flash when they are drawn, if a window shows them.
-CHANGES is a vector of change plists.  No other row flashes any more."
+  "Let exactly the rows of CHANGES, a vector, flash if a window shows the buffer.
+They must be drawn afterwards."
   (setq todo-write-view--flash-ticks (1+ (ceiling todo-write-flash-seconds))
         todo-write-view--flashing
         (when (and (> todo-write-flash-seconds 0) (get-buffer-window nil t))

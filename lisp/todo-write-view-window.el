@@ -1,4 +1,4 @@
-;;; todo-write-view-window.el --- Where windows of a plan are  -*- lexical-binding: t; -*-
+;;; todo-write-view-window.el --- Keep the windows of a plan in place  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,70 +6,60 @@
 
 ;;; Commentary:
 
-;; Drawing leaves point, the mark and the scroll position of every window with
-;; their tasks.  A window in which the user has not moved follows the task in
-;; progress; one in which point was moved stays, until point is on the task in
-;; progress again, as after `.'.  No window is ever selected here.
+;; Drawing keeps point, the mark and the scroll position of every window at
+;; their tasks.  A window follows the task in progress until the user moves in
+;; it, and again when point is back on that task, as after `.'.  Nothing here
+;; selects a window.
 ;;
-;; In a list that is longer than its window, completed tasks that follow each
-;; other collapse to one line, as in "+7 done"; the last of them stays, so that
-;; a task does not vanish at the moment it is completed.  RET or a click on the
-;; line opens them, and `d' opens or closes them all:
+;; In a list that is longer than its window, successive completed tasks collapse
+;; to one line such as "+7 done".  The last one stays visible, so that a task
+;; does not disappear when it is completed.  RET or a click on the line unfolds
+;; them, and `d' folds or unfolds all of them:
 ;;
 ;;     (setq todo-write-view-fold-completed t)     ; however long the window
 ;;     (setq todo-write-view-fold-completed nil)   ; never
 ;;
 ;; The rows stay in the buffer, under overlays.  The module finds the runs, so
-;; that Lisp need not look at every row.
+;; that Lisp does not look at every row.
 
 ;;; Code:
 
 (require 'cl-lib)
 (require 'todo-write-view-draw)
 
-(declare-function todo-write-view-mouse-unfold "todo-write-view")
-
 (defcustom todo-write-view-follow t
-  "Non-nil lets windows follow the task in progress unless you moved there."
+  "Non-nil means that windows follow the task in progress until you move there."
   :type 'boolean
   :group 'todo-write)
 
 (defcustom todo-write-view-fold-completed 'auto
-  "When completed tasks that follow each other collapse to a count."
-  :type '(choice (const :tag "Where the list is longer than its window" auto)
+  "When successive completed tasks collapse to a count."
+  :type '(choice (const :tag "If the list is longer than its window" auto)
                  (const :tag "Always" t)
                  (const :tag "Never" nil))
   :group 'todo-write)
 
 (defface todo-write-fold '((t :inherit todo-write-completed :slant italic))
-  "Face of the line that stands for completed tasks."
+  "Face of the line that replaces folded tasks."
   :group 'todo-write-faces)
 
 ;;; Folds
 
 (defconst todo-write-view--least-fold 3
-  "A run of fewer completed tasks is not folded.")
+  "Minimum number of successive completed tasks to fold.")
 
 (defconst todo-write-view--most-folds 8
-  "At most so many runs are folded, the longest.
+  "Maximum number of folds, of the longest runs.
 Each costs time whenever a row is drawn, and a screen shows few.")
 
 (defvar-local todo-write-view--fold 'option
-  "What the user chose for this buffer: t, nil, or `option' for no choice.")
+  "Whether to fold in this buffer: t, nil, or `option' to use the option.")
 
 (defvar-local todo-write-view--folds nil
   "The overlays over the folded rows.")
 
-(defvar todo-write-view-fold-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map [mouse-1] #'todo-write-view-mouse-unfold)
-    (define-key map [mouse-2] #'todo-write-view-mouse-unfold)
-    map)
-  "Keymap of the line that stands for completed tasks.
-RET and TAB are the keys of the buffer.")
-
 (defun todo-write-view--folding-p (windows)
-  "Return non-nil if completed tasks are to be folded now in WINDOWS."
+  "Return non-nil if completed tasks should be folded in WINDOWS."
   (pcase (if (eq todo-write-view--fold 'option)
              todo-write-view-fold-completed
            todo-write-view--fold)
@@ -80,8 +70,7 @@ RET and TAB are the keys of the buffer.")
 
 (defun todo-write-view--breaks ()
   "Return the ids of tasks that must not be folded.
-They are open, have a subagent's list below, or stand after the ghost of
-a task that was dropped."
+Those are open rows, rows with a subagent's list, and rows after a ghost."
   (append (hash-table-keys todo-write-view--open)
           (delq nil (mapcar #'car todo-write-view--children))
           (cl-loop for id in todo-write-view--ghosts
@@ -90,10 +79,10 @@ a task that was dropped."
                    when next collect (todo-write-view--row-id (ewoc-data next)))))
 
 (defun todo-write-view--update-folds (windows)
-  "Fold what is to be folded in WINDOWS, and nothing else."
+  "Update the folds for WINDOWS."
   (let ((runs (and todo-write-view-thread
                    (todo-write-view--folding-p windows)
-                   (todo-write-completed-runs
+                   (todo-write--completed-runs
                     todo-write-view-thread
                     todo-write-view--least-fold todo-write-view--most-folds
                     (todo-write-view--breaks))))
@@ -102,26 +91,25 @@ a task that was dropped."
     (pcase-dolist (`(,first ,last . ,count) runs)
       (let ((start (todo-write-view--start first))
             (end (todo-write-view--start last)))
-        ;; If a listener wrote meanwhile, the rows are behind the store.
+        ;; If a listener wrote meanwhile, the store is newer than the rows.
         (when (and start end (< start end))
           (push (todo-write-view--place-fold (pop spare) start end (1- count))
                 todo-write-view--folds))))
     (mapc #'delete-overlay spare)))
 
 (defun todo-write-view--place-fold (overlay start end count)
-  "Fold COUNT rows from START to END by OVERLAY, or a new one if that is nil."
+  "Fold COUNT rows from START to END with OVERLAY, or a new one; return it."
   (let ((overlay (or overlay (make-overlay start end))))
     (move-overlay overlay start end)
     (unless (eql count (overlay-get overlay 'todo-write-count))
       (overlay-put overlay 'todo-write-count count)
       (overlay-put overlay 'display (todo-write-view--fold-line count))
       (overlay-put overlay 'mouse-face 'highlight)
-      (overlay-put overlay 'keymap todo-write-view-fold-map)
       (overlay-put overlay 'help-echo "RET, mouse-1: show the completed tasks"))
     overlay))
 
 (defun todo-write-view--fold-line (count)
-  "Return the line that stands for COUNT completed tasks."
+  "Return the line that replaces COUNT completed tasks."
   (let* ((shape (todo-write-row-shape 'completed))
          (line (format " %s +%d done\n" shape count))
          (end (1+ (length shape))))
@@ -136,7 +124,7 @@ a task that was dropped."
                    (overlays-at position))))
 
 (defun todo-write-view--unseen-lines (start end)
-  "Return how many lines between START and END are not displayed.
+  "Return the number of lines between START and END that folds hide.
 Each fold displays one line."
   (cl-loop for fold in todo-write-view--folds
            when (<= start (overlay-start fold) (overlay-end fold) end)
@@ -145,16 +133,17 @@ Each fold displays one line."
 ;;; Staying
 
 (defun todo-write-view--place (position)
-  "Return how to find POSITION again: a cons (ID . OFFSET), nil outside the rows."
+  "Return POSITION as (ID . OFFSET) relative to its row, or nil outside the rows."
   (let* ((id (get-text-property position 'todo-write-id))
          (start (todo-write-view--start id)))
     (and start (cons id (- position start)))))
 
 (defun todo-write-view--position (place)
   "Return the position of PLACE, or nil if its row is gone.
-What pointed there is then at the row that followed."
+A marker there is then at the row that followed."
   (when-let* ((start (todo-write-view--start (car place))))
-    (min (+ start (cdr place)) (1- (todo-write-view--end start)))))
+    (min (+ start (cdr place))
+         (1- (next-single-property-change start 'todo-write-id nil (point-max))))))
 
 (defmacro todo-write-view--keeping-places (&rest body)
   "Run BODY, which draws; keep point, mark and all windows in place."
@@ -172,7 +161,7 @@ What pointed there is then at the row that followed."
                           collect (todo-write-view--place (window-point window))
                           collect (todo-write-view--place (window-start window))))
          (inhibit-read-only t)
-         ;; A row that is half drawn could not be drawn again by itself.
+         ;; A row that is half drawn cannot be redrawn.
          (inhibit-quit t)
          (inhibit-modification-hooks t))
     (save-excursion
@@ -194,7 +183,7 @@ What pointed there is then at the row that followed."
 
 (defun todo-write-view--following-p (window)
   "Return non-nil if WINDOW follows the task in progress.
-It does while point is where it was put last, or on that task."
+It does while point is where it was placed last, or on that task."
   (and todo-write-view-follow
        (let ((point (window-point window))
              (current (todo-write-view--current-id)))
@@ -209,8 +198,8 @@ It does while point is where it was put last, or on that task."
                               (todo-write-view--visible-p window position))))))))))
 
 (defun todo-write-view--follow (window)
-  "Let WINDOW show the task in progress, and note where it is then.
-Point moves in windows that are not selected, and where it must."
+  "Let WINDOW show the task in progress, and note its new place.
+In the selected window, point moves only to scroll."
   (when-let* ((position (todo-write-view--start (todo-write-view--current-id))))
     (let ((visible (todo-write-view--visible-p window position)))
       (unless (and visible (eq window (selected-window)))
@@ -220,12 +209,12 @@ Point moves in windows that are not selected, and where it must."
   (todo-write-view--note-places window))
 
 (defun todo-write-view--note-places (window)
-  "Note where WINDOW is, to see later whether the user moved."
+  "Note point and start of WINDOW, to detect later whether the user moved."
   (set-window-parameter window 'todo-write-places
                         (list (current-buffer) (window-point window) (window-start window))))
 
 (defun todo-write-view--visible-p (window position)
-  "Return non-nil if the row at POSITION lies within WINDOW."
+  "Return non-nil if WINDOW shows the row at POSITION."
   (let* ((start (window-start window))
          (fold (todo-write-view--fold-at start))
          (start (if fold (overlay-start fold) start)))
@@ -237,13 +226,13 @@ Point moves in windows that are not selected, and where it must."
            (<= (point) start)))))
 
 (defun todo-write-view--start-for (window position)
-  "Return a start of WINDOW that shows the row at POSITION and some before it."
+  "Return a start of WINDOW that shows the row at POSITION and some rows before."
   (save-excursion
     (goto-char position)
     (forward-line (- (/ (window-body-height window) 3)))
     (when-let* ((fold (todo-write-view--fold-at (point))))
       (goto-char (overlay-start fold)))
-    ;; Rather than the first row, show the header too.
+    ;; Near the top, show the header too.
     (if (<= (count-lines (point-min) (point)) 2) (point-min) (point))))
 
 (provide 'todo-write-view-window)

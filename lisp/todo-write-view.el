@@ -11,10 +11,10 @@
 ;;
 ;;     (global-set-key (kbd "C-c t") #'todo-write-show)
 ;;
-;; `?' shows what can be done there.  This file has the mode, when its buffers
-;; are drawn, and the commands.  What is drawn is in todo-write-view-draw.el,
-;; where windows are then in todo-write-view-window.el.  Each editing command is
-;; one edit, which the agent learns of with the result of its next write.
+;; `?' shows the commands.  This file has the mode, decides when buffers are
+;; drawn, and has the commands.  todo-write-view-draw.el draws, and
+;; todo-write-view-window.el keeps windows in place.  Each editing command is one
+;; edit, which the agent learns of from the result of its next write.
 
 ;;; Code:
 
@@ -85,27 +85,22 @@ and \\=✗ dropped before it was completed.
 
 \\{todo-write-view-mode-map}"
   :interactive nil
-  (setq truncate-lines t
-        ;; A task in Hebrew or Arabic must not turn its row around.
-        bidi-paragraph-direction 'left-to-right
-        show-trailing-whitespace nil)
-  ;; Lines are short: finding their ends is faster than caching them.
+  (todo-write-view--set-up-page #'todo-write-view-refresh #'todo-write-view--fit)
+  ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
               mode-line-process '(todo-write-view--count (" " todo-write-view--count)))
   (setq todo-write-view--nodes (make-hash-table :test #'equal)
         todo-write-view--running (make-hash-table :test #'equal)
         todo-write-view--waiting (make-hash-table :test #'equal)
         todo-write-view--open (make-hash-table :test #'equal))
-  (setq-local revert-buffer-function #'todo-write-view-refresh
-              imenu-create-index-function #'todo-write-view--imenu-index
+  (setq-local imenu-create-index-function #'todo-write-view--imenu-index
               bookmark-make-record-function #'todo-write-bookmark-record
               desktop-save-buffer #'todo-write-bookmark-desktop
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu-context))
-  (buffer-disable-undo)
   (todo-write-view--start-following)
-  (add-hook 'window-size-change-functions #'todo-write-view--fit nil t)
-  (add-hook 'window-configuration-change-hook #'todo-write-view--widen nil t)
+  ;; Deleting the narrowest window changes the size of no other one.
+  (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
   (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
 
@@ -115,10 +110,10 @@ and \\=✗ dropped before it was completed.
   "The buffers in `todo-write-view-mode'.")
 
 (defvar todo-write-view--timer nil
-  "The clock: a timer that updates times and ends flashes, or nil.")
+  "Timer that updates times and ends flashes, or nil.")
 
 (defvar todo-write-view--event-timer nil
-  "Timer that will draw open rows, or nil.")
+  "Timer that redraws open rows, or nil.")
 
 (defun todo-write-view--start-following ()
   "Follow the store with the current buffer."
@@ -136,8 +131,8 @@ and \\=✗ dropped before it was completed.
   (todo-write-view--set-timer))
 
 (defun todo-write-view--live-buffers ()
-  "Return the buffers in `todo-write-view-mode'.
-Temporary buffers are killed without running their hooks."
+  "Return the buffers in `todo-write-view-mode'."
+  ;; Temporary buffers are killed without running their hooks.
   (setq todo-write-view--buffers (cl-delete-if-not #'buffer-live-p todo-write-view--buffers)))
 
 (defmacro todo-write-view--in-buffers (condition &rest body)
@@ -148,25 +143,19 @@ Temporary buffers are killed without running their hooks."
        (when ,condition
          ,@body))))
 
-(defun todo-write-view--draw (&rest _)
-  "Draw the whole buffer."
+(defun todo-write-view--draw (&optional changes summary)
+  "Draw the rows that CHANGES made out of date, or without it the whole buffer.
+CHANGES is a vector of change plists that led to SUMMARY."
   ;; If this fails half way, the next change draws the whole buffer.
   (setq todo-write-view--drawn nil)
-  (todo-write-view--keeping-places (todo-write-view--draw-all))
+  (todo-write-view--keeping-places
+    (if changes
+        (todo-write-view--draw-changes changes summary)
+      (todo-write-view--draw-all)))
   (setq todo-write-view--drawn (plist-get todo-write-view--summary :revision)))
 
-(defun todo-write-view--update (changes summary)
-  "Draw the rows that CHANGES made out of date.
-CHANGES is a vector of change plists, after which the thread is as
-SUMMARY says."
-  (if (> (* 3 (length changes)) (max 200 (plist-get summary :total)))
-      (todo-write-view--draw)
-    (setq todo-write-view--drawn nil)
-    (todo-write-view--keeping-places (todo-write-view--draw-changes changes summary))
-    (setq todo-write-view--drawn (plist-get summary :revision))))
-
 (defun todo-write-view--redraw (ids &optional around)
-  "Draw the rows of IDS; non-nil AROUND draws header and footer, too."
+  "Draw the rows of IDS; if AROUND is non-nil, also the header and the footer."
   (todo-write-view--keeping-places
     (todo-write-view--draw-rows ids)
     (when around
@@ -174,13 +163,13 @@ SUMMARY says."
 
 (defun todo-write-view--for-p (thread)
   "Return non-nil if the current buffer shows THREAD.
-A buffer that has shown nothing so far shows THREAD from now on."
+A buffer without a thread adopts THREAD, unless that is a subagent's."
   (equal thread (or todo-write-view-thread
                     (unless (todo-write-parent thread)
                       (setq todo-write-view-thread thread)))))
 
 (defun todo-write-view--heard (thread what data)
-  "Draw what is concerned by WHAT happened to THREAD, with DATA.
+  "Draw what is affected by WHAT happened to THREAD, with DATA.
 See `todo-write-listen'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
@@ -195,11 +184,13 @@ See `todo-write-listen'."
   (todo-write-view--in-buffers (todo-write-view--for-p thread)
     (let* ((drawn (or todo-write-view--drawn 0))
            (told (plist-get outcome :revision))
+           (changes (plist-get (plist-get outcome :changes) :changes))
            (summary (todo-write--summary-after thread outcome))
            (current (plist-get summary :revision)))
-      (cond ((and todo-write-view--ewoc (= told current (1+ drawn)))
-             (todo-write-view--update (plist-get (plist-get outcome :changes) :changes)
-                                      summary))
+      (cond ((and todo-write-view--ewoc (= told current (1+ drawn))
+                  ;; Drawing the whole buffer is faster for many changes.
+                  (<= (* 3 (length changes)) (max 200 (plist-get summary :total))))
+             (todo-write-view--draw changes summary))
             ;; Another listener wrote meanwhile, and that is drawn already.
             ((and (< told current) (= drawn current)))
             ;; Revisions were missed, or the thread was forgotten and begun again.
@@ -207,15 +198,13 @@ See `todo-write-listen'."
       (todo-write-view--set-timer))))
 
 (defun todo-write-view--on-state (thread)
-  "Draw what a pause of THREAD, or its end, concerns."
+  "Draw the effect of pausing or resuming THREAD."
   (todo-write-view--redraw-for-child thread)
-  (todo-write-view--in-buffers (todo-write-view--for-p thread)
-    (setq todo-write-view--summary (todo-write-summary thread))
-    (todo-write-view--redraw (hash-table-keys todo-write-view--running) t)
-    (todo-write-view--set-timer)))
+  (todo-write-view--redraw-header thread t)
+  (todo-write-view--set-timer))
 
 (defun todo-write-view--on-forget (thread)
-  "Show that THREAD was forgotten."
+  "Draw the buffers that showed THREAD, which was forgotten."
   (todo-write-view--in-buffers (or (equal todo-write-view-thread thread)
                                    (seq-some (lambda (entry) (member thread (cdr entry)))
                                              todo-write-view--children))
@@ -223,7 +212,7 @@ See `todo-write-listen'."
     (todo-write-view--set-timer)))
 
 (defun todo-write-view--on-observe (thread type)
-  "Show an event of TYPE of THREAD: a title at once, others in open rows soon."
+  "Show an event of TYPE of THREAD: a title at once, others soon in open rows."
   (cond
    ((equal type "TITLE")
     (todo-write-view--redraw-for-child thread)
@@ -231,29 +220,30 @@ See `todo-write-listen'."
    ((and (member type todo-write-detail-events)
          (not todo-write-view--event-timer)
          (seq-some #'todo-write-view--some-open-p (todo-write-view--live-buffers)))
-    ;; An agent may record a hundred events a second, too many to read.
+    ;; An agent can record a hundred events a second.
     (setq todo-write-view--event-timer
           (run-at-time 0.1 nil #'todo-write-view--redraw-open)))))
 
-(defun todo-write-view--redraw-header (thread)
-  "Draw the header of THREAD in its buffers."
+(defun todo-write-view--redraw-header (thread &optional running)
+  "Draw the header of THREAD in its buffers; non-nil RUNNING, also those rows."
   (todo-write-view--in-buffers (and todo-write-view--ewoc
                                     (equal todo-write-view-thread thread))
     (setq todo-write-view--summary (todo-write-summary thread))
-    (todo-write-view--redraw nil t)))
+    (todo-write-view--redraw
+     (and running (hash-table-keys todo-write-view--running)) t)))
 
 (defun todo-write-view--some-open-p (buffer)
-  "Return non-nil if a row of BUFFER shows its detail."
+  "Return non-nil if a row of BUFFER is open."
   (< 0 (hash-table-count (buffer-local-value 'todo-write-view--open buffer))))
 
 (defun todo-write-view--redraw-open ()
-  "Draw the rows that show their detail."
+  "Draw the open rows."
   (setq todo-write-view--event-timer nil)
   (todo-write-view--in-buffers (todo-write-view--some-open-p (current-buffer))
     (todo-write-view--redraw (hash-table-keys todo-write-view--open))))
 
 (defun todo-write-view--redraw-for-child (thread)
-  "Draw the rows that show THREAD because it works for them."
+  "Draw the rows below which THREAD, a subagent's, is shown."
   (todo-write-view--in-buffers (and todo-write-view--ewoc todo-write-view-thread
                                     (not (equal todo-write-view-thread thread)))
     (when-let* ((ancestor (assoc todo-write-view-thread
@@ -263,20 +253,16 @@ See `todo-write-listen'."
 
 ;;; Time and width
 
-(defun todo-write-view--running-p ()
-  "Return non-nil while a time runs in the current buffer."
-  (and (> (hash-table-count todo-write-view--running) 0)
-       (not (todo-write-view--paused-p))))
-
 (defun todo-write-view--ticking-p (buffer)
   "Return non-nil while rows flash in BUFFER, or a time runs in a visible window."
   (with-current-buffer buffer
     (or todo-write-view--flashing
-        (and (todo-write-view--running-p)
+        (and (> (hash-table-count todo-write-view--running) 0)
+             (not (todo-write-view--paused-p))
              (get-buffer-window nil 0)))))
 
 (defun todo-write-view--set-timer ()
-  "Keep the clock going as long as a buffer needs it."
+  "Run the timer if a buffer needs it, else stop it."
   (if (cl-some #'todo-write-view--ticking-p (todo-write-view--live-buffers))
       (unless todo-write-view--timer
         (setq todo-write-view--timer (run-at-time 1 1 #'todo-write-view--tick)))
@@ -285,7 +271,7 @@ See `todo-write-listen'."
       (setq todo-write-view--timer nil))))
 
 (defun todo-write-view--tick ()
-  "Draw the rows whose time runs, and end flashes that have lasted long enough."
+  "Draw the rows whose time runs, and end expired flashes."
   (todo-write-view--in-buffers (todo-write-view--ticking-p (current-buffer))
     (let ((flashed (and todo-write-view--flashing
                         (= 0 (cl-decf todo-write-view--flash-ticks))
@@ -295,46 +281,38 @@ See `todo-write-listen'."
        (append flashed (hash-table-keys todo-write-view--running)))))
   (todo-write-view--set-timer))
 
-(defun todo-write-view--fit (window)
-  "Draw the buffer of WINDOW again if it does not fit, and keep times going.
-Called when a window begins to show the buffer or changes its size, with
-any buffer current."
+(defun todo-write-view--fit (&optional window)
+  "Draw the buffer of WINDOW, by default the selected one, if it does not fit.
+This runs with any buffer current when a window begins to show the buffer
+or changes its size."
   (with-current-buffer (window-buffer window)
     (if (eql todo-write-view--width (todo-write-view--fitting-width))
-        ;; Folds depend on its height.
+        ;; Folds depend on the height.
         (todo-write-view--keeping-places)
       (todo-write-view--draw))
     (todo-write-view--set-timer)))
-
-(defun todo-write-view--widen ()
-  "Draw the current buffer again if its narrowest window no longer shows it."
-  (when (and todo-write-view--ewoc
-             (not (eql todo-write-view--width (todo-write-view--fitting-width))))
-    (todo-write-view--draw)))
 
 ;;; Showing
 
 ;;;###autoload
 (defun todo-write-show (&optional thread select action)
   "Show the plan of THREAD and keep it up to date; return its buffer.
-THREAD is a key, a string; nil stands for the thread at hand, which is
-the one of the current buffer, else the newest of the current project,
-else the one written last.  With a prefix argument, read it in the
-minibuffer.
+THREAD is a key, a string, by default that of the current buffer, else the
+newest of the current project, else the one written last.  With a prefix
+argument, read it in the minibuffer.
 
-SELECT non-nil, as in interactive use, selects the window; otherwise the
-selected window stays selected.  ACTION is one for `display-buffer'."
+SELECT non-nil, as in interactive use, selects the window.  ACTION is
+passed to `display-buffer'."
   (interactive (list (and current-prefix-arg (todo-write-read-thread "Show the plan of: "))
                      t))
   (let* ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)))
          (buffer (get-buffer-create todo-write-view-buffer-name))
-         ;; Displayed first, so that it is drawn once, for its window's width.
+         ;; Display it first, so that it is drawn once, for the width of its window.
          (window (display-buffer buffer action)))
     (with-current-buffer buffer
-      (cond ((not (derived-mode-p 'todo-write-view-mode))
-             (todo-write-view-mode)
-             (todo-write-view--show-thread thread))
-            ((not (equal thread todo-write-view-thread))
+      (unless (derived-mode-p 'todo-write-view-mode)
+        (todo-write-view-mode))
+      (cond ((not (and todo-write-view--ewoc (equal thread todo-write-view-thread)))
              (todo-write-view--show-thread thread))
             (window
              (todo-write-view--fit window))))
@@ -343,7 +321,7 @@ selected window stays selected.  ACTION is one for `display-buffer'."
     buffer))
 
 (defun todo-write-view--show-thread (thread)
-  "Show THREAD in the current buffer, point at its first task."
+  "Show THREAD in the current buffer, with point at its first task."
   (setq todo-write-view-thread thread
         todo-write-view--fold 'option)
   (clrhash todo-write-view--open)
@@ -363,26 +341,25 @@ selected window stays selected.  ACTION is one for `display-buffer'."
       (todo-write-view--note-places window))))
 
 (defun todo-write-view--default-thread ()
-  "Return the key of the thread to show, or nil.
-That is the newest of the current project, or else the one written last."
+  "Return the newest thread of the current project, else the one written last.
+The value is a key, or nil.  A subagent's thread stands for that of the
+agent it works for."
   (let* ((current (todo-write-current-thread (todo-write--project)))
-         (key (if (and current (todo-write-view--of-project-p current))
+         (key (or (and current (todo-write-view--of-project-p current) current)
+                  (todo-write--newest-of-project)
                   current
-                (or (todo-write--newest-of-project)
-                    current
-                    (car (todo-write-threads))))))
-    ;; A subagent's list stands below the task that it works on.
+                  (car (todo-write-threads)))))
     (or (caar (last (and key (todo-write-children-ancestors key)))) key)))
 
 (defun todo-write-view--of-project-p (thread)
-  "Return non-nil if THREAD is one of the current project."
+  "Return non-nil if THREAD belongs to the current project."
   (equal (plist-get (todo-write-about thread) :project) (todo-write--project)))
 
 (defun todo-write-view-refresh (&rest _)
   "Draw the whole buffer again."
   (interactive nil todo-write-view-mode)
   (todo-write-row-forget-shapes)
-  ;; Folds show shapes, too.
+  ;; Folds contain shapes, too.
   (mapc #'delete-overlay todo-write-view--folds)
   (setq todo-write-view--folds nil)
   (todo-write-view--draw)
@@ -402,13 +379,13 @@ That is the newest of the current project, or else the one written last."
 
 (defun todo-write-view--move (count)
   "Move point COUNT rows forward, to the start of the row.
-There is a blank there, so that the cursor hides no shape."
+A row starts with a blank, so that the cursor does not hide the shape."
   (dotimes (_ (abs count))
     (goto-char (or (todo-write-view--neighbor (> count 0))
                    (user-error (if (> count 0) "No further task" "No task before this one"))))))
 
 (defun todo-write-view--neighbor (forward)
-  "Return the start of the next row if FORWARD, else of the one before, or nil.
+  "Return the start of the next row if FORWARD, else of the previous one, or nil.
 Folded rows count as one."
   (let* ((fold (todo-write-view--fold-at (point)))
          (here (cond ((not fold) (point))
@@ -426,7 +403,7 @@ Folded rows count as one."
 
 (defun todo-write-view-id-at-point ()
   "Return the id of the task at point.
-Signal a `user-error' where there is none, or only a dropped one."
+Signal a `user-error' if there is none, or if it was dropped."
   (let ((id (get-text-property (point) 'todo-write-id)))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
            (user-error "This works in the buffer that `todo-write-show' shows"))
@@ -439,8 +416,7 @@ Signal a `user-error' where there is none, or only a dropped one."
           (t id))))
 
 (defun todo-write-view-goto (id)
-  "Move point to the row of the task ID, if there is one.
-Return non-nil if there is."
+  "Move point to the row of the task ID; return nil if there is none."
   (when-let* ((start (todo-write-view--start id)))
     (goto-char start)))
 
@@ -454,7 +430,7 @@ Return non-nil if there is."
     (todo-write-view--note-places (selected-window))))
 
 (defun todo-write-view-to-parent ()
-  "Show the plan of the agent that this plan's agent works for."
+  "Show the plan of the agent that this subagent works for."
   (interactive nil todo-write-view-mode)
   (pcase (car (todo-write-children-ancestors (or todo-write-view-thread "")))
     (`(,parent . ,id) (todo-write-show parent)
@@ -463,8 +439,8 @@ Return non-nil if there is."
 
 (defun todo-write-view-toggle-detail ()
   "Open or close the details of the row at point.
-`todo-write-detail-functions' says what they are.  Where completed
-tasks are folded, unfold them; on a subagent's list, show that."
+They come from `todo-write-detail-functions'.  On folded tasks, unfold
+them; on a subagent's list, show that."
   (interactive nil todo-write-view-mode)
   (if-let* ((child (get-text-property (point) 'todo-write-child)))
       (todo-write-show child)
@@ -481,30 +457,24 @@ tasks are folded, unfold them; on a subagent's list, show that."
   (todo-write-view--redraw (list id)))
 
 (defun todo-write-view-toggle-fold ()
-  "Show completed tasks as a count, or each of them, in this buffer.
+  "Fold or unfold the completed tasks of this buffer.
 See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
   (setq todo-write-view--fold (not todo-write-view--folds))
   (todo-write-view--keeping-places)
   (unless (or todo-write-view--folds (not todo-write-view--fold))
-    (message "No %d completed tasks follow each other" todo-write-view--least-fold)))
+    (message "No %d successive tasks are completed" todo-write-view--least-fold)))
 
 (defun todo-write-view-mouse-toggle-detail (event)
-  "Open or close the details of the row that EVENT clicked on."
+  "Open or close the row, or unfold the tasks, that EVENT clicked on."
   (interactive "e" todo-write-view-mode)
   (mouse-set-point event)
   (when (or (get-text-property (point) 'todo-write-id)
             (get-text-property (point) 'todo-write-child))
     (todo-write-view-toggle-detail)))
 
-(defun todo-write-view-mouse-unfold (event)
-  "Show the completed tasks whose count EVENT clicked on."
-  (interactive "e" todo-write-view-mode)
-  (with-current-buffer (window-buffer (posn-window (event-start event)))
-    (todo-write-view-toggle-fold)))
-
 (defun todo-write-view--imenu-index ()
-  "Return the tasks and where they are, for imenu."
+  "Return the tasks and their positions, for imenu."
   (seq-map (lambda (item)
              (cons (todo-write-row-plain (plist-get item :content))
                    (todo-write-view--start (plist-get item :id))))
@@ -513,22 +483,10 @@ See `todo-write-view-fold-completed'."
 ;;; Editing
 
 (defun todo-write-edit--do (function &rest args)
-  "Call FUNCTION with ARGS, and return its outcome.
-A refusal or an error of the store becomes a `user-error'."
-  (let ((outcome (condition-case err
-                     (apply function args)
-                   (todo-write-error (user-error "%s" (error-message-string err))))))
-    (unless (plist-get outcome :ok)
-      (user-error "%s" (todo-write-edit--refusal outcome)))
-    outcome))
-
-(defun todo-write-edit--refusal (outcome)
-  "Return in one line why OUTCOME is a refusal."
-  (let ((problem (car (append (plist-get outcome :errors) nil))))
-    (if problem
-        (format "Not changed: %s is not %s"
-                (plist-get problem :received) (plist-get problem :expected))
-      "Not changed")))
+  "Call FUNCTION with ARGS; turn an error of the store into a `user-error'."
+  (condition-case err
+      (apply function args)
+    (todo-write-error (user-error "%s" (error-message-string err)))))
 
 (defun todo-write-edit--thread ()
   "Return the thread of this buffer, or signal a `user-error'."
@@ -538,15 +496,15 @@ A refusal or an error of the store becomes a `user-error'."
   "Return the item at point, or signal a `user-error'."
   (let ((id (todo-write-view-id-at-point)))
     (or (todo-write-item (todo-write-edit--thread) id)
-        (user-error "This task is gone; g shows the list as it is"))))
+        (user-error "This task is gone; g refreshes the list"))))
 
 (defun todo-write-edit--position (id)
-  "Return the position of the task ID in the list, counted from 0."
+  "Return the position of the task ID in the list, from 0."
   (cl-position id (todo-write-items todo-write-view-thread)
                :key (lambda (item) (plist-get item :id)) :test #'equal))
 
 (defun todo-write-edit--read (prompt &optional initial)
-  "Read a task's text with PROMPT and INITIAL text; not an empty one."
+  "Read a task's text with PROMPT and INITIAL text; reject an empty one."
   (let ((text (string-trim (read-string prompt initial))))
     (when (string-empty-p text)
       (user-error "A task needs a text"))
@@ -564,12 +522,12 @@ A refusal or an error of the store becomes a `user-error'."
 
 (defun todo-write-edit-add ()
   "Add a task after the one at point, and move there.
-Outside the rows, add it at the end; above them, at the beginning."
+Above all rows, add it at the beginning; elsewhere outside, at the end."
   (interactive nil todo-write-view-mode)
   (let* ((thread (todo-write-edit--thread))
          (id (get-text-property (point) 'todo-write-id))
          (text (todo-write-edit--read "New task: "))
-         ;; Asked after reading: the agent may write meanwhile.
+         ;; The agent can write while the text is read.
          (after (and id (todo-write-edit--position id)))
          (position (cond (after (1+ after))
                          ((and (not id) (bobp)) 0)))
@@ -589,7 +547,7 @@ Outside the rows, add it at the end; above them, at the beginning."
 
 (defun todo-write-edit-cycle-status ()
   "Change the status of the task at point to the next one.
-They follow as pending, in progress, completed, pending."
+The order is pending, in progress, completed, pending."
   (interactive nil todo-write-view-mode)
   (let ((item (todo-write-edit--item)))
     (todo-write-edit--do #'todo-write-edit todo-write-view-thread 'status
@@ -619,7 +577,7 @@ They follow as pending, in progress, completed, pending."
     (todo-write-edit--do #'todo-write-edit todo-write-view-thread 'move id position)))
 
 (defun todo-write-edit-undo ()
-  "Undo the last change of the list, whoever made it."
+  "Undo the last change of the list, by the agent or by you."
   (interactive nil todo-write-view-mode)
   (todo-write-edit--do #'todo-write-undo (todo-write-edit--thread)))
 

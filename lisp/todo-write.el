@@ -13,8 +13,8 @@
 
 ;; Coding agents plan with one tool, `todo_write': on every call they pass
 ;; their whole task list.  This library validates each call, recognizes which
-;; task is which, says what changed, keeps every list, and merges what you
-;; edit in between.  The module in Rust, `todo-write-dyn', does the work.
+;; task is which, reports what changed, keeps every list, and merges your own
+;; edits.  The Rust module `todo-write-dyn' does the work.
 ;;
 ;; To see a plan:              M-x todo-write-show
 ;; To see it in the mode line: M-x todo-write-mode-line-mode
@@ -29,10 +29,10 @@
 ;;; Writing and editing
 
 (defun todo-write (thread input &optional source)
-  "Take INPUT, an agent's whole list, as the list of THREAD.
-THREAD is a string, the key of the agent's conversation.  INPUT is what
-the agent sent for the tool `todo_write': JSON text, or a hash table,
-plist or alist with the key \"todos\".  SOURCE names the host.
+  "Replace the list of THREAD by INPUT, an agent's whole list.
+THREAD is a string, the key of the agent's conversation.  INPUT is the
+argument of the tool `todo_write': JSON text, or a hash table, plist or
+alist with the key \"todos\".  SOURCE names the host.
 
 The value is an outcome, a plist:
   :ok        t if accepted, nil if refused
@@ -42,15 +42,15 @@ The value is an outcome, a plist:
   :notices   list of strings: what was repaired
   :errors    list of plists :path :received :expected, if refused
   :forced    ids that `todo-write-keep-completed' kept completed
-  :state     of THREAD afterwards, as from `todo-write-state'
+  :state     the new state of THREAD, see `todo-write-state'
   :resumed   t if this ended a pause
-  :warnings  list of strings: what the user was warned of, such as a
-             journal that another Emacs writes
-  :summary   of THREAD afterwards, as from `todo-write-summary'
+  :warnings  list of strings: warnings for the user, for example that
+             another Emacs writes the journal
+  :summary   the new summary of THREAD, see `todo-write-summary'
 
-A refused write changes nothing and is no error.  Signal
-`todo-write-input-error' if THREAD is no string, and `todo-write-panic'
-for a bug in the module."
+A refused write changes nothing and does not signal.  Signal
+`todo-write-input-error' if THREAD is not a string, and
+`todo-write-panic' for a bug in the module."
   (todo-write--configure)
   (let* ((inhibit-quit t)
          (outcome (todo-write--call todo-write-dyn--write thread input source)))
@@ -61,12 +61,11 @@ for a bug in the module."
 
 (cl-defun todo-write-begin (thread &key project agent parent parent-item)
   "Begin THREAD, or load it, and return its key.
-This is only needed where more is to be said of it than a first write
-says: PROJECT, the root of its project if that is not the one at hand;
-AGENT, the name of the program if the key does not begin with it; PARENT,
-the key of the thread whose agent sent a subagent out, and PARENT-ITEM,
-the id of the item it works on.  A subagent's list is shown under that
-item."
+The first write does so, too; call this to set what it cannot know:
+PROJECT, the root of the project, by default the current one; AGENT, the
+name of the program, by default the beginning of the key; for a subagent
+PARENT, the key of the thread that it works for, and PARENT-ITEM, the id
+of the item that it works on.  Its list is shown under that item."
   (todo-write--open thread
                     (append (and project
                                  (list :project (expand-file-name project)))
@@ -83,28 +82,26 @@ OPERATION and ARGS are one of (positions count from 0):
   `status' ID STATUS
   `move' ID POSITION
   `delete' ID
-The change is merged with the agent's next write, which is told of it.
+The change is merged with the agent's next write, whose result names it.
 The value is an outcome; see `todo-write'.  Signal
-`todo-write-input-error' for a wrong argument, and for an ID that the
-list does not have."
+`todo-write-input-error' for a wrong argument and an unknown ID."
   (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--tell
      thread (todo-write--call todo-write-dyn--edit thread operation args))))
 
 (defun todo-write-undo (thread)
-  "Take back the last change of THREAD's list, whoever made it.
-Called again, it goes back further.  What it brings back is a new
-revision, and counts as an edit by the user.  The value is an outcome;
-see `todo-write'.  Signal `todo-write-error' if there is nothing left
-to undo."
+  "Undo the last change of THREAD's list, by the agent or the user.
+Further calls go back further.  The restored list is a new revision, and
+counts as an edit by the user.  The value is an outcome; see
+`todo-write'.  Signal `todo-write-error' if there is nothing to undo."
   (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--tell thread (todo-write--call todo-write-dyn--undo thread))))
 
 (defun todo-write--tell (thread outcome)
   "Tell listeners and subscribers of THREAD about OUTCOME, and return it.
-The caller inhibits quitting, since what was saved must be told."
+The caller inhibits quitting, since the change is already saved."
   (setq todo-write--newest-outcome outcome)
   (unwind-protect
       (todo-write--deliver thread)
@@ -137,23 +134,22 @@ next write resumes it."
 
 ;;;###autoload
 (defun todo-write-set-activity (thread activity &optional why inferred)
-  "Say that the agent of THREAD does ACTIVITY.
+  "Set the activity of the agent of THREAD to ACTIVITY.
 THREAD is a key; it need not have a list.  ACTIVITY is one of:
   `working'  a turn runs; a paused THREAD resumes
   `waiting'  the agent waits for the user, WHY says for what
   `failed'   its turn ended with an error, which WHY names
   nil        it is idle
 WHY is a string of one line, or nil.  Time in progress runs only while
-the agent works.  The time of a thread whose host never calls this runs
-until THREAD is paused.
+the agent works; if a host never calls this, it runs until THREAD is
+paused.
 
 Non-nil INFERRED means that the host guesses.  A guess is shown, but it
 neither stops nor starts time.
 
-Listeners are told of each transition, see `todo-write-listen'.  Callers
-must end what they begin, however the work ends; see
-`todo-write-end-turn'.  Signal `todo-write-input-error' for another
-ACTIVITY or WHY."
+Listeners hear each transition, see `todo-write-listen'.  Callers must
+report the end of a turn even after an error; see `todo-write-end-turn'.
+Signal `todo-write-input-error' for another ACTIVITY or WHY."
   (unless (memq activity '(working waiting failed nil))
     (todo-write--wrong "activity" activity "working, waiting, failed or nil"))
   (unless (or (null why) (stringp why))
@@ -170,8 +166,8 @@ ACTIVITY or WHY."
 
 ;;;###autoload
 (defun todo-write-end-turn (thread &optional why failed)
-  "Say that the turn of THREAD's agent ended.
-If something is open, THREAD is paused for the reason WHY, a string, by
+  "End the turn of THREAD's agent.
+If tasks are open, THREAD is paused for the reason WHY, a string, by
 default \"end of turn\"; the next turn or write resumes it.  The agent is
 idle then or, if FAILED is non-nil, failed because of WHY."
   (let ((inhibit-quit t))
@@ -179,23 +175,22 @@ idle then or, if FAILED is non-nil, failed because of WHY."
      thread (todo-write--call todo-write-dyn--end-turn thread (or why "end of turn")))
     (todo-write-activity--put thread (and failed 'failed) (and failed why) nil)))
 
-;;; Looking
+;;; Reading
 
 (defun todo-write-items (thread &optional revision)
   "Return the list of THREAD as a vector of plists.
 Each has :id :content :status :activeForm :priority, all strings, the
-last one or nil.  Tasks that a host says more of have :owner, a string,
-and :blockedBy, a list of the ids of the tasks that must be completed
-first.  With REVISION, a number, the list at that revision;
-signal `todo-write-input-error' if there is no such revision.  A thread
-that is not known has an empty list."
+last one or nil.  Some hosts add :owner, a string, and :blockedBy, a list
+of the ids of the tasks that must be completed first.  With REVISION, a
+number, return the list at that revision; signal `todo-write-input-error'
+if there is no such revision.  An unknown thread has an empty list."
   (todo-write--call todo-write-dyn--items thread revision))
 
 (defun todo-write-item (thread id)
   "Return the item ID of THREAD as in `todo-write-items', or nil."
   (todo-write--call todo-write-dyn--item thread id))
 
-(defun todo-write-previous-id (thread id)
+(defun todo-write--previous-id (thread id)
   "Return the id of the item just before item ID of THREAD, or nil."
   (todo-write--call todo-write-dyn--previous-id thread id))
 
@@ -210,36 +205,32 @@ Without ID, return those of all items of the list, in list order, as an
 alist of (ID . TIMES)."
   (todo-write--call todo-write-dyn--times thread id))
 
-(defun todo-write-spent (thread id)
-  "Return how long item ID of THREAD was in progress until now, or nil.
-This is the :spent of `todo-write-times', in milliseconds, for those who
-ask often and need nothing else."
+(defun todo-write--spent (thread id)
+  "Return the :spent of `todo-write-times' for item ID of THREAD, or nil."
   (todo-write--call todo-write-dyn--spent thread id))
 
 (defun todo-write-items-removed (thread)
-  "Return the items of THREAD that were begun and are no longer in the list.
-The value is a list of plists as in `todo-write-items', each item as it
-last was, oldest removal first."
+  "Return the items of THREAD that were begun and then removed from the list.
+The value is a list of plists as in `todo-write-items', as of their
+removal, oldest removal first."
   (todo-write--call todo-write-dyn--items-removed thread))
 
-(defun todo-write-completed-runs (thread least most breaks)
-  "Return runs of at least LEAST successive completed items of THREAD.
-The value is a list of (FIRST-ID LAST-ID . COUNT) in list order, with
-the MOST longest runs.  No run has an item whose id is in the list
-BREAKS."
+(defun todo-write--completed-runs (thread least most breaks)
+  "Return the MOST longest runs of at least LEAST completed items of THREAD.
+The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  No run
+includes an item whose id is in the list BREAKS."
   (todo-write--call todo-write-dyn--completed-runs thread least most breaks))
 
 (defun todo-write-state (thread)
   "Return the state of THREAD, a symbol.
-`active' if something is open, `done' if all is completed, `paused' if
-it was interrupted, `empty' if there is no list."
+`active' if a task is open, `done' if all are completed, `paused' if the
+agent was interrupted, `empty' if there is no list."
   (todo-write--call todo-write-dyn--state thread))
 
 (defun todo-write-summary (thread &optional no-load)
-  "Return what can be said of THREAD without its list, as a plist.
+  "Return a summary of THREAD without its list, as a plist.
 With NO-LOAD non-nil, the journal of a thread that is not in memory is
-only read, so that another Emacs can still write it.
-Its keys are:
+only read, so that another Emacs can still write it.  The keys are:
   :state      as from `todo-write-state'
   :total :completed  numbers of items
   :current    the item in progress, as in `todo-write-items', or nil
@@ -250,15 +241,14 @@ Its keys are:
 
 (defun todo-write-current-thread (&optional folder)
   "Return the key of the thread written last, or nil.
-If the absolute name FOLDER lies in a project that has threads in memory,
-only its own count; a subagent's does not."
-  ;; Modes ask as soon as they are switched on; that does not load the module.
+If the absolute name FOLDER is in a project that has threads in memory,
+consider only those.  Threads of subagents are ignored."
+  ;; Modes call this when they are enabled, which must not load the module.
   (when (featurep 'todo-write-dyn)
     (todo-write--call todo-write-dyn--current folder)))
 
 (defun todo-write-threads ()
-  "Return the keys of all threads, those kept from earlier sessions too.
-The newest come first."
+  "Return the keys of all threads, also of earlier sessions, newest first."
   (let ((kept (mapcar (lambda (kept) (plist-get kept :key))
                       (todo-write-threads-kept))))
     (append (seq-difference (sort (todo-write-threads-loaded) #'string<) kept)
@@ -272,7 +262,7 @@ The newest come first."
 (defun todo-write-threads-kept ()
   "Return the threads that have a journal, newest first, as a list of plists.
 Their keys are :key, :about as from `todo-write-about', and :modified,
-when the journal was last written, in milliseconds since the epoch."
+the time of the last write in milliseconds since the epoch."
   (todo-write--call todo-write-dyn--kept))
 
 (defun todo-write-parent (thread)
@@ -288,9 +278,8 @@ The value is a list of (KEY . ITEM-ID), where ITEM-ID may be nil; see
   (todo-write--call todo-write-dyn--children thread))
 
 (defun todo-write-about (thread)
-  "Return what the host said of THREAD when it began, as a plist.
-:project is the root of its project, :agent the name of the program;
-:parent and :parentItem are there for the thread of a subagent."
+  "Return what THREAD was begun with, as a plist; see `todo-write-begin'.
+Its keys are :project, :agent and, for a subagent, :parent and :parentItem."
   (todo-write--call todo-write-dyn--about thread))
 
 (defun todo-write-revisions (thread)
@@ -306,17 +295,17 @@ Their keys are:
   (todo-write--call todo-write-dyn--revisions thread))
 
 (defun todo-write-item-changes (thread id)
-  "Return what happened to item ID of THREAD, oldest first.
+  "Return the changes of item ID of THREAD, oldest first.
 The value is a list of (REVISION . CHANGES), one for each revision that
-concerned the item: a plist as from `todo-write-revisions', and a list
-of change plists as from `todo-write-diff'."
+changed the item: a plist as from `todo-write-revisions', and a list of
+change plists as from `todo-write-diff'."
   (todo-write--call todo-write-dyn--item-changes thread id))
 
 (defun todo-write-changes-between (thread a b)
   "Return what changed in THREAD from revision A to revision B.
-However many revisions lie between, it is one set of changes, as from
-`todo-write-diff'.  Revision 0 is the empty list.  Signal
-`todo-write-input-error' if there is no such revision."
+The value is a single set of changes, as from `todo-write-diff'.
+Revision 0 is the empty list.  Signal `todo-write-input-error' if there
+is no such revision."
   (todo-write--call todo-write-dyn--changes-between thread a b))
 
 ;;; Lists as data
@@ -325,8 +314,8 @@ However many revisions lie between, it is one set of changes, as from
   "Return what changed from the list PREVIOUS to the list CURRENT.
 Both are vectors or lists of items, or nil for an empty list.  Items
 are plists, alists or hash tables.  They may have any fields, which are
-compared deeply; timestamps are left out.  Where every item of both
-lists has an id, the ids tell which is which; otherwise the texts do.
+compared deeply, except timestamps.  If every item of both lists has an
+id, items are matched by id, otherwise by text.
 
 The value is a plist:
   :timestamp  milliseconds since the epoch
@@ -336,17 +325,17 @@ The value is a plist:
 A change is a plist: :type (\"added\", \"modified\", \"removed\",
 \"status_changed\" or \"reordered\"), :itemId, :timestamp, and where they
 apply :item, :previousItem, :fields (names of the fields that differ),
-:position and :previousPosition (from 0), and :cancelled (t where an
-agent removed the task by cancelling it).
+:position and :previousPosition (from 0), and :cancelled (t if an agent
+removed the task by cancelling it).
 
-Signal `todo-write-input-error' for what is no list of items, and for an
-id that comes twice in a list."
+Signal `todo-write-input-error' if PREVIOUS or CURRENT is not a list of
+items, or has the same id twice."
   (todo-write--call todo-write-dyn--diff previous current))
 
 (defun todo-write-apply-changes (list changes)
-  "Return LIST after CHANGES, as a vector of plists.
-CHANGES is what `todo-write-diff' returned for LIST and another list,
-and the value is that other list."
+  "Return LIST with CHANGES applied, as a vector of plists.
+If CHANGES is the value of `todo-write-diff' for LIST and another list,
+the value is that other list."
   (todo-write--call todo-write-dyn--apply-changes list changes))
 
 (defun todo-write-to-json (value)
@@ -402,16 +391,16 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
 
 ;;;###autoload
 (defun todo-write-prune ()
-  "Delete old journals; return how many.
-`todo-write-journal-days' and `todo-write-journal-count' say which.
-This is done once when the package is first used in a session."
+  "Delete old journals; return the number of deleted ones.
+`todo-write-journal-days' and `todo-write-journal-count' are the limits.
+This is also done once per session, at the first use of the package."
   (interactive)
   (todo-write--call todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
 
 ;;;###autoload
 (defun todo-write-restore (&optional thread)
-  "Load THREAD from its journal, and return its key, or nil if there is none.
-Without THREAD, load the newest one of the current project."
+  "Load THREAD from its journal; return its key, or nil if it has none.
+THREAD defaults to the newest thread of the current project."
   (interactive)
   (let ((key (or thread (todo-write--newest-of-project))))
     (unless (or (null key) (stringp key))
@@ -435,15 +424,15 @@ Without THREAD, load the newest one of the current project."
   "Describe the transcript FILE of Claude Code or Codex, or return nil.
 The value is a plist:
   :host     \"claude\" or \"codex\"
-  :session  its id
+  :session  the id of the session
   :folder   the folder in which it began, or nil
   :title    a string, or nil
   :begun    milliseconds since the epoch, or nil
-  :agent    t for a subagent's or a reviewer's"
+  :agent    t for a subagent or a reviewer"
   (todo-write--call todo-write-dyn--transcript-describe file))
 
 (defun todo-write-read-thread (prompt)
-  "Read the key of a thread with completion, asking with PROMPT."
+  "Read the key of a thread with PROMPT and completion."
   (let ((threads (todo-write-threads)))
     (unless threads
       (user-error "There is no thread yet; an agent begins one with todo_write"))

@@ -61,7 +61,7 @@
     (todo-write-test-press "d")
     (should (equal (car (todo-write-test-seen)) " ✓ +19 done"))
     (let* ((fold (car todo-write-view--folds))
-           (command (lookup-key (overlay-get fold 'keymap) [mouse-1])))
+           (command (lookup-key todo-write-view-mode-map [mouse-1])))
       (funcall command `(mouse-1 (,(selected-window) ,(overlay-start fold) (0 . 0) 0)))
       (should-not todo-write-view--folds))))
 

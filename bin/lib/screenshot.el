@@ -358,7 +358,7 @@ palette of 128 colors makes the file a third as big."
 (defun screenshot-stretch-all ()
   "Show all times a hundred times as long."
   (todo-write-module-load)
-  (advice-add 'todo-write-spent :filter-return
+  (advice-add 'todo-write--spent :filter-return
               (lambda (spent) (and spent (* 100 spent))))
   (advice-add 'todo-write-times :filter-return #'screenshot-stretch-times)
   (advice-add 'todo-write-item-changes :filter-return #'screenshot-stretch-stamps)
