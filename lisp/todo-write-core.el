@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; The user options, the errors, and telling the module the options.
+;; The user options, the errors, decoded JSON, and calls of the module.
 
 ;;; Code:
 
@@ -30,35 +30,36 @@ Each thread has a file of its own there, readable by you alone."
 
 (defcustom todo-write-durability 'process
   "When a change counts as saved.
-`process': handed to the system, which survives a crash of Emacs.
-`disk': on the disk, which survives a power cut and takes longer."
+`process': handed to the system; survives a crash of Emacs.
+`disk': written to the disk; survives a power failure, but is slower."
   :type '(choice (const process) (const disk)))
 
 (defcustom todo-write-max-items 1000
-  "Most tasks a list may have; longer ones are refused."
+  "Maximum number of tasks in a list; longer lists are refused."
   :type 'natnum)
 
 (defcustom todo-write-max-length 2000
-  "Most characters a task's text may have; longer ones are refused."
+  "Maximum number of characters in a task's text; longer texts are refused."
   :type 'natnum)
 
 (defcustom todo-write-strict nil
-  "Non-nil refuses what would otherwise be repaired with a notice."
+  "Non-nil means refuse input instead of repairing it with a notice."
   :type 'boolean)
 
 (defcustom todo-write-several-in-progress nil
   "What to do with a list that has more than one task in progress.
-nil accepts it with a notice, `allow' silently, `refuse' not at all."
+nil accepts it with a notice, `allow' accepts it silently, and `refuse'
+refuses it."
   :type '(choice (const :tag "Accept with a notice" nil)
                  (const :tag "Accept silently" allow)
                  (const :tag "Refuse" refuse)))
 
 (defcustom todo-write-keep-completed nil
-  "Non-nil keeps completed tasks completed, whatever the agent sends."
+  "Non-nil means that completed tasks stay completed, whatever the agent sends."
   :type 'boolean)
 
 (defcustom todo-write-history-limit 1000
-  "Observations of a thread kept in memory; the journal keeps all."
+  "Number of observations of a thread kept in memory; the journal keeps all."
   :type 'natnum)
 
 (defcustom todo-write-journal-days 90
@@ -66,14 +67,14 @@ nil accepts it with a notice, `allow' silently, `refuse' not at all."
   :type '(choice natnum (const :tag "Never" nil)))
 
 (defcustom todo-write-journal-count 500
-  "Journals kept at most, the newest ones, or nil for any number."
+  "Maximum number of journals, the newest ones, or nil for any number."
   :type '(choice natnum (const :tag "Any number" nil)))
 
 (defvar todo-write-change-functions nil
   "Abnormal hook, run after each accepted write or edit that changed a list.
-Each function is called with THREAD and OUTCOME; see `todo-write'.
-A function that signals is reported and stops no other.  See
-`todo-write-listen' for what else happens to a thread.")
+Each function is called with THREAD and OUTCOME; see `todo-write'.  If
+one signals, the error is reported and the others are still called.  For
+other events of a thread, see `todo-write-listen'.")
 
 ;;; Errors
 
@@ -83,8 +84,8 @@ A function that signals is reported and stops no other.  See
 (define-error 'todo-write-panic "Todo-write, bug" 'todo-write-error)
 
 (defun todo-write--wrong (what received expected)
-  "Signal that the argument WHAT was RECEIVED and something EXPECTED.
-RECEIVED may be any object, also one that holds itself."
+  "Signal that RECEIVED was passed as argument WHAT instead of EXPECTED.
+RECEIVED may be any object, even a circular one."
   (let ((print-circle t) (print-level 4) (print-length 8))
     (signal 'todo-write-input-error
             (list (format "%s: received %s, expected %s" what
@@ -93,13 +94,12 @@ RECEIVED may be any object, also one that holds itself."
 
 ;;; Decoded JSON
 
-;; Hosts decode JSON in different ways.  Their objects arrive as hash tables,
-;; plists or alists, with strings, symbols or keywords as keys.
+;; Hosts decode JSON objects as hash tables, plists or alists, with strings,
+;; symbols or keywords as keys.
 
 (defun todo-write--json-fields (object)
   "Return the fields of OBJECT, decoded JSON, as an alist (NAME . VALUE).
-Names are strings, values as they were.  What is not an object has no
-fields."
+Names are strings, values are unchanged.  Other values have no fields."
   (cl-flet ((name (key) (string-remove-prefix ":" (format "%s" key))))
     (cond ((hash-table-p object)
            (cl-loop for key being the hash-keys of object using (hash-values value)
@@ -116,8 +116,8 @@ fields."
   (cdr (assoc name (todo-write--json-fields object))))
 
 (defun todo-write--json-plist (value)
-  "Return VALUE, decoded JSON with vectors as arrays, with plists as objects.
-It shares no list and no vector with VALUE."
+  "Return a deep copy of VALUE, decoded JSON, with plists as objects.
+Arrays must be vectors."
   (cond ((vectorp value) (vconcat (mapcar #'todo-write--json-plist value)))
         ((or (consp value) (hash-table-p value))
          (cl-loop for (name . field) in (todo-write--json-fields value)
@@ -131,37 +131,37 @@ It shares no list and no vector with VALUE."
 (declare-function todo-write-dyn--prune "ext:todo-write-dyn")
 
 (defun todo-write--hash-table-fields (table)
-  "Return the pairs of TABLE as an alist; the module reads objects by it."
+  "Return the pairs of TABLE as an alist; the module calls this."
   (let (fields)
     (maphash (lambda (key value) (push (cons key value) fields)) table)
     (nreverse fields)))
 
 (defvar todo-write--configured nil
-  "Non-nil once the module was told the options; `stale' if they changed since.")
-;; Files that are loaded again may be of another version than the module.
+  "Non-nil if the module has the options, `stale' if they changed since.")
+;; A file that is loaded again may be of another version than the module.
 (setq todo-write--configured nil)
 
 (defvar todo-write--token-runs (make-hash-table :test #'equal)
   "For each thread whose last stream event was a token, (EVENT . REST).
-EVENT is what the host said of that token.  REST is the part of what
-subscribers heard that the next token of the run has in common with it.")
+EVENT is the plist from the host.  REST is the tail of the completed
+event, which the next tokens of the run share.")
 
 (defconst todo-write--options
   '(todo-write-directory
     todo-write-durability todo-write-history-limit todo-write-max-items
     todo-write-max-length todo-write-strict todo-write-several-in-progress
     todo-write-keep-completed)
-  "The options that the module is told, in the order of its arguments.")
+  "The options for the module, in the order of its arguments.")
 
 (defun todo-write--options-changed (&rest _)
-  "Have the next call tell the module the options; a variable watcher."
+  "Have the next call pass the options to the module; a variable watcher."
   (when todo-write--configured
     (setq todo-write--configured 'stale)))
 
 (defun todo-write--configure ()
-  "Tell the module the options, if they changed since the last call.
-The first call loads it.  Values that are local to a buffer do not
-count: agents call from whatever buffer is current."
+  "Pass the options to the module if they changed since the last call.
+The first call loads it.  Buffer-local values are ignored, since agents
+call from any buffer."
   (unless (eq todo-write--configured t)
     (todo-write-module-load)
     (pcase-let ((`(,directory . ,others) (mapcar #'default-value todo-write--options)))
@@ -170,16 +170,16 @@ count: agents call from whatever buffer is current."
     (unless todo-write--configured
       (dolist (option todo-write--options)
         (add-variable-watcher option #'todo-write--options-changed))
-      ;; Once in a session, and before any journal is read.
+      ;; Once in a session, before any journal is read.
       (todo-write-dyn--prune todo-write-journal-days todo-write-journal-count))
-    ;; In another folder are other threads.
+    ;; Another folder has other threads.
     (clrhash todo-write--token-runs)
     (setq todo-write--configured t)))
 
 (defmacro todo-write--call (function &rest args)
-  "Call FUNCTION of the module with ARGS, with the options told before.
-FUNCTION is not quoted.  Where quitting is inhibited, call
-`todo-write--configure' before that: it may build the module."
+  "Call FUNCTION of the module, an unquoted symbol, with ARGS.
+To inhibit quitting, call `todo-write--configure' first, since that may
+build the module."
   (declare (indent 1) (debug (symbolp &rest form)))
   `(progn
      (declare-function ,function "ext:todo-write-dyn")
@@ -187,12 +187,11 @@ FUNCTION is not quoted.  Where quitting is inhibited, call
      (,function ,@args)))
 
 (defun todo-write--open (thread &optional about)
-  "Load THREAD, or begin it; a new one is about the plist ABOUT.
-See `todo-write-begin'."
+  "Load THREAD, or begin it with the plist ABOUT; see `todo-write-begin'."
   (todo-write--warn (todo-write--call todo-write-dyn--open thread about)))
 
 (defun todo-write--warn (warnings)
-  "Show the user WARNINGS, strings that the module returned."
+  "Show WARNINGS, strings from the module."
   (dolist (warning warnings)
     (display-warning 'todo-write warning)))
 

@@ -5,7 +5,7 @@
 
 ;;; Commentary:
 
-;; Listeners (`todo-write-listen') are told that something happened.  Subscribers
+;; Listeners (`todo-write-listen') hear that something happened.  Subscribers
 ;; (`todo-write-subscribe') get events: observations, which are recorded, and
 ;; stream events, which are not.
 
@@ -13,32 +13,26 @@
 
 (require 'todo-write-core)
 
-;;; Telling
+;;; Dispatch
 
 ;; Agents call from timers and process filters, where Emacs inhibits quitting.
-;; Every caller here does the same, or C-g would keep the remaining listeners
-;; from hearing of a change that is already saved.
-
-;; No closure is made for a listener: tokens pass here one by one.
+;; Every caller here inhibits it too, so that C-g cannot keep the remaining
+;; listeners from hearing of a change that is already saved.
 
 (defun todo-write--call-each (call list arg &optional thrown)
-  "Call CALL with each element of LIST and ARG, whether or not a call throws.
-A throw continues after the last call.  THROWN is called with the element
-whose call threw."
+  "Call CALL with each element of LIST and ARG, even if a call throws.
+The throw continues after the last call.  THROWN is called with the
+element whose call threw."
+  ;; Each token passes here, so there is one `unwind-protect' for all elements.
   (when list
     (unwind-protect
         (while list
           (funcall call (car list) arg)
           (pop list))
       (when list
-        (todo-write--call-rest call list arg thrown)))))
-
-(defun todo-write--call-rest (call list arg thrown)
-  "Continue `todo-write--call-each' after the first element of LIST threw.
-CALL, ARG and THROWN are its arguments."
-  (when thrown
-    (funcall thrown (car list)))
-  (todo-write--call-each call (cdr list) arg thrown))
+        (when thrown
+          (funcall thrown (car list)))
+        (todo-write--call-each call (cdr list) arg thrown)))))
 
 (defun todo-write--call-listener (function args)
   "Apply FUNCTION to ARGS, a list, and report it if it signals."
@@ -51,14 +45,14 @@ CALL, ARG and THROWN are its arguments."
                                       function (error-message-string err))))))
 
 (defun todo-write--call-listeners (functions &rest args)
-  "Call each of FUNCTIONS with ARGS, and report those that signal."
+  "Call each of FUNCTIONS with ARGS; report those that signal."
   (todo-write--call-each #'todo-write--call-listener functions args))
 
 (defvar todo-write--listeners '(todo-write--run-change-functions)
   "Functions that `todo-write-listen' added.")
 
 (defvar todo-write--newest-outcome nil
-  "The outcome of the last change, or nil if something happened since then.")
+  "The outcome of the last change, or nil if anything was dispatched since.")
 
 (defun todo-write-listen (function &optional stop)
   "Call FUNCTION whenever something happens to a thread.
@@ -69,12 +63,12 @@ Its arguments are THREAD, WHAT and DATA, where WHAT is one of:
               `todo-write-activity'
   `observed'  something else was recorded; DATA is its type, a string
   `forgotten' THREAD was forgotten; DATA is nil
-Further symbols may be added.  A FUNCTION that signals is reported and
-stops no other.  Listening twice is the same as once; non-nil STOP ends
-it.
+Further symbols may be added.  If FUNCTION signals, the error is reported
+and the other listeners are still called.  Adding FUNCTION twice has no
+further effect; non-nil STOP removes it.
 
-This costs less than `todo-write-subscribe', since no observation is
-made for it.  Signal `todo-write-input-error' if FUNCTION is not a
+This costs less than `todo-write-subscribe', which makes observations.
+Signal `todo-write-input-error' if FUNCTION is not a
 function."
   (unless (functionp function)
     (todo-write--wrong "listener" function "a function"))
@@ -83,15 +77,16 @@ function."
     (add-hook 'todo-write--listeners function)))
 
 (defun todo-write--dispatch (thread what &optional data)
-  "Tell the listeners that WHAT happened to THREAD.
-See `todo-write-listen' for WHAT and DATA.  The caller inhibits quitting."
+  "Tell the listeners that WHAT happened to THREAD, with DATA.
+See `todo-write-listen'.  The caller inhibits quitting."
   (unless (eq what 'change)
     (setq todo-write--newest-outcome nil))
   (todo-write--call-listeners todo-write--listeners thread what data))
 
 (defun todo-write--summary-after (thread outcome)
   "Return the `todo-write-summary' of THREAD for a listener that got OUTCOME.
-OUTCOME has it, unless a listener or subscriber has changed a thread since."
+That in OUTCOME is outdated if another listener or a subscriber has
+changed a thread since."
   (if (eq outcome todo-write--newest-outcome)
       (plist-get outcome :summary)
     (todo-write--call todo-write-dyn--summary thread nil)))
@@ -119,18 +114,18 @@ The caller inhibits quitting."
 (cl-defstruct (todo-write--subscriber (:constructor todo-write--make-subscriber))
   "A subscription to events.
 FILTER is an alist of filter keys and the strings that an event must
-have for them.  FAILURES counts how often in a row FUNCTION signalled or
-threw."
+have for them.  FAILURES is the number of successive calls of FUNCTION
+that signaled or threw."
   function filter (failures 0))
 
 (defvar todo-write--subscribers nil
   "List of `todo-write--subscriber' structures.")
 
 (defun todo-write-subscribe (function &rest filter)
-  "Call FUNCTION with each event that FILTER lets through; return a handle.
+  "Call FUNCTION with each event that matches FILTER; return a handle.
 An event is an observation or a stream event, a plist; see
 `todo-write-observe' and `todo-write-stream'.  FILTER is a plist; a key
-that is missing or nil lets everything through:
+that is missing or nil matches everything:
   :kind        `observation' or `stream'
   :thread      key of a thread
   :type        such as \"PLAN_UPDATE\" or \"TOKEN\"
@@ -138,17 +133,16 @@ that is missing or nil lets everything through:
   :token-type  such as \"EXECUTION_LLM_THINKING\"
   :step        id of an item
 Values are strings or symbols.  A FUNCTION that signals or throws is
-reported; it is removed after three failures in a row, and never stops
-the others.  Quitting is inhibited while it runs, as in timers; see
-`with-local-quit'.
-Signal `todo-write-input-error' if FUNCTION is not a function, and for
-an unknown key."
+reported, and removed after three failures in a row; the other
+subscribers are still called.  Quitting is inhibited while it runs, as
+in timers; see `with-local-quit'.  Signal `todo-write-input-error' if
+FUNCTION is not a function, and for an unknown key."
   (unless (functionp function)
     (todo-write--wrong "subscriber" function "a function"))
   (let ((subscriber (todo-write--make-subscriber
                      :function function
                      :filter (todo-write--compile-filter filter))))
-    ;; The first subscriber does not hear what was recorded before.
+    ;; The module keeps observations until a subscriber takes them.
     (when (and todo-write--configured (not todo-write--subscribers))
       (dolist (thread (todo-write--call todo-write-dyn--loaded))
         (todo-write--call todo-write-dyn--skip-observations thread)))
@@ -164,7 +158,7 @@ an unknown key."
   "Return FILTER, a plist, as an alist of keys and strings."
   (cl-loop for (key value) on filter by #'cddr
            unless (memq key '(:kind :thread :type :phase :token-type :step))
-           do (todo-write--wrong "filter" key "a key that is known")
+           do (todo-write--wrong "filter" key "a known key")
            unless (or (stringp value) (symbolp value))
            do (todo-write--wrong "filter" value "a string or a symbol")
            when value
@@ -184,13 +178,14 @@ an unknown key."
       (:step (or (plist-get event :stepId) (plist-get event :parentId))))))
 
 (defun todo-write--emit (event)
-  "Give EVENT to the subscribers that want it, and return it."
+  "Give EVENT to the subscribers whose filter it matches, and return it."
   (todo-write--call-each #'todo-write--give todo-write--subscribers event
-                         #'todo-write--count-throw)
+                         (lambda (subscriber)
+                           (todo-write--count-failure subscriber "it was left by a throw")))
   event)
 
 (defun todo-write--give (subscriber event)
-  "Give EVENT to SUBSCRIBER if it wants it."
+  "Give EVENT to SUBSCRIBER if it matches its filter."
   ;; An earlier subscriber may have ended the subscription of a later one.
   (when (and (memq subscriber todo-write--subscribers)
              (cl-loop for (key . value) in (todo-write--subscriber-filter subscriber)
@@ -201,12 +196,8 @@ an unknown key."
       (quit (setq quit-flag t))
       (error (todo-write--count-failure subscriber (error-message-string err))))))
 
-(defun todo-write--count-throw (subscriber)
-  "Count a call of SUBSCRIBER that it left by a throw as a failure."
-  (todo-write--count-failure subscriber "it was left by a throw"))
-
 (defun todo-write--count-failure (subscriber why)
-  "Count a failure of SUBSCRIBER; report the first WHY, and remove it at the third."
+  "Count a failure of SUBSCRIBER for WHY; report the first, act on the third."
   (let ((failures (cl-incf (todo-write--subscriber-failures subscriber)))
         (function (todo-write--subscriber-function subscriber)))
     (when (= failures 1)
@@ -232,8 +223,8 @@ an unknown key."
 TYPE is a string such as \"INTENT\" or \"TOOL_CALL\"; the manual lists
 them.  CONTENT is a string, or any plist or vector of JSON values.
 METADATA is a plist; :title, :trace-id, :parent-id (an item id) and
-:phase are fields of the observation, the rest is kept as metadata.  The
-phase and the item in progress default to those of the list.
+:phase are fields of the observation, the rest is kept as metadata.  By
+default, the phase and the parent item are those of the list.
 
 The value is a plist :id :type :threadId :traceId :parentId :timestamp
 :title :content :metadata.  Signal `todo-write-input-error' for an
@@ -247,8 +238,8 @@ unknown TYPE or phase."
 
 (defun todo-write-observations (thread &rest filter)
   "Return recorded observations of THREAD as a vector, newest last.
-FILTER is a plist with keys as in `todo-write-subscribe', of which
-:kind and :thread mean nothing here, and :limit, the most to return.
+FILTER is a plist with the keys of `todo-write-subscribe', of which :kind
+and :thread are ignored, and :limit, the maximum number to return.
 Memory holds the newest `todo-write-history-limit' of a thread."
   (let (wanted)
     (cl-loop for (key value) on filter by #'cddr
@@ -261,30 +252,30 @@ Memory holds the newest `todo-write-history-limit' of a thread."
 (defun todo-write-token-context (call-context thinking)
   "Return the phase and the type of tokens in CALL-CONTEXT, as a plist.
 CALL-CONTEXT is \"PLANNING_THOUGHTS\", \"EXECUTION_THOUGHTS\" or
-\"SYNTHESIS_THOUGHTS\"; anything else, nil and the older names
-included, has no phase.  THINKING tells thoughts from response.
+\"SYNTHESIS_THOUGHTS\"; anything else has no phase.  THINKING is non-nil
+for thoughts, nil for the response.
 
   :phase       `planning', `execution', `synthesis' or nil
   :token-type  such as \"PLANNING_LLM_THINKING\", or \"LLM_THINKING\""
   (todo-write--call todo-write-dyn--token-context call-context thinking))
 
 (defun todo-write-stream (thread &rest event)
-  "Pass on EVENT of a stream of THREAD; return it completed.
+  "Give the stream event EVENT of THREAD to subscribers; return it completed.
 EVENT is a plist:
   :type          \"TOKEN\", \"METADATA\", \"ERROR\" or \"END\"
   :data          the text of a token; any data of the others
   :thinking      non-nil for thoughts
-  :call-context  see `todo-write-token-context'; without it the phase
+  :call-context  see `todo-write-token-context'; by default, the phase
                  follows from the list
   :trace-id, :session-id  strings, if the host has them
-The value is what subscribers get, a plist :type :data :timestamp (in
-milliseconds) :tokenType :phase :stepId :stepDescription (in execution)
-:threadId :traceId :sessionId, all strings but the time and the data.
-Events may have parts in common: change none.
+The value is a plist :type :data :timestamp (in milliseconds) :tokenType
+:phase :stepId :stepDescription (in execution) :threadId :traceId
+:sessionId, all strings but the time and the data.  Events can share
+structure, so do not modify them.
 
-Thoughts are joined: where they end, one THOUGHTS observation is
-recorded.  Signal `todo-write-input-error' for an unknown type, and for
-a token that is no string."
+Successive thoughts are recorded as one THOUGHTS observation when they
+end.  Signal `todo-write-input-error' for an unknown type, and for a
+token that is not a string."
   (todo-write--configure)
   (let* ((inhibit-quit t)
          (data (plist-get event :data))
@@ -303,7 +294,7 @@ a token that is no string."
     (null keys)))
 
 (defun todo-write--stream-first (thread event)
-  "Pass on EVENT, which does not continue a run of tokens of THREAD."
+  "Give EVENT of THREAD, which continues no run of tokens, to the subscribers."
   (todo-write--open thread)
   (remhash thread todo-write--token-runs)
   (pcase-let* ((data (plist-get event :data))
