@@ -210,7 +210,7 @@ alist of (ID . TIMES)."
   (todo-write--call todo-write-dyn--spent thread id))
 
 (defun todo-write-items-removed (thread)
-  "Return the items of THREAD that were begun and then removed from the list.
+  "Return the items of THREAD that were started and then removed from the list.
 The value is a list of plists as in `todo-write-items', as of their
 removal, oldest removal first."
   (todo-write--call todo-write-dyn--items-removed thread))

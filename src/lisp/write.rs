@@ -1,5 +1,5 @@
-//! From Rust data to Lisp objects: plists with keyword keys, vectors, strings. All of them are
-//! new, so that callers may modify what they get.
+//! From Rust data to Lisp objects: plists with keyword keys, vectors, strings. Each call makes new
+//! objects, so that callers may modify them.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -48,19 +48,19 @@ pub struct Plist<'e> {
 }
 
 impl<'e> Plist<'e> {
-    /// An empty one.
+    /// An empty plist.
     pub fn new(env: &'e Env) -> Plist<'e> {
         Plist { env, values: Vec::with_capacity(12) }
     }
 
-    /// Adds a key.
+    /// Adds a key and its value.
     pub fn set(mut self, key: &'e OnceGlobalRef, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
         self.values.push(key.bind(self.env));
         self.values.push(value.into_lisp(self.env)?);
         Ok(self)
     }
 
-    /// Adds a key, unless there is nothing to say.
+    /// Adds a key if there is a value.
     pub fn set_some(self, key: &'e OnceGlobalRef, value: Option<impl IntoLisp<'e>>) -> Result<Plist<'e>> {
         match value {
             Some(value) => self.set(key, value),
@@ -68,13 +68,13 @@ impl<'e> Plist<'e> {
         }
     }
 
-    /// The list.
+    /// The Lisp list.
     pub fn finish(self) -> Result<Value<'e>> {
         self.env.call(list, &self.values)
     }
 }
 
-/// A Lisp vector of converted things.
+/// A Lisp vector of the converted things.
 pub fn vector_of<'e, T>(
     env: &'e Env,
     things: impl IntoIterator<Item = T>,
@@ -84,7 +84,7 @@ pub fn vector_of<'e, T>(
     env.call(vector, &values)
 }
 
-/// A Lisp list of converted things.
+/// A Lisp list of the converted things.
 pub fn list_of<'e, T>(
     env: &'e Env,
     things: impl IntoIterator<Item = T>,
@@ -96,12 +96,12 @@ pub fn list_of<'e, T>(
 
 /// A symbol.
 pub fn symbol<'e>(env: &'e Env, name: &str) -> Result<Value<'e>> {
-    // `Env::intern` makes no string, but takes only ASCII without a NUL.
+    // `Env::intern` allocates no string, but takes only ASCII without a NUL.
     if name.is_ascii() && !name.contains('\0') { env.intern(name) } else { env.call(intern, (name,)) }
 }
 
-/// A string. Emacs allocates a multibyte one twice, so plain ASCII, which is most of all text,
-/// becomes a unibyte one; to Lisp the two are equal.
+/// A string. Emacs allocates a multibyte string twice, so ASCII, which is most text, becomes a
+/// unibyte string; the two are `equal` in Lisp.
 pub fn text<'e>(env: &'e Env, text: &str) -> Result<Value<'e>> {
     if text.is_ascii() { text.as_bytes().into_lisp(env) } else { text.into_lisp(env) }
 }
@@ -111,7 +111,7 @@ pub fn texts<'e>(env: &'e Env, texts: &[String]) -> Result<Value<'e>> {
     list_of(env, texts, |one| text(env, one))
 }
 
-/// What the parts of one value have in common: equal strings and items are one object in it.
+/// A cache for the conversion of one value: equal strings and items in it become one object.
 /// A change names its task three times, so this halves what a write allocates.
 pub struct Shared<'e, 't> {
     env: &'e Env,
@@ -120,7 +120,7 @@ pub struct Shared<'e, 't> {
 }
 
 impl<'e, 't> Shared<'e, 't> {
-    /// Nothing so far.
+    /// An empty cache.
     pub fn new(env: &'e Env) -> Shared<'e, 't> {
         Shared { env, strings: RefCell::default(), items: RefCell::default() }
     }
@@ -145,8 +145,8 @@ impl<'e, 't> Shared<'e, 't> {
     }
 }
 
-/// `(:status :id :content :activeForm :priority)`; the priority is nil for an item without one. Few
-/// items have `:blockedBy`, a list of ids, and `:owner`.
+/// `(:status :id :content :activeForm :priority)`, where the priority may be nil. Some items also
+/// have `:blockedBy`, a list of ids, and `:owner`.
 pub fn item<'e>(env: &'e Env, item: &Arc<Item>) -> Result<Value<'e>> {
     item_with(env, item, |contents| text(env, contents))
 }
@@ -169,13 +169,13 @@ fn item_with<'e, 't>(
         .finish()
 }
 
-/// The plist of an entry with any fields.
+/// The plist of an item with arbitrary fields.
 pub fn entry<'e>(env: &'e Env, entry: &UntypedItem) -> Result<Value<'e>> {
-    // Nothing under a key is nil, as in the plists of the store's own items.
+    // JSON null becomes nil, as in the plists of the store's items.
     object(env, entry.fields(), nil.bind(env))
 }
 
-/// The plist of a change; `entry` converts what changed.
+/// The plist of a change; `entry` converts its items.
 pub fn change<'e, 't, T: Entry>(
     shared: &Shared<'e, 't>,
     change: &'t Change<T>,
@@ -198,7 +198,7 @@ pub fn change<'e, 't, T: Entry>(
         .finish()
 }
 
-/// The changes plist. The accessors by kind hold the same change plists as `:changes`.
+/// The plist of a set of changes. The vectors by kind share their elements with `:changes`.
 pub fn changes<'e, 't, T: Entry>(
     shared: &Shared<'e, 't>,
     all: &'t [Change<T>],
@@ -223,7 +223,7 @@ pub fn changes<'e, 't, T: Entry>(
         .finish()
 }
 
-/// The outcome plist. `summary` is that of the thread after the call; `warnings` are the store's.
+/// The plist of an outcome, with the summary of the thread after the call and the store's warnings.
 pub fn outcome<'e>(
     env: &'e Env,
     outcome: &Outcome,
@@ -255,7 +255,7 @@ pub fn outcome<'e>(
         .finish()
 }
 
-/// What can be said of a thread without its list.
+/// A summary of a thread, without its list.
 pub struct Summary {
     revision: u64,
     completed: usize,
@@ -267,7 +267,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// That of a thread as it is now.
+    /// The current summary of a thread.
     pub fn of(thread: &Thread) -> Summary {
         Summary {
             revision: thread.revisions().last(),
@@ -322,10 +322,10 @@ pub fn times<'e>(env: &'e Env, times: &Times, now: Millis) -> Result<Value<'e>> 
         .finish()
 }
 
-/// The list and the changes of a revision, which a PLAN_UPDATE carries.
+/// The list and the changes of a revision, the content of a PLAN_UPDATE.
 pub type PlanUpdate = (Vec<Arc<Item>>, Vec<Change<Arc<Item>>>);
 
-/// The observation plist. `plan` must be there for a [`Content::Revision`].
+/// The plist of an observation. A [`Content::Revision`] needs its `plan`.
 pub fn observation<'e>(
     env: &'e Env,
     thread: &str,
@@ -362,7 +362,7 @@ pub fn observation<'e>(
         .finish()
 }
 
-/// Any JSON value, as Emacs' own parser gives it with plists for objects.
+/// Any JSON value, as from Emacs' own parser with plists for objects.
 pub fn json<'e>(env: &'e Env, value: &Json) -> Result<Value<'e>> {
     match value {
         Json::Null => Ok(k_null.bind(env)),
@@ -379,7 +379,7 @@ pub fn json<'e>(env: &'e Env, value: &Json) -> Result<Value<'e>> {
     }
 }
 
-/// The plist of an object, in which `null` stands for nothing.
+/// The plist of a JSON object, with `null` in place of JSON null.
 fn object<'e>(env: &'e Env, fields: &Map<String, Json>, null: Value<'e>) -> Result<Value<'e>> {
     let mut values = Vec::with_capacity(fields.len() * 2);
     for (key, value) in fields {
