@@ -8,7 +8,7 @@
 //! 4. equal activeForm;
 //! 5. similar content, the most similar pair first.
 //!
-//! A wrong match is worse than a missed one, so step 5 has thresholds, chosen on hand-labelled pairs
+//! A wrong match is worse than a missed one, so step 5 has thresholds, chosen on hand-labeled pairs
 //! (`test/identity/README.md`). It compares a bounded number of pairs for each item: the cost is
 //! linear in the length of the lists.
 
@@ -82,21 +82,21 @@ const BEST: usize = 8;
 ///
 /// # Examples
 /// ```
-/// use todo_write::identity::{Features, recognise};
+/// use todo_write::identity::{Features, recognize};
 /// use todo_write::item::{Draft, Status};
 ///
 /// let task = |content: &str, status| Draft { content: content.into(), status, ..Draft::default() };
 /// let old = [task("Convert callbacks", Status::InProgress), task("Run the tests", Status::Pending)];
 /// let new = [task("Run the tests", Status::Pending), task("Convert the callbacks", Status::Completed)];
 /// let (old, new) = (old.each_ref().map(Features::from), new.each_ref().map(Features::from));
-/// assert_eq!(recognise(&old, &new), [Some(1), Some(0)]);
+/// assert_eq!(recognize(&old, &new), [Some(1), Some(0)]);
 /// ```
-pub fn recognise(previous: &[Features<'_>], current: &[Features<'_>]) -> Vec<Option<usize>> {
-    recognise_with(THRESHOLDS, previous, current)
+pub fn recognize(previous: &[Features<'_>], current: &[Features<'_>]) -> Vec<Option<usize>> {
+    recognize_with(THRESHOLDS, previous, current)
 }
 
-/// [`recognise`] with other thresholds, for measuring them.
-pub fn recognise_with(
+/// [`recognize`] with other thresholds, for measuring them.
+pub fn recognize_with(
     thresholds: Thresholds,
     previous: &[Features<'_>],
     current: &[Features<'_>],
@@ -114,9 +114,9 @@ pub fn recognise_with(
     matching.old_of
 }
 
-/// Like [`recognise`], but only by equal content: for old items that the agent has not seen and so
+/// Like [`recognize`], but only by equal content: for old items that the agent has not seen and so
 /// cannot have reworded.
-pub fn recognise_equal(previous: &[Features<'_>], current: &[Features<'_>]) -> Vec<Option<usize>> {
+pub fn recognize_equal(previous: &[Features<'_>], current: &[Features<'_>]) -> Vec<Option<usize>> {
     let mut matching = Matching::new(previous, current);
     matching.by_content();
     matching.by_folded_content();

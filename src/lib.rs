@@ -9,7 +9,7 @@
 //! A call goes through plain functions on plain data:
 //!
 //! ```text
-//! text → Plan of Drafts → Items (recognise) → List (merge) → Changes (diff)
+//! text → Plan of Drafts → Items (recognize) → List (merge) → Changes (diff)
 //!      → Record (journal) → Revision + Observations (commit) → Outcome
 //! ```
 //!

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::change::{self, Change, Entry, Fields};
 use crate::error::Error;
-use crate::identity::{Features, recognise};
+use crate::identity::{Features, recognize};
 use crate::item::Status;
 use crate::raw::Raw;
 
@@ -70,7 +70,7 @@ fn is_timestamp(key: &str) -> bool {
 
 /// The changes between two lists; null is an empty list.
 ///
-/// If every item of both lists has an id, the ids identify the items. Otherwise [`recognise`]
+/// If every item of both lists has an id, the ids identify the items. Otherwise [`recognize`]
 /// does.
 ///
 /// # Errors
@@ -102,7 +102,7 @@ pub fn diff(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Vec<Change<UntypedI
         Some(old) => previous[old].key.clone(),
         None => free.next().unwrap_or_default(),
     };
-    let keys: Vec<String> = recognise(&old, &new).into_iter().map(key_of).collect();
+    let keys: Vec<String> = recognize(&old, &new).into_iter().map(key_of).collect();
     let current = keys.into_iter().zip(current).map(|(key, fields)| UntypedItem::new(key, fields));
     Ok(change::diff(&previous, &current.collect::<Vec<_>>()))
 }

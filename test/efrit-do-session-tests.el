@@ -317,7 +317,7 @@ Nothing ran and nothing was sent after that."
     (should (equal (car (last types)) "AGENT_SUSPENDED"))))
 
 (defun efrit-do-session-tests--loop (&rest turn)
-  "Run a session that plans and then plays TURN for ever; return its outcome.
+  "Run a session that plans and then repeats TURN endlessly; return its outcome.
 Go on for a while, to see whether anything happens after its end."
   (let* ((plan (efrit-do-session-tests--plan "in_progress" "pending"))
          (outcome

@@ -236,9 +236,9 @@ Fail if it is not an error of the package."
             (should (string-search word text))))))))
 
 (ert-deftest todo-write-an-unknown-filter-key-signals ()
-  (should-error (todo-write-subscribe #'ignore :colour "red")
+  (should-error (todo-write-subscribe #'ignore :color "red")
                 :type 'todo-write-input-error)
-  (should-error (todo-write-observations "a" :colour "red")
+  (should-error (todo-write-observations "a" :color "red")
                 :type 'todo-write-input-error))
 
 (provide 'todo-write-wire-tests)

@@ -1,6 +1,6 @@
 //! The growth of the cost of recognizing and comparing lists, in the usual and the worst cases.
 //!
-//! A linear cost has the same `items/s` from 1,000 to 100,000. The yardstick of `recognised` is
+//! A linear cost has the same `items/s` from 1,000 to 100,000. The yardstick of `recognized` is
 //! `found_by_text`, which looks up the new texts in a table of the old ones and so finds only equal
 //! ones. The yardsticks of `compared` are `differing_by_id`, which uses tables of ids and finds no
 //! moves, and `read`, which compares the lists item by item: the least for any reader of all texts.
@@ -8,7 +8,7 @@
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use todo_write::change::diff;
-use todo_write::identity::recognise;
+use todo_write::identity::recognize;
 
 use todo_write_bench::{Rewrite, differing_by_id, found_by_text, seen};
 
@@ -29,14 +29,14 @@ const CASES: [Rewrite; 7] = [
 ];
 
 #[divan::bench(args = CASES, consts = SIZES)]
-fn recognised<const N: usize>(bencher: Bencher, case: Rewrite) {
+fn recognized<const N: usize>(bencher: Bencher, case: Rewrite) {
     let lists = case.lists(N);
     let [old, new] = lists.each_ref().map(|list| seen(list));
-    bencher.counter(ItemsCount::new(N)).bench(|| recognise(black_box(&old), black_box(&new)));
+    bencher.counter(ItemsCount::new(N)).bench(|| recognize(black_box(&old), black_box(&new)));
 }
 
 #[divan::bench(name = "found_by_text", args = CASES, consts = SIZES)]
-fn recognised_yardstick<const N: usize>(bencher: Bencher, case: Rewrite) {
+fn recognized_yardstick<const N: usize>(bencher: Bencher, case: Rewrite) {
     let lists = case.lists(N);
     let [old, new] = lists.each_ref().map(|list| seen(list));
     bencher.counter(ItemsCount::new(N)).bench(|| found_by_text(black_box(&old), black_box(&new)));

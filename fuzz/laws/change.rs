@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use todo_write::change::{apply, diff, fold};
-use todo_write::identity::{Features, recognise};
+use todo_write::identity::{Features, recognize};
 use todo_write::input::Plan;
 use todo_write::item::{Draft, Item, List};
 use todo_write::raw::Raw;
@@ -23,7 +23,7 @@ pub fn holds(data: &[u8]) {
     let mut ids: HashSet<String> = HashSet::new();
     for drafts in &lists {
         let before = thread.list().clone();
-        recognises_each_once(&before, drafts);
+        recognizes_each_once(&before, drafts);
         let plan = || Plan { drafts: drafts.clone(), ..Plan::default() };
         let outcome = thread.write(plan(), None, false, 1);
         assert!(outcome.ok);
@@ -40,10 +40,10 @@ pub fn holds(data: &[u8]) {
     assert_eq!(fold(&[], &chain), diff(&[], thread.list()));
 }
 
-fn recognises_each_once(before: &[Arc<Item>], drafts: &[Draft]) {
+fn recognizes_each_once(before: &[Arc<Item>], drafts: &[Draft]) {
     let old: Vec<Features<'_>> = before.iter().map(|item| Features::from(item.as_ref())).collect();
     let new: Vec<Features<'_>> = drafts.iter().map(Features::from).collect();
-    let found = recognise(&old, &new);
+    let found = recognize(&old, &new);
     assert_eq!(found.len(), new.len());
     let mut taken = HashSet::new();
     assert!(found.iter().flatten().all(|old| *old < before.len() && taken.insert(old)), "{found:?}");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{NextRevision, Outcome, State, Thread};
 use crate::change::diff;
 use crate::clock::Millis;
-use crate::identity::{Features, recognise, recognise_equal};
+use crate::identity::{Features, recognize, recognize_equal};
 use crate::input::Plan;
 use crate::item::{Draft, Item, List, Status};
 use crate::journal::Record;
@@ -50,7 +50,7 @@ impl Thread {
         Outcome { notices, forced, resumed, ..outcome }
     }
 
-    /// Turns drafts into items: a recognised item keeps its id, another gets a new one. Returns the ids
+    /// Turns drafts into items: a recognized item keeps its id, another gets a new one. Returns the ids
     /// of the cancelled items, too.
     ///
     /// It searches the list that the agent knows, then the items that the user added or renamed since.
@@ -64,7 +64,7 @@ impl Thread {
         let seen: Vec<Features<'_>> = drafts.iter().chain(&cancelled).map(Features::from).collect();
         let known: Vec<Features<'_>> = base.iter().map(|item| Features::from(item.as_ref())).collect();
         let mut items: Vec<Option<Arc<Item>>> =
-            recognise(&known, &seen).into_iter().map(|old| old.map(|old| Arc::clone(&base[old]))).collect();
+            recognize(&known, &seen).into_iter().map(|old| old.map(|old| Arc::clone(&base[old]))).collect();
         if self.agent.base.is_some() {
             self.identify_edited(base, &seen, &mut items);
         }
@@ -90,7 +90,7 @@ impl Thread {
         let edited_seen: Vec<Features<'_>> =
             edited.iter().map(|item| Features::from(item.as_ref())).collect();
         let open_seen: Vec<Features<'_>> = open.iter().map(|new| seen[*new]).collect();
-        for (place, old) in recognise_equal(&edited_seen, &open_seen).into_iter().enumerate() {
+        for (place, old) in recognize_equal(&edited_seen, &open_seen).into_iter().enumerate() {
             items[open[place]] = old.map(|old| Arc::clone(edited[old]));
         }
     }

@@ -204,7 +204,7 @@ fn the_longest_text_allowed_is_counted_in_characters() {
         paths(lenient(&todos(&[entry(&text(2_001), "pending")]))),
         ["todos[0].content", "todos[0].activeForm"]
     );
-    // What normalising takes away does not count.
+    // Characters that normalization removes do not count.
     assert!(lenient(&todos(&[entry(&format!("{}{}", " ".repeat(5_000), text(2_000)), "pending")])).is_ok());
 }
 

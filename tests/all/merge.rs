@@ -53,7 +53,7 @@ fn each_field_takes_the_changed_value_and_the_users_wins() {
 fn changes_of_different_fields_are_merged() {
     for (ours_field, ours_set) in FIELDS {
         for (theirs_field, theirs_set) in FIELDS.into_iter().filter(|(field, _)| *field != ours_field) {
-            // Whoever renames, settles the active form: that pair has its own test.
+            // Renaming sets the active form too; that pair has its own test.
             if ours_field == "content" && theirs_field == "activeForm" {
                 continue;
             }

@@ -12,7 +12,7 @@ use std::io;
 
 use serde_json::Map;
 use todo_write::change::diff;
-use todo_write::identity::recognise;
+use todo_write::identity::recognize;
 use todo_write::input::{Options, Plan, read_text};
 use todo_write::item::{List, Status};
 use todo_write::journal::{Durability, files_of};
@@ -34,7 +34,7 @@ fn main() -> io::Result<()> {
     json(12, None);
     json(1_000, Some(3.0));
     flatness();
-    worst_of_recognising();
+    worst_of_recognizing();
     transcript();
     journal_bytes();
     match Node::start() {
@@ -97,7 +97,7 @@ fn per_item_at_100000<T>(words: &str, budget: Option<f64>, case: Rewrite, work: 
 }
 
 /// The cost of recognition when texts are not equal.
-fn worst_of_recognising() {
+fn worst_of_recognizing() {
     let size = 10_000;
     let cases = [
         ("all renamed", Rewrite::Renamed),
@@ -109,17 +109,17 @@ fn worst_of_recognising() {
         let lists = case.lists(size);
         let [old, new] = lists.each_ref().map(|list| seen(list));
         Row {
-            work: format!("recognise, {words}, {size} items: one item"),
+            work: format!("recognize, {words}, {size} items: one item"),
             unit: "s",
             yardstick: "a table of the texts",
             budget: None,
         }
         .measure(
-            || seconds(times(size), || recognise(black_box(&old), black_box(&new))) / size as f64,
+            || seconds(times(size), || recognize(black_box(&old), black_box(&new))) / size as f64,
             || seconds(times(size), || found_by_text(black_box(&old), black_box(&new))) / size as f64,
         );
-        per_item_at_100000(&format!("recognise, {words}"), None, case, |[old, new]| {
-            recognise(&seen(old), &seen(new))
+        per_item_at_100000(&format!("recognize, {words}"), None, case, |[old, new]| {
+            recognize(&seen(old), &seen(new))
         });
     }
 }
@@ -195,6 +195,6 @@ fn against_node(node: &mut Node) -> io::Result<()> {
 
 /// The cost of a call without ids: recognition and then the diff.
 fn without_ids([before, after]: &[List; 2]) -> usize {
-    let same = recognise(&seen(before), &seen(after));
+    let same = recognize(&seen(before), &seen(after));
     same.iter().flatten().count() + diff(black_box(before), black_box(after)).len()
 }

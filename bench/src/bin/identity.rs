@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::{Add, AddAssign, Sub};
 use std::path::Path;
 
-use todo_write::identity::{Features, THRESHOLDS, Thresholds, recognise_with};
+use todo_write::identity::{Features, THRESHOLDS, Thresholds, recognize_with};
 use todo_write::input::{Options, read};
 use todo_write::item::Draft;
 use todo_write::raw::Raw;
@@ -105,14 +105,14 @@ impl Sub for Score {
 }
 
 impl Transition {
-    fn recognise(&self, thresholds: Thresholds) -> Vec<Option<usize>> {
+    fn recognize(&self, thresholds: Thresholds) -> Vec<Option<usize>> {
         let [old, new] =
             [&self.old, &self.new].map(|list| list.iter().map(Features::from).collect::<Vec<_>>());
-        recognise_with(thresholds, &old, &new)
+        recognize_with(thresholds, &old, &new)
     }
 
     fn score(&self, thresholds: Thresholds) -> Score {
-        let old_of = self.recognise(thresholds);
+        let old_of = self.recognize(thresholds);
         let mut score = Score::default();
         for label in &self.labels {
             match (label.same, old_of[label.new] == Some(label.old)) {
@@ -129,7 +129,7 @@ impl Transition {
     /// the others.
     fn is_kept(&self) -> bool {
         let never = Thresholds { kept: f64::INFINITY, replaced: f64::INFINITY };
-        self.recognise(never).iter().any(Option::is_some)
+        self.recognize(never).iter().any(Option::is_some)
     }
 }
 
@@ -172,11 +172,11 @@ fn print(name: &str, score: Score) {
 }
 
 fn print_mistakes(transition: &Transition) {
-    let old_of = transition.recognise(THRESHOLDS);
+    let old_of = transition.recognize(THRESHOLDS);
     for label in &transition.labels {
-        let recognised = old_of[label.new] == Some(label.old);
-        if recognised != label.same {
-            println!("{}", if recognised { "WRONG SAME" } else { "WRONG NEW" });
+        let recognized = old_of[label.new] == Some(label.old);
+        if recognized != label.same {
+            println!("{}", if recognized { "WRONG SAME" } else { "WRONG NEW" });
             for item in [&transition.old[label.old], &transition.new[label.new]] {
                 println!("    {:<11}  {}", item.status.as_str(), item.content);
             }
