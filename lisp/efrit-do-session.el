@@ -71,7 +71,7 @@ IDENTICAL counts LAST-CALL, and ERRORS counts LAST-ERROR, a cons (TOOL . TEXT)."
                (lambda (a b) (string< (car a) (car b)))))
         (t value)))
 
-(defun efrit-do-breaker-request (breaker)
+(defun efrit-do-breaker--request (breaker)
   "Count a request in BREAKER; return the reason if it must not be sent."
   (if (and efrit-do-max-requests
            (>= (efrit-do-breaker-requests breaker) efrit-do-max-requests))
@@ -81,7 +81,7 @@ IDENTICAL counts LAST-CALL, and ERRORS counts LAST-ERROR, a cons (TOOL . TEXT)."
     (cl-incf (efrit-do-breaker-requests breaker))
     nil))
 
-(defun efrit-do-breaker-call (breaker name input)
+(defun efrit-do-breaker--call (breaker name input)
   "Count a call of NAME with INPUT in BREAKER; return why it must not run."
   (let* ((text (efrit-do-input-text input))
          (call (cons name (condition-case nil
@@ -106,7 +106,7 @@ IDENTICAL counts LAST-CALL, and ERRORS counts LAST-ERROR, a cons (TOOL . TEXT)."
               (efrit-do-breaker-identical breaker) identical)
         nil))))
 
-(defun efrit-do-breaker-outcome (breaker name outcome)
+(defun efrit-do-breaker--outcome (breaker name outcome)
   "Count OUTCOME of a call of NAME in BREAKER; return the reason to stop, or nil."
   (let ((last (efrit-do-breaker-last-error breaker))
         ;; Printed addresses of objects differ.
@@ -161,7 +161,7 @@ the session ended before the call was answered.")
   "Return non-nil if SESSION is running."
   (eq (efrit-do-session-status session) 'running))
 
-(defun efrit-do-session-trace-id (session)
+(defun efrit-do-session--trace-id (session)
   "Return the trace id of SESSION, which is new after each start."
   (format "%s.%d" (efrit-do-session-id session) (efrit-do-session-trace session)))
 
@@ -169,7 +169,7 @@ the session ended before the call was answered.")
   "Record CONTENT as an observation of TYPE in the thread of SESSION.
 METADATA are keywords and values."
   (apply #'todo-write-observe (efrit-do-session-thread session) type content
-         :trace-id (efrit-do-session-trace-id session)
+         :trace-id (efrit-do-session--trace-id session)
          :sessionId (efrit-do-session-id session)
          metadata))
 
@@ -177,7 +177,7 @@ METADATA are keywords and values."
   "Stream DATA as an event of TYPE of SESSION, of a thought if THINKING."
   (todo-write-stream (efrit-do-session-thread session)
                      :type type :data data :thinking thinking
-                     :trace-id (efrit-do-session-trace-id session)
+                     :trace-id (efrit-do-session--trace-id session)
                      :session-id (efrit-do-session-id session)))
 
 ;;; Result
@@ -260,7 +260,7 @@ tripped, or the user stopped it."
      ((not (efrit-do-session-running-p session)) nil)
      ((efrit-do-session-message session)
       (efrit-do-session--end session 'done nil))
-     ((setq trip (efrit-do-breaker-request breaker))
+     ((setq trip (efrit-do-breaker--request breaker))
       (efrit-do-session--end session 'stopped trip))
      (t
       (when (efrit-do-session-text session)
@@ -311,11 +311,11 @@ It counts like a call that ran in SESSION."
   (when (efrit-do-session-running-p session)
     (let* ((breaker (efrit-do-session-breaker session))
            (outcome (list :content (format "%s" text) :is-error t))
-           (trip (efrit-do-breaker-call breaker name input)))
+           (trip (efrit-do-breaker--call breaker name input)))
       (unless trip
         (push `(:id nil :name ,name :input ,input ,@outcome)
               (efrit-do-session-results session))
-        (setq trip (efrit-do-breaker-outcome breaker name outcome)))
+        (setq trip (efrit-do-breaker--outcome breaker name outcome)))
       (when trip
         (efrit-do-session--end session 'stopped trip)))))
 
@@ -343,7 +343,7 @@ A backend may report calls from a process filter, where tools must not run."
              (efrit-do-session-calls session)
              (not (efrit-do-session-busy session)))
     (pcase-let* ((`(,name ,input . ,_) (car (efrit-do-session-calls session)))
-                 (trip (efrit-do-breaker-call
+                 (trip (efrit-do-breaker--call
                         (efrit-do-session-breaker session) name input)))
       (if trip
           (efrit-do-session--end session 'stopped trip)
@@ -399,7 +399,7 @@ The tool NAME ran with INPUT for SECONDS."
   "Answer the first call of SESSION, of the tool NAME, with OUTCOME."
   (when (plist-get outcome :complete)
     (setf (efrit-do-session-message session) (plist-get outcome :complete)))
-  (if-let* ((trip (efrit-do-breaker-outcome
+  (if-let* ((trip (efrit-do-breaker--outcome
                    (efrit-do-session-breaker session) name outcome)))
       (progn
         (setf (nth 3 (car (efrit-do-session-calls session))) outcome)

@@ -102,7 +102,7 @@ one of the two is missing."
   "Return the keyword for NAME, a string."
   (intern (concat ":" name)))
 
-(defun efrit-do-input-plist (input)
+(defun efrit-do--input-plist (input)
   "Return INPUT, a JSON text, hash table, plist or alist, as a plist.
 Nested values are not converted.  Signal `todo-write-input-error' if INPUT is
 not one of these."
@@ -112,7 +112,7 @@ not one of these."
      (condition-case problem
          (let ((value (json-parse-string input)))
            (if (hash-table-p value)
-               (efrit-do-input-plist value)
+               (efrit-do--input-plist value)
              (signal 'error '("not an object"))))
        (error (signal 'todo-write-input-error
                       (list (format "The arguments are no JSON object: %s"
@@ -142,7 +142,7 @@ Signal `todo-write-input-error' with all arguments that are missing or have the
 wrong type."
   (if (efrit-do-tool-raw tool)
       (list input)
-    (let ((plist (efrit-do-input-plist input)) problems values)
+    (let ((plist (efrit-do--input-plist input)) problems values)
       (dolist (spec (efrit-do-tool-arguments tool))
         (let* ((name (plist-get spec :name))
                (type (plist-get spec :type))

@@ -23,7 +23,7 @@
 
 ;;; Checks
 
-;; A check returns findings as `todo-write-doctor-findings' describes them.
+;; A check returns findings as `todo-write-doctor--findings' describes them.
 
 (defun todo-write-doctor--emacs ()
   "Return findings about this Emacs."
@@ -31,19 +31,18 @@
    (list 'ok (format "Emacs %s, %s%s" emacs-version system-configuration
                      (cond (noninteractive ", in batch")
                            ((daemonp) ", a daemon")
-                           (t ""))) nil)
-   (if (todo-write-module-supported-p)
-       (list 'ok "It loads modules." nil)
-     (list 'problem "It is built without support for modules."
-           "Install an Emacs that was configured with --with-modules."))
+                           (t ""))))
+   (if module-file-suffix
+       '(ok "It loads modules.")
+     '(problem "It is built without support for modules."
+               "Install an Emacs that was configured with --with-modules."))
    (list 'ok (format "todo-write %s in %s" todo-write-version
-                     (todo-write-doctor--file todo-write-module--lisp)) nil)))
+                     (todo-write-doctor--file todo-write-module--lisp)))))
 
 (defun todo-write-doctor--module ()
   "Return findings about the module."
   (let* ((file (todo-write-module-file))
          (version (and file (todo-write-module-file-version file)))
-         (loaded (todo-write-module-loaded-version))
          (remedy (concat (todo-write-module-remedy "todo-write-dyn") ".")))
     (list
      (cond
@@ -52,12 +51,13 @@
        (list 'problem (format "The module %s is version %s."
                               (todo-write-doctor--file file) (or version "unknown"))
              remedy))
-      (t (list 'ok (format "Module %s in %s" version (todo-write-doctor--file file)) nil)))
+      (t (list 'ok (format "Module %s in %s" version (todo-write-doctor--file file)))))
      (cond
       ((not (featurep 'todo-write-dyn))
-       (list 'ok "It is not loaded: nothing has needed it yet." nil))
-      ((equal loaded todo-write-version) (list 'ok "It is loaded." nil))
-      (t (list 'problem (format "The loaded module is version %s." (or loaded "unknown"))
+       '(ok "It is not loaded: nothing has needed it yet."))
+      ((equal todo-write-module--loaded-version todo-write-version) '(ok "It is loaded."))
+      (t (list 'problem (format "The loaded module is version %s."
+                                (or todo-write-module--loaded-version "unknown"))
                "Restart Emacs: it cannot unload a module."))))))
 
 (defun todo-write-doctor--sources ()
@@ -67,13 +67,11 @@
     (list
      (list 'ok (if listed (format "It can be downloaded: %s" (car listed))
                  (format "This package lists no module to download for %s."
-                         (todo-write-module-machine)))
-           nil)
+                         (todo-write-module-machine))))
      (list 'ok (if problem (format "It cannot be built here: %s." problem)
                  (format "cargo %s can build it from %s"
                          (todo-write-module-cargo-version (todo-write-module-cargo))
-                         (todo-write-doctor--file (todo-write-module-sources))))
-           nil))))
+                         (todo-write-doctor--file (todo-write-module-sources))))))))
 
 (defun todo-write-doctor--journals ()
   "Return the finding about the folder of the journals."
@@ -110,9 +108,9 @@
   "Return the finding about the host NAME.
 PRESENT says whether it is installed, ON whether it is enabled; REMEDY
 enables it."
-  (cond (on (list 'ok (format "%s: on" name) nil))
+  (cond (on (list 'ok (format "%s: on" name)))
         (present (list 'note (format "%s: installed, but off" name) remedy))
-        (t (list 'ok (format "%s: not installed" name) nil))))
+        (t (list 'ok (format "%s: not installed" name)))))
 
 (defun todo-write-doctor--hosts ()
   "Return findings about the hosts."
@@ -133,18 +131,19 @@ enables it."
     (bound-and-true-p todo-write-follow-mode)
     "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
    (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"
-                     (if (locate-library "acp") "installed" "not installed")))))
+                     (if (locate-library "acp") "installed" "not installed")))
+   (todo-write-mcp-setup-finding)))
 
-(defun todo-write-doctor-findings ()
+(defun todo-write-doctor--findings ()
   "Return what is found, an alist of (TITLE . FINDINGS).
 A finding is a list (STATE TEXT REMEDY): STATE is `ok', `note' for what
 is merely off, or `problem'; REMEDY is a sentence, nil or left out."
   `(("Emacs" ,@(todo-write-doctor--emacs))
-    ("Module" ,@(if (todo-write-module-supported-p)
+    ("Module" ,@(if module-file-suffix
                     (append (todo-write-doctor--module) (todo-write-doctor--sources))
                   '((note "This Emacs cannot load it."))))
     ("Journals" ,(todo-write-doctor--journals))
-    ("Hosts" ,@(todo-write-doctor--hosts) ,@(todo-write-mcp-setup-findings))
+    ("Hosts" ,@(todo-write-doctor--hosts))
     ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)
                     '(ok "Mode line: on")
                   '(note "Mode line: off" "M-x todo-write-mode-line-mode")))))
@@ -164,7 +163,7 @@ is merely off, or `problem'; REMEDY is a sentence, nil or left out."
 
 (defun todo-write-doctor-text ()
   "Return the report, an Org list."
-  (let* ((findings (todo-write-doctor-findings))
+  (let* ((findings (todo-write-doctor--findings))
          (problems (seq-count (lambda (finding) (eq (car finding) 'problem))
                               (seq-mapcat #'cdr findings))))
     (concat

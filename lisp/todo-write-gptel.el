@@ -236,11 +236,6 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
   (remhash todo-write-gptel-thread todo-write-gptel--chats)
   (todo-write-end-turn todo-write-gptel-thread "the chat was closed"))
 
-(defun todo-write-gptel--show-plan ()
-  "Show the plan of this chat in a window of its own."
-  (interactive nil gptel-mode)
-  (todo-write-show todo-write-gptel-thread))
-
 ;;; The header line
 
 (defvar-local todo-write-gptel--header nil
@@ -260,7 +255,7 @@ is inert.")
   "Show the plan of the chat whose header line EVENT clicked on."
   (interactive "e" gptel-mode)
   (with-selected-window (posn-window (event-start event))
-    (todo-write-gptel--show-plan)))
+    (todo-write-show todo-write-gptel-thread)))
 
 (defun todo-write-gptel--show-header ()
   "Show the plan of this chat in its header line, unless that is disabled."

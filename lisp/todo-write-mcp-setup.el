@@ -71,11 +71,6 @@ into ~/.claude/settings.json:
      :plan "It has no plan tool that could be switched off.")
     ("Cursor"
      :file "~/.cursor/mcp.json"
-     :settings "{
-  \"mcpServers\": {
-    \"todo-write\": { \"command\": %p, \"args\": %a }
-  }
-}"
      :plan "Its own plan tool cannot be switched off.  Use the lines below.")
     ("Goose"
      :file "~/.config/goose/config.yaml"
@@ -91,18 +86,14 @@ into ~/.claude/settings.json:
 `goose configure'.")
     ("other"
      :file "the settings of the agent"
-     :settings "{
-  \"mcpServers\": {
-    \"todo-write\": { \"command\": %p, \"args\": %a }
-  }
-}"
      :plan "If the agent has a plan tool of its own, switch it off."))
   "Alist of agents, by name, and plists that say how to give them the tool.
 The keys of a plist:
   :command       command to run, followed by that of the MCP server; or
   :file          the file to change, and
-  :settings      the text to add, in which %p is the program, %a its
-                 arguments, and %l both, as JSON
+  :settings      the text to add, by default a member `mcpServers', in
+                 which %p is the program, %a its arguments, and %l both,
+                 as JSON
   :allow         how to allow calls without a question
   :plan          how to switch off the agent's own plan tool
   :instructions  the agent's file of instructions; AGENTS.md by default")
@@ -112,27 +103,33 @@ The keys of a plist:
 The user can edit that list: follow the edits that the tool's result reports.\n"
   "Text for an agent's file of instructions.")
 
+(defun todo-write-mcp-setup--get (agent key)
+  "Return the value of KEY for AGENT in `todo-write-mcp-setup-agents'."
+  (plist-get (cdr (assoc agent todo-write-mcp-setup-agents)) key))
+
 (defun todo-write-mcp-setup-command (agent server)
   "Return the command, a list, that gives AGENT the MCP server, or nil.
 SERVER is the command of the MCP server, a list."
-  (when-let ((command (plist-get (cdr (assoc agent todo-write-mcp-setup-agents)) :command)))
+  (when-let ((command (todo-write-mcp-setup--get agent :command)))
     (append command server)))
 
 (defun todo-write-mcp-setup-settings (agent server)
   "Return the text of the settings that give AGENT the MCP server, or nil.
 SERVER is the command of the MCP server, a list."
-  (when-let ((settings (plist-get (cdr (assoc agent todo-write-mcp-setup-agents)) :settings)))
+  (when (todo-write-mcp-setup--get agent :file)
     (let ((json (lambda (value) (decode-coding-string (json-serialize value) 'utf-8))))
-      (format-spec settings
-                   `((?p . ,(string-remove-prefix
-                             "[" (string-remove-suffix
-                                  "]" (funcall json (vector (car server))))))
+      (format-spec (or (todo-write-mcp-setup--get agent :settings) "{
+  \"mcpServers\": {
+    \"todo-write\": { \"command\": %p, \"args\": %a }
+  }
+}")
+                   `((?p . ,(funcall json (car server)))
                      (?a . ,(funcall json (vconcat (cdr server))))
                      (?l . ,(funcall json (vconcat server))))))))
 
 ;;; The program
 
-(defun todo-write-mcp-setup-program ()
+(defun todo-write-mcp-setup--program ()
   "Return the file name of the program `todo-write-mcp', or nil."
   (if todo-write-mcp-program
       (let ((file (expand-file-name todo-write-mcp-program)))
@@ -141,12 +138,12 @@ SERVER is the command of the MCP server, a list."
                  (append (list (todo-write-module-folder) todo-write-module--lisp) exec-path)
                  exec-suffixes 'file-executable-p)))
 
-(defun todo-write-mcp-setup-server ()
+(defun todo-write-mcp-setup--server ()
   "Return the command of the MCP server for this Emacs, a list.
 It has the full name of the server's file, because agents may remove the
 environment variables by which emacsclient would find it."
   (append
-   (list (todo-write-mcp-setup-program))
+   (list (todo-write-mcp-setup--program))
    (unless (executable-find "emacsclient")
      (list "--emacsclient" (expand-file-name "emacsclient" invocation-directory)))
    (if server-use-tcp
@@ -170,13 +167,13 @@ settings are copied to the kill ring.  If the program `todo-write-mcp' is
 missing, offer to download or build it first.  Start the server of this
 Emacs if it is not running."
   (interactive (list (completing-read "Agent: " todo-write-mcp-setup-agents nil t)))
-  (unless (todo-write-mcp-setup-program)
+  (unless (todo-write-mcp-setup--program)
     (when todo-write-mcp-program
       (user-error "`todo-write-mcp-program' is %s, which cannot be run" todo-write-mcp-program))
     (let ((todo-write-module--declined nil))
       (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is missing.")))
   (todo-write-mcp-setup--start-server)
-  (todo-write-mcp-setup--show agent (todo-write-mcp-setup-server)))
+  (todo-write-mcp-setup--show agent (todo-write-mcp-setup--server)))
 
 (defun todo-write-mcp-setup--show (agent server)
   "Show how to give AGENT the MCP server whose command is SERVER."
@@ -197,21 +194,20 @@ Emacs if it is not running."
 
 (defun todo-write-mcp-setup--insert (agent text)
   "Insert instructions to give AGENT the tool by TEXT, a command or settings."
-  (let* ((about (cdr (assoc agent todo-write-mcp-setup-agents)))
-         (part (lambda (title &rest lines)
+  (let* ((part (lambda (title &rest lines)
                  (insert (propertize title 'face 'bold) "\n\n")
                  (dolist (line lines) (insert line "\n"))
                  (insert "\n")))
-         (file (plist-get about :file)))
+         (file (todo-write-mcp-setup--get agent :file)))
     (funcall part (format "Give %s the tool todo_write" agent)
              (if file (format "Put this into %s (copied to the kill ring):\n" file)
                "Run this in a shell (copied to the kill ring):\n")
              text)
-    (when (plist-get about :allow)
-      (funcall part "Let it call the tool" (plist-get about :allow)))
-    (funcall part "Switch off its own plan tool" (plist-get about :plan))
+    (when-let ((allow (todo-write-mcp-setup--get agent :allow)))
+      (funcall part "Let it call the tool" allow))
+    (funcall part "Switch off its own plan tool" (todo-write-mcp-setup--get agent :plan))
     (funcall part (format "Tell it to plan, in %s"
-                          (or (plist-get about :instructions) "AGENTS.md"))
+                          (or (todo-write-mcp-setup--get agent :instructions) "AGENTS.md"))
              todo-write-mcp-setup-instructions)
     (insert "M-x todo-write-doctor checks the way from the program to this Emacs.\n")))
 
@@ -226,7 +222,7 @@ Emacs if it is not running."
 
 ;;; For the doctor
 
-(defun todo-write-mcp-setup-check (server)
+(defun todo-write-mcp-setup--check (server)
   "Call this Emacs through SERVER, the command of the MCP server.
 Return the line that the program prints."
   (with-temp-buffer
@@ -241,24 +237,22 @@ Return the line that the program prints."
       (while (accept-process-output process 0))
       (string-trim (buffer-string)))))
 
-(defun todo-write-mcp-setup-findings ()
-  "Return the doctor's findings about calls from agents to this Emacs."
-  (let ((program (todo-write-mcp-setup-program))
+(defun todo-write-mcp-setup-finding ()
+  "Return the doctor's finding about calls from agents to this Emacs."
+  (let ((program (todo-write-mcp-setup--program))
         (remedy "M-x todo-write-mcp-setup"))
     (cond
-     ((not program)
-      (list (list 'note "MCP: todo-write-mcp is missing" remedy)))
+     ((not program) (list 'note "MCP: todo-write-mcp is missing" remedy))
      ((not (process-live-p server-process))
-      (list (list 'note "MCP: this Emacs has no server that agents could reach" remedy)))
+      (list 'note "MCP: this Emacs has no server that agents could reach" remedy))
      (t
-      (let ((answer (todo-write-mcp-setup-check (todo-write-mcp-setup-server))))
-        (list
-         (if (string-match-p (format ", process %d," (emacs-pid)) answer)
-             (list 'ok (format "MCP: a call through %s reached this Emacs"
-                               (abbreviate-file-name program)) nil)
-           (list 'problem (format "MCP: a call through %s did not reach this Emacs: %s"
-                                  (abbreviate-file-name program) answer)
-                 "Set `server-name' to a name that no other Emacs has, and M-x todo-write-mcp-setup"))))))))
+      (let ((answer (todo-write-mcp-setup--check (todo-write-mcp-setup--server)))
+            (program (abbreviate-file-name program)))
+        (if (string-match-p (format ", process %d," (emacs-pid)) answer)
+            (list 'ok (format "MCP: a call through %s reached this Emacs" program))
+          (list 'problem (format "MCP: a call through %s did not reach this Emacs: %s"
+                                 program answer)
+                "Set `server-name' to a name that no other Emacs has, and M-x todo-write-mcp-setup")))))))
 
 (provide 'todo-write-mcp-setup)
 ;;; todo-write-mcp-setup.el ends here

@@ -46,7 +46,7 @@ nil: signal an error that names the remedy."
   "Folder of the Lisp files.")
 
 (defconst todo-write-module--products
-  `(("todo-write-dyn" "" ,(bound-and-true-p module-file-suffix)
+  `(("todo-write-dyn" "" ,module-file-suffix
      ,(pcase system-type
         ((or 'windows-nt 'cygwin) "todo_write.dll")
         ('darwin "libtodo_write.dylib")
@@ -72,10 +72,6 @@ the installed file, and BUILT the name of cargo's file.")
   (signal 'todo-write-error (list (apply #'format-message format args))))
 
 ;;; Finding
-
-(defun todo-write-module-supported-p ()
-  "Return non-nil if this Emacs can load modules."
-  (and (fboundp 'module-load) (bound-and-true-p module-file-suffix) t))
 
 (defun todo-write-module--lisp-file ()
   "Return the true name of this file.
@@ -146,7 +142,7 @@ A package has the Lisp files beside the sources, a checkout below them."
   "Load the module if it is not loaded, after downloading or building it.
 Signal a `todo-write-error' that names the remedy if that fails."
   (unless (featurep 'todo-write-dyn)
-    (unless (todo-write-module-supported-p)
+    (unless module-file-suffix
       (todo-write-module--error "This Emacs is built without support for modules"))
     (let* ((file (todo-write-module-file))
            (unfit (todo-write-module--unfit file)))
@@ -160,22 +156,16 @@ Signal a `todo-write-error' that names the remedy if that fails."
       (require 'todo-write-dyn (todo-write-module-file))))
   (todo-write-module--check-loaded))
 
-(defun todo-write-module-loaded-version ()
-  "Return the version of the module that this Emacs has loaded, or nil."
-  todo-write-module--loaded-version)
-
 (defun todo-write-module--check-loaded ()
   "Signal `todo-write-error' if the loaded module is of another version."
-  (let ((version (todo-write-module-loaded-version)))
-    (unless (equal version todo-write-version)
-      (todo-write-module--error
-       "The loaded module is version %s, the Lisp files are %s; %s"
-       (or version "unknown") todo-write-version
-       (if (equal todo-write-version
-                  (when-let ((file (todo-write-module-file)))
-                    (todo-write-module-file-version file)))
-           "restart Emacs"
-         (format "%s and restart Emacs" (todo-write-module-remedy "todo-write-dyn")))))))
+  (unless (equal todo-write-module--loaded-version todo-write-version)
+    (todo-write-module--error
+     "The loaded module is version %s, the Lisp files are %s; %srestart Emacs"
+     (or todo-write-module--loaded-version "unknown") todo-write-version
+     (if (when-let ((file (todo-write-module-file)))
+           (equal todo-write-version (todo-write-module-file-version file)))
+         ""
+       (concat (todo-write-module-remedy "todo-write-dyn") " and ")))))
 
 ;;; Getting
 
@@ -344,10 +334,10 @@ Its SHA-256 must be the one listed in the package."
 (defun todo-write-module-cargo ()
   "Return the file name of cargo, or nil.
 Emacs started from a desktop may lack the folder of rustup in its path."
-  (or (executable-find "cargo")
-      (let ((cargo (expand-file-name
-                    "bin/cargo" (or (getenv "CARGO_HOME") "~/.cargo"))))
-        (and (file-executable-p cargo) cargo))))
+  (locate-file "cargo"
+               (append exec-path
+                       (list (expand-file-name "bin" (or (getenv "CARGO_HOME") "~/.cargo"))))
+               exec-suffixes #'file-executable-p))
 
 (defun todo-write-module-cargo-version (cargo)
   "Return the version of CARGO, a file name, or else its first line of output."
@@ -359,7 +349,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
         (match-string 1)
       (buffer-substring (point) (line-end-position)))))
 
-(defun todo-write-module-rust-needed (sources)
+(defun todo-write-module--rust-needed (sources)
   "Return the oldest version of Rust that builds SOURCES, a folder."
   (with-temp-buffer
     (insert-file-contents (expand-file-name "Cargo.toml" sources))
@@ -370,7 +360,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
   "Return why cargo cannot build here, part of a sentence, or nil."
   (let* ((sources (todo-write-module-sources))
          (cargo (and sources (todo-write-module-cargo)))
-         (needed (and cargo (todo-write-module-rust-needed sources)))
+         (needed (and cargo (todo-write-module--rust-needed sources)))
          (version (and cargo (todo-write-module-cargo-version cargo))))
     (cond
      ((not sources)
@@ -404,20 +394,20 @@ Emacs started from a desktop may lack the folder of rustup in its path."
     (unless (eql 0 (process-exit-status process))
       (todo-write-module--error
        "%s could not be built (%s); see the buffer %s" name
-       (todo-write-module--first-error process) (todo-write-module-buffer name)))
+       (todo-write-module--first-error process) (todo-write-module--buffer name)))
     (todo-write-module--install
      name (lambda (new)
             (copy-file (concat (todo-write-module--target name) "release/"
                                (nth 3 (assoc name todo-write-module--products)))
                        new)))))
 
-(defun todo-write-module-buffer (name)
+(defun todo-write-module--buffer (name)
   "Return the name of the buffer with the build of NAME."
   (format "*%s build*" name))
 
 (defun todo-write-module--process (name)
   "Return the process that builds NAME, or nil."
-  (when-let* ((buffer (get-buffer (todo-write-module-buffer name)))
+  (when-let* ((buffer (get-buffer (todo-write-module--buffer name)))
               (process (get-buffer-process buffer)))
     (and (process-live-p process) process)))
 
@@ -436,7 +426,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
     (get-buffer-process
      (compilation-start
       (concat (shell-quote-argument cargo) " build --release --locked")
-      nil (lambda (_mode) (todo-write-module-buffer name))))))
+      nil (lambda (_mode) (todo-write-module--buffer name))))))
 
 (defun todo-write-module--wait (process)
   "Wait until PROCESS, a build, ends; meanwhile show its last line."

@@ -196,7 +196,7 @@
                        (cons file todo-write-version))))))
   (should (equal (todo-write-module-file-version (todo-write-copy-module))
                  todo-write-version))
-  (should (equal (todo-write-module-loaded-version) todo-write-version)))
+  (should (equal todo-write-module--loaded-version todo-write-version)))
 
 (provide 'todo-write-module-tests)
 ;;; todo-write-module-tests.el ends here
