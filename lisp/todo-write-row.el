@@ -223,6 +223,10 @@ If TEXT is not a string, return LABEL."
   (declare (indent 0) (debug t))
   `(with-temp-buffer ,@body (buffer-string)))
 
+(defvar todo-write-row--stops nil
+  "Alist of columns and the display properties of gaps that end there.
+Rows that are drawn the same have identical properties.")
+
 (defun todo-write-row--insert-line (head text tail width &optional end)
   "Insert a line of WIDTH columns: HEAD, TEXT truncated to fit, and TAIL.
 TAIL, unless empty, ends at the last column; END, a string or nil, follows.
@@ -240,7 +244,10 @@ Return the position after TEXT."
     (unless alone
       ;; This aligns fonts in which some characters do not have their nominal
       ;; width, and keeps right-to-left text from moving the digits.
-      (put-text-property middle (+ middle gap -1) 'display `(space :align-to ,column)))
+      (put-text-property middle (+ middle gap -1) 'display
+                         (or (alist-get column todo-write-row--stops)
+                             (setf (alist-get column todo-write-row--stops)
+                                   `(space :align-to ,column)))))
     middle))
 
 (defun todo-write-row-fit (left right width)
