@@ -61,6 +61,10 @@ object, which saves memory and speeds up none of the ways."
 (defun bench--show (buffer)
   "Show BUFFER in the only window."
   (switch-to-buffer buffer)
+  ;; Emacs 28 in a terminal can crash if garbage is collected before and after a
+  ;; window is deleted that was created since the last redisplay: the glyphs then
+  ;; taken from the screen refer to freed strings.
+  (redisplay t)
   (delete-other-windows))
 
 (defun bench--close ()
