@@ -55,7 +55,7 @@ refuses it."
                  (const :tag "Refuse" refuse)))
 
 (defcustom todo-write-keep-completed nil
-  "Non-nil means that completed tasks stay completed, whatever the agent sends."
+  "Non-nil means that agents cannot reopen completed tasks."
   :type 'boolean)
 
 (defcustom todo-write-history-limit 1000

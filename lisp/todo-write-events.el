@@ -288,10 +288,8 @@ token that is not a string."
 
 (defun todo-write--alike-p (a b)
   "Return non-nil if the stream events A and B differ at most in their data."
-  (let ((keys '(:type :thinking :call-context :trace-id :session-id)))
-    (while (and keys (equal (plist-get a (car keys)) (plist-get b (car keys))))
-      (pop keys))
-    (null keys)))
+  (cl-loop for key in '(:type :thinking :call-context :trace-id :session-id)
+           always (equal (plist-get a key) (plist-get b key))))
 
 (defun todo-write--stream-first (thread event)
   "Give EVENT of THREAD, which continues no run of tokens, to the subscribers."

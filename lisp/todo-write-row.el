@@ -113,7 +113,7 @@
     (set-terminal-parameter terminal 'todo-write-shapes nil)))
 
 (defun todo-write-row-shape (kind)
-  "Return the string that stands for KIND, which the terminal can display.
+  "Return the shape of KIND, a string that the terminal can display.
 KIND is completed, in_progress, pending, paused, removed, added,
 modified, moved, minus, arrow, full, rest, ellipsis, dot, child, thought,
 tool or result."

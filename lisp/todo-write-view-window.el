@@ -16,7 +16,7 @@
 ;; does not disappear when it is completed.  RET or a click on the line unfolds
 ;; them, and `d' folds or unfolds all of them:
 ;;
-;;     (setq todo-write-view-fold-completed t)     ; however long the window
+;;     (setq todo-write-view-fold-completed t)     ; always
 ;;     (setq todo-write-view-fold-completed nil)   ; never
 ;;
 ;; The rows stay in the buffer, under overlays.  The module finds the runs, so
@@ -110,12 +110,8 @@ Those are open rows, rows with a subagent's list, and rows after a ghost."
 
 (defun todo-write-view--fold-line (count)
   "Return the line that replaces COUNT completed tasks."
-  (let* ((shape (todo-write-row-shape 'completed))
-         (line (format " %s +%d done\n" shape count))
-         (end (1+ (length shape))))
-    (put-text-property 1 end 'face 'todo-write-completed-shape line)
-    (put-text-property (1+ end) (1- (length line)) 'face 'todo-write-fold line)
-    line))
+  (concat " " (propertize (todo-write-row-shape 'completed) 'face 'todo-write-completed-shape)
+          " " (propertize (format "+%d done" count) 'face 'todo-write-fold) "\n"))
 
 (defun todo-write-view--fold-at (position)
   "Return the overlay that folds the text at POSITION, or nil."

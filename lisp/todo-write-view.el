@@ -342,8 +342,8 @@ passed to `display-buffer'."
 
 (defun todo-write-view--default-thread ()
   "Return the newest thread of the current project, else the one written last.
-The value is a key, or nil.  A subagent's thread stands for that of the
-agent it works for."
+The value is a key, or nil.  For a subagent's thread, return that of the
+agent that it works for."
   (let* ((current (todo-write-current-thread (todo-write--project)))
          (key (or (and current (todo-write-view--of-project-p current) current)
                   (todo-write--newest-of-project)

@@ -177,14 +177,14 @@
     (should (equal (reverse todo-write-observation-tests--heard)
                    (append (todo-write-observations "a") nil)))))
 
-(ert-deftest todo-write-a-subscriber-hears-nothing-from-before-it-subscribed ()
+(ert-deftest todo-write-a-subscriber-gets-no-earlier-observation ()
   (todo-write-observation-tests--with
     (todo-write-test-write "a" "One")
     (todo-write-subscribe #'todo-write-observation-tests--hear)
     (todo-write-observe "a" "INTENT" "Later")
     (should (equal (todo-write-observation-tests--types) '("INTENT")))))
 
-(ert-deftest todo-write-an-observation-is-saved-before-anyone-hears-of-it ()
+(ert-deftest todo-write-an-observation-is-saved-before-subscribers-get-it ()
   (todo-write-observation-tests--with
     (let (found)
       (todo-write-subscribe
@@ -201,7 +201,7 @@
       (todo-write-observe "a" "INTENT" "And Only here")
       (should (equal (nreverse found) '(("PLAN_UPDATE" . t) ("INTENT" . t)))))))
 
-(ert-deftest todo-write-a-filter-lets-through-what-it-names ()
+(ert-deftest todo-write-a-filter-passes-matching-events-only ()
   (pcase-dolist (`(,filter . ,types)
                  '(((:kind observation) "INTENT" "PLAN_UPDATE" "PLAN_UPDATE"
                     "PLAN_UPDATE" "ITEM_STATUS_CHANGE" "FINAL_RESPONSE")
@@ -228,7 +228,7 @@
                             :tokenType "SYNTHESIS_LLM_RESPONSE")
         (should (equal (todo-write-observation-tests--types) types))))))
 
-(ert-deftest todo-write-after-unsubscribing-nothing-is-heard ()
+(ert-deftest todo-write-an-unsubscribed-function-is-not-called ()
   (todo-write-observation-tests--with
     (let ((handle (todo-write-subscribe #'todo-write-observation-tests--hear)))
       (todo-write-observe "a" "INTENT" "Heard")

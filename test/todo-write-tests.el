@@ -169,7 +169,7 @@
                    '("removed")))
     (should (equal (todo-write-test-contents "a") '("Three" "Two")))))
 
-(ert-deftest todo-write-edit-signals-what-cannot-be-done-and-changes-nothing ()
+(ert-deftest todo-write-edit-signals-an-impossible-operation-and-changes-nothing ()
   (todo-write-with-store
     (todo-write-test-write "a" "One")
     (dolist (call '((add) (add "") (add " \n") (add "A" -1) (add "A" 0 0)
@@ -200,7 +200,7 @@
     (should-error (todo-write-undo "a") :type 'todo-write-error)
     (should (= (plist-get (todo-write-summary "a") :revision) 6))))
 
-(ert-deftest todo-write-undo-brings-back-what-a-write-dropped-under-its-id ()
+(ert-deftest todo-write-undo-restores-a-dropped-item-with-its-id ()
   (todo-write-with-store
     (todo-write-test-write "a" "One" "Two")
     (todo-write-test-write "a" "Two")
@@ -362,7 +362,7 @@
     (should-not (todo-write-parent "a"))
     (should (equal (todo-write-parent "b") '("a" . "t1")))))
 
-(ert-deftest todo-write-removed-items-are-those-that-were-begun-oldest-first ()
+(ert-deftest todo-write-items-removed-returns-started-items-oldest-first ()
   (todo-write-with-store
     (todo-write-test-write "a" '("One" "in_progress") "Two" '("Three" "in_progress"))
     (dolist (id '("t3" "t2" "t1"))

@@ -54,7 +54,7 @@
           t)
       (quit nil))))
 
-(ert-deftest todo-write-torture-the-module-may-be-called-while-it-makes-its-answer ()
+(ert-deftest todo-write-torture-the-module-may-be-called-while-it-answers ()
   (todo-write-with-store
     (todo-write-test-write "b" '("Other" "in_progress"))
     (let ((writes 0) broken)
