@@ -1,7 +1,7 @@
-//! The way to the running Emacs: one `emacsclient --eval` a call.
+//! Calls to the running Emacs, each by one `emacsclient --eval`.
 //!
-//! The form has one argument, the call as base64 of JSON, so that no text of an agent is ever read as
-//! Lisp. `todo-write-mcp-call` answers with base64 of JSON, too: `{"text": …, "error": bool}`.
+//! The form's only argument is the call, JSON in base64, so Lisp never reads an agent's text.
+//! `todo-write-mcp-call` also answers with JSON in base64: `{"text": …, "error": bool}`.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions, remove_file};
@@ -17,22 +17,22 @@ use tokio::process::Command;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-/// What an agent is told when Emacs is not there, busy or stopped. Readers of transcripts know by its
-/// beginning that the list was not taken.
+/// The answer if Emacs is absent, busy or stopped. Transcript readers recognize by its
+/// beginning that Emacs has not got the list.
 const SILENT: &str = "Emacs does not answer; go on without the list.";
 const ABSENT: &str = "This Emacs has no todo-write; go on without the list.";
 const TOO_LARGE: &str = "The list is larger than 1 MiB; send a shorter one.";
 
-/// The largest call in bytes of JSON, and the largest that goes into an argument: Linux takes 128 KiB.
+/// Maximum size of a call in bytes of JSON, and of one passed as an argument: Linux allows 128 KiB.
 const LARGEST: usize = 1 << 20;
 const LARGEST_ARGUMENT: usize = 90_000;
 
-/// What Emacs answered.
+/// The answer to a call.
 #[derive(Debug, PartialEq)]
 pub struct Answer {
-    /// Words for the agent.
+    /// Text for the agent.
     pub text: String,
-    /// Whether they say that the list was not taken.
+    /// Whether the list was rejected or never reached Emacs.
     pub is_error: bool,
 }
 
@@ -42,23 +42,23 @@ impl Answer {
     }
 }
 
-/// An Emacs, by what `emacsclient` needs to find it.
+/// An Emacs and how `emacsclient` reaches it.
 pub struct Emacs {
     program: OsString,
     options: Vec<OsString>,
-    /// Calls go one at a time, in the order in which they came.
+    /// Serializes calls in the order of their arrival.
     turn: Mutex<()>,
 }
 
 impl Emacs {
-    /// PROGRAM is an emacsclient, OPTIONS say which Emacs.
+    /// PROGRAM is an emacsclient; OPTIONS select the Emacs.
     pub fn new(program: OsString, options: Vec<OsString>) -> Self {
         Emacs { program, options, turn: Mutex::new(()) }
     }
 
-    /// Hands CALL, an object, to Emacs and returns the answer, or a sentence in its place after LIMIT.
+    /// Passes CALL, an object, to Emacs and returns the answer, or an error after LIMIT.
     pub async fn ask(&self, mut call: Value, limit: Duration) -> Answer {
-        // Emacs drops a call that it reads too late: the agent has been told that it was not taken.
+        // Emacs drops a call after this time, because the agent already has an error.
         call["until"] = json!(milliseconds(SystemTime::now() + limit));
         let call = call.to_string();
         if call.len() > LARGEST {
@@ -81,10 +81,10 @@ impl Emacs {
         );
         let mut command = Command::new(&self.program);
         command.args(&self.options).args(["--eval", &form]);
-        // Without an Emacs, emacsclient would run that program and wait for it.
+        // If there is no Emacs, emacsclient would run this editor and wait for it.
         command.env_remove("ALTERNATE_EDITOR");
         command.stdin(Stdio::null()).kill_on_drop(true);
-        // A C-c in the agent's terminal must not take the answer away.
+        // C-c in the agent's terminal must not kill emacsclient.
         #[cfg(unix)]
         command.process_group(0);
         command
@@ -96,7 +96,7 @@ pub fn milliseconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// What goes into the form for CALL: itself, or where to read it.
+/// The argument for CALL: the call itself, or the name of a private file with it.
 fn argument(call: String) -> Option<(String, Option<PrivateFile>)> {
     if call.len() <= LARGEST_ARGUMENT {
         return Some((call, None));
@@ -105,7 +105,7 @@ fn argument(call: String) -> Option<(String, Option<PrivateFile>)> {
     Some((json!({ "file": file.path.to_str()? }).to_string(), Some(file)))
 }
 
-/// The answer that emacsclient printed. Text is only trusted if it says that all went well.
+/// Parses the answer in OUTPUT of emacsclient, which must have succeeded.
 fn read(output: &Output) -> Answer {
     let printed = output.stdout.trim_ascii();
     let answer = output.status.success().then_some(printed).and_then(|printed| {
@@ -116,7 +116,7 @@ fn read(output: &Output) -> Answer {
     answer.unwrap_or_else(|| Answer::error(if printed == b"absent" { ABSENT } else { SILENT }))
 }
 
-/// A file that only this user can read, removed when dropped.
+/// A file that only this user can read. Dropping it removes the file.
 struct PrivateFile {
     path: PathBuf,
 }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_only_trusted_if_emacsclient_succeeded() {
+    fn a_failure_of_emacsclient_invalidates_its_output() {
         let text = format!("\"{}\"\n", BASE64.encode(r#"{"text":"Fine","error":false}"#));
         assert_eq!(printed(0, &text), Answer { text: "Fine".into(), is_error: false });
         assert_eq!(printed(1 << 8, &text), Answer::error(SILENT));
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_call_lies_in_a_private_file_as_long_as_it_is_needed() {
+    fn a_long_call_is_passed_in_a_private_temporary_file() {
         let call = "x".repeat(LARGEST_ARGUMENT + 1);
         let (argument, file) = argument(call.clone()).expect("a file");
         let path: Value = serde_json::from_str(&argument).expect("JSON");
@@ -177,13 +177,13 @@ mod tests {
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_missing_emacsclient_is_an_emacs_that_does_not_answer() {
+    async fn a_missing_emacsclient_returns_the_error_for_an_absent_emacs() {
         let emacs = Emacs::new("/nowhere/emacsclient".into(), Vec::new());
         assert_eq!(emacs.ask(json!({}), Duration::from_secs(5)).await, Answer::error(SILENT));
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn more_than_a_mebibyte_is_refused_with_words() {
+    async fn a_call_of_more_than_a_mebibyte_returns_an_error() {
         let emacs = Emacs::new("/nowhere/emacsclient".into(), Vec::new());
         let call = json!({"arguments": "x".repeat(LARGEST)});
         assert_eq!(emacs.ask(call, Duration::from_secs(5)).await, Answer::error(TOO_LARGE));

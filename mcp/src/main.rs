@@ -1,6 +1,5 @@
-//! `todo_write` for any MCP client, handed to the Emacs that the user has open.
-//!
-//! An agent starts this program as an MCP server. The list itself is kept in Emacs.
+//! An MCP server with the tool `todo_write`. It passes each call to the user's running Emacs, which
+//! keeps the list.
 
 mod emacs;
 mod server;
@@ -15,16 +14,16 @@ use rmcp::ServiceExt;
 use serde_json::json;
 use server::Server;
 
-// Emacs finds the version in the file, up to the semicolon.
+// Emacs searches this file for the version, which ends at the semicolon.
 const USAGE: &str = concat!(
     "todo-write-mcp version ",
     env!("CARGO_PKG_VERSION"),
-    "; an MCP server with one tool, todo_write, whose list a running Emacs keeps.
+    "; an MCP server with the tool todo_write. A running Emacs keeps the list.
 Usage: todo-write-mcp [--check] [--emacsclient PROGRAM] [EMACSCLIENT-OPTION]...
 
-Options of emacsclient say which Emacs: --socket-name NAME or --server-file NAME,
-where the name may be a file's. Without one, EMACS_SOCKET_NAME and
-EMACS_SERVER_FILE count. --check says whether that Emacs answers.
+Options of emacsclient select the Emacs: --socket-name NAME or --server-file NAME.
+NAME can be a file name. The default is EMACS_SOCKET_NAME or EMACS_SERVER_FILE in
+the environment. --check tests whether that Emacs answers.
 "
 );
 
@@ -53,19 +52,18 @@ async fn main() {
         _ = signal() => {}
     }
     server.end(Duration::from_millis(1500)).await;
-    // A return would wait for the thread that reads stdin.
+    // Returning would wait for the thread that reads stdin.
     exit(0)
 }
 
-/// Serves until the end of input.
+/// Serves requests until the end of input.
 async fn serve(server: Arc<Server>) {
     if let Ok(running) = server.serve(transport::Stdio::new()).await {
         let _ = running.waiting().await;
     }
 }
 
-/// Waits for a signal that asks this process to end. From then on such signals are ignored, so that
-/// Emacs still hears of the end.
+/// Waits for a signal to terminate. Later ones are ignored, so that `end` can still notify Emacs.
 #[cfg(unix)]
 async fn signal() {
     use tokio::signal::unix::{SignalKind, signal};

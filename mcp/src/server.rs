@@ -1,4 +1,4 @@
-//! The MCP server of one agent's session: one tool, `todo_write`. It keeps no list.
+//! The MCP server of an agent. It has one tool, `todo_write`, and keeps no list.
 
 use std::borrow::Cow;
 use std::sync::Mutex;
@@ -17,38 +17,38 @@ use crate::emacs::{Emacs, milliseconds};
 const NAME: &str = "todo_write";
 const INSTRUCTIONS: &str = "The user watches the list of todo_write in Emacs and can edit it. \
     The tool's result tells you of their edits: keep them in your next list.";
-/// The tool as `todo-write-tool-schema` has it; a test compares them. Its `_meta` keeps Claude Code from
-/// hiding it until the model searches for it.
+/// The definition of the tool; a test compares it with `todo-write-tool-schema`. Because of its `_meta`,
+/// Claude Code shows the tool to the model without a search.
 const TOOL: &str = include_str!("tool.json");
 
-/// How long a call may take, with all that it waits for.
+/// Time limit of a call, including all waiting.
 pub const LIMIT: Duration = Duration::from_secs(5);
-/// How long to wait for the client's roots.
+/// Time limit for the client's roots.
 const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 
-/// Where clients say which session they are: an environment variable of their own. Another client
-/// that was started in such a session inherits it, so it counts for its own client only.
+/// Environment variables with the ids of sessions, by client. Other clients ignore them, because an
+/// agent started by another one inherits its environment.
 const SESSION_VARIABLES: [(&str, &str); 2] =
     [("claude-code", "CLAUDE_CODE_SESSION_ID"), ("copilot-cli", "COPILOT_AGENT_SESSION_ID")];
 
 /// The server of one process.
 pub struct Server {
     emacs: Emacs,
-    /// Tells this process from others, also from later ones with its id.
+    /// Start time, which distinguishes this process from later ones with the same id.
     started: u64,
     project: OnceCell<String>,
-    /// The sessions that made a call: what ends with this process.
+    /// Sessions that made a call and end with this process.
     sessions: Mutex<Vec<Value>>,
 }
 
 impl Server {
-    /// A server that hands its calls to EMACS.
+    /// A server that passes its calls to EMACS.
     pub fn new(emacs: Emacs) -> Self {
         let started = milliseconds(SystemTime::now());
         Server { emacs, started, project: OnceCell::new(), sessions: Mutex::default() }
     }
 
-    /// Tells Emacs that the sessions of this process are over.
+    /// Notifies Emacs that the sessions of this process have ended.
     pub async fn end(&self, limit: Duration) {
         let sessions = self.sessions.lock().map(|sessions| sessions.clone()).unwrap_or_default();
         if !sessions.is_empty() {
@@ -69,7 +69,7 @@ impl Server {
             sessions.push(call.clone());
         }
         call["project"] = self.project.get_or_init(|| project(context)).await.as_str().into();
-        // As text, which the store parses: no reader in between bends it.
+        // The store parses the text, so nothing in between changes the values.
         call["arguments"] = arguments.to_string().into();
         let answer = self.emacs.ask(call, LIMIT.saturating_sub(start.elapsed())).await;
         let content = vec![ContentBlock::text(answer.text)];
@@ -77,7 +77,7 @@ impl Server {
     }
 }
 
-/// The client's name for its session: Codex gives it with each call.
+/// The id of the client's session, from the call (Codex) or the environment.
 fn session(meta: &RequestMetaObject, client: &str) -> Option<String> {
     let given = ["threadId", "sessionId"].iter().find_map(|key| Some(meta.get(*key)?.as_str()?.to_owned()));
     given.or_else(|| {
@@ -86,14 +86,14 @@ fn session(meta: &RequestMetaObject, client: &str) -> Option<String> {
     })
 }
 
-/// The project's folder: the client's first root, or else where this process was started.
+/// The project's folder: the client's first root, or the working directory of this process.
 async fn project(context: &RequestContext<RoleServer>) -> String {
     let has_roots = context.client_capabilities().is_some_and(|capabilities| capabilities.roots.is_some());
     let root = if has_roots { root(&context.peer).await } else { None };
     root.or_else(|| Some(std::env::current_dir().ok()?.to_str()?.to_owned())).unwrap_or_default()
 }
 
-// The next version of the protocol has no roots; the versions that this server speaks do.
+// The next version of the protocol removes roots; the versions that this server supports have them.
 #[expect(deprecated)]
 async fn root(peer: &Peer<RoleServer>) -> Option<String> {
     let roots = timeout(ROOTS_LIMIT, peer.list_roots()).await.ok()?.ok()?.roots;
@@ -108,7 +108,7 @@ impl ServerHandler for Server {
             .with_instructions(INSTRUCTIONS)
     }
 
-    // Later versions have no `initialize`, and so no name of the client and no roots.
+    // Later versions have no `initialize`, so the client's name and roots would be unknown.
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25))
     }
@@ -134,7 +134,7 @@ impl ServerHandler for Server {
         Ok(self.call(&context, request.arguments.map_or(Value::Null, Value::Object)).await.into())
     }
 
-    // A call whose arguments are no object. Emacs repairs a bare list, and says what is wrong otherwise.
+    // Handles calls whose arguments are not an object: Emacs repairs a bare list and refuses the rest.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

@@ -1,8 +1,8 @@
-//! MCP over stdin and stdout, one JSON message a line.
+//! MCP over stdin and stdout, with one JSON message per line.
 //!
-//! The SDK's own transport leaves a line unanswered if it has bad UTF-8 or a lone surrogate, and its
-//! server ends the session at a notification before `initialize`. Here every line with an id gets an
-//! answer, and early notifications are dropped.
+//! The SDK's transport does not answer lines with invalid UTF-8 or a lone surrogate, and its server ends
+//! the session at a notification before `initialize`. This transport answers every line that has an id
+//! and drops early notifications.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -16,23 +16,23 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Stdin, Stdout, stdin, stdout};
 use tokio::sync::Mutex;
 
-/// The two streams of this process.
+/// Standard input and output.
 pub struct Stdio {
     input: BufReader<Stdin>,
     output: Arc<Mutex<Stdout>>,
-    /// The current line, as far as it has been read: reading may be cancelled at any await.
+    /// The incomplete current line. It is kept here because `receive` can be cancelled at any await.
     line: Vec<u8>,
     initialized: bool,
 }
 
 impl Stdio {
-    /// Takes stdin and stdout.
+    /// A transport over stdin and stdout.
     pub fn new() -> Self {
         let output = Arc::new(Mutex::new(stdout()));
         Stdio { input: BufReader::new(stdin()), output, line: Vec::new(), initialized: false }
     }
 
-    /// Whether the session is ready for MESSAGE.
+    /// Returns whether MESSAGE is allowed now: only requests are before `initialize`.
     fn admits(&mut self, message: &ClientJsonRpcMessage) -> bool {
         if let ClientJsonRpcMessage::Request(request) = message {
             self.initialized |= matches!(request.request, ClientRequest::InitializeRequest(_));
@@ -78,14 +78,14 @@ async fn write(output: Arc<Mutex<Stdout>>, line: serde_json::Result<Vec<u8>>) ->
     output.flush().await
 }
 
-/// Reads a message, or says what to answer in its place, if anything.
+/// Parses a message. The error is the answer to an invalid one, if it needs an answer.
 fn parse(line: &[u8]) -> Result<ClientJsonRpcMessage, Option<Value>> {
     let text = replace_lone_surrogates(&String::from_utf8_lossy(line));
     if text.trim().is_empty() {
         return Err(None);
     }
     serde_json::from_str(&text).map_err(|_| {
-        // Raw values have no limit of depth: also a call that is nested too deep has its id.
+        // Raw values have no depth limit, so this finds the id of a call that is nested too deeply.
         let message = match serde_json::from_str::<BTreeMap<String, Box<RawValue>>>(&text) {
             Ok(message) => message,
             Err(error) => return Some(refusal(Value::Null, -32700, &format!("Not a message: {error}"))),
@@ -103,7 +103,7 @@ fn refusal(id: Value, code: i32, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
 }
 
-/// Replaces each `\uD800` to `\uDFFF` that is no half of a pair by `\uFFFD`: serde_json refuses it.
+/// Replaces lone surrogates, which serde_json rejects, by `\uFFFD`.
 fn replace_lone_surrogates(json: &str) -> String {
     let mut result = String::with_capacity(json.len());
     let mut rest = json;
@@ -118,7 +118,7 @@ fn replace_lone_surrogates(json: &str) -> String {
                 continue;
             }
             (Some(_), _) => 6,
-            // A backslash and the character that it escapes.
+            // A backslash and the escaped character.
             (None, _) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
         };
         result.push_str(&rest[..length]);
@@ -128,7 +128,7 @@ fn replace_lone_surrogates(json: &str) -> String {
     result
 }
 
-/// The code of the `\uXXXX` that TEXT begins with.
+/// The code unit of the `\uXXXX` at the beginning of TEXT.
 fn escaped(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_line_gets_an_answer_with_its_id() {
+    fn an_invalid_line_gets_an_answer_with_its_id() {
         assert_eq!(answer(b"{"), (Value::Null, json!(-32700)));
         assert_eq!(answer(b"[1]"), (Value::Null, json!(-32700)));
         assert_eq!(answer(br#"{"id":3}"#), (Value::Null, json!(-32600)));
@@ -169,13 +169,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_notification_gets_no_answer() {
+    fn an_invalid_notification_gets_no_answer() {
         assert_eq!(parse(br#"{"method":7,"jsonrpc":"2.0"}"#).err(), Some(None));
         assert_eq!(parse(b"  \n").err(), Some(None));
     }
 
     #[test]
-    fn bad_utf_8_and_lone_surrogates_are_read() {
+    fn invalid_utf_8_and_lone_surrogates_are_accepted() {
         for text in [b"\\ud800".as_slice(), b"\xff"] {
             let line =
                 [br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":""#, text, br#""}}"#].concat();
