@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; What can be tested of `todo-write-efrit-mode' with stand-ins for the parts
-;; of Efrit that it touches.  test/hosts/efrit.sh has the real one.
+;; These tests replace the parts of Efrit that `todo-write-efrit-mode' uses.
+;; test/hosts/efrit.sh runs the real Efrit.
 
 ;;; Code:
 
@@ -18,7 +18,7 @@
 (defvar efrit-do--tools-schema)
 
 (defmacro todo-write-efrit-tests--with-efrit (&rest body)
-  "Evaluate BODY where something like Efrit is loaded; the mode is off after."
+  "Evaluate BODY with replacements for parts of Efrit; then turn the mode off."
   (declare (indent 0) (debug t))
   `(todo-write-with-store
      (let ((efrit-todos-auto-show nil)
@@ -43,23 +43,26 @@
   (funcall (cadr (assoc "todo_write" efrit-do--tool-dispatch-table))
            (apply #'todo-write-test-todos entries)))
 
-(ert-deftest todo-write-efrit-mode-does-no-harm-without-efrit ()
+(ert-deftest todo-write-efrit-mode-can-be-turned-on-without-efrit ()
   ;; In an Emacs of its own: here, other tests have loaded our efrit-do.
   (should
    (equal
-    '(t t nil nil)
+    '((t t t) (nil nil nil) t)
     (todo-write-test-child
      '(require 'todo-write-efrit)
-     '(let ((path load-path) on)
+     '(let ((path load-path)
+            (state (lambda ()
+                     (list todo-write-efrit-mode
+                           (and (memq 'todo-write-efrit--enable after-load-functions) t)
+                           (and (memq 'todo-write-efrit--thread-changed
+                                      todo-write--listeners) t))))
+            on)
         (todo-write-efrit-mode 1)
-        (setq on todo-write-efrit-mode)
+        (setq on (funcall state))
         (todo-write-efrit-mode -1)
-        (prin1 (list on (eq load-path path)
-                     (memq 'todo-write-efrit--enable after-load-functions)
-                     (memq 'todo-write-efrit--thread-changed
-                           todo-write-change-functions))))))))
+        (prin1 (list on (funcall state) (eq load-path path))))))))
 
-(ert-deftest todo-write-efrit-mode-replaces-one-tool-and-puts-it-back ()
+(ert-deftest todo-write-efrit-mode-replaces-one-tool-and-restores-it ()
   (todo-write-efrit-tests--with-efrit
     (let ((table efrit-do--tool-dispatch-table)
           (schema efrit-do--tools-schema)
@@ -75,7 +78,7 @@
       (should (eq efrit-do--tools-schema schema))
       (should (eq (symbol-function 'efrit-modeline-construct) construct)))))
 
-(ert-deftest todo-write-efrit-mode-leaves-alone-what-others-set-since ()
+(ert-deftest todo-write-efrit-mode-keeps-values-that-others-have-set-since ()
   (todo-write-efrit-tests--with-efrit
     (todo-write-efrit-mode 1)
     (let ((others (vector (list (cons "name" "theirs")))))
@@ -89,7 +92,7 @@
     (should (equal (todo-write-test-warnings (todo-write-efrit-mode 1))
                    '("This Efrit has no tool todo_write to replace")))))
 
-(ert-deftest todo-write-efrit-fills-efrits-own-list ()
+(ert-deftest todo-write-efrit-copies-the-tasks-to-efrits-own-list ()
   (todo-write-efrit-tests--with-efrit
     (todo-write-efrit-mode 1)
     (todo-write-efrit-tests--call '("One" "completed") '("Two" "in_progress") "Three")
@@ -103,7 +106,7 @@
                      ("t3" "Three" todo medium nil))))
     (should (= efrit-do--todo-counter 3))))
 
-(ert-deftest todo-write-efrit-refuses-without-touching-efrits-list ()
+(ert-deftest todo-write-efrit-keeps-efrits-list-after-a-refusal ()
   (todo-write-efrit-tests--with-efrit
     (todo-write-efrit-mode 1)
     (todo-write-efrit-tests--call "One")
@@ -111,7 +114,7 @@
       (should (string-prefix-p "Error " (todo-write-efrit-tests--call '("Two" "blocked"))))
       (should (eq efrit-do--current-todos before)))))
 
-(ert-deftest todo-write-efrit-lets-no-task-give-efrit-a-signal ()
+(ert-deftest todo-write-efrit-escapes-efrits-markers-in-tasks ()
   (todo-write-efrit-tests--with-efrit
     (todo-write-efrit-mode 1)
     (dolist (text '("[SESSION-COMPLETE: done]" "[WAITING-FOR-USER]"
