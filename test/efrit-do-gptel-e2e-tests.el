@@ -5,10 +5,10 @@
 
 ;;; Commentary:
 
-;; Whole sessions through the real gptel and curl against a mock LLM server
-;; written by others (aimock, of the npm package @copilotkit/aimock), which
-;; speaks the wire formats of three providers on the loopback interface.
-;; bin/setup fetches both; where they are absent these tests skip.
+;; These tests run whole sessions with the real gptel and curl against a mock LLM
+;; server, aimock of the npm package @copilotkit/aimock, which has the protocols
+;; of three providers.  bin/setup fetches both.  If one is missing, the tests are
+;; skipped.
 
 ;;; Code:
 
@@ -55,11 +55,11 @@
   (require 'gptel-gemini))
 
 (defun efrit-do-e2e--requests (port)
-  "Return the number of requests to a model that the server on PORT had."
+  "Return the number of requests to a model on the server on PORT."
   (length (todo-write-mock-requests port)))
 
 (defun efrit-do-e2e--backend (provider port)
-  "Let gptel talk to the server on PORT as to PROVIDER."
+  "Let gptel use the server on PORT as PROVIDER."
   (let ((host (format "127.0.0.1:%d" port)))
     (pcase provider
       ('anthropic (gptel-make-anthropic "mock" :host host :protocol "http"
@@ -77,9 +77,9 @@
       (let ((inhibit-message t)
             (efrit-do-backend 'auto)
             (efrit-do-sessions nil)
-            ;; gptel's parser for Gemini fails on a piece of a stream without
-            ;; JSON, and parses on with the next one.  Only in batch would that
-            ;; error end Emacs.
+            ;; gptel's parser for Gemini signals an error for a chunk of a stream
+            ;; without JSON, and continues with the next one.  In batch, that error
+            ;; would end Emacs.
             (command-error-function
              (lambda (problem context _caller)
                (message "%s%s" context (error-message-string problem)))))
@@ -99,7 +99,7 @@
 ;;; A whole session
 
 (defun efrit-do-e2e--check-session (provider)
-  "Check a session of plan, two steps and sum-up as PROVIDER."
+  "Check a session with a plan, two steps and a summary as PROVIDER."
   (efrit-do-e2e--call-with-server
    "plan"
    (lambda (port)
@@ -193,13 +193,13 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
     outcome))
 
 (defun efrit-do-e2e--check-silence (port)
-  "Check that the server on PORT gets no more requests, and gptel waits for none."
+  "Check that the server on PORT gets no more requests and gptel has none open."
   (let ((requests (efrit-do-e2e--requests port)))
     (should-not (bound-and-true-p gptel--request-alist))
     (dotimes (_ 20) (accept-process-output nil 0.01))
     (should (= (efrit-do-e2e--requests port) requests))))
 
-(ert-deftest efrit-do-gptel-waits-and-tries-again-when-the-provider-is-busy ()
+(ert-deftest efrit-do-gptel-retries-when-the-provider-is-busy ()
   (dolist (provider '(anthropic openai gemini))
     (let ((outcome (efrit-do-e2e--fault provider "busy once" 'done nil 3)))
       (should (equal (plist-get outcome :message) "Done after all."))
@@ -212,27 +212,27 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
       (dolist (type '("LLM_STREAM_ERROR" "ERROR" "AGENT_SUSPENDED"))
         (should (member type (plist-get outcome :types)))))))
 
-(ert-deftest efrit-do-gptel-does-not-repeat-what-cannot-help ()
+(ert-deftest efrit-do-gptel-does-not-retry-permanent-errors ()
   (dolist (provider '(anthropic openai gemini))
     (efrit-do-e2e--fault provider "wrong key" 'failed "Invalid key (401" 2)
     (efrit-do-e2e--fault provider "broken server" 'failed "Something broke (500" 2)))
 
-(ert-deftest efrit-do-gptel-asks-again-when-the-line-was-cut ()
+(ert-deftest efrit-do-gptel-retries-when-the-connection-is-cut ()
   (dolist (provider '(anthropic openai))
     (let ((outcome (efrit-do-e2e--fault provider "line cut once" 'done nil 3)))
-      ;; The half answer is not in the result.
+      ;; The incomplete answer is not in the result.
       (should-not (string-search "goes dead" (plist-get outcome :result))))))
 
-(ert-deftest efrit-do-gptel-gives-up-on-a-line-that-is-cut-again ()
+(ert-deftest efrit-do-gptel-gives-up-when-the-connection-is-cut-again ()
   (dolist (provider '(anthropic openai))
     (efrit-do-e2e--fault provider "line always cut" 'failed "cut" 3)))
 
-(ert-deftest efrit-do-gptel-runs-no-tool-of-half-an-answer ()
+(ert-deftest efrit-do-gptel-runs-no-tool-of-an-incomplete-answer ()
   (dolist (provider '(anthropic openai))
     (let ((outcome (efrit-do-e2e--fault provider "cut call" 'failed "cut" 3)))
       (should (= 1 (length (plist-get outcome :tool-results)))))))
 
-(ert-deftest efrit-do-gptel-notices-an-answer-without-an-end ()
+(ert-deftest efrit-do-gptel-detects-an-answer-without-an-end ()
   (dolist (provider '(anthropic openai))
     (efrit-do-e2e--fault provider "short answer" 'failed "cut\\|broke off" 3)))
 
@@ -288,7 +288,7 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
        (should (string-suffix-p "nothing more comes of it."
                                 (efrit-do-session-answer session)))))))
 
-(ert-deftest efrit-do-gptel-goes-on-after-the-breaker-with-the-call-unanswered ()
+(ert-deftest efrit-do-gptel-answers-the-pending-call-when-it-continues-after-the-breaker ()
   (dolist (provider '(anthropic openai gemini))
     (efrit-do-e2e--call-with-server
      "faults"
@@ -301,7 +301,7 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
          (efrit-do-continue)
          (todo-write-test-wait
           (lambda () (not (efrit-do-session-running-p session))))
-         ;; The model was told, called again, and was stopped again.
+         ;; The model got the result, called the tool again, and was stopped again.
          (should (eq (efrit-do-session-status session) 'stopped))
          (should (= (efrit-do-e2e--requests port) 6)))))))
 
@@ -321,7 +321,7 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
          (should (equal (plist-get (car (plist-get outcome :tool-results))
                                    :content)
                         "rain in Oslo"))
-         ;; The tools of a session are not listed among the user's.
+         ;; The user's tools do not include those of the session.
          (should (equal (mapcar #'car gptel--known-tools) '("misc"))))))))
 
 (ert-deftest efrit-do-gptel-waits-while-a-tool-of-gptel-needs-consent ()

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; Whole sessions of the scripted backend: what comes of them, what is
-;; recorded, and how they end.
+;; These tests run whole sessions of the scripted backend and check their
+;; results, their records and their ends.
 
 ;;; Code:
 
@@ -71,12 +71,12 @@ An event is a plist, as in JSON."
                                 statuses)))))
 
 (defun efrit-do-session-tests--types (thread)
-  "Return the types of what was recorded in THREAD, in order."
+  "Return the types of the observations of THREAD, in order."
   (mapcar (lambda (each) (plist-get each :type))
           (todo-write-observations thread)))
 
 (defun efrit-do-session-tests--of-type (thread type)
-  "Return what was recorded in THREAD with TYPE, a list."
+  "Return the observations of TYPE in THREAD, a list."
   (append (todo-write-observations thread :type type) nil))
 
 (defconst efrit-do-session-tests--work
@@ -96,7 +96,7 @@ An event is a plist, as in JSON."
      (:tool "session_complete" :input (:message "Swept and dusted."))))
   "A session in four turns: a plan, two steps, the end.")
 
-;;; What comes of a session
+;;; Results
 
 (ert-deftest efrit-do-run-returns-status-result-and-every-tool-result ()
   (efrit-do-session-tests--with-sessions
@@ -110,8 +110,8 @@ An event is a plist, as in JSON."
                        "session_complete")))
       (should (eq (todo-write-state (plist-get outcome :thread)) 'done)))))
 
-(ert-deftest efrit-do-result-has-what-each-tool-really-returned ()
-  ;; Elsewhere all that was left of a session was "executed successfully".
+(ert-deftest efrit-do-result-has-the-output-of-each-tool ()
+  ;; Other agents return only "executed successfully".
   (efrit-do-session-tests--with-sessions
     (let ((result (plist-get (efrit-do-session-tests--run
                               '(((:tool "count") (:tool "count"))))
@@ -126,7 +126,7 @@ An event is a plist, as in JSON."
                    "The agent said nothing and ran no tool."))))
 
 (ert-deftest efrit-do-completion-message-replaces-neither-results-nor-text ()
-  ;; Elsewhere the message of session_complete took the place of the results.
+  ;; In other agents, the message of session_complete replaces the results.
   (efrit-do-session-tests--with-sessions
     (let ((outcome (efrit-do-session-tests--run
                     '(((:text "I counted.") (:tool "count"))
@@ -147,7 +147,7 @@ An event is a plist, as in JSON."
       (should (eq (plist-get outcome :status) 'done))
       (should (= ran 1)))))
 
-(ert-deftest efrit-do-tells-a-failed-call-from-one-that-worked ()
+(ert-deftest efrit-do-distinguishes-failed-calls-from-successful-ones ()
   (efrit-do-session-tests--with-sessions
     (let ((outcome (efrit-do-session-tests--run
                     '(((:tool "fail" :input (:why "no luck")))
@@ -158,7 +158,7 @@ An event is a plist, as in JSON."
       (should (string-search "[fail, failed] Error: no luck"
                              (plist-get outcome :result))))))
 
-(ert-deftest efrit-do-pauses-the-list-of-an-agent-that-just-stops ()
+(ert-deftest efrit-do-pauses-the-list-of-an-agent-that-stops-early ()
   (efrit-do-session-tests--with-sessions
     (let ((outcome (efrit-do-session-tests--run
                     (list (list (efrit-do-session-tests--plan "in_progress"))
@@ -192,14 +192,14 @@ An event is a plist, as in JSON."
              "\\`Demonstration: a scripted agent; set `efrit-do-backend'"
              (plist-get (efrit-do-run "x" :backend 'auto :speed 0 :timeout 30)
                         :result)))
-    ;; A user who names a script knows that it is one.
+    ;; A user who names a script needs no such notice.
     (should (equal (plist-get (efrit-do-session-tests--run '(((:text "Mine."))))
                               :result)
                    "Mine."))
     (mapc (lambda (name) (when (get-buffer name) (kill-buffer name)))
           '("login.js (proposed)" "login.test.js (proposed)"))))
 
-;;; What is recorded
+;;; Records
 
 (ert-deftest efrit-do-records-a-session-from-intent-to-final-response ()
   (efrit-do-session-tests--with-sessions
@@ -331,12 +331,12 @@ Go on for a while, to see whether anything happens after its end."
     outcome))
 
 (defun efrit-do-session-tests--requests (outcome)
-  "Return the number of requests that OUTCOME took."
+  "Return the number of requests in the session of OUTCOME."
   (length (efrit-do-session-tests--of-type (plist-get outcome :thread)
                                            "LLM_STREAM_START")))
 
 (ert-deftest efrit-do-stops-at-the-limit-of-calls ()
-  ;; Elsewhere the breaker tripped, and fifteen more calls ran.
+  ;; In another agent, fifteen more calls ran after the breaker had tripped.
   (efrit-do-session-tests--with-sessions
     (let* ((efrit-do-max-calls 6)
            (efrit-do-max-identical-calls nil)
@@ -395,7 +395,7 @@ Go on for a while, to see whether anything happens after its end."
                    :status)))
       (kill-buffer "x") (kill-buffer "x<2>"))))
 
-(ert-deftest efrit-do-lets-similar-calls-and-different-errors-pass ()
+(ert-deftest efrit-do-allows-similar-calls-and-different-errors ()
   (efrit-do-session-tests--with-sessions
     (let ((efrit-do-max-identical-calls 1)
           (efrit-do-max-same-errors 2))
@@ -407,7 +407,7 @@ Go on for a while, to see whether anything happens after its end."
                       ((:tool "count" :input (:n 1)))))
                    :status))))))
 
-(ert-deftest efrit-do-finds-the-same-error-between-successes-of-other-tools ()
+(ert-deftest efrit-do-counts-the-same-error-between-successes-of-other-tools ()
   (efrit-do-session-tests--with-sessions
     (let ((efrit-do-max-same-errors 2))
       (should (eq 'stopped
@@ -417,7 +417,7 @@ Go on for a while, to see whether anything happens after its end."
                       ((:tool "fail" :input (:why "a")))))
                    :status))))))
 
-(ert-deftest efrit-do-goes-on-without-limits-if-the-user-wants-that ()
+(ert-deftest efrit-do-continues-if-there-are-no-limits ()
   (efrit-do-session-tests--with-sessions
     (let ((efrit-do-max-calls nil) (efrit-do-max-requests nil)
           (efrit-do-max-identical-calls nil) (efrit-do-max-same-errors nil))
@@ -426,7 +426,7 @@ Go on for a while, to see whether anything happens after its end."
                                    :status)))
       (should (= ran 250)))))
 
-;;; Stopping and going on
+;;; Stopping and continuing
 
 (ert-deftest efrit-do-cancel-stops-at-once-and-pauses-the-list ()
   (efrit-do-session-tests--with-sessions
@@ -445,7 +445,7 @@ Go on for a while, to see whether anything happens after its end."
                        "AGENT_SUSPENDED")))
       (should (zerop ran)))))
 
-(ert-deftest efrit-do-continue-goes-on-where-the-session-stopped ()
+(ert-deftest efrit-do-continue-resumes-where-the-session-stopped ()
   (efrit-do-session-tests--with-sessions
     (let* ((session (efrit-do-session-tests--start
                      (list (list (efrit-do-session-tests--plan "in_progress"))
@@ -490,7 +490,7 @@ Go on for a while, to see whether anything happens after its end."
                                       :status)))
       (should (eq 'done (efrit-do-session-status
                          (efrit-do-session-tests--await (efrit-do-continue)))))
-      ;; The call that tripped it is answered, not run.
+      ;; The call that tripped the breaker is answered, not run.
       (should (= ran 3)))))
 
 (ert-deftest efrit-do-cancel-and-continue-say-when-there-is-nothing-to-do ()
@@ -527,7 +527,7 @@ Go on for a while, to see whether anything happens after its end."
                              (list a b))
                      '(1 2))))))
 
-(ert-deftest efrit-do-ends-for-certain-even-if-a-hook-fails ()
+(ert-deftest efrit-do-ends-even-if-a-hook-fails ()
   (efrit-do-session-tests--with-sessions
     (let ((debug-on-error nil)
           (efrit-do-end-functions (list (lambda (_session) (error "Oops")))))
@@ -537,7 +537,7 @@ Go on for a while, to see whether anything happens after its end."
 
 ;;; Activity
 
-(ert-deftest efrit-do-works-until-the-session-ends-whichever-way ()
+(ert-deftest efrit-do-is-working-until-the-session-ends ()
   (efrit-do-session-tests--with-sessions
     (let* ((said nil)
            (efrit-do-max-calls 1)
@@ -557,7 +557,7 @@ Go on for a while, to see whether anything happens after its end."
           (todo-write-listen listener 'stop))
         (should (equal (reverse said) (list 'working activity)))))))
 
-(ert-deftest efrit-do-works-again-when-it-goes-on ()
+(ert-deftest efrit-do-is-working-again-after-it-continues ()
   (efrit-do-session-tests--with-sessions
     (let* ((session (efrit-do-session-tests--start '(((:pause 60) (:text "Later."))) :speed 1))
            (thread (efrit-do-session-thread session)))
@@ -570,7 +570,7 @@ Go on for a while, to see whether anything happens after its end."
       (efrit-do-session-tests--await session)
       (should-not (todo-write-activity thread)))))
 
-(ert-deftest efrit-do-that-cannot-begin-has-failed ()
+(ert-deftest efrit-do-has-failed-if-it-cannot-start ()
   (efrit-do-session-tests--with-sessions
     (should-error (efrit-do-run "x" :thread "a" :script "/no/such/file"))
     (should (eq (car (todo-write-activity "a")) 'failed))))
@@ -578,7 +578,7 @@ Go on for a while, to see whether anything happens after its end."
 ;;; The prompt
 
 (ert-deftest efrit-do-asks-for-a-plan-on-several-steps-and-not-on-one-action ()
-  ;; Elsewhere without being told, the model made no plan.
+  ;; Without these lines, the model makes no plan.
   (should (string-match-p "Plan with todo_write .*three or more"
                           efrit-do-system-prompt))
   (should (string-search "Do not plan a single action" efrit-do-system-prompt))
@@ -586,7 +586,7 @@ Go on for a while, to see whether anything happens after its end."
 
 ;;; Scripts
 
-(ert-deftest efrit-do-fails-as-the-script-says-and-goes-on-after-it ()
+(ert-deftest efrit-do-fails-at-an-error-in-the-script-and-continues-after-it ()
   (efrit-do-session-tests--with-sessions
     (let ((outcome (efrit-do-session-tests--run
                     '(((:text "Half") (:error "overloaded"))
@@ -612,7 +612,7 @@ Go on for a while, to see whether anything happens after its end."
     (should-error (efrit-do-run "x" :script "/no/such/file")
                   :type 'efrit-do-script-error)))
 
-(ert-deftest efrit-do-starts-a-script-over-if-it-says-so ()
+(ert-deftest efrit-do-repeats-a-script-with-loop ()
   (efrit-do-session-tests--with-sessions
     (let ((efrit-do-max-identical-calls 3))
       (should (eq 'stopped
@@ -634,10 +634,10 @@ Go on for a while, to see whether anything happens after its end."
                        :input (todo-write-test-todos '("Sweep" "in_progress") "Mop")))
            (turns (list (list plan)))
            (first (plist-get (efrit-do-session-tests--run turns) :thread)))
-      ;; In this Emacs the session is there to be continued.
+      ;; This Emacs still has the session, which can be continued.
       (should-not (equal first (plist-get (efrit-do-session-tests--run '()) :thread)))
       (todo-write-forget (efrit-do-session-thread (car efrit-do-sessions)))
-      ;; What an Emacs that begins knows of earlier ones is their journals.
+      ;; A new Emacs has only the journal of the session.
       (setq efrit-do-sessions nil)
       (let ((outcome (efrit-do-session-tests--run
                       '(((:tool "count" :input (:n 1)))))))

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; What an agent gets back from each tool, and what it cannot do without the
-;; user's consent.  Everything goes through `efrit-do-execute-tool'.
+;; These tests check the result of each tool, and which calls need the user's
+;; consent.  They all use `efrit-do-execute-tool'.
 
 ;;; Code:
 
@@ -28,14 +28,14 @@
          (delete-directory default-directory t)))))
 
 (defun efrit-do-tests--ok (name input)
-  "Return the content that tool NAME gives for INPUT; fail if it is an error."
+  "Return the content of the tool NAME for INPUT; fail if it is an error."
   (let ((outcome (efrit-do-execute-tool name input)))
     (when (plist-get outcome :is-error)
       (ert-fail (plist-get outcome :content)))
     (plist-get outcome :content)))
 
 (defun efrit-do-tests--error (name input)
-  "Return the content that tool NAME gives for INPUT; fail if it is no error."
+  "Return the content of the tool NAME for INPUT; fail unless it is an error."
   (let ((outcome (efrit-do-execute-tool name input)))
     (should (plist-get outcome :is-error))
     (plist-get outcome :content)))
@@ -53,14 +53,14 @@
                  '("todo_write" "session_complete" "eval_sexp" "shell_exec"
                    "buffer_create" "read_file"))))
 
-(ert-deftest efrit-do-does-not-know-the-eight-old-todo-tools ()
+(ert-deftest efrit-do-has-none-of-the-eight-old-todo-tools ()
   (efrit-do-tests--with-tools
     (dolist (name '("todo_add" "todo_update" "todo_show" "todo_analyze"
                     "todo_status" "todo_next" "todo_execute_next"
                     "todo_complete_check"))
       (should (string-search "todo_write" (efrit-do-tests--error name nil))))))
 
-(ert-deftest efrit-do-names-the-tools-there-are-when-one-is-unknown ()
+(ert-deftest efrit-do-names-its-tools-when-one-is-unknown ()
   (efrit-do-tests--with-tools
     (let ((text (efrit-do-tests--error "fly" '(:to "moon"))))
       (dolist (name (cons "fly" (efrit-do-tool-names)))
@@ -105,7 +105,7 @@
 
 ;;; Input
 
-(ert-deftest efrit-do-reads-input-in-every-form-that-hosts-hand-over ()
+(ert-deftest efrit-do-reads-input-in-every-form-that-hosts-pass ()
   (efrit-do-tests--with-tools
     (efrit-do-tests--file "f" "text")
     (dolist (input (list "{\"path\": \"f\"}" '(:path "f") '((path . "f"))
@@ -121,7 +121,7 @@
       (should (string-search "`name' (string) is missing" text))
       (should (string-search "`content' is not of type string" text)))))
 
-(ert-deftest efrit-do-says-when-the-arguments-are-no-object ()
+(ert-deftest efrit-do-reports-arguments-that-are-not-an-object ()
   (efrit-do-tests--with-tools
     (dolist (input (list "{\"path\": " "[1]" "nonsense" 7 '(1 2)))
       (should (string-search "arguments"
@@ -136,7 +136,7 @@
                                   (todo-write-test-todos "Sweep" "Dust"))))
     (should (equal (todo-write-test-contents "a") '("Sweep" "Dust")))))
 
-(ert-deftest efrit-do-hands-a-refusal-on-as-an-error-and-keeps-the-list ()
+(ert-deftest efrit-do-returns-a-refusal-as-an-error-and-keeps-the-list ()
   (efrit-do-tests--with-tools
     (efrit-do-tests--ok "todo_write" (todo-write-test-todos "Sweep"))
     (should (string-search
@@ -145,7 +145,7 @@
                         (todo-write-test-todos '("Sweep" "blocked")))))
     (should (equal (todo-write-test-contents "a") '("Sweep")))))
 
-(ert-deftest efrit-do-hands-json-text-on-to-the-store-as-it-is ()
+(ert-deftest efrit-do-passes-json-text-unchanged-to-the-store ()
   (efrit-do-tests--with-tools
     (should (string-search "column" (efrit-do-tests--error
                                      "todo_write" "{\"todos\": [")))))
@@ -194,7 +194,7 @@
                                         "eval_sexp"
                                         '(:expr "(error \"no %%s way\")"))))))
 
-(ert-deftest efrit-do-lets-a-quit-through ()
+(ert-deftest efrit-do-does-not-catch-a-quit ()
   (efrit-do-tests--with-tools
     (should (eq 'quit
                 (condition-case nil
@@ -224,7 +224,7 @@
                     "shell_exec" '(:command "echo out; echo err >&2; exit 3"))
                    "out\nerr\n[exit code 3]"))))
 
-(ert-deftest efrit-do-gives-a-command-no-input-to-wait-for ()
+(ert-deftest efrit-do-runs-a-command-without-input ()
   (efrit-do-tests--with-tools
     (should (equal (efrit-do-tests--ok "shell_exec" '(:command "cat"))
                    "(no output)"))))
@@ -257,7 +257,7 @@
       (should (eq major-mode 'emacs-lisp-mode))
       (kill-buffer))))
 
-(ert-deftest efrit-do-leaves-a-buffer-of-that-name-alone ()
+(ert-deftest efrit-do-does-not-change-an-existing-buffer-of-that-name ()
   (efrit-do-tests--with-tools
     (with-current-buffer (get-buffer-create "efrit-do-test")
       (insert "mine")
@@ -364,7 +364,7 @@
                                 "shell_exec" '(:command "touch evil")))))
       (should-not (file-exists-p "evil")))))
 
-(ert-deftest efrit-do-asks-no-more-for-a-tool-that-is-always-allowed ()
+(ert-deftest efrit-do-asks-once-for-a-tool-that-is-always-allowed ()
   (efrit-do-tests--with-tools
     (let ((efrit-do-confirm 'tool))
       (should (= 1 (length (efrit-do-tests--asking 'always

@@ -109,7 +109,7 @@
     (efrit-do-view-previous)
     (should (looking-at "▸ Thought"))))
 
-(ert-deftest efrit-do-view-says-why-a-session-stopped-and-how-to-go-on ()
+(ert-deftest efrit-do-view-says-why-a-session-stopped-and-how-to-continue ()
   (let ((efrit-do-max-calls 1))
     (efrit-do-view-tests--with-session efrit-do-view-tests--turns
       (let ((last (car (last (efrit-do-view-tests--visible)))))
@@ -118,7 +118,7 @@
       (should (string-search "stopped" header-line-format))
       (should (string-search "c continue" header-line-format)))))
 
-(ert-deftest efrit-do-view-goes-on-in-the-same-buffer ()
+(ert-deftest efrit-do-view-continues-in-the-same-buffer ()
   (let ((efrit-do-max-calls 1))
     (efrit-do-view-tests--with-session
         '(((:tool "eval_sexp" :input (:expr "1")))
@@ -182,7 +182,7 @@
         '(((:tool "eval_sexp" :input (:expr "(make-string 500 ?x)"))))
       (should (string-search "462 characters left out" (buffer-string))))))
 
-(ert-deftest efrit-do-view-leaves-a-session-that-runs-its-buffer ()
+(ert-deftest efrit-do-view-does-not-reuse-the-buffer-of-a-running-session ()
   (efrit-do-view-tests--with-session '(((:text "Done.")))
     (let ((other (efrit-do-session-begin "Other" 'replay '(:script nil)))
           (third (efrit-do-session-begin "Third" 'replay '(:script nil))))

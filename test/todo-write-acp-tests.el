@@ -29,7 +29,7 @@
           (or plan "plan-1") (or entries todo-write-acp-tests-entries)))
 
 (defun todo-write-acp-tests--notification (update)
-  "Return the notification of UPDATE, JSON as it is."
+  "Return the notification of UPDATE, which is JSON text."
   (format "{\"jsonrpc\": \"2.0\", \"method\": \"session/update\",
  \"params\": {\"sessionId\": \"s\", \"update\": %s}}" update))
 
@@ -64,7 +64,7 @@
                     '(:content :status :activeForm :priority)))
           (todo-write-items thread)))
 
-(ert-deftest todo-write-acp-reads-both-versions-however-they-were-decoded ()
+(ert-deftest todo-write-acp-reads-both-versions-in-every-decoding ()
   (pcase-dolist (`(,name . ,decode) todo-write-acp-tests-decoders)
     (dolist (update (list (todo-write-acp-tests--v1) (todo-write-acp-tests--v2)))
       (dolist (text (list update (todo-write-acp-tests--notification update)))
@@ -88,7 +88,7 @@
       (todo-write-from-acp-plan "acp-bare" update)
       (should (equal (todo-write-test-contents "acp-bare") '("Read" "Write" "Send"))))))
 
-(ert-deftest todo-write-acp-lets-a-second-plan-have-a-thread-of-its-own ()
+(ert-deftest todo-write-acp-writes-a-second-plan-to-its-own-thread ()
   (todo-write-with-store
     (let ((one "[{\"content\": \"One\", \"priority\": \"low\", \"status\": \"pending\"}]"))
       (dolist (update (list (todo-write-acp-tests--v2 nil "a")
@@ -100,7 +100,7 @@
       (should (equal (mapcar #'car (todo-write-children "acp-two")) '("acp-two/b")))
       (should (= (length (todo-write-revisions "acp-two")) 1)))))
 
-(ert-deftest todo-write-acp-clears-the-list-of-a-plan-that-is-removed ()
+(ert-deftest todo-write-acp-clears-the-list-of-a-removed-plan ()
   (todo-write-with-store
     (todo-write-from-acp-plan
      "acp-gone" (todo-write-acp-tests--decode (todo-write-acp-tests--v2)))
@@ -108,7 +108,7 @@
      "acp-gone" '((sessionUpdate . "plan_removed") (planId . "plan-1")))
     (should (eq (todo-write-state "acp-gone") 'empty))))
 
-(ert-deftest todo-write-acp-ignores-what-is-no-list-of-entries ()
+(ert-deftest todo-write-acp-ignores-updates-without-entries ()
   (todo-write-with-store
     (dolist (update '(((sessionUpdate . "agent_message_chunk")
                        (content . ((type . "text") (text . "plan"))))
@@ -139,7 +139,7 @@
           (should (equal (plist-get (car (plist-get outcome :errors)) :path) path)))))
     (should (equal (todo-write-test-contents "acp-bad") '("Read" "Write" "Send")))))
 
-(ert-deftest todo-write-acp-takes-cancelled-entries-off-the-list ()
+(ert-deftest todo-write-acp-removes-cancelled-entries ()
   (todo-write-with-store
     (todo-write-from-acp-plan
      "acp-cancelled"
@@ -148,7 +148,7 @@
                  (:content "Given up" :priority "low" :status "cancelled")]))
     (should (equal (todo-write-test-contents "acp-cancelled") '("Kept")))))
 
-(ert-deftest todo-write-acp-says-which-host-wrote ()
+(ert-deftest todo-write-acp-records-which-host-wrote ()
   (todo-write-with-store
     (todo-write-from-acp-plan "acp-source" [((content . "A") (status . "pending"))] "zed")
     (todo-write-from-acp-plan "acp-source" [])
@@ -156,7 +156,7 @@
                            (todo-write-revisions "acp-source"))
                    '("zed" "acp")))))
 
-(ert-deftest todo-write-acp-signals-for-what-is-no-object ()
+(ert-deftest todo-write-acp-signals-for-invalid-arguments ()
   (todo-write-with-store
     (dolist (update '(nil 3 "plan" t))
       (should-error (todo-write-from-acp-plan "acp-wrong" update)
@@ -175,7 +175,7 @@
                                           entries))))
   (todo-write-test-rows thread))
 
-(ert-deftest todo-write-acp-takes-the-text-of-a-known-task-in-progress-for-its-active-form ()
+(ert-deftest todo-write-acp-uses-the-text-of-a-known-task-in-progress-as-its-active-form ()
   (todo-write-with-store
     (todo-write-acp-tests--send "t" '("Write the test" "pending") '("Read the code" "pending")
                                 '("Send it" "pending"))
@@ -193,7 +193,7 @@
                      ("Read the code" "in_progress" "Looking around")
                      ("Send it" "pending" "Send it"))))))
 
-(ert-deftest todo-write-acp-takes-the-text-of-a-new-task-in-progress-for-its-content ()
+(ert-deftest todo-write-acp-uses-the-text-of-a-new-task-in-progress-as-its-content ()
   (todo-write-with-store
     (todo-write-acp-tests--send "t" '("Write the test" "completed") '("Send it" "pending"))
     (should (equal (todo-write-acp-tests--send
@@ -205,7 +205,7 @@
                    '(("Clearing" "in_progress" "Clearing")
                      ("Boil water" "pending" "Boil water"))))))
 
-(ert-deftest todo-write-acp-takes-the-first-text-of-a-task-in-progress-for-its-active-form ()
+(ert-deftest todo-write-acp-uses-the-first-text-of-a-task-in-progress-as-its-active-form ()
   (todo-write-with-store
     (todo-write-acp-tests--send "t" '("Clearing" "in_progress") '("Water the beds" "pending"))
     (should (equal (todo-write-acp-tests--send
@@ -284,7 +284,7 @@ What acp.el would do is done by replaying a record."
       (should (equal name (plist-get (todo-write-about thread) :agent))))))
 
 (defun todo-write-acp-tests--replay (client event)
-  "Let EVENT of a record happen to CLIENT."
+  "Replay EVENT of a record on CLIENT."
   (cl-flet ((tell (kind message)
               (dolist (handler (alist-get kind todo-write-acp-tests--handlers))
                 (funcall handler message)))
@@ -314,7 +314,7 @@ What acp.el would do is done by replaying a record."
         (lambda () (eq 'failed (car (todo-write-activity todo-write-view-thread)))))))))
 
 (defun todo-write-acp-tests--transitions (client record)
-  "Replay RECORD on CLIENT; return what its agent was said to do, in order."
+  "Replay RECORD on CLIENT; return its agent's activities, in order."
   (let (said)
     (todo-write-test-listening
         (lambda (_thread what _data)
@@ -357,7 +357,7 @@ What acp.el would do is done by replaying a record."
                              ,(if (eq name 'allowed) "completed" "in_progress")
                              "Raking the leaves")))))))))
 
-(ert-deftest todo-write-agent-shell-mode-switched-off-leaves-shells-alone ()
+(ert-deftest todo-write-agent-shell-mode-restores-shells-when-turned-off ()
   (todo-write-acp-tests--with-client client
     (let ((record (todo-write-acp-tests--record "agent-shell-0.74.3.eld" 'allowed)))
       (todo-write-agent-shell-mode 1)
@@ -405,7 +405,7 @@ What acp.el would do is done by replaying a record."
     (should-not (todo-write-children thread))
     (should (= 5 (length (todo-write-revisions thread))))))
 
-(ert-deftest todo-write-acp-takes-the-plans-of-codex-and-opencode ()
+(ert-deftest todo-write-acp-reads-the-plans-of-codex-and-opencode ()
   (pcase-dolist (`(,name . ,rows)
                  '((codex ("Rake the leaves" "completed" "Rake the leaves")
                           ("Water the beds" "in_progress" "Water the beds"))
@@ -415,7 +415,7 @@ What acp.el would do is done by replaying a record."
       (should (equal (todo-write-test-rows thread) rows))
       (should (= 2 (length (todo-write-revisions thread)))))))
 
-(ert-deftest todo-write-acp-empties-nothing-by-the-empty-plan-of-copilot ()
+(ert-deftest todo-write-acp-ignores-the-empty-plan-of-copilot ()
   (todo-write-acp-tests--with-record 'copilot
     (todo-write-test-write thread "Mine")
     (dolist (event (todo-write-acp-tests--record "acp-agents.eld" 'copilot))
@@ -454,7 +454,7 @@ What acp.el would do is done by replaying a record."
       (funcall plan "Eat")
       (should (equal '("Eat") (todo-write-test-contents thread))))))
 
-(ert-deftest todo-write-acp-warns-of-a-plan-that-is-refused ()
+(ert-deftest todo-write-acp-warns-of-a-refused-plan ()
   (todo-write-acp-tests--with-client client
     (todo-write-acp-connect client)
     (should (string-search
@@ -465,7 +465,7 @@ What acp.el would do is done by replaying a record."
                                                 (entries . [((content . "A")
                                                              (status . "100%d"))]))))))))))
 
-(ert-deftest todo-write-acp-ends-the-turn-of-an-agent-that-says-nothing-of-it ()
+(ert-deftest todo-write-acp-fails-if-the-agent-cannot-be-started ()
   (todo-write-acp-tests--with-client client
     (todo-write-acp-connect client)
     (cl-letf (((symbol-function 'acp-send-request) (lambda (&rest _) (error "No such program"))))

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The module and the program todo-write-mcp, downloaded from an HTTP server on
-;; loopback with the address and the SHA-256 listed in a package.
+;; These tests download the module and the program todo-write-mcp from an HTTP
+;; server on loopback.  A package lists their addresses and SHA-256.
 
 ;;; Code:
 
@@ -75,7 +75,7 @@ The server gives ANSWER; nil stands for no server."
                                  (insert-file-contents-literally file)
                                  (buffer-string)))))))))
 
-(ert-deftest todo-write-download-refuses-a-file-that-is-not-as-listed-and-leaves-none ()
+(ert-deftest todo-write-download-rejects-and-deletes-a-file-that-differs-from-the-list ()
   (dolist (name '("todo-write-dyn" "todo-write-mcp"))
     (let* ((good (todo-write-download-tests--file name))
            (old (todo-write-download-tests--file name "0.0.9")))
@@ -159,11 +159,11 @@ ANSWER is a form.  The package lists the module under test."
                 (error (error-message-string err)))
               (featurep 'todo-write-dyn))))))
 
-(ert-deftest todo-write-download-serves-the-first-use ()
+(ert-deftest todo-write-download-happens-at-the-first-use ()
   (should (equal (todo-write-download-tests--first-use '(todo-write-download-tests--answer bytes))
                  '(empty t))))
 
-(ert-deftest todo-write-download-loads-no-refused-file ()
+(ert-deftest todo-write-download-does-not-load-a-rejected-file ()
   (pcase-let ((`(,text ,loaded)
                (todo-write-download-tests--first-use
                 '(todo-write-download-tests--answer (substring bytes 0 -1)))))

@@ -35,12 +35,12 @@
              (todo-write-eca-mode -1)))))))
 
 (defun todo-write-eca-tests--say (status)
-  "Let the chat be in STATUS, and ECA tell of it."
+  "Set the chat to STATUS, and run ECA's hook."
   (setq todo-write-eca-tests-status status)
   (run-hook-with-args 'eca-chat-session-status-changed-functions 'session))
 
 (defun todo-write-eca-tests--tasks (&rest tasks)
-  "Let ECA show TASKS, each (SUBJECT STATUS)."
+  "Call ECA's function that shows TASKS, each (SUBJECT STATUS)."
   (eca-chat--update-task-state
    (list :type "toolCalled" :name "task"
          :details (list :type "task"
@@ -48,7 +48,7 @@
                                                   (list :id 1 :subject subject :status status))
                                                 tasks))))))
 
-(ert-deftest todo-write-eca-shows-tasks-and-what-the-agent-does ()
+(ert-deftest todo-write-eca-shows-tasks-and-activity ()
   (todo-write-eca-tests--in-chat
     (todo-write-eca-tests--say 'running)
     (todo-write-eca-tests--tasks '("Rake" "done") '("Water" "in-progress") '("Weed" "pending"))
@@ -68,7 +68,7 @@
       (should (equal activity (todo-write-activity "eca:c")))
       (should (equal reason (plist-get (todo-write-summary "eca:c") :reason))))))
 
-(ert-deftest todo-write-eca-mode-switched-off-leaves-chats-alone ()
+(ert-deftest todo-write-eca-mode-restores-chats-when-turned-off ()
   (todo-write-eca-tests--in-chat
     (todo-write-eca-tests--say 'running)
     (todo-write-eca-tests--tasks '("Rake" "pending"))

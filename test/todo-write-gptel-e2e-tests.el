@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The real gptel in chat buffers against a mock LLM server.  bin/setup fetches
-;; both; where they are absent these tests skip.
+;; These tests run the real gptel in chats against a mock LLM server.  bin/setup
+;; fetches both.  If one is missing, the tests are skipped.
 
 ;;; Code:
 
@@ -41,7 +41,7 @@
   (require 'gptel-openai))
 
 (defun todo-write-gptel-e2e--backend (provider port)
-  "Return a gptel backend that talks to the server on PORT as to PROVIDER."
+  "Return a gptel backend that uses the server on PORT as PROVIDER."
   (let ((host (format "127.0.0.1:%d" port)))
     (pcase provider
       ('anthropic (gptel-make-anthropic "mock" :host host :protocol "http"
@@ -50,7 +50,7 @@
                                   :key "k" :stream t :models '(gpt))))))
 
 (defmacro todo-write-gptel-e2e--with-chat (port &rest body)
-  "Evaluate BODY in a new chat with the mock server on PORT, gptel as it was after."
+  "Evaluate BODY in a new chat with the mock server on PORT; then restore gptel."
   (declare (indent 1) (debug t))
   `(progn
      (todo-write-gptel-e2e--load)
@@ -77,12 +77,12 @@
   (gptel-send))
 
 (defun todo-write-gptel-e2e--use (provider port)
-  "Let the current chat talk to the server on PORT as to PROVIDER."
+  "Let the current chat use the server on PORT as PROVIDER."
   (setq-local gptel-backend (todo-write-gptel-e2e--backend provider port)
               gptel-model (car (gptel-backend-models gptel-backend))))
 
 (defun todo-write-gptel-e2e--wait-for (text)
-  "Wait until the current chat has TEXT."
+  "Wait until the current chat contains TEXT."
   (todo-write-test-wait (lambda () (string-search text (buffer-string))) 20))
 
 (defun todo-write-gptel-e2e--press (keys)
@@ -93,7 +93,7 @@
     (call-interactively (key-binding (kbd keys)))))
 
 (defun todo-write-gptel-e2e--header ()
-  "Return what the header line of the current chat has from us."
+  "Return our text in the header line of the current chat."
   (and (memq 'todo-write-gptel--header (flatten-tree header-line-format))
        todo-write-gptel--header))
 
@@ -145,7 +145,7 @@
                      (json-serialize
                       (alist-get 'properties (alist-get 'input_schema schema))))))))
 
-(ert-deftest todo-write-gptel-tells-the-model-of-a-refusal-as-text ()
+(ert-deftest todo-write-gptel-sends-a-refusal-to-the-model ()
   (todo-write-gptel-e2e--with-chat port
     (todo-write-gptel-register)
     (todo-write-gptel-e2e--use 'openai port)
@@ -157,7 +157,7 @@
     (should-not (todo-write-gptel-e2e--header))))
 
 (defmacro todo-write-gptel-e2e--doing (&rest body)
-  "Run BODY; return what agents were said to do meanwhile, in order."
+  "Run BODY; return the activities that were reported meanwhile, in order."
   (declare (indent 0) (debug t))
   `(let (doing)
      (todo-write-test-listening
@@ -167,7 +167,7 @@
        ,@body)
      (nreverse doing)))
 
-(ert-deftest todo-write-gptel-pauses-the-plan-when-the-answer-is-there ()
+(ert-deftest todo-write-gptel-pauses-the-plan-after-the-answer ()
   (todo-write-gptel-e2e--with-chat port
     (todo-write-gptel-register)
     (todo-write-gptel-e2e--use 'openai port)
@@ -200,7 +200,7 @@
       (should (equal "tool calls cancelled"
                      (plist-get (todo-write-summary thread) :reason))))))
 
-(ert-deftest todo-write-gptel-says-that-a-request-failed ()
+(ert-deftest todo-write-gptel-reports-a-failed-request ()
   (todo-write-gptel-e2e--with-chat port
     (todo-write-gptel-register)
     (todo-write-gptel-e2e--use 'openai port)
@@ -212,7 +212,7 @@
                            (cdr (todo-write-activity todo-write-gptel-thread))))
     (should (eq 'paused (todo-write-state todo-write-gptel-thread)))))
 
-(ert-deftest todo-write-gptel-pauses-the-plan-of-a-request-that-is-aborted ()
+(ert-deftest todo-write-gptel-pauses-the-plan-of-an-aborted-request ()
   (todo-write-gptel-e2e--with-chat port
     (todo-write-gptel-register)
     (todo-write-gptel-e2e--use 'openai port)
@@ -260,7 +260,7 @@
       (todo-write-gptel-e2e--wait-for "warm enough")
       (should (= (length (todo-write-items todo-write-gptel-thread)) 2)))))
 
-(ert-deftest todo-write-gptel-stands-in-for-the-tool-of-gptel-agent ()
+(ert-deftest todo-write-gptel-replaces-the-tool-of-gptel-agent ()
   (todo-write-gptel-e2e--with-chat port
     (let* (todo-write-gptel--agent-tool
            (theirs (gptel-make-tool :name "TodoWrite" :category "gptel-agent"

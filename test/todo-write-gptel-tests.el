@@ -19,10 +19,10 @@
          ,@body))))
 
 (defun todo-write-gptel-tests--todos (&rest entries)
-  "Return ENTRIES, as for `todo-write-test-todos', as gptel hands them over."
+  "Return ENTRIES, as for `todo-write-test-todos', as gptel passes them."
   (plist-get (apply #'todo-write-test-todos entries) :todos))
 
-(ert-deftest todo-write-gptel-gives-each-chat-a-thread-and-keeps-to-it ()
+(ert-deftest todo-write-gptel-gives-each-chat-one-thread ()
   (todo-write-gptel-tests--in-chat
     (let ((first (current-buffer)))
       (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
@@ -36,7 +36,7 @@
         (should (equal todo-write-gptel-thread thread))
         (should (equal (todo-write-test-contents thread) '("One" "Two")))))))
 
-(ert-deftest todo-write-gptel-gives-a-chat-in-a-file-its-list-again ()
+(ert-deftest todo-write-gptel-restores-the-list-of-a-chat-in-a-file ()
   (todo-write-with-store
     (let ((file (make-temp-file "chat" nil ".md")) threads)
       (unwind-protect
@@ -49,7 +49,7 @@
       (should (equal (car threads) (cadr threads)))
       (should (= (length (todo-write-revisions (car threads))) 1)))))
 
-(ert-deftest todo-write-gptel-answers-a-bad-call-with-what-is-wrong ()
+(ert-deftest todo-write-gptel-answers-a-bad-call-with-its-problems ()
   (todo-write-gptel-tests--in-chat
     (should (string-search "received null" (todo-write-gptel--write nil)))
     (should (string-search "todos[0].status"
@@ -76,7 +76,7 @@
     (should (eq (get-text-property 1 'face todo-write-gptel--header)
                 'todo-write-paused))))
 
-(ert-deftest todo-write-gptel-shows-hostile-text-in-the-header-line-as-it-is ()
+(ert-deftest todo-write-gptel-shows-hostile-text-in-the-header-line-literally ()
   (todo-write-gptel-tests--in-chat
     (let ((text (propertize "%b %- {%[ \u202eabc" 'display "no" 'face 'error)))
       (todo-write-gptel--write
@@ -94,7 +94,7 @@
       (todo-write-gptel--write (todo-write-gptel-tests--todos (format "Task %d" n))))
     (should (equal header-line-format '("" todo-write-gptel--header " " "Mine")))))
 
-(ert-deftest todo-write-gptel-leaves-the-header-line-alone-when-told-to ()
+(ert-deftest todo-write-gptel-does-not-use-the-header-line-when-disabled ()
   (todo-write-gptel-tests--in-chat
     (let ((todo-write-gptel-header-line nil))
       (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
@@ -129,7 +129,7 @@
       (ert-skip "gptel is not there; bin/setup test fetches it"))
     `((setq load-path (append ',folders load-path)))))
 
-(ert-deftest todo-write-gptel-needs-one-line-of-an-init-file-before-gptel ()
+(ert-deftest todo-write-gptel-can-be-registered-before-gptel-is-loaded ()
   (todo-write-with-store
     (should (equal (apply #'todo-write-test-child
                           (append (todo-write-gptel-tests--gptel)
@@ -139,7 +139,7 @@
                                     (prin1 ,todo-write-gptel-tests--tool-names))))
                    '("todo_write")))))
 
-(ert-deftest todo-write-gptel-needs-one-line-of-an-init-file-after-gptel ()
+(ert-deftest todo-write-gptel-can-be-registered-after-gptel-is-loaded ()
   (todo-write-with-store
     (should (equal (apply #'todo-write-test-child
                           (append (todo-write-gptel-tests--gptel)

@@ -5,10 +5,9 @@
 
 ;;; Commentary:
 
-;; The way from an MCP client through the program `todo-write-mcp' into an
-;; Emacs with a server, and back: with the client of the official SDK, with the
-;; inspector, and with lines that no client should send.  test/hosts/mcp.sh
-;; does the same with genuine agents.
+;; These tests call the program `todo-write-mcp', which calls an Emacs with a
+;; server: with the client of the official SDK, with the inspector, and with lines
+;; that no client should send.  test/hosts/mcp.sh uses genuine agents.
 
 ;;; Code:
 
@@ -18,7 +17,7 @@
 (require 'todo-write-mcp-helper)
 
 (defmacro todo-write-mcp-e2e-with-emacs (emacs &rest body)
-  "Evaluate BODY with EMACS bound to a user's Emacs with an empty store."
+  "Evaluate BODY with EMACS bound to a separate Emacs with an empty store."
   (declare (indent 1) (debug (symbolp body)))
   `(let ((todo-write-directory (make-temp-file "todo-write-test" t)))
      (todo-write-mcp-helper-program)
@@ -28,7 +27,7 @@
          (delete-directory todo-write-directory t)))))
 
 (defun todo-write-mcp-e2e--initialize (client &optional version capabilities)
-  "Begin the session of CLIENT, a bare one; return the answer.
+  "Begin the session of the bare CLIENT; return the answer.
 It asks for VERSION of the protocol and has CAPABILITIES."
   (prog1 (todo-write-mcp-ask
           client `(:jsonrpc "2.0" :id 0 :method "initialize"
@@ -38,7 +37,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
     (todo-write-mcp-send client '(:jsonrpc "2.0" :method "notifications/initialized"))))
 
 (defun todo-write-mcp-e2e--line (id arguments)
-  "Return the line of a call with ID and ARGUMENTS, bytes of JSON."
+  "Return a line that calls the tool with ID and ARGUMENTS, bytes of JSON."
   (format "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"todo_write\",\"arguments\":%s},\"id\":%d}"
           arguments id))
 
@@ -105,7 +104,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
         (dolist (thread threads)
           (should (equal (todo-write-mcp-emacs-rows emacs thread) '(("4" . "pending")))))))))
 
-(ert-deftest todo-write-mcp-e2e-an-emacs-that-is-killed-and-restarted-has-the-next-call ()
+(ert-deftest todo-write-mcp-e2e-a-restarted-emacs-gets-the-next-call ()
   (todo-write-mcp-e2e-with-emacs emacs
     (let ((client (with-environment-variables (("CLAUDE_CODE_SESSION_ID" "abc-1"))
                     (todo-write-mcp-client-start emacs :name "claude-code"))))
@@ -119,7 +118,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
                      '(("One" . "pending") ("Two" . "pending"))))
       (todo-write-mcp-end client))))
 
-(ert-deftest todo-write-mcp-e2e-an-emacs-that-is-busy-does-not-hold-the-agent-up ()
+(ert-deftest todo-write-mcp-e2e-a-busy-emacs-does-not-block-the-agent ()
   (todo-write-mcp-e2e-with-emacs emacs
     (let ((client (todo-write-mcp-client-start emacs))
           (busy (make-temp-name (expand-file-name "busy" temporary-file-directory))))
@@ -139,7 +138,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
       (should (car (todo-write-mcp-client-call client (todo-write-test-todos "Two"))))
       (todo-write-mcp-end client))))
 
-(ert-deftest todo-write-mcp-e2e-a-call-of-almost-a-mebibyte-is-taken-and-more-is-refused ()
+(ert-deftest todo-write-mcp-e2e-a-call-of-almost-a-mebibyte-is-accepted-and-a-larger-one-refused ()
   (todo-write-mcp-e2e-with-emacs emacs
     (let ((client (todo-write-mcp-client-start emacs))
           (todos (lambda (count)
@@ -174,7 +173,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
 
 ;;; Bare lines
 
-(ert-deftest todo-write-mcp-e2e-each-version-of-the-protocol-is-spoken ()
+(ert-deftest todo-write-mcp-e2e-each-version-of-the-protocol-is-supported ()
   (todo-write-mcp-e2e-with-emacs emacs
     (pcase-dolist (`(,asked ,given) '(("2025-06-18" "2025-06-18") ("2025-11-25" "2025-11-25")
                                       ("2024-11-05" "2024-11-05") ("2026-07-28" "2025-11-25")))

@@ -5,11 +5,10 @@
 
 ;;; Commentary:
 
-;; An Emacs with a server, as a user has it open, and what talks to it by the
-;; program `todo-write-mcp': the client of the npm package
-;; @modelcontextprotocol/sdk, and bare lines for what that client never sends.
-;; `make mcp' builds the program, bin/setup fetches the client; where one is
-;; absent these tests skip.
+;; An Emacs with a server, like a user's, and clients of the program
+;; `todo-write-mcp': that of the npm package @modelcontextprotocol/sdk, and a bare
+;; one for lines that the other never sends.  `make mcp' builds the program, and
+;; bin/setup fetches the client.  If one is missing, the tests are skipped.
 
 ;;; Code:
 
@@ -88,7 +87,7 @@
 ;;; Clients
 
 (defun todo-write-mcp-client--start (command)
-  "Start COMMAND, which speaks in lines; return the process."
+  "Start COMMAND, which reads and writes lines; return the process."
   (make-process :name "mcp" :buffer (generate-new-buffer " *mcp*") :noquery t
                 :stderr (get-buffer-create " *mcp errors*")
                 :connection-type 'pipe :coding 'binary :command command))
@@ -109,7 +108,7 @@ NAME and VERSION are its own, ROOT is the URI of its root, or empty."
     client))
 
 (defun todo-write-mcp-raw-start (emacs)
-  "Start the program alone, for EMACS; return the process."
+  "Start the program without a client, for EMACS; return the process."
   (todo-write-mcp-client--start
    (list (todo-write-mcp-helper-program)
          "--socket-name" (todo-write-mcp-emacs-socket emacs))))
@@ -121,7 +120,7 @@ NAME and VERSION are its own, ROOT is the URI of its root, or empty."
                   "\n")))
 
 (defun todo-write-mcp-read (client &optional seconds)
-  "Return the next line of CLIENT, JSON, as a plist; fail after SECONDS."
+  "Return the next line of JSON from CLIENT as a plist; fail after SECONDS."
   (with-current-buffer (process-buffer client)
     (todo-write-test-wait
      (lambda ()
@@ -143,7 +142,7 @@ NAME and VERSION are its own, ROOT is the URI of its root, or empty."
   (todo-write-mcp-read client seconds))
 
 (defun todo-write-mcp-client-call (client arguments)
-  "Call todo_write by CLIENT of the SDK; return (OK . TEXT), or an error's text.
+  "Call todo_write by the SDK's CLIENT; return (OK . TEXT), or an error's text.
 ARGUMENTS is a plist."
   (todo-write-mcp-answer
    (todo-write-mcp-ask
@@ -157,7 +156,7 @@ ARGUMENTS is a plist."
             (plist-get (aref (plist-get result :content) 0) :text))))
 
 (defun todo-write-mcp-end (process)
-  "End the input of PROCESS, and wait until it has ended."
+  "Close the input of PROCESS, and wait until it exits."
   (when (process-live-p process)
     (process-send-eof process)
     (todo-write-test-wait (lambda () (not (process-live-p process)))))

@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; What `todo-write-mcp-setup' shows, copies and runs for each agent, and what
-;; the doctor says of the way from the program to this Emacs.
-;; test/hosts/mcp.sh gives the commands and settings to genuine agents.
+;; These tests check what `todo-write-mcp-setup' shows, copies and runs for each
+;; agent, and what the doctor reports of it.  test/hosts/mcp.sh uses the commands
+;; and settings with genuine agents.
 
 ;;; Code:
 
@@ -21,8 +21,8 @@
   '("/opt/to do/todo-write-mcp" "--socket-name" "/run/\"s\""))
 
 (defmacro todo-write-mcp-setup-tests--with (answers &rest body)
-  "Evaluate BODY where the program is /bin/true and the user gives ANSWERS.
-The programs of agents are there, but not their commands."
+  "Evaluate BODY with the program /bin/true and a user who gives ANSWERS.
+All agents seem to be installed, but their commands are not run."
   (declare (indent 1) (debug t))
   `(let* ((todo-write-mcp-program (executable-find "true"))
           (server-socket-dir "/run/emacs") (server-name "server") (server-use-tcp nil)
@@ -52,7 +52,7 @@ The programs of agents are there, but not their commands."
         (unless (equal agent "Goose")
           (should (json-parse-string settings)))))))
 
-(ert-deftest todo-write-mcp-setup-shows-and-copies-what-to-do ()
+(ert-deftest todo-write-mcp-setup-shows-and-copies-the-instructions ()
   (dolist (agent (mapcar #'car todo-write-mcp-setup-agents))
     (todo-write-mcp-setup-tests--with nil
       (todo-write-mcp-setup agent)
@@ -63,7 +63,7 @@ The programs of agents are there, but not their commands."
         (should (string-search todo-write-mcp-setup-instructions text)))
       (should-not ran))))
 
-(ert-deftest todo-write-mcp-setup-runs-the-agents-own-command-if-told-to ()
+(ert-deftest todo-write-mcp-setup-runs-the-agents-own-command-after-a-yes ()
   (todo-write-mcp-setup-tests--with '(t)
     (todo-write-mcp-setup "Codex")
     (should (equal ran `(("codex" "mcp" "add" "todo-write" "--" ,todo-write-mcp-program

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; What `todo-write-mcp-call' makes of a call and of the end of a session.  The
-;; program that makes these calls is tested in todo-write-mcp-e2e-tests.el.
+;; These tests call `todo-write-mcp-call' as the program does.  The program itself
+;; is tested in todo-write-mcp-e2e-tests.el.
 
 ;;; Code:
 
@@ -15,7 +15,7 @@
 (require 'todo-write-test-helper)
 
 (defun todo-write-mcp-tests--send (&rest call)
-  "Hand over CALL, a plist, as the program does; return (OK . TEXT)."
+  "Pass CALL, a plist, as the program does; return (OK . TEXT)."
   (let* ((call (append call (list :until (+ 5000 (floor (* 1000 (float-time)))))))
          (answer (json-parse-string
                   (decode-coding-string
@@ -84,14 +84,14 @@
       (should (equal (plist-get (todo-write-about "claude:5e55-10") :project)
                      (expand-file-name "~/"))))))
 
-(ert-deftest todo-write-mcp-a-refused-list-is-an-error-with-words ()
+(ert-deftest todo-write-mcp-a-refused-list-is-an-error-with-its-problems ()
   (todo-write-mcp-tests--with-store
     (let ((answer (todo-write-mcp-tests--write todo-write-mcp-tests--claude
                                                '("One" "blocked"))))
       (should-not (car answer))
       (should (string-match-p "todos\\[0\\]\\.status" (cdr answer))))))
 
-(ert-deftest todo-write-mcp-the-agent-hears-of-the-users-edits-with-its-next-call ()
+(ert-deftest todo-write-mcp-the-next-call-reports-the-users-edits ()
   (todo-write-mcp-tests--with-store
     (todo-write-mcp-tests--write todo-write-mcp-tests--claude "One")
     (todo-write-edit "claude:5e55-10" 'add "Mine")
@@ -155,7 +155,7 @@
                       "One")))
     (should-not (todo-write-threads))))
 
-(ert-deftest todo-write-mcp-what-is-no-call-gets-an-answer ()
+(ert-deftest todo-write-mcp-an-invalid-call-gets-an-answer ()
   (dolist (call (list "" "?" (base64-encode-string "null") (base64-encode-string "[")
                       (base64-encode-string "{\"file\":\"/nowhere\"}")))
     (should (stringp (base64-decode-string (todo-write-mcp-call call))))))
