@@ -12,14 +12,14 @@ use crate::item::Item;
 use crate::wire::wire_names;
 
 /// The names of fields on the wire.
-pub type Fields = Vec<Cow<'static, str>>;
+pub type FieldNames = Vec<Cow<'static, str>>;
 
 /// An entry of a list that can be compared.
 pub trait Entry: Clone {
     /// The id, which is unique within a list.
     fn id(&self) -> &str;
     /// The names of the fields that differ, except timestamps.
-    fn differing_fields(&self, other: &Self) -> Fields;
+    fn differing_fields(&self, other: &Self) -> FieldNames;
     /// Whether both are the same object, so that no field differs.
     fn is_same_object(&self, other: &Self) -> bool;
 }
@@ -29,7 +29,7 @@ impl Entry for Arc<Item> {
         &self.id
     }
 
-    fn differing_fields(&self, other: &Self) -> Fields {
+    fn differing_fields(&self, other: &Self) -> FieldNames {
         Item::differing_fields(self, other).into_iter().map(Cow::Borrowed).collect()
     }
 
@@ -68,7 +68,7 @@ pub struct Change<T> {
     pub previous_item: Option<T>,
     /// The names of the fields that differ: modified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub fields: Fields,
+    pub fields: FieldNames,
     /// Whether the agent sent the item as cancelled: removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
@@ -87,7 +87,7 @@ impl<T> Change<T> {
             item_id: item_id.to_owned(),
             item: None,
             previous_item: None,
-            fields: Fields::default(),
+            fields: FieldNames::default(),
             cancelled: false,
             position: None,
             previous_position: None,
@@ -98,7 +98,7 @@ impl<T> Change<T> {
 /// The changes from `previous` to `current`, in the order of `current`, removals last.
 ///
 /// Ids must be unique within each list. The number of moves is minimal: a longest increasing
-/// subsequence keeps its order. The cost is linear, with a logarithm for moved items.
+/// subsequence keeps its order. The cost is linear, or n log n if items moved.
 ///
 /// # Examples
 /// ```
@@ -178,7 +178,7 @@ fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Chang
         item: Some(current.clone()),
         previous_item: Some(previous.clone()),
         position: Some(position),
-        fields: if kind == ChangeKind::Modified { fields } else { Fields::default() },
+        fields: if kind == ChangeKind::Modified { fields } else { FieldNames::default() },
         ..Change::new(kind, current.id())
     })
 }
@@ -218,9 +218,9 @@ fn moved(old_of: &[Option<usize>]) -> Vec<bool> {
 
 /// The list after `changes`, which must come from a [`diff`] with `list` as its first argument.
 ///
-/// Lenient about anything else, so that a journal with a damaged record still opens: what is not
-/// there cannot be removed or moved, and what should be there and is not comes at its place, or
-/// at the end. No id comes twice where none does in `list`.
+/// It also accepts other changes, so that a journal with a damaged record still opens: it ignores
+/// removals and moves of missing items, and adds missing items at their positions or at the end. If
+/// the ids in `list` are unique, so are those in the result.
 pub fn apply<T: Entry>(list: &[T], changes: &[Change<T>]) -> Vec<T> {
     let mut newest: HashMap<&str, &T> = HashMap::new();
     let mut leaving: HashMap<&str, Option<usize>> = HashMap::new();
@@ -262,8 +262,7 @@ pub fn apply<T: Entry>(list: &[T], changes: &[Change<T>]) -> Vec<T> {
     result
 }
 
-/// Folds a chain of changes, the first of which starts at `list`, into one set: what differs
-/// between the two ends, whatever happened in between.
+/// Folds a chain of changes that starts at `list` into the diff of its first and its last list.
 pub fn fold<T: Entry>(list: &[T], chain: &[Vec<Change<T>>]) -> Vec<Change<T>> {
     let mut end = list.to_vec();
     for changes in chain {

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// A failure of a call. A refused write is not one: it is an outcome.
 #[derive(Debug, Error)]
-#[allow(missing_docs)] // The words say it.
+#[allow(missing_docs)] // The messages describe them.
 pub enum Error {
     #[error("no item {id} in the list of thread {thread}")]
     NoItem { thread: String, id: String },

@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(feature = "panic-injection")]
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// Makes the next call number `number` of [`may_panic_here`] panic; 0 cancels it. Returns the calls
-/// that were left, 0 after the panic.
+/// Makes [`may_panic_here`] panic in its call `number` from now; 0 cancels that. Returns the number of
+/// calls that remained, which is 0 after the panic.
 #[cfg(feature = "panic-injection")]
 pub fn panic_at(number: usize) -> usize {
     LEFT.swap(number, Ordering::SeqCst)
 }
 
-/// Panics if `panic_at` requested it. It stands where a panic would leave a change half made.
+/// Panics if `panic_at` requested it. Called where a panic would leave a change incomplete.
 #[inline]
 #[track_caller]
 pub fn may_panic_here() {

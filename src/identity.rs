@@ -1,6 +1,6 @@
 //! Matches the items of a new list with those of the old one, since the schema has no ids.
 //!
-//! Each of five steps matches what the steps before it left:
+//! Five steps each match items that the earlier ones left unmatched:
 //!
 //! 1. equal content, so that a repeated list keeps its items;
 //! 2. equal explicit ids, unless they only count;

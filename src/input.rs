@@ -1,6 +1,6 @@
-//! Reads a call into drafts that cannot be wrong, or lists every problem of it.
+//! Parses a call into valid drafts, or lists all of its problems.
 //!
-//! Models are trained on `todos[] {content, status, activeForm}` and send much else. A call is
+//! Models are trained on `todos[] {content, status, activeForm}` but send many other forms. A call is
 //! accepted as it is, repaired with a notice, or refused without any effect. A repair never loses
 //! a task or changes its meaning: an unknown status is refused, not mapped.
 
@@ -27,7 +27,7 @@ pub struct Options {
     pub max_items: usize,
     /// The maximum number of characters in `content` and in `activeForm`.
     pub max_length: usize,
-    /// Whether to refuse what would be repaired.
+    /// Whether to refuse input that needs repairs.
     pub strict: bool,
     /// What to do if more than one task is in progress.
     pub several_in_progress: SeveralInProgress,
@@ -93,7 +93,7 @@ pub fn read_text(text: &str, options: &Options) -> Result<Plan, Vec<Problem>> {
     }
 }
 
-/// Reads a call that is decoded already.
+/// Reads a decoded call.
 ///
 /// # Errors
 /// Every problem of the call.
@@ -117,7 +117,7 @@ fn first_of<'r>(object: &'r Raw<'r>, keys: &[&'static str]) -> Option<(&'static 
 struct InputReader<'o> {
     options: &'o Options,
     problems: Vec<Problem>,
-    /// What would have been repaired if the option `strict` were off.
+    /// The problems that would be repaired if the option `strict` were off.
     strict_problems: Vec<Problem>,
     repairs: Vec<Repair>,
     unknown_keys: Vec<String>,

@@ -1,4 +1,4 @@
-//! Items, which a list consists of, and drafts, which become items.
+//! The items of a list, and the drafts that become items.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::wire::wire_names;
 
 wire_names! {
-    /// The status of an item; no other is stored.
+    /// The status of an item.
     #[derive(Default)]
     #[allow(missing_docs)]
     pub enum Status {

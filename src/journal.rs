@@ -57,7 +57,7 @@ pub struct OpenedJournal {
     pub journal: Journal,
     /// Its records, oldest first.
     pub records: Vec<Record>,
-    /// What was dropped or set aside, for the user.
+    /// Warnings for the user about damaged records and other processes.
     pub warnings: Vec<String>,
 }
 

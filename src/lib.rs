@@ -26,7 +26,7 @@
 //!     {"content": "Fix the login bug", "status": "pending", "activeForm": "Fixing the login bug"}]}"#;
 //! thread.write(read_text(first, &Options::default()).unwrap(), None, false, 0);
 //!
-//! // The user adds a task, 90 seconds later the agent goes on and knows nothing of it.
+//! // The user adds a task. The agent's next call, 90 seconds after its first, does not include it.
 //! thread.edit(Edit::Add { content: "Update the docs".into(), position: None }, 1_000).unwrap();
 //! let second = r#"{"todos": [
 //!     {"content": "Read the code", "status": "completed", "activeForm": "Reading the code"},
@@ -37,13 +37,13 @@
 //!     outcome.result,
 //!     "1/3 tasks completed. Current: Fixing the bug.\nThe user added \"Update the docs\" (pending)."
 //! );
-//! // Reworded, it is still item t2; the time of t1 is known.
+//! // The reworded task is still item t2, and t1 has the time it was in progress.
 //! assert_eq!(thread.list()[1].id, "t2");
 //! assert_eq!(thread.times("t1").unwrap().spent(90_000), 90_000);
 //! assert_eq!(thread.list()[2].status, Status::Pending);
 //! ```
 //!
-//! Only the module `lisp` knows Emacs. Without the feature `module`, the crate is a plain Rust library.
+//! Only the module `lisp` depends on Emacs. Without the feature `module`, the crate is a plain Rust library.
 
 // The macros of the crate `emacs` generate unsafe code. A lint denies it elsewhere.
 #![cfg_attr(not(feature = "module"), forbid(unsafe_code))]

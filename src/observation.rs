@@ -12,7 +12,7 @@ use crate::item::{Item, Status};
 use crate::wire::wire_names;
 
 wire_names! {
-    /// The type of an observation. The manual lists what each type carries.
+    /// The type of an observation. The manual lists the content of each.
     #[allow(missing_docs)]
     pub enum Type {
         Intent = "INTENT",
@@ -154,7 +154,7 @@ impl Filter {
     }
 }
 
-/// The newest observations of a thread, a bounded number. The journal has all.
+/// The newest observations of a thread, up to a limit. The journal has all.
 #[derive(Clone, Debug)]
 pub struct Observations {
     kept: VecDeque<Arc<Observation>>,

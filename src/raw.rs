@@ -44,7 +44,7 @@ pub struct JsonError {
 
 /// What JSON allows at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[allow(missing_docs)] // The words say it.
+#[allow(missing_docs)] // The messages describe them.
 pub enum ExpectedJson {
     #[error("a value")]
     Value,

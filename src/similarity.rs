@@ -119,7 +119,7 @@ fn words(text: &[char]) -> Vec<u64> {
     words
 }
 
-/// Whether a script has no spaces between words, or, as Korean, few that matter.
+/// Whether a character's script has no spaces between words or, like Korean, few that matter.
 #[rustfmt::skip]
 fn is_dense(c: char) -> bool {
     c > '\u{dff}' && matches!(c,

@@ -83,7 +83,7 @@ impl Store {
         self.current.as_deref()
     }
 
-    /// The thread written last of the innermost project that holds `folder`. Subagents do not count.
+    /// The thread written last in the innermost project that contains `folder`. Subagents do not count.
     pub fn current_in(&self, folder: &str) -> Option<&str> {
         let rank = |thread: &Thread| {
             let project = thread.about().get("project")?.as_str()?.trim_end_matches('/');
@@ -261,7 +261,7 @@ impl Store {
     /// The threads that have a journal in the folder, newest first.
     pub fn kept(&self) -> Vec<SavedThread> {
         let mut kept: Vec<SavedThread> =
-            self.files().into_iter().filter_map(|path| describe(&path)).collect();
+            self.files().into_iter().filter_map(|path| saved_thread(&path)).collect();
         kept.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.key.cmp(&b.key)));
         let mut seen = HashSet::new();
         kept.retain(|kept| seen.insert(kept.key.clone()));
@@ -319,7 +319,7 @@ impl Store {
         let mut files: Vec<(SystemTime, PathBuf)> = self
             .files()
             .into_iter()
-            .filter(|path| describe(path).is_some_and(|kept| !self.threads.contains_key(&kept.key)))
+            .filter(|path| saved_thread(path).is_some_and(|kept| !self.threads.contains_key(&kept.key)))
             .filter_map(|path| Some((journal::modified(&path)?, path)))
             .collect();
         files.sort_by_key(|(modified, _)| std::cmp::Reverse(*modified));
@@ -340,7 +340,7 @@ fn delete(path: &Path) -> Result<bool, Error> {
 }
 
 /// Reads the thread of a journal from its header.
-fn describe(path: &Path) -> Option<SavedThread> {
+fn saved_thread(path: &Path) -> Option<SavedThread> {
     let file = fs::File::open(path).ok()?;
     let modified = file.metadata().ok()?.modified().ok()?.duration_since(SystemTime::UNIX_EPOCH).ok()?;
     let mut line = Vec::new();

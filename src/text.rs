@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// Puts a text on one line. The second value tells whether a character other than white space was
 /// dropped.
 ///
-/// White space at both ends goes, a run of white space with a line break or a tab becomes one
+/// White space at both ends is removed, a run of white space with a line break or a tab becomes one
 /// space, and other control characters are dropped.
 ///
 /// ```
@@ -51,7 +51,7 @@ fn is_invisible(c: char) -> bool {
 /// assert_eq!(excerpt("Convert\nthe callbacks", 11), "Convert the…");
 /// ```
 pub fn excerpt(text: &str, limit: usize) -> String {
-    // A generous prefix: megabytes are never scanned.
+    // Only a prefix of a long text is scanned.
     let end = text.char_indices().nth(limit.saturating_mul(8)).map_or(text.len(), |(end, _)| end);
     let (line, _) = one_line(&text[..end]);
     let cut = line.char_indices().nth(limit).map(|(place, _)| place);

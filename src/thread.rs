@@ -1,8 +1,8 @@
 //! The list of one agent conversation and its history. State changes only here.
 //!
 //! Each change computes the new list as plain data, writes a record of it to the journal, and commits
-//! it in one step that cannot fail. If the record cannot be written, the list goes on in memory. After
-//! a panic between record and commit, the journal counts.
+//! it in one step that cannot fail. If the record cannot be written, the list is kept in memory. After
+//! a panic between record and commit, the thread is replayed from the journal.
 
 mod activity;
 mod edit;
@@ -126,7 +126,7 @@ impl Thread {
         &self.key
     }
 
-    /// What the host said of the new thread: `project`, `parent`, `parentItem`, ….
+    /// The host's description of the new thread: `project`, `parent`, `parentItem`, ….
     pub fn about(&self) -> &Map<String, Value> {
         &self.about
     }

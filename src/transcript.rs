@@ -129,7 +129,7 @@ pub enum Reader {
     Codex(Box<CodexReader>),
 }
 
-/// How results of `todo_write` by MCP begin if no Emacs took the list.
+/// The beginnings of the results of `todo_write` over MCP if no Emacs accepted the list.
 const NO_EMACS: [&str; 2] = ["Emacs does not answer", "This Emacs has no todo-write"];
 
 impl Reader {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::change::{self, Change, Entry, Fields};
+use crate::change::{self, Change, Entry, FieldNames};
 use crate::error::Error;
 use crate::identity::{Features, recognize};
 use crate::item::Status;
@@ -41,7 +41,7 @@ impl Entry for UntypedItem {
         &self.key
     }
 
-    fn differing_fields(&self, other: &Self) -> Fields {
+    fn differing_fields(&self, other: &Self) -> FieldNames {
         let mine = self.fields.keys();
         let theirs = other.fields.keys().filter(|key| !self.fields.contains_key(*key));
         mine.chain(theirs)

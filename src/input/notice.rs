@@ -27,7 +27,7 @@ impl Display for Notice {
 
 /// A repair of the input.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[allow(missing_docs)] // The words say it.
+#[allow(missing_docs)] // The messages describe them.
 pub enum Repair {
     #[error("the input was the bare array; send it as the value of \"todos\"")]
     BareArray,

@@ -21,7 +21,7 @@ pub struct Problem {
 
 /// A place in a call.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[allow(missing_docs)] // The words say it.
+#[allow(missing_docs)] // The messages describe them.
 pub enum Path {
     #[error("input")]
     Input,
@@ -37,7 +37,7 @@ pub enum Path {
 
 /// What a call has at a place. The strings come from [`crate::raw::Raw::describe`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[allow(missing_docs)] // The words say it.
+#[allow(missing_docs)] // The messages describe them.
 pub enum Received {
     #[error("{0}")]
     Value(String),
@@ -71,7 +71,7 @@ pub enum Received {
 
 /// What is allowed at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[allow(missing_docs)] // The words say it.
+#[allow(missing_docs)] // The messages describe them.
 pub enum Expected {
     #[error("{{\"todos\": [{{\"content\", \"status\", \"activeForm\"}}, …]}}")]
     Input,

@@ -6,7 +6,7 @@ use crate::error::Error;
 
 /// An error of the border itself.
 #[derive(Debug, Error)]
-#[allow(missing_docs)] // The words say it.
+#[allow(missing_docs)] // The messages describe them.
 pub enum BorderError {
     /// An argument is wrong.
     #[error("{what}: received {received}, expected {expected}")]

@@ -33,7 +33,7 @@ impl Thread {
         thread
     }
 
-    /// Replays records into a thread without a journal. Returns the time of the last record, too.
+    /// Replays records into a thread without a journal. Also returns the time of the last record.
     pub fn replayed(key: &str, records: Vec<Record>, history_limit: usize) -> (Thread, Millis) {
         let mut thread = Thread::new(key, Map::new(), history_limit);
         let mut last = 0;

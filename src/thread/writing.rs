@@ -44,14 +44,14 @@ impl Thread {
             warnings.extend(self.record(&Record::Known { number: self.revisions.last() }));
         }
         outcome.result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
-        // These concern the journal, so only the user hears them.
+        // These concern the journal, so only the user gets them.
         notices.append(&mut warnings);
         notices.append(&mut outcome.notices);
         Outcome { notices, forced, resumed, ..outcome }
     }
 
-    /// Turns drafts into items: a recognized item keeps its id, another gets a new one. Returns the ids
-    /// of the cancelled items, too.
+    /// Turns drafts into items: a recognized item keeps its id, another gets a new one. Also returns the
+    /// ids of the cancelled items.
     ///
     /// It searches the list that the agent knows, then the items that the user added or renamed since.
     fn identify(

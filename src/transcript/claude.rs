@@ -4,8 +4,8 @@
 //! `TodoWrite` passes a whole list; `TaskCreate` and `TaskUpdate` of later versions build one. Lines
 //! of subagents are marked as a side chain.
 //!
-//! - A call takes effect with its result, unless the result is a refusal. Hooks may delay or refuse
-//!   a call for any time, so a call without a result takes effect with the agent's next message.
+//! - A call takes effect with its result, unless the result is a refusal. Hooks may refuse a
+//!   call or delay it for any time, so a call without a result takes effect with the next message.
 //! - The files of subagents repeat lines of their session. Each line and each call counts once.
 
 pub mod files;
@@ -66,14 +66,14 @@ struct PendingCall {
     effect: Effect,
 }
 
-type List = Result<Plan, Vec<Problem>>;
+type PlanResult = Result<Plan, Vec<Problem>>;
 
 /// The effect of a call once its result arrives.
 #[derive(Debug)]
 enum Effect {
-    List(List),
-    /// A list sent to an Emacs, which counts only if no Emacs took it.
-    EmacsList(List),
+    List(PlanResult),
+    /// A list sent to an Emacs. It counts only if no Emacs accepted it.
+    EmacsList(PlanResult),
     Create(TaskUpdate),
     Update(TaskUpdate),
     ReadTasks,
@@ -105,8 +105,8 @@ struct ToolResult<'l> {
 }
 
 impl ClaudeReader {
-    /// A reader that keeps the newest `history` events until they are taken. The limits in
-    /// `options` apply, but not the options that only correct the model, which cannot be told.
+    /// A reader that keeps the newest `history` events until they are taken. The limits in `options`
+    /// apply. Options that only notify the model do not, because a reader cannot answer it.
     pub fn new(options: Options, history: usize) -> ClaudeReader {
         let options = Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options };
         ClaudeReader {
@@ -242,8 +242,8 @@ impl ClaudeReader {
         push_bounded(&mut self.ended_subagents, PENDING, (id.to_owned(), time));
     }
 
-    /// Reads a line far from the end of a large file: lists are the same as from
-    /// [`ClaudeReader::read_line`], other events may not.
+    /// Reads a line far from the end of a large file. It yields the same lists as
+    /// [`ClaudeReader::read_line`], but not all other events.
     pub fn read_old_line(&mut self, bytes: &[u8]) {
         // The pre-filter does not find results, the first prompt or the beginning of a turn.
         let is_due = self.calls.iter().any(|call| call.effect.changes_list());
@@ -397,10 +397,10 @@ impl ClaudeReader {
     /// Applies the effect of a call.
     fn apply(&mut self, origin: &Origin<'_>, effect: Effect, result: TaskResult<'_>) {
         if let Effect::List(list) = effect {
-            // A hook may have changed the list on the way.
+            // A hook may have changed the list.
             let list = match &result.fields.new_todos {
                 Some(todos @ Raw::List(_)) => input::read(todos, &self.options),
-                _ => return self.emit(origin, EventKind::List(list)),
+                _ => list,
             };
             return self.emit(origin, EventKind::List(list));
         }
@@ -416,7 +416,7 @@ impl ClaudeReader {
                 tasks.update(update, result);
                 true
             }
-            Effect::ReadTasks => tasks.list(result),
+            Effect::ReadTasks => tasks.apply_list(result),
             Effect::List(_) | Effect::EmacsList(_) | Effect::Subagent | Effect::Other => false,
         };
         if is_changed {

@@ -26,7 +26,7 @@ use line::{Payload, RolloutLine};
 /// Maximum number of calls without an output.
 const PENDING: usize = 512;
 
-/// Recorded once in a session whose plan cannot be read.
+/// Reported once in a session whose plan cannot be read.
 const COMPUTED: &str = "A script computed the plan; only plans written out in the script can be read.";
 
 /// Reads the rollout of a session.
@@ -65,7 +65,7 @@ enum Effect {
     Plan(Plan),
     /// A plan in a script, unless the script fails.
     Script(Plan),
-    /// A list sent to an Emacs, which counts only if no Emacs took it.
+    /// A list sent to an Emacs. It counts only if no Emacs accepted it.
     EmacsList(Plan),
     Other,
 }

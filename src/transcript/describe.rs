@@ -26,7 +26,7 @@ pub struct Description {
     pub title: Option<String>,
     /// When it began.
     pub begun: Option<Millis>,
-    /// Whether it is a subagent's, or a reviewer's.
+    /// Whether the session is a subagent's or a reviewer's.
     pub is_subagent: bool,
 }
 

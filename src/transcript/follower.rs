@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::claude::ClaudeReader;
-use super::claude::files::{self, SubagentMeta, modified};
+use super::claude::files::{self, SubagentMeta};
 use super::describe::describe;
 use super::recorder::Recorder;
 use super::tail::{FileChange, Tail};
 use super::{Event, Reader};
 use crate::input::Options;
+use crate::journal::modified;
 
 /// Maximum number of subagents' files read when a session is opened, the newest.
 const SUBAGENT_FILES: usize = 64;

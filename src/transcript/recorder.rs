@@ -30,7 +30,7 @@ pub struct ThreadUpdate {
     pub outcome: Option<Outcome>,
     /// The state, if the thread was paused or resumed.
     pub state: Option<State>,
-    /// The agent's activity, if the events tell.
+    /// The agent's activity, if the events show it.
     pub activity: Option<Activity>,
     /// The error that ended the turn.
     pub error: Option<String>,
@@ -46,9 +46,10 @@ pub struct Recorder {
     threads: HashMap<String, Millis>,
 }
 
-/// A thread before the first event of a batch, and what the batch tells of it.
-struct Snapshot {
+/// The update of a thread while a batch of events is recorded.
+struct PendingUpdate {
     thread: String,
+    /// The list and the state before the batch.
     list: List,
     state: State,
     /// How far the events were recorded when the session was followed before.
@@ -83,41 +84,41 @@ impl Recorder {
         keep_completed: bool,
         now: Millis,
     ) -> Vec<ThreadUpdate> {
-        let mut touched: Vec<Snapshot> = Vec::new();
+        let mut touched: Vec<PendingUpdate> = Vec::new();
         for (place, event) in events.iter().enumerate() {
             let key = event.source.key();
-            // A subagent whose last list is too old to be among the events.
+            // The subagent's last list is too old to be among the events.
             if event.kind == EventKind::SubagentEnded && !self.threads.contains_key(&key) {
                 continue;
             }
-            let at = match touched.iter().position(|snapshot| snapshot.thread == key) {
+            let at = match touched.iter().position(|pending| pending.thread == key) {
                 Some(at) => at,
                 None => {
                     touched.push(self.begin(store, key, events, place, now));
                     touched.len() - 1
                 }
             };
-            let snapshot = &mut touched[at];
-            if snapshot.cursor.is_some_and(|cursor| cursor.covers(place, event)) {
+            let pending = &mut touched[at];
+            if pending.cursor.is_some_and(|cursor| cursor.covers(place, event)) {
                 continue;
             }
             if event.source.subagent.is_none() && matches!(event.kind, EventKind::List(Ok(_))) {
-                store.set_current(&snapshot.thread);
+                store.set_current(&pending.thread);
             }
-            snapshot.is_changed = true;
-            let thread = store.open(&snapshot.thread, Map::new(), now);
-            let heard = self.threads.get(&snapshot.thread).copied();
-            let time = time_in(thread, event.time.or(heard), now);
+            pending.is_changed = true;
+            let thread = store.open(&pending.thread, Map::new(), now);
+            let last = self.threads.get(&pending.thread).copied();
+            let time = time_in(thread, event.time.or(last), now);
             if let Some(activity) = activity(event, time, now) {
-                snapshot.activity = Some(activity);
-                snapshot.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
+                pending.activity = Some(activity);
+                pending.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
             }
-            self.threads.insert(snapshot.thread.clone(), time);
-            snapshot.outcome = record(thread, event, keep_completed, time).or(snapshot.outcome.take());
+            self.threads.insert(pending.thread.clone(), time);
+            pending.outcome = record_event(thread, event, keep_completed, time).or(pending.outcome.take());
         }
-        touched.retain(|snapshot| snapshot.is_changed);
-        touched.sort_by_key(|snapshot| !snapshot.thread.contains('/'));
-        touched.into_iter().map(|snapshot| update(store, snapshot, now)).collect()
+        touched.retain(|pending| pending.is_changed);
+        touched.sort_by_key(|pending| !pending.thread.contains('/'));
+        touched.into_iter().map(|pending| update(store, pending, now)).collect()
     }
 
     fn begin(
@@ -127,13 +128,13 @@ impl Recorder {
         events: &[Event],
         place: usize,
         now: Millis,
-    ) -> Snapshot {
+    ) -> PendingUpdate {
         let source = &events[place].source;
         let about = about(store, source, now);
         let thread = store.open(&key, about, now);
         let (list, state) = (thread.list().clone(), thread.state());
         let cursor = if self.threads.contains_key(&key) { None } else { cursor(thread, source, events) };
-        Snapshot {
+        PendingUpdate {
             thread: key,
             list,
             state,
@@ -157,21 +158,15 @@ impl Recorder {
     }
 }
 
-fn update(store: &mut Store, snapshot: Snapshot, now: Millis) -> ThreadUpdate {
-    let (mut outcome, mut state) = (snapshot.outcome, None);
-    if let Some(thread) = store.get(&snapshot.thread, now) {
-        let changes = diff(&snapshot.list, thread.list());
+fn update(store: &mut Store, pending: PendingUpdate, now: Millis) -> ThreadUpdate {
+    let (mut outcome, mut state) = (pending.outcome, None);
+    if let Some(thread) = store.get(&pending.thread, now) {
+        let changes = diff(&pending.list, thread.list());
         outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
         let is_paused = thread.state() == State::Paused;
-        state = (is_paused != (snapshot.state == State::Paused)).then(|| thread.state());
+        state = (is_paused != (pending.state == State::Paused)).then(|| thread.state());
     }
-    ThreadUpdate {
-        thread: snapshot.thread,
-        outcome,
-        state,
-        activity: snapshot.activity,
-        error: snapshot.error,
-    }
+    ThreadUpdate { thread: pending.thread, outcome, state, activity: pending.activity, error: pending.error }
 }
 
 /// The description of a new thread.
@@ -252,7 +247,7 @@ fn last_time(thread: &Thread) -> Millis {
 }
 
 /// Records an event; returns the outcome of a write that changed the list.
-fn record(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis) -> Option<Outcome> {
+fn record_event(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis) -> Option<Outcome> {
     if activity(event, time, time) == Some(Activity::Working) {
         thread.set_activity(Activity::Working, time);
     }
@@ -297,7 +292,7 @@ fn record(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis
     None
 }
 
-/// The agent's activity after an event at `time`, if the event tells.
+/// The agent's activity after an event at `time`, if the event shows it.
 fn activity(event: &Event, time: Millis, now: Millis) -> Option<Activity> {
     match &event.kind {
         EventKind::Title(_) => None,

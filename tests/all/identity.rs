@@ -1,4 +1,4 @@
-//! Which new item is which old item: each step of the recognition, its rules and its bounds.
+//! Recognition of old items in a new list: its steps, its rules and its bounds.
 #[path = "../../bench/src/bin/identity.rs"]
 #[allow(dead_code, reason = "its main and what that prints")]
 mod labels;
@@ -27,7 +27,7 @@ fn with_id<'a>(id: &'a str, content: &'a str) -> Features<'a> {
     Features { hint: Some(id), ..seen(content) }
 }
 
-/// The old position of each new item, where all are pending and nothing but text.
+/// The old position of each new item. All items are pending and have only a content.
 fn of_texts(previous: &[&str], current: &[&str]) -> Vec<Option<usize>> {
     let previous: Vec<Features<'_>> = previous.iter().map(|text| seen(text)).collect();
     let current: Vec<Features<'_>> = current.iter().map(|text| seen(text)).collect();
@@ -173,9 +173,9 @@ fn another_object_is_another_task() {
     }
 }
 
-/// Of the labeled pairs with one word for another, all are one task: agents edit in place.
+/// All labeled pairs that differ in one word are the same task: agents edit in place.
 #[test]
-fn one_word_for_another_is_an_edit() {
+fn replacing_one_word_is_an_edit() {
     let cases = [
         ("Write tests for the parser", "Write tests for the printer"),
         ("Convert orders.py", "Convert clients.py"),
@@ -245,7 +245,7 @@ fn an_empty_list_matches_nothing() {
 }
 
 #[test]
-fn a_long_list_of_reworded_items_is_recognized_as_a_short_one_is() {
+fn a_long_list_of_reworded_items_is_recognized_like_a_short_one() {
     let objects: Vec<String> = (0..5_000).map(|n| format!("{} shelf", name(n))).collect();
     let old: Vec<String> = objects.iter().map(|object| format!("Repair the {object}")).collect();
     let new: Vec<String> = objects.iter().rev().map(|object| format!("Repair the broken {object}")).collect();
@@ -262,14 +262,14 @@ fn a_list_of_twenty_thousand_other_texts_is_compared_in_bounded_work() {
             .map(|n| format!("{verb} the {} of the {} in time", name(n), name(n * 7 + 1)))
             .collect()
     };
-    // All pairs would be 400 million comparisons, each text sharing words with every other.
+    // Each text shares words with every other, so comparing all pairs would be 400 million comparisons.
     let (old, new) = (texts(0, "Repair"), texts(30_000, "Deliver"));
     let (old, new): (Vec<Features<'_>>, Vec<Features<'_>>) =
         (old.iter().map(|text| seen(text)).collect(), new.iter().map(|text| seen(text)).collect());
     assert_eq!(recognize(&old, &new).len(), 20_000);
 }
 
-/// A word for a number, another for each.
+/// A different word for each number.
 fn name(mut number: usize) -> String {
     let mut word = String::from("q");
     while number > 0 {
@@ -279,7 +279,7 @@ fn name(mut number: usize) -> String {
     word + "x"
 }
 
-/// Lists over so few words that much is equal, similar or repeated.
+/// Lists of few different words, so that many texts are equal or similar.
 fn list() -> impl Strategy<Value = Vec<(String, String, Status, Option<String>)>> {
     let word = prop::sample::select(vec![
         "Fix", "Test", "the", "pump", "pump.c", "2", "3.", "(old)", "泵", "测试", "—", "É",
@@ -313,7 +313,7 @@ proptest! {
     }
 
     #[test]
-    fn the_same_list_again_is_the_same_items(list in list()) {
+    fn a_repeated_list_has_the_same_items(list in list()) {
         let list: Vec<_> = list.into_iter().map(|(content, form, status, _)| (content, form, status, None)).collect();
         let expected: Vec<Option<usize>> = (0..list.len()).map(Some).collect();
         prop_assert_eq!(recognize(&all_seen(&list), &all_seen(&list)), expected);
@@ -326,10 +326,10 @@ proptest! {
     }
 }
 
-/// The floors leave room for two pairs: cross-validation gave precision 0.915 and recall 0.898 when the
-/// measure was chosen.
+/// The lower bounds leave room for two pairs: cross-validation gave precision 0.915 and recall 0.898
+/// when the measure was chosen.
 #[test]
-fn the_labeled_renames_are_recognized_as_well_as_they_were() {
+fn the_labeled_renames_are_recognized_as_well_as_before() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let [invented, transitions] =
         [labels::INVENTED, labels::REAL].map(|corpus| labels::transitions(root, corpus).unwrap());

@@ -3,12 +3,13 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use serde::Deserialize;
 
 use super::tasks::Task;
 use crate::clock::Millis;
+use crate::journal::modified;
 use crate::raw::Raw;
 
 /// Maximum size of a file in bytes, and maximum number of task files.
@@ -65,11 +66,6 @@ pub fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
     let tasks = numbered.iter().filter_map(|(_, path)| task(path)).collect();
     let times = numbered.iter().filter_map(|(_, path)| modified(path)).max();
     Some((tasks, times.and_then(|time| Some(time.duration_since(UNIX_EPOCH).ok()?.as_millis() as Millis))))
-}
-
-/// When a file last changed.
-pub fn modified(path: &Path) -> Option<SystemTime> {
-    fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
 fn contents(path: &Path) -> Option<Vec<u8>> {

@@ -24,7 +24,7 @@ const HELD_BY_ALL: usize = 4_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Sources {
-    sessions: VecDeque<Session>,
+    sessions: VecDeque<SessionState>,
     last: Option<Arc<Source>>,
     subagents: VecDeque<Subagent>,
     calls: VecDeque<(u64, SubagentCall)>,
@@ -53,7 +53,7 @@ pub enum TitleSource {
 }
 
 #[derive(Debug)]
-struct Session {
+struct SessionState {
     source: Arc<Source>,
     title: TitleSource,
     tasks: Tasks,
@@ -105,7 +105,8 @@ impl Sources {
 
     fn begin(&mut self, source: Source) -> Arc<Source> {
         let source = Arc::new(source);
-        let session = Session { source: source.clone(), title: TitleSource::None, tasks: Tasks::default() };
+        let session =
+            SessionState { source: source.clone(), title: TitleSource::None, tasks: Tasks::default() };
         push_bounded(&mut self.sessions, SESSIONS, session);
         source
     }
@@ -116,7 +117,7 @@ impl Sources {
         sessions.find(|source| source.session == session).cloned()
     }
 
-    fn session_mut(&mut self, source: &Source) -> Option<&mut Session> {
+    fn session_mut(&mut self, source: &Source) -> Option<&mut SessionState> {
         self.sessions.iter_mut().rev().find(|session| session.source.session == source.session)
     }
 

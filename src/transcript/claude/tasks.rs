@@ -213,7 +213,7 @@ impl Tasks {
     }
 
     /// Applies the result of a `TaskList`; returns whether it changed the list.
-    pub fn list(&mut self, result: TaskResult<'_>) -> bool {
+    pub fn apply_list(&mut self, result: TaskResult<'_>) -> bool {
         let tasks: Vec<Task> = match &result.fields.tasks {
             Some(Raw::List(tasks)) => tasks.iter().filter_map(Task::read).collect(),
             _ => result.text.lines().filter_map(Task::read_line).collect(),

@@ -61,13 +61,13 @@ pub struct Payload<'a> {
     /// `thread_name_updated`.
     pub thread_name: Option<Excerpt>,
     /// `item_completed`.
-    pub item: Option<Item>,
+    pub item: Option<CompletedItem>,
 }
 
 /// The item of `item_completed`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Item {
+pub struct CompletedItem {
     /// `UserMessage` and others.
     #[serde(rename = "type")]
     pub kind: Option<Excerpt<40>>,

@@ -9,7 +9,7 @@ use std::str::CharIndices;
 
 use crate::raw::Raw;
 
-/// Nesting beyond this is no plan.
+/// Maximum depth of nesting in a plan.
 const DEEPEST: usize = 16;
 
 /// The list that the last call of `tool` has as its argument `key`: `None` without a call,
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_computed_is_not_guessed() {
+    fn computed_lists_are_not_guessed() {
         for script in [
             "update_plan({plan})",
             "const plan = [1].map(step); update_plan({plan})",
