@@ -1,6 +1,6 @@
-//! How much memory a long history takes, and that none is left of a thread that is forgotten.
+//! The memory of a long history, and of threads that are forgotten.
 //!
-//! Tests of their own, one at a time: the allocator counts for the whole process.
+//! A program of its own whose tests run one at a time, because the allocator counts for the whole process.
 #![allow(missing_docs, unsafe_code)]
 
 #[path = "all/common/mod.rs"]
@@ -23,17 +23,17 @@ struct Counting;
 static IN_USE: AtomicUsize = AtomicUsize::new(0);
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-// SAFETY: everything is the system allocator's; only sizes are added up beside it.
+// SAFETY: all calls go to the system allocator; only their sizes are counted.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         IN_USE.fetch_add(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller keeps the contract of the system allocator.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         IN_USE.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise is passed on.
+        // SAFETY: the caller keeps the contract of the system allocator.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -59,7 +59,7 @@ fn ten_thousand_revisions_of_a_thousand_items_take_at_most_64_mib() {
     thread.write(plan(&tasks), None, false, 0);
     let first = in_use() - before;
     for n in 0..REVISIONS {
-        // One task is done and the next begun, round after round.
+        // Completes one task and starts the next, over and over through the whole list.
         let (this, next) = (n % ITEMS, (n + 1) % ITEMS);
         tasks[this].1 = if tasks[this].1 == Completed { Pending } else { Completed };
         tasks[next].1 = if tasks[next].1 == InProgress { Pending } else { InProgress };
@@ -80,7 +80,7 @@ fn ten_thousand_revisions_of_a_thousand_items_take_at_most_64_mib() {
     assert!(in_use().saturating_sub(before) < 1 << 20);
 }
 
-/// All that may happen to a thread, to the last.
+/// Opens a thread, performs each operation on it, and forgets it.
 fn live(store: &mut Store, key: &str) {
     let thread = store.open(key, Map::new(), 1);
     write(thread, &PLAN, 2);

@@ -1,4 +1,4 @@
-//! What differs between two lists: kinds, fields, positions, the fewest moves, the wire form.
+//! The diff of two lists: kinds, fields, positions, the fewest moves, the wire form.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use todo_write::item::{Item, Priority};
 
 type Changes = Vec<Change<Arc<Item>>>;
 
-/// A list with one pending item for each letter, under the letter as its id.
+/// A list of one pending item for each letter, with the letter as its id.
 fn letters(letters: &str) -> Vec<Arc<Item>> {
     letters.chars().map(|c| item(&c.to_string(), &format!("Task {c}"), Pending)).collect()
 }
@@ -20,7 +20,7 @@ fn with(item: &Arc<Item>, change: impl FnOnce(&mut Item)) -> Arc<Item> {
     Arc::new(changed)
 }
 
-/// `kind id position<-previous`, as far as they are there.
+/// Each change as `kind id position<-previous`, without absent positions.
 fn summary(changes: &Changes) -> Vec<String> {
     let place = |position: Option<usize>| position.map_or(String::new(), |position| position.to_string());
     changes
@@ -108,7 +108,7 @@ fn insertions_and_removals_move_no_other_item() {
     assert!(changes.iter().all(|change| change.kind != ChangeKind::Reordered), "{:?}", summary(&changes));
 }
 
-/// Length of a longest increasing subsequence, by trying every subset.
+/// The length of a longest increasing subsequence, found by trying every subset.
 fn longest_increasing(sequence: &[usize]) -> usize {
     (0..1u32 << sequence.len())
         .filter_map(|set| {
@@ -135,7 +135,7 @@ fn permutations(items: &[char]) -> Vec<String> {
 
 #[test]
 fn the_number_of_moves_is_minimal_for_every_order_of_a_small_list() {
-    // `y` and `z` are gone, `u` and `v` new: positions shift, which must not count as moves.
+    // `y` and `z` are removed, `u` and `v` added. The shifted positions must not count as moves.
     let old = "ayabcdefz".replacen('a', "", 1);
     let old = letters(&old);
     let place = |c: char| old.iter().position(|item| item.id == c.to_string());
@@ -208,7 +208,7 @@ fn folding_omits_items_that_were_added_and_removed() {
 #[test]
 fn applying_changes_to_another_list_keeps_the_items_they_carry() {
     let changes = diff(&letters("abcd"), &letters("daxb"));
-    // The moved and the removed item are gone already; the new one still comes.
+    // The list lacks the moved and the removed item. The new one is still added.
     assert_eq!(crate::common::ids(&apply(&letters("ab"), &changes)), ["a", "b", "x"]);
     let renamed = diff(&letters("a"), &[item("a", "Other", Pending)]);
     assert_eq!(crate::common::contents(&apply(&[], &renamed)), ["Other"]);

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use todo_write::change::{ChangeKind, apply, diff, fold};
 use todo_write::item::{Item, Status};
 
-/// A list of one text or of several, and the lists after it.
+/// A list with one text or several different ones, and the lists that follow it.
 fn history() -> impl Strategy<Value = Vec<Vec<Arc<Item>>>> {
     let size = prop_oneof![2 => 0..30usize, 1 => 0..=2_000usize];
     let steps = prop::collection::vec(prop::collection::vec(step(), 0..25), 1..4);
@@ -55,7 +55,7 @@ proptest! {
     }
 
     #[test]
-    fn an_item_is_added_or_removed_or_neither_but_never_both(lists in history()) {
+    fn an_item_is_never_both_added_and_removed(lists in history()) {
         let (a, b) = (&lists[0], &lists[lists.len() - 1]);
         let changes = diff(a, b);
         let of = |kind| -> HashSet<&str> {
@@ -72,7 +72,7 @@ proptest! {
     }
 
     #[test]
-    fn what_does_not_move_keeps_its_order(lists in history()) {
+    fn items_that_do_not_move_keep_their_order(lists in history()) {
         let (a, b) = (&lists[0], &lists[lists.len() - 1]);
         let moved: HashSet<String> =
             diff(a, b).into_iter().filter(|c| c.kind == ChangeKind::Reordered).map(|c| c.item_id).collect();
@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn changes_of_other_lists_are_taken_without_a_panic(lists in history(), others in history()) {
+    fn changes_of_other_lists_are_applied_without_a_panic(lists in history(), others in history()) {
         let changes = diff(&lists[0], &lists[lists.len() - 1]);
         for other in &others {
             let result = apply(other, &changes);

@@ -1,7 +1,7 @@
-//! Sessions, call by call: what agents sent is what the list then says.
+//! Sessions, call by call: after each call, the list has the tasks that the agent sent.
 //!
-//! The sessions of `test/fixtures/corpus` are invented in the forms that agents send. Real ones
-//! are not part of the repository; where they are, every one of them is replayed, too.
+//! The sessions of `test/fixtures/corpus` are invented in the forms that agents send. Recorded
+//! sessions are replayed too if they are available; the repository does not include them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,18 +29,18 @@ fn sessions() -> Vec<Vec<Value>> {
     text.lines().map(inputs).collect()
 }
 
-/// What a call means, found out without the code under test.
+/// The meaning of a call, found without the code under test.
 enum Meaning {
-    /// These tasks, and whether something had to be put right.
+    /// The tasks of a valid call, and whether it needs repairs.
     List { tasks: Vec<(String, String)>, repaired: bool },
-    /// Nothing, because of what stands at this path.
+    /// An invalid call, with the path of one problem.
     Wrong { path: String },
 }
 
 fn meaning(input: &Value) -> Meaning {
     let todos = &input["todos"];
     let decoded = match todos.as_str() {
-        // The first value, whatever stands behind it.
+        // The first value; the rest of the text is ignored.
         Some(text) => {
             serde_json::Deserializer::from_str(text).into_iter::<Value>().next().and_then(Result::ok)
         }
@@ -122,7 +122,7 @@ fn every_recorded_call_is_read_as_meant() {
     println!("{} sessions: {counts:?}", sessions.len());
 }
 
-/// Another shape of the same call.
+/// Changes a call to another shape with the same meaning.
 type Reshape = fn(&mut Value);
 
 fn each_entry(input: &mut Value, change: impl Fn(&mut serde_json::Map<String, Value>)) {

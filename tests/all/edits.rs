@@ -1,4 +1,4 @@
-//! The user's hand on the plan: edits between two writes, and what the agent is told of them.
+//! The user's edits between two writes, and their report to the agent.
 
 use std::collections::HashMap;
 
@@ -236,7 +236,7 @@ fn any_status() -> impl Strategy<Value = Status> {
     prop::sample::select(vec![Pending, InProgress, Completed])
 }
 
-/// Tasks whose contents are unrelated words, each at most once.
+/// Tasks whose contents are different and unrelated words.
 fn tasks() -> impl Strategy<Value = Vec<(&'static str, Status)>> {
     let words = vec!["apple", "bridge", "cloud", "drum", "engine", "forest", "glass", "harbour"];
     (prop::sample::subsequence(words, 0..=8).prop_shuffle(), prop::collection::vec(any_status(), 8))

@@ -1,5 +1,5 @@
-//! When the disk, the file or another process does not play along: nothing else is lost, and the
-//! user hears of it once. What each test did is printed, and counted by bin/faults.
+//! Faults of the disk, of a file or by another process: nothing else is lost, and the user gets one
+//! warning. Each test prints its faults, and bin/faults adds them up.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use todo_write::observation::{Details, Type};
 use todo_write::store::Store;
 use todo_write::thread::{Edit, Thread};
 
-/// A folder with this journal, and nothing else.
+/// A folder that contains only this journal.
 fn with_journal(bytes: &[u8]) -> Folder {
     let folder = Folder::new();
     fs::create_dir(folder.path()).unwrap();
@@ -33,8 +33,7 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// A journal in which every revision adds an item and none takes one away, and the list after
-/// each of its records.
+/// A journal whose revisions only add items, and the list after each of its records.
 fn sample() -> &'static (Vec<u8>, Vec<List>) {
     static SAMPLE: OnceLock<(Vec<u8>, Vec<List>)> = OnceLock::new();
     SAMPLE.get_or_init(|| {
@@ -50,7 +49,7 @@ fn sample() -> &'static (Vec<u8>, Vec<List>) {
                 .edit(Edit::Add { content: format!("Task {n} {}", "x".repeat(250)), position: None }, n)
                 .unwrap();
             let count = lines(&fs::read(file(folder.path())).unwrap()).len();
-            // The full record says the same as the one before it, an observation nothing new.
+            // Full records and observations do not change the list.
             while lists.len() < count - 1 {
                 lists.push(lists[lists.len() - 1].clone());
             }
@@ -104,7 +103,7 @@ fn a_journal_truncated_anywhere_can_be_continued() {
     }
 }
 
-/// What a store that only looks has to say.
+/// The warnings of a store that only reads.
 fn later_warnings(store: &mut Store) -> Vec<String> {
     assert_eq!(store.kept().len(), 1, "the header is there");
     store.take_warnings()
@@ -131,7 +130,7 @@ proptest! {
         println!("faults: {} bytes flipped", flips.len());
         let folder = with_journal(&bytes);
 
-        // A record is whole if its bytes are, and the line feed before it.
+        // A record is undamaged if its bytes and the line feed before it are.
         let mut start = 0;
         let (mut sound, mut all) = (Vec::new(), Vec::new());
         for line in lines(whole) {
@@ -145,9 +144,9 @@ proptest! {
         }
 
         let found = opened(folder.path());
-        // A damaged header is replaced by one of this day, so that the journal is still known.
+        // A new header replaces a damaged one, so that the journal can still be found.
         prop_assert!(is_header(found.records.first()));
-        // A flipped case of a hexadecimal digit changes nothing: such a record may count as whole.
+        // A flip may only change the case of a hexadecimal digit, which leaves the record valid.
         prop_assert!(found.records[1..].iter().all(|record| all.contains(record)));
         prop_assert!(sound.iter().all(|record| found.records.contains(record)));
         prop_assert_eq!(found.warnings.is_empty(), found.records == all);
@@ -157,12 +156,12 @@ proptest! {
         let records = found.records.clone();
         drop(found);
 
-        // Opened once more, all is well.
+        // The next opening finds no damage.
         let again = opened(folder.path());
         prop_assert_eq!((&again.records, again.warnings.len()), (&records, 0));
         drop(again);
 
-        // Every item that a whole record speaks of is there.
+        // The list has every item of the undamaged records.
         let mut restored = store(folder.path());
         let list = contents(open(&mut restored).list()).into_iter().map(str::to_owned).collect::<Vec<_>>();
         for record in sound {
@@ -178,7 +177,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_at_all_open_and_go_on(bytes in prop::collection::vec(any::<u8>(), 0..3_000)) {
+    fn a_journal_of_any_bytes_opens_and_can_be_continued(bytes in prop::collection::vec(any::<u8>(), 0..3_000)) {
         println!("faults: 1 journals of random bytes");
         let folder = with_journal(&bytes);
         let mut first = store(folder.path());
@@ -198,7 +197,7 @@ fn damaged_records_are_moved_away_with_one_warning() {
     bytes[second + 5] ^= 1;
     let folder = with_journal(&bytes);
     let mut again = store(folder.path());
-    // A full record later on says it all again.
+    // A later full record repeats the list.
     assert_eq!(open(&mut again).list(), &lists[lists.len() - 1]);
     let warnings = again.take_warnings();
     assert_eq!(warnings.len(), 1);
@@ -272,7 +271,7 @@ fn a_folder_that_cannot_be_created_gives_one_warning_and_loses_no_list() {
         assert_eq!(warnings.len(), usize::from(n == 1), "{warnings:?}");
         println!("faults: 1 writes without a folder");
     }
-    // Mended, the next write saves everything.
+    // After the repair, the next write saves everything.
     fs::remove_file(outer.path()).unwrap();
     open(&mut offline).edit(Edit::Delete { id: "t1".into() }, 2).unwrap();
     assert_eq!(offline.take_warnings(), [""; 0]);
@@ -288,7 +287,7 @@ fn a_disk_that_is_full_in_the_middle_of_a_record_loses_nothing() {
     if let Ok(folder) = std::env::var(FULL_DISK) {
         return on_a_full_disk(Path::new(&folder));
     }
-    // A limit on the size of files stands in for the full disk: it stops a write half-way.
+    // A limit on the size of files has the effect of a full disk: a write stops midway.
     if Command::new("prlimit").arg("--version").output().is_err() {
         return skip("no prlimit");
     }
@@ -338,7 +337,7 @@ fn on_a_full_disk(folder: &Path) {
     println!("faults: {} writes to a full disk", 200 - saved.len());
 }
 
-/// As [`on_disk`], without another file: there is no room for one.
+/// Equivalent to [`on_disk`], but writes no other file, because the disk is full.
 fn on_disk_elsewhere(folder: &Path) -> List {
     let bytes = fs::read(file(folder)).unwrap();
     let records = lines(&bytes).into_iter().map(|line| decode(line).unwrap()).collect();

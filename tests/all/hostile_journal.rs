@@ -1,4 +1,4 @@
-//! Journals that no store would write, and journals that others write or delete meanwhile.
+//! Journals that no store writes, and journals that other programs change or delete.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use todo_write::observation::{Details, Type};
 use todo_write::text::fnv1a;
 use todo_write::thread::{Edit, State, Thread};
 
-/// A folder with a journal of these records, each with the right checksum.
+/// A folder with a journal of these records, each with a valid checksum.
 fn with_records(records: &[Value]) -> Folder {
     let folder = Folder::new();
     fs::create_dir(folder.path()).unwrap();
@@ -212,7 +212,7 @@ fn a_thread_begun_without_its_folder_is_saved_beside_an_older_history() {
     let told = living.observations().select(&Default::default());
     let lists: Vec<_> = (0..=3).map(|number| living.list_at(number).unwrap()).collect();
     drop(offline);
-    // The clock of files goes by ticks.
+    // Files written in quick succession may have equal times.
     for entry in fs::read_dir(folder.path()).unwrap() {
         let file = File::options().append(true).open(entry.unwrap().path()).unwrap();
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
@@ -255,7 +255,7 @@ fn links_and_pipes_are_neither_read_nor_written_nor_waited_for() {
     let folder = with_records(&[added(1, 2, &[("t1", item("t1", "Elsewhere"))])]);
     let precious = folder.path().join("precious");
     fs::rename(file(folder.path()), &precious).unwrap();
-    // Its last line has no end: a journal like that would be cut.
+    // Opening a journal cuts off an unfinished last line.
     let text = fs::read_to_string(&precious).unwrap() + "and no line feed";
     fs::write(&precious, &text).unwrap();
     let names: Vec<PathBuf> = files_of(folder.path(), KEY).take(4).collect();

@@ -1,4 +1,4 @@
-//! What is read, what is repaired, what is refused: every row of the table, as an agent sends it.
+//! Input that is accepted, repaired or refused: every row of the table, as agents send it.
 use todo_write::input::{Options, Plan, Problem, read_text};
 use todo_write::item::{Draft, Priority, Status};
 
@@ -20,7 +20,7 @@ fn draft(content: &'static str, status: Status, active_form: &'static str) -> Dr
     Draft { content: content.into(), status, active_form: active_form.into(), ..Draft::default() }
 }
 
-/// A problem in words.
+/// A problem as text.
 #[derive(Debug)]
 struct Words {
     path: String,
@@ -75,8 +75,8 @@ fn optional_fields_are_accepted_silently_in_both_modes() {
     }
 }
 
-/// What arrives, what the notice says, where a strict reading refuses it. Each is one repair away
-/// from the same task.
+/// The input, a part of the notice, and the path of the problem in strict mode. Each input is one
+/// repair away from the same task.
 #[rustfmt::skip]
 const REPAIRED: [(&str, &str, &str); 37] = [
     (r#"{"plan":[{"content":"A","status":"pending","activeForm":"B"}]}"#, "\"plan\" was read as \"todos\"", "input.plan"),
@@ -140,7 +140,7 @@ fn strict_mode_refuses_each_repair_and_names_its_place() {
     }
 }
 
-/// What arrives, where the problem is, what the refusal says came, what it says is allowed.
+/// The input, the path of the problem, and what the refusal gives as received and as expected.
 #[rustfmt::skip]
 const REFUSED: [(&str, &str, &str, &str); 37] = [
     (r#"{"todos":[{"content":"A","status":"blocked","activeForm":"B"}]}"#, "todos[0].status", "\"blocked\"", "pending, in_progress, completed"),

@@ -1,5 +1,5 @@
-//! Input in bulk: all problems at once, bounded refusals, notices that count, sizes and nesting
-//! that no honest agent sends.
+//! Large input: all problems at once, bounded refusals and notices, and sizes and nesting beyond
+//! those of any usual agent.
 use std::borrow::Cow;
 
 use proptest::prelude::*;
@@ -150,7 +150,7 @@ fn the_same_content_twice_is_two_tasks() {
 }
 
 #[test]
-fn only_ids_that_do_not_just_count_must_be_unique() {
+fn ids_must_be_unique_unless_they_only_count() {
     let twice = |id: &str| {
         let task = |text: &str| {
             format!(r#"{{"id": {id}, "content": "{text}", "status": "pending", "activeForm": "X"}}"#)
@@ -328,7 +328,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_json_is_either_a_plan_of_sound_tasks_or_problems(json in any_json(), wrapped in any::<bool>()) {
+    fn any_json_is_either_a_plan_of_valid_tasks_or_problems(json in any_json(), wrapped in any::<bool>()) {
         let json = if wrapped { serde_json::json!({"todos": [json]}) } else { json };
         match lenient(&json.to_string()) {
             Ok(plan) => for draft in plan.drafts {
@@ -345,7 +345,7 @@ proptest! {
     }
 
     #[test]
-    fn a_strict_reading_accepts_exactly_what_needs_no_notice(json in any_json(), content in "[A-C ]{0,3}") {
+    fn strict_mode_accepts_exactly_the_input_that_needs_no_notice(json in any_json(), content in "[A-C ]{0,3}") {
         let task = serde_json::json!({"content": content, "status": "pending", "activeForm": "X"});
         let json = serde_json::json!({"todos": [task, json]}).to_string();
         let options = Options { strict: true, ..Options::default() };

@@ -1,4 +1,4 @@
-//! What is on disk: a thread comes back as it was, and costs what changed.
+//! Threads on disk: a thread is restored as it was, and a change costs bytes in proportion.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ use todo_write::revision::Revision;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::{Activity, Edit, State, Thread};
 
-/// Another folder with the journals as they are on disk now.
+/// A copy of the folder as it is now.
 fn copied(folder: &Folder) -> Folder {
     let copy = Folder::new();
     fs::create_dir(copy.path()).unwrap();
@@ -29,7 +29,7 @@ fn copied(folder: &Folder) -> Folder {
     copy
 }
 
-/// All that there is to know of a thread.
+/// The whole observable state of a thread.
 #[derive(Debug, PartialEq)]
 struct Everything {
     lists: Vec<List>,
@@ -124,7 +124,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_thread_comes_back_as_it_was_and_goes_on_as_if_nothing_had_been(
+    fn a_thread_is_restored_as_it_was_and_continues(
         acts in prop::collection::vec(act(), 1..40),
         further in prop::collection::vec(act(), 1..10),
     ) {
@@ -136,7 +136,7 @@ proptest! {
             now += 10;
             perform(living, act, now);
         }
-        // A thread whose host is gone is paused, and its next host has not said anything yet.
+        // A restored thread is paused, and its activity is unknown.
         perform(living, &Act::Activity(Activity::Working), now);
         perform(living, &Act::Pause, now);
         let copy = copied(&folder);
@@ -218,7 +218,7 @@ fn a_record_is_in_the_file_before_the_outcome_is_returned() {
     }
 }
 
-/// Bytes that one status change adds to the journal of a thread with so many items.
+/// The bytes that a status change adds to the journal of a thread with this number of items.
 fn bytes_of_a_status_change(items: usize) -> u64 {
     let folder = Folder::new();
     let mut store = store(folder.path());
@@ -237,7 +237,8 @@ fn bytes_of_a_status_change(items: usize) -> u64 {
 fn a_status_change_costs_as_many_bytes_in_a_long_list_as_in_a_short_one() {
     let (short, long) = (bytes_of_a_status_change(10), bytes_of_a_status_change(10_000));
     println!("a status change: {short} bytes of 10 items, {long} bytes of 10,000 items");
-    // The id comes twice, the position once, the next id once: t6, 5 and 11 against t5001, 5000 and 10001.
+    // The record has the id twice, the position once and the next id once: t6, 5 and 11, or t5001,
+    // 5000 and 10001.
     assert_eq!(long - short, 3 + 3 + 3 + 3);
 }
 
@@ -252,7 +253,7 @@ fn a_long_history_costs_bytes_in_proportion_to_its_changes() {
         thread.edit(Edit::Status { id: "t3".into(), status }, n).unwrap();
     }
     let length = fs::metadata(file(folder.path())).unwrap().len();
-    // Records of some 300 bytes, and full ones that may double them.
+    // A record has about 300 bytes. The full records at most double the total.
     assert!(length < 2_000 * 600, "{length} bytes");
 }
 

@@ -1,4 +1,4 @@
-//! Many threads in one process, and one thread in two.
+//! Many threads in one process, and one thread in two processes.
 
 use std::fs;
 use std::path::Path;
@@ -55,7 +55,7 @@ fn a_held_thread_is_replayed_only_if_its_journal_changed() {
     let folder = Folder::new();
     let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
     write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
-    // A replay makes new items.
+    // A replay creates new items.
     let mut first_item = || Arc::clone(&reader.get("shared", 3).unwrap().list()[0]);
     let before = first_item();
     assert!(Arc::ptr_eq(&before, &first_item()));

@@ -1,4 +1,4 @@
-//! Three-way merge: every cell of base, ours (the user) and theirs (the agent), and the laws.
+//! The three-way merge: every combination of base, ours (the user) and theirs (the agent), and its laws.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ fn letters(letters: &str) -> Vec<Arc<Item>> {
     letters.chars().map(|c| item(&c.to_string(), &format!("Task {c}"), Pending)).collect()
 }
 
-/// The item with one of three values in one of its fields.
+/// The item with one of three values in one field.
 type Set = fn(&mut Item, usize);
 
 const FIELDS: [(&str, Set); 4] = [
@@ -31,8 +31,8 @@ fn having(set: Set, value: usize) -> Arc<Item> {
 }
 
 #[test]
-fn each_field_takes_the_changed_value_and_the_users_wins() {
-    // The field's value in base is 0: what the user and the agent have, what comes out.
+fn each_field_takes_the_changed_value_and_the_users_value_wins() {
+    // The user's value, the agent's value, the merged value. The value in base is 0.
     let cells = [
         ("same", 0, 0, 0, false),
         ("ours changed", 1, 0, 1, false),
@@ -108,14 +108,14 @@ fn the_users_order_wins_if_the_user_moved_an_item() {
         ("abc", "cab", "bac", "cab"),
         ("abc", "ac", "cba", "ca"),
         ("abc", "abc", "", ""),
-        // What only the user has follows what it follows there.
+        // An item that only the user has follows its predecessor in the user's list.
         ("abc", "xabc", "abc", "xabc"),
         ("abc", "abxc", "abc", "abxc"),
         ("abc", "axbc", "cab", "caxb"),
         ("abc", "abcx", "abcy", "abcxy"),
         ("abc", "axybc", "b", "xyb"),
         ("abc", "axbc", "", "x"),
-        // And so does what only the agent has, where the user's order leads.
+        // If the user's order wins, an item that only the agent has follows its predecessor there.
         ("abc", "bca", "abcd", "bcda"),
         ("abc", "cxab", "yabc", "ycxab"),
     ];
@@ -147,7 +147,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step(), 0..12)
 }
 
-/// Base, the user's list and the agent's; the agent may have taken up what the user added.
+/// Base, the user's list and the agent's, which may include items that the user added.
 fn sides() -> impl Strategy<Value = [Vec<Arc<Item>>; 3]> {
     (0..25usize, steps(), steps(), any::<bool>()).prop_map(|(size, ours, theirs, takes_up)| {
         let base: Vec<_> = (0..size).map(|n| item(&format!("b{n}"), &format!("Task {n}"), Pending)).collect();
@@ -183,12 +183,12 @@ proptest! {
     }
 
     #[test]
-    fn two_sides_that_agree_are_merged_into_what_they_agree_on([base, ours, _] in sides()) {
+    fn equal_sides_are_merged_into_their_list([base, ours, _] in sides()) {
         prop_assert_eq!(merge(&base, &ours, &ours), Merged { list: ours, conflicts: vec![] });
     }
 
     #[test]
-    fn what_the_user_added_is_there_and_what_the_user_deleted_is_not([base, ours, theirs] in sides()) {
+    fn items_that_the_user_added_stay_and_deleted_ones_do_not_return([base, ours, theirs] in sides()) {
         let merged = merge(&base, &ours, &theirs).list;
         let (in_base, in_ours, in_merged) = (id_set(&base), id_set(&ours), id_set(&merged));
         prop_assert!((&in_ours - &in_base).is_subset(&in_merged));
@@ -197,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_agent_added_is_there([base, ours, theirs] in sides()) {
+    fn items_that_the_agent_added_stay([base, ours, theirs] in sides()) {
         let merged = merge(&base, &ours, &theirs).list;
         prop_assert!((&id_set(&theirs) - &id_set(&base)).is_subset(&id_set(&merged)));
     }

@@ -1,4 +1,4 @@
-//! What a thread records, and who gets to hear it.
+//! The observations of a thread and their delivery.
 
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ fn every_type_survives_serialization() {
 }
 
 #[test]
-fn a_filter_admits_what_meets_all_conditions() {
+fn a_filter_admits_observations_that_meet_all_conditions() {
     let mut thread = thread();
     say(&mut thread, Type::Intent, "Mend it");
     write(&mut thread, &PLAN, 1);
@@ -169,7 +169,7 @@ fn a_filter_admits_what_meets_all_conditions() {
 }
 
 #[test]
-fn memory_keeps_the_newest_up_to_the_limit() {
+fn memory_keeps_the_newest_observations_up_to_the_limit() {
     let mut thread = Thread::new("bounded", Map::new(), 5);
     (0..100).for_each(|n| drop(say(&mut thread, Type::Thoughts, &n.to_string())));
     let kept = all(&thread);

@@ -1,4 +1,4 @@
-//! One line, excerpts, blankness.
+//! Texts on one line, excerpts and blank texts.
 
 use std::borrow::Cow;
 

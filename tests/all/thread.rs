@@ -270,10 +270,10 @@ fn a_completed_item_stays_completed_only_if_the_user_wants_it() {
     }
 }
 
-/// Started, completed, intervals, spent.
+/// The time of the start and of the completion, the intervals in progress, and the time spent.
 type Spans = (Option<u64>, Option<u64>, Vec<(u64, u64)>, u64);
 
-/// The times of `t1` after steps at 10, 20, 30 … in the list of statuses; none: it is gone.
+/// The times of `t1` after it has these statuses at 10, 20, 30 …; it is removed at a `None`.
 fn times_of(steps: &[Option<Status>]) -> Spans {
     let mut thread = thread();
     for (n, status) in steps.iter().enumerate() {
@@ -415,7 +415,7 @@ proptest! {
     }
 
     #[test]
-    fn any_list_of_the_past_can_be_had_again(writes in prop::collection::vec(tasks(), 1..150)) {
+    fn every_past_list_can_be_restored(writes in prop::collection::vec(tasks(), 1..150)) {
         let mut thread = thread();
         let mut past = vec![vec![]];
         for tasks in &writes {
@@ -435,7 +435,7 @@ fn a_cancelled_item_is_not_reported_as_vanished() {
     let mut kept = store(folder.path());
     let thread = open(&mut kept);
     write(thread, &PLAN, 1);
-    // The similar task is a new one, since the cancelled one claims the item.
+    // The cancelled task matches the item exactly, so the similar task is new.
     let drafts = vec![draft("Mend the other parser", Pending)];
     let plan = Plan { drafts, cancelled: vec![draft("mend the parser", Pending)], ..Plan::default() };
     let outcome = thread.write(plan, None, false, 2);

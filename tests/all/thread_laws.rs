@@ -1,4 +1,4 @@
-//! What holds of every revision, however writes, edits and undo follow each other.
+//! Laws of revisions after any sequence of writes, edits and undos.
 
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -35,7 +35,7 @@ fn status() -> impl Strategy<Value = Status> {
     select(vec![Status::Pending, Status::InProgress, Status::Completed])
 }
 
-/// With explicit ids, which the agent may change from call to call.
+/// A write with explicit ids, which the agent may change from call to call.
 fn draft() -> impl Strategy<Value = Draft> {
     let hint = select(vec![None, Some("1"), Some("2")]);
     (text(), status(), hint).prop_map(|(content, status, hint)| Draft {
@@ -59,7 +59,7 @@ fn act() -> impl Strategy<Value = Act> {
     ]
 }
 
-/// None where there is nothing to do it to.
+/// The edit, or `None` if the list has no item for it.
 fn perform(thread: &mut Thread, act: Act, keep_completed: bool, now: u64) -> Option<Outcome> {
     let ids: Vec<String> = thread.list().iter().map(|item| item.id.clone()).collect();
     let id = |item: Index| (!ids.is_empty()).then(|| item.get(&ids).clone());
@@ -77,7 +77,7 @@ fn perform(thread: &mut Thread, act: Act, keep_completed: bool, now: u64) -> Opt
     Some(thread.edit(edit, now).unwrap())
 }
 
-/// As an agent that renumbers its tasks does.
+/// Ids as from an agent that renumbers its tasks.
 fn send(thread: &mut Thread, tasks: &[(&'static str, Status)], hint: Option<&str>) -> Outcome {
     let mut plan = plan(tasks);
     plan.drafts.iter_mut().for_each(|draft| draft.hint = hint.map(str::to_owned));
@@ -101,7 +101,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_list_is_the_one_before_with_the_changes_that_were_told(
+    fn every_list_is_the_previous_one_with_the_reported_changes(
         acts in prop::collection::vec(act(), 1..20),
         keep_completed in any::<bool>(),
     ) {

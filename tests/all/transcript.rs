@@ -1,5 +1,5 @@
 //! Following transcripts of Claude Code: threads show the lists and events of their sessions.
-// A test that fails says why by panicking.
+// Tests report by panicking.
 mod bench;
 mod claude;
 mod codex;
@@ -32,7 +32,7 @@ fn owned(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
     rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
 }
 
-// Lines of a session "s" in the format of Claude Code.
+// Lines of the session `s` in the format of Claude Code.
 
 fn assistant(message: &str, block: Value) -> Value {
     json!({"type": "assistant", "uuid": format!("u-{message}"), "sessionId": "s",
@@ -156,7 +156,7 @@ fn a_subagent_in_a_file_of_its_own_is_found() {
     let (main, child) = (format!("claude:{session}"), format!("claude:{session}/a7c0ffee"));
     assert_eq!(store.children(&main), [(child.clone(), Some("t2".to_owned()))]);
     assert_eq!(rows(&mut store, &child)[1], ("Put the rye in front".into(), InProgress));
-    // The answer to its call ends it.
+    // The result of its call ends the subagent.
     assert_eq!(store.get(&child, NOW).unwrap().state(), State::Paused);
 }
 
@@ -190,7 +190,7 @@ fn a_call_without_an_answer_counts_with_the_next_message() {
 }
 
 #[test]
-fn what_happened_is_recorded_with_its_own_time() {
+fn events_are_recorded_with_their_own_times() {
     let mut bench = Bench::of("todo-write.jsonl");
     bench.read();
     let thoughts = bench.observed(BAKERY, Type::Thoughts);
@@ -382,7 +382,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn damaged_bytes_never_break_it(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..200)) {
+    fn damaged_bytes_never_break_the_follower(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..200)) {
         let mut bytes = fs::read(fixture_path("todo-write.jsonl")).unwrap();
         for (place, byte) in places {
             let place = place.index(bytes.len());

@@ -1,4 +1,4 @@
-//! The pure diff of any two lists, with the edge cases and tests of the change tracking design.
+//! The pure diff of any two lists, with the edge cases of the change tracking design.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -160,7 +160,7 @@ fn without_ids_the_texts_identify_items() {
             json!([{"description": "Ship it"}, {"description": "Parse input"}, {"description": "Draw rows"}]),
             vec!["reordered"],
         ),
-        // One item without an id is enough.
+        // One item without an id is sufficient.
         (
             json!([task("1", "Read the code")]),
             json!([{"description": "Read the code", "status": "pending"}]),
@@ -280,7 +280,7 @@ fn changes_are_an_array_or_an_object_with_one_or_nil() {
     assert_eq!(applied(&previous, &Value::Null).unwrap(), previous);
 }
 
-/// Entries that share few texts, statuses and further fields.
+/// Entries with few different texts, statuses and other fields.
 fn entries(ids: bool) -> impl Strategy<Value = Value> {
     let entry = (0..40u8, 0..6u8, 0..3usize, prop::option::of(0..3u8));
     prop::collection::vec(entry, 0..40).prop_map(move |entries| {

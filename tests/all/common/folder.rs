@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A folder of its own, gone with the value.
+/// A new folder, deleted when the value is dropped.
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// A path where nothing is yet: in cargo's own folder where there is one, else where the
-    /// system has temporary files.
+    /// A path that does not exist yet, below cargo's folder for tests or else the system's for
+    /// temporary files.
     pub fn new() -> Folder {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);

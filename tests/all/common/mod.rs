@@ -1,5 +1,5 @@
 //! Items, drafts, threads and folders for the tests.
-// No test uses all of it.
+// Each program of tests uses only some of them.
 #![allow(dead_code, unused_imports, clippy::unwrap_used)]
 
 pub mod folder;
@@ -18,7 +18,7 @@ use todo_write::thread::{Outcome, Thread};
 pub use folder::Folder;
 pub use todo_write::item::Status::{Completed, InProgress, Pending};
 
-/// The key of the one thread that most tests have.
+/// The key of the thread in most tests.
 pub const KEY: &str = "a thread";
 pub const PLAN: [(&str, Status); 3] =
     [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
@@ -41,7 +41,7 @@ pub fn thread() -> Thread {
     Thread::new(KEY, Map::new(), 10_000)
 }
 
-/// A store that keeps its threads in `folder`.
+/// A store whose journals are in `folder`.
 pub fn store(folder: &Path) -> Store {
     let folder = Some(folder.to_owned());
     Store::new(Storage { folder, durability: Durability::Process, history_limit: 10_000 })
@@ -70,7 +70,7 @@ pub fn ids(list: &[Arc<Item>]) -> Vec<&str> {
     list.iter().map(|item| item.id.as_str()).collect()
 }
 
-/// Says that this machine has no means for a test, which is a failure with STRICT set.
+/// Reports that this machine lacks what a test needs. That is a failure if STRICT is set.
 pub fn skip(why: &str) {
     assert!(matches!(std::env::var("STRICT").as_deref(), Err(_) | Ok("" | "false")), "skipped: {why}");
     eprintln!("skipped: {why}");

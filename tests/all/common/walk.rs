@@ -1,4 +1,4 @@
-//! Random ways from one list to another.
+//! Random changes of a list.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use todo_write::item::{Item, Status};
 
 use super::item;
 
-/// One step away from a list; places count modulo its length.
+/// One change of a list. Places are taken modulo its length.
 #[derive(Clone, Debug)]
 pub enum Step {
     Insert(usize, u8),
@@ -47,7 +47,7 @@ fn change(list: &mut [Arc<Item>], at: usize, change: impl FnOnce(&mut Item)) {
     }
 }
 
-/// The list after all steps; new items get ids from `next_id` on.
+/// The list after all steps. The ids of new items count from `next_id`.
 pub fn walk(list: &[Arc<Item>], steps: &[Step], next_id: &mut usize) -> Vec<Arc<Item>> {
     let mut list = list.to_vec();
     for step in steps {

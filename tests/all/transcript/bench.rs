@@ -15,10 +15,10 @@ use todo_write::transcript::tail::FileChange;
 
 use crate::common::Folder;
 
-/// Later than anything in a transcript.
+/// A time later than all those in the transcripts.
 pub const NOW: u64 = 4_000_000_000_000;
 
-/// A transcript in a folder of its own, its follower and the follower's store.
+/// A transcript in a new folder, its follower and the follower's store.
 pub struct Bench {
     pub folder: Folder,
     pub store: Store,
@@ -56,7 +56,7 @@ impl Bench {
         (news.change, self.follower.recorder.record(&mut self.store, &news.events, false, NOW))
     }
 
-    /// Starts again with the journals only, like another Emacs.
+    /// Restarts with only the journals, like another Emacs.
     pub fn restart(&mut self) {
         self.store = Store::default();
         self.store = store_in(&self.folder);

@@ -1,4 +1,4 @@
-//! Claude Code's lists, in lines of its format.
+//! Reading lists from transcripts in the format of Claude Code.
 
 use std::fs;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ fn list(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
     rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
 }
 
-/// A session in the terminal, or in print mode, whose lines are a second apart.
+/// A session in the terminal or in print mode. Its lines are a second apart.
 struct Session {
     lines: Vec<Value>,
     seconds: u32,
@@ -264,7 +264,7 @@ fn repeated_lines_and_calls_count_once() {
     assert_eq!(bench.store.children(THREAD), []);
 }
 
-/// The last update of the session's thread, read `seconds` after its last line.
+/// The last update of the session's thread if it is read `seconds` after its last line.
 fn last_update(session: &Session, seconds: u64) -> ThreadUpdate {
     let bench = Bench::new();
     let (mut store, mut follower) = (bench.store, bench.follower);
@@ -339,7 +339,7 @@ fn the_end_of_a_turn_counts_among_old_lines_too() {
     assert_eq!(far.store.get(THREAD, NOW).unwrap().times("t1").unwrap().spent(NOW), spent);
 }
 
-/// A home of Claude Code with a session, and its follower.
+/// A home folder of Claude Code with a session, and the session's follower.
 struct Home {
     folder: Folder,
     store: Store,

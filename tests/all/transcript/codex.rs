@@ -1,4 +1,4 @@
-//! Rollouts of the Codex CLI, in lines of its format.
+//! Reading rollouts in the format of the Codex CLI.
 
 use std::fs;
 use std::path::{Path, PathBuf};

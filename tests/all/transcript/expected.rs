@@ -6,7 +6,7 @@ use serde_json::Value;
 use todo_write::item::Status;
 use todo_write::transcript::field::millis;
 
-/// A list by thread.
+/// The list of each thread.
 type Lists = BTreeMap<String, Vec<(String, Status)>>;
 /// The subject and the status of each task, by number.
 type Tasks = BTreeMap<u64, (String, Status)>;
@@ -74,7 +74,7 @@ impl State {
     }
 }
 
-/// Applies a call, if it is about tasks.
+/// Applies a call if it concerns tasks.
 fn apply(tasks: &mut Tasks, call: &Value, line: &Value, block: &Value) -> bool {
     let input = &call["input"];
     let subject = input["subject"].as_str().map(str::to_owned);
