@@ -132,9 +132,8 @@ Arrays must be vectors."
 
 (defun todo-write--hash-table-fields (table)
   "Return the pairs of TABLE as an alist; the module calls this."
-  (let (fields)
-    (maphash (lambda (key value) (push (cons key value) fields)) table)
-    (nreverse fields)))
+  (cl-loop for key being the hash-keys of table using (hash-values value)
+           collect (cons key value)))
 
 (defvar todo-write--configured nil
   "Non-nil if the module has the options, `stale' if they changed since.")

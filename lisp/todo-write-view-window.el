@@ -1,7 +1,6 @@
 ;;; todo-write-view-window.el --- Keep the windows of a plan in place  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:

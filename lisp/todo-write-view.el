@@ -1,7 +1,6 @@
 ;;; todo-write-view.el --- The live buffer of a plan  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
-
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
@@ -173,7 +172,9 @@ A buffer without a thread adopts THREAD, unless that is a subagent's."
 See `todo-write-listen'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
-    ('state (todo-write-view--on-state thread))
+    ('state (todo-write-view--redraw-for-child thread)
+            (todo-write-view--redraw-header thread t)
+            (todo-write-view--set-timer))
     ('activity (todo-write-view--redraw-header thread))
     ('observed (todo-write-view--on-observe thread data))
     ('forgotten (todo-write-view--on-forget thread))))
@@ -196,12 +197,6 @@ See `todo-write-listen'."
             ;; Revisions were missed, or the thread was forgotten and begun again.
             (t (todo-write-view--draw)))
       (todo-write-view--set-timer))))
-
-(defun todo-write-view--on-state (thread)
-  "Draw the effect of pausing or resuming THREAD."
-  (todo-write-view--redraw-for-child thread)
-  (todo-write-view--redraw-header thread t)
-  (todo-write-view--set-timer))
 
 (defun todo-write-view--on-forget (thread)
   "Draw the buffers that showed THREAD, which was forgotten."

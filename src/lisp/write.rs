@@ -80,8 +80,7 @@ pub fn vector_of<'e, T>(
     things: impl IntoIterator<Item = T>,
     convert: impl Fn(T) -> Result<Value<'e>>,
 ) -> Result<Value<'e>> {
-    let values = things.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
-    env.call(vector, &values)
+    env.call(vector, &things.into_iter().map(convert).collect::<Result<Vec<_>>>()?)
 }
 
 /// A Lisp list of the converted things.
@@ -90,8 +89,7 @@ pub fn list_of<'e, T>(
     things: impl IntoIterator<Item = T>,
     convert: impl Fn(T) -> Result<Value<'e>>,
 ) -> Result<Value<'e>> {
-    let values = things.into_iter().map(convert).collect::<Result<Vec<_>>>()?;
-    env.call(list, &values)
+    env.call(list, &things.into_iter().map(convert).collect::<Result<Vec<_>>>()?)
 }
 
 /// A symbol.
