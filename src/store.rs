@@ -259,7 +259,7 @@ impl Store {
     }
 
     /// The threads that have a journal in the folder, newest first.
-    pub fn kept(&self) -> Vec<SavedThread> {
+    pub fn saved_threads(&self) -> Vec<SavedThread> {
         let mut kept: Vec<SavedThread> =
             self.files().into_iter().filter_map(|path| saved_thread(&path)).collect();
         kept.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| a.key.cmp(&b.key)));

@@ -1,9 +1,9 @@
-//! The border to Emacs. No other module knows Lisp.
+//! The border to Emacs. No other module depends on Lisp.
 //!
 //! Three rules hold here:
 //!
-//! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are read before,
-//!   results are made after.
+//! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are converted
+//!   before the borrow, results after it.
 //! - `border` catches panics.
 //! - An error of this crate becomes a child of `todo-write-error`. A signal or throw of Lisp, such as
 //!   quit, passes through.

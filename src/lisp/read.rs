@@ -1,4 +1,4 @@
-//! Reads Lisp objects into Rust data, without trusting them.
+//! Converts untrusted Lisp objects to Rust data.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};

@@ -396,7 +396,7 @@ fn loaded<'e>(env: &'e Env) -> Result<Value<'e>> {
 #[defun]
 fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
     border(env, || {
-        let kept = with_session(|session| session.store.kept());
+        let kept = with_session(|session| session.store.saved_threads());
         write::list_of(env, &kept, |kept| {
             write::Plist::new(env)
                 .set(k_key, &kept.key)?

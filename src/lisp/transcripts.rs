@@ -47,7 +47,7 @@ fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) ->
 /// of bytes read; `:updates', a list of plists `:thread :outcome :state :activity :why', one for
 /// each thread with new events; `:warnings', strings for the user.  `:outcome' and `:state' are nil
 /// if the list or the state did not change.  `:activity' is `working', `idle', or `failed' with the
-/// error in `:why'; it is absent if the events do not tell.
+/// error in `:why'; it is absent if the events do not show it.
 #[defun]
 fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -110,7 +110,7 @@ fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> R
     })
 }
 
-/// Describe the transcript FILE by its beginning and end; return nil if it is none.
+/// Describe the transcript FILE by its beginning and end; return nil if it is not one.
 ///
 /// The value is a plist: `:host', "claude" or "codex"; `:session', its id; `:folder', the working
 /// directory; `:title', a string; `:begun', milliseconds since the epoch; `:agent', t for a

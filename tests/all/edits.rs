@@ -51,8 +51,8 @@ fn each_edit_is_reported_to_the_agent_once_in_one_line() {
         let mut thread = started();
         edit(&mut thread, case);
         let list = thread.list().clone();
-        let told = write(&mut thread, &PLAN, 3);
-        assert_eq!(told.result.lines().skip(1).collect::<Vec<_>>(), [line]);
+        let outcome = write(&mut thread, &PLAN, 3);
+        assert_eq!(outcome.result.lines().skip(1).collect::<Vec<_>>(), [line]);
         assert_eq!(thread.list(), &list, "{line}");
         let as_it_is: Vec<_> = list.iter().map(|item| (item.content.as_str(), item.status)).collect();
         assert_eq!(write(&mut thread, &as_it_is, 4).result.lines().count(), 1, "{line}");

@@ -105,7 +105,7 @@ fn a_journal_truncated_anywhere_can_be_continued() {
 
 /// The warnings of a store that only reads.
 fn later_warnings(store: &mut Store) -> Vec<String> {
-    assert_eq!(store.kept().len(), 1, "the header is there");
+    assert_eq!(store.saved_threads().len(), 1, "the header is there");
     store.take_warnings()
 }
 
@@ -225,7 +225,7 @@ fn two_processes_never_write_one_file() {
     for (n, file) in files.iter().enumerate() {
         assert!(fs::read_to_string(file).unwrap().contains(&format!("Of process {n}")));
     }
-    assert_eq!(first.kept().len(), 1);
+    assert_eq!(first.saved_threads().len(), 1);
 }
 
 #[test]

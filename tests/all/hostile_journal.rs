@@ -209,7 +209,7 @@ fn a_thread_begun_without_its_folder_is_saved_beside_an_older_history() {
     fs::rename(&elsewhere, folder.path()).unwrap();
     open(&mut offline).edit(Edit::Delete { id: "t1".into() }, 5).unwrap();
     let living = open(&mut offline);
-    let told = living.observations().select(&Default::default());
+    let observations = living.observations().select(&Default::default());
     let lists: Vec<_> = (0..=3).map(|number| living.list_at(number).unwrap()).collect();
     drop(offline);
     // Files written in quick succession may have equal times.
@@ -220,7 +220,7 @@ fn a_thread_begun_without_its_folder_is_saved_beside_an_older_history() {
     let mut later = store(folder.path());
     let thread = open(&mut later);
     assert_eq!((0..=3).map(|number| thread.list_at(number).unwrap()).collect::<Vec<_>>(), lists);
-    assert_eq!(thread.observations().select(&Default::default()), told);
+    assert_eq!(thread.observations().select(&Default::default()), observations);
     assert!(fs::read_to_string(file(folder.path())).unwrap().contains("Of long ago"));
 }
 
@@ -263,7 +263,7 @@ fn links_and_pipes_are_neither_read_nor_written_nor_waited_for() {
     std::os::unix::fs::symlink(folder.path().join("nowhere"), &names[1]).unwrap();
     assert!(Command::new("mkfifo").arg(&names[2]).status().unwrap().success());
     let mut store = store(folder.path());
-    assert!(store.kept().is_empty());
+    assert!(store.saved_threads().is_empty());
     assert!(store.get(KEY, 2).is_none());
     assert!(store.snapshot(KEY).is_none());
     write(open(&mut store), &[("Mine", Pending)], 3);

@@ -315,7 +315,7 @@ fn no_key_leaves_the_folder_or_collides_with_another() {
     for (n, key) in keys.iter().enumerate() {
         write(first.open(key, Map::new(), 1), &[(&format!("Task of key {n}"), Pending)], 1);
     }
-    let mut kept: Vec<String> = first.kept().into_iter().map(|kept| kept.key).collect();
+    let mut kept: Vec<String> = first.saved_threads().into_iter().map(|kept| kept.key).collect();
     drop(first);
     kept.sort();
     let mut sorted = keys.to_vec();
@@ -353,7 +353,7 @@ fn saved_threads_are_listed_newest_first_with_their_properties() {
     age(&files_of(folder.path(), "older").next().unwrap(), 3);
     fs::write(folder.path().join("notes.txt"), "mine").unwrap();
     fs::write(folder.path().join("foreign.jsonl"), "{}\n").unwrap();
-    let kept = store(folder.path()).kept();
+    let kept = store(folder.path()).saved_threads();
     assert_eq!(kept.iter().map(|kept| kept.key.as_str()).collect::<Vec<_>>(), ["new", "old", "older"]);
     assert_eq!(kept[1].about, Map::from_iter([("project".to_owned(), json!("/old"))]));
     assert!(kept[0].modified - kept[1].modified >= 86_400_000);
@@ -380,7 +380,7 @@ fn pruning_deletes_old_and_excess_journals_but_none_in_use() {
         }
         let mut pruner = store(folder.path());
         let gone = pruner.prune(days.map(|days| Duration::from_secs(days * 86_400)), count).unwrap();
-        let mut kept: Vec<String> = pruner.kept().into_iter().map(|kept| kept.key).collect();
+        let mut kept: Vec<String> = pruner.saved_threads().into_iter().map(|kept| kept.key).collect();
         kept.sort();
         assert_eq!(
             (kept, gone),
@@ -403,7 +403,7 @@ fn forgetting_a_thread_deletes_its_files_only() {
     store.forget(KEY).unwrap();
     assert!(store.get(KEY, 2).is_none() && store.current().is_none());
     assert!(!path.exists() && !bad_file(&path).exists());
-    assert_eq!(store.kept().len(), 1);
+    assert_eq!(store.saved_threads().len(), 1);
     assert_eq!(open(&mut store).list().len(), 0);
     store.forget("never seen").unwrap();
 }

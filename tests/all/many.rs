@@ -92,9 +92,9 @@ fn a_closed_journal_that_another_process_continued_is_not_overwritten() {
     write(first.open("shared", Map::new(), 1), &[("Read", Pending)], 2);
     first.close_journals();
     write(second.open("shared", Map::new(), 3), &[("Read", Pending), ("Write", Pending)], 3);
-    let told = write(first.open("shared", Map::new(), 4), &[("Send", Pending)], 4);
+    let outcome = write(first.open("shared", Map::new(), 4), &[("Send", Pending)], 4);
     let warnings = first.take_warnings();
-    assert!(told.notices.is_empty() && warnings.len() == 1, "{told:?} {warnings:?}");
+    assert!(outcome.notices.is_empty() && warnings.len() == 1, "{outcome:?} {warnings:?}");
     assert!(warnings[0].contains("another Emacs has the journal"), "{warnings:?}");
     write(first.open("shared", Map::new(), 5), &[("Send", Pending), ("Pack", Pending)], 5);
     assert_eq!(journals(folder.path()).len(), 2);

@@ -31,7 +31,7 @@ fn a_revision_records_plan_update_and_its_status_changes() {
     write(&mut thread, &[("Read the code", Completed), ("Ship it", InProgress), ("Rest", Pending)], 20);
     thread.edit(Edit::Move { id: "t3".into(), position: 0 }, 30).unwrap();
     thread.undo(40).unwrap();
-    let told = all(&thread);
+    let recorded = all(&thread);
     let expected = [
         ("PLAN_UPDATE", Content::Revision(1)),
         ("PLAN_UPDATE", Content::Revision(2)),
@@ -43,12 +43,12 @@ fn a_revision_records_plan_update_and_its_status_changes() {
         ("PLAN_UPDATE", Content::Revision(3)),
         ("PLAN_UPDATE", Content::Revision(4)),
     ];
-    assert_eq!(told.len(), expected.len());
-    for (n, (observation, (kind, content))) in told.iter().zip(expected).enumerate() {
+    assert_eq!(recorded.len(), expected.len());
+    for (n, (observation, (kind, content))) in recorded.iter().zip(expected).enumerate() {
         assert_eq!((observation.kind.as_str(), &observation.content), (kind, &content));
         assert_eq!(observation.number, n as u64 + 1);
     }
-    assert_eq!(told.iter().map(|o| o.timestamp).collect::<Vec<_>>(), [10, 20, 20, 20, 30, 40]);
+    assert_eq!(recorded.iter().map(|o| o.timestamp).collect::<Vec<_>>(), [10, 20, 20, 20, 30, 40]);
 }
 
 #[test]
@@ -200,8 +200,8 @@ fn a_change_larger_than_the_limit_is_delivered_whole() {
         thread.observations_mut().take_new();
         write(&mut thread, &tasks, 1);
     }
-    let told = thread.observations_mut().take_new();
-    assert_eq!(told.len(), 21);
-    assert_eq!(told[0].kind, Type::PlanUpdate);
+    let recorded = thread.observations_mut().take_new();
+    assert_eq!(recorded.len(), 21);
+    assert_eq!(recorded[0].kind, Type::PlanUpdate);
     assert_eq!(all(&thread).len(), 3);
 }

@@ -1,17 +1,17 @@
 //! Following transcripts of Claude Code: threads show the lists and events of their sessions.
 // Tests report by panicking.
-mod bench;
 mod claude;
 mod codex;
 mod expected;
+mod followed;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::common::{Completed, InProgress, Pending, contents};
-use bench::{Bench, NOW, fixture_path, rows};
 use expected::expected;
+use followed::{Followed, NOW, fixture_path, rows};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use todo_write::input::Options;
@@ -76,15 +76,15 @@ fn time(line: &str) -> Option<u64> {
 fn every_recorded_session_ends_in_the_lists_of_its_file_at_its_times() {
     for path in transcripts() {
         let text = fs::read_to_string(&path).unwrap();
-        let mut bench = Bench::new();
-        bench.append(text.as_bytes());
-        bench.read();
+        let mut followed = Followed::new();
+        followed.append(text.as_bytes());
+        followed.read();
         let expected = expected(&text);
         assert!(!expected.is_empty());
         let times: BTreeSet<u64> = text.lines().filter_map(time).collect();
         for (thread, list) in expected {
-            assert_eq!(bench.rows(&thread), list, "{thread} in {}", path.display());
-            let thread = bench.store.get(&thread, NOW).unwrap();
+            assert_eq!(followed.rows(&thread), list, "{thread} in {}", path.display());
+            let thread = followed.store.get(&thread, NOW).unwrap();
             assert!(thread.revisions().iter().all(|made| times.contains(&made.stamp.timestamp)));
             let observations = thread.observations().select(&Filter::default());
             assert!(observations.iter().all(|one| times.contains(&one.timestamp)), "{}", path.display());
@@ -96,18 +96,18 @@ fn every_recorded_session_ends_in_the_lists_of_its_file_at_its_times() {
 fn a_recorded_session_in_random_pieces_ends_the_same() {
     for path in transcripts() {
         let bytes = fs::read(&path).unwrap();
-        let mut bench = Bench::new();
+        let mut followed = Followed::new();
         let (mut rest, mut random) = (&bytes[..], 12_345_u64);
         while !rest.is_empty() {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let most = if random >> 40 & 3 == 0 { 40_000 } else { 900 };
             let (piece, behind) = rest.split_at(rest.len().min(1 + (random >> 33) as usize % most));
-            bench.append(piece);
-            bench.read();
+            followed.append(piece);
+            followed.read();
             rest = behind;
         }
         for (thread, list) in expected(std::str::from_utf8(&bytes).unwrap()) {
-            assert_eq!(bench.rows(&thread), list, "{thread} in {}", path.display());
+            assert_eq!(followed.rows(&thread), list, "{thread} in {}", path.display());
         }
     }
 }
@@ -131,19 +131,19 @@ fn old_lines_give_the_same_lists() {
 
 #[test]
 fn a_subagents_list_is_under_the_task_it_works_on() {
-    let mut bench = Bench::of("todo-write.jsonl");
-    bench.read();
-    let children = bench.store.children(BAKERY);
+    let mut followed = Followed::of("todo-write.jsonl");
+    followed.read();
+    let children = followed.store.children(BAKERY);
     assert_eq!(children.len(), 1, "the other subagent keeps no list: {children:?}");
     let (child, item) = &children[0];
-    let mixing = bench.store.get(BAKERY, NOW).unwrap().list()[1].clone();
+    let mixing = followed.store.get(BAKERY, NOW).unwrap().list()[1].clone();
     assert_eq!((mixing.content.starts_with("Mix"), item.as_deref()), (true, Some(mixing.id.as_str())));
     assert_eq!(
-        bench.rows(child),
+        followed.rows(child),
         owned(&[("Weigh the flour", Completed), ("Knead for ten minutes", Completed)])
     );
-    assert_eq!(bench.store.get(child, NOW).unwrap().title(), Some("Weigh and knead"));
-    assert_eq!(bench.store.current(), Some(BAKERY));
+    assert_eq!(followed.store.get(child, NOW).unwrap().title(), Some("Weigh and knead"));
+    assert_eq!(followed.store.current(), Some(BAKERY));
 }
 
 #[test]
@@ -162,46 +162,46 @@ fn a_subagent_in_a_file_of_its_own_is_found() {
 
 #[test]
 fn a_call_counts_when_it_is_answered_unless_it_is_refused() {
-    let mut bench = Bench::new();
-    bench.line(&todo("1", "First"));
-    bench.read();
-    assert_eq!(bench.rows("claude:s"), []);
-    bench.line(&answer("1", false));
-    bench.read();
-    assert_eq!(bench.rows("claude:s"), owned(&[("First", Pending)]));
-    bench.line(&todo("2", "Refused"));
-    bench.line(&answer("2", true));
-    let (_, told) = bench.read();
-    assert_eq!(told[0].outcome, None);
-    assert_eq!(bench.rows("claude:s"), owned(&[("First", Pending)]));
+    let mut followed = Followed::new();
+    followed.line(&todo("1", "First"));
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), []);
+    followed.line(&answer("1", false));
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), owned(&[("First", Pending)]));
+    followed.line(&todo("2", "Refused"));
+    followed.line(&answer("2", true));
+    let (_, updates) = followed.read();
+    assert_eq!(updates[0].outcome, None);
+    assert_eq!(followed.rows("claude:s"), owned(&[("First", Pending)]));
 }
 
 #[test]
 fn a_call_without_an_answer_counts_with_the_next_message() {
-    let mut bench = Bench::new();
-    bench.line(&todo("1", "Never answered"));
+    let mut followed = Followed::new();
+    followed.line(&todo("1", "Never answered"));
     // Another block of the same message does not count as the next message.
-    bench.line(&assistant("m-1", json!({"type": "text", "text": "And now"})));
-    bench.read();
-    assert_eq!(bench.rows("claude:s"), []);
-    bench.line(&assistant("m-2", json!({"type": "text", "text": "Next"})));
-    bench.read();
-    assert_eq!(bench.rows("claude:s"), owned(&[("Never answered", Pending)]));
+    followed.line(&assistant("m-1", json!({"type": "text", "text": "And now"})));
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), []);
+    followed.line(&assistant("m-2", json!({"type": "text", "text": "Next"})));
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), owned(&[("Never answered", Pending)]));
 }
 
 #[test]
 fn events_are_recorded_with_their_own_times() {
-    let mut bench = Bench::of("todo-write.jsonl");
-    bench.read();
-    let thoughts = bench.observed(BAKERY, Type::Thoughts);
+    let mut followed = Followed::of("todo-write.jsonl");
+    followed.read();
+    let thoughts = followed.observed(BAKERY, Type::Thoughts);
     assert_eq!(thoughts, [json!({"text": "Rye needs a sourdough.\nSo the first step is to feed it."})]);
-    let calls = bench.observed(BAKERY, Type::ToolCall);
+    let calls = followed.observed(BAKERY, Type::ToolCall);
     assert_eq!(calls[1]["name"], "Bash");
     assert_eq!(calls[1]["input"], r#"{"command":"cat recipes/rye.txt","description":"Read the recipe"}"#);
-    let answers = bench.observed(BAKERY, Type::ToolExecution);
+    let answers = followed.observed(BAKERY, Type::ToolExecution);
     assert_eq!((&answers[1]["isError"], &answers[2]["isError"]), (&json!(false), &json!(true)));
-    assert_eq!(bench.observed(BAKERY, Type::Intent), ["/bake rye bread, two loaves"]);
-    let thread = bench.store.get(BAKERY, NOW).unwrap();
+    assert_eq!(followed.observed(BAKERY, Type::Intent), ["/bake rye bread, two loaves"]);
+    let thread = followed.store.get(BAKERY, NOW).unwrap();
     let thought =
         &thread.observations().select(&Filter { kind: Some(Type::Thoughts), ..Filter::default() })[0];
     assert_eq!(Some(thought.timestamp), millis("2026-02-10T09:00:01.111Z"));
@@ -213,15 +213,15 @@ fn events_are_recorded_with_their_own_times() {
 
 #[test]
 fn a_title_without_a_time_does_not_shift_later_times() {
-    let mut bench = Bench::new();
+    let mut followed = Followed::new();
     let title = json!({"type": "ai-title", "aiTitle": "Rye", "sessionId": "s"});
-    bench.line(&title);
-    bench.line(&todo("1", "First"));
-    bench.line(&title);
-    bench.line(&answer("1", false));
-    bench.line(&title);
-    bench.read();
-    let thread = bench.store.get("claude:s", NOW).unwrap();
+    followed.line(&title);
+    followed.line(&todo("1", "First"));
+    followed.line(&title);
+    followed.line(&answer("1", false));
+    followed.line(&title);
+    followed.read();
+    let thread = followed.store.get("claude:s", NOW).unwrap();
     assert_eq!(thread.title(), Some("Rye"));
     assert_eq!(Some(thread.times("t1").unwrap().created), millis("2026-01-01T00:00:02.000Z"));
     let times: Vec<_> =
@@ -231,59 +231,59 @@ fn a_title_without_a_time_does_not_shift_later_times() {
 
 #[test]
 fn following_again_repeats_nothing_and_keeps_the_users_edits() {
-    let mut bench = Bench::of("todo-write.jsonl");
-    bench.read();
-    let id = bench.store.get(BAKERY, NOW).unwrap().list()[0].id.clone();
+    let mut followed = Followed::of("todo-write.jsonl");
+    followed.read();
+    let id = followed.store.get(BAKERY, NOW).unwrap().list()[0].id.clone();
     let edit = Edit::Rename { id, content: "Feed Hermann".into() };
-    bench.store.get_mut(BAKERY, NOW).unwrap().edit(edit, NOW).unwrap();
-    let (revisions, calls) = (bench.revisions(BAKERY), bench.observed(BAKERY, Type::ToolCall));
-    bench.restart();
-    let (_, told) = bench.read();
-    assert_eq!(told, []);
-    assert_eq!((bench.revisions(BAKERY), bench.observed(BAKERY, Type::ToolCall)), (revisions, calls));
-    assert_eq!(bench.rows(BAKERY)[0].0, "Feed Hermann");
+    followed.store.get_mut(BAKERY, NOW).unwrap().edit(edit, NOW).unwrap();
+    let (revisions, calls) = (followed.revisions(BAKERY), followed.observed(BAKERY, Type::ToolCall));
+    followed.restart();
+    let (_, updates) = followed.read();
+    assert_eq!(updates, []);
+    assert_eq!((followed.revisions(BAKERY), followed.observed(BAKERY, Type::ToolCall)), (revisions, calls));
+    assert_eq!(followed.rows(BAKERY)[0].0, "Feed Hermann");
 }
 
 #[test]
 fn following_again_continues_where_it_ended() {
     let text = fs::read_to_string(fixture_path("todo-write.jsonl")).unwrap();
-    let mut whole = Bench::of("todo-write.jsonl");
+    let mut whole = Followed::of("todo-write.jsonl");
     whole.read();
     let expected = (whole.revisions(BAKERY), whole.observed(BAKERY, Type::ToolExecution));
-    let mut bench = Bench::new();
+    let mut followed = Followed::new();
     for line in text.split_inclusive('\n') {
-        bench.append(line.as_bytes());
-        bench.restart();
-        bench.read();
+        followed.append(line.as_bytes());
+        followed.restart();
+        followed.read();
     }
-    assert_eq!((bench.revisions(BAKERY), bench.observed(BAKERY, Type::ToolExecution)), expected);
+    assert_eq!((followed.revisions(BAKERY), followed.observed(BAKERY, Type::ToolExecution)), expected);
 }
 
 #[test]
 fn a_truncated_or_replaced_file_is_read_from_its_beginning() {
-    let mut bench = Bench::new();
+    let mut followed = Followed::new();
     for id in ["1", "2"] {
-        bench.line(&todo(id, &format!("Task {id}")));
-        bench.line(&answer(id, false));
+        followed.line(&todo(id, &format!("Task {id}")));
+        followed.line(&answer(id, false));
     }
-    bench.read();
-    let length = |bench: &Bench| fs::metadata(bench.file()).unwrap().len();
-    let whole = length(&bench);
-    fs::write(bench.file(), format!("{}\n{}\n", todo("3", "Shorter"), answer("3", false))).unwrap();
-    assert!(length(&bench) < whole);
-    assert_eq!(bench.read().0, FileChange::Replaced);
-    assert_eq!(bench.rows("claude:s"), owned(&[("Shorter", Pending)]));
+    followed.read();
+    let length = |followed: &Followed| fs::metadata(followed.file()).unwrap().len();
+    let whole = length(&followed);
+    fs::write(followed.file(), format!("{}\n{}\n", todo("3", "Shorter"), answer("3", false))).unwrap();
+    assert!(length(&followed) < whole);
+    assert_eq!(followed.read().0, FileChange::Replaced);
+    assert_eq!(followed.rows("claude:s"), owned(&[("Shorter", Pending)]));
 
-    let other = bench.folder.path().join("other");
+    let other = followed.folder.path().join("other");
     let tail = "x".repeat(10_000);
     fs::write(&other, format!("{}\n{}\n\"{tail}\"\n", todo("4", "Rotated"), answer("4", false))).unwrap();
-    fs::rename(&other, bench.file()).unwrap();
-    assert_eq!(bench.read().0, FileChange::Replaced);
-    assert_eq!(bench.rows("claude:s"), owned(&[("Rotated", Pending)]));
+    fs::rename(&other, followed.file()).unwrap();
+    assert_eq!(followed.read().0, FileChange::Replaced);
+    assert_eq!(followed.rows("claude:s"), owned(&[("Rotated", Pending)]));
 
-    fs::remove_file(bench.file()).unwrap();
-    assert_eq!(bench.read().0, FileChange::Missing);
-    assert_eq!(bench.rows("claude:s"), owned(&[("Rotated", Pending)]));
+    fs::remove_file(followed.file()).unwrap();
+    assert_eq!(followed.read().0, FileChange::Missing);
+    assert_eq!(followed.rows("claude:s"), owned(&[("Rotated", Pending)]));
 }
 
 #[test]
@@ -303,50 +303,51 @@ fn a_long_history_keeps_its_state_and_its_newest_events() {
 
 #[test]
 fn unknown_lines_are_skipped() {
-    let mut bench = Bench::new();
-    bench.line(&todo("1", "Known"));
-    bench.line(&answer("1", false));
+    let mut followed = Followed::new();
+    followed.line(&todo("1", "Known"));
+    followed.line(&answer("1", false));
     let nested = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
     let named = todo("2", "Unknown").to_string().replace("\"s\"", &format!("\"{}\"", "s".repeat(1_000)));
     let garbage =
         ["", "null", "{}", "not JSON", "[[]]", "{\"type\":5}", "{\"type\":\"user\"}", &nested, &named];
     for line in garbage {
-        bench.append(format!("{line}\n").as_bytes());
+        followed.append(format!("{line}\n").as_bytes());
     }
-    bench.append(b"\xff\xfe\0\n");
-    bench.line(&json!({"type": "assistant", "sessionId": "s", "message": {"content": [5, null, "text"]}}));
-    bench.line(&json!({"type": "system", "sessionId": "s", "message": todo("3", "A quotation")["message"]}));
-    bench.line(&call("4", "TodoWrite", json!({"todos": "nothing"})));
-    bench.line(&answer("4", false));
-    bench.read();
-    assert_eq!(bench.rows("claude:s"), owned(&[("Known", Pending)]));
-    assert_eq!(bench.store.loaded().count(), 1);
-    assert_eq!(bench.observed("claude:s", Type::Error).len(), 1, "a list that we cannot take is said");
+    followed.append(b"\xff\xfe\0\n");
+    followed.line(&json!({"type": "assistant", "sessionId": "s", "message": {"content": [5, null, "text"]}}));
+    followed
+        .line(&json!({"type": "system", "sessionId": "s", "message": todo("3", "A quotation")["message"]}));
+    followed.line(&call("4", "TodoWrite", json!({"todos": "nothing"})));
+    followed.line(&answer("4", false));
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), owned(&[("Known", Pending)]));
+    assert_eq!(followed.store.loaded().count(), 1);
+    assert_eq!(followed.observed("claude:s", Type::Error).len(), 1, "a list that we cannot take is said");
 }
 
 #[test]
 fn a_restarted_numbering_begins_a_new_list_once_the_old_one_is_done() {
-    let mut bench = Bench::of("tasks.jsonl");
-    bench.read();
+    let mut followed = Followed::of("tasks.jsonl");
+    followed.read();
     let thread = "claude:5e55a000-0000-4000-8000-000000000002";
-    let list = bench.store.get(thread, NOW).unwrap().list().clone();
+    let list = followed.store.get(thread, NOW).unwrap().list().clone();
     assert_eq!(contents(&list), ["Sweep the floor", "Count the till twice", "Lock up"]);
     assert_eq!(list[1].active_form, "Counting the till");
-    assert_eq!(bench.store.get(thread, NOW).unwrap().title(), Some("Market day"));
+    assert_eq!(followed.store.get(thread, NOW).unwrap().title(), Some("Market day"));
 
-    let mut bench = Bench::new();
-    let create = |bench: &Bench, id: &str, number: u32| {
-        bench.line(&call(id, "TaskCreate", json!({ "subject": format!("Task {id}") })));
+    let mut followed = Followed::new();
+    let create = |followed: &Followed, id: &str, number: u32| {
+        followed.line(&call(id, "TaskCreate", json!({ "subject": format!("Task {id}") })));
         let mut answer = answer(id, false);
         answer["message"]["content"][0]["content"] = format!("Task #{number} created successfully").into();
-        bench.line(&answer);
+        followed.line(&answer);
     };
-    create(&bench, "one", 1);
-    bench.line(&call("done", "TaskUpdate", json!({"taskId": "1", "status": "completed"})));
-    bench.line(&answer("done", false));
-    create(&bench, "two", 1);
-    bench.read();
-    assert_eq!(bench.rows("claude:s"), owned(&[("Task two", Pending)]));
+    create(&followed, "one", 1);
+    followed.line(&call("done", "TaskUpdate", json!({"taskId": "1", "status": "completed"})));
+    followed.line(&answer("done", false));
+    create(&followed, "two", 1);
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), owned(&[("Task two", Pending)]));
 }
 
 #[test]

@@ -14,7 +14,7 @@ use todo_write::transcript::field::millis;
 use todo_write::transcript::follower::Follower;
 use todo_write::transcript::recorder::ThreadUpdate;
 
-use super::bench::{Bench, NOW, rows};
+use super::followed::{Followed, NOW, rows};
 use crate::common::{Completed, Folder, InProgress, Pending};
 
 const THREAD: &str = "claude:s";
@@ -79,15 +79,15 @@ impl Session {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    fn bench(&self) -> Bench {
-        let mut bench = Bench::new();
-        bench.append(self.text().as_bytes());
-        bench.read();
-        bench
+    fn followed(&self) -> Followed {
+        let mut followed = Followed::new();
+        followed.append(self.text().as_bytes());
+        followed.read();
+        followed
     }
 
     fn rows(&self) -> Vec<(String, Status)> {
-        self.bench().rows(THREAD)
+        self.followed().rows(THREAD)
     }
 }
 
@@ -97,9 +97,9 @@ fn in_the_terminal_a_new_task_replaces_a_list_completed_five_seconds_ago() {
     session.create(1, "Sift").create(2, "Knead").update(1, "completed").update(2, "completed");
     assert_eq!(session.rows(), list(&[("Sift", Completed), ("Knead", Completed)]), "done, and still visible");
     session.wait(10).create(3, "Bake");
-    let mut bench = session.bench();
-    assert_eq!(bench.rows(THREAD), list(&[("Bake", Pending)]));
-    let thread = bench.store.get(THREAD, NOW).unwrap();
+    let mut followed = session.followed();
+    assert_eq!(followed.rows(THREAD), list(&[("Bake", Pending)]));
+    let thread = followed.store.get(THREAD, NOW).unwrap();
     assert_eq!(thread.list_at(thread.revisions().last() - 1).unwrap().len(), 2, "the first round is history");
 }
 
@@ -169,7 +169,7 @@ fn an_update_that_did_not_succeed_changes_nothing() {
     session.call("TaskUpdate", input.clone(), "Hook refused", fields);
     session.call("TaskUpdate", json!({"taskId": "9", "status": "completed"}), "Task not found", Value::Null);
     assert_eq!(session.rows(), list(&[("Sift", Pending)]));
-    let results = session.bench().observed(THREAD, Type::ToolExecution);
+    let results = session.followed().observed(THREAD, Type::ToolExecution);
     assert_eq!([&results[1]["isError"], &results[2]["isError"]], [&json!(true), &json!(true)]);
 }
 
@@ -219,20 +219,20 @@ fn blockers_and_owner_are_fields_of_the_item() {
         {"id": "2", "subject": "Knead", "status": "pending", "blockedBy": []},
         {"id": "3", "subject": "Bake", "status": "pending", "owner": "tester", "blockedBy": ["2"]}]});
     session.call("TaskList", json!({}), "-", tasks);
-    let mut bench = session.bench();
-    let check = |bench: &mut Bench| {
-        let list = bench.store.get(THREAD, NOW).unwrap().list().clone();
+    let mut followed = session.followed();
+    let check = |followed: &mut Followed| {
+        let list = followed.store.get(THREAD, NOW).unwrap().list().clone();
         let blocked: Vec<_> = list.iter().map(|item| item.blocked_by.join(" ")).collect();
         assert_eq!(blocked, ["", "t1", "t1 t2"], "what is completed stays, what is not in the list does not");
         assert_eq!((list[2].owner.as_deref(), &list[1].owner), (Some("tester"), &None));
     };
-    check(&mut bench);
-    let thread = bench.store.get(THREAD, NOW).unwrap();
+    check(&mut followed);
+    let thread = followed.store.get(THREAD, NOW).unwrap();
     let fields: Vec<_> =
         thread.revisions().iter().flat_map(|made| &made.changes).flat_map(|one| &*one.fields).collect();
     assert_eq!(fields, ["blockedBy", "owner", "blockedBy"]);
-    bench.restart();
-    check(&mut bench);
+    followed.restart();
+    check(&mut followed);
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn internal_tasks_are_not_shown() {
     session.call("TaskCreate", input, "Task #1 created successfully: Watch", Value::Null);
     session.create(2, "Sift").update(1, "in_progress").update(2, "completed");
     assert_eq!(session.rows(), list(&[("Sift", Completed)]));
-    assert_eq!(session.bench().store.get(THREAD, NOW).unwrap().state(), State::Done);
+    assert_eq!(session.followed().store.get(THREAD, NOW).unwrap().state(), State::Done);
 }
 
 #[test]
@@ -257,18 +257,18 @@ fn repeated_lines_and_calls_count_once() {
         copy["agentId"] = "aside_question-1".into();
     }
     session.lines.extend(copies);
-    let mut bench = session.bench();
-    assert_eq!(bench.rows(THREAD), list(&[("Sift", Completed)]));
-    assert_eq!(bench.revisions(THREAD), 3);
-    assert_eq!(bench.observed(THREAD, Type::ToolCall).len(), 3);
-    assert_eq!(bench.store.children(THREAD), []);
+    let mut followed = session.followed();
+    assert_eq!(followed.rows(THREAD), list(&[("Sift", Completed)]));
+    assert_eq!(followed.revisions(THREAD), 3);
+    assert_eq!(followed.observed(THREAD, Type::ToolCall).len(), 3);
+    assert_eq!(followed.store.children(THREAD), []);
 }
 
 /// The last update of the session's thread if it is read `seconds` after its last line.
 fn last_update(session: &Session, seconds: u64) -> ThreadUpdate {
-    let bench = Bench::new();
-    let (mut store, mut follower) = (bench.store, bench.follower);
-    fs::write(bench.folder.path().join("session.jsonl"), session.text()).unwrap();
+    let followed = Followed::new();
+    let (mut store, mut follower) = (followed.store, followed.follower);
+    fs::write(followed.folder.path().join("session.jsonl"), session.text()).unwrap();
     let last = millis(session.lines.last().unwrap()["timestamp"].as_str().unwrap()).unwrap();
     let events = follower.read().unwrap().events;
     follower.recorder.record(&mut store, &events, false, last + seconds * 1_000).pop().unwrap()
@@ -281,12 +281,12 @@ fn the_end_of_a_turn_stops_the_clock_and_the_next_prompt_starts_it() {
     assert_eq!(last_update(&session, 1).activity, Some(Activity::Working));
     session.wait(10).line("system", json!({"subtype": "turn_duration", "durationMs": 15_000}));
     assert_eq!(last_update(&session, 1).activity, Some(Activity::Idle));
-    let mut bench = session.bench();
-    let thread = bench.store.get(THREAD, NOW).unwrap();
+    let mut followed = session.followed();
+    let thread = followed.store.get(THREAD, NOW).unwrap();
     assert_eq!((thread.state(), thread.pause_reason()), (State::Paused, Some("end of turn")));
     session.wait(1_000).prompt("Go on").wait(2).update(1, "completed");
-    let mut bench = session.bench();
-    assert_eq!(bench.store.get(THREAD, NOW).unwrap().times("t1").unwrap().spent(NOW), 11_000 + 4_000);
+    let mut followed = session.followed();
+    assert_eq!(followed.store.get(THREAD, NOW).unwrap().times("t1").unwrap().spent(NOW), 11_000 + 4_000);
 }
 
 #[test]
@@ -308,8 +308,8 @@ fn a_turn_that_failed_says_why() {
     session.line("result", json!({"subtype": "error", "is_error": true, "result": "Out of flour"}));
     let update = last_update(&session, 1);
     assert_eq!((update.activity, update.error.as_deref()), (Some(Activity::Idle), Some("Out of flour")));
-    let mut bench = session.bench();
-    assert_eq!(bench.store.get(THREAD, NOW).unwrap().pause_reason(), Some("Out of flour"));
+    let mut followed = session.followed();
+    assert_eq!(followed.store.get(THREAD, NOW).unwrap().pause_reason(), Some("Out of flour"));
 }
 
 #[test]
@@ -332,10 +332,10 @@ fn the_end_of_a_turn_counts_among_old_lines_too() {
     session.prompt("Bake bread").create(1, "Sift").update(1, "in_progress");
     session.line("system", json!({"subtype": "turn_duration", "durationMs": 1})).wait(900).prompt("Go on");
     session.update(1, "completed");
-    let mut whole = session.bench();
+    let mut whole = session.followed();
     let spent = whole.store.get(THREAD, NOW).unwrap().times("t1").unwrap().spent(NOW);
     session.line("system", json!({"subtype": "padding", "text": "x".repeat(9_000_000)}));
-    let mut far = session.bench();
+    let mut far = session.followed();
     assert_eq!(far.store.get(THREAD, NOW).unwrap().times("t1").unwrap().spent(NOW), spent);
 }
 
@@ -479,7 +479,7 @@ fn a_notification_ends_a_subagent_in_the_background() {
         line["isSidechain"] = true.into();
         line["agentId"] = "a7".into();
     }
-    let state = |session: &Session| session.bench().store.get("claude:s/a7", NOW).unwrap().state();
+    let state = |session: &Session| session.followed().store.get("claude:s/a7", NOW).unwrap().state();
     assert_eq!(state(&session), State::Active);
     session.prompt(
         "<task-notification>\n<task-id>a7</task-id>\n<event>Still there</event>\n</task-notification>",
@@ -494,7 +494,11 @@ fn a_notification_ends_a_subagent_in_the_background() {
         ));
         assert_eq!(state(&session), State::Paused, "{name}");
     }
-    assert_eq!(session.bench().observed(THREAD, Type::Intent), Vec::<Value>::new(), "no prompt of the user");
+    assert_eq!(
+        session.followed().observed(THREAD, Type::Intent),
+        Vec::<Value>::new(),
+        "no prompt of the user"
+    );
 }
 
 #[test]
@@ -502,18 +506,18 @@ fn a_complete_last_line_counts_without_its_line_feed() {
     let mut session = Session::new("cli");
     session.create(1, "Sift");
     let text = session.text();
-    let mut bench = Bench::new();
-    bench.append(&text.as_bytes()[..text.len() - 5]);
-    bench.read();
-    assert_eq!(bench.rows(THREAD), []);
-    bench.append(&text.as_bytes()[text.len() - 5..text.len() - 1]);
-    bench.read();
-    assert_eq!(bench.rows(THREAD), list(&[("Sift", Pending)]));
+    let mut followed = Followed::new();
+    followed.append(&text.as_bytes()[..text.len() - 5]);
+    followed.read();
+    assert_eq!(followed.rows(THREAD), []);
+    followed.append(&text.as_bytes()[text.len() - 5..text.len() - 1]);
+    followed.read();
+    assert_eq!(followed.rows(THREAD), list(&[("Sift", Pending)]));
     session.update(1, "completed");
-    bench.append(&session.text().as_bytes()[text.len() - 1..]);
-    bench.read();
-    assert_eq!(bench.rows(THREAD), list(&[("Sift", Completed)]));
-    assert_eq!(bench.observed(THREAD, Type::ToolCall).len(), 2);
+    followed.append(&session.text().as_bytes()[text.len() - 1..]);
+    followed.read();
+    assert_eq!(followed.rows(THREAD), list(&[("Sift", Completed)]));
+    assert_eq!(followed.observed(THREAD, Type::ToolCall).len(), 2);
 }
 
 #[test]
@@ -532,9 +536,9 @@ fn a_list_sent_to_emacs_counts_only_if_no_emacs_took_it() {
 #[test]
 fn the_title_is_the_users_or_the_agents_or_the_first_telling_prompt() {
     let title = |session: &Session| {
-        let mut bench = session.bench();
-        let shown = bench.store.get(THREAD, NOW).unwrap().title().map(str::to_owned);
-        assert_eq!(describe(&bench.file()).unwrap().title, shown);
+        let mut followed = session.followed();
+        let shown = followed.store.get(THREAD, NOW).unwrap().title().map(str::to_owned);
+        assert_eq!(describe(&followed.file()).unwrap().title, shown);
         shown
     };
     let mut session = Session::new("cli");

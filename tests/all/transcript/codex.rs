@@ -12,7 +12,7 @@ use todo_write::transcript::codex::CodexReader;
 use todo_write::transcript::describe::describe;
 use todo_write::transcript::field::millis;
 
-use super::bench::{Bench, NOW};
+use super::followed::{Followed, NOW};
 use crate::common::{Completed, InProgress, Pending, skip};
 
 const THREAD: &str = "codex:r";
@@ -68,28 +68,28 @@ impl Rollout {
         self.item("custom_tool_call_output", json!({"call_id": id, "output": output}))
     }
 
-    fn bench(&self) -> Bench {
-        let mut bench = Bench::new();
-        self.0.iter().for_each(|line| bench.line(line));
-        bench.read();
-        bench
+    fn followed(&self) -> Followed {
+        let mut followed = Followed::new();
+        self.0.iter().for_each(|line| followed.line(line));
+        followed.read();
+        followed
     }
 
     fn rows(&self) -> Vec<(String, Status)> {
-        self.bench().rows(THREAD)
+        self.followed().rows(THREAD)
     }
 }
 
 #[test]
 fn a_session_with_both_forms_of_plans_ends_in_the_last_plan() {
     let id = "01a2c0de-0000-7000-8000-000000000001";
-    let mut bench = Bench::of(&format!("rollout-2026-04-02T07-00-00-{id}.jsonl"));
-    bench.read();
+    let mut followed = Followed::of(&format!("rollout-2026-04-02T07-00-00-{id}.jsonl"));
+    followed.read();
     let thread = format!("codex:{id}");
     let rows =
         [("Rake the leaves", Completed), ("Water the beds", Completed), ("Cover the roses", InProgress)];
-    assert_eq!(bench.rows(&thread), list(&rows));
-    let thread = bench.store.get(&thread, NOW).unwrap();
+    assert_eq!(followed.rows(&thread), list(&rows));
+    let thread = followed.store.get(&thread, NOW).unwrap();
     assert_eq!((thread.revisions().last(), thread.pause_reason()), (3, Some("end of turn")));
     assert_eq!(thread.title(), Some("Get the garden ready for winter"));
 }
@@ -101,10 +101,10 @@ fn a_plan_counts_when_codex_accepts_it() {
     rollout.update(&[("Rake", "completed")], "failed to parse function arguments: missing field `status`");
     let expected = list(&[("Rake", InProgress), ("Water", Pending)]);
     assert_eq!(rollout.rows(), expected);
-    let mut bench = rollout.bench();
-    let results = bench.observed(THREAD, Type::ToolExecution);
+    let mut followed = rollout.followed();
+    let results = followed.observed(THREAD, Type::ToolExecution);
     assert_eq!([&results[0]["isError"], &results[1]["isError"]], [&json!(false), &json!(true)]);
-    let thread = bench.store.get(THREAD, NOW).unwrap();
+    let thread = followed.store.get(THREAD, NOW).unwrap();
     assert_eq!(thread.about()["project"], "/garden/");
     assert_eq!(thread.title(), Some("Plan the garden"));
     assert_eq!(Some(thread.times("t1").unwrap().created), millis("2026-04-01T08:00:04.000Z"));
@@ -126,9 +126,9 @@ fn a_literal_plan_in_a_script_is_read_and_a_computed_one_reported_once() {
         "try { await tools.update_plan({plan: [{step: 'Rake', status: 'blocked'}]}) } catch {}",
         "Script completed",
     );
-    let mut bench = rollout.bench();
-    assert_eq!(bench.rows(THREAD), list(&[("Rake", InProgress)]));
-    assert_eq!(bench.observed(THREAD, Type::Error).len(), 1);
+    let mut followed = rollout.followed();
+    assert_eq!(followed.rows(THREAD), list(&[("Rake", InProgress)]));
+    assert_eq!(followed.observed(THREAD, Type::Error).len(), 1);
 }
 
 #[test]
@@ -136,8 +136,8 @@ fn turns_tell_the_activity() {
     let mut rollout = Rollout::new();
     rollout.update(&[("Rake", "in_progress")], "Plan updated");
     let state = |rollout: &Rollout| {
-        let mut bench = rollout.bench();
-        let thread = bench.store.get(THREAD, NOW).unwrap();
+        let mut followed = rollout.followed();
+        let thread = followed.store.get(THREAD, NOW).unwrap();
         (thread.state(), thread.pause_reason().map(str::to_owned))
     };
     let paused = |why: &str| (State::Paused, Some(why.to_owned()));
@@ -167,18 +167,18 @@ fn thoughts_calls_and_prompts_are_recorded_once() {
     let arguments = json!({"cmd": "ls beds"}).to_string();
     rollout.item("function_call", json!({"name": "exec_command", "arguments": arguments, "call_id": "c"}));
     rollout.item("function_call_output", json!({"call_id": "c", "output": "roses"}));
-    let mut bench = rollout.bench();
-    assert_eq!(bench.observed(THREAD, Type::Intent), ["Plan the garden"]);
-    assert_eq!(bench.observed(THREAD, Type::Thoughts), [json!({"text": "Leaves first."})]);
-    let calls = bench.observed(THREAD, Type::ToolCall);
+    let mut followed = rollout.followed();
+    assert_eq!(followed.observed(THREAD, Type::Intent), ["Plan the garden"]);
+    assert_eq!(followed.observed(THREAD, Type::Thoughts), [json!({"text": "Leaves first."})]);
+    let calls = followed.observed(THREAD, Type::ToolCall);
     assert_eq!(
         (&calls[0]["name"], &calls[0]["input"]),
         (&json!("exec_command"), &json!("{\"cmd\":\"ls beds\"}"))
     );
-    assert_eq!(bench.observed(THREAD, Type::ToolExecution)[0]["content"], "roses");
-    bench.restart();
-    bench.read();
-    assert_eq!(bench.observed(THREAD, Type::ToolCall).len(), 1, "following again repeats nothing");
+    assert_eq!(followed.observed(THREAD, Type::ToolExecution)[0]["content"], "roses");
+    followed.restart();
+    followed.read();
+    assert_eq!(followed.observed(THREAD, Type::ToolCall).len(), 1, "following again repeats nothing");
 }
 
 #[test]
@@ -191,11 +191,11 @@ fn a_fork_is_a_session_of_its_own_that_counts_repeated_lines_once() {
     fork.0.extend(copies.clone());
     fork.0.extend(copies);
     fork.update(&[("Rake", "completed")], "Plan updated");
-    let mut bench = fork.bench();
-    assert_eq!(bench.rows("codex:f"), list(&[("Rake", Completed)]));
-    assert_eq!(bench.revisions("codex:f"), 2);
-    assert_eq!(bench.observed("codex:f", Type::ToolCall).len(), 2);
-    assert_eq!(bench.rows(THREAD), []);
+    let mut followed = fork.followed();
+    assert_eq!(followed.rows("codex:f"), list(&[("Rake", Completed)]));
+    assert_eq!(followed.revisions("codex:f"), 2);
+    assert_eq!(followed.observed("codex:f", Type::ToolCall).len(), 2);
+    assert_eq!(followed.rows(THREAD), []);
 }
 
 #[test]
@@ -224,8 +224,8 @@ fn a_list_sent_to_emacs_counts_only_if_no_emacs_took_it() {
 
 #[test]
 fn a_reviewers_rollout_is_described_as_a_subagents() {
-    let bench = Rollout::new().bench();
-    let head = describe(&bench.file()).unwrap();
+    let followed = Rollout::new().followed();
+    let head = describe(&followed.file()).unwrap();
     assert_eq!((head.agent, head.session.as_str(), head.is_subagent), (Agent::Codex, "r", false));
     assert_eq!((head.folder.as_deref(), head.title.as_deref()), (Some("/garden"), Some("Plan the garden")));
     assert_eq!(head.begun, millis("2026-04-01T08:00:00.000Z"));
@@ -234,7 +234,7 @@ fn a_reviewers_rollout_is_described_as_a_subagents() {
     {
         let mut rollout = Rollout(Vec::new());
         rollout.line("session_meta", meta);
-        assert!(describe(&rollout.bench().file()).unwrap().is_subagent);
+        assert!(describe(&rollout.followed().file()).unwrap().is_subagent);
     }
 }
 
@@ -271,15 +271,15 @@ fn every_recorded_rollout_ends_in_its_last_plan_whole_in_pieces_and_far_from_the
         let text = fs::read_to_string(&path).unwrap();
         let (thread, list) = expected(&text);
         for size in [usize::MAX, 70_001] {
-            let mut bench = Bench::new();
+            let mut followed = Followed::new();
             for piece in text.as_bytes().chunks(size) {
-                bench.append(piece);
-                bench.read();
+                followed.append(piece);
+                followed.read();
             }
-            assert_eq!(bench.rows(&thread), list, "{}", path.display());
+            assert_eq!(followed.rows(&thread), list, "{}", path.display());
             let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
             let first = millis(first["timestamp"].as_str().unwrap());
-            let thread = bench.store.get(&thread, NOW).unwrap();
+            let thread = followed.store.get(&thread, NOW).unwrap();
             assert!(
                 thread
                     .revisions()

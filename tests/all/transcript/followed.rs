@@ -19,24 +19,24 @@ use crate::common::Folder;
 pub const NOW: u64 = 4_000_000_000_000;
 
 /// A transcript in a new folder, its follower and the follower's store.
-pub struct Bench {
+pub struct Followed {
     pub folder: Folder,
     pub store: Store,
     pub follower: Follower,
 }
 
-impl Bench {
-    pub fn new() -> Bench {
+impl Followed {
+    pub fn new() -> Followed {
         let folder = Folder::new();
         fs::create_dir_all(folder.path()).unwrap();
         let (store, follower) = (store_in(&folder), follow(&folder));
-        Bench { folder, store, follower }
+        Followed { folder, store, follower }
     }
 
-    pub fn of(fixture: &str) -> Bench {
-        let bench = Bench::new();
-        bench.append(&fs::read(fixture_path(fixture)).unwrap());
-        bench
+    pub fn of(fixture: &str) -> Followed {
+        let followed = Followed::new();
+        followed.append(&fs::read(fixture_path(fixture)).unwrap());
+        followed
     }
 
     pub fn file(&self) -> PathBuf {
