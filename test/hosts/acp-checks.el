@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; What agents really send as their plan, in a real agent-shell.  acp.sh runs
-;; this.
+;; These checks show the plans that genuine agents send to the real agent-shell.
+;; acp.sh runs them.
 
 ;;; Code:
 
@@ -51,7 +51,7 @@ SHELL is that shell if it is there already."
 (defconst acp-checks-subagent
   '((:name "Agent" :arguments (:description "Rake" :prompt "SUBTASK: rake"
                                :subagent_type "general-purpose" :run_in_background :false)))
-  "A call that begins a subagent.")
+  "A call that starts a subagent.")
 
 (ert-deftest acp-claude-has-a-list-for-each-subagent-by-TodoWrite ()
   (agent-shell-helper-with 'claude-todo-write
@@ -102,7 +102,8 @@ SHELL is that shell if it is there already."
                      '(("Rake the leaves" "completed") ("Water the beds" "pending")
                        ("Find the rake" "pending"))))
       (should-not (todo-write-children thread))
-      ;; Two created, one begun, one created, one completed; most are sent twice.
+      ;; The agent creates two tasks, starts one, creates one and completes one.  Most
+      ;; updates are sent twice.
       (should (= 5 (length (todo-write-revisions thread)))))))
 
 (ert-deftest acp-claude-has-one-plan-with-its-transcript ()
@@ -183,7 +184,7 @@ enabled = true
             (should (equal thread (acp-checks-follow shell ".codex/sessions/*/*/*/*.jsonl")))
             (should (equal (list thread) (todo-write-threads)))
             (should (equal (todo-write-test-rows thread) rows))
-            ;; The third one is without the priorities, which the adapter makes up.
+            ;; The third list lacks the priorities, which the adapter invents.
             (should (= 3 (length (todo-write-revisions thread)))))
         (todo-write-follow-stop)))))
 
@@ -212,7 +213,7 @@ enabled = true
                      '(("Rake the leaves" "completed") ("Water" "in_progress"))))
       (should (= 2 (length (todo-write-revisions thread)))))))
 
-(ert-deftest acp-copilot-empties-no-list-with-its-empty-plan ()
+(ert-deftest acp-copilot-keeps-its-list-after-its-empty-plan ()
   (agent-shell-helper-with 'copilot
       (agent-shell-helper-aimock
        (agent-shell-helper-fixture

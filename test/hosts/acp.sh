@@ -19,6 +19,6 @@ if { (($#)) || fetch_agent_shell 0.74.3; } && fetch_agents && fetch_acp; then
   check test/hosts/acp-checks.el \
     -L "$folder/acp.el" -L "$folder/shell-maker" -L "$folder/agent-shell"
 else
-  not_fetched "agent-shell with ACP agents"
+  not_fetched "ACP agents"
 fi
 finish

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; What `todo-write-agent-shell-mode' promises, with the real agent-shell and
-;; Claude's real ACP adapter.  agent-shell.sh runs this.
+;; These checks run `todo-write-agent-shell-mode' with the real agent-shell and
+;; Claude's real ACP adapter.  agent-shell.sh runs them.
 
 ;;; Code:
 
@@ -28,7 +28,7 @@
                         collect (list :content content :status status :activeForm active))))))
 
 (defun agent-shell-checks-model (function)
-  "Call FUNCTION with the URL of a model that asks for a permission at work."
+  "Call FUNCTION with the URL of a model that asks for a permission during its turn."
   (funcall
    (agent-shell-helper-aimock
     (agent-shell-helper-fixture
@@ -113,7 +113,7 @@
       (should (eq 'paused (todo-write-state thread)))
       (should (equal "cancelled" (plist-get (todo-write-summary thread) :reason))))))
 
-(ert-deftest agent-shell-says-that-an-agent-crashed ()
+(ert-deftest agent-shell-reports-an-agent-that-crashed ()
   (agent-shell-checks-with 'crashed
     (let* ((shell (agent-shell-checks-asked))
            (thread (agent-shell-helper-thread shell)))
@@ -132,7 +132,7 @@
       (should (equal "the session was closed"
                      (plist-get (todo-write-summary thread) :reason))))))
 
-(ert-deftest agent-shell-may-be-open-before-the-mode-is-on-and-off-undoes-it ()
+(ert-deftest agent-shell-can-be-open-before-the-mode-which-restores-it ()
   (agent-shell-checks-with nil
     (todo-write-agent-shell-mode -1)
     (let* ((shell (agent-shell-helper-start))

@@ -5,11 +5,11 @@
 
 ;;; Commentary:
 
-;; Shells of the real agent-shell with real ACP agents, whose models are
-;; scripted, for agent-shell.sh and acp.sh.
+;; Functions for agent-shell.sh and acp.sh, which run the real agent-shell with real
+;; ACP agents and scripted models.
 ;;
-;; With RECORD in the environment, what passes between agent-shell, acp.el and an
-;; agent is written to that file, for the tests that replay it.
+;; If RECORD is in the environment, all messages between agent-shell, acp.el and an
+;; agent are written to that file, for the tests that replay them.
 
 ;;; Code:
 
@@ -57,10 +57,10 @@ which the prompt begins, if it is not for all."
 (defvar agent-shell-helper-url nil "URL of the model.")
 
 (defvar agent-shell-helper-agent nil
-  "What runs the agent: environment variables, and the program with its arguments.")
+  "Command of the agent: environment variables, the program and its arguments.")
 
 (defun agent-shell-helper-client (buffer)
-  "Return a client for BUFFER whose agent has nothing but its environment."
+  "Return a client for BUFFER whose agent inherits no environment."
   (let ((home (expand-file-name "home" agent-shell-helper-folder)))
     (make-directory home t)
     (acp-make-client
@@ -86,7 +86,7 @@ which the prompt begins, if it is not for all."
       shell)))
 
 (defun agent-shell-helper-state (shell &rest keys)
-  "Return what the state of SHELL has at the path KEYS."
+  "Return the value at the path KEYS in the state of SHELL."
   (map-nested-elt (buffer-local-value 'agent-shell--state shell) keys))
 
 (defun agent-shell-helper-thread (shell)
@@ -98,11 +98,11 @@ which the prompt begins, if it is not for all."
           (agent-shell-helper-state shell :session :id)))
 
 (defun agent-shell-helper-prompt (shell)
-  "Give the agent of SHELL something to do."
+  "Send a prompt to the agent of SHELL."
   (agent-shell-insert :text "Look after the garden" :submit t :no-focus t :shell-buffer shell))
 
 (defun agent-shell-helper-wait (shell activity)
-  "Wait until the agent of SHELL does ACTIVITY."
+  "Wait until ACTIVITY is that of the agent of SHELL."
   (todo-write-test-wait
    (lambda () (eq activity (car (todo-write-activity (agent-shell-helper-thread shell)))))
    90))
@@ -113,7 +113,7 @@ which the prompt begins, if it is not for all."
     (kill-buffer shell)))
 
 (defmacro agent-shell-helper-with (name model agent &rest body)
-  "Run BODY with the mode on; its record is NAME, or none is kept for nil.
+  "Run BODY with the mode on, and record it as NAME unless that is nil.
 MODEL is a function that calls another one with the URL of a model.
 AGENT is a form for `agent-shell-helper-agent'."
   (declare (indent 3) (debug t))
@@ -136,7 +136,7 @@ AGENT is a form for `agent-shell-helper-agent'."
                           (agent-shell-helper-kill buffer))))))))))
 
 (defun agent-shell-helper-aimock (fixture)
-  "Return a function that calls another one with the URL of aimock with FIXTURE."
+  "Return a function that calls its argument with the URL of aimock with FIXTURE."
   (lambda (function)
     (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
       (todo-write-with-mock port fixture
@@ -145,18 +145,18 @@ AGENT is a form for `agent-shell-helper-agent'."
 ;;; Records
 
 (defvar agent-shell-helper--record nil
-  "The name of a record and what happened, the newest first.")
+  "The name of a record and its events, newest first.")
 
 (defvar agent-shell-helper--records nil
-  "The records so far, the newest first.")
+  "The records so far, newest first.")
 
 (defun agent-shell-helper-note (&rest what)
-  "Note that WHAT happened."
+  "Add the event WHAT to the record."
   (when agent-shell-helper--record
     (push what (cdr agent-shell-helper--record))))
 
 (defun agent-shell-helper--keep ()
-  "Write the record, too, to the file that RECORD in the environment names."
+  "Write all records to the file that RECORD in the environment names."
   (when-let* ((file (getenv "RECORD"))
               (record agent-shell-helper--record)
               ((car record)))
@@ -168,7 +168,7 @@ AGENT is a form for `agent-shell-helper-agent'."
         (pp (reverse agent-shell-helper--records) (current-buffer))))))
 
 (defun agent-shell-helper--received (&rest args)
-  "Note the message in ARGS of `acp--route-incoming-message'."
+  "Record the message in ARGS of `acp--route-incoming-message'."
   (let-alist (map-elt (plist-get args :message) :object)
     (cond ((and .method .id)
            (agent-shell-helper-note 'request .id .method .params.sessionId
@@ -192,7 +192,7 @@ AGENT is a form for `agent-shell-helper-agent'."
           (.id (agent-shell-helper-note 'response .id .result.stopReason)))))
 
 (defun agent-shell-helper--record-calls ()
-  "Note what passes between agent-shell, acp.el and an agent from now on."
+  "Record all messages between agent-shell, acp.el and an agent from now on."
   (dolist (kind '(notifications requests errors))
     (advice-add (intern (format "acp-subscribe-to-%s" kind)) :before
                 (lambda (&rest _) (agent-shell-helper-note 'subscribe kind))))

@@ -20,7 +20,7 @@ if (($# == 0)); then
   done
 fi
 if (($#)) && ! fetch_acp; then
-  not_fetched "Claude's adapter"
+  not_fetched agent-shell
   set --
 fi
 for folder in "$@"; do

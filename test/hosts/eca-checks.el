@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; What `todo-write-eca-mode' promises, with the genuine eca-emacs.  ECA's server
-;; does not run here: its messages are written by hand after the source of eca-emacs,
-;; and are passed to the function that takes them.  eca.sh runs this.
+;; These checks run `todo-write-eca-mode' with the genuine eca-emacs.  ECA's server
+;; does not run here: its messages are written by hand according to the source of
+;; eca-emacs and passed to the function that handles them.  eca.sh runs these checks.
 
 ;;; Code:
 
@@ -44,7 +44,7 @@
   (concat "eca:" (buffer-local-value 'eca-chat--id eca-checks-chat)))
 
 (defun eca-checks-send (&rest content)
-  "Pass CONTENT to eca-emacs as from the server."
+  "Pass CONTENT to eca-emacs like a message of the server."
   (eca-chat-content-received
    eca-checks-session
    (list :chatId (buffer-local-value 'eca-chat--id eca-checks-chat)
@@ -62,7 +62,7 @@
                                                    tasks)))))
 
 (defun eca-checks-loading (state)
-  "Put the turn of the chat into STATE, as for `eca-chat--set-chat-loading'."
+  "Set the turn of the chat to STATE, see `eca-chat--set-chat-loading'."
   (with-current-buffer eca-checks-chat
     (eca-chat--set-chat-loading eca-checks-session state)))
 
@@ -100,7 +100,7 @@
     (should (equal "interrupted"
                    (plist-get (todo-write-summary (eca-checks-thread)) :reason)))))
 
-(ert-deftest eca-says-that-the-server-exited ()
+(ert-deftest eca-reports-that-the-server-exited ()
   (eca-checks-with
     (eca-checks-loading t)
     (eca-checks-tasks '("Rake" "in-progress"))
@@ -108,7 +108,7 @@
     (should (equal '(failed . "ECA exited") (todo-write-activity (eca-checks-thread))))
     (should (eq 'paused (todo-write-state (eca-checks-thread))))))
 
-(ert-deftest eca-off-again-leaves-chats-alone ()
+(ert-deftest eca-mode-restores-chats-when-turned-off ()
   (eca-checks-with
     (eca-checks-tasks '("Rake" "pending"))
     (todo-write-eca-mode -1)

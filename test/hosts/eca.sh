@@ -27,6 +27,6 @@ if (($#)) || fetch_eca; then
   for package in "$folder"/*; do packages+=(-L "$package"); done
   check test/hosts/eca-checks.el "${packages[@]}"
 else
-  not_fetched eca-emacs
+  not_fetched ECA
 fi
 finish

@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; What `todo-write-efrit-mode' promises, with the real Efrit.  efrit.sh runs
-;; this and says where Efrit is by the environment variable EFRIT.  Each check
-;; is an Emacs of its own, since what is loaded cannot be unloaded.
+;; These checks run `todo-write-efrit-mode' with the real Efrit.  efrit.sh runs them
+;; and names Efrit's folder in the environment variable EFRIT.  Each check has its
+;; own Emacs, because Efrit cannot be unloaded.
 
 ;;; Code:
 
@@ -49,10 +49,10 @@
 (defconst efrit-checks-mode
   '((require 'todo-write-efrit)
     (todo-write-efrit-mode 1))
-  "Forms that switch the mode on.")
+  "Forms that turn the mode on.")
 
 (defun efrit-checks-run (&rest parts)
-  "Evaluate PARTS, lists of forms, in another Emacs; return what the last one does."
+  "Evaluate PARTS, lists of forms, in another Emacs; return the last value."
   (let ((forms (apply #'append efrit-checks-tools parts)))
     (todo-write-with-store
       (apply #'todo-write-test-child
@@ -71,17 +71,17 @@
   '("0/2 tasks completed. Current: Doing: One." ("One" "Two"))
   "What `efrit-checks-write' returns.")
 
-(ert-deftest efrit-may-be-loaded-before-the-mode-is-switched-on ()
+(ert-deftest efrit-can-be-loaded-before-the-mode-is-turned-on ()
   (should (equal (efrit-checks-run efrit-checks-load efrit-checks-mode
                                    efrit-checks-write)
                  efrit-checks-written)))
 
-(ert-deftest efrit-may-be-loaded-after-the-mode-is-switched-on ()
+(ert-deftest efrit-can-be-loaded-after-the-mode-is-turned-on ()
   (should (equal (efrit-checks-run efrit-checks-mode efrit-checks-load
                                    efrit-checks-write)
                  efrit-checks-written)))
 
-(ert-deftest efrit-may-be-loaded-again-while-the-mode-is-on ()
+(ert-deftest efrit-can-be-loaded-again-while-the-mode-is-on ()
   (should (equal (efrit-checks-run
                   efrit-checks-load efrit-checks-mode
                   '((dolist (file '("efrit-do-schema" "efrit-do-dispatch"
@@ -90,7 +90,7 @@
                   efrit-checks-write)
                  efrit-checks-written)))
 
-(ert-deftest efrit-means-its-own-file-by-efrit-do-wherever-todo-write-is-installed ()
+(ert-deftest efrit-loads-its-own-efrit-do-wherever-todo-write-is-installed ()
   (should
    (equal
     (efrit-checks-run
@@ -201,14 +201,14 @@
                             (list (plist-get result :is-error)
                                   (plist-get result :result)))
                           (contents (todo-write-current-thread))))))))
-    ;; This is how efrit-loop tells an error.
+    ;; efrit-loop recognizes errors by this.
     (should (string-match-p "^Error " loop))
     (should (string-search "expected one of pending, in_progress, completed" loop))
     (should (eq (car executor) t))
     (should (string-search "received \"blocked\"" (cadr executor)))
     (should (equal contents '("One")))))
 
-(ert-deftest the-same-refusal-again-and-again-trips-efrits-breaker ()
+(ert-deftest repeated-equal-refusals-trip-efrits-breaker ()
   (should
    (efrit-checks-run
     efrit-checks-load efrit-checks-mode
@@ -217,7 +217,7 @@
         (call "todos" (todos '("Two" "blocked")) "n" n))
       (string-search "Error loop" efrit-do--circuit-breaker-tripped)))))
 
-(ert-deftest efrits-displays-give-way ()
+(ert-deftest the-mode-replaces-efrits-displays ()
   (should
    (equal
     (efrit-checks-run
@@ -232,7 +232,7 @@
              (efrit-modeline-construct))))
     '(todo-write-view-mode nil nil))))
 
-(ert-deftest lisp-that-calls-efrits-tool-writes-here-too-and-agents-are-shown-it ()
+(ert-deftest lisp-that-calls-efrits-tool-writes-to-our-list ()
   (should
    (equal
     (efrit-checks-run
@@ -314,7 +314,7 @@ the session ended."
             (with-current-buffer efrit-agent-buffer-name
               (length (seq-filter (lambda (todo) (eq (plist-get todo :status) 'completed))
                                   efrit-agent--todos))))))
-  "Forms that return what is to be seen after a session.")
+  "Forms that return the state of the buffers after a session.")
 
 (ert-deftest a-whole-session-drives-our-buffer-and-efrits-agent-buffer ()
   (pcase-let ((`(,ended ,errors ,state ,revisions (,mode ,text) ,completed)
@@ -370,7 +370,7 @@ the session ended."
                         (list (concat "efrit:" (efrit-repl-session-id session))))))))
       '((("session-complete" done) ("interrupted" paused)) t)))))
 
-;;; What the agent does
+;;; Activity
 
 (defun efrit-checks-doing (&rest forms)
   "Evaluate FORMS with Efrit and a scripted model; return its agent's activities."
@@ -425,7 +425,7 @@ the session ended."
                      (wait (lambda () ended))))
                  '((working) (waiting . "permission: Fell it") (working) nil))))
 
-;;; Off again
+;;; Turning the mode off
 
 (defconst efrit-checks-snapshot
   '((defun snapshot ()
@@ -457,9 +457,9 @@ the session ended."
                                 (car a)))
                             (car before) (car after)))
        (unless (same (cdr before) (cdr after)) (list 'rest)))))
-  "Forms that define how to compare all that is Efrit's.")
+  "Forms that define functions to compare everything of Efrit.")
 
-(ert-deftest off-again-everything-is-the-same-object-as-before ()
+(ert-deftest turning-the-mode-off-restores-the-same-objects ()
   (should
    (equal
     (efrit-checks-run
@@ -475,7 +475,7 @@ the session ended."
                (differing before off)))))
     '(t nil))))
 
-(ert-deftest off-again-after-a-session-only-efrits-records-have-changed ()
+(ert-deftest turning-the-mode-off-after-a-session-leaves-only-efrits-records-changed ()
   (should
    (equal
     (efrit-checks-run

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; Chats in which the model has the real tool TodoWrite of gptel-agent.
-;; gptel-agent.sh runs this.
+;; These checks run chats in which the model has gptel-agent's real tool TodoWrite.
+;; gptel-agent.sh runs them.
 
 ;;; Code:
 
@@ -54,13 +54,13 @@
            (kill-buffer))))))
 
 (defun gptel-agent-checks-theirs ()
-  "Return what gptel-agent shows of the plan in this chat."
+  "Return the plan that gptel-agent shows in this chat."
   (seq-some (lambda (overlay)
               (and (overlay-get overlay 'gptel-agent--todos)
                    (substring-no-properties (overlay-get overlay 'after-string))))
             (overlays-in (point-min) (point-max))))
 
-;; In this order: what is loaded stays loaded.
+;; The order matters, because gptel-agent stays loaded.
 
 (ert-deftest gptel-agent-1-is-loaded-after-the-plans-were-asked-for ()
   (todo-write-gptel-register t)
@@ -73,7 +73,7 @@
       (todo-write-test-wait (lambda () (eq 'paused (todo-write-state thread))))
       (should-not (todo-write-activity thread))
       (should (equal thread (with-current-buffer (todo-write-show) todo-write-view-thread)))
-      ;; The model has had gptel-agent's own answer, and gptel-agent shows its list.
+      ;; The model got gptel-agent's own answer, and gptel-agent shows its list.
       (should-not (seq-some (lambda (answer) (string-search "tasks" answer))
                             (todo-write-mock-answers port)))
       (should (string-search "✓ Rake\n● Watering" (gptel-agent-checks-theirs))))))

@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; What the checks with genuine agents share: the environment in which agents
-;; run, and scripted models for them.  AGENTS in the environment are the folders
-;; with the agents' programs; lib.sh sets it.
+;; Functions for the checks with genuine agents: the agents' environment, and
+;; scripted models.  lib.sh sets AGENTS in the environment to the folders with the
+;; agents' programs.
 
 ;;; Code:
 
@@ -18,7 +18,7 @@
   "Folders of the agents' programs, as in PATH.")
 
 (defun hosts-environment (home)
-  "Return all that an agent in HOME has in its environment.
+  "Return the whole environment of an agent in HOME.
 No network can be reached with it."
   (list (concat "HOME=" home) (concat "PATH=" hosts-bin ":/usr/local/bin:/usr/bin:/bin")
         (concat "TMPDIR=" temporary-file-directory)
@@ -27,13 +27,13 @@ No network can be reached with it."
         "NO_PROXY=127.0.0.1" "no_proxy=127.0.0.1"))
 
 (defun hosts-claude-environment (url)
-  "Return what Claude Code has in its environment beside: the model is at URL."
+  "Return further environment variables of Claude Code, whose model is at URL."
   (list (concat "ANTHROPIC_BASE_URL=" url) "ANTHROPIC_API_KEY=test-key"
         "DISABLE_TELEMETRY=1" "DISABLE_ERROR_REPORTING=1" "DISABLE_AUTOUPDATER=1"
         "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1"))
 
 (defun hosts-codex-arguments (url model)
-  "Return arguments for Codex, with which it asks MODEL at URL."
+  "Return arguments by which Codex uses MODEL at URL."
   (list "--skip-git-repo-check" "--json"
         "-c" (format "model=%S" model) "-c" "model_provider=\"mock\""
         "-c" "check_for_update_on_startup=false" "-c" "analytics.enabled=false"
@@ -41,12 +41,12 @@ No network can be reached with it."
         "-c" (format "model_providers.mock={name=\"mock\",base_url=\"%s/v1\",env_key=\"MOCK_KEY\",wire_api=\"responses\",supports_websockets=false}" url)))
 
 (defun hosts-gate-command (name)
-  "Return a command that ends when there is a file NAME.gate.
-It ends after a minute, too: agents that are killed leave it behind."
+  "Return a command that exits when the file NAME.gate exists.
+It also exits after a minute, because killed agents leave it running."
   (format "for i in $(seq 600); do test -e %s.gate && break; sleep 0.1; done; echo opened" name))
 
 (defun hosts-with-responses (steps function)
-  "Call FUNCTION with the URL of a model for Codex that goes by STEPS.
+  "Call FUNCTION with the URL of a model for Codex that follows STEPS.
 See responses.mjs for the steps, which are plists here."
   (let* ((port (todo-write-mock--free-port))
          (script (make-temp-file "script" nil ".json"))

@@ -16,11 +16,15 @@ cd "$root"
 agents=$deps/hosts/agents
 passed=0 failed=0
 
-# npm PACKAGES in .deps/hosts/FOLDER.
+# Installs npm packages into .deps/hosts/FOLDER.
 fetch_npm() { # FOLDER PACKAGE...
   local folder=$deps/hosts/$1
   shift
   if [[ -r $folder/.pins && $(<"$folder/.pins") == "$*" ]]; then return; fi
+  if ! have npm; then
+    say "npm is missing, which fetches $*"
+    return 1
+  fi
   say "fetching $* into $folder"
   rm -rf "$folder"
   mkdir -p "$folder"
@@ -46,7 +50,7 @@ fetch_lisp() { # FOLDER REPOSITORY COMMIT
   fi
 }
 
-# agent-shell VERSION with the acp.el and shell-maker of its time.
+# Fetches agent-shell VERSION with acp.el and shell-maker of the same time.
 fetch_agent_shell() { # VERSION
   local folder=agent-shell-$1 commits
   case $1 in
@@ -65,17 +69,17 @@ fetch_agents() {
     @google/gemini-cli@0.61.0 opencode-ai@1.18.33 @github/copilot@1.0.102 node@22.23.3
 }
 
-# The adapters that make Claude Code and Codex agents of the Agent Client Protocol.
+# Fetches the adapters by which Claude Code and Codex support the Agent Client Protocol.
 fetch_acp() {
   fetch_npm acp @agentclientprotocol/claude-agent-acp@0.100.0 \
     @agentclientprotocol/codex-acp@2.6.0
 }
 
 not_fetched() { # WHAT
-  echo "skipped $1: it could not be fetched"
+  echo "skipped the checks of $1: a program or package for them could not be fetched"
 }
 
-# The version in the header of the Lisp FILE.
+# Prints the version in the header of the Lisp FILE.
 version() { # FILE
   sed -n '/^;; Version: */{s///p;q}' "$1"
 }
@@ -95,7 +99,7 @@ check() { # FILE [ARGUMENT...]
   check_in "$(newest_emacs)" lisp "$@"
 }
 
-# Likewise in EMACS with the Lisp in FOLDER.
+# Like check, in EMACS with the Lisp in FOLDER.
 check_in() { # EMACS FOLDER FILE [ARGUMENT...]
   local candidate=$1 lisp=$2 file=$3 offline=() log p f s
   shift 3
@@ -114,7 +118,7 @@ check_in() { # EMACS FOLDER FILE [ARGUMENT...]
   passed=$((passed + ${p:-0})) failed=$((failed + ${f:-1} + ${s:-0}))
 }
 
-# Ends with "N passed, N failed", and fails if one failed or was skipped.
+# Prints "N passed, N failed", and fails if one failed or was skipped.
 finish() {
   printf '\n%d passed, %d failed\n' "$passed" "$failed"
   ((failed == 0))
@@ -122,6 +126,6 @@ finish() {
 
 # Runs the checks in FILE, which need only the agents.
 run_checks() { # FILE
-  if fetch_agents; then check "$1"; else not_fetched "the agents"; fi
+  if fetch_agents; then check "$1"; else not_fetched "genuine agents"; fi
   finish
 }

@@ -5,10 +5,10 @@
 
 ;;; Commentary:
 
-;; Each agent is given the tool as `todo-write-mcp-setup' says, and runs one
-;; prompt against a scripted model, which calls todo_write three times: a list,
-;; a bad status, the list mended.  Between the calls the user adds a task.
-;; test/hosts/mcp.sh runs this; AGENTS in the environment is the folder with
+;; Each agent gets the tool according to `todo-write-mcp-setup' and runs one prompt
+;; against a scripted model.  The model calls todo_write three times: with a list,
+;; with a bad status, and with the corrected list.  Meanwhile the user adds a task.
+;; test/hosts/mcp.sh runs these checks.  AGENTS in the environment is the folder of
 ;; the agents' programs.
 
 ;;; Code:
@@ -26,10 +26,10 @@
   "The lists that the model sends.")
 
 (defconst mcp-checks-said "I see that Weed is on the list."
-  "What the model says when the results of its calls were right.")
+  "The model's last text if the results of its calls are right.")
 
 (defvar mcp-checks-refusal "blocked"
-  "What the model must read about its second list.")
+  "Text that the model must get for its second list.")
 
 (defun mcp-checks-steps (call)
   "Return the steps of the model as a list of (NEEDED . STEP).
@@ -72,7 +72,7 @@ HOME is its home, ENVIRONMENT what it has beside that."
       (list status (buffer-string)))))
 
 (defun mcp-checks-setup (agent home folder server)
-  "Give AGENT in HOME the tool by SERVER, as the user is told to; FOLDER is the project."
+  "Add SERVER to AGENT in HOME according to the setup; FOLDER is the project."
   (let ((command (todo-write-mcp-setup-command agent server))
         (file (plist-get (cdr (assoc agent todo-write-mcp-setup-agents)) :file)))
     (if command
@@ -83,7 +83,7 @@ HOME is its home, ENVIRONMENT what it has beside that."
         (write-region (todo-write-mcp-setup-settings agent server) nil file nil 'silent)))))
 
 (cl-defun mcp-checks (agent tool &key thread prepare command environment (model #'mcp-checks-aimock))
-  "Check that AGENT, in which the tool is called TOOL, plans in Emacs.
+  "Check that AGENT, which calls the tool TOOL, keeps its plan in Emacs.
 THREAD is a regexp on the key of its thread.  PREPARE is called with its
 home and project after the tool was given.  COMMAND and ENVIRONMENT run
 one prompt; both are functions of the home and the URL of the model.
@@ -179,7 +179,7 @@ MODEL is a function of the tool and of a function that wants that URL."
    :environment (lambda (_ _) '("MOCK_KEY=test-key"))))
 
 (defun mcp-checks-gemini-settings (home _folder)
-  "Let Gemini in HOME use a key, without a question."
+  "Let Gemini in HOME use a key without a question."
   (let* ((file (expand-file-name ".gemini/settings.json" home))
          (settings (with-temp-buffer
                      (insert-file-contents file)
@@ -194,7 +194,7 @@ MODEL is a function of the tool and of a function that wants that URL."
      nil file nil 'silent)))
 
 (ert-deftest mcp-checks-gemini-cli ()
-  ;; It compares arguments with the schema itself, and does not send a bad list.
+  ;; This agent validates arguments itself and does not send the bad list.
   (let ((mcp-checks-refusal "must be equal to one of the allowed values"))
     (mcp-checks
      "Gemini CLI" "mcp_todo-write_todo_write" :thread "\\`mcp:gemini-cli-mcp-client:"

@@ -1,12 +1,11 @@
-// A scripted model that speaks OpenAI's Responses, for Codex: its MCP tools have a
-// namespace, which aimock does not know.
+// A scripted model for Codex with OpenAI's Responses API. Codex's MCP tools have a
+// namespace, which aimock does not support.
 //
 //   node responses.mjs PORT SCRIPT
 //
 // SCRIPT is a JSON list; step N answers the request that has N outputs and answers. A step
 // is {"text"}, {"name", "namespace", "arguments"} or, for a tool that takes no JSON, {"name",
-// "input"}, and may have "needs": text without which in the last output the model is lost for
-// words.
+// "input"}. It may have "needs": text that the last output must contain.
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 const [port, script] = process.argv.slice(2);
