@@ -27,11 +27,6 @@
 (declare-function todo-write-follow-thread-p "todo-write-follow")
 (defvar todo-write-view-thread)
 
-(defun todo-write-acp--get (object &rest names)
-  "Return the value at the path NAMES in OBJECT, decoded JSON, or nil."
-  (dolist (name names object)
-    (setq object (todo-write--json-get object name))))
-
 ;;; Plans
 
 (defvar todo-write-acp--plans (make-hash-table :test #'equal)
@@ -96,20 +91,19 @@ A removed plan becomes a plan without entries."
           ((equal kind "plan_removed")
            (list :planId (todo-write--json-get update "planId") :entries []))
           ((equal kind "plan_update")
-           (let ((plan (todo-write--json-get update "plan")))
-             (and plan (todo-write-acp--plan plan))))
+           (todo-write-acp--plan (todo-write--json-get update "plan")))
           ((equal kind "plan") update)
           ((and (equal kind "tool_call_update")
                 (equal (todo-write--json-get update "title") "todowrite"))
-           (let ((todos (todo-write-acp--get update "rawInput" "todos")))
-             (and todos (list :entries todos))))
+           (when-let* ((todos (todo-write--json-get update "rawInput" "todos")))
+             (list :entries todos)))
           (kind nil)
           ((member (todo-write--json-get update "type") '(nil "items"))
            (and (todo-write--json-get update "entries") update)))))
 
 (defun todo-write-acp--thread (thread plan)
   "Return the key of the thread for PLAN in the session of THREAD."
-  (let ((call (todo-write-acp--get plan "_meta" "claudeCode" "parentToolUseId"))
+  (let ((call (todo-write--json-get plan "_meta" "claudeCode" "parentToolUseId"))
         (id (todo-write--json-get plan "planId"))
         (own (gethash thread todo-write-acp--plans)))
     (cond ((stringp call) (todo-write-acp--subagent-thread thread call plan))
@@ -426,7 +420,7 @@ acp.el before version 0.13 does not call back in that case."
             (todo-write-acp--link-asked link))
       (todo-write-set-activity
        thread 'waiting
-       (todo-write-row-why (todo-write-acp--get params "toolCall" "title") "permission")))))
+       (todo-write-row-why (todo-write--json-get params "toolCall" "title") "permission")))))
 
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
   "Set the agent of CLIENT to working if RESPONSE answers its last request."
@@ -477,7 +471,7 @@ The protocol has no way to tell the agent."
 LINK is that of THREAD."
   (let ((id (todo-write--json-get update "toolCallId")))
     (when (and (stringp id)
-               (member (todo-write-acp--get update "_meta" "claudeCode" "toolName")
+               (member (todo-write--json-get update "_meta" "claudeCode" "toolName")
                        '("Agent" "Task")))
       (when-let* ((title (todo-write--json-get update "title")))
         (setf (alist-get id (todo-write-acp--link-calls link) nil nil #'equal) title))

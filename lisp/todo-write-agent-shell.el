@@ -65,7 +65,7 @@ By then, CLIENT has its own subscriptions."
   (with-current-buffer shell
     (todo-write-agent-shell--set-header-host)
     (let ((client (todo-write--json-get agent-shell--state "client"))
-          (session (todo-write-acp--get agent-shell--state "session" "id")))
+          (session (todo-write--json-get agent-shell--state "session" "id")))
       (when (and client session)
         (todo-write-acp-connect client shell session)))))
 

@@ -111,9 +111,10 @@ Names are strings, values are unchanged.  Other values have no fields."
           (t (cl-loop for (key value) on object by #'cddr
                       collect (cons (name key) value))))))
 
-(defun todo-write--json-get (object name)
-  "Return the value of the field NAME of OBJECT, decoded JSON, or nil."
-  (cdr (assoc name (todo-write--json-fields object))))
+(defun todo-write--json-get (object &rest names)
+  "Return the value at the path NAMES in OBJECT, decoded JSON, or nil."
+  (dolist (name names object)
+    (setq object (cdr (assoc name (todo-write--json-fields object))))))
 
 (defun todo-write--json-plist (value)
   "Return a deep copy of VALUE, decoded JSON, with plists as objects.

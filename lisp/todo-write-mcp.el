@@ -15,6 +15,7 @@
 
 ;;; Code:
 
+(require 'map)
 (require 'subr-x)
 (require 'todo-write)
 
@@ -180,16 +181,11 @@ The client sent the name, so it is never treated as a remote file."
 
 (defun todo-write-mcp--check-sessions ()
   "Pause the plans of sessions whose server was killed, or that are quiet."
-  (let ((now (float-time)) gone)
-    (maphash (lambda (thread session)
-               (cond
-                ((not (eql 0 (signal-process (car session) 0)))
-                 (push (cons thread "agent exited") gone))
-                ((> (- now (cdr session)) todo-write-mcp-quiet)
-                 (push (cons thread "no call for a while") gone))))
-             todo-write-mcp--sessions)
-    (pcase-dolist (`(,thread . ,reason) gone)
-      (todo-write-mcp--end-session thread reason)))
+  (pcase-dolist (`(,thread ,process . ,time) (map-pairs todo-write-mcp--sessions))
+    (cond ((not (eql 0 (signal-process process 0)))
+           (todo-write-mcp--end-session thread "agent exited"))
+          ((> (- (float-time) time) todo-write-mcp-quiet)
+           (todo-write-mcp--end-session thread "no call for a while"))))
   (when (and (hash-table-empty-p todo-write-mcp--sessions) todo-write-mcp--timer)
     (cancel-timer todo-write-mcp--timer)
     (setq todo-write-mcp--timer nil)))
