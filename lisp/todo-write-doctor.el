@@ -120,10 +120,10 @@ enables it."
     "M-x todo-write-efrit-mode")
    (todo-write-doctor--host
     "gptel" (locate-library "gptel")
-    (if (featurep 'gptel)
-        (seq-some (lambda (tool) (equal (gptel-tool-name tool) "todo_write"))
-                  (bound-and-true-p gptel-tools))
-      (bound-and-true-p todo-write-gptel--registered))
+    (or (bound-and-true-p todo-write-gptel--waiting)
+        (and (fboundp 'gptel-tool-name)
+             (seq-some (lambda (tool) (equal (gptel-tool-name tool) "todo_write"))
+                       (bound-and-true-p gptel-tools))))
     "M-x todo-write-gptel-register, or that in the init file")
    (todo-write-doctor--host
     "Claude Code and Codex"

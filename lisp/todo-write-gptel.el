@@ -67,9 +67,6 @@ Set it before calling `todo-write-gptel-register'."
 
 ;;; The tool
 
-(defvar todo-write-gptel--registered nil
-  "Non-nil once the tool is registered, or will be when gptel is loaded.")
-
 ;;;###autoload
 (defun todo-write-gptel-register (&optional only-known)
   "Let gptel's models call todo_write, and return the tool.
@@ -81,16 +78,29 @@ gptel's menu can select it by its name, \"todo_write\"."
   (if todo-write-gptel-agent
       (advice-add 'gptel-agent--write-todo :before #'todo-write-gptel--write-agent-todos)
     (advice-remove 'gptel-agent--write-todo #'todo-write-gptel--write-agent-todos))
-  (setq todo-write-gptel--registered t)
   (todo-write-gptel--when-loaded
    'gptel (lambda () (todo-write-gptel--register only-known))))
+
+(defvar todo-write-gptel--waiting nil
+  "Functions to call when a feature is loaded, a list of (FEATURE . FUNCTION).")
 
 (defun todo-write-gptel--when-loaded (feature function)
   "Call FUNCTION and return its value if FEATURE is loaded, or call it then."
   (if (featurep feature)
       (funcall function)
-    (eval-after-load feature function)
+    (push (cons feature function) todo-write-gptel--waiting)
+    (add-hook 'after-load-functions #'todo-write-gptel--call-waiting)
     nil))
+
+(defun todo-write-gptel--call-waiting (&rest _)
+  "Call the functions whose features are loaded now."
+  (pcase-dolist ((and entry `(,feature . ,function))
+                 (reverse todo-write-gptel--waiting))
+    (when (featurep feature)
+      (setq todo-write-gptel--waiting (delq entry todo-write-gptel--waiting))
+      (funcall function)))
+  (unless todo-write-gptel--waiting
+    (remove-hook 'after-load-functions #'todo-write-gptel--call-waiting)))
 
 (defun todo-write-gptel--register (only-known)
   "Make the tool, add it to `gptel-tools' unless ONLY-KNOWN; return it."

@@ -136,8 +136,10 @@
                                   `((autoload 'todo-write-gptel-register "todo-write-gptel")
                                     (todo-write-gptel-register)
                                     (require 'gptel)
-                                    (prin1 ,todo-write-gptel-tests--tool-names))))
-                   '("todo_write")))))
+                                    (prin1 (list ,todo-write-gptel-tests--tool-names
+                                                 (memq 'todo-write-gptel--call-waiting
+                                                       after-load-functions))))))
+                   '(("todo_write") nil)))))
 
 (ert-deftest todo-write-gptel-can-be-registered-after-gptel-is-loaded ()
   (todo-write-with-store
