@@ -14,7 +14,7 @@ use crate::untyped;
 /// CURRENT, removals last; `:added', `:modified', `:removed', `:statusChanged' and `:reordered',
 /// vectors of the changes of one type.  A change has `:itemId :type :timestamp' and, depending on
 /// its type, `:item :previousItem :fields :position :previousPosition'.  Signal
-/// `todo-write-input-error' if an argument is not a list of items or has an id twice.
+/// `todo-write-input-error' if an argument is not a list of items or repeats an id.
 #[defun]
 fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -49,7 +49,8 @@ fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<String> {
     })
 }
 
-/// Converts to JSON. Depending on its key, nil is false, an empty list, or omitted.
+/// Converts to JSON. Depending on its key, nil becomes false, an empty array or object, or is
+/// omitted.
 fn wire(raw: &Raw<'_>) -> Json {
     match raw {
         Raw::Object(fields) => {

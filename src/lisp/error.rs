@@ -1,4 +1,4 @@
-//! Errors of Lisp functions, and the Lisp errors that they become.
+//! Errors of the Lisp functions, and their Lisp error symbols.
 
 use thiserror::Error;
 
@@ -18,7 +18,7 @@ pub enum BorderError {
     Panic(String),
 }
 
-/// The Lisp error for an error of this crate; none for a signal or throw of Lisp.
+/// The Lisp error symbol for an error of this crate; none for a signal or throw of Lisp.
 pub fn symbol(error: &emacs::Error) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref() {
         return Some(match error {

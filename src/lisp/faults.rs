@@ -5,9 +5,9 @@ use emacs::{Env, Result, Value, defun};
 use super::{border, read};
 use crate::fault;
 
-/// Make the next panic point number NUMBER panic; see `crate::fault'.
+/// Make the NUMBER-th panic point from now panic; 0 cancels that.
 ///
-/// Return the number of points left from the previous call.
+/// Return the number of panic points that the previous call had left; see `crate::fault'.
 #[defun]
 fn panic_at<'e>(env: &'e Env, number: Value<'e>) -> Result<i64> {
     border(env, || Ok(fault::panic_at(read::whole_number("number", number)?) as i64))

@@ -42,8 +42,8 @@ use error::BorderError;
 
 emacs::plugin_is_GPL_compatible!();
 
-/// The Lisp files search the module for this text before they load it, since Emacs cannot unload one
-/// of another version.
+/// The Lisp files search the module file for this text before they load it, because Emacs cannot
+/// unload a module of another version.
 #[used]
 static VERSION_MARK: &str = concat!("todo-write-dyn version ", env!("CARGO_PKG_VERSION"), ";");
 
@@ -93,7 +93,7 @@ impl Session {
         self.store.set_storage(storage);
     }
 
-    /// A thread to write to.
+    /// The thread to write to, loaded or created if it is not in memory.
     fn open(&mut self, key: &str) -> &mut Thread {
         self.store.open(key, Map::new(), now())
     }
@@ -106,7 +106,7 @@ impl Session {
 
 static SESSION: LazyLock<Mutex<Session>> = LazyLock::new(Mutex::default);
 
-/// Runs `work` on the session. It must not call Lisp.
+/// Runs `work` on the session. `work` must not call Lisp.
 fn with_session<T>(work: impl FnOnce(&mut Session) -> T) -> T {
     // A poisoned lock is safe: `Thread::recover` repairs a thread that a panic left half changed.
     let mut session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +122,7 @@ fn now() -> Millis {
 fn border<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let place = PANIC_PLACE.with_borrow_mut(mem::take);
-        Err(BorderError::Panic(format!("{} at {place}", panic_words(panic.as_ref()))).into())
+        Err(BorderError::Panic(format!("{} at {place}", panic_message(panic.as_ref()))).into())
     });
     result.or_else(|error| match error::symbol(&error) {
         Some(symbol) => env.signal(env.intern(symbol)?, (error.to_string(),)),
@@ -130,7 +130,7 @@ fn border<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-fn panic_words(panic: &(dyn Any + Send)) -> &str {
+fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let words = panic.downcast_ref::<&str>().copied();
     words.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic")
 }

@@ -40,7 +40,7 @@ fn observe<'e>(
     })
 }
 
-/// Reads a metadata plist, some of whose keys are fields of the observation.
+/// Reads a metadata plist. Some of its keys become fields of the observation, the others its metadata.
 fn details(metadata: Value<'_>) -> Result<Details> {
     let mut details = Details::default();
     for (key, value) in fields("metadata", metadata, "a plist of keywords and values")? {
@@ -83,10 +83,10 @@ fn one_of<T>(
     text(what, value)?.map(parse).transpose()
 }
 
-/// Return the observations of THREAD in memory that FILTER admits, a vector, newest last.
+/// Return the observations of THREAD in memory that match FILTER, a vector, newest last.
 ///
 /// FILTER is a plist with keys among `:type', `:phase', `:token-type' and `:step', strings or
-/// symbols, and `:limit', a number.  Signal `todo-write-input-error' for any other.
+/// symbols, and `:limit', a number.  Signal `todo-write-input-error' for any other key or value.
 #[defun]
 fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -114,7 +114,7 @@ fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Resul
     })
 }
 
-/// Return the observations of THREAD since the last such call, a vector, oldest first.
+/// Return THREAD's new observations, a vector, oldest first, and mark them as delivered.
 #[defun]
 fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {

@@ -30,13 +30,14 @@ emacs::use_symbols! {
     hash_table_fields => "todo-write--hash-table-fields"
 }
 
-/// The maximum depth. Only the value of an ignored key can be deeper.
+/// The maximum depth. In a valid list, only the value of an ignored key can be deeper.
 const MAX_DEPTH: usize = 32;
 
-/// The maximum number of values. Objects that share their parts can have exponentially many.
+/// The maximum number of values. A small object that shares its parts can expand to exponentially
+/// many.
 const MAX_VALUES: usize = 2_000_000;
 
-/// Reads a Lisp object as the JSON value that Emacs would parse into it.
+/// Reads a Lisp object as a JSON value, the inverse of Emacs' JSON parser.
 ///
 /// An object is a hash table, a plist or an alist with string, symbol or keyword keys. The first of
 /// equal keys counts, as in `plist-get' and `assoc'. An array is a vector or a list.
@@ -171,7 +172,7 @@ impl<'e> LispReader<'e> {
         depth: usize,
     ) -> Result<Raw<'static>> {
         let mut fields = Vec::with_capacity(4);
-        // Of equal keys, JSON would take the last one.
+        // The first of equal keys counts, unlike in JSON.
         let mut seen = HashSet::new();
         for pair in pairs {
             let (key, value) = pair?;
@@ -187,7 +188,7 @@ impl<'e> LispReader<'e> {
 }
 
 /// Fast path for nearly all tasks: reads a hash table or plist with exactly the schema's keys and string
-/// values, and returns none for anything else. Without it, a whole call with a dozen tasks takes two
+/// values, and returns none for anything else. Without it, a whole call with a dozen tasks takes twice
 /// (plists) to three times (hash tables) as long.
 fn schema_task<'e>(kind: Value<'e>, value: Value<'e>) -> Result<Option<Raw<'static>>> {
     const KEYS: [&str; 3] = ["content", "status", "activeForm"];
@@ -241,8 +242,8 @@ fn is_constant(value: Value<'_>) -> bool {
     [&key_null, &key_json_null, &key_false, &key_json_false].into_iter().any(|constant| value == **constant)
 }
 
-/// Whether a list with this first element is an alist. If the element is a plist, the list is one of
-/// objects, except for the key `todos`: an alist may start with it, and no task has it.
+/// Whether a list with this first element is an alist. If the element is a plist, the list is an array
+/// of objects, unless the plist starts with the key `todos`: the whole input has that key, but no task.
 fn is_alist_entry(element: Value<'_>) -> Result<bool> {
     if !is_cons(element)? {
         return Ok(false);
@@ -276,7 +277,7 @@ fn list(value: Value<'_>) -> Result<Vec<Value<'_>>> {
     Ok(elements)
 }
 
-/// A key as text, for a keyword without its colon. None if it is neither a symbol nor text.
+/// A key as text, without the colon of a keyword. None if it is neither a symbol nor text.
 fn key_of(value: Value<'_>) -> Result<Option<String>> {
     if is_symbol(value)? {
         let name = string_of(value.env.call(symbol_name, [value])?)?;
@@ -299,7 +300,7 @@ pub fn wrong(what: &'static str, value: Value<'_>, expected: &str) -> emacs::Err
     wrong_raw(what, &raw_with_symbols(value).unwrap_or_else(|_| unreadable("something unreadable")), expected)
 }
 
-/// Like [`wrong`], for an argument that was read.
+/// Like [`wrong`], for an argument that has been read.
 pub fn wrong_raw(what: &'static str, value: &Raw<'_>, expected: &str) -> emacs::Error {
     BorderError::Argument { what, received: value.describe(), expected: expected.into() }.into()
 }
@@ -316,7 +317,7 @@ pub fn thread(value: Value<'_>) -> Result<String> {
     if key.is_empty() { Err(wrong("thread", value, "a string that is not empty")) } else { Ok(key) }
 }
 
-/// Reads an argument that is an integer from 0.
+/// Reads an argument that is a non-negative integer.
 pub fn whole_number<N: TryFrom<i64>>(what: &'static str, value: Value<'_>) -> Result<N> {
     let number = if value.env.type_of(value)? == *integer { i64::from_lisp(value).ok() } else { None };
     let number = number.filter(|number| *number >= 0).and_then(|number| N::try_from(number).ok());
@@ -339,7 +340,7 @@ pub fn name(what: &'static str, value: Value<'_>) -> Result<Option<String>> {
     })
 }
 
-/// Reads a string or symbol that `parse` knows.
+/// Reads a string or symbol that `parse` accepts.
 pub fn one_of<T>(
     what: &'static str,
     value: Value<'_>,

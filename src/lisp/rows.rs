@@ -1,4 +1,4 @@
-//! Lisp functions for the rows of the plan's buffer, which would be slow in Lisp.
+//! Lisp functions for the rows of the plan's buffer. Written in Lisp, they would be slow.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -15,8 +15,8 @@ use crate::revision::Revision;
 
 /// Return the changes of item ID of THREAD, oldest first.
 ///
-/// The value is a list of (REVISION . CHANGES), one for each revision that changed the item: a
-/// plist as in `todo-write-dyn--revisions', and a list of change plists.
+/// The value is a list of (REVISION . CHANGES), one for each revision that changed the item.
+/// REVISION is a plist as in `todo-write-dyn--revisions', CHANGES a list of change plists.
 #[defun]
 fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -64,10 +64,10 @@ fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Return runs of at least LEAST successive completed items of THREAD, the MOST longest ones.
+/// Return the MOST longest runs of successive completed items of THREAD.
 ///
-/// The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  No run has an item whose id
-/// is in the list BREAKS.
+/// A run has at least LEAST items, and never fewer than two.  An item whose id is in the list
+/// BREAKS ends a run.  The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.
 #[defun]
 fn completed_runs<'e>(
     env: &'e Env,

@@ -17,8 +17,8 @@ emacs::use_symbols! {
 
 /// Return the phase and token type of CALL-CONTEXT, a string, a symbol or nil.
 ///
-/// THINKING is non-nil for thoughts and nil for response.  The value is a plist: `:phase', a symbol
-/// or nil, and `:token-type', a string.
+/// THINKING is non-nil for thoughts and nil for a response.  The value is a plist: `:phase', a
+/// symbol or nil, and `:token-type', a string.
 #[defun]
 fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -34,9 +34,9 @@ fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>)
 /// Add a stream event to THREAD.
 ///
 /// KIND is its type and DATA the text of a token, both strings.  THINKING is a flag; CALL-CONTEXT,
-/// TRACE-ID and SESSION-ID are strings or nil.  The value is (TIME RECORDED . REST): the time in
-/// milliseconds, t if the event ended a block of thoughts, which was recorded, and a plist with the
-/// other properties of the event.
+/// TRACE-ID and SESSION-ID are strings or nil.  The value is (TIME RECORDED . REST): TIME is in
+/// milliseconds; RECORDED is t if the event ended a block of thoughts, which is recorded; REST is a
+/// plist with the other properties of the event.
 #[defun]
 #[allow(clippy::too_many_arguments)] // The properties of a stream event.
 fn stream<'e>(
@@ -73,10 +73,10 @@ fn stream<'e>(
     })
 }
 
-/// Add the token DATA to THREAD, if only DATA differs from its last stream event.
+/// Add the token DATA to THREAD, with all else as in its last stream event.
 ///
-/// The value is the time in milliseconds.  It is nil if the list has changed or a block ends; call
-/// `todo-write-dyn--stream' then.
+/// The value is the time in milliseconds, or nil if the list has changed or a block ends.  After
+/// nil, call `todo-write-dyn--stream'.
 #[defun]
 fn stream_next<'e>(env: &'e Env, thread: Value<'e>, data: Value<'e>) -> Result<Option<i64>> {
     border(env, || {

@@ -23,7 +23,7 @@ emacs::use_symbols! {
     k_state => ":state"
 }
 
-/// Reads a thread, which is empty if it does not exist.
+/// Calls `work` with a thread, which is empty if it does not exist.
 pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
     with_session(|session| match session.store.get(key, now()) {
         Some(thread) => work(thread),
@@ -81,10 +81,10 @@ fn change<'e>(
 ///
 /// INPUT is JSON text, a hash table, a plist or an alist; SOURCE the name of the host, or nil.
 /// The value is an outcome, a plist: `:ok', t or nil; `:revision', a number; `:result', text for
-/// the model; `:changes', as of `todo-write-dyn--diff', or nil; `:notices', strings; `:errors',
+/// the model; `:changes', as in `todo-write-dyn--diff', or nil; `:notices', strings; `:errors',
 /// plists `:path :received :expected'; `:forced', ids; `:state', a symbol; `:resumed', t if this
-/// ended a pause; `:warnings', strings for the user; `:summary', as of `todo-write-dyn--summary'.
-/// A refused list is no error.
+/// ended a pause; `:warnings', strings for the user; `:summary', as in `todo-write-dyn--summary'.
+/// A refused list signals no error.
 #[defun]
 fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -199,7 +199,8 @@ fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value
     })
 }
 
-/// Runs `work` and returns a plist with the state that `state_in` returns before and after.
+/// Runs `work` and returns a plist with the state after it, and whether that differs from the state
+/// before.
 fn change_state<'e>(
     env: &'e Env,
     state_in: impl Fn(&mut Session) -> Option<State>,
@@ -219,8 +220,8 @@ fn change_state<'e>(
 
 /// Set the activity of THREAD's agent to ACTIVITY: `working', `waiting' or `idle'.
 ///
-/// The time in progress runs only while it works.  Work resumes a paused THREAD.  The value is a
-/// plist as of `todo-write-dyn--pause', with nil for the state of a thread that is not in memory.
+/// Time in progress runs only while the agent works.  `working' resumes a paused THREAD.  The value
+/// is a plist as in `todo-write-dyn--pause'; `:state' is nil if THREAD is not in memory.
 #[defun]
 fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -228,7 +229,7 @@ fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Res
         let activity = read::one_of("activity", activity, Activity::parse, "working, waiting or idle")?;
         let state = |session: &mut Session| session.store.loaded_mut(&key).map(|thread| thread.state());
         change_state(env, state, |Session { store, .. }| {
-            // A thread that is only on disk is paused when it is loaded.
+            // Loading a thread from disk pauses it, so only `working` needs to load it.
             let thread = match activity {
                 Activity::Working => store.get_mut(&key, now()),
                 _ => store.loaded_mut(&key),
@@ -240,7 +241,7 @@ fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Res
 
 /// End the turn of THREAD's agent; pause THREAD for REASON, a string, if an item is open.
 ///
-/// The value is a plist as of `todo-write-dyn--set-activity'.
+/// The value is a plist as in `todo-write-dyn--set-activity'.
 #[defun]
 fn end_turn<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -258,11 +259,12 @@ fn state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || write::symbol(env, with_thread(&read::thread(thread)?, Thread::state).as_str()))
 }
 
-/// Return the items of THREAD at REVISION, a number, or now if that is nil.
+/// Return the items of THREAD at REVISION, a number, or the current ones if it is nil.
 ///
-/// The value is a vector of plists `:status :id :content :activeForm :priority', all strings, the
-/// last one or nil.  Items that wait for others have `:blockedBy', a list of ids, and items of a
-/// certain agent `:owner', a string.  Signal `todo-write-input-error' for an unknown REVISION.
+/// The value is a vector of plists `:status :id :content :activeForm :priority', all strings;
+/// `:priority' may be nil.  Items that wait for others also have `:blockedBy', a list of ids, and
+/// items with an owner have `:owner', a string.  Signal `todo-write-input-error' for an unknown
+/// REVISION.
 #[defun]
 fn items<'e>(env: &'e Env, thread: Value<'e>, revision: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -301,7 +303,7 @@ fn previous_id<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Opt
 /// Return the times of item ID of THREAD, a plist, or nil if THREAD never had such an item.
 ///
 /// Its keys are `:created', `:started' and `:completed', milliseconds since the epoch or nil;
-/// `:spent', milliseconds in progress until now; `:running', t while that grows; and
+/// `:spent', milliseconds in progress until now; `:running', t while `:spent' grows; and
 /// `:intervals', a list of finished intervals (FROM . TO).  Without ID, the value is an alist of
 /// (ID . TIMES) for the items of the list, in list order.
 #[defun]
@@ -335,8 +337,8 @@ fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i6
 /// Return a summary of THREAD, a plist.
 ///
 /// Its keys are `:revision', `:completed', `:current' (an item plist or nil), `:state' (a symbol),
-/// `:total', `:title' and `:reason' (strings or nil).  Non-nil NO-LOAD only reads the journal of a
-/// thread that is not in memory.
+/// `:total', `:title' and `:reason' (strings or nil).  If NO-LOAD is non-nil, a thread that is not
+/// in memory is read from its journal without loading it.
 #[defun]
 fn summary<'e>(env: &'e Env, thread: Value<'e>, no_load: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -354,8 +356,8 @@ fn summary<'e>(env: &'e Env, thread: Value<'e>, no_load: Value<'e>) -> Result<Va
 /// Return the revisions of THREAD, oldest first.
 ///
 /// The value is a list of plists: `:revision', a number; `:timestamp', in milliseconds; `:author',
-/// "agent" or "user"; `:source', a string or nil; `:operation', a string; and after undo
-/// `:restores', the number of the revision whose list this one has.
+/// "agent" or "user"; `:source', a string or nil; `:operation', a string; and after an undo
+/// `:restores', the number of the revision that it restored.
 #[defun]
 fn revisions<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -367,7 +369,7 @@ fn revisions<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 
 /// Return the changes of THREAD from revision A to revision B, numbers.
 ///
-/// The value is a plist as of `todo-write-dyn--diff'.  Revision 0 is the empty list.  Signal
+/// The value is a plist as in `todo-write-dyn--diff'.  Revision 0 is the empty list.  Signal
 /// `todo-write-input-error' for an unknown revision.
 #[defun]
 fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
@@ -417,7 +419,7 @@ fn children<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Return the properties that the host gave THREAD when it was created, a plist.
+/// Return the properties with which THREAD was created, a plist.
 #[defun]
 fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -439,11 +441,11 @@ fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 
 /// Return the key of the thread written last, or nil.
 ///
-/// If FOLDER is a string and lies in a project that has threads, other projects do not count.
+/// If FOLDER, a string or nil, is in a project that has threads, only that project counts.
 #[defun]
 fn current(env: &Env, folder: Value<'_>) -> Result<Option<String>> {
     border(env, || {
-        // A name that is not UTF-8 is the folder of no project.
+        // A folder whose name is not UTF-8 is in no project.
         let folder = read::text("folder", folder).ok();
         Ok(with_session(|session| {
             let store = &session.store;

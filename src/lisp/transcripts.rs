@@ -33,7 +33,8 @@ fn transcript_open<'e>(env: &'e Env, file: Value<'e>) -> Result<Mutex<Follower>>
     })
 }
 
-/// Calls `work` with the follower behind a handle. A panic at worst leaves lines unread.
+/// Calls `work` with the follower of a handle. A poisoned lock is safe: a panic at worst leaves lines
+/// unread.
 fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) -> Result<T> {
     let Ok(follower) = <&Mutex<Follower>>::from_lisp(handle) else {
         return Err(wrong("transcript", handle, "what `todo-write-dyn--transcript-open' returned"));
@@ -97,7 +98,7 @@ fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {
 
 /// Pause the threads of the transcript of HANDLE for REASON, a string.
 ///
-/// Their time stops at their last event.  The value is a list as in `:updates' of
+/// Their time stops at their last event.  The value is a list like the `:updates' of
 /// `todo-write-dyn--transcript-read'.
 #[defun]
 fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
@@ -110,7 +111,7 @@ fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> R
     })
 }
 
-/// Describe the transcript FILE by its beginning and end; return nil if it is not one.
+/// Describe the transcript FILE from its beginning and end; return nil for another file.
 ///
 /// The value is a plist: `:host', "claude" or "codex"; `:session', its id; `:folder', the working
 /// directory; `:title', a string; `:begun', milliseconds since the epoch; `:agent', t for a

@@ -1,5 +1,5 @@
-//! From Rust data to Lisp objects: plists with keyword keys, vectors, strings. Each call makes new
-//! objects, so that callers may modify them.
+//! Converts Rust data to Lisp objects: plists with keyword keys, vectors, strings. Each call creates
+//! new objects, which callers may modify.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -110,7 +110,7 @@ pub fn texts<'e>(env: &'e Env, texts: &[String]) -> Result<Value<'e>> {
 }
 
 /// A cache for the conversion of one value: equal strings and items in it become one object.
-/// A change names its task three times, so this halves what a write allocates.
+/// A change names its task three times, so the cache halves the allocations of a write.
 pub struct Shared<'e, 't> {
     env: &'e Env,
     strings: RefCell<HashMap<&'t str, Value<'e>>>,
@@ -132,7 +132,7 @@ impl<'e, 't> Shared<'e, 't> {
         Ok(value)
     }
 
-    /// An item as by [`item`].
+    /// Like [`item`], but with the cache.
     pub fn item(&self, item: &'t Arc<Item>) -> Result<Value<'e>> {
         if let Some(value) = self.items.borrow().get(&Arc::as_ptr(item)) {
             return Ok(*value);
@@ -360,7 +360,7 @@ pub fn observation<'e>(
         .finish()
 }
 
-/// Any JSON value, as from Emacs' own parser with plists for objects.
+/// Any JSON value, as Emacs' own parser returns it with plists for objects.
 pub fn json<'e>(env: &'e Env, value: &Json) -> Result<Value<'e>> {
     match value {
         Json::Null => Ok(k_null.bind(env)),
