@@ -1,4 +1,4 @@
-//! The laws that `make fuzz` tries to break, on seeds and on a few hundred random inputs.
+//! The laws that `make fuzz` try_law to break, on seeds and on a few hundred random inputs.
 #![allow(missing_docs, clippy::unwrap_used)]
 
 #[path = "../fuzz/laws/mod.rs"]
@@ -26,7 +26,7 @@ fn input(seeds: Vec<Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![prop::collection::vec(any::<u8>(), 0..1_000), mutated]
 }
 
-fn tries(name: &str, law: Law) {
+fn try_law(name: &str, law: Law) {
     let mut seeds = laws::seeds::seeds(name, Path::new(env!("CARGO_MANIFEST_DIR")));
     seeds.truncate(SEEDS);
     seeds.iter().for_each(|seed| law(seed));
@@ -42,7 +42,7 @@ fn tries(name: &str, law: Law) {
 macro_rules! laws_hold {
     ($($name:ident)*) => {
         mod law_holds {
-            $(#[test] fn $name() { super::tries(stringify!($name), super::laws::$name::holds); })*
+            $(#[test] fn $name() { super::try_law(stringify!($name), super::laws::$name::holds); })*
         }
 
         #[test]

@@ -1,6 +1,7 @@
 //! The memory of a long history, and of threads that are forgotten.
 //!
-//! A program of its own whose tests run one at a time, because the allocator counts for the whole process.
+//! These tests are a separate program and run one at a time, because the allocator counts for the whole
+//! process.
 #![allow(missing_docs, unsafe_code)]
 
 #[path = "all/common/mod.rs"]
@@ -81,7 +82,7 @@ fn ten_thousand_revisions_of_a_thousand_items_take_at_most_64_mib() {
 }
 
 /// Opens a thread, performs each operation on it, and forgets it.
-fn live(store: &mut Store, key: &str) {
+fn use_one(store: &mut Store, key: &str) {
     let thread = store.open(key, Map::new(), 1);
     write(thread, &PLAN, 2);
     let renamed = Edit::Rename { id: "t2".into(), content: "Mend the lexer".into() };
@@ -107,10 +108,10 @@ fn forgetting_a_thread_frees_its_memory() {
     let _alone = ONE_AT_A_TIME.lock();
     let folder = Folder::new();
     let mut store = store(folder.path());
-    let mut live_through =
-        |numbers: std::ops::Range<u32>| numbers.for_each(|n| live(&mut store, &format!("thread {n:04}")));
-    live_through(0..10);
+    let mut use_all =
+        |numbers: std::ops::Range<u32>| numbers.for_each(|n| use_one(&mut store, &format!("thread {n:04}")));
+    use_all(0..10);
     let before = in_use();
-    live_through(10..1_000);
+    use_all(10..1_000);
     assert_eq!(in_use(), before);
 }

@@ -3,7 +3,7 @@
 //! A linear cost has the same `items/s` from 1,000 to 100,000. The yardstick of `recognized` is
 //! `found_by_text`, which looks up the new texts in a table of the old ones and so finds only equal
 //! ones. The yardsticks of `compared` are `differing_by_id`, which uses tables of ids and finds no
-//! moves, and `read`, which compares the lists item by item: the least for any reader of all texts.
+//! moves, and `read`, which compares the lists item by item: the minimum for any reader of all texts.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};

@@ -1,7 +1,7 @@
 //! Reading input: accepted, repaired, refused, and the worst cases.
 //!
-//! `yardstick` parses the same text by serde_json into plain structs without checks. `copied` copies
-//! its bytes, the least for any reader.
+//! `yardstick` parses the same text with serde_json into plain structs, without checks. `copied` copies
+//! its bytes, the minimum for any reader.
 
 use divan::counter::BytesCount;
 use divan::{Bencher, black_box};

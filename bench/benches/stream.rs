@@ -1,7 +1,7 @@
 //! Tokens through a thread.
 //!
-//! The groups pass each token with the host's description; `next` passes it as one like the last.
-//! `yardstick` only joins the tokens into a text, as a block of thinking does.
+//! `thoughts`, `response` and `planning_thoughts` pass each token with the host's description; `next`
+//! passes only its text. `yardstick` only joins the tokens into a text, as a block of thoughts does.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -24,7 +24,7 @@ fn token(thinking: bool, call_context: Option<&str>) -> StreamEvent<'_> {
     StreamEvent { kind, data, thinking, call_context, trace_id: Some("request"), session_id: Some("session") }
 }
 
-/// A thread with its last task but one in progress, the slowest to find.
+/// A thread with its second to last task in progress, the slowest to find.
 fn working(size: usize) -> Thread {
     let mut thread = thread();
     let drafts = (0..size).map(|n| draft(n, size.saturating_sub(2))).collect();

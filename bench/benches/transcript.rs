@@ -1,7 +1,7 @@
 //! Following the transcript of another program.
 //!
 //! `read` turns lines into events; `old_lines` searches old lines for lists only. `yardstick` parses
-//! the same lines by serde_json into plain structs with the whole texts, and `copied` copies their
+//! the same lines with serde_json into plain structs with the whole texts, and `copied` copies their
 //! bytes.
 
 use divan::counter::BytesCount;
@@ -17,7 +17,7 @@ fn main() {
 
 const CASES: [Session; 4] = [Session::Usual, Session::OneByOne, Session::LongAnswers, Session::OtherLines];
 const TURNS: usize = 100;
-/// Events kept until they are taken.
+/// The number of events kept until they are taken.
 const HISTORY: usize = 1_000;
 
 fn run<T>(bencher: Bencher, case: Session, work: impl Fn(&[Vec<u8>]) -> T + Sync) {

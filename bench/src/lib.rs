@@ -60,7 +60,7 @@ pub fn edited(size: usize, current: usize) -> List {
     reworded.chain((size..size + size / 100).map(|n| item(n, current))).collect()
 }
 
-/// A change of the agent to its list.
+/// How the agent changes its list.
 #[derive(Clone, Copy, Debug)]
 pub enum Rewrite {
     /// The usual call: completes one task and starts the next.

@@ -9,7 +9,7 @@ use crate::{Todo, draft, sent};
 /// The number of tasks in the list of a session.
 const TASKS: usize = 12;
 
-/// The work of an agent besides keeping its list.
+/// What an agent does besides writing its list.
 #[derive(Clone, Copy, Debug)]
 pub enum Session {
     /// Thinks and calls a tool with a result of two thousand characters before each new list.
@@ -18,7 +18,7 @@ pub enum Session {
     OneByOne,
     /// Calls a tool with a result of a hundred thousand characters, half of them escaped.
     LongAnswers,
-    /// None: the lines are of kinds without lists.
+    /// Nothing: only lines of kinds without lists.
     OtherLines,
 }
 

@@ -23,15 +23,15 @@ pub fn holds(data: &[u8]) {
     let mut ids: HashSet<String> = HashSet::new();
     for drafts in &lists {
         let before = thread.list().clone();
-        recognizes_each_once(&before, drafts);
+        recognizes_each_item_once(&before, drafts);
         let plan = || Plan { drafts: drafts.clone(), ..Plan::default() };
         let outcome = thread.write(plan(), None, false, 1);
         assert!(outcome.ok);
-        stands_as_sent(thread.list(), drafts);
+        list_is_as_sent(thread.list(), drafts);
         let gone: HashSet<&str> = before.iter().map(|item| item.id.as_str()).collect();
         let fresh = thread.list().iter().filter(|item| !gone.contains(item.id.as_str()));
         fresh.for_each(|item| assert!(ids.insert(item.id.clone()), "{} was used before", item.id));
-        leads_there(&before, thread.list());
+        changes_lead_both_ways(&before, thread.list());
         assert_eq!(diff(&before, thread.list()), outcome.changes);
         pure_functions_agree(&before, drafts);
         chain.push(outcome.changes);
@@ -40,7 +40,7 @@ pub fn holds(data: &[u8]) {
     assert_eq!(fold(&[], &chain), diff(&[], thread.list()));
 }
 
-fn recognizes_each_once(before: &[Arc<Item>], drafts: &[Draft]) {
+fn recognizes_each_item_once(before: &[Arc<Item>], drafts: &[Draft]) {
     let old: Vec<Features<'_>> = before.iter().map(|item| Features::from(item.as_ref())).collect();
     let new: Vec<Features<'_>> = drafts.iter().map(Features::from).collect();
     let found = recognize(&old, &new);
@@ -49,7 +49,7 @@ fn recognizes_each_once(before: &[Arc<Item>], drafts: &[Draft]) {
     assert!(found.iter().flatten().all(|old| *old < before.len() && taken.insert(old)), "{found:?}");
 }
 
-fn stands_as_sent(list: &[Arc<Item>], drafts: &[Draft]) {
+fn list_is_as_sent(list: &[Arc<Item>], drafts: &[Draft]) {
     assert_unique(list);
     assert_eq!(list.len(), drafts.len());
     assert!(
@@ -60,13 +60,13 @@ fn stands_as_sent(list: &[Arc<Item>], drafts: &[Draft]) {
     );
 }
 
-fn leads_there(a: &List, b: &List) {
+fn changes_lead_both_ways(a: &List, b: &List) {
     assert_eq!(&apply(a, &diff(a, b)), b);
     assert_eq!(&apply(b, &diff(b, a)), a);
     assert_eq!(diff(b, b), []);
 }
 
-/// `todo-write-diff` and `todo-write-apply-changes` on two lists of which only one has ids.
+/// `todo-write-diff` and `todo-write-apply-changes` on two lists, only one of which has ids.
 fn pure_functions_agree(before: &List, drafts: &[Draft]) {
     let entry = |draft: &Draft| json!({"content": draft.content, "status": draft.status.as_str(), "activeForm": draft.active_form});
     let before = serde_json::to_string(before).unwrap();

@@ -1,4 +1,4 @@
-//! Any text is read or refused. A plan that was read is valid, and reads the same when sent again.
+//! Any text is accepted or refused. An accepted plan is valid, and reads the same when sent again.
 
 use serde_json::{Value, json};
 use todo_write::identity::is_positional;
@@ -12,7 +12,7 @@ use todo_write::text::{is_blank, one_line};
 pub fn holds(data: &[u8]) {
     let (first, text) = data.split_first().unwrap_or((&0, &[]));
     let text = String::from_utf8_lossy(text);
-    let parsed = parses_as_elsewhere(&text);
+    let parsed = parses_like_serde_json(&text);
     let lenient = Options { several_in_progress: SeveralInProgress::Allow, ..options(*first) };
     for options in [options(*first), lenient] {
         let read_at_once = read_text(&text, &options);
@@ -23,7 +23,7 @@ pub fn holds(data: &[u8]) {
     }
     strict_is_stricter(&text, &lenient);
     if let Some(Value::Array(_)) = parsed {
-        shapes_say_the_same(&text, &Options { strict: false, ..lenient });
+        shapes_read_the_same(&text, &Options { strict: false, ..lenient });
     }
 }
 
@@ -39,7 +39,7 @@ pub fn options(byte: u8) -> Options {
 }
 
 /// Our parser accepts the JSON that serde_json accepts, with the same value.
-fn parses_as_elsewhere(text: &str) -> Option<Value> {
+fn parses_like_serde_json(text: &str) -> Option<Value> {
     let ours = Raw::parse(text).map(|raw| raw.to_json());
     let theirs = serde_json::from_str::<Value>(text);
     match (ours, theirs) {
@@ -65,7 +65,7 @@ pub fn check(read: &Result<Plan, Vec<Problem>>, options: &Options) {
             let current = plan.drafts.iter().filter(|draft| draft.status == Status::InProgress).count();
             assert!(options.several_in_progress != SeveralInProgress::Refuse || current < 2);
             plan.drafts.iter().for_each(|draft| check_draft(draft, options));
-            says_the_same_again(&plan.drafts, options);
+            reads_the_same_again(&plan.drafts, options);
         }
         Err(problems) => {
             assert!(!problems.is_empty());
@@ -84,7 +84,7 @@ fn check_draft(draft: &Draft, options: &Options) {
 }
 
 /// The schema's shape is accepted without a notice, with any options.
-fn says_the_same_again(drafts: &[Draft], options: &Options) {
+fn reads_the_same_again(drafts: &[Draft], options: &Options) {
     let entry = |draft: &Draft| {
         json!({"content": draft.content, "status": draft.status.as_str(), "activeForm": draft.active_form,
                "priority": draft.priority.map(|priority| priority.as_str()), "id": draft.hint})
@@ -95,15 +95,16 @@ fn says_the_same_again(drafts: &[Draft], options: &Options) {
     assert_eq!(read_text(&text, &options), Ok(Plan { drafts: drafts.to_vec(), ..Plan::default() }));
 }
 
-/// A text that strict mode accepts reads the same without strict mode, and without a notice.
+/// Text that strict mode accepts reads the same without strict mode, without a notice.
 fn strict_is_stricter(text: &str, options: &Options) {
     if let Ok(strict) = read_text(text, &Options { strict: true, ..*options }) {
         assert_eq!(read_text(text, &Options { strict: false, ..*options }), Ok(strict));
     }
 }
 
-/// The array alone, in its object, and as a string in its object give the same list.
-fn shapes_say_the_same(text: &str, options: &Options) {
+/// The bare array, the object with the array, and the object with the array as a string give the
+/// same list.
+fn shapes_read_the_same(text: &str, options: &Options) {
     let drafts = |text: &str| read_text(text, options).map(|plan| plan.drafts);
     let bare = drafts(text);
     assert_eq!(drafts(&format!("{{\"todos\": {text}}}")), bare);

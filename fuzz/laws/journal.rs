@@ -23,8 +23,8 @@ pub fn holds(data: &[u8]) {
     let path = files_of(folder.path(), KEY).next().unwrap();
     fs::write(&path, &bytes).unwrap();
     let whole = records(&bytes);
-    loses_no_whole_record(folder.path(), &whole);
-    goes_on(folder.path());
+    keeps_whole_records(folder.path(), &whole);
+    can_be_continued(folder.path());
     let left = records(&fs::read(&path).unwrap());
     assert!(whole.iter().all(|record| left.contains(record)));
 }
@@ -49,7 +49,7 @@ fn records(bytes: &[u8]) -> Vec<Record> {
     bytes.split_inclusive(|byte| *byte == b'\n').filter_map(decode).collect()
 }
 
-fn loses_no_whole_record(folder: &Path, whole: &[Record]) {
+fn keeps_whole_records(folder: &Path, whole: &[Record]) {
     let again = || journal::open(folder, KEY, &Map::new(), 5, Durability::Process);
     match again() {
         Ok(opened) => {
@@ -62,12 +62,12 @@ fn loses_no_whole_record(folder: &Path, whole: &[Record]) {
             assert_eq!(second.records, opened.records);
             assert_eq!(second.warnings, [""; 0]);
         }
-        // It is the journal of another thread.
+        // The bytes are the journal of another thread.
         Err(error) => assert_eq!(error.kind(), io::ErrorKind::AlreadyExists),
     }
 }
 
-fn goes_on(folder: &Path) {
+fn can_be_continued(folder: &Path) {
     let mut first = store(folder);
     let thread = open(&mut first);
     assert_unique(thread.list());

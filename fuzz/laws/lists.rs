@@ -1,7 +1,7 @@
 //! Lists as plain text, whose words the fuzzer can change, and the invariants of a list.
 //!
-//! A line is a task: its status as one of ` `, `-`, `x`, its content, and after tabs its activeForm
-//! and its id. An empty line starts the next list.
+//! A line is a task: its status (` `, `-` or `x`), its content, and, after tabs, its activeForm and
+//! its id. An empty line starts the next list.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use todo_write::item::{Draft, Item, Status};
 use todo_write::text::{is_blank, one_line};
 
-/// More tasks make a law slow and find no more mistakes.
+/// The maximum number of lines. More make a law slow and find no more mistakes.
 const MOST: usize = 200;
 
 /// The lists in a text; the first may be empty.
@@ -25,7 +25,7 @@ pub fn read(data: &[u8]) -> Vec<Vec<Draft>> {
     lists
 }
 
-/// Adds a task. A second task with the same explicit id is dropped, as no write has it.
+/// Adds a task, without its explicit id if an earlier task has that id: a valid write repeats none.
 fn push(list: &mut Vec<Draft>, mut draft: Draft) {
     draft.hint = draft.hint.filter(|id| list.iter().all(|known| known.hint.as_ref() != Some(id)));
     list.push(draft);

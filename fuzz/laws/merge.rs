@@ -1,4 +1,4 @@
-//! The three-way merge of any two lists with a common base.
+//! The laws of a three-way merge of any two lists with a common base.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use todo_write::merge::{Conflict, Merged, merge};
 
 use super::lists::assert_unique;
 
-/// The bytes are three lists: the base that the agent knew, the user's, and the write.
+/// The bytes encode three lists: the base that the agent knew, the user's list, and the write.
 pub fn holds(data: &[u8]) {
     let Ok([base, ours, theirs]) = sides(&mut Unstructured::new(data)) else { return };
     let merged = merge(&base, &ours, &theirs);
     assert_unique(&merged.list);
-    nothing_is_made_up(&base, &ours, &theirs, &merged);
-    each_side_has_its_say(&base, &ours, &theirs, &merged.list);
+    values_come_from_the_sides(&base, &ours, &theirs, &merged);
+    edits_of_both_sides_survive(&base, &ours, &theirs, &merged.list);
     let stands = |list: &List| Merged { list: list.clone(), conflicts: Vec::new() };
     assert_eq!(merge(&base, &base, &theirs), stands(&theirs));
     assert_eq!(merge(&base, &ours, &base), stands(&ours));
@@ -26,9 +26,9 @@ pub fn holds(data: &[u8]) {
 /// Both sides keep, change, move, drop and add items. The agent may adopt items that the user added.
 fn sides(data: &mut Unstructured<'_>) -> Result<[List; 3]> {
     let base = list(data, "b")?;
-    let mut ours = followed(data, &base)?;
+    let mut ours = edited(data, &base)?;
     ours.extend(list(data, "u")?);
-    let mut theirs = followed(data, &base)?;
+    let mut theirs = edited(data, &base)?;
     theirs.extend(list(data, "a")?);
     for item in &ours {
         if item.id.starts_with('u') && data.ratio(1, 3)? {
@@ -59,7 +59,7 @@ fn list(data: &mut Unstructured<'_>, prefix: &str) -> Result<List> {
     Ok(list)
 }
 
-fn followed(data: &mut Unstructured<'_>, base: &[Arc<Item>]) -> Result<List> {
+fn edited(data: &mut Unstructured<'_>, base: &[Arc<Item>]) -> Result<List> {
     let mut list = Vec::new();
     for item in base {
         if !data.ratio(1, 5)? {
@@ -97,7 +97,7 @@ fn find<'l>(list: &'l [Arc<Item>], id: &str) -> Option<&'l Arc<Item>> {
 }
 
 /// Every value comes from one of the sides.
-fn nothing_is_made_up(base: &List, ours: &List, theirs: &List, merged: &Merged) {
+fn values_come_from_the_sides(base: &List, ours: &List, theirs: &List, merged: &Merged) {
     for item in &merged.list {
         let known: Vec<&Arc<Item>> =
             [base, ours, theirs].into_iter().filter_map(|list| find(list, &item.id)).collect();
@@ -116,7 +116,7 @@ fn nothing_is_made_up(base: &List, ours: &List, theirs: &List, merged: &Merged) 
     }
 }
 
-fn each_side_has_its_say(base: &List, ours: &List, theirs: &List, merged: &List) {
+fn edits_of_both_sides_survive(base: &List, ours: &List, theirs: &List, merged: &List) {
     let ids = |list: &List| -> HashSet<String> { list.iter().map(|item| item.id.clone()).collect() };
     let [in_base, in_ours, in_theirs, in_merged] = [base, ours, theirs, merged].map(ids);
     assert!((&in_ours - &in_base).is_subset(&in_merged), "the user's items");

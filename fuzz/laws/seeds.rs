@@ -1,5 +1,4 @@
-//! The seeds of the search for bytes that break a law: some of each kind, and recorded sessions if
-//! they are available.
+//! The fuzzer's seeds: some inputs of each kind, and recorded sessions if they are available.
 
 use std::fs;
 use std::path::Path;
@@ -129,7 +128,7 @@ fn transcripts(folder: &Path) -> Vec<Vec<u8>> {
     seeds
 }
 
-/// Arbitrary bytes, from which a law makes all its choices.
+/// Pseudorandom bytes, for laws that decode choices from them.
 fn noise() -> Vec<Vec<u8>> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut byte = || {

@@ -1,4 +1,4 @@
-//! A decoded tree is read like the text from which a host decodes it.
+//! A decoded tree reads the same as its JSON text.
 
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ pub fn holds(data: &[u8]) {
 
 type Tree = Raw<'static>;
 
-/// A tree that mostly looks like a call.
+/// A tree that usually resembles a call.
 fn input(data: &mut Unstructured<'_>) -> Result<Tree> {
     if data.ratio(1, 16)? {
         return value(data, 3);

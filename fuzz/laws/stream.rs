@@ -28,39 +28,39 @@ const KINDS: [StreamKind; 6] = [
     StreamKind::End,
 ];
 
-/// The bytes are events, and writes between them.
+/// The bytes encode events, and writes between them.
 pub fn holds(data: &[u8]) {
-    let mut told = Telling {
+    let mut run = Run {
         thread: Thread::new("stream", Map::new(), 100_000),
         last: None,
         thought: String::new(),
         longest: 0,
     };
     let mut data = Unstructured::new(data);
-    while !data.is_empty() && told.next(&mut data).is_ok() {}
+    while !data.is_empty() && run.next(&mut data).is_ok() {}
     let end = StreamEvent {
         call_context: None,
         trace_id: None,
         session_id: None,
         ..event(StreamKind::End, "", false)
     };
-    told.thread.stream(end, 9);
-    let blocks = thoughts(&told.thread);
-    assert_eq!(blocks.concat(), told.thought);
-    assert!(blocks.iter().all(|block| block.len() <= MAX_BLOCK.max(told.longest)));
+    run.thread.stream(end, 9);
+    let blocks = thoughts(&run.thread);
+    assert_eq!(blocks.concat(), run.thought);
+    assert!(blocks.iter().all(|block| block.len() <= MAX_BLOCK.max(run.longest)));
 }
 
-struct Telling {
+struct Run {
     thread: Thread,
     /// The last event, and its context.
     last: Option<(StreamEvent<'static>, Arc<Context>)>,
     /// All thinking tokens.
     thought: String,
-    /// The bytes of the longest one.
+    /// The length of the longest one, in bytes.
     longest: usize,
 }
 
-impl Telling {
+impl Run {
     fn next(&mut self, data: &mut Unstructured<'_>) -> Result<()> {
         if data.ratio(1, 12)? {
             assert!(self.thread.write(plan(data)?, None, false, 5).ok);
@@ -68,23 +68,23 @@ impl Telling {
         }
         let repeat = if data.ratio(1, 64)? { 5_000 } else { 1 };
         let text = data.arbitrary::<&str>()?.repeat(repeat);
-        let alike = self.alike(data)?;
-        let event = StreamEvent { data: &text, ..alike };
+        let template = self.template(data)?;
+        let event = StreamEvent { data: &text, ..template };
         if event.thinking && event.kind == StreamKind::Token {
             self.thought.push_str(event.data);
             self.longest = self.longest.max(event.data.len());
         }
         let context = match self.last.take() {
-            Some((last, context)) if last == alike && self.thread.stream_next(event.data) => context,
+            Some((last, context)) if last == template && self.thread.stream_next(event.data) => context,
             _ => self.thread.stream(event, 6).0,
         };
-        self.has_its_context(&event, &context);
-        self.last = Some((alike, context));
+        self.check_context(&event, &context);
+        self.last = Some((template, context));
         Ok(())
     }
 
-    /// An event without data, often the last.
-    fn alike(&self, data: &mut Unstructured<'_>) -> Result<StreamEvent<'static>> {
+    /// An event without data, often the same as the last one.
+    fn template(&self, data: &mut Unstructured<'_>) -> Result<StreamEvent<'static>> {
         match self.last {
             Some((last, _)) if data.arbitrary()? => Ok(last),
             _ => Ok(StreamEvent {
@@ -96,7 +96,7 @@ impl Telling {
         }
     }
 
-    fn has_its_context(&self, event: &StreamEvent<'_>, context: &Context) {
+    fn check_context(&self, event: &StreamEvent<'_>, context: &Context) {
         let phase = match event.call_context {
             None => Some(Phase::of(self.thread.list())),
             named => token_context(named, event.thinking).0,

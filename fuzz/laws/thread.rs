@@ -1,4 +1,4 @@
-//! After any operations in any order, the history of a thread is unchanged, no id is used twice, and
+//! After any operations in any order, a thread still has its whole history, no id is used twice, and
 //! its journal restores it.
 
 use std::collections::HashSet;
@@ -32,10 +32,10 @@ const TASKS: [&str; 8] = [
     "x",
 ];
 
-/// The bytes are the operations.
+/// The bytes encode the operations.
 pub fn holds(data: &[u8]) {
     let folder = Folder::new();
-    let mut life = Life {
+    let mut run = Run {
         store: store(folder.path()),
         folder: folder.path(),
         lists: vec![List::new()],
@@ -43,11 +43,11 @@ pub fn holds(data: &[u8]) {
         now: 1_000,
     };
     let mut data = Unstructured::new(data);
-    while !data.is_empty() && life.now < 1_060 && life.act(&mut data).is_ok() {
-        life.now += 1;
-        life.keeps_its_history();
+    while !data.is_empty() && run.now < 1_060 && run.act(&mut data).is_ok() {
+        run.now += 1;
+        run.check_history();
     }
-    life.comes_back();
+    run.restart();
 }
 
 /// A store with one folder.
@@ -84,7 +84,7 @@ pub fn everything(thread: &Thread) -> Everything {
     }
 }
 
-struct Life<'f> {
+struct Run<'f> {
     store: Store,
     folder: &'f Path,
     /// The list of each revision so far.
@@ -93,7 +93,7 @@ struct Life<'f> {
     now: u64,
 }
 
-impl Life<'_> {
+impl Run<'_> {
     fn act(&mut self, data: &mut Unstructured<'_>) -> Result<()> {
         let now = self.now;
         match data.int_in_range(0..=11)? {
@@ -101,17 +101,17 @@ impl Life<'_> {
                 let plan = plan(data)?;
                 let keep_completed = data.ratio(1, 8)?;
                 let outcome = open(&mut self.store).write(plan, Some("law".into()), keep_completed, now);
-                self.made(&outcome, true);
+                self.check_outcome(&outcome, true);
             }
             3..=6 => {
                 let edit = self.edit(data)?;
                 if let Ok(outcome) = open(&mut self.store).edit(edit, now) {
-                    self.made(&outcome, true);
+                    self.check_outcome(&outcome, true);
                 }
             }
             7 => {
                 if let Ok(outcome) = open(&mut self.store).undo(now) {
-                    self.made(&outcome, false);
+                    self.check_outcome(&outcome, false);
                 }
             }
             8 => {
@@ -126,7 +126,7 @@ impl Life<'_> {
                 open(&mut self.store).observe(kind, content, details, now);
             }
             10 => self.store.close_journals(),
-            _ => self.comes_back(),
+            _ => self.restart(),
         }
         Ok(())
     }
@@ -146,8 +146,8 @@ impl Life<'_> {
         })
     }
 
-    /// Notes the revision, if the operation made one.
-    fn made(&mut self, outcome: &Outcome, new_ids_are_new: bool) {
+    /// Checks the outcome, and records the list if there is a new revision.
+    fn check_outcome(&mut self, outcome: &Outcome, new_ids_are_new: bool) {
         assert!(
             outcome.ok && outcome.notices.iter().all(|notice| !notice.contains("journal")),
             "{outcome:?}"
@@ -165,20 +165,20 @@ impl Life<'_> {
         assert_eq!(outcome.revision as usize, self.lists.len() - 1);
     }
 
-    fn keeps_its_history(&mut self) {
+    fn check_history(&mut self) {
         let thread = open(&mut self.store);
         assert_eq!(thread.revisions().last() as usize, self.lists.len() - 1);
         assert_unique(thread.list());
-        // The newest, and each of the others in turn.
+        // The newest revision, and one other, in turn.
         for number in [self.lists.len() - 1, self.now as usize % self.lists.len()] {
             assert_eq!(thread.list_at(number as u64).unwrap(), self.lists[number]);
         }
     }
 
-    /// One Emacs exits and another starts.
-    fn comes_back(&mut self) {
+    /// Restores the thread in a new store, as in another Emacs.
+    fn restart(&mut self) {
         let thread = open(&mut self.store);
-        // The last record of the journal is the time of the pause.
+        // A restored thread is paused at the time of its last record.
         thread.set_paused(Some("the end".into()), self.now);
         let before = everything(thread);
         self.store = Store::default();
@@ -188,7 +188,7 @@ impl Life<'_> {
     }
 }
 
-/// A whole list, mostly of earlier tasks.
+/// A whole list, mostly of the usual tasks.
 pub fn plan(data: &mut Unstructured<'_>) -> Result<Plan> {
     let mut drafts = Vec::new();
     while drafts.len() < 10 && data.ratio(3, 4)? {

@@ -16,11 +16,11 @@ use todo_write::transcript::{EventKind, Reader};
 use super::folder::Folder;
 use super::lists::assert_unique;
 
-/// The time at which the laws are tried.
+/// The current time in this law.
 const NOW: u64 = 1_800_000_000_000;
 const HISTORY: usize = 100;
 
-/// The first byte says where to cut the file in two, the rest is the file.
+/// The first byte selects where to cut the file in two, the rest is the file.
 pub fn holds(data: &[u8]) {
     let (first, bytes) = data.split_first().unwrap_or((&0, &[]));
     is_bounded(bytes);

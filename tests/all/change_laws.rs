@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use todo_write::change::{ChangeKind, apply, diff, fold};
 use todo_write::item::{Item, Status};
 
-/// A list with one text or several different ones, and the lists that follow it.
+/// A list whose items share one to three texts, and the lists that follow it.
 fn history() -> impl Strategy<Value = Vec<Vec<Arc<Item>>>> {
     let size = prop_oneof![2 => 0..30usize, 1 => 0..=2_000usize];
     let steps = prop::collection::vec(prop::collection::vec(step(), 0..25), 1..4);
@@ -31,7 +31,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_changes_lead_from_each_list_to_each_other(lists in history()) {
+    fn the_changes_lead_from_any_list_to_any_other(lists in history()) {
         for a in &lists {
             for b in &lists {
                 prop_assert_eq!(&apply(a, &diff(a, b)), b);

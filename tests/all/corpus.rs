@@ -29,7 +29,7 @@ fn sessions() -> Vec<Vec<Value>> {
     text.lines().map(inputs).collect()
 }
 
-/// The meaning of a call, found without the code under test.
+/// The meaning of a call, determined without the reader under test.
 enum Meaning {
     /// The tasks of a valid call, and whether it needs repairs.
     List { tasks: Vec<(String, String)>, repaired: bool },

@@ -99,7 +99,7 @@ fn a_deleted_item_that_the_agent_repeats_stays_deleted() {
 }
 
 #[test]
-fn a_deleted_item_that_the_agent_works_on_stays_deleted_and_the_agent_hears_why() {
+fn a_deleted_item_that_the_agent_works_on_stays_deleted_and_the_agent_is_told_why() {
     let mut thread = started();
     edit(&mut thread, delete("t2"));
     let mut next = PLAN;
@@ -110,7 +110,7 @@ fn a_deleted_item_that_the_agent_works_on_stays_deleted_and_the_agent_hears_why(
 }
 
 #[test]
-fn a_deletion_the_agent_knows_lets_the_item_return_as_new() {
+fn an_item_can_return_as_new_once_the_agent_knows_of_its_deletion() {
     let mut thread = started();
     edit(&mut thread, delete("t2"));
     write(&mut thread, &PLAN, 3);
@@ -199,7 +199,7 @@ fn an_item_that_the_user_changed_stays_when_the_agent_drops_it() {
 }
 
 #[test]
-fn an_undo_stays_if_the_agent_repeats_its_list() {
+fn an_undo_survives_if_the_agent_repeats_its_list() {
     let mut thread = started();
     write(&mut thread, &PLAN[..1], 2);
     thread.undo(3).unwrap();

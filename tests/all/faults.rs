@@ -96,7 +96,7 @@ fn a_journal_truncated_anywhere_can_be_continued() {
         drop(again);
         let mut later = store(folder.path());
         assert_eq!(
-            (open(&mut later).list(), later_warnings(&mut store(folder.path()))),
+            (open(&mut later).list(), warnings_of_reading(&mut store(folder.path()))),
             (&list, vec![]),
             "{cut}"
         );
@@ -104,7 +104,7 @@ fn a_journal_truncated_anywhere_can_be_continued() {
 }
 
 /// The warnings of a store that only reads.
-fn later_warnings(store: &mut Store) -> Vec<String> {
+fn warnings_of_reading(store: &mut Store) -> Vec<String> {
     assert_eq!(store.saved_threads().len(), 1, "the header is there");
     store.take_warnings()
 }
@@ -146,7 +146,7 @@ proptest! {
         let found = opened(folder.path());
         // A new header replaces a damaged one, so that the journal can still be found.
         prop_assert!(is_header(found.records.first()));
-        // A flip may only change the case of a hexadecimal digit, which leaves the record valid.
+        // A flip that only changes the case of a hexadecimal digit leaves the record valid.
         prop_assert!(found.records[1..].iter().all(|record| all.contains(record)));
         prop_assert!(sound.iter().all(|record| found.records.contains(record)));
         prop_assert_eq!(found.warnings.is_empty(), found.records == all);
@@ -337,7 +337,7 @@ fn on_a_full_disk(folder: &Path) {
     println!("faults: {} writes to a full disk", 200 - saved.len());
 }
 
-/// Equivalent to [`on_disk`], but writes no other file, because the disk is full.
+/// Equivalent to [`on_disk`], but does not copy the journal, because the disk is full.
 fn on_disk_elsewhere(folder: &Path) -> List {
     let bytes = fs::read(file(folder)).unwrap();
     let records = lines(&bytes).into_iter().map(|line| decode(line).unwrap()).collect();

@@ -60,7 +60,7 @@ fn case_spaces_and_punctuation_do_not_make_another_item() {
 }
 
 #[test]
-fn equal_content_is_preferred_to_content_equal_but_for_case() {
+fn equal_content_is_preferred_to_content_that_differs_in_case() {
     assert_eq!(of_texts(&["ship it", "Ship it"], &["Ship it", "ship it"]), [Some(1), Some(0)]);
 }
 
@@ -256,13 +256,13 @@ fn a_long_list_of_reworded_items_is_recognized_like_a_short_one() {
 }
 
 #[test]
-fn a_list_of_twenty_thousand_other_texts_is_compared_in_bounded_work() {
+fn comparing_twenty_thousand_unrelated_texts_takes_bounded_work() {
     let texts = |from: usize, verb: &str| -> Vec<String> {
         (from..from + 20_000)
             .map(|n| format!("{verb} the {} of the {} in time", name(n), name(n * 7 + 1)))
             .collect()
     };
-    // Each text shares words with every other, so comparing all pairs would be 400 million comparisons.
+    // Each text shares words with every other, so comparing all pairs would take 400 million comparisons.
     let (old, new) = (texts(0, "Repair"), texts(30_000, "Deliver"));
     let (old, new): (Vec<Features<'_>>, Vec<Features<'_>>) =
         (old.iter().map(|text| seen(text)).collect(), new.iter().map(|text| seen(text)).collect());

@@ -1,4 +1,4 @@
-//! Input that is accepted, repaired or refused: every row of the table, as agents send it.
+//! Input that is accepted, repaired or refused, in the forms that agents send.
 use todo_write::input::{Options, Plan, Problem, read_text};
 use todo_write::item::{Draft, Priority, Status};
 
@@ -20,18 +20,18 @@ fn draft(content: &'static str, status: Status, active_form: &'static str) -> Dr
     Draft { content: content.into(), status, active_form: active_form.into(), ..Draft::default() }
 }
 
-/// A problem as text.
+/// The parts of a problem as text.
 #[derive(Debug)]
-struct Words {
+struct ProblemText {
     path: String,
     received: String,
     expected: String,
 }
 
-fn problem_of(reading: Reading) -> Words {
+fn problem_of(reading: Reading) -> ProblemText {
     let problems = reading.unwrap_err();
     let [Problem { path, received, expected }] = problems.as_slice() else { panic!("{problems:?}") };
-    Words { path: path.to_string(), received: received.to_string(), expected: expected.to_string() }
+    ProblemText { path: path.to_string(), received: received.to_string(), expected: expected.to_string() }
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Large input: all problems at once, bounded refusals and notices, and sizes and nesting beyond
-//! those of any usual agent.
+//! Large input: all problems at once, bounded refusals and notices, and sizes and nesting beyond what
+//! agents usually send.
 use std::borrow::Cow;
 
 use proptest::prelude::*;
@@ -90,7 +90,7 @@ fn the_text_of_a_refusal_has_no_rust_names() {
 }
 
 #[test]
-fn equal_notices_are_one_with_the_number_of_tasks() {
+fn equal_notices_are_merged_with_the_number_of_tasks() {
     let bare: Vec<String> =
         (0..5).map(|n| format!(r#"{{"content": "Task {n}", "status": "pending"}}"#)).collect();
     let plan = lenient(&todos(&bare)).unwrap();
@@ -112,7 +112,7 @@ fn unknown_keys_come_in_one_notice_that_names_each_once() {
 }
 
 #[test]
-fn hundreds_of_unknown_keys_are_one_bounded_notice() {
+fn hundreds_of_unknown_keys_give_one_bounded_notice() {
     let keys: Vec<String> = (0..500).map(|n| format!("\"key{n}\": {n}")).collect();
     let json = format!(
         r#"{{"todos": [{{"content": "A", "status": "pending", "activeForm": "B", {}}}]}}"#,
@@ -150,7 +150,7 @@ fn the_same_content_twice_is_two_tasks() {
 }
 
 #[test]
-fn ids_must_be_unique_unless_they_only_count() {
+fn ids_must_be_unique_unless_they_are_positional() {
     let twice = |id: &str| {
         let task = |text: &str| {
             format!(r#"{{"id": {id}, "content": "{text}", "status": "pending", "activeForm": "X"}}"#)
@@ -182,7 +182,7 @@ fn white_space_is_normalized_without_a_notice() {
 }
 
 #[test]
-fn the_most_tasks_allowed_are_accepted_and_one_more_is_refused() {
+fn the_maximum_number_of_tasks_is_accepted_and_one_more_is_refused() {
     let many = |count| (0..count).map(|n| entry(&format!("Task {n}"), "pending")).collect::<Vec<_>>();
     assert_eq!(lenient(&todos(&many(1_000))).unwrap().drafts.len(), 1_000);
     let problems = lenient(&todos(&many(1_001))).unwrap_err();
@@ -209,7 +209,7 @@ fn the_longest_text_allowed_is_counted_in_characters() {
 }
 
 #[test]
-fn ten_megabytes_anywhere_are_a_bounded_refusal() {
+fn ten_megabytes_anywhere_give_a_bounded_refusal() {
     let huge = "x".repeat(10_000_000);
     let inputs = [
         huge.clone(),
@@ -231,7 +231,7 @@ fn ten_megabytes_anywhere_are_a_bounded_refusal() {
 }
 
 #[test]
-fn ten_megabytes_of_stray_text_after_the_array_are_a_bounded_notice() {
+fn ten_megabytes_of_stray_text_after_the_array_give_a_bounded_notice() {
     let json = format!("{{\"todos\": \"[]{}\"}}", "x".repeat(10_000_000));
     let notices = notices(&lenient(&json).unwrap());
     assert_eq!(notices.len(), 1);

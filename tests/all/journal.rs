@@ -1,4 +1,4 @@
-//! Threads on disk: a thread is restored as it was, and a change costs bytes in proportion.
+//! Threads on disk: a thread is restored as it was, and its journal grows in proportion to its changes.
 
 use std::fs;
 use std::path::Path;
@@ -164,7 +164,7 @@ fn an_active_thread_comes_back_paused_and_a_finished_one_done() {
 }
 
 #[test]
-fn an_idle_agent_is_unknown_to_the_next_session() {
+fn the_next_session_does_not_know_that_the_agent_was_idle() {
     let folder = Folder::new();
     let mut before = store(folder.path());
     write(open(&mut before), &PLAN[..1], 1);

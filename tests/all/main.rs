@@ -1,4 +1,4 @@
-//! Tests of behavior, through the public API. They are one program, so that it is linked once.
+//! Tests of behavior, through the public API, in one program that is linked only once.
 
 #![allow(missing_docs, clippy::unwrap_used)]
 

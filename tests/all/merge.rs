@@ -13,7 +13,7 @@ fn letters(letters: &str) -> Vec<Arc<Item>> {
     letters.chars().map(|c| item(&c.to_string(), &format!("Task {c}"), Pending)).collect()
 }
 
-/// The item with one of three values in one field.
+/// Sets one field of an item to one of three values.
 type Set = fn(&mut Item, usize);
 
 const FIELDS: [(&str, Set); 4] = [

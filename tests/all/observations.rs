@@ -137,7 +137,7 @@ fn every_type_survives_serialization() {
 }
 
 #[test]
-fn a_filter_admits_observations_that_meet_all_conditions() {
+fn a_filter_selects_observations_that_meet_all_conditions() {
     let mut thread = thread();
     say(&mut thread, Type::Intent, "Mend it");
     write(&mut thread, &PLAN, 1);

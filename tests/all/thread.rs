@@ -1,4 +1,4 @@
-//! A thread's life: states, revisions, undo, ids, times.
+//! A thread's states, revisions, undo, ids and times.
 
 use std::collections::HashSet;
 
@@ -86,7 +86,7 @@ fn a_write_that_changes_nothing_makes_no_revision() {
 }
 
 #[test]
-fn other_agent_ids_alone_are_not_a_change() {
+fn a_different_agent_id_alone_is_not_a_change() {
     let mut thread = thread();
     for (now, hint) in ["first", "second"].into_iter().enumerate() {
         let mut plan = plan(&PLAN[..=now]);
@@ -161,7 +161,7 @@ fn the_result_has_the_counts_and_the_current_task() {
 }
 
 #[test]
-fn unfinished_items_that_vanish_are_named_and_finished_ones_are_not() {
+fn the_result_names_vanished_items_only_if_they_are_unfinished() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 1);
     let result = write(&mut thread, &[], 2).result;
@@ -273,7 +273,7 @@ fn a_completed_item_stays_completed_only_if_the_user_wants_it() {
 /// The time of the start and of the completion, the intervals in progress, and the time spent.
 type Spans = (Option<u64>, Option<u64>, Vec<(u64, u64)>, u64);
 
-/// The times of `t1` after it has these statuses at 10, 20, 30 …; it is removed at a `None`.
+/// The times of `t1` after it has these statuses at 10, 20, 30 …; a `None` removes it.
 fn times_of(steps: &[Option<Status>]) -> Spans {
     let mut thread = thread();
     for (n, status) in steps.iter().enumerate() {
@@ -363,7 +363,7 @@ fn the_end_of_a_turn_leaves_a_finished_list_and_an_earlier_pause_alone() {
 }
 
 #[test]
-fn a_write_leaves_an_agent_waiting_that_asked_for_something_else() {
+fn a_write_does_not_end_the_agents_waiting() {
     let mut thread = thread();
     write(&mut thread, &PLAN, 100);
     thread.set_activity(Activity::Waiting, 150);

@@ -77,7 +77,7 @@ fn perform(thread: &mut Thread, act: Act, keep_completed: bool, now: u64) -> Opt
     Some(thread.edit(edit, now).unwrap())
 }
 
-/// Ids as from an agent that renumbers its tasks.
+/// Writes the tasks, all with the id `hint`, like an agent that renumbers its tasks.
 fn send(thread: &mut Thread, tasks: &[(&'static str, Status)], hint: Option<&str>) -> Outcome {
     let mut plan = plan(tasks);
     plan.drafts.iter_mut().for_each(|draft| draft.hint = hint.map(str::to_owned));

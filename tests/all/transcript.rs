@@ -1,5 +1,5 @@
 //! Following transcripts of Claude Code: threads show the lists and events of their sessions.
-// Tests report by panicking.
+
 mod claude;
 mod codex;
 mod expected;
@@ -93,7 +93,7 @@ fn every_recorded_session_ends_in_the_lists_of_its_file_at_its_times() {
 }
 
 #[test]
-fn a_recorded_session_in_random_pieces_ends_the_same() {
+fn a_recorded_session_read_in_random_pieces_ends_in_the_same_lists() {
     for path in transcripts() {
         let bytes = fs::read(&path).unwrap();
         let mut followed = Followed::new();
@@ -147,7 +147,7 @@ fn a_subagents_list_is_under_the_task_it_works_on() {
 }
 
 #[test]
-fn a_subagent_in_a_file_of_its_own_is_found() {
+fn a_subagent_with_a_separate_file_is_found() {
     let session = "5e55a000-0000-4000-8000-000000000003";
     let mut follower = Follower::new(fixture_path(&format!("{session}.jsonl")), Options::default(), 1_000);
     let mut store = Store::new(Storage { history_limit: 100, ..Storage::default() });

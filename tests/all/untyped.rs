@@ -131,7 +131,7 @@ fn one_task_of_a_thousand_and_a_new_one_are_two_changes() {
 }
 
 #[test]
-fn ids_identify_items_even_if_they_only_count() {
+fn ids_identify_items_even_if_they_are_positional() {
     for (a, b) in [("1", "2"), ("todo-1", "todo-2"), ("", " "), ("日本", "😀")] {
         let changes = diff(&json!([task(a, "Same"), task(b, "Same")]), &json!([task(b, "Same")]));
         assert_eq!(kinds(&changes), [("removed", a)]);

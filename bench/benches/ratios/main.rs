@@ -33,8 +33,8 @@ fn main() -> io::Result<()> {
     }
     json(12, None);
     json(1_000, Some(3.0));
-    flatness();
-    worst_of_recognizing();
+    scaling();
+    worst_recognition();
     transcript();
     journal_bytes();
     match Node::start() {
@@ -69,15 +69,15 @@ fn json(size: usize, budget: Option<f64>) {
     .measure(|| seconds(times(size), &mut write), || seconds(times(size), &mut parse));
 }
 
-/// The time of an item among a hundred thousand, against that among a thousand.
-fn flatness() {
+/// The time per item in a list of 100,000 items, against that in a list of 1,000.
+fn scaling() {
     let held = (" as the store holds them", Some(2.0), Rewrite::AsHeld);
     for (words, budget, case) in [("", None, Rewrite::TwoChanges), held] {
         per_item_at_100000(&format!("diff by id{words}"), budget, case, |[before, after]| {
             diff(before, after)
         });
     }
-    // The effect of the machine's memory on any reader of all texts.
+    // The effect of the machine's memory on any function that reads all texts.
     per_item_at_100000("read all texts", None, Rewrite::TwoChanges, |[before, after]| {
         before.iter().zip(after).filter(|(old, new)| old.as_ref() == new.as_ref()).count()
     });
@@ -96,8 +96,8 @@ fn per_item_at_100000<T>(words: &str, budget: Option<f64>, case: Rewrite, work: 
     .measure(|| one(&lists[0], many), || one(&lists[1], few));
 }
 
-/// The cost of recognition when texts are not equal.
-fn worst_of_recognizing() {
+/// The cost of recognition in its worst cases.
+fn worst_recognition() {
     let size = 10_000;
     let cases = [
         ("all renamed", Rewrite::Renamed),
@@ -143,7 +143,7 @@ fn transcript() {
     .measure(|| seconds(1, read), || seconds(1, parse));
 }
 
-/// The bytes that a status change adds to the journal of a long list and of a short one.
+/// The bytes that a status change adds to the journal of a long list, against a short one.
 fn journal_bytes() {
     let bytes = |size: usize| {
         let folder = Folder::new();

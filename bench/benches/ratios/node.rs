@@ -15,7 +15,7 @@ fn counts<T: Entry>(changes: &[Change<T>]) -> Counts {
     [of(ChangeKind::Added), of(ChangeKind::Modified) + of(ChangeKind::StatusChanged), of(ChangeKind::Removed)]
 }
 
-/// The process.
+/// A running `bench/diff.mjs`.
 pub struct Node {
     child: Child,
     input: ChildStdin,
@@ -23,7 +23,7 @@ pub struct Node {
 }
 
 impl Node {
-    /// None if node is not installed.
+    /// Starts the process; none if node is not installed.
     pub fn start() -> Option<Node> {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/diff.mjs");
         let mut command = Command::new("node");

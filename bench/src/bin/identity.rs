@@ -18,7 +18,7 @@ use todo_write::input::{Options, read};
 use todo_write::item::Draft;
 use todo_write::raw::Raw;
 
-/// Sessions, and the labels of some of their pairs, as paths below the root of this package.
+/// The paths of sessions and of the labels of some of their pairs, below the root of the repository.
 pub type Corpus = [&'static str; 2];
 
 /// Invented sessions in the forms that agents send, with difficult pairs.
@@ -125,8 +125,8 @@ impl Transition {
         score
     }
 
-    /// Whether an item is recognized by more than similar text. Then the threshold `kept` applies to
-    /// the others.
+    /// Whether any item is recognized without comparing similar texts. If so, the threshold `kept`
+    /// applies to the other items.
     fn is_kept(&self) -> bool {
         let never = Thresholds { kept: f64::INFINITY, replaced: f64::INFINITY };
         self.recognize(never).iter().any(Option::is_some)

@@ -1,5 +1,5 @@
 //! Items, drafts, threads and folders for the tests.
-// Each program of tests uses only some of them.
+// Each test program uses only some of them.
 #![allow(dead_code, unused_imports, clippy::unwrap_used)]
 
 pub mod folder;
@@ -23,7 +23,7 @@ pub const KEY: &str = "a thread";
 pub const PLAN: [(&str, Status); 3] =
     [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
 
-/// An item whose activeForm follows from its content.
+/// An item whose activeForm is derived from its content.
 pub fn item(id: &str, content: &str, status: Status) -> Arc<Item> {
     Arc::new(draft(content, status).into_item(id.to_owned()))
 }
@@ -70,7 +70,7 @@ pub fn ids(list: &[Arc<Item>]) -> Vec<&str> {
     list.iter().map(|item| item.id.as_str()).collect()
 }
 
-/// Reports that this machine lacks what a test needs. That is a failure if STRICT is set.
+/// Reports that a test is skipped because the machine lacks something; panics if STRICT is set.
 pub fn skip(why: &str) {
     assert!(matches!(std::env::var("STRICT").as_deref(), Err(_) | Ok("" | "false")), "skipped: {why}");
     eprintln!("skipped: {why}");

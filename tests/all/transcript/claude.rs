@@ -302,7 +302,7 @@ fn an_agent_is_idle_after_its_turn_or_a_long_silence() {
 }
 
 #[test]
-fn a_turn_that_failed_says_why() {
+fn a_failed_turn_gives_its_reason() {
     let mut session = Session::new("sdk-cli");
     session.prompt("Bake bread").create(1, "Sift");
     session.line("result", json!({"subtype": "error", "is_error": true, "result": "Out of flour"}));
@@ -313,7 +313,7 @@ fn a_turn_that_failed_says_why() {
 }
 
 #[test]
-fn a_request_that_failed_ends_the_turn() {
+fn a_failed_request_ends_the_turn() {
     let mut session = Session::new("cli");
     session.prompt("Bake bread").create(1, "Sift");
     let text = json!({"type": "text", "text": "API Error: 529 The oven is full"});
@@ -418,7 +418,7 @@ fn an_empty_task_folder_clears_the_list_only_if_it_records_earlier_tasks() {
 }
 
 #[test]
-fn a_task_in_its_file_before_its_line_is_one_task() {
+fn a_task_whose_file_precedes_its_line_is_one_task() {
     let mut home = Home::new();
     let mut session = Session::new("cli");
     session.create(1, "Sift");
@@ -534,7 +534,7 @@ fn a_list_sent_to_emacs_counts_only_if_no_emacs_took_it() {
 }
 
 #[test]
-fn the_title_is_the_users_or_the_agents_or_the_first_telling_prompt() {
+fn the_title_is_the_users_or_the_agents_or_the_first_meaningful_prompt() {
     let title = |session: &Session| {
         let mut followed = session.followed();
         let shown = followed.store.get(THREAD, NOW).unwrap().title().map(str::to_owned);

@@ -132,7 +132,7 @@ fn a_literal_plan_in_a_script_is_read_and_a_computed_one_reported_once() {
 }
 
 #[test]
-fn turns_tell_the_activity() {
+fn turns_determine_the_activity() {
     let mut rollout = Rollout::new();
     rollout.update(&[("Rake", "in_progress")], "Plan updated");
     let state = |rollout: &Rollout| {
@@ -182,7 +182,7 @@ fn thoughts_calls_and_prompts_are_recorded_once() {
 }
 
 #[test]
-fn a_fork_is_a_session_of_its_own_that_counts_repeated_lines_once() {
+fn a_fork_is_a_separate_session_that_counts_repeated_lines_once() {
     let mut rollout = Rollout::new();
     rollout.update(&[("Rake", "in_progress")], "Plan updated");
     let copies = rollout.0.clone();
@@ -266,7 +266,7 @@ fn expected(text: &str) -> (String, Vec<(String, Status)>) {
 }
 
 #[test]
-fn every_recorded_rollout_ends_in_its_last_plan_whole_in_pieces_and_far_from_the_end() {
+fn every_recorded_rollout_ends_in_its_last_plan_however_it_is_read() {
     for path in rollouts() {
         let text = fs::read_to_string(&path).unwrap();
         let (thread, list) = expected(&text);
