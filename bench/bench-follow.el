@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; A look at a session that says nothing new, a session of 200 MB that is opened,
-;; and a poll while 50 sessions and the files of 50 dead processes lie around.
+;; Polling a session without new lines, opening a session of 200 MB, and polling
+;; while 50 other sessions and the files of 50 dead processes exist.
 
 ;;; Code:
 
@@ -45,7 +45,7 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
      "\n")))
 
 (defun bench-follow--write (file bytes)
-  "Write a session of at least so many BYTES to FILE."
+  "Write a session of at least BYTES bytes to FILE."
   (make-directory (file-name-directory file) t)
   (let ((coding-system-for-write 'utf-8-unix) (n 0) (size 0))
     (write-region "" nil file nil 'silent)

@@ -40,8 +40,8 @@ With STUB, the module is an empty feature."
       (string-to-number (buffer-string)))))
 
 (defun bench-start--row (work form yardstick theirs stub budget)
-  "Write the row that compares WORK, FORM, with YARDSTICK, THEIRS.
-STUB is for the latter, BUDGET as in `bench-row'."
+  "Write the row that compares FORM, named WORK, with THEIRS, named YARDSTICK.
+STUB applies to THEIRS; BUDGET is as in `bench-row'."
   (let (ours other)
     (dotimes (_ bench-rounds)
       (push (bench-start--seconds form) ours)

@@ -1,4 +1,4 @@
-;;; bench.el --- Measure ways of doing the same in turn  -*- lexical-binding: t; -*-
+;;; bench.el --- Compare ways of doing the same work  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 

@@ -67,8 +67,8 @@ It is deleted at the end, with the files of tests and killed child processes.")
   "Print EVENT of a run of tests, with its ARGUMENTS."
   (pcase (cons event arguments)
     (`(test-ended ,_ ,test ,result)
-     ;; They hold all values that tests have seen, which makes each later garbage
-     ;; collection ten times as long.
+     ;; These forms hold all values that tests have seen, which makes each later
+     ;; garbage collection ten times as long.
      (setf (ert-test-result-should-forms result) nil)
      (cond
       ((ert-test-skipped-p result) (run-report-skip test result))

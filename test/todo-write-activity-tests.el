@@ -1,11 +1,11 @@
-;;; todo-write-activity-tests.el --- Tests of what hosts say of agents  -*- lexical-binding: t; -*-
+;;; todo-write-activity-tests.el --- Tests of activities of agents  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
 
 ;;; Commentary:
 
-;; What an agent does, as hosts say it, and what that does to its plan.
+;; The activities that hosts report, and their effects on plans.
 
 ;;; Code:
 
@@ -32,7 +32,7 @@ That is a list of (THREAD WHAT DATA)."
   "Give THREAD a plan with an item in progress."
   (todo-write-test-write thread '("One" "in_progress") "Two"))
 
-(ert-deftest todo-write-activity-is-what-the-host-said-last ()
+(ert-deftest todo-write-activity-is-the-last-one-that-the-host-reported ()
   (todo-write-with-store
     (should-not (todo-write-activity "a"))
     (should-not (todo-write-activity-since "a"))
@@ -89,7 +89,7 @@ That is a list of (THREAD WHAT DATA)."
     (should-not (todo-write-activity-inferred-p "a"))
     (should-not (todo-write-activity-tests--running-p "a"))))
 
-(ert-deftest todo-write-end-turn-pauses-what-is-open-until-the-next-turn-or-write ()
+(ert-deftest todo-write-end-turn-pauses-an-open-plan-until-the-next-turn-or-write ()
   (todo-write-with-store
     (dolist (resume (list (lambda () (todo-write-set-activity "a" 'working))
                           (lambda () (todo-write-activity-tests--plan "a"))))

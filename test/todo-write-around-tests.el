@@ -109,9 +109,9 @@
       (should (= 5 (length (seq-uniq (mapcar shape shapes))))))))
 
 (defun todo-write-around-tests--left-behind (show)
-  "Return how many conses are left of a hundred views that SHOW, a form, opens.
-Count them in a new Emacs: after an `add-hook' with a depth, Emacs 28
-keeps every function ever added to that hook."
+  "Return how many conses remain after SHOW, a form, has opened a hundred views.
+Each view is killed.  Count the conses in a new Emacs: after an `add-hook'
+with a depth, Emacs 28 keeps every function ever added to that hook."
   (todo-write-test-child
    '(progn (require 'todo-write-doctor)
 (require 'todo-write-history)
@@ -365,7 +365,7 @@ keeps every function ever added to that hook."
       (should (todo-write-around-tests--window))
       (todo-write-test-wait (lambda () (not (todo-write-around-tests--window)))))))
 
-(ert-deftest todo-write-auto-show-shows-no-subagents-and-only-what-is-wanted ()
+(ert-deftest todo-write-auto-show-shows-only-wanted-plans-and-no-subagents ()
   (todo-write-around-tests--with-auto-show
     (let ((todo-write-auto-show (lambda (key) (equal key "b"))))
       (todo-write-test-write "a" "One")

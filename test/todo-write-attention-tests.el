@@ -116,7 +116,7 @@ transitions, (KEY . STATE), newest first."
                    '(("a" . working) ("a" . waiting) ("a" . working) ("a" . done)
                      ("a" . working) ("a" . failed))))))
 
-(ert-deftest todo-write-attention-is-not-about-subagents ()
+(ert-deftest todo-write-attention-ignores-subagents ()
   (todo-write-attention-tests--with
     (todo-write-test-write "a" "One")
     (todo-write-begin "sub" :parent "a")
@@ -131,7 +131,7 @@ transitions, (KEY . STATE), newest first."
 
 ;;; Seen, dismissed
 
-(ert-deftest todo-write-attention-takes-an-ended-turn-for-unseen-until-seen ()
+(ert-deftest todo-write-attention-counts-an-ended-turn-as-unseen-until-seen ()
   (todo-write-attention-tests--with
     (todo-write-test-write "a" '("One" "in_progress"))
     (todo-write-set-activity "a" 'working)
@@ -141,7 +141,7 @@ transitions, (KEY . STATE), newest first."
     (todo-write-attention--look)
     (should (eq 'idle (todo-write-attention-tests--state "a")))))
 
-(ert-deftest todo-write-attention-takes-a-done-plan-of-a-silent-host-for-unseen ()
+(ert-deftest todo-write-attention-counts-a-done-plan-of-a-silent-host-as-unseen ()
   (todo-write-attention-tests--with
     (todo-write-test-write "a" '("One" "in_progress"))
     (should (eq 'unknown (todo-write-attention-tests--state "a")))
@@ -184,7 +184,7 @@ transitions, (KEY . STATE), newest first."
       (todo-write-set-activity "a" 'waiting "permission to write")
       (should (todo-write-attention-needed-p agent)))))
 
-(ert-deftest todo-write-attention-takes-what-was-there-before-for-seen ()
+(ert-deftest todo-write-attention-counts-earlier-turns-as-seen ()
   (todo-write-with-store
     (todo-write-set-activity "a" 'working)
     (todo-write-end-turn "a")
@@ -195,7 +195,7 @@ transitions, (KEY . STATE), newest first."
 ;;; Going there
 
 (defmacro todo-write-attention-tests--with-chats (names &rest body)
-  "Run BODY with a buffer for each of NAMES, which is about the thread so called."
+  "Run BODY with a buffer for each of NAMES, about the thread of that name."
   (declare (indent 1) (debug t))
   `(todo-write-attention-tests--with
      (let ((buffers (mapcar (lambda (name)
@@ -269,7 +269,7 @@ transitions, (KEY . STATE), newest first."
       (should-not (eql pid (process-id process)))
       (let ((default-directory "/ssh:nowhere.invalid:/"))
         (should (eq (current-buffer) (todo-write-attention--terminal pid))))
-      ;; A daemon's child is no descendant, but has its terminal.
+      ;; A daemon's child is not a descendant, but uses the process's terminal.
       (cl-letf (((symbol-function 'todo-write-attention--processes)
                  (lambda (pid) `((,pid (ttname . ,(replace-regexp-in-string
                                                    "pts/" "pts"
@@ -299,7 +299,7 @@ transitions, (KEY . STATE), newest first."
         (delete-process process)
         (kill-buffer buffer)))))
 
-(ert-deftest todo-write-attention-reaches-for-no-remote-folder ()
+(ert-deftest todo-write-attention-accesses-no-remote-folder ()
   (todo-write-attention-tests--with
     (let ((file-name-handler-alist
            (list (cons "\\`/elsewhere:" (lambda (operation &rest _)
@@ -397,7 +397,7 @@ transitions, (KEY . STATE), newest first."
           (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line))))
       (kill-buffer "file"))))
 
-(ert-deftest todo-write-mode-line-marks-what-is-done-and-unseen ()
+(ert-deftest todo-write-mode-line-counts-done-and-unseen-agents ()
   (todo-write-attention-tests--with-mode-line
     (should-not todo-write-mode-line-string)
     (todo-write-set-activity "b" 'working)
@@ -485,14 +485,14 @@ Withdrawn ones are in `withdrawn'."
     (todo-write-attention-tests--settle)
     (should (= 1 (length notes)))))
 
-(ert-deftest todo-write-notify-is-silent-about-what-is-answered-soon ()
+(ert-deftest todo-write-notify-is-silent-about-requests-answered-soon ()
   (todo-write-attention-tests--with-notes
     (todo-write-set-activity "a" 'waiting "permission")
     (todo-write-set-activity "a" 'working)
     (should-not todo-write-notify--due)
     (should-not todo-write-notify--timer)))
 
-(ert-deftest todo-write-notify-withdraws-what-is-answered ()
+(ert-deftest todo-write-notify-withdraws-notes-about-answered-requests ()
   (todo-write-attention-tests--with-notes
     (todo-write-set-activity "a" 'waiting "permission")
     (todo-write-attention-tests--settle)
@@ -512,7 +512,7 @@ Withdrawn ones are in `withdrawn'."
     (todo-write-set-activity "c" 'working)
     (should (equal withdrawn notes))))
 
-(ert-deftest todo-write-notify-says-nothing-of-what-a-focused-frame-shows ()
+(ert-deftest todo-write-notify-is-silent-about-agents-that-a-focused-frame-shows ()
   (todo-write-attention-tests--with-notes
     (todo-write-test-write "a" "One")
     (switch-to-buffer (todo-write-show "a"))
@@ -520,7 +520,7 @@ Withdrawn ones are in `withdrawn'."
     (todo-write-attention-tests--settle)
     (should-not notes)))
 
-(ert-deftest todo-write-notify-says-nothing-of-what-waited-before ()
+(ert-deftest todo-write-notify-is-silent-about-agents-that-waited-before ()
   (todo-write-attention-tests--with
     (todo-write-set-activity "a" 'waiting "permission")
     (unwind-protect

@@ -7,8 +7,9 @@
 
 ;; Emacs processes write list after list and acknowledge each one after the call
 ;; returns.  They are killed at random moments, mostly while they write, some
-;; while they read their journal.  Each one first checks the journals of the ones
-;; before: they have every acknowledged list, and at most one more, complete.
+;; while they read their journal.  Each process first checks the journals of the
+;; earlier ones: they must have every acknowledged list and at most one more, which
+;; must be complete.
 ;;
 ;; TODO_WRITE_KILLS in the environment is the number of kills, 200 by default.
 

@@ -6,7 +6,7 @@
 
 ;;; Commentary:
 
-;; What an open row tells, which words of a text changed, and the lists of
+;; The details of an open row, the changed words of a text, and the lists of
 ;; subagents below their tasks.
 
 ;;; Code:

@@ -5,10 +5,10 @@
 
 ;;; Commentary:
 
-;; Transcripts, ours and the recorded ones where they are there, are followed:
-;; whole, and while another process writes them, in pieces that heed neither
-;; lines nor characters.  What is expected is worked out from the JSON here, by
-;; other code.
+;; Follows invented transcripts, and recorded ones if they are available: complete
+;; files, and files that another process writes in pieces, which split lines and
+;; characters.  The expected lists are computed here from the JSON, without the
+;; code under test.
 
 ;;; Code:
 
@@ -18,7 +18,7 @@
 (require 'todo-write-test-helper)
 (require 'todo-write-follow)
 
-;;; What a transcript comes to
+;;; Expected lists
 
 (defun todo-write-follow-e2e--lines (file)
   "Return the lines of FILE as a list of alists."
@@ -55,7 +55,7 @@ says that the list does not have the task."
 
 (defun todo-write-follow-e2e--fold (tasks name input answer)
   "Return TASKS, a list of (NUMBER CONTENT STATUS), after a call.
-NAME and INPUT are those of the call, and ANSWER is what it came to."
+NAME and INPUT are those of the call, and ANSWER is its answer."
   (let-alist input
     (pcase name
       ("TaskCreate"
@@ -83,7 +83,8 @@ NAME and INPUT are those of the call, and ANSWER is what it came to."
 
 (defun todo-write-follow-e2e--cleared-p (since line)
   "Return non-nil if a list that was done SINCE is cleared at LINE.
-In a terminal that takes five seconds.  SINCE nil means that it is not done."
+In a terminal it is cleared after five seconds.  SINCE is nil if the list
+is not done."
   (and since
        (member (alist-get 'entrypoint line) '(nil "cli"))
        (>= (- (todo-write-follow-e2e--time line) since) 5)))
@@ -152,7 +153,7 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
 ;;; Following
 
 (defun todo-write-follow-e2e--files ()
-  "Return the names of our transcripts, and of the recorded ones that are there."
+  "Return the names of our transcripts and of all available recorded ones."
   (let ((default-directory (file-name-as-directory (getenv "TODO_WRITE_ROOT"))))
     (append (mapcar #'expand-file-name '("test/fixtures/transcripts/todo-write.jsonl"
                                          "test/fixtures/transcripts/tasks.jsonl"))
@@ -161,7 +162,7 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
                              (expand-file-name (concat "../shared/transcripts/" name)))))))
 
 (defmacro todo-write-follow-e2e--with (&rest body)
-  "Evaluate BODY with a store of its own, and follow nothing afterwards."
+  "Evaluate BODY with an empty store, then stop following sessions."
   (declare (indent 0) (debug t))
   `(todo-write-with-store
      (let ((todo-write-follow-interval 0.1)
@@ -204,7 +205,7 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
        (write-region place end to t 'silent)
        (setq place end)
        (when (= 0 (random 3)) (sleep-for 0.002))))
-  "What the writing process does, with the files FROM and TO.")
+  "Form that appends the bytes of the file `from' to the file `to' in pieces.")
 
 (ert-deftest todo-write-follow-e2e-a-writer-in-random-pieces-ends-in-the-same-list ()
   (dolist (from (todo-write-follow-e2e--files))

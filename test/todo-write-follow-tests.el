@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; What a session wrote into its transcript is what its thread shows, whenever
-;; one begins to look.  The sessions are ours, in the format of the real ones;
-;; todo-write-follow-e2e-tests.el has those.
+;; A thread shows the list that its session wrote into the transcript, whenever
+;; following begins.  The sessions are invented, in the format of real ones;
+;; todo-write-follow-e2e-tests.el follows recorded ones.
 
 ;;; Code:
 
@@ -30,9 +30,9 @@
   "Key of the session in todo-write.jsonl.")
 
 (defmacro todo-write-follow-tests--with (&rest body)
-  "Evaluate BODY with a store and a folder of transcripts of its own.
-`project' is the root of a project whose folder of transcripts, `folder',
-is there and empty; `home' has the folders of both agents."
+  "Evaluate BODY with an empty store and an empty folder of transcripts.
+`project' is the root of a project, `folder' its folder of transcripts;
+`home' has the folders of both agents."
   (declare (indent 0) (debug t))
   `(todo-write-with-store
      (let* ((project (file-name-as-directory (make-temp-file "bakery" t)))
@@ -62,7 +62,7 @@ is there and empty; `home' has the folders of both agents."
                   nil file t 'silent)))
 
 (defun todo-write-follow-tests--session (file session prompt &rest contents)
-  "Write a session to FILE, whose id is SESSION, that begins with PROMPT.
+  "Write a session with the id SESSION, which begins with PROMPT, to FILE.
 Its agent has a list of CONTENTS.  Return FILE."
   (todo-write-follow-tests--append
    file
@@ -168,7 +168,7 @@ Its agent has a list of CONTENTS.  Return FILE."
 
 ;;; Growing
 
-(ert-deftest todo-write-follow-tests-what-is-appended-shows-by-itself ()
+(ert-deftest todo-write-follow-tests-appended-lines-show-without-a-command ()
   (todo-write-follow-tests--with
     (let* ((file (todo-write-follow-tests--session
                   (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
@@ -234,7 +234,7 @@ Its agent has a list of CONTENTS.  Return FILE."
                   (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
            (thread (todo-write-follow file)))
       (todo-write-follow-tests--write file "a" "w2" "Refused")
-      ;; The same file but for the answer.
+      ;; The same file except for the answer.
       (with-temp-buffer
         (insert-file-contents file)
         (goto-char (point-max))
@@ -294,15 +294,15 @@ Return its name."
     file))
 
 (defun todo-write-follow-tests--start ()
-  "Return when this process started, in the clock ticks of Linux, or skip the test."
+  "Return the start of this process in clock ticks of Linux, or skip the test."
   (unless (file-exists-p "/proc/self/stat") (ert-skip "This is not Linux"))
   (with-temp-buffer
     (insert-file-contents-literally (format "/proc/%d/stat" (emacs-pid)))
     (nth 21 (split-string (replace-regexp-in-string "(.*)" "name" (buffer-string))))))
 
 (defmacro todo-write-follow-tests--with-process (&rest body)
-  "Evaluate BODY with a session that is followed, and what its process says.
-`thread' is its key.  (says STATUS MORE) lets its process say STATUS and
+  "Evaluate BODY with a followed session, whose process reports its status.
+`thread' is its key.  (says STATUS MORE) lets its process report STATUS and
 MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
   (declare (indent 0) (debug t))
   `(todo-write-follow-tests--with
@@ -354,7 +354,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'paused)
     (should (equal (plist-get (todo-write-summary thread) :reason) "another session began"))))
 
-(ert-deftest todo-write-follow-tests-an-unknown-status-is-no-activity ()
+(ert-deftest todo-write-follow-tests-an-unknown-status-reports-no-activity ()
   (todo-write-follow-tests--with-process
     (says "busy")
     (shows 'active 'working)
@@ -383,7 +383,7 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
         (should (equal (todo-write-activity thread) before))
         (should (eq (todo-write-state thread) 'active))))))
 
-(ert-deftest todo-write-follow-tests-silence-is-no-pause-while-a-process-works ()
+(ert-deftest todo-write-follow-tests-a-silent-session-is-not-paused-while-its-process-works ()
   (todo-write-follow-tests--with-process
     (let ((todo-write-follow-quiet 600))
       (says "busy")
@@ -454,7 +454,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (set-file-times (apply #'todo-write-follow-tests--rollout home "c" project
                              todo-write-follow-tests--codex-prompt)
                       (time-subtract nil 100))
-      ;; Reviewers are no sessions of the user.
+      ;; A reviewer's session is not one of the user's.
       (todo-write-follow-tests--append
        (expand-file-name ".codex/sessions/2026/11/22/rollout-2026-11-22T09-00-00-r.jsonl" home)
        `(:timestamp "2026-11-22T09:00:00.000Z" :type "session_meta"
@@ -499,9 +499,9 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (todo-write-test-wait
          (lambda () (equal (todo-write-test-contents thread) '("Cut"))))))))
 
-;;; The newest one
+;;; The newest session
 
-(ert-deftest todo-write-follow-tests-the-mode-picks-a-new-session-up ()
+(ert-deftest todo-write-follow-tests-the-mode-follows-a-new-session ()
   (todo-write-follow-tests--with
     (let ((contents (lambda (session)
                       (todo-write-test-contents (concat "claude:" session))))
@@ -512,7 +512,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (todo-write-follow-mode)
       (should (equal (funcall contents "b") '("B")))
       (should-not (funcall contents "a"))
-      ;; A subagent's file is no session; one of another project neither.
+      ;; Files of subagents and of other projects do not count.
       (todo-write-follow-tests--session (funcall file "agent-1") "x" "Agent" "X")
       (todo-write-follow-tests--session (funcall file "c") "c" "Newer" "C")
       (todo-write-test-wait (lambda () (equal (funcall contents "c") '("C"))))
@@ -531,7 +531,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
     (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
     (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:a") '("A"))))))
 
-(ert-deftest todo-write-follow-tests-a-session-below-the-root-is-of-the-project ()
+(ert-deftest todo-write-follow-tests-a-session-below-the-root-belongs-to-the-project ()
   (todo-write-follow-tests--with
     (let ((below (concat folder "-shop")) (beside (concat folder "2")))
       (mapc #'make-directory (list below beside))
@@ -568,7 +568,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (should (equal (funcall contents) '(("A") ("B") nil nil)))
       (funcall session "d" 0)
       (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil ("D")))))
-      ;; One that was stopped stays so; the others are followed.
+      ;; A stopped session stays stopped; the others are followed.
       (let ((file (expand-file-name "-a/a.jsonl" projects)))
         (todo-write-follow-stop file)
         (funcall session "c" 0)
@@ -578,7 +578,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (should (equal (plist-get (todo-write-summary "claude:a") :reason)
                        "no longer followed"))))))
 
-(ert-deftest todo-write-follow-tests-what-waited-or-ended-before-is-no-news ()
+(ert-deftest todo-write-follow-tests-earlier-waits-and-ends-do-not-notify ()
   (todo-write-follow-tests--with
     (let* ((start (todo-write-follow-tests--start))
            (todo-write-attention--agents (make-hash-table :test #'equal))
@@ -598,7 +598,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (unwind-protect
           (progn
             (todo-write-notify-mode)
-            ;; The age of what a live process says proves nothing.
+            ;; An old status of a live process is still valid.
             (set-file-times (funcall says "a" "waiting") old)
             (let ((a (todo-write-attention-agent (funcall follow "a" old))))
               (should (todo-write-attention-needed-p a))
@@ -614,7 +614,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                                               " needs you")))))
         (todo-write-notify-mode -1)))))
 
-;;; Picking
+;;; Choosing a session
 
 (ert-deftest todo-write-follow-tests-sessions-of-the-project-come-first ()
   (todo-write-follow-tests--with
@@ -654,7 +654,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
    `(:type "user" :uuid ,(concat id "r") :sessionId "s" :isSidechain :false
            :message (:content [(:type "tool_result" :tool_use_id ,id :content "ok")]))))
 
-(ert-deftest todo-write-follow-tests-a-row-ends-with-what-its-task-waits-for-and-its-owner ()
+(ert-deftest todo-write-follow-tests-a-row-ends-with-the-blockers-and-owner-of-its-task ()
   (todo-write-follow-tests--with
     (let* ((file (expand-file-name "s.jsonl" folder))
            (text (lambda (line)           ; without its shape
@@ -681,7 +681,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                                        '(:taskId "1" :status "completed"))
         (todo-write-test-wait (lambda () (equal (car (funcall rows)) "Bake")))))))
 
-(ert-deftest todo-write-follow-tests-copies-history-and-open-rows-have-what-a-task-waits-for ()
+(ert-deftest todo-write-follow-tests-copies-history-and-open-rows-show-blockers ()
   (todo-write-follow-tests--with
     (let ((file (expand-file-name "s.jsonl" folder)))
       (todo-write-follow-tests--session file "s" "Bake")

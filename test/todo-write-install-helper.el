@@ -282,7 +282,7 @@ The value, or the error, goes to the file ~/value."
 
 (defun todo-write-install--session (home form)
   "Evaluate FORM in an Emacs in a terminal with the home HOME; return the value.
-To each question of its the answer is y."
+The answer to each of its questions is y."
   (ignore-errors (delete-file (expand-file-name "value" home)))
   (let* ((process-environment (todo-write-install--environment home))
          (answered 0) (seen "")

@@ -175,7 +175,7 @@
           (should (>= (how-many "x" (point) (line-end-position))
                       (min 59 (/ (- width 50) 2)))))))))
 
-(ert-deftest todo-write-list-updates-ages-while-it-is-shown-and-then-no-more ()
+(ert-deftest todo-write-list-updates-ages-only-while-it-is-shown ()
   (todo-write-list-tests--with
     (todo-write-set-activity "a" 'working)
     (let ((buffer (todo-write-list)))

@@ -6,8 +6,8 @@
 
 ;;; Commentary:
 
-;; What `todo-write-mode-line-mode' puts into the mode line, and that it takes
-;; all of it away again.
+;; The text that `todo-write-mode-line-mode' adds to the mode line, and its complete
+;; removal.
 
 ;;; Code:
 
@@ -58,7 +58,7 @@
                (should (equal (todo-write-mode-line-tests--text) "[0/1]")))
       (todo-write-mode-line-mode -1))))
 
-(ert-deftest todo-write-mode-line-shows-what-a-listener-made-of-a-change ()
+(ert-deftest todo-write-mode-line-shows-the-effect-of-a-listener ()
   (todo-write-mode-line-tests--with
     (let ((pause (lambda (thread what _)
                    (when (eq what 'change)
@@ -69,7 +69,7 @@
         (todo-write-listen pause 'stop))
       (should (equal (todo-write-mode-line-tests--text) "[0/1 ‖ Doing one]")))))
 
-(ert-deftest todo-write-mode-line-shows-what-a-subscriber-made-of-a-change ()
+(ert-deftest todo-write-mode-line-shows-the-effect-of-a-subscriber ()
   (todo-write-mode-line-tests--with
     (let* (handle
            (edit (lambda (_)
@@ -124,7 +124,7 @@
                 'todo-write-mode-line))
     (should-not (next-property-change 0 todo-write-mode-line-string))))
 
-(ert-deftest todo-write-mode-line-is-made-once-a-change ()
+(ert-deftest todo-write-mode-line-is-not-computed-by-redisplay ()
   (todo-write-mode-line-tests--with
     (todo-write "a" (todo-write-test-todos "One"))
     (should (equal (cdr (assq 'todo-write-mode-line-mode mode-line-misc-info))
@@ -143,7 +143,7 @@
       (should (string-prefix-p "Login\n ✓ One\n ● Doing: Two\n ○ Three\n" help))
       (should (get-text-property 0 'help-echo-inhibit-substitution help)))))
 
-(ert-deftest todo-write-mode-line-help-of-a-long-list-is-about-its-open-tasks ()
+(ert-deftest todo-write-mode-line-help-of-a-long-list-shows-its-open-tasks ()
   (todo-write-mode-line-tests--with
     (let ((todo-write-mode-line-help-lines 3))
       (todo-write "a" (apply #'todo-write-test-todos

@@ -72,9 +72,9 @@
   (todo-write-panic--list thread))
 
 (defun todo-write-panic--without (name prepare call)
-  "Return an alist of lists and of the lists after the next write.
-The first is that before CALL, on a thread which PREPARE prepared, the
-second that after it.  NAME goes into the threads' keys."
+  "Return the lists before and after CALL on a thread that PREPARE prepared.
+The value has two conses (LIST . NEXT), where NEXT is the list after the
+next write.  NAME is part of the threads' keys."
   (mapcar (lambda (calls)
             (let ((thread (format "%s, %s" name calls)))
               (funcall prepare thread)

@@ -113,7 +113,7 @@
 
 (ert-deftest todo-write-outcomes-of-items-with-equal-ids-never-mix ()
   (todo-write-with-store
-    ;; Another thread has the same ids, and a long list ids that share a place with them.
+    ;; The threads have equal ids, and distant items of the long list change.
     (let ((long (mapcar (lambda (n) (format "Task %d of many" n)) (number-sequence 1 200))))
       (apply #'todo-write-test-write "long" long)
       (todo-write-test-write "short" "One" "Two")

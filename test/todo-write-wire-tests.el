@@ -41,7 +41,7 @@
 (ert-deftest todo-write-the-tool-description-is-short ()
   (should (< (length (alist-get 'description (todo-write-tool-schema))) 300)))
 
-(ert-deftest todo-write-what-the-schema-asks-for-is-accepted-without-a-notice ()
+(ert-deftest todo-write-input-that-fits-the-schema-is-accepted-without-a-notice ()
   (todo-write-with-store
     (let ((outcome (todo-write "a" "{\"todos\": [{\"content\": \"Run the tests\",
                      \"status\": \"pending\", \"activeForm\": \"Running the tests\"}]}")))

@@ -36,7 +36,7 @@
 (defun screenshot-agent-type (text)
   "Type TEXT and RET into the terminal."
   (term-send-raw-string text)
-  ;; The agent takes text with RET in one read for a paste.
+  ;; The agent treats text and RET in one read as a paste.
   (screenshot-agent-watch 1)
   (term-send-raw-string "\r"))
 

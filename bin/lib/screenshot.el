@@ -33,8 +33,7 @@
                                      entries)))))
 
 (defvar screenshot-now (floor (* 1000 (float-time)))
-  "The time from which all other times are stretched away.
-It is in milliseconds since the epoch.")
+  "The reference for stretching other times, in milliseconds since the epoch.")
 
 (defun screenshot-wait (seconds)
   "Wait for SECONDS; the scenes show a hundred times as many."
@@ -216,8 +215,8 @@ the last of them is changed.")
 
 (defun screenshot-agent (key project title count done activity &optional why minutes)
   "Begin the agent KEY, which has completed DONE of COUNT tasks in PROJECT.
-It works on TITLE and does ACTIVITY, WHY, since MINUTES ago; `ended' is a
-turn that ended, and `silent' a host that says nothing."
+TITLE is its title.  ACTIVITY began MINUTES ago for the reason WHY; it is
+`ended' after a turn, and `silent' if the host reports nothing."
   (todo-write-begin key :project (concat "~/" project "/")
                     :agent (and (string-prefix-p "acp:" key) "gemini"))
   (todo-write-observe key "TITLE" title)
@@ -240,7 +239,7 @@ turn that ended, and `silent' a host that says nothing."
     (setf (todo-write-agent-since (todo-write-attention-agent key)) since)))
 
 (defun screenshot-agents ()
-  "Let eight agents be in every state."
+  "Begin eight agents that cover all states."
   (todo-write-attention-listen #'ignore t)
   (pcase-dolist (`(,key . ,what)
                  '(("claude:6f2b" "manual" "Rewrite the chapter on hosts" 5 5 ended nil 190)
@@ -257,7 +256,7 @@ turn that ended, and `silent' a host that says nothing."
   (todo-write-attention-see (todo-write-attention-agent "claude:6f2b")))
 
 (defun screenshot-scene-overview ()
-  "Eight agents in every state."
+  "Eight agents that cover all states."
   (screenshot-agents)
   (todo-write-list)
   (delete-other-windows))

@@ -14,8 +14,8 @@
 (require 'todo-write-follow)
 
 (defun acp-checks-run (&optional shell)
-  "Let an agent work, with all permissions, and return its shell at the end.
-SHELL is that shell if it is there already."
+  "Let an agent work with all permissions; return its shell after the turn.
+Use SHELL if it is non-nil, otherwise start a shell."
   (let ((agent-shell-permission-responder-function #'agent-shell-permission-allow-always)
         (shell (or shell (agent-shell-helper-start))))
     (agent-shell-helper-prompt shell)
@@ -41,7 +41,8 @@ SHELL is that shell if it is there already."
    (lambda () (equal "Look after the garden" (plist-get (todo-write-summary thread) :title)))))
 
 (defun acp-checks-follow (shell pattern)
-  "Follow the transcript of SHELL's agent, in its home by PATTERN; return the thread."
+  "Follow the transcript of SHELL's agent; return the thread.
+PATTERN is a wildcard that matches it in the agent's home."
   (let ((files (file-expand-wildcards
                 (expand-file-name (concat "home/" pattern) agent-shell-helper-folder))))
     (should (= 1 (length files)))

@@ -5,7 +5,7 @@
 #
 #   test/hosts/acp.sh [FOLDER]
 #
-# FOLDER has checkouts agent-shell, acp.el and shell-maker that fit together; without it,
+# FOLDER has compatible checkouts of agent-shell, acp.el and shell-maker; without it,
 # they are fetched.  RECORD is as in agent-shell.sh.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

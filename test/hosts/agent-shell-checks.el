@@ -40,7 +40,7 @@
    function))
 
 (defmacro agent-shell-checks-with (name &rest body)
-  "Run BODY, whose record is NAME, with Claude's adapter as the agent."
+  "Run BODY with Claude's adapter as the agent, and record it as NAME."
   (declare (indent 1) (debug t))
   `(agent-shell-helper-with ,name #'agent-shell-checks-model
        (append (hosts-claude-environment agent-shell-helper-url)

@@ -29,9 +29,9 @@
 ;;; A scripted model
 
 (defun agent-shell-helper-fixture (&rest turns)
-  "Return the name of a file with a script for aimock: TURNS of the model.
-Each is a list of calls, or what it says at the end; after a string with
-which the prompt begins, if it is not for all."
+  "Return the name of a file with a script for aimock that has TURNS.
+A turn of the model is a list of calls, or its final text.  If a list begins
+with the start of a prompt, the turn applies to that prompt only."
   (let ((file (make-temp-file "fixture" nil ".json"))
         (counts nil))
     (write-region
@@ -102,7 +102,7 @@ which the prompt begins, if it is not for all."
   (agent-shell-insert :text "Look after the garden" :submit t :no-focus t :shell-buffer shell))
 
 (defun agent-shell-helper-wait (shell activity)
-  "Wait until ACTIVITY is that of the agent of SHELL."
+  "Wait until the agent of SHELL has the activity ACTIVITY."
   (todo-write-test-wait
    (lambda () (eq activity (car (todo-write-activity (agent-shell-helper-thread shell)))))
    90))

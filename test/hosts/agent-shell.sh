@@ -4,8 +4,8 @@
 #
 #   test/hosts/agent-shell.sh [FOLDER...]
 #
-# Each FOLDER has checkouts agent-shell, acp.el and shell-maker that fit together; without
-# one, a new version and one from early 2026 are fetched.  RECORD=FILE writes what passed
+# Each FOLDER has compatible checkouts of agent-shell, acp.el and shell-maker; without
+# one, a new version and one from early 2026 are fetched.  RECORD=FILE writes the messages
 # between the programs, for test/fixtures/hosts.
 # shellcheck source-path=SCRIPTDIR
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"

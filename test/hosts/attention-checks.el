@@ -7,10 +7,10 @@
 
 ;; Claude Code and Codex run in terminal buffers of an Emacs, whose user types
 ;; into them.  Claude Code asks for permissions and answers while Codex works.
-;; Claude Code must be the one that needs the user, as long as it does, and there
-;; must be no other alarm.  attention.sh runs this.
+;; Emacs must report that Claude Code needs the user exactly while it does, and
+;; must give no other alarm.  attention.sh runs this.
 ;;
-;; Claude Code 2.1.330 says in sessions/PID.json, as seen here:
+;; Claude Code 2.1.330 writes this to sessions/PID.json, as observed here:
 ;;
 ;;     at                            status     waitingFor
 ;;     a permission for a tool       waiting    permission prompt
@@ -29,7 +29,7 @@
 (defun attention-checks--begin (agents)
   "Let the user's Emacs follow AGENTS, and record alarms and notifications.
 `test-alarms' has the alarms of the mode line, `test-quiet' the time at
-which the last one went, and `test-notes' the notifications."
+which the last one ended, and `test-notes' the notifications."
   (todo-write-user-eval
    '(progn (require 'term) (require 'todo-write-follow)
            (require 'todo-write-mode-line) (require 'todo-write-notify))
@@ -77,7 +77,7 @@ which the last one went, and `test-notes' the notifications."
    `(with-current-buffer ,buffer (buffer-substring-no-properties (point-min) (point-max)))))
 
 (defun attention-checks--wait (what condition)
-  "Wait until CONDITION, a function, returns non-nil; WHAT says for what."
+  "Wait until CONDITION, a function, returns non-nil; WHAT describes it."
   (condition-case nil
       (todo-write-test-wait condition 40)
     (ert-test-failed
@@ -88,12 +88,13 @@ which the last one went, and `test-notes' the notifications."
                        (attention-checks--text "*codex*"))))))
 
 (defun attention-checks--shows (what &rest states)
-  "Wait until the agents in order are STATES, a list of (PROGRAM . STATE); WHAT says when."
+  "Wait until the agents, in order, are STATES; WHAT names the moment.
+Each of STATES is (PROGRAM . STATE)."
   (attention-checks--wait (format "%s: %S" what states)
                           (lambda () (equal (todo-write-user-eval '(test-states)) states))))
 
 (defun attention-checks--alarm ()
-  "Return what the mode line says of an agent that needs the user, or nil."
+  "Return the mode line's text about an agent that needs the user, or nil."
   (todo-write-user-eval '(and (not test-quiet) (car test-alarms))))
 
 (defun attention-checks--notes (count)
@@ -103,11 +104,11 @@ which the last one went, and `test-notes' the notifications."
   (todo-write-user-eval 'test-notes))
 
 (defun attention-checks--waiting-for ()
-  "Return the status of Claude Code and what it waits for, as its file says."
+  "Return (STATUS . WAITING-FOR) from the file of Claude Code's process."
   (let ((process (car (claude-checks-own-json "sessions"))))
     (cons (plist-get process :status) (plist-get process :waitingFor))))
 
-;;; What the user does
+;;; Actions of the user
 
 (defun attention-checks--select (buffer)
   "Select BUFFER, as the user does."
@@ -116,7 +117,7 @@ which the last one went, and `test-notes' the notifications."
 
 (defun attention-checks--press (function status)
   "Call FUNCTION every 2 seconds until Claude Code's own status is not STATUS.
-It ignores keys before it has drawn a dialog.  Return the time of the
+Claude Code ignores keys before it has drawn a dialog.  Return the time of the
 last call."
   (let ((last 0))
     (attention-checks--wait
@@ -129,7 +130,7 @@ last call."
     last))
 
 (defun attention-checks--ask (text)
-  "Ask Claude Code for TEXT in its buffer."
+  "Type the prompt TEXT into Claude Code's buffer."
   (attention-checks--wait "Claude Code's prompt"
                           (lambda ()
                             (and (equal (car (attention-checks--waiting-for)) "idle")
@@ -140,7 +141,7 @@ last call."
   (let ((word (car (last (split-string text)))))
     (attention-checks--wait
      text (lambda () (string-search word (attention-checks--text "*claude*")))))
-  ;; RET soon after other keys counts as pasted.
+  ;; Claude Code treats RET soon after other keys as pasted.
   (attention-checks--press (lambda () (todo-write-user-type "\r")) "idle")
   (attention-checks--select "*scratch*"))
 
@@ -155,7 +156,7 @@ last call."
 ;;; Checks
 
 (defun attention-checks--run (steps arguments codex-steps function)
-  "Let Claude Code with ARGUMENTS go by STEPS and Codex by CODEX-STEPS.
+  "Run Claude Code with ARGUMENTS by STEPS, and Codex by CODEX-STEPS.
 Call FUNCTION meanwhile."
   (let* ((claude-checks-home (make-temp-file "home" t))
          (codex-home (make-temp-file "home" t))
@@ -187,7 +188,7 @@ Call FUNCTION meanwhile."
                                      (directory-file-name claude-checks-folder))
                        "--dangerously-bypass-approvals-and-sandbox" "Plan the pond"))
               (unwind-protect (funcall function)
-                ;; Left to themselves, they would still write their homes.
+                ;; If left running, they would still write to their homes.
                 (todo-write-user-eval '(mapc #'delete-process '("*claude*" "*codex*"))))))))))))
 
 (defun attention-checks--open (gate)

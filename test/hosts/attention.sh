@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks which agent is said to need the user, with the genuine Claude Code and Codex at once in
-# terminal buffers of an Emacs, against scripted models on this machine; lib.sh says how:
+# Checks that Emacs reports which agent needs the user, with the genuine Claude Code and Codex at
+# once in its terminal buffers, against scripted models on this machine; lib.sh says how:
 #
 #   test/hosts/attention.sh
 # shellcheck source-path=SCRIPTDIR

@@ -5,10 +5,10 @@
 
 ;;; Commentary:
 
-;; Claude Code works on a garden by a script: the model's answers are known
-;; beforehand, and at each gate, a command that waits for a file, the plan in
-;; this Emacs must be the list in Claude Code's own task files, and the activity
-;; what Claude Code does at that moment.  claude.sh runs this.
+;; Claude Code works against a scripted model.  A gate is a command that waits for
+;; a file.  At each gate, the plan in this Emacs must be the list in Claude Code's
+;; own task files, and the activity must be Claude Code's at that moment.
+;; claude.sh runs this.
 
 ;;; Code:
 
@@ -60,9 +60,9 @@
 
 (defun claude-checks-script (steps subagent)
   "Write STEPS as a script for aimock and return the file's name.
-A step is a string, what the model says, a list of calls (NAME .
-ARGUMENTS), or (error TEXT), a request that fails.  SUBAGENT are the steps
-of a subagent."
+A step is a text of the model, a list of calls (NAME . ARGUMENTS), or, for
+a request that fails, (error TEXT).  SUBAGENT is a list of the steps of a
+subagent."
   (let ((file (make-temp-file "script" nil ".json")))
     (write-region
      (json-serialize
@@ -110,10 +110,10 @@ of a subagent."
    nil (expand-file-name ".claude/settings.json" claude-checks-home) nil 'silent))
 
 (cl-defun claude-checks-run (steps function &key prompt environment settings subagent)
-  "Let Claude Code go by STEPS, and call FUNCTION meanwhile.
+  "Run Claude Code by STEPS, and call FUNCTION meanwhile.
 With PROMPT it works on that in print mode, else it runs in a terminal.
-ENVIRONMENT and SETTINGS, a plist, are what it has beside the usual.
-SUBAGENT are the steps of a subagent."
+ENVIRONMENT and SETTINGS, a plist, add to the usual ones.  SUBAGENT is a
+list of the steps of a subagent."
   (let* ((claude-checks-home (make-temp-file "home" t))
          (claude-checks-folder (file-name-as-directory
                                 (file-truename (make-temp-file "garden" t))))
@@ -137,13 +137,13 @@ SUBAGENT are the steps of a subagent."
 
 (defun claude-checks-written ()
   "Return the words that Claude Code wrote to its terminal since a text was typed.
-Between words it moves the cursor."
+Spaces replace the escape sequences between words."
   (with-current-buffer (process-buffer claude-checks-process)
     (replace-regexp-in-string "\\(?:\e\\[[?>=]?[0-9;]*[a-zA-Z]\\|\e.\\|[[:space:]]\\)+" " "
                               (buffer-string))))
 
 (defun claude-checks-wait (what condition)
-  "Wait until CONDITION, a function, returns non-nil; WHAT says for what."
+  "Wait until CONDITION, a function, returns non-nil; WHAT describes it."
   (condition-case nil
       (todo-write-test-wait condition 30)
     (ert-test-failed
@@ -157,8 +157,8 @@ Between words it moves the cursor."
 
 (defun claude-checks-type (text &optional until)
   "Type TEXT and, when the terminal shows it, RET.
-That is taken when UNTIL returns non-nil, or else when Claude Code is no
-longer idle."
+Repeat RET until UNTIL returns non-nil or, without UNTIL, until Claude Code
+is no longer idle."
   (with-current-buffer (process-buffer claude-checks-process) (erase-buffer))
   (process-send-string claude-checks-process text)
   (claude-checks-wait-for text)
@@ -167,8 +167,8 @@ longer idle."
 (defun claude-checks-press (key status &optional until)
   "Press KEY each second until Claude Code's own status is no longer STATUS.
 If UNTIL is non-nil, press it until that function returns non-nil.  Claude
-Code ignores keys before it has drawn a dialog, and takes RET soon after
-other keys as pasted."
+Code ignores keys before it has drawn a dialog, and treats RET soon
+after other keys as pasted."
   (let ((next 0))
     (claude-checks-wait
      (format "the effect of %S" key)
@@ -178,7 +178,7 @@ other keys as pasted."
          (setq next (+ 1 (float-time))))
        (if until (funcall until) (not (equal (claude-checks-own-status) status)))))))
 
-;;; What is shown
+;;; Displayed plans
 
 (defvar claude-checks-others nil "Threads of earlier sessions.")
 
@@ -194,19 +194,19 @@ other keys as pasted."
   (and (claude-checks-thread) (string-remove-prefix "claude:" (claude-checks-thread))))
 
 (defun claude-checks-rows (&optional thread)
-  "Return the list of THREAD as it is shown, as a list of (CONTENT . STATUS).
-Without THREAD, it is that of the session."
+  "Return the displayed list of THREAD as a list of (CONTENT . STATUS).
+THREAD defaults to that of the session."
   (let ((thread (or thread (claude-checks-thread))))
     (mapcar (lambda (item) (cons (plist-get item :content) (plist-get item :status)))
             (and thread (todo-write-items thread)))))
 
 (defun claude-checks-state ()
-  "Return the state and the activity that are shown, as (STATE ACTIVITY . WHY)."
+  "Return the displayed state and activity, as (STATE ACTIVITY . WHY)."
   (when-let* ((thread (claude-checks-thread)))
     (cons (todo-write-state thread) (todo-write-activity thread))))
 
 (defun claude-checks-own-json (folder)
-  "Return the numbered JSON files below FOLDER of Claude Code's as plists."
+  "Return the numbered JSON files below Claude Code's FOLDER as plists."
   (let ((folder (expand-file-name (concat ".claude/" folder) claude-checks-home)))
     (mapcar (lambda (file)
               (with-temp-buffer
@@ -232,8 +232,9 @@ Without THREAD, it is that of the session."
                                  (string-to-number (plist-get b :id)))))))
 
 (defun claude-checks-shows (what state &rest rows)
-  "Wait until STATE and ROWS are shown at WHAT, and ROWS are Claude Code's own.
-Lists of TodoWrite are in no file of its own."
+  "Wait until STATE and ROWS are shown; WHAT names the moment.
+Fail if Claude Code's own list differs from ROWS.  Claude Code writes no
+file for lists of TodoWrite."
   (claude-checks-wait
    (format "%s: %S %S" what state rows)
    (lambda () (and (equal (claude-checks-rows) rows) (equal (claude-checks-state) state))))
@@ -260,7 +261,7 @@ Lists of TodoWrite are in no file of its own."
          (list (claude-checks-update "2" "in_progress") '("TaskList" :none nil))
          (list (claude-checks-gate "two"))
          (list (claude-checks-update "2" "completed"))
-         ;; Nothing is emptied in print mode.
+         ;; Print mode never clears the list.
          (list (claude-checks-create "Sweep"))
          (list (claude-checks-gate "three"))
          "The garden is planned.")

@@ -5,10 +5,9 @@
 
 ;;; Commentary:
 
-;; Codex works on a garden by a script: the model's answers are known
-;; beforehand, and at each gate, a command that waits for a file, the plan in
-;; this Emacs must be the one that Codex has, and the activity what it does at
-;; that moment.  codex.sh runs this.
+;; Codex works against a scripted model.  A gate is a command that waits for a
+;; file.  At each gate, the plan in this Emacs must be that of Codex, and the
+;; activity must be that of Codex at that moment.  codex.sh runs this.
 
 ;;; Code:
 
@@ -28,7 +27,7 @@
   "Return a step in which the model calls NAME with ARGUMENTS."
   (list :name name :arguments arguments))
 
-(defvar codex-checks-arguments nil "Arguments of Codex that say where its model is.")
+(defvar codex-checks-arguments nil "Arguments of Codex with the address of its model.")
 (defvar codex-checks-home nil "Home of Codex.")
 
 (defun codex-checks-start (&rest arguments)
@@ -50,7 +49,7 @@
     (kill-buffer (process-buffer codex-checks-process))))
 
 (defun codex-checks-run (model steps function)
-  "Let Codex go by STEPS of MODEL, and call FUNCTION meanwhile."
+  "Run Codex by STEPS of MODEL, and call FUNCTION meanwhile."
   (let* ((codex-checks-home (make-temp-file "home" t))
          (codex-checks-folder (file-name-as-directory
                                (file-truename (make-temp-file "garden" t))))
@@ -73,7 +72,7 @@
              (todo-write-follow-mode -1)
              (codex-checks-stop))))))))
 
-;;; What is shown
+;;; Displayed plans
 
 (defvar codex-checks-others nil "Threads of earlier sessions.")
 
@@ -85,14 +84,14 @@
             (todo-write-threads)))
 
 (defun codex-checks-shown ()
-  "Return what is shown of the session: a list (STATE ACTIVITY (STEP . STATUS)...)."
+  "Return the display of the session: (STATE ACTIVITY (STEP . STATUS)...)."
   (when-let* ((thread (codex-checks-thread)))
     `(,(todo-write-state thread) ,(car (todo-write-activity thread))
       ,@(mapcar (lambda (item) (cons (plist-get item :content) (plist-get item :status)))
                 (todo-write-items thread)))))
 
 (defun codex-checks-shows (what &rest shown)
-  "Wait until SHOWN is what is shown of the session; WHAT names the moment."
+  "Wait until the session is displayed as SHOWN; WHAT names the moment."
   (condition-case nil
       (todo-write-test-wait (lambda () (equal (codex-checks-shown) shown)) 30)
     (ert-test-failed
@@ -101,7 +100,7 @@
                          (buffer-string)))))))
 
 (defun codex-checks-pass (gate &rest shown)
-  "Wait until SHOWN is what is shown of the session, and open GATE."
+  "Wait until the session is displayed as SHOWN, and open GATE."
   (apply #'codex-checks-shows gate shown)
   (write-region "" nil (expand-file-name (concat gate ".gate") codex-checks-folder) nil 'silent))
 
@@ -136,7 +135,7 @@
      "gpt-6.1-sol"
      (list (list :name "exec" :input "const r = await tools.update_plan({explanation: 'A start', plan: [{step: 'Rake', status: 'in_progress'}, {step: \"Water\", status: 'pending'}]}); text(r);")
            (list :name "exec" :input (funcall gate "one"))
-           ;; What is computed cannot be read.
+           ;; A computed plan cannot be read from the source text.
            (list :name "exec" :input "const steps = ['Rake', 'Water'];
 await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))});")
            (list :name "exec" :input (funcall gate "two"))

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks todo-write-eca-mode against the genuine eca-emacs, which gets messages of ECA's server
-# that were written by hand after its source:
+# that were written by hand according to its source:
 #
 #   test/hosts/eca.sh [FOLDER]
 #

@@ -2,10 +2,11 @@
 # shellcheck shell=bash
 #
 # Agents come from npm, Lisp packages from their public repositories, each at a fixed version,
-# once, into .deps/hosts.  A package that cannot be fetched is named, and its checks are skipped.
+# once, into .deps/hosts.  If a package cannot be fetched, a message names it, and its checks are
+# skipped.
 #
-# Agents run with an environment of their own and an invalid key; in a network namespace that
-# has only loopback where this machine allows that, else with a proxy that refuses.  MATCH is a
+# Agents run with their own environment and an invalid key, in a network namespace that has only
+# loopback if this machine allows that, otherwise with a proxy that refuses requests.  MATCH is a
 # regexp on the names of the checks, VERBOSE=1 names those that pass.  `make build' and
 # `bin/setup test' come first.
 set -euo pipefail

@@ -33,8 +33,8 @@
 
 (defun mcp-checks-steps (call)
   "Return the steps of the model as a list of (NEEDED . STEP).
-NEEDED is what the last tool result must have for it.  CALL makes a step
-of the arguments of a call."
+NEEDED is text that the last tool result must contain.  CALL makes a step
+from the arguments of a call."
   (append
    (cl-mapcar (lambda (needed entries)
                 (cons needed (funcall call (apply #'todo-write-test-todos entries))))
@@ -64,7 +64,7 @@ of the arguments of a call."
 
 (cl-defun mcp-checks-agent (home folder &key command environment)
   "Run COMMAND of an agent in FOLDER; return its status and output.
-HOME is its home, ENVIRONMENT what it has beside that."
+HOME is its home, ENVIRONMENT a list of its further variables."
   (with-temp-buffer
     (let* ((default-directory folder)
            (process-environment (append environment (hosts-environment home)))
@@ -85,9 +85,9 @@ HOME is its home, ENVIRONMENT what it has beside that."
 (cl-defun mcp-checks (agent tool &key thread prepare command environment (model #'mcp-checks-aimock))
   "Check that AGENT, which calls the tool TOOL, keeps its plan in Emacs.
 THREAD is a regexp on the key of its thread.  PREPARE is called with its
-home and project after the tool was given.  COMMAND and ENVIRONMENT run
+home and project after the tool was added.  COMMAND and ENVIRONMENT run
 one prompt; both are functions of the home and the URL of the model.
-MODEL is a function of the tool and of a function that wants that URL."
+MODEL is a function of the tool and of a function that takes that URL."
   (let* ((todo-write-directory (make-temp-file "todo-write-test" t))
          (home (make-temp-file "home" t))
          (folder (file-name-as-directory (make-temp-file "garden" t)))
@@ -127,7 +127,7 @@ MODEL is a function of the tool and of a function that wants that URL."
             t)))
 
 (defun mcp-checks-plan (emacs thread folder)
-  "Check that EMACS has one plan, its key like THREAD, in FOLDER, paused."
+  "Check that EMACS has one paused plan in FOLDER, whose key matches THREAD."
   (let ((threads (todo-write-mcp-emacs-threads emacs)))
     (should (equal 1 (length threads)))
     (should (string-match-p thread (car threads)))
