@@ -367,12 +367,14 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
 
 (ert-deftest todo-write-auto-show-shows-only-wanted-plans-and-no-subagents ()
   (todo-write-around-tests--with-auto-show
-    (let ((todo-write-auto-show (lambda (key) (equal key "b"))))
+    (let ((todo-write-auto-show (lambda (key) (member key '("b" "c")))))
       (todo-write-test-write "a" "One")
       (should-not (todo-write-around-tests--window))
       (todo-write-begin "b" :parent "a")
       (todo-write-test-write "b" "Two")
-      (should-not (todo-write-around-tests--window)))))
+      (should-not (todo-write-around-tests--window))
+      (todo-write-test-write "c" "Three")
+      (should (todo-write-around-tests--window)))))
 
 (provide 'todo-write-around-tests)
 ;;; todo-write-around-tests.el ends here
