@@ -168,7 +168,8 @@ the session ended before the call was answered.")
 (defun efrit-do-session-record (session type content &rest metadata)
   "Record CONTENT as an observation of TYPE in the thread of SESSION.
 METADATA are keywords and values."
-  (apply #'todo-write-observe (efrit-do-session-thread session) type content
+  (apply #'todo-write-observe (efrit-do-session-thread session) type
+         (if (stringp content) (todo-write--plain content) content)
          :trace-id (efrit-do-session--trace-id session)
          :sessionId (efrit-do-session-id session)
          metadata))

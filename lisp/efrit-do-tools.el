@@ -286,8 +286,10 @@ INPUT comes from the model, and VALUES are the arguments in it.  Signal
 
 (defun efrit-do-clip (text &optional cut)
   "Return TEXT without its middle if it exceeds `efrit-do-output-limit'.
-CUT is the number of characters already removed from its middle, or nil."
-  (let* ((half (/ efrit-do-output-limit 2))
+CUT is the number of characters already removed from its middle, or nil.
+Bytes that are not text become U+FFFD, since no model takes them."
+  (let* ((text (todo-write--plain text))
+         (half (/ efrit-do-output-limit 2))
          (length (length text))
          (over (+ (- length (* 2 half)) (or cut 0))))
     (if (and (<= length efrit-do-output-limit) (not cut))

@@ -92,6 +92,14 @@ RECEIVED may be any object, even a circular one."
                           (truncate-string-to-width (format "%S" received) 200 nil nil t)
                           expected)))))
 
+(defun todo-write--plain (string)
+  "Return STRING with U+FFFD for each byte that is not part of a character.
+The module and JSON take no such bytes, but files and programs have them."
+  (if (string-match-p "\\`[[:ascii:]]*\\'" string)
+      string
+    (concat (mapcar (lambda (char) (if (> char #x3fff7f) #xfffd char))
+                    (string-to-multibyte string)))))
+
 ;;; Decoded JSON
 
 ;; Hosts decode JSON objects as hash tables, plists or alists, with strings,
@@ -166,7 +174,8 @@ call from any buffer."
     (todo-write-module-load)
     (pcase-let ((`(,directory . ,others) (mapcar #'default-value todo-write--options)))
       (apply #'todo-write-dyn--configure
-             (and directory (expand-file-name directory)) others))
+             (if (stringp directory) (expand-file-name directory) directory)
+             others))
     (unless todo-write--configured
       (dolist (option todo-write--options)
         (add-variable-watcher option #'todo-write--options-changed))
@@ -197,14 +206,11 @@ build the module."
 
 (defun todo-write--project ()
   "Return the root of the current project, else the current folder.
-A write must not fail because of the folder's name: bytes of it that are
-not text become U+FFFD."
-  (let* ((project (ignore-errors (project-current)))
-         (folder (expand-file-name
-                  (or (and project (ignore-errors (project-root project)))
-                      default-directory "~/"))))
-    (concat (mapcar (lambda (char) (if (> char #x3fff7f) #xfffd char))
-                    (string-to-multibyte folder)))))
+A write must not fail because of the folder's name."
+  (let ((project (ignore-errors (project-current))))
+    (todo-write--plain
+     (expand-file-name (or (and project (ignore-errors (project-root project)))
+                           default-directory "~/")))))
 
 (provide 'todo-write-core)
 ;;; todo-write-core.el ends here

@@ -221,14 +221,16 @@ FUNCTION is not a function, and for an unknown key."
 (defun todo-write-observe (thread type content &rest metadata)
   "Record that something happened in THREAD, and return the observation.
 TYPE is a string such as \"INTENT\" or \"TOOL_CALL\"; the manual lists
-them.  CONTENT is a string, or any plist or vector of JSON values.
+them.  CONTENT is a string, or any plist or vector of JSON values, at most
+32 levels deep.
 METADATA is a plist; :title, :trace-id, :parent-id (an item id) and
 :phase are fields of the observation, the rest is kept as metadata.  By
 default, the phase and the parent item are those of the list.
 
 The value is a plist :id :type :threadId :traceId :parentId :timestamp
 :title :content :metadata.  Signal `todo-write-input-error' for an
-unknown TYPE or phase."
+unknown TYPE or phase, and for a value without a JSON form, such as a
+buffer or a string with bytes that are not text."
   (todo-write--open thread)
   (let ((inhibit-quit t))
     (prog1 (todo-write--call todo-write-dyn--observe thread type content metadata)

@@ -65,10 +65,14 @@ The first write does so, too; call this to set what it cannot know:
 PROJECT, the root of the project, by default the current one; AGENT, the
 name of the program, by default the beginning of the key; for a subagent
 PARENT, the key of the thread that it works for, and PARENT-ITEM, the id
-of the item that it works on.  Its list is shown under that item."
+of the item that it works on.  Its list is shown under that item.
+All are strings; signal `todo-write-input-error' for anything else."
   (todo-write--open thread
                     (append (and project
-                                 (list :project (expand-file-name project)))
+                                 (list :project
+                                       (if (stringp project)
+                                           (todo-write--plain (expand-file-name project))
+                                         project)))
                             (and agent (list :agent agent))
                             (and parent (list :parent parent))
                             (and parent-item (list :parentItem parent-item))))
@@ -245,7 +249,8 @@ If the absolute name FOLDER is in a project that has threads in memory,
 consider only those.  Threads of subagents are ignored."
   ;; Modes call this when they are enabled, which must not load the module.
   (when (featurep 'todo-write-dyn)
-    (todo-write--call todo-write-dyn--current folder)))
+    (todo-write--call todo-write-dyn--current
+      (if (stringp folder) (todo-write--plain folder) folder))))
 
 (defun todo-write-threads ()
   "Return the keys of all threads, also of earlier sessions, newest first."
@@ -334,8 +339,9 @@ items, or has the same id twice."
 
 (defun todo-write-apply-changes (list changes)
   "Return LIST with CHANGES applied, as a vector of plists.
-If CHANGES is the value of `todo-write-diff' for LIST and another list,
-the value is that other list."
+CHANGES is the value of `todo-write-diff' for LIST and another list, which
+the value equals.  Signal `todo-write-input-error' if CHANGES has another
+form, changes an item that is not in LIST, or adds one that is."
   (todo-write--call todo-write-dyn--apply-changes list changes))
 
 (defun todo-write-to-json (value)

@@ -7,8 +7,8 @@ use std::fmt;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
-use thiserror::Error;
 
+use crate::error::Error;
 use crate::text::excerpt;
 
 /// A value that is not validated yet.
@@ -31,7 +31,7 @@ pub enum Raw<'a> {
 }
 
 /// A syntax error: where a text stops being JSON, and what JSON allows there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {expected}")]
 pub struct JsonError {
     /// 1-based.
@@ -43,7 +43,7 @@ pub struct JsonError {
 }
 
 /// What JSON allows at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs)] // The messages describe them.
 pub enum ExpectedJson {
     #[error("a value")]
@@ -134,18 +134,34 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Converts the value to JSON; an unreadable one becomes null.
-    pub fn to_json(&self) -> Value {
-        match self {
-            Raw::Null | Raw::Unreadable(_) => Value::Null,
+    /// Converts the value to JSON.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] with the path of the first part that has no JSON form.
+    pub fn to_json(&self) -> Result<Value, Error> {
+        Ok(match self {
+            Raw::Null => Value::Null,
             Raw::Bool(value) => Value::Bool(*value),
             Raw::Number(number) => Value::Number(number.clone()),
             Raw::Text(text) => Value::String(text.to_string()),
-            Raw::List(values) => Value::Array(values.iter().map(Raw::to_json).collect()),
-            Raw::Object(fields) => {
-                Value::Object(fields.iter().map(|(k, v)| (k.to_string(), v.to_json())).collect())
+            Raw::List(values) => {
+                let element = |(place, value): (usize, &Raw<'_>)| {
+                    value.to_json().map_err(|error| error.inside(format_args!("[{place}]")))
+                };
+                Value::Array(values.iter().enumerate().map(element).collect::<Result<_, _>>()?)
             }
-        }
+            Raw::Object(fields) => {
+                let field = |(key, value): &(Cow<'_, str>, Raw<'_>)| {
+                    let within = |error: Error| error.inside(format_args!(".{}", excerpt(key, 40)));
+                    Ok((key.to_string(), value.to_json().map_err(within)?))
+                };
+                Value::Object(fields.iter().map(field).collect::<Result<_, Error>>()?)
+            }
+            Raw::Unreadable(what) => {
+                let expected = "a value with a JSON form".to_owned();
+                return Err(Error::Argument { path: String::new(), received: what.to_string(), expected });
+            }
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::change::{self, Change, Entry, FieldNames};
+use crate::change::{self, Change, ChangeKind, Entry, FieldNames};
 use crate::error::Error;
 use crate::identity::{Features, recognize};
 use crate::item::Status;
@@ -74,8 +74,8 @@ fn is_timestamp(key: &str) -> bool {
 /// does.
 ///
 /// # Errors
-/// [`Error::NotAList`] if an argument is not a list of objects, [`Error::DuplicateId`] if a list
-/// has an id twice.
+/// [`Error::Argument`] if an argument is not a list of objects, [`Error::DuplicateId`] if a list has
+/// an id twice.
 ///
 /// # Examples
 /// ```
@@ -110,15 +110,16 @@ pub fn diff(previous: &Raw<'_>, current: &Raw<'_>) -> Result<Vec<Change<UntypedI
 /// The list after `changes`, which [`diff`] returned for `list` and another list.
 ///
 /// # Errors
-/// [`Error::NotAList`] if an argument is not a list of items or not changes,
+/// [`Error::Argument`] if an argument is not a list of items or not changes of `list`,
 /// [`Error::DuplicateId`].
 pub fn apply(list: &Raw<'_>, changes: &Raw<'_>) -> Result<Vec<UntypedItem>, Error> {
     let list = keyed(read("list", list)?);
     let mut changes: Vec<Change<UntypedItem>> = match changes.get("changes").unwrap_or(changes) {
         Raw::Null => Vec::new(),
-        other => serde_json::from_value(other.to_json())
+        other => serde_json::from_value(other.to_json().map_err(|error| error.inside("changes"))?)
             .map_err(|error| wrong("changes", other, format!("what todo-write-diff returned ({error})")))?,
     };
+    fit(&changes, &list)?;
     for change in &mut changes {
         if let Some(item) = &mut change.item {
             item.key.clone_from(&change.item_id);
@@ -127,11 +128,27 @@ pub fn apply(list: &Raw<'_>, changes: &Raw<'_>) -> Result<Vec<UntypedItem>, Erro
     Ok(change::apply(&list, &changes))
 }
 
+/// Checks that changes start at this list.
+fn fit(changes: &[Change<UntypedItem>], list: &[UntypedItem]) -> Result<(), Error> {
+    let known: HashSet<&str> = list.iter().map(Entry::id).collect();
+    let is_new = |change: &Change<_>| change.kind == ChangeKind::Added;
+    let is_wrong = |change: &Change<_>| is_new(change) == known.contains(change.item_id.as_str());
+    let Some((place, change)) = changes.iter().enumerate().find(|(_, change)| is_wrong(change)) else {
+        return Ok(());
+    };
+    let expected = if is_new(change) { "the id of a new item" } else { "the id of an item in the list" };
+    let id = Raw::Text(change.item_id.as_str().into());
+    Err(wrong(format!("changes[{place}].itemId"), &id, expected.into()))
+}
+
 /// Reads a list of objects and rejects duplicate ids.
 fn read(which: &'static str, raw: &Raw<'_>) -> Result<Vec<Map<String, Value>>, Error> {
+    let read = |(place, item): (usize, &Raw<'_>)| {
+        fields(item).map_err(|error| error.inside(format_args!("{which}[{place}]")))
+    };
     let list = match raw {
         Raw::Null => Vec::new(),
-        Raw::List(items) => items.iter().map(|item| fields(which, item)).collect::<Result<_, _>>()?,
+        Raw::List(items) => items.iter().enumerate().map(read).collect::<Result<_, _>>()?,
         other => return Err(wrong(which, other, "a list of items".into())),
     };
     let mut seen = HashSet::new();
@@ -141,15 +158,15 @@ fn read(which: &'static str, raw: &Raw<'_>) -> Result<Vec<Map<String, Value>>, E
     }
 }
 
-fn fields(which: &'static str, item: &Raw<'_>) -> Result<Map<String, Value>, Error> {
-    match item.to_json() {
+fn fields(item: &Raw<'_>) -> Result<Map<String, Value>, Error> {
+    match item.to_json()? {
         Value::Object(fields) => Ok(fields),
-        _ => Err(wrong(which, item, "items that are objects".into())),
+        _ => Err(wrong("", item, "an item, an object".into())),
     }
 }
 
-fn wrong(which: &'static str, raw: &Raw<'_>, expected: String) -> Error {
-    Error::NotAList { which, received: raw.describe(), expected }
+fn wrong(path: impl Into<String>, raw: &Raw<'_>, expected: String) -> Error {
+    Error::Argument { path: path.into(), received: raw.describe(), expected }
 }
 
 fn id(fields: &Map<String, Value>) -> Option<Cow<'_, str>> {

@@ -229,6 +229,16 @@ An event is a plist, as in JSON."
       (should (equal (plist-get call :input) "{\"n\":4}"))
       (should (equal (plist-get result :content) "run 1")))))
 
+(ert-deftest efrit-do-records-output-whose-bytes-are-not-text ()
+  (efrit-do-session-tests--with-sessions
+    (let ((thread (plist-get (efrit-do-session-tests--run
+                              '(((:tool "shell_exec" :input (:command "printf 'a\\377b'")))))
+                             :thread)))
+      (should (equal (mapcar (lambda (result)
+                               (plist-get (plist-get result :content) :content))
+                             (efrit-do-session-tests--of-type thread "TOOL_EXECUTION"))
+                     '("a\ufffdb"))))))
+
 (ert-deftest efrit-do-records-a-long-input-in-part-and-runs-it-whole ()
   (efrit-do-session-tests--with-sessions
     (let* ((plan (apply #'efrit-do-session-tests--plan (make-list 200 "pending")))

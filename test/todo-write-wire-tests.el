@@ -15,6 +15,7 @@
 (require 'map)
 (require 'seq)
 (require 'todo-write-test-helper)
+(require 'todo-write-torture-helper)
 
 ;;; The schema
 
@@ -234,6 +235,68 @@ Fail if it is not an error of the package."
         (dolist (word words)
           (ert-info (text :prefix "Message: ")
             (should (string-search word text))))))))
+
+(ert-deftest todo-write-a-part-without-a-json-form-is-named-and-nothing-is-kept ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One")
+    (let ((deep (todo-write-torture-deep 40)))
+      (pcase-dolist
+          (`(,call . ,words)
+           `(((todo-write-observe "a" "INTENT" ,deep) "content[0][0]" "32 levels")
+             ((todo-write-observe "a" "INTENT" ,(current-buffer)) "content" "buffer")
+             ((todo-write-observe "a" "INTENT" (:x [1 "\377"])) "content.x[1]" "raw bytes")
+             ((todo-write-observe "a" "INTENT" (:x ,(expt 2 70))) "content.x" "range")
+             ((todo-write-observe "a" "INTENT" "A" :b (1 ,(point-marker)))
+              "metadata.b[1]" "marker")
+             ((todo-write-diff [(:content ,(current-buffer))] nil)
+              "previous[0].content" "buffer")
+             ((todo-write-diff nil [(:id "1") 2]) "current[1]" "an object")
+             ((todo-write-apply-changes [(:id "1" :x ,deep)] nil) "list[0].x" "32 levels")
+             ((todo-write-to-json (:ok t :x ,(current-buffer))) "value.x" "buffer")))
+        (ert-info ((format "%S" (car call)))
+          (let ((text (cadr (should-error (apply (car call) (cdr call))
+                                          :type 'todo-write-input-error))))
+            (dolist (word words)
+              (should (string-search word text)))))))
+    (should (= (length (todo-write-observations "a")) 1))))
+
+(ert-deftest todo-write-changes-of-another-list-are-refused ()
+  (let ((one [(:id "1" :content "One")]) (two [(:id "2" :content "Two")]))
+    (dolist (changes (list (todo-write-diff two nil) (todo-write-diff nil one)
+                           (todo-write-diff two [(:id "2" :content "2")])))
+      (let ((err (should-error (todo-write-apply-changes one changes)
+                               :type 'todo-write-input-error)))
+        (should (string-search "changes[0].itemId" (cadr err)))))))
+
+(ert-deftest todo-write-a-wrong-option-is-named-and-no-other-value-is-assumed ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One")
+    (pcase-dolist (`(,option ,wrong ,expected)
+                   '((todo-write-directory 42 "a string")
+                     (todo-write-durability always "process or disk")
+                     (todo-write-durability nil "process or disk")
+                     (todo-write-history-limit -1 "whole number")
+                     (todo-write-max-items "9" "whole number")
+                     (todo-write-max-length 1.5 "whole number")
+                     (todo-write-several-in-progress refused "nil, allow or refuse")))
+      (ert-info ((format "%s %S" option wrong))
+        (let* ((right (symbol-value option))
+               (err (unwind-protect
+                        (progn (set option wrong)
+                               (should-error (todo-write-state "a")
+                                             :type 'todo-write-input-error))
+                      (set option right))))
+          (should (string-search (symbol-name option) (cadr err)))
+          (should (string-search expected (cadr err))))))
+    (should (eq (todo-write-state "a") 'active))))
+
+(ert-deftest todo-write-a-thread-begins-only-with-strings ()
+  (todo-write-with-store
+    (dolist (about '((:project 42) (:agent [a]) (:parent 1) (:parent-item (1))))
+      (should-error (apply #'todo-write-begin "a" about) :type 'todo-write-input-error))
+    (should-not (todo-write-threads))
+    (todo-write-begin "a" :project "/tmp/\377/")
+    (should (equal (plist-get (todo-write-about "a") :project) "/tmp/\ufffd/"))))
 
 (ert-deftest todo-write-an-unknown-filter-key-signals ()
   (should-error (todo-write-subscribe #'ignore :color "red")

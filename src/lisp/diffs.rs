@@ -4,7 +4,6 @@ use emacs::{Env, Result, Value, defun};
 use serde_json::Value as Json;
 
 use super::{border, now, read, write};
-use crate::raw::Raw;
 use crate::untyped;
 
 /// Return the changes from the list PREVIOUS to the list CURRENT.
@@ -43,30 +42,29 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
 /// `todo-write-input-error' for any other value.
 #[defun]
 fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<String> {
-    border(env, || match read::raw_with_symbols(value)? {
-        raw @ (Raw::Object(_) | Raw::List(_)) => Ok(wire(&raw).to_string()),
+    border(env, || match read::json("value", value)? {
+        json @ (Json::Object(_) | Json::Array(_)) => Ok(wire(json).to_string()),
         _ => Err(read::wrong("value", value, "an outcome, changes, an observation or a stream event")),
     })
 }
 
-/// Converts to JSON. Depending on its key, nil becomes false, an empty array or object, or is
-/// omitted.
-fn wire(raw: &Raw<'_>) -> Json {
-    match raw {
-        Raw::Object(fields) => {
-            let fields = fields.iter().filter_map(|(key, value)| {
-                let value = match (value, key.as_ref()) {
-                    (Raw::Null, "ok" | "resumed" | "thinking") => Json::Bool(false),
-                    (Raw::Null, "notices" | "errors" | "forced" | "warnings") => Json::Array(Vec::new()),
-                    (Raw::Null, "metadata") => Json::Object(serde_json::Map::new()),
-                    (Raw::Null, _) => return None,
+/// Replaces null, which depending on its key means false, an empty array or object, or a missing field.
+fn wire(value: Json) -> Json {
+    match value {
+        Json::Object(fields) => {
+            let fields = fields.into_iter().filter_map(|(key, value)| {
+                let value = match (value, key.as_str()) {
+                    (Json::Null, "ok" | "resumed" | "thinking") => Json::Bool(false),
+                    (Json::Null, "notices" | "errors" | "forced" | "warnings") => Json::Array(Vec::new()),
+                    (Json::Null, "metadata") => Json::Object(serde_json::Map::new()),
+                    (Json::Null, _) => return None,
                     (value, _) => wire(value),
                 };
-                Some((key.to_string(), value))
+                Some((key, value))
             });
             Json::Object(fields.collect())
         }
-        Raw::List(values) => Json::Array(values.iter().map(wire).collect()),
-        other => other.to_json(),
+        Json::Array(values) => Json::Array(values.into_iter().map(wire).collect()),
+        other => other,
     }
 }

@@ -8,9 +8,6 @@ use crate::error::Error;
 #[derive(Debug, Error)]
 #[allow(missing_docs)] // The messages describe them.
 pub enum BorderError {
-    /// An argument is wrong.
-    #[error("{what}: received {received}, expected {expected}")]
-    Argument { what: &'static str, received: String, expected: String },
     /// A bug: a panic was caught at the border.
     #[error(
         "internal error of todo-write: {0}. The list is as before or as after the call; please report this"
@@ -22,14 +19,13 @@ pub enum BorderError {
 pub fn symbol(error: &emacs::Error) -> Option<&'static str> {
     if let Some(error) = error.downcast_ref() {
         return Some(match error {
-            BorderError::Argument { .. } => "todo-write-input-error",
             BorderError::Panic(_) => "todo-write-panic",
         });
     }
     Some(match error.downcast_ref()? {
         Error::Journal { .. } => "todo-write-journal-error",
         Error::NothingToUndo { .. } => "todo-write-error",
-        Error::NotAList { .. }
+        Error::Argument { .. }
         | Error::NoItem { .. }
         | Error::NoRevision { .. }
         | Error::DuplicateId { .. } => "todo-write-input-error",

@@ -39,6 +39,7 @@ use crate::journal::Durability;
 use crate::store::{Storage, Store};
 use crate::thread::{State, Thread};
 use error::BorderError;
+use read::wrong;
 
 emacs::plugin_is_GPL_compatible!();
 
@@ -139,7 +140,8 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 ///
 /// FOLDER is the journal folder, a string, or nil for none.  DURABILITY is `process' or `disk'.
 /// HISTORY-LIMIT, MAX-ITEMS and MAX-LENGTH are whole numbers.  STRICT and KEEP-COMPLETED are flags.
-/// SEVERAL is nil (accept several tasks in progress with a notice), `allow' or `refuse'.
+/// SEVERAL is nil (accept several tasks in progress with a notice), `allow' or `refuse'.  Signal
+/// `todo-write-input-error', which names the user option, for any other value.
 #[defun]
 #[allow(clippy::too_many_arguments)] // One for each user option.
 fn configure<'e>(
@@ -154,18 +156,20 @@ fn configure<'e>(
     keep_completed: Value<'e>,
 ) -> Result<()> {
     border(env, || {
-        let is = |value: Value<'e>, name: &str| Ok::<_, emacs::Error>(value == env.intern(name)?);
         let storage = Storage {
-            folder: read::optional("folder", folder, read::text)?.map(PathBuf::from),
-            durability: if is(durability, "disk")? { Durability::Disk } else { Durability::Process },
+            folder: read::optional("todo-write-directory", folder, read::text)?.map(PathBuf::from),
+            durability: match read::name("todo-write-durability", durability)?.as_deref() {
+                Some("process") => Durability::Process,
+                Some("disk") => Durability::Disk,
+                _ => return Err(wrong("todo-write-durability", durability, "process or disk")),
+            },
             history_limit: read::whole_number("todo-write-history-limit", history_limit)?,
         };
-        let several_in_progress = if is(several, "allow")? {
-            SeveralInProgress::Allow
-        } else if is(several, "refuse")? {
-            SeveralInProgress::Refuse
-        } else {
-            SeveralInProgress::Notice
+        let several_in_progress = match read::name("todo-write-several-in-progress", several)?.as_deref() {
+            None => SeveralInProgress::Notice,
+            Some("allow") => SeveralInProgress::Allow,
+            Some("refuse") => SeveralInProgress::Refuse,
+            _ => return Err(wrong("todo-write-several-in-progress", several, "nil, allow or refuse")),
         };
         let input = Options {
             max_items: read::whole_number("todo-write-max-items", max_items)?,

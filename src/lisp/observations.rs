@@ -33,7 +33,7 @@ fn observe<'e>(
     border(env, || {
         let key = read::thread(thread)?;
         let kind = read::one_of("type", kind, Type::parse, TYPES)?;
-        let content = read::raw_with_symbols(content)?.to_json();
+        let content = read::json("content", content)?;
         let details = details(metadata)?;
         let observation = with_session(|session| session.open(&key).observe(kind, content, details, now()));
         write::observation(env, &key, &observation, None)
@@ -49,7 +49,10 @@ fn details(metadata: Value<'_>) -> Result<Details> {
             "trace-id" | "traceId" => details.trace_id = text("trace-id", &value)?,
             "parent-id" | "parentId" => details.parent_id = text("parent-id", &value)?,
             "phase" => details.phase = one_of("phase", &value, Phase::parse, PHASES)?.map(Some),
-            _ => drop(details.metadata.insert(key.into_owned(), value.to_json())),
+            _ => {
+                let value = value.to_json().map_err(|error| error.inside(format_args!("metadata.{key}")))?;
+                details.metadata.insert(key.into_owned(), value);
+            }
         }
     }
     Ok(details)

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 
 use emacs::{ErrorKind, FromLisp, GlobalRef, IntoLisp, Result, Value};
 use once_cell::sync::OnceCell;
-use serde_json::Number;
+use serde_json::{Number, Value as Json};
 
-use super::error::BorderError;
+use crate::error::Error;
 use crate::raw::Raw;
 use crate::text::excerpt;
 
@@ -296,13 +296,18 @@ fn string_of(value: Value<'_>) -> Result<Option<String>> {
 }
 
 /// The error for a wrong argument named `what`.
-pub fn wrong(what: &'static str, value: Value<'_>, expected: &str) -> emacs::Error {
+pub fn wrong(what: &str, value: Value<'_>, expected: &str) -> emacs::Error {
     wrong_raw(what, &raw_with_symbols(value).unwrap_or_else(|_| unreadable("something unreadable")), expected)
 }
 
 /// Like [`wrong`], for an argument that has been read.
-pub fn wrong_raw(what: &'static str, value: &Raw<'_>, expected: &str) -> emacs::Error {
-    BorderError::Argument { what, received: value.describe(), expected: expected.into() }.into()
+pub fn wrong_raw(what: &str, value: &Raw<'_>, expected: &str) -> emacs::Error {
+    Error::Argument { path: what.into(), received: value.describe(), expected: expected.into() }.into()
+}
+
+/// Reads a JSON value, with symbols as text.
+pub fn json(what: &str, value: Value<'_>) -> Result<Json> {
+    Ok(raw_with_symbols(value)?.to_json().map_err(|error| error.inside(what))?)
 }
 
 /// Reads a string argument.

@@ -48,19 +48,24 @@ fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
 
 /// Load THREAD from its journal, or create it, unless it is in memory.
 ///
-/// ABOUT is a plist with properties of a new thread; `:project' defaults to the current project.
-/// The value is a list of strings, warnings for the user.
+/// ABOUT is a plist of strings, the properties of a new thread; `:project' defaults to the current
+/// project.  The value is a list of strings, warnings for the user.
 #[defun]
 fn open<'e>(env: &'e Env, thread: Value<'e>, about: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let about = match read::raw(about)?.to_json() {
-            Json::Object(fields) => fields,
-            _ => Map::new(),
-        };
-        load(env, &key, about)?;
+        load(env, &key, read_about(about)?)?;
         write::texts(env, &with_session(|session| session.store.take_warnings()))
     })
+}
+
+fn read_about(value: Value<'_>) -> Result<Map<String, Json>> {
+    let about = match read::json("about", value)? {
+        Json::Null => Map::new(),
+        Json::Object(fields) if fields.values().all(Json::is_string) => fields,
+        _ => return Err(wrong("about", value, "a plist of strings")),
+    };
+    Ok(about)
 }
 
 /// Changes a thread and returns the outcome, a plist.
@@ -445,8 +450,7 @@ fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 #[defun]
 fn current(env: &Env, folder: Value<'_>) -> Result<Option<String>> {
     border(env, || {
-        // A folder whose name is not UTF-8 is in no project.
-        let folder = read::text("folder", folder).ok();
+        let folder = read::optional("folder", folder, read::text)?;
         Ok(with_session(|session| {
             let store = &session.store;
             let here = folder.and_then(|folder| store.current_in(&folder));

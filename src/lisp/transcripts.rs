@@ -5,10 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use emacs::{Env, FromLisp, Result, Value, defun};
 
-use super::error::BorderError;
 use super::read::{self, wrong};
 use super::threads::with_thread;
 use super::{Session, Settings, border, now, with_session, write};
+use crate::error::Error;
 use crate::thread::Activity;
 use crate::transcript::describe::describe;
 use crate::transcript::follower::Follower;
@@ -72,9 +72,9 @@ fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-fn unreadable(error: std::io::Error) -> BorderError {
+fn unreadable(error: std::io::Error) -> Error {
     let received = format!("one that cannot be read ({error})");
-    BorderError::Argument { what: "transcript", received, expected: "a file of yours".into() }
+    Error::Argument { path: "transcript".into(), received, expected: "a file of yours".into() }
 }
 
 fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {

@@ -131,6 +131,7 @@ fn shorten(raw: &Raw<'_>, depth: usize) -> Value {
             };
             fields.iter().take(10).map(field).collect::<Map<_, _>>().into()
         }
-        other => other.to_json(),
+        // JSON text has no other values.
+        other => other.to_json().unwrap_or_default(),
     }
 }

@@ -250,7 +250,7 @@ mod tests {
     use super::*;
 
     fn read(script: &str) -> Option<Option<String>> {
-        list(script, "update_plan", "plan").map(|plan| plan.map(|plan| plan.to_json().to_string()))
+        list(script, "update_plan", "plan").map(|plan| plan.map(|plan| plan.to_json().unwrap().to_string()))
     }
 
     #[test]
