@@ -11,7 +11,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
 folder=${1:-$deps/hosts/gptel-agent}
 if [[ ! -e $deps/elpa/gptel/gptel.el ]]; then
-  echo "skipped gptel-agent: gptel is missing"
+  lack gptel-agent "gptel is missing; bin/setup test fetches it on Debian"
 elif (($#)) ||
   fetch_lisp gptel-agent karthink/gptel-agent 2e6ba04c393ad95973a48483147046683454af86; then
   echo "gptel-agent $(version "$folder/gptel-agent.el"), gptel $(version "$deps/elpa/gptel/gptel.el")"
