@@ -25,9 +25,6 @@
 (defvar gptel--request-alist)
 (defvar efrit-do-gptel-tools)
 (declare-function gptel-backend-models "ext:gptel-request")
-(declare-function gptel-make-anthropic "ext:gptel-anthropic")
-(declare-function gptel-make-gemini "ext:gptel-gemini")
-(declare-function gptel-make-openai "ext:gptel-openai")
 (declare-function gptel-make-tool "ext:gptel-request")
 
 (defconst efrit-do-e2e--root
@@ -43,35 +40,13 @@
 
 ;;; Setting up
 
-(defun efrit-do-e2e--load-gptel ()
-  "Load gptel, or skip the test."
-  (dolist (folder (file-expand-wildcards
-                   (expand-file-name ".deps/elpa/*" efrit-do-e2e--root)))
-    (add-to-list 'load-path folder))
-  (unless (require 'gptel nil t)
-    (ert-skip "gptel is not there; bin/setup test fetches it"))
-  (require 'gptel-anthropic)
-  (require 'gptel-openai)
-  (require 'gptel-gemini))
-
 (defun efrit-do-e2e--requests (port)
   "Return the number of requests to a model on the server on PORT."
   (length (todo-write-mock-requests port)))
 
-(defun efrit-do-e2e--backend (provider port)
-  "Let gptel use the server on PORT as PROVIDER."
-  (let ((host (format "127.0.0.1:%d" port)))
-    (pcase provider
-      ('anthropic (gptel-make-anthropic "mock" :host host :protocol "http"
-                                        :key "k" :stream t :models '(claude)))
-      ('openai (gptel-make-openai "mock" :host host :protocol "http"
-                                  :key "k" :stream t :models '(gpt)))
-      ('gemini (gptel-make-gemini "mock" :host host :protocol "http"
-                                  :key "k" :stream t :models '(gemini-pro))))))
-
 (defun efrit-do-e2e--call-with-server (fixture function)
   "Call FUNCTION with the port of a server that answers by FIXTURE."
-  (efrit-do-e2e--load-gptel)
+  (todo-write-mock-load-gptel)
   (todo-write-with-mock port (concat "efrit-do/aimock/" fixture ".json")
     (todo-write-with-store
       (let ((inhibit-message t)
@@ -87,7 +62,7 @@
 
 (defun efrit-do-e2e--run (provider port command &rest options)
   "Run COMMAND as PROVIDER on PORT with OPTIONS; return the outcome."
-  (let* ((gptel-backend (efrit-do-e2e--backend provider port))
+  (let* ((gptel-backend (todo-write-mock-backend provider port))
          (gptel-model (car (gptel-backend-models gptel-backend))))
     (apply #'efrit-do-run command :directory (efrit-do-e2e--fixtures)
            :timeout 60 options)))
@@ -150,7 +125,7 @@
 ;;; The backend `auto'
 
 (ert-deftest efrit-do-plays-the-demonstration-if-gptel-has-no-model ()
-  (efrit-do-e2e--load-gptel)
+  (todo-write-mock-load-gptel)
   (todo-write-with-store
     (let ((inhibit-message t)
           (efrit-do-backend 'auto)
@@ -267,7 +242,7 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
   (efrit-do-e2e--call-with-server
    "faults"
    (lambda (port)
-     (let* ((gptel-backend (efrit-do-e2e--backend 'anthropic port))
+     (let* ((gptel-backend (todo-write-mock-backend 'anthropic port))
             (gptel-model 'claude)
             (session (efrit-do-session-begin "slow answer" 'gptel nil))
             (thread (efrit-do-session-thread session)))

@@ -20,8 +20,6 @@
 (defvar gptel-post-response-functions)
 (declare-function gptel-abort "ext:gptel-request")
 (declare-function gptel-backend-models "ext:gptel-request")
-(declare-function gptel-make-anthropic "ext:gptel-anthropic")
-(declare-function gptel-make-openai "ext:gptel-openai")
 (declare-function gptel-make-preset "ext:gptel")
 (declare-function gptel-mode "ext:gptel")
 (declare-function gptel-send "ext:gptel")
@@ -30,30 +28,11 @@
 (defvar gptel--known-tools)
 (defvar gptel-tools)
 
-(defun todo-write-gptel-e2e--load ()
-  "Load gptel, or skip the test."
-  (dolist (folder (file-expand-wildcards
-                   (expand-file-name ".deps/elpa/*" (getenv "TODO_WRITE_ROOT"))))
-    (add-to-list 'load-path folder))
-  (unless (require 'gptel nil t)
-    (ert-skip "gptel is not there; bin/setup test fetches it"))
-  (require 'gptel-anthropic)
-  (require 'gptel-openai))
-
-(defun todo-write-gptel-e2e--backend (provider port)
-  "Return a gptel backend that uses the server on PORT as PROVIDER."
-  (let ((host (format "127.0.0.1:%d" port)))
-    (pcase provider
-      ('anthropic (gptel-make-anthropic "mock" :host host :protocol "http"
-                                        :key "k" :stream t :models '(claude)))
-      ('openai (gptel-make-openai "mock" :host host :protocol "http"
-                                  :key "k" :stream t :models '(gpt))))))
-
 (defmacro todo-write-gptel-e2e--with-chat (port &rest body)
   "Evaluate BODY in a new chat with the mock server on PORT; then restore gptel."
   (declare (indent 1) (debug t))
   `(progn
-     (todo-write-gptel-e2e--load)
+     (todo-write-mock-load-gptel)
      (todo-write-with-store
        (todo-write-with-mock ,port "hosts/gptel.json"
          (let ((tools (default-value 'gptel-tools))
@@ -78,7 +57,7 @@
 
 (defun todo-write-gptel-e2e--use (provider port)
   "Let the current chat use the server on PORT as PROVIDER."
-  (setq-local gptel-backend (todo-write-gptel-e2e--backend provider port)
+  (setq-local gptel-backend (todo-write-mock-backend provider port)
               gptel-model (car (gptel-backend-models gptel-backend))))
 
 (defun todo-write-gptel-e2e--wait-for (text)

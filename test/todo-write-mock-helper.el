@@ -58,6 +58,13 @@ Each is a plist; its :body has the :messages and :tools as OpenAI writes them."
              when (equal (plist-get message :role) "tool")
              collect (plist-get message :content))))
 
+(defun todo-write-mock-script (answers)
+  "Write ANSWERS, a sequence of fixtures of aimock, to a file.
+Return its name for `todo-write-with-mock'."
+  (let ((file (make-temp-file "script" nil ".json")))
+    (write-region (json-serialize (list :fixtures (vconcat answers))) nil file nil 'silent)
+    (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
+
 (defmacro todo-write-with-mock (port fixture &rest body)
   "Evaluate BODY with PORT bound to the port of a server with FIXTURE.
 FIXTURE is the name of a file in test/fixtures."
@@ -87,6 +94,30 @@ FIXTURE is the name of a file in test/fixtures."
           (funcall function port))
       (delete-process server)
       (kill-buffer output))))
+
+;;; gptel
+
+(declare-function gptel-make-anthropic "ext:gptel-anthropic")
+(declare-function gptel-make-gemini "ext:gptel-gemini")
+(declare-function gptel-make-openai "ext:gptel-openai")
+
+(defun todo-write-mock-load-gptel ()
+  "Load gptel, or skip the test."
+  (dolist (folder (file-expand-wildcards
+                   (expand-file-name ".deps/elpa/*" (getenv "TODO_WRITE_ROOT"))))
+    (add-to-list 'load-path folder))
+  (unless (require 'gptel nil t)
+    (ert-skip "gptel is not there; bin/setup test fetches it"))
+  (mapc #'require '(gptel-anthropic gptel-gemini gptel-openai)))
+
+(defun todo-write-mock-backend (provider port)
+  "Return a backend of gptel that uses the server on PORT as PROVIDER."
+  (pcase-let ((`(,make ,model) (pcase provider
+                                 ('anthropic '(gptel-make-anthropic claude))
+                                 ('openai '(gptel-make-openai gpt))
+                                 ('gemini '(gptel-make-gemini gemini-pro)))))
+    (funcall make "mock" :host (format "127.0.0.1:%d" port) :protocol "http"
+             :key "k" :stream t :models (list model))))
 
 (provide 'todo-write-mock-helper)
 ;;; todo-write-mock-helper.el ends here

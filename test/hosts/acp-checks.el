@@ -198,17 +198,7 @@ enabled = true
                                              '("Weed" "cancelled") '("Water" "in_progress")))
         '("Look after" "Done.")
         "Garden"))
-      (list "OPENCODE_DISABLE_AUTOUPDATE=1" "OPENCODE_DISABLE_MODELS_FETCH=1"
-            "OPENCODE_DISABLE_LSP_DOWNLOAD=1" "OPENCODE_DISABLE_DEFAULT_PLUGINS=1"
-            (concat "OPENCODE_CONFIG_CONTENT="
-                    (json-serialize
-                     `(:share "disabled" :model "mock/gpt-mock" :small_model "mock/gpt-mock"
-                       :provider (:mock (:npm "@ai-sdk/openai-compatible" :name "Mock"
-                                         :options (:baseURL ,(concat agent-shell-helper-url "/v1")
-                                                   :apiKey "test-key")
-                                         :models (:gpt-mock (:name "gpt-mock" :tool_call t
-                                                             :limit (:context 100000 :output 8000))))))))
-            "opencode" "acp")
+      (append (hosts-opencode-environment agent-shell-helper-url) '("opencode" "acp"))
     (let ((thread (agent-shell-helper-thread (acp-checks-run))))
       (should (equal (mapcar #'butlast (todo-write-test-rows thread))
                      '(("Rake the leaves" "completed") ("Water" "in_progress"))))
@@ -221,11 +211,8 @@ enabled = true
         '((:name "sql" :arguments (:description "Insert todos"
                                    :query "INSERT INTO todos (id, title, description, status) VALUES ('rake', 'Rake the leaves', 'All', 'in_progress')")))
         "Done."))
-      (list "COPILOT_OFFLINE=true" "COPILOT_AUTO_UPDATE=false"
-            (concat "COPILOT_PROVIDER_BASE_URL=" agent-shell-helper-url "/v1")
-            "COPILOT_PROVIDER_TYPE=openai" "COPILOT_PROVIDER_API_KEY=test-key"
-            "COPILOT_MODEL=gpt-4.1"
-            "copilot" "--acp" "--disable-client-telemetry" "--no-auto-update" "--no-remote")
+      (append (hosts-copilot-environment agent-shell-helper-url)
+              '("copilot" "--acp" "--disable-client-telemetry" "--no-auto-update" "--no-remote"))
     (let* ((shell (agent-shell-helper-start))
            (thread (agent-shell-helper-thread shell))
            (plans nil))
@@ -249,14 +236,10 @@ enabled = true
       (progn
         (let ((folder (expand-file-name "home/.gemini/" agent-shell-helper-folder)))
           (make-directory folder t)
-          (write-region
-           (json-serialize '(:general (:disableAutoUpdate t :enableAutoUpdate :false)
-                             :privacy (:usageStatisticsEnabled :false)
-                             :security (:auth (:selectedType "gemini-api-key")
-                                        :folderTrust (:enabled :false))))
-           nil (expand-file-name "settings.json" folder) nil 'silent))
-        (list (concat "GOOGLE_GEMINI_BASE_URL=" agent-shell-helper-url) "GEMINI_API_KEY=test-key"
-              "GEMINI_CLI_TRUST_WORKSPACE=true" "gemini" "--acp" "-m" "gemini-2.5-pro"))
+          (write-region (json-serialize hosts-gemini-settings)
+                        nil (expand-file-name "settings.json" folder) nil 'silent))
+        (append (hosts-gemini-environment agent-shell-helper-url)
+                '("gemini" "--acp" "-m" "gemini-2.5-pro")))
     (let ((thread (agent-shell-helper-thread (acp-checks-run))))
       (should (eq 'empty (todo-write-state thread))))))
 

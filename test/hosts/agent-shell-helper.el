@@ -32,24 +32,19 @@
   "Return the name of a file with a script for aimock that has TURNS.
 A turn of the model is a list of calls, or its final text.  If a list begins
 with the start of a prompt, the turn applies to that prompt only."
-  (let ((file (make-temp-file "fixture" nil ".json"))
-        (counts nil))
-    (write-region
-     (json-serialize
-      (list :fixtures
-            (vconcat
-             (mapcar
-              (lambda (turn)
-                (let* ((prompt (and (consp turn) (stringp (car turn)) (pop turn)))
-                       (index (cl-incf (alist-get prompt counts -1 nil #'equal))))
-                  (list :match (append (list :turnIndex index)
-                                       (and prompt (list :userMessage prompt)))
-                        :response (if (stringp turn) (list :content turn)
-                                    (if (stringp (car turn)) (list :content (car turn))
-                                      (list :toolCalls (vconcat turn)))))))
-              turns))))
-     nil file nil 'silent)
-    (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
+  (let ((counts nil))
+    (todo-write-mock-script
+     (mapcar
+      (lambda (turn)
+        (let* ((prompt (and (consp turn) (stringp (car turn)) (pop turn)))
+               (index (cl-incf (alist-get prompt counts -1 nil #'equal))))
+          (list :match (append (list :turnIndex index)
+                               (and prompt (list :userMessage prompt)))
+                :response (pcase turn
+                            ((or (and (pred stringp) text) `(,(and (pred stringp) text)))
+                             (list :content text))
+                            (_ (list :toolCalls (vconcat turn)))))))
+      turns))))
 
 ;;; Shells
 

@@ -63,16 +63,11 @@
 A step is a text of the model, a list of calls (NAME . ARGUMENTS), or, for
 a request that fails, (error TEXT).  SUBAGENT is a list of the steps of a
 subagent."
-  (let ((file (make-temp-file "script" nil ".json")))
-    (write-region
-     (json-serialize
-      (list :fixtures
-            (vconcat
-             (list '(:match (:systemMessage "title") :response (:content "Garden")))
-             (claude-checks-answers subagent :systemMessage "You are an agent for Claude Code")
-             (claude-checks-answers steps))))
-     nil file nil 'silent)
-    (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
+  (todo-write-mock-script
+   (append
+    (list '(:match (:systemMessage "title") :response (:content "Garden")))
+    (claude-checks-answers subagent :systemMessage "You are an agent for Claude Code")
+    (claude-checks-answers steps))))
 
 ;;; The agent
 
@@ -180,29 +175,21 @@ after other keys as pasted."
 
 ;;; Displayed plans
 
-(defvar claude-checks-others nil "Threads of earlier sessions.")
-
-(defun claude-checks-thread ()
-  "Return the thread of the session, or nil."
-  (seq-find (lambda (thread)
-              (and (string-match-p "\\`claude:[^/]+\\'" thread)
-                   (not (member thread claude-checks-others))))
-            (todo-write-threads)))
-
 (defun claude-checks-session ()
   "Return the id of the session, or nil."
-  (and (claude-checks-thread) (string-remove-prefix "claude:" (claude-checks-thread))))
+  (when-let* ((thread (hosts-thread "claude")))
+    (string-remove-prefix "claude:" thread)))
 
 (defun claude-checks-rows (&optional thread)
   "Return the displayed list of THREAD as a list of (CONTENT . STATUS).
 THREAD defaults to that of the session."
-  (let ((thread (or thread (claude-checks-thread))))
+  (let ((thread (or thread (hosts-thread "claude"))))
     (mapcar (lambda (item) (cons (plist-get item :content) (plist-get item :status)))
             (and thread (todo-write-items thread)))))
 
 (defun claude-checks-state ()
   "Return the displayed state and activity, as (STATE ACTIVITY . WHY)."
-  (when-let* ((thread (claude-checks-thread)))
+  (when-let* ((thread (hosts-thread "claude")))
     (cons (todo-write-state thread) (todo-write-activity thread))))
 
 (defun claude-checks-own-json (folder)
@@ -226,7 +213,7 @@ THREAD defaults to that of the session."
 (defun claude-checks-own-rows ()
   "Return the list in Claude Code's task files, like `claude-checks-rows'."
   (mapcar (lambda (task) (cons (plist-get task :subject) (plist-get task :status)))
-          (sort (and (claude-checks-thread)
+          (sort (and (hosts-thread "claude")
                      (claude-checks-own-json (concat "tasks/" (claude-checks-session))))
                 (lambda (a b) (< (string-to-number (plist-get a :id))
                                  (string-to-number (plist-get b :id)))))))
@@ -322,7 +309,7 @@ esac
                  `(:hooks (:TaskCompleted ,run :TaskCreated ,run :PreToolUse ,run))))))
 
 (ert-deftest claude-checks-a-session-resumed-and-forked ()
-  (let (claude-checks-others)
+  (let (hosts-earlier-threads)
     (claude-checks-run
      (list (list (claude-checks-create "Rake") (claude-checks-create "Water"))
            (list (claude-checks-update "1" "in_progress"))
@@ -347,12 +334,12 @@ esac
          (apply #'claude-checks-shows "the second end" '(paused) rows)
          (should (equal (claude-checks-session) session))
          ;; A fork repeats the lines of its session, and has a list of its own.
-         (push (claude-checks-thread) claude-checks-others)
+         (push (hosts-thread "claude") hosts-earlier-threads)
          (claude-checks-start "-p" "Sweep the path" "--resume" session "--fork-session")
          (claude-checks-pass "forked" '(active working) '("Sweep" . "pending"))
          (claude-checks-ends)
          (claude-checks-shows "the end" '(paused) '("Sweep" . "pending"))
-         (should (equal (claude-checks-rows (car claude-checks-others)) rows))))
+         (should (equal (claude-checks-rows (car hosts-earlier-threads)) rows))))
      :prompt "Plan the garden")))
 
 (ert-deftest claude-checks-a-subagent-in-the-background ()
@@ -374,8 +361,8 @@ esac
        (should (equal (claude-checks-rows child)
                       '(("Find the can" . "completed") ("Pour" . "in_progress"))))
        (should (equal (todo-write-parent child)
-                      (cons (claude-checks-thread)
-                            (plist-get (aref (todo-write-items (claude-checks-thread)) 0) :id))))
+                      (cons (hosts-thread "claude")
+                            (plist-get (aref (todo-write-items (hosts-thread "claude")) 0) :id))))
        (should (eq (todo-write-state child) 'active))
        (claude-checks-pass "main" '(active working)
                            '("Water" . "in_progress") '("Rake" . "pending"))
@@ -469,7 +456,7 @@ esac
      (claude-checks-pass "command" '(active working) '("Rake" . "in_progress"))
      (claude-checks-wait-for "The command is over")
      (claude-checks-shows "the end of the turn" '(paused) '("Rake" . "in_progress"))
-     (let ((thread (claude-checks-thread)) (session (claude-checks-session)))
+     (let ((thread (hosts-thread "claude")) (session (claude-checks-session)))
        (claude-checks-type "/clear" (lambda () (not (equal (claude-checks-own-session) session))))
        (claude-checks-wait
         "the new session"

@@ -74,18 +74,9 @@
 
 ;;; Displayed plans
 
-(defvar codex-checks-others nil "Threads of earlier sessions.")
-
-(defun codex-checks-thread ()
-  "Return the thread of the session, or nil."
-  (seq-find (lambda (thread)
-              (and (string-prefix-p "codex:" thread)
-                   (not (member thread codex-checks-others))))
-            (todo-write-threads)))
-
 (defun codex-checks-shown ()
   "Return the display of the session: (STATE ACTIVITY (STEP . STATUS)...)."
-  (when-let* ((thread (codex-checks-thread)))
+  (when-let* ((thread (hosts-thread "codex")))
     `(,(todo-write-state thread) ,(car (todo-write-activity thread))
       ,@(mapcar (lambda (item) (cons (plist-get item :content) (plist-get item :status)))
                 (todo-write-items thread)))))
@@ -149,7 +140,7 @@ await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))}
 (ert-deftest codex-checks-a-session-resumed-and-forked ()
   (let ((update (lambda (&rest entries)
                   (apply #'codex-checks-call "update_plan" (apply #'codex-checks-plan entries))))
-        codex-checks-others)
+        hosts-earlier-threads)
     (codex-checks-run
      "gpt-5.5"
      (list (funcall update '("Rake" . "in_progress") '("Water" . "pending"))
@@ -161,13 +152,13 @@ await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))}
      (lambda ()
        (codex-checks-shows "the first end" 'paused nil
                            '("Rake" . "in_progress") '("Water" . "pending"))
-       (let* ((thread (codex-checks-thread))
+       (let* ((thread (hosts-thread "codex"))
               (session (string-remove-prefix "codex:" thread)))
          (codex-checks-start "resume" session "Rake the leaves")
          (codex-checks-shows "the second end" 'paused nil
                              '("Rake" . "completed") '("Water" . "pending"))
-         (should (equal (codex-checks-thread) thread))
-         (push thread codex-checks-others)
+         (should (equal (hosts-thread "codex") thread))
+         (push thread hosts-earlier-threads)
          (codex-checks-start "fork" session "Sweep the path")
          (codex-checks-shows "the end" 'paused nil '("Sweep" . "in_progress"))
          (should (equal (todo-write-test-contents thread) '("Rake" "Water"))))))))

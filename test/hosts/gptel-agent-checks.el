@@ -18,21 +18,16 @@
 
 (defun gptel-agent-checks-fixture ()
   "Return the name of a file with a script for aimock."
-  (let ((file (make-temp-file "fixture" nil ".json")))
-    (cl-flet ((call (turn &rest entries)
-                (list :match (list :turnIndex turn)
-                      :response (list :toolCalls
-                                      (vector (list :name "TodoWrite"
-                                                    :arguments (apply #'todo-write-test-todos
-                                                                      entries)))))))
-      (write-region
-       (json-serialize
-        (list :fixtures
-              (vector (call 0 '("Rake" "in_progress" "Raking") "Water")
-                      (call 1 '("Rake" "completed" "Raking") '("Water" "in_progress" "Watering"))
-                      '(:match (:turnIndex 2) :response (:content "The beds are wet.")))))
-       nil file nil 'silent))
-    (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
+  (cl-flet ((call (turn &rest entries)
+              (list :match (list :turnIndex turn)
+                    :response (list :toolCalls
+                                    (vector (list :name "TodoWrite"
+                                                  :arguments (apply #'todo-write-test-todos
+                                                                    entries)))))))
+    (todo-write-mock-script
+     (list (call 0 '("Rake" "in_progress" "Raking") "Water")
+           (call 1 '("Rake" "completed" "Raking") '("Water" "in_progress" "Watering"))
+           '(:match (:turnIndex 2) :response (:content "The beds are wet."))))))
 
 (defmacro gptel-agent-checks-with (&rest body)
   "Run BODY in a chat after its model planned with gptel-agent's own tool."
@@ -44,8 +39,7 @@
            (text-mode)
            (gptel-mode)
            (setq-local gptel-tools (list (gptel-get-tool '("gptel-agent" "TodoWrite")))
-                       gptel-backend (gptel-make-openai "mock" :host (format "127.0.0.1:%d" port)
-                                       :protocol "http" :key "k" :stream t :models '(gpt))
+                       gptel-backend (todo-write-mock-backend 'openai port)
                        gptel-model 'gpt)
            (insert "Look after the garden")
            (gptel-send)

@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; Functions for the checks with genuine agents: the agents' environment, and
-;; scripted models.  lib.sh sets AGENTS in the environment to the folders with the
-;; agents' programs.
+;; Functions for the checks with genuine agents: the agents' environments and
+;; settings, scripted models, and the thread of a session.  lib.sh sets AGENTS in the
+;; environment to the folders with the agents' programs.
 
 ;;; Code:
 
@@ -40,6 +40,35 @@ No network can be reached with it."
         "-c" "feedback.enabled=false" "-c" "otel.exporter=\"none\""
         "-c" (format "model_providers.mock={name=\"mock\",base_url=\"%s/v1\",env_key=\"MOCK_KEY\",wire_api=\"responses\",supports_websockets=false}" url)))
 
+(defun hosts-opencode-environment (url)
+  "Return further environment variables of opencode, whose model is at URL."
+  (list "OPENCODE_DISABLE_AUTOUPDATE=1" "OPENCODE_DISABLE_MODELS_FETCH=1"
+        "OPENCODE_DISABLE_LSP_DOWNLOAD=1" "OPENCODE_DISABLE_DEFAULT_PLUGINS=1"
+        (concat "OPENCODE_CONFIG_CONTENT="
+                (json-serialize
+                 `(:share "disabled" :model "mock/gpt-mock" :small_model "mock/gpt-mock"
+                   :provider (:mock (:npm "@ai-sdk/openai-compatible" :name "Mock"
+                                     :options (:baseURL ,(concat url "/v1") :apiKey "test-key")
+                                     :models (:gpt-mock (:name "gpt-mock" :tool_call t
+                                                         :limit (:context 100000 :output 8000))))))))))
+
+(defun hosts-copilot-environment (url)
+  "Return further environment variables of Copilot CLI, whose model is at URL."
+  (list "COPILOT_OFFLINE=true" "COPILOT_AUTO_UPDATE=false"
+        (concat "COPILOT_PROVIDER_BASE_URL=" url "/v1") "COPILOT_PROVIDER_TYPE=openai"
+        "COPILOT_PROVIDER_API_KEY=test-key" "COPILOT_MODEL=gpt-4.1"))
+
+(defun hosts-gemini-environment (url)
+  "Return further environment variables of Gemini CLI, whose model is at URL."
+  (list (concat "GOOGLE_GEMINI_BASE_URL=" url) "GEMINI_API_KEY=test-key"
+        "GEMINI_CLI_TRUST_WORKSPACE=true"))
+
+(defconst hosts-gemini-settings
+  '(:general (:disableAutoUpdate t :enableAutoUpdate :false)
+    :privacy (:usageStatisticsEnabled :false)
+    :security (:auth (:selectedType "gemini-api-key") :folderTrust (:enabled :false)))
+  "Settings of Gemini CLI, by which it uses a key without a question.")
+
 (defun hosts-gate-command (name)
   "Return a command that exits when the file NAME.gate exists.
 It also exits after a minute, because killed agents leave it running."
@@ -61,6 +90,17 @@ See responses.mjs for the steps, which are plists here."
           (todo-write-test-wait (lambda () (todo-write-mock--get port "/health")))
           (funcall function (format "http://127.0.0.1:%d" port)))
       (delete-process server))))
+
+;;; Threads
+
+(defvar hosts-earlier-threads nil "Threads of earlier sessions.")
+
+(defun hosts-thread (agent)
+  "Return the thread of the session of AGENT, \"claude\" or \"codex\", or nil."
+  (seq-find (lambda (thread)
+              (and (string-match-p (format "\\`%s:[^/]+\\'" agent) thread)
+                   (not (member thread hosts-earlier-threads))))
+            (todo-write-threads)))
 
 (provide 'hosts-helper)
 ;;; hosts-helper.el ends here

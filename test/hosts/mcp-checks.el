@@ -43,24 +43,17 @@ from the arguments of a call."
 
 (defun mcp-checks-fixture (tool)
   "Return the name of a file with a script for aimock that calls TOOL."
-  (let ((file (make-temp-file "fixture" nil ".json"))
-        (turn -1))
-    (write-region
-     (json-serialize
-      (list :fixtures
-            (vconcat
-             (list (list :match '(:systemMessage "title generator")
-                         :response '(:content "Garden")))
-             (mapcar (pcase-lambda (`(,needed . ,call))
-                       (list :match (append (list :turnIndex (setq turn (1+ turn)))
-                                            (unless (equal needed "")
-                                              (list :toolResultContains needed)))
-                             :response (if call (list :toolCalls (vector call))
-                                         (list :content mcp-checks-said))))
-                     (mcp-checks-steps
-                      (lambda (arguments) (list :name tool :arguments arguments)))))))
-     nil file nil 'silent)
-    (file-relative-name file (expand-file-name "test/fixtures" (getenv "TODO_WRITE_ROOT")))))
+  (todo-write-mock-script
+   (cons '(:match (:systemMessage "title generator") :response (:content "Garden"))
+         (seq-map-indexed
+          (pcase-lambda (`(,needed . ,call) turn)
+            (list :match (append (list :turnIndex turn)
+                                 (unless (equal needed "")
+                                   (list :toolResultContains needed)))
+                  :response (if call (list :toolCalls (vector call))
+                              (list :content mcp-checks-said))))
+          (mcp-checks-steps
+           (lambda (arguments) (list :name tool :arguments arguments)))))))
 
 (cl-defun mcp-checks-agent (home folder &key command environment)
   "Run COMMAND of an agent in FOLDER; return its status and output.
@@ -184,14 +177,8 @@ MODEL is a function of the tool and of a function that takes that URL."
          (settings (with-temp-buffer
                      (insert-file-contents file)
                      (json-parse-buffer :object-type 'plist))))
-    (write-region
-     (json-serialize
-      (append '(:general (:disableAutoUpdate t :enableAutoUpdate :false)
-                :privacy (:usageStatisticsEnabled :false)
-                :security (:auth (:selectedType "gemini-api-key")
-                           :folderTrust (:enabled :false)))
-              settings))
-     nil file nil 'silent)))
+    (write-region (json-serialize (append hosts-gemini-settings settings))
+                  nil file nil 'silent)))
 
 (ert-deftest mcp-checks-gemini-cli ()
   ;; This agent validates arguments itself and does not send the bad list.
@@ -200,24 +187,13 @@ MODEL is a function of the tool and of a function that takes that URL."
      "Gemini CLI" "mcp_todo-write_todo_write" :thread "\\`mcp:gemini-cli-mcp-client:"
      :prepare #'mcp-checks-gemini-settings
      :command (lambda (_ _) '("gemini" "-m" "gemini-2.5-pro" "-p" "Plan the garden"))
-     :environment (lambda (_ url)
-                    (list (concat "GOOGLE_GEMINI_BASE_URL=" url) "GEMINI_API_KEY=test-key"
-                          "GEMINI_CLI_TRUST_WORKSPACE=true")))))
+     :environment (lambda (_ url) (hosts-gemini-environment url)))))
 
 (ert-deftest mcp-checks-opencode ()
   (mcp-checks
    "opencode" "todo-write_todo_write" :thread "\\`mcp:opencode:"
    :command (lambda (_ _) '("opencode" "run" "Plan the garden"))
-   :environment (lambda (_ url)
-                  (list "OPENCODE_DISABLE_AUTOUPDATE=1" "OPENCODE_DISABLE_MODELS_FETCH=1"
-                        "OPENCODE_DISABLE_LSP_DOWNLOAD=1" "OPENCODE_DISABLE_DEFAULT_PLUGINS=1"
-                        (concat "OPENCODE_CONFIG_CONTENT="
-                                (json-serialize
-                                 `(:share "disabled" :model "mock/gpt-mock" :small_model "mock/gpt-mock"
-                                   :provider (:mock (:npm "@ai-sdk/openai-compatible" :name "Mock"
-                                                     :options (:baseURL ,(concat url "/v1") :apiKey "test-key")
-                                                     :models (:gpt-mock (:name "gpt-mock" :tool_call t
-                                                                         :limit (:context 100000 :output 8000))))))))))))
+   :environment (lambda (_ url) (hosts-opencode-environment url))))
 
 (ert-deftest mcp-checks-copilot-cli ()
   (mcp-checks
@@ -225,10 +201,7 @@ MODEL is a function of the tool and of a function that takes that URL."
    :command (lambda (_ _)
               '("copilot" "--disable-client-telemetry" "--no-auto-update" "--no-remote"
                 "--no-remote-export" "--allow-tool=todo-write" "-p" "Plan the garden"))
-   :environment (lambda (_ url)
-                  (list "COPILOT_OFFLINE=true" "COPILOT_AUTO_UPDATE=false"
-                        (concat "COPILOT_PROVIDER_BASE_URL=" url "/v1") "COPILOT_PROVIDER_TYPE=openai"
-                        "COPILOT_PROVIDER_API_KEY=test-key" "COPILOT_MODEL=gpt-4.1"))))
+   :environment (lambda (_ url) (hosts-copilot-environment url))))
 
 (provide 'mcp-checks)
 ;;; mcp-checks.el ends here
