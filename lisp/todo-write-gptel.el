@@ -16,7 +16,7 @@
 ;;     (setq todo-write-gptel-in-chat 'folded)
 ;;
 ;; gptel-agent has a tool of its own, TodoWrite, whose lists are shown, too.  To tell
-;; its agents of your edits, replace that tool:
+;; its agents of your edits, replace that tool's answers:
 ;;
 ;;     (todo-write-gptel-replace-agent-tool)
 
@@ -35,7 +35,6 @@
 (defvar gptel-use-header-line)
 (declare-function gptel-fsm-info "ext:gptel-request")
 (declare-function gptel-fsm-state "ext:gptel-request")
-(declare-function gptel-get-tool "ext:gptel-request")
 (declare-function gptel-make-tool "ext:gptel-request")
 (declare-function gptel-tool-name "ext:gptel-request")
 
@@ -75,37 +74,27 @@ is added to the default value of `gptel-tools', for all chats.  Non-nil
 ONLY-KNOWN, interactively a prefix argument, does not add it: presets and
 gptel's menu can select it by its name, \"todo_write\"."
   (interactive "P")
+  (todo-write-gptel--track-requests)
   (if todo-write-gptel-agent
       (advice-add 'gptel-agent--write-todo :before #'todo-write-gptel--write-agent-todos)
     (advice-remove 'gptel-agent--write-todo #'todo-write-gptel--write-agent-todos))
-  (todo-write-gptel--when-loaded
-   'gptel (lambda () (todo-write-gptel--register only-known))))
+  (if (featurep 'gptel)
+      (todo-write-gptel--make-tool only-known)
+    (letrec ((loaded (lambda (_file)
+                       (when (featurep 'gptel)
+                         (remove-hook 'after-load-functions loaded)
+                         (todo-write-gptel--make-tool only-known)))))
+      (add-hook 'after-load-functions loaded)
+      nil)))
 
-(defvar todo-write-gptel--waiting nil
-  "Functions to call when a feature is loaded, a list of (FEATURE . FUNCTION).")
-
-(defun todo-write-gptel--when-loaded (feature function)
-  "Call FUNCTION and return its value if FEATURE is loaded, or call it then."
-  (if (featurep feature)
-      (funcall function)
-    (push (cons feature function) todo-write-gptel--waiting)
-    (add-hook 'after-load-functions #'todo-write-gptel--call-waiting)
-    nil))
-
-(defun todo-write-gptel--call-waiting (&rest _)
-  "Call the functions whose features are loaded now."
-  (pcase-dolist ((and entry `(,feature . ,function))
-                 (reverse todo-write-gptel--waiting))
-    (when (featurep feature)
-      (setq todo-write-gptel--waiting (delq entry todo-write-gptel--waiting))
-      (funcall function)))
-  (unless todo-write-gptel--waiting
-    (remove-hook 'after-load-functions #'todo-write-gptel--call-waiting)))
-
-(defun todo-write-gptel--register (only-known)
+(defun todo-write-gptel--make-tool (only-known)
   "Make the tool, add it to `gptel-tools' unless ONLY-KNOWN; return it."
-  (todo-write-gptel--track-requests)
-  (let ((tool (todo-write-gptel--make-tool "todo_write" "todo-write")))
+  (let ((tool (gptel-make-tool
+               :name "todo_write"
+               :category "todo-write"
+               :description (alist-get 'description (todo-write-tool-schema))
+               :args (todo-write--tool-arguments)
+               :function #'todo-write-gptel--write)))
     (unless only-known
       (set-default 'gptel-tools
                    (append (seq-remove (lambda (other)
@@ -114,33 +103,19 @@ gptel's menu can select it by its name, \"todo_write\"."
                            (list tool))))
     tool))
 
-(defun todo-write-gptel--make-tool (name category)
-  "Return a gptel tool NAME of CATEGORY that writes the plan of a chat."
-  (let ((schema (todo-write-tool-schema)))
-    (gptel-make-tool
-     :name name
-     :category category
-     :description (alist-get 'description schema)
-     :args (todo-write--tool-arguments)
-     :function #'todo-write-gptel--write)))
-
 (defun todo-write-gptel--write (todos)
   "Write TODOS, which the model of this chat sent, and return the result text.
 The text of a refusal tells the model what is wrong."
-  (let* ((thread (todo-write-gptel--ensure-thread))
-         (outcome (todo-write thread (list :todos todos) "gptel")))
+  (let ((outcome (todo-write (todo-write-gptel--ensure-thread) (list :todos todos) "gptel")))
     (when (plist-get outcome :ok)
       (todo-write-gptel--move-plan)
-      (todo-write-gptel--update thread))
+      (todo-write-gptel--update))
     (plist-get outcome :result)))
 
 ;;; The thread of a chat
 
 (defvar-local todo-write-gptel-thread nil
   "Key of the thread of this chat, once its model has called todo_write.")
-
-(defvar todo-write-gptel--chats (make-hash-table :test #'equal)
-  "Buffers of the chats with a plan, by thread key.")
 
 (defun todo-write-gptel--ensure-thread ()
   "Return the key of the thread of this chat, which gets one if it has none.
@@ -155,26 +130,24 @@ A chat that visits a file has the same key in later sessions of Emacs."
     ;; `todo-write-show' shows the plan of the buffer it is called in.
     (setq-local todo-write-view-thread todo-write-gptel-thread)
     (add-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed nil t))
-  (puthash todo-write-gptel-thread (current-buffer) todo-write-gptel--chats)
   (todo-write-listen #'todo-write-gptel--thread-changed)
   todo-write-gptel-thread)
 
 (defun todo-write-gptel--thread-changed (thread what _data)
   "Update the chat of THREAD if WHAT is a change of its list or state."
   (when (memq what '(change state))
-    (todo-write-gptel--update thread)))
+    (dolist (buffer (buffer-list))
+      (when (equal thread (buffer-local-value 'todo-write-gptel-thread buffer))
+        (with-current-buffer buffer
+          (todo-write-gptel--update))))))
 
-(defun todo-write-gptel--update (thread)
-  "Redraw the plan of THREAD in its chat, if that is live."
-  (let ((buffer (gethash thread todo-write-gptel--chats)))
-    (when (buffer-live-p buffer)
-      (with-current-buffer buffer
-        (todo-write-gptel--show-header)
-        (todo-write-gptel--redraw)))))
+(defun todo-write-gptel--update ()
+  "Update the plan of this chat in its header line and its text."
+  (todo-write-gptel--show-header)
+  (todo-write-gptel--redraw))
 
 (defconst todo-write-gptel--advice
-  '((gptel-abort :after todo-write-gptel--request-aborted)
-    (gptel--fsm-transition :after todo-write-gptel--state-changed)
+  '((gptel--fsm-transition :after todo-write-gptel--state-changed)
     (gptel--display-tool-calls :before todo-write-gptel--calls-shown)
     (gptel--accept-tool-calls :before todo-write-gptel--calls-accepted)
     (gptel--reject-tool-calls :after todo-write-gptel--calls-rejected))
@@ -236,14 +209,8 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
   (when-let* ((thread (todo-write-gptel--thread-of overlay)))
     (todo-write-end-turn thread "tool calls cancelled")))
 
-(defun todo-write-gptel--request-aborted (&optional buffer)
-  "Pause the plan of the chat BUFFER: its request was aborted."
-  (when-let* ((thread (todo-write-gptel--thread-of buffer)))
-    (todo-write-end-turn thread "aborted")))
-
 (defun todo-write-gptel--buffer-killed ()
   "Pause the plan of the current buffer, which is being killed."
-  (remhash todo-write-gptel-thread todo-write-gptel--chats)
   (todo-write-end-turn todo-write-gptel-thread "the chat was closed"))
 
 ;;; The header line
@@ -254,18 +221,6 @@ A header line shows the value of a variable literally, so a % in a task
 is inert.")
 ;; Without this property, the header line would drop the mouse and help properties.
 (put 'todo-write-gptel--header 'risky-local-variable t)
-
-(defvar todo-write-gptel-header-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map [header-line mouse-1] #'todo-write-gptel-mouse-show)
-    map)
-  "Keymap of the plan in the header line of a chat.")
-
-(defun todo-write-gptel-mouse-show (event)
-  "Show the plan of the chat whose header line EVENT clicked on."
-  (interactive "e" gptel-mode)
-  (with-selected-window (posn-window (event-start event))
-    (todo-write-show todo-write-gptel-thread)))
 
 (defun todo-write-gptel--show-header ()
   "Show the plan of this chat in its header line, unless that is disabled."
@@ -291,15 +246,14 @@ aligns the third to the right, so the plan is put before the third."
 
 (defun todo-write-gptel--header-string (thread)
   "Return the text of the plan of THREAD for the header line, or nil."
-  (let ((words (todo-write-mode-line-words thread todo-write-gptel-header-width 'still)))
-    (when words
-      (concat
-       " "
-       (propertize
-        words 'face (todo-write-row-progress-face (todo-write-state thread))
-        'mouse-face 'highlight
-        'help-echo "mouse-1: show the plan"
-        'local-map todo-write-gptel-header-map)))))
+  (when-let* ((words (todo-write-mode-line-words thread todo-write-gptel-header-width 'still)))
+    (concat
+     " "
+     (propertize
+      words 'face (todo-write-row-progress-face (todo-write-state thread))
+      'mouse-face 'highlight
+      'help-echo "mouse-1: show the plan"
+      'local-map todo-write-header-line-map))))
 
 ;;; In the chat
 
@@ -311,7 +265,7 @@ aligns the third to the right, so the plan is put before the third."
 
 (defvar todo-write-gptel-plan-map
   (let ((map (make-sparse-keymap)))
-    (define-key map [mouse-1] #'todo-write-gptel-mouse-toggle)
+    (define-key map [mouse-1] #'todo-write-gptel-toggle)
     map)
   "Keymap of the plan in a chat.")
 
@@ -357,17 +311,12 @@ aligns the third to the right, so the plan is put before the third."
 (defun todo-write-gptel-toggle ()
   "Fold or unfold the plan in this chat.
 Signal a `user-error' if it is not shown there."
-  (interactive nil gptel-mode)
+  ;; A click selects its window first.
+  (interactive "@" gptel-mode)
   (unless (overlayp todo-write-gptel--overlay)
     (user-error "There is no plan in this chat; see `todo-write-gptel-in-chat'"))
   (setq todo-write-gptel--unfolded (not todo-write-gptel--unfolded))
   (todo-write-gptel--redraw))
-
-(defun todo-write-gptel-mouse-toggle (event)
-  "Fold or unfold the plan that EVENT clicked on."
-  (interactive "e" gptel-mode)
-  (with-current-buffer (window-buffer (posn-window (event-start event)))
-    (todo-write-gptel-toggle)))
 
 ;;; gptel-agent
 
@@ -375,55 +324,21 @@ Signal a `user-error' if it is not shown there."
   "Write TODOS, the input of gptel-agent's own tool, to this chat's thread.
 The tool itself answers the model."
   (with-demoted-errors "The plan of gptel-agent: %S"
-    (todo-write-gptel--write todos)
-    (todo-write-set-activity todo-write-gptel-thread 'working)))
-
-(defvar todo-write-gptel--agent-tool nil
-  "The tool TodoWrite of gptel-agent while it is replaced, or nil.")
+    (todo-write-gptel--write todos)))
 
 ;;;###autoload
 (defun todo-write-gptel-replace-agent-tool (&optional restore)
-  "Replace gptel-agent's tool TodoWrite by ours, under the same name.
-If gptel-agent is not loaded yet, do this when it is.  Non-nil RESTORE,
-interactively a prefix argument, restores its own tool.  Signal a
-`user-error' if gptel-agent has no tool of that name."
+  "Answer the calls of gptel-agent's tool TodoWrite, so that it tells your edits.
+gptel-agent may be loaded before or after this.  Non-nil RESTORE,
+interactively a prefix argument, lets gptel-agent answer again."
   (interactive "P")
-  (todo-write-gptel--when-loaded
-   'gptel-agent-tools
-   (if restore #'todo-write-gptel--restore-agent-tool
-     #'todo-write-gptel--replace-agent-tool)))
-
-(defun todo-write-gptel--replace-agent-tool ()
-  "Replace gptel-agent's tool by ours, and return ours."
-  (let ((old (ignore-errors (gptel-get-tool '("gptel-agent" "TodoWrite")))))
-    (unless old
-      (user-error "This gptel-agent has no tool TodoWrite"))
-    (unless todo-write-gptel--agent-tool
-      (todo-write-gptel--track-requests)
-      (setq todo-write-gptel--agent-tool old)
-      (todo-write-gptel--swap
-       old (todo-write-gptel--make-tool "TodoWrite" "gptel-agent")))))
-
-(defun todo-write-gptel--restore-agent-tool ()
-  "Restore gptel-agent's own tool, and return it."
-  (when todo-write-gptel--agent-tool
-    (let ((ours (gptel-get-tool '("gptel-agent" "TodoWrite")))
-          (known (cdr (assoc "gptel-agent" (symbol-value 'gptel--known-tools)))))
-      (setf (alist-get "TodoWrite" known nil nil #'equal)
-            todo-write-gptel--agent-tool)
-      (prog1 (todo-write-gptel--swap ours todo-write-gptel--agent-tool)
-        (setq todo-write-gptel--agent-tool nil)))))
-
-(defun todo-write-gptel--swap (old new)
-  "Replace the tool OLD by NEW in all values of `gptel-tools'; return NEW."
-  (let ((swapped (lambda (tools) (seq-map (lambda (tool) (if (eq tool old) new tool))
-                                          tools))))
-    (set-default 'gptel-tools (funcall swapped (default-value 'gptel-tools)))
-    (dolist (buffer (buffer-list))
-      (when (local-variable-p 'gptel-tools buffer)
-        (with-current-buffer buffer
-          (setq gptel-tools (funcall swapped gptel-tools)))))
-    new))
+  (todo-write-gptel--track-requests)
+  (if restore
+      (advice-remove 'gptel-agent--write-todo #'todo-write-gptel--write)
+    ;; Outermost, because each edit is told only once: the list must not be
+    ;; written before.
+    (advice-add 'gptel-agent--write-todo :override #'todo-write-gptel--write
+                '((depth . -100)))))
 
 (provide 'todo-write-gptel)
 ;;; todo-write-gptel.el ends here

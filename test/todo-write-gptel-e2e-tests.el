@@ -241,20 +241,22 @@
 
 (ert-deftest todo-write-gptel-replaces-the-tool-of-gptel-agent ()
   (todo-write-gptel-e2e--with-chat port
-    (let* (todo-write-gptel--agent-tool
-           (theirs (gptel-make-tool :name "TodoWrite" :category "gptel-agent"
-                                    :description "Theirs"
-                                    :function (lambda (_) "theirs")
-                                    :args '((:name "todos" :type "array")))))
-      (setq-local gptel-tools (list theirs))
-      (todo-write-gptel--replace-agent-tool)
-      (todo-write-gptel-e2e--use 'openai port)
-      (todo-write-gptel-e2e--say "Knead bread")
-      (todo-write-gptel-e2e--wait-for "It rises")
-      (should (= (length (todo-write-items todo-write-gptel-thread)) 3))
-      (todo-write-gptel--restore-agent-tool)
-      (should (equal gptel-tools (list theirs)))
-      (should (eq (gptel-get-tool "TodoWrite") theirs)))))
+    (defalias 'gptel-agent--write-todo (lambda (_todos) "theirs"))
+    (setq-local gptel-tools
+                (list (gptel-make-tool :name "TodoWrite" :category "gptel-agent"
+                                       :description "Theirs"
+                                       :function 'gptel-agent--write-todo
+                                       :args '((:name "todos" :type "array")))))
+    (todo-write-gptel-replace-agent-tool)
+    (unwind-protect
+        (progn
+          (todo-write-gptel-e2e--use 'openai port)
+          (todo-write-gptel-e2e--say "Knead bread")
+          (todo-write-gptel-e2e--wait-for "It rises")
+          (should (= (length (todo-write-items todo-write-gptel-thread)) 3))
+          (should (string-prefix-p "0/3" (car (todo-write-mock-answers port)))))
+      (todo-write-gptel-replace-agent-tool t))
+    (should (equal "theirs" (funcall 'gptel-agent--write-todo [])))))
 
 (provide 'todo-write-gptel-e2e-tests)
 ;;; todo-write-gptel-e2e-tests.el ends here

@@ -74,9 +74,20 @@
 
 (ert-deftest gptel-agent-2-hears-of-edits-where-our-tool-stands-in ()
   (todo-write-gptel-replace-agent-tool)
-  (gptel-agent-checks-with
-    (should (equal (todo-write-test-contents todo-write-gptel-thread) '("Rake" "Water")))
-    (should (string-search "1/2 tasks completed" (cadr (todo-write-mock-answers port)))))
+  (let* ((edited nil)
+         (todo-write-change-functions
+          (list (lambda (thread _outcome)
+                  (unless edited
+                    (setq edited t)
+                    (todo-write-edit thread 'add "Weed"))))))
+    (gptel-agent-checks-with
+      (should (equal (todo-write-test-contents todo-write-gptel-thread)
+                     '("Rake" "Water" "Weed")))
+      (let ((answer (cadr (todo-write-mock-answers port))))
+        (should (string-search "1/3 tasks completed" answer))
+        (should (string-search "Weed" answer)))
+      ;; Their tool did not run.
+      (should-not (gptel-agent-checks-theirs))))
   (todo-write-gptel-replace-agent-tool t))
 
 (ert-deftest gptel-agent-3-is-left-alone-by-an-option ()
