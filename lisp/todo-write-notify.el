@@ -17,8 +17,9 @@
 
 ;;; Code:
 
-(require 'cl-lib)
 (require 'seq)
+(require 'subr-x)
+(require 'xml)
 (require 'todo-write)
 (require 'todo-write-attention)
 
@@ -49,9 +50,6 @@ or nil."
   "Alist of agents and the times of their notifications.
 In seconds since the epoch.")
 
-(defvar todo-write-notify--timer nil
-  "Timer of the next notification, or nil.")
-
 (defvar todo-write-notify--open nil
   "Open notifications, a list of (WITHDRAW AGENT...).")
 
@@ -61,37 +59,23 @@ In seconds since the epoch.")
   :global t
   :group 'todo-write
   (todo-write-attention-listen #'todo-write-notify--heard todo-write-notify-mode)
-  (when todo-write-notify--timer
-    (cancel-timer todo-write-notify--timer))
-  (setq todo-write-notify--timer nil
-        todo-write-notify--due nil
+  (setq todo-write-notify--due nil
         todo-write-notify--open nil))
-
-(defun todo-write-notify--wanted-p (agent)
-  "Return non-nil if the user wants a notification of AGENT's state."
-  (or (todo-write-attention-needed-p agent)
-      (and todo-write-notify-done (eq (todo-write-agent-state agent) 'done))))
 
 (defun todo-write-notify--heard (agent what)
   "Schedule or withdraw the notification of AGENT after the event WHAT."
   (unless (eq what 'change)
     (todo-write-notify--withdraw agent)
-    (setf (alist-get agent todo-write-notify--due nil t)
-          (and (eq what 'transition)
-               (todo-write-attention-new-p agent)
-               (todo-write-notify--wanted-p agent)
-               (+ (float-time) todo-write-notify-seconds)))
-    (todo-write-notify--set-timer)))
-
-(defun todo-write-notify--set-timer ()
-  "Set the timer for the first notification that is due."
-  (when todo-write-notify--timer
-    (cancel-timer todo-write-notify--timer))
-  (setq todo-write-notify--timer
-        (and todo-write-notify--due
-             (run-at-time (max 0 (- (apply #'min (mapcar #'cdr todo-write-notify--due))
-                                    (float-time)))
-                          nil #'todo-write-notify--notify))))
+    (let ((wanted (and (eq what 'transition)
+                       (todo-write-attention-new-p agent)
+                       (or (todo-write-attention-needed-p agent)
+                           (and todo-write-notify-done
+                                (eq (todo-write-agent-state agent) 'done))))))
+      (setf (alist-get agent todo-write-notify--due nil t)
+            (and wanted (+ (float-time) todo-write-notify-seconds)))
+      (when wanted
+        ;; The timer finds nothing due if the user answers before.
+        (run-at-time todo-write-notify-seconds nil #'todo-write-notify--notify)))))
 
 (defun todo-write-notify--notify ()
   "Notify of all agents that are due, at once."
@@ -101,7 +85,6 @@ In seconds since the epoch.")
          (agents (sort (seq-remove #'todo-write-attention-visible-p (mapcar #'car due))
                        #'todo-write-attention-before-p)))
     (setq todo-write-notify--due (seq-difference todo-write-notify--due due #'eq))
-    (todo-write-notify--set-timer)
     (when agents
       (push (cons (funcall todo-write-notify-function (todo-write-agent-key (car agents))
                            (todo-write-notify--title agents)
@@ -111,20 +94,18 @@ In seconds since the epoch.")
 
 (defun todo-write-notify--title (agents)
   "Return the title of a notification of AGENTS."
-  (let ((verb (if (seq-some #'todo-write-attention-needed-p agents) "need" "finished")))
-    (cond ((cdr agents) (format "%d agents %s%s" (length agents) verb
-                                (if (equal verb "need") " you" "")))
-          ((equal verb "need") (concat (todo-write-agent-name (car agents)) " needs you"))
-          (t (concat (todo-write-agent-name (car agents)) " is done")))))
+  (let ((needed (seq-some #'todo-write-attention-needed-p agents)))
+    (if (cdr agents)
+        (format "%d agents %s" (length agents) (if needed "need you" "finished"))
+      (concat (todo-write-agent-name (car agents)) (if needed " needs you" " is done")))))
 
 (defun todo-write-notify--withdraw (agent)
   "Withdraw the notification of AGENT unless it is about other agents too."
-  (dolist (note todo-write-notify--open)
-    (when (memq agent (cdr note))
-      (setcdr note (remq agent (cdr note)))
-      (unless (or (cdr note) (null (car note)))
-        (funcall (car note)))))
-  (setq todo-write-notify--open (seq-filter #'cdr todo-write-notify--open)))
+  (when-let* ((note (seq-find (lambda (note) (memq agent note)) todo-write-notify--open)))
+    (unless (cdr (delq agent note))
+      (setq todo-write-notify--open (delq note todo-write-notify--open))
+      (when (car note)
+        (funcall (car note))))))
 
 (defun todo-write-notify-default (thread title text)
   "Notify with TITLE and TEXT; a click goes to the agent of THREAD.
@@ -153,9 +134,7 @@ Return a function that withdraws the notification, or nil."
   "Return TEXT as the body of a notification.
 Escape it if the notification server interprets markup."
   (if (memq :body-markup (notifications-get-capabilities))
-      (replace-regexp-in-string
-       "[&<>]" (lambda (match) (pcase match ("&" "&amp;") ("<" "&lt;") (_ "&gt;")))
-       text t t)
+      (xml-escape-string text t)
     text))
 
 (provide 'todo-write-notify)

@@ -489,8 +489,7 @@ Withdrawn ones are in `withdrawn'."
   (todo-write-attention-tests--with-notes
     (todo-write-set-activity "a" 'waiting "permission")
     (todo-write-set-activity "a" 'working)
-    (should-not todo-write-notify--due)
-    (should-not todo-write-notify--timer)))
+    (should-not todo-write-notify--due)))
 
 (ert-deftest todo-write-notify-withdraws-notes-about-answered-requests ()
   (todo-write-attention-tests--with-notes
