@@ -39,7 +39,8 @@ TITLE may be nil.  DOING is `waiting', `failed', `working', `rest' or
 `unknown', WHY the reason that its host gives, and SINCE the time of the
 transition in milliseconds since the epoch.  UNSEEN means that it came to
 rest while it was not visible, DISMISSED that the user dismissed this
-state.  BUFFER caches its own buffer; `none' means that it has none."
+state.  BUFFER caches its own buffer until the next transition; `none'
+means that it has none."
   key project program title doing why since unseen dismissed buffer)
 
 ;;; States and their order
@@ -61,20 +62,19 @@ It is `waiting', `failed', `done', `working', `idle' or `unknown'."
     ('rest (if (todo-write-agent-unseen agent) 'done 'idle))
     (doing doing)))
 
-(defun todo-write-attention-needed-p (agent)
-  "Return non-nil if AGENT needs the user."
-  (and (memq (todo-write-agent-doing agent) '(waiting failed))
-       (not (todo-write-agent-dismissed agent))))
-
 (defun todo-write-attention-rank (agent)
   "Return the sort key of AGENT's state, a number; 0 is first."
   (pcase (todo-write-agent-state agent)
-    ('working 2)
-    ('unknown 4)
     ((guard (todo-write-agent-dismissed agent)) 3)
     ((or 'waiting 'failed) 0)
     ('done 1)
-    (_ 3)))
+    ('working 2)
+    ('idle 3)
+    (_ 4)))
+
+(defun todo-write-attention-needed-p (agent)
+  "Return non-nil if AGENT needs the user."
+  (= 0 (todo-write-attention-rank agent)))
 
 (defun todo-write-attention-before-p (a b)
   "Return non-nil if agent A sorts before B.
@@ -235,9 +235,9 @@ seen its state."
                                             (todo-write-activity-inferred-p key) plan)))
     (unless (and (eq doing (todo-write-agent-doing agent))
                  (equal (cdr activity) (todo-write-agent-why agent)))
-      (todo-write-attention--retry-buffer agent)
       (setf (todo-write-agent-doing agent) doing
             (todo-write-agent-why agent) (cdr activity)
+            (todo-write-agent-buffer agent) nil
             (todo-write-agent-dismissed agent) nil
             (todo-write-agent-since agent)
             (or said
@@ -297,8 +297,7 @@ A follower may find an agent that has been idle or waiting for hours."
 ;;; Going there
 
 (defun todo-write-attention-buffer (agent)
-  "Return the buffer in which the user talks to AGENT, or nil.
-A failed search is repeated after the next transition."
+  "Return the buffer in which the user talks to AGENT, or nil."
   (let ((known (todo-write-agent-buffer agent)))
     (cond ((eq known 'none) nil)
           ((buffer-live-p known) known)
@@ -307,11 +306,6 @@ A failed search is repeated after the next transition."
                                 (and pid (todo-write-attention--terminal pid)))))
                (setf (todo-write-agent-buffer agent) (or buffer 'none))
                buffer)))))
-
-(defun todo-write-attention--retry-buffer (agent)
-  "Search again for the buffer of AGENT if none was found."
-  (when (eq (todo-write-agent-buffer agent) 'none)
-    (setf (todo-write-agent-buffer agent) nil)))
 
 (defun todo-write-attention--chat (thread)
   "Return the host's buffer for THREAD, or nil."
@@ -339,20 +333,16 @@ A failed search is repeated after the next transition."
              do (setq pid (alist-get 'ppid attributes)))))
 
 (defun todo-write-attention--terminal (pid)
-  "Return the terminal buffer of this Emacs in which process PID runs, or nil."
+  "Return the terminal buffer of this Emacs in which process PID runs, or nil.
+It is that of an ancestor, or of a process with the same terminal."
   (let* ((chain (todo-write-attention--processes pid))
-         (tty (todo-write-attention--tty (alist-get 'ttname (cdar chain))))
-         (own (seq-filter #'process-buffer (process-list)))
-         (process (or (cl-loop for (pid) in chain
-                               thereis (seq-find (lambda (process)
-                                                   (eql pid (process-id process)))
-                                                 own))
-                      (and tty
-                           (seq-find (lambda (process)
-                                       (equal tty (todo-write-attention--tty
-                                                   (process-tty-name process))))
-                                     own)))))
-    (and process (process-buffer process))))
+         (tty (todo-write-attention--tty (alist-get 'ttname (cdar chain)))))
+    (seq-some (lambda (process)
+                (and (or (assq (process-id process) chain)
+                         (and tty (equal tty (todo-write-attention--tty
+                                              (process-tty-name process)))))
+                     (process-buffer process)))
+              (process-list))))
 
 (defun todo-write-attention--tty (name)
   "Normalize the terminal NAME: /dev/pts0 and /dev/pts/0 are the same."
@@ -365,14 +355,13 @@ A failed search is repeated after the next transition."
     (seq-some (lambda (line)
                 (pcase (split-string line " ")
                   (`(,pane ,name) (and (assq (string-to-number pane) chain) name))))
-              (and (executable-find "tmux")
-                   (ignore-errors
-                     (process-lines "tmux" "list-panes" "-a" "-F"
-                                    "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}"))))))
+              (ignore-errors
+                (process-lines "tmux" "list-panes" "-a" "-F"
+                               "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}")))))
 
 (defun todo-write-attention-visit (agent)
   "Go to the buffer of AGENT, else show its plan and say where it runs."
-  (todo-write-attention--retry-buffer agent)
+  (setf (todo-write-agent-buffer agent) nil)
   (if-let* ((buffer (todo-write-attention-buffer agent)))
       (pop-to-buffer buffer)
     (let* ((key (todo-write-agent-key agent))
