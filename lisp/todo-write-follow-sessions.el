@@ -28,9 +28,6 @@ several folders."
                        directory))
   :group 'todo-write)
 
-(defconst todo-write-follow-sessions--days 30
-  "Maximum number of Codex's folders searched, one for each day.")
-
 ;;; Transcripts
 
 (defun todo-write-follow-sessions--subfolders (folder)
@@ -74,12 +71,12 @@ Claude Code may have been started in a folder below the project's root."
                         (todo-write-follow-sessions--subfolders root))))))
 
 (defun todo-write-follow-sessions--codex-folders (root)
-  "Return ROOT, its newest year and month, and its newest folders of days."
+  "Return ROOT, its newest year and month, and the folders of its newest 30 days."
   (let* ((years (todo-write-follow-sessions--subfolders root))
          (months (mapcan #'todo-write-follow-sessions--subfolders (last years 2)))
          (days (mapcan #'todo-write-follow-sessions--subfolders (last months 12))))
     (append (list root) (last years) (last months)
-            (last days todo-write-follow-sessions--days))))
+            (last days 30))))
 
 (defun todo-write-follow-sessions-files (folders)
   "Return the transcripts in FOLDERS as a list of (TIME . FILE), newest first."
@@ -99,22 +96,25 @@ Claude Code may have been started in a folder below the project's root."
 (defun todo-write-follow-sessions--head (file)
   "Return the description of the transcript FILE, a plist, or nil.
 See `todo-write-transcript-describe'."
-  (let ((head
-         (if (not (file-remote-p file))
-             (todo-write-transcript-describe file)
-           (let ((copy (make-temp-file "todo-write-follow"))
-                 (coding-system-for-write 'binary))
-             (unwind-protect
-                 (with-temp-buffer
-                   (set-buffer-multibyte nil)
-                   (insert-file-contents-literally file nil 0 65536)
-                   (write-region nil nil copy nil 'silent)
-                   (todo-write-transcript-describe copy))
-               (delete-file copy))))))
+  (let ((head (if (not (file-remote-p file))
+                  (todo-write-transcript-describe file)
+                (let ((copy (make-temp-file "todo-write-follow")))
+                  (unwind-protect
+                      (progn (todo-write-follow-sessions-fetch file copy 0 65536)
+                             (todo-write-transcript-describe copy))
+                    (delete-file copy))))))
     (when (plist-get head :folder)
       (puthash file (list :folder (plist-get head :folder) :agent (plist-get head :agent))
                todo-write-follow-sessions--heads))
     head))
+
+(defun todo-write-follow-sessions-fetch (file copy start end)
+  "Append the bytes of FILE, a remote transcript, from START to END to COPY."
+  (let ((coding-system-for-write 'binary))
+    (with-temp-buffer
+      (set-buffer-multibyte nil)
+      (insert-file-contents-literally file nil start end)
+      (write-region nil nil copy t 'silent))))
 
 (defun todo-write-follow-sessions-directory (file)
   "Return the working directory of the session in FILE.
@@ -234,9 +234,6 @@ such process lives."
 
 ;;; Reading a session in the minibuffer
 
-(defconst todo-write-follow-sessions--most 300
-  "Maximum number of sessions to choose from, the newest.")
-
 (defun todo-write-follow-sessions-describe (file &optional time)
   "Return a choice for the transcript FILE, or nil if it is no session.
 A choice is a list (TITLE FILE TIME NOTE).  TIME is the modification time;
@@ -258,11 +255,10 @@ NOTE has the working directory, the agent and its activity."
                "  "))))))
 
 (defun todo-write-follow-sessions-read ()
-  "Read a session in the minibuffer and return its transcript."
+  "Read one of the newest 300 sessions in the minibuffer; return its transcript."
   (todo-write-follow-sessions-read-processes)
   (let* ((project (todo-write--project))
-         (files (seq-take (todo-write-follow-sessions-files (todo-write-follow-sessions-folders))
-                          todo-write-follow-sessions--most))
+         (files (seq-take (todo-write-follow-sessions-files (todo-write-follow-sessions-folders)) 300))
          (here (seq-filter (pcase-lambda (`(,_ . ,file))
                              (todo-write-follow-sessions-of-project-p file project))
                            files))
@@ -279,36 +275,27 @@ NOTE has the working directory, the agent and its activity."
 (defun todo-write-follow-sessions-complete (prompt choices)
   "Read one of CHOICES in the minibuffer with PROMPT; return its file.
 CHOICES are as from `todo-write-follow-sessions-describe', the best first."
-  (let ((table (make-hash-table :test #'equal)) titles)
-    (pcase-dolist ((and choice `(,title ,file . ,_)) (delq nil choices))
-      (when (gethash title table)
+  (let (table)
+    (pcase-dolist (`(,title ,file . ,more) (delq nil choices))
+      (when (assoc title table)
         (setq title (format "%s <%s>" title (file-name-base file))))
-      (puthash title choice table)
-      (push title titles))
-    (setq titles (nreverse titles))
-    (nth 1 (gethash (completing-read
-                     prompt (todo-write-follow-sessions--completion titles table)
-                     nil t nil nil (car titles))
-                    table))))
+      (push `(,title ,file . ,more) table))
+    (setq table (nreverse table))
+    (nth 1 (assoc (completing-read
+                   prompt
+                   (todo-write--completion-table
+                    table 'todo-write-session
+                    `(affixation-function
+                      . ,(lambda (titles)
+                           (mapcar (lambda (title)
+                                     (todo-write-follow-sessions--affix (assoc title table)))
+                                   titles))))
+                   nil t nil nil (caar table))
+                  table))))
 
-(defun todo-write-follow-sessions--completion (titles table)
-  "Return a completion table of TITLES, which TABLE maps to choices."
-  (lambda (string predicate action)
-    (if (eq action 'metadata)
-        `(metadata
-          (category . todo-write-session)
-          (display-sort-function . identity)
-          (cycle-sort-function . identity)
-          (affixation-function
-           . ,(lambda (shown)
-                (mapcar (lambda (title)
-                          (todo-write-follow-sessions--affix title (gethash title table)))
-                        shown))))
-      (complete-with-action action titles string predicate))))
-
-(defun todo-write-follow-sessions--affix (title choice)
-  "Return TITLE with the age of CHOICE as prefix and its note as suffix."
-  (pcase-let ((`(,_ ,_ ,time ,note) choice))
+(defun todo-write-follow-sessions--affix (choice)
+  "Return the title of CHOICE with its age as prefix and its note as suffix."
+  (pcase-let ((`(,title ,_ ,time ,note) choice))
     (list title
           (propertize (format "%8s  " (todo-write-row-age time)) 'face 'completions-annotations)
           (propertize (concat "  " note) 'face 'completions-annotations))))

@@ -165,8 +165,9 @@ all by `todo-write-follow-all'."
   "Return the sessions that `todo-write-follow-mode' follows."
   (seq-filter #'todo-write-follow--session-automatic todo-write-follow--sessions))
 
-(defun todo-write-follow--begin (file)
-  "Follow the session whose transcript is FILE, and return it."
+(defun todo-write-follow--begin (file &optional automatic)
+  "Follow the session whose transcript is FILE, and return it.
+AUTOMATIC is non-nil if the mode picked it."
   (or (todo-write-follow--find file)
       (let* ((file (expand-file-name file))
              (copy (and (file-remote-p file)
@@ -174,7 +175,8 @@ all by `todo-write-follow-all'."
              (modified (todo-write-follow-sessions-modified file))
              ;; Its agent may have been idle or waiting for hours.
              (todo-write-activity-time (truncate (* 1000 modified)))
-             (session (todo-write-follow--make-session :file file :copy copy :heard modified)))
+             (session (todo-write-follow--make-session :file file :copy copy :heard modified
+                                                       :automatic automatic)))
         (setf (todo-write-follow--session-handle session)
               (todo-write--call todo-write-dyn--transcript-open (or copy file)))
         (todo-write-follow--read session)
@@ -374,17 +376,13 @@ If the connection is lost, the copy stays unchanged."
          (have (file-attribute-size (file-attributes copy)))
          (size (ignore-errors
                  (let ((remote-file-name-inhibit-cache t))
-                   (file-attribute-size (file-attributes file)))))
-         (coding-system-for-write 'binary))
+                   (file-attribute-size (file-attributes file))))))
     (when (and size (< size have))
       (write-region "" nil copy nil 'silent)
       (setq have 0))
     (when (and size (> size have))
-      (with-temp-buffer
-        (set-buffer-multibyte nil)
-        (when (ignore-errors
-                (insert-file-contents-literally file nil have size))
-          (write-region nil nil copy t 'silent))))))
+      (ignore-errors
+        (todo-write-follow-sessions-fetch file copy have size)))))
 
 ;;; Newer sessions
 
@@ -423,7 +421,7 @@ Sessions that the user picked or stopped stay as they are."
       (cond ((and live (not session)
                   (not (member file todo-write-follow--stopped))
                   (todo-write-follow-sessions-directory file))
-             (todo-write-follow--begin-automatic file))
+             (todo-write-follow--begin file t))
             ((and session (not live) (todo-write-follow--session-automatic session))
              (todo-write-follow--end session))))))
 
@@ -449,11 +447,7 @@ Unless the current session is quiet, only a new file replaces it."
                 (and current (equal newest (todo-write-follow--session-file current))))
       (when current (todo-write-follow--end current))
       (unless (todo-write-follow--find newest)
-        (todo-write-follow--begin-automatic newest)))))
-
-(defun todo-write-follow--begin-automatic (file)
-  "Follow the session in FILE for `todo-write-follow-mode'."
-  (setf (todo-write-follow--session-automatic (todo-write-follow--begin file)) t))
+        (todo-write-follow--begin newest t)))))
 
 (provide 'todo-write-follow)
 ;;; todo-write-follow.el ends here

@@ -445,5 +445,16 @@ The value is a plist:
     (completing-read prompt threads nil t nil nil
                      (or (todo-write-current-thread) (car threads)))))
 
+(defun todo-write--completion-table (candidates category &rest metadata)
+  "Return a completion table of CANDIDATES, which are in the best order.
+CATEGORY and METADATA, an alist, describe them."
+  (lambda (string predicate action)
+    (if (eq action 'metadata)
+        `(metadata (category . ,category)
+                   (display-sort-function . identity)
+                   (cycle-sort-function . identity)
+                   . ,metadata)
+      (complete-with-action action candidates string predicate))))
+
 (provide 'todo-write)
 ;;; todo-write.el ends here
