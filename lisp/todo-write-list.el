@@ -33,26 +33,24 @@ Older ones are folded to a count, which RET unfolds."
 
 ;;; Agents
 
-(defun todo-write-list-agents (&optional hours)
-  "Return the sorted agents as (SHOWN . OLDER).
-Agents of earlier sessions are included.  OLDER are those that have been
-idle or unknown for more than HOURS; if that is nil, there are none."
-  (let* ((live (todo-write-attention-agents))
-         (kept (cl-loop for kept in (todo-write-threads-kept)
-                        for about = (plist-get kept :about)
-                        unless (or (todo-write-attention-agent (plist-get kept :key))
-                                   (plist-get about :parent))
-                        collect (todo-write-agent--make
-                                 :key (plist-get kept :key) :doing 'rest
-                                 :project (plist-get about :project)
-                                 :program (plist-get about :agent)
-                                 :since (plist-get kept :modified))))
-         (limit (if hours (* 1000 (- (float-time) (* 3600 hours))) 0))
-         (old-p (lambda (agent)
-                  (and (> (todo-write-attention-rank agent) 2)
-                       (< (todo-write-agent-since agent) limit))))
-         (all (append live kept)))
-    (cons (seq-remove old-p all) (seq-filter old-p all))))
+(defun todo-write-list-agents ()
+  "Return the sorted agents, those of earlier sessions last."
+  (append (todo-write-attention-agents)
+          (cl-loop for kept in (todo-write-threads-kept)
+                   for about = (plist-get kept :about)
+                   unless (or (todo-write-attention-agent (plist-get kept :key))
+                              (plist-get about :parent))
+                   collect (todo-write-agent--make
+                            :key (plist-get kept :key) :doing 'rest
+                            :project (plist-get about :project)
+                            :program (plist-get about :agent)
+                            :since (plist-get kept :modified)))))
+
+(defun todo-write-list--old-p (agent)
+  "Return non-nil if AGENT has been idle for `todo-write-list-hours'."
+  (and (> (todo-write-attention-rank agent) 2)
+       (< (/ (todo-write-agent-since agent) 1000.0)
+          (- (float-time) (* 3600 todo-write-list-hours)))))
 
 (defconst todo-write-list--states
   '((waiting "!" todo-write-attention)
@@ -72,7 +70,8 @@ idle or unknown for more than HOURS; if that is nil, there are none."
 
 (defun todo-write-list--age (agent)
   "Return for how long AGENT has been in its state."
-  (todo-write-row-age (/ (todo-write-agent-since agent) 1000.0)))
+  (propertize (todo-write-row-age (/ (todo-write-agent-since agent) 1000.0))
+              'face 'todo-write-time))
 
 (defun todo-write-list--program (agent)
   "Return the name of AGENT's program, or an empty string if it is unknown."
@@ -89,23 +88,22 @@ idle or unknown for more than HOURS; if that is nil, there are none."
   "Return the title of AGENT.
 If one of OTHERS has the same title and folder name, the branch precedes
 it, or a short id if the branches are equal or unknown."
-  (let* ((folder (todo-write-agent-folder agent))
-         (alike (seq-filter (lambda (other)
-                              (and (not (eq other agent))
-                                   (equal (todo-write-agent-title other)
-                                          (todo-write-agent-title agent))
-                                   (equal (todo-write-agent-folder other) folder)))
-                            (and (todo-write-agent-title agent) others)))
-         (branch (and alike (todo-write-list--branch agent))))
-    (concat (and alike
-                 (concat (if (and branch
-                                  (not (member branch
-                                               (mapcar #'todo-write-list--branch alike))))
-                             (todo-write-row-line branch 16)
-                           (todo-write-row-truncate
-                            (car (last (split-string (todo-write-agent-key agent) ":"))) 7))
-                         " "))
-            (todo-write-agent-label agent))))
+  (let* ((title (todo-write-agent-title agent))
+         (alike (and title
+                     (seq-filter (lambda (other)
+                                   (and (not (eq other agent))
+                                        (equal (todo-write-agent-title other) title)
+                                        (equal (todo-write-agent-folder other)
+                                               (todo-write-agent-folder agent))))
+                                 others)))
+         (branch (and alike (todo-write-list--branch agent)))
+         (mark (cond ((null alike) "")
+                     ((or (null branch)
+                          (member branch (mapcar #'todo-write-list--branch alike)))
+                      (todo-write-row-truncate
+                       (car (last (split-string (todo-write-agent-key agent) ":"))) 7))
+                     (t (todo-write-row-line branch 16)))))
+    (concat mark (and alike " ") (todo-write-agent-label agent))))
 
 (defun todo-write-list--branch (agent)
   "Return the Git branch that is checked out in AGENT's project, or nil."
@@ -130,7 +128,7 @@ it, or a short id if the branches are equal or unknown."
 (defun todo-write-list--now (agent summary)
   "Return why AGENT waits or failed, else the task in progress in SUMMARY."
   (let ((why (todo-write-agent-why agent)) (current (plist-get summary :current)))
-    (cond (why (todo-write-row-line why 60))
+    (cond (why (todo-write-row-line why))
           (current (todo-write-row-text current 'in_progress))
           (t ""))))
 
@@ -140,29 +138,21 @@ it, or a short id if the branches are equal or unknown."
   "Read the key of a thread with PROMPT and completion, grouped by state.
 Titles, progress and age stand beside the keys.  Signal a `user-error'
 if there is no thread."
-  (let* ((agents (or (car (todo-write-list-agents))
-                     (user-error "There is no plan yet; an agent begins one with todo_write")))
-         (keys (mapcar #'todo-write-agent-key agents))
-         (table (cl-loop with table = (make-hash-table :test #'equal)
-                         for agent in agents
-                         do (puthash (todo-write-agent-key agent) agent table)
-                         finally return table)))
+  (let ((agents (mapcar (lambda (agent) (cons (todo-write-agent-key agent) agent))
+                        (or (todo-write-list-agents)
+                            (user-error
+                             "There is no plan yet; an agent begins one with todo_write")))))
     (completing-read
      prompt
-     (lambda (string predicate action)
-       (if (eq action 'metadata)
-           ;; The keys are sorted already.
-           `(metadata (category . todo-write-thread)
-                      (display-sort-function . identity)
-                      (cycle-sort-function . identity)
-                      (group-function
-                       . ,(lambda (key transform)
-                            (if transform key
-                              (symbol-name (todo-write-agent-state (gethash key table))))))
-                      (annotation-function
-                       . ,(lambda (key) (todo-write-list--annotation (gethash key table)))))
-         (complete-with-action action keys string predicate)))
-     nil t nil nil (car keys))))
+     (todo-write--completion-table
+      agents 'todo-write-thread
+      `(group-function
+        . ,(lambda (key transform)
+             (if transform key
+               (symbol-name (todo-write-agent-state (cdr (assoc key agents)))))))
+      `(annotation-function
+        . ,(lambda (key) (todo-write-list--annotation (cdr (assoc key agents))))))
+     nil t nil nil (caar agents))))
 
 (defun todo-write-list--annotation (agent)
   "Return the annotation of AGENT for completion."
@@ -200,9 +190,6 @@ if there is no thread."
 
 (defvar todo-write-list--timer nil
   "Timer that updates ages, or nil.")
-
-(defvar-local todo-write-list--width nil
-  "Width for which the rows were printed, in columns.")
 
 (defvar todo-write-list-mode-map
   (let ((map (make-sparse-keymap)))
@@ -251,36 +238,48 @@ if there is no thread."
 
 ;;; Rows
 
-(defun todo-write-list--set-columns (width)
-  "Fit the columns into WIDTH; the last one gets half of the free space."
-  (setq todo-write-list--width width)
-  (let* ((free (max 30 (- width 37)))
-         (now (min 60 (/ free 2)))
-         (project (max 8 (min 20 (/ free 6)))))
-    (setq tabulated-list-format
-          (vector '("State" 9) '("Since" 6 nil :right-align t) '("Agent" 8)
-                  `("Project" ,project) `("Plan" ,(- free now project))
-                  '("Done" 5 nil :right-align t) `("Now" ,now)))
-    (tabulated-list-init-header)))
+(defun todo-write-list--columns (width)
+  "Return the columns that fit WIDTH, as for `tabulated-list-format'.
+The last one gets half of the free space.  In a narrow window it matters
+more than some others."
+  (let ((free (- width 37)) omitted)
+    (pcase-dolist (`(,name . ,freed) '(("Agent" . 9) ("Since" . 7) ("Done" . 6) ("Project" . 1)))
+      (when (< free 36)
+        (cl-incf free freed)
+        (push name omitted)))
+    (let ((now (min 60 (max 18 (/ free 2))))
+          (project (if (member "Project" omitted) 0 (max 8 (min 20 (/ free 6))))))
+      (vconcat (seq-remove (lambda (column) (member (car column) omitted))
+                           `(("State" 9) ("Since" 6 nil :right-align t) ("Agent" 8)
+                             ("Project" ,project) ("Plan" ,(max 8 (- free now project)))
+                             ("Done" 5 nil :right-align t) ("Now" ,now)))))))
 
 (defun todo-write-list--entry (agent others)
   "Return the row of AGENT; its title distinguishes it from OTHERS."
   (let* ((key (todo-write-agent-key agent))
          (summary (todo-write-summary key t)))
     (list key
-          (vector (todo-write-list--state agent)
-                  (propertize (todo-write-list--age agent) 'face 'todo-write-time)
-                  (todo-write-list--program agent)
-                  (propertize (or (todo-write-agent-folder agent) "")
-                              'help-echo (todo-write-agent-path agent))
-                  (list (todo-write-list--title agent others)
-                        'face 'todo-write-title 'follow-link t
-                        'help-echo "RET, mouse-1: show this plan"
-                        'action #'todo-write-list-show)
-                  (if (memq (plist-get summary :state) '(nil empty)) ""
-                    (todo-write-row-count summary))
-                  (let ((now (todo-write-list--now agent summary)))
-                    (todo-write-row-truncate now (cadr (aref tabulated-list-format 6))))))))
+          (vconcat
+           (mapcar (pcase-lambda (`(,name ,width . ,_))
+                     (todo-write-list--cell name width agent summary others))
+                   tabulated-list-format)))))
+
+(defun todo-write-list--cell (name width agent summary others)
+  "Return the text of AGENT in the column NAME, which has WIDTH.
+SUMMARY is that of its plan; its title distinguishes it from OTHERS."
+  (pcase name
+    ("State" (todo-write-list--state agent))
+    ("Since" (todo-write-list--age agent))
+    ("Agent" (todo-write-list--program agent))
+    ("Project" (propertize (or (todo-write-agent-folder agent) "")
+                           'help-echo (todo-write-agent-path agent)))
+    ("Plan" (list (todo-write-list--title agent others)
+                  'face 'todo-write-title 'follow-link t
+                  'help-echo "RET, mouse-1: show this plan"
+                  'action #'todo-write-list-show))
+    ("Done" (if (memq (plist-get summary :state) '(nil empty)) ""
+              (todo-write-row-count summary)))
+    ("Now" (todo-write-row-truncate (todo-write-list--now agent summary) width))))
 
 (defmacro todo-write-list--with-window-points (&rest body)
   "Run BODY, which may edit the buffer, and keep windows at their agents' rows."
@@ -297,10 +296,14 @@ if there is no thread."
 
 (defun todo-write-list--print (&rest _)
   "Print all rows, sorted; windows stay at their agents' rows."
-  (pcase-let ((`(,shown . ,older) (todo-write-list-agents
-                                   (unless todo-write-list--unfolded todo-write-list-hours)))
-              (window (get-buffer-window nil t)))
-    (todo-write-list--set-columns (if window (window-body-width window) 100))
+  (let* ((window (get-buffer-window nil t))
+         (agents (todo-write-list-agents))
+         (older (unless todo-write-list--unfolded
+                  (seq-filter #'todo-write-list--old-p agents)))
+         (shown (seq-remove (lambda (agent) (memq agent older)) agents)))
+    (setq tabulated-list-format
+          (todo-write-list--columns (if window (window-body-width window) 100)))
+    (tabulated-list-init-header)
     (clrhash todo-write-list--agents)
     (dolist (agent shown)
       (let ((key (todo-write-agent-key agent)))
@@ -387,20 +390,18 @@ The new row is inserted at POSITION, or in sort order if that is nil."
              (todo-write-list--update-ages))))))
 
 (defun todo-write-list--update-ages ()
-  "Update the ages in the current buffer."
-  (save-excursion
-    (goto-char (point-min))
-    (while (tabulated-list-get-id)
-      (tabulated-list-set-col
-       1 (propertize (todo-write-list--age
-                      (gethash (tabulated-list-get-id) todo-write-list--agents))
-                     'face 'todo-write-time))
-      (forward-line))))
+  "Update the ages in the current buffer, if it has their column."
+  (when (seq-find (lambda (column) (equal "Since" (car column))) tabulated-list-format)
+    (save-excursion
+      (goto-char (point-min))
+      (while (tabulated-list-get-id)
+        (tabulated-list-set-col "Since" (todo-write-list--age (todo-write-list--agent)))
+        (forward-line)))))
 
 (defun todo-write-list--fit (window)
   "Print the rows again if the width of WINDOW changed."
   (with-current-buffer (window-buffer window)
-    (unless (eql (window-body-width window) todo-write-list--width)
+    (unless (equal (todo-write-list--columns (window-body-width window)) tabulated-list-format)
       (todo-write-list--print))))
 
 ;;;###autoload

@@ -164,16 +164,16 @@
     (todo-write-test-press "RET")
     (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed" "old")))))
 
-(ert-deftest todo-write-list-fits-its-window ()
+(ert-deftest todo-write-list-fits-its-window-and-says-why-in-a-narrow-one ()
   (todo-write-list-tests--with
     (todo-write-set-activity "a" 'waiting (make-string 80 ?x))
-    (dolist (width '(80 100 160))
+    (dolist (width '(40 60 80 100 160))
       (cl-letf (((symbol-function 'window-body-width) (lambda (&rest _) width)))
         (with-current-buffer (todo-write-list)
           (goto-char (point-min))
           (should (<= (string-width (buffer-substring (point) (line-end-position))) width))
           (should (>= (how-many "x" (point) (line-end-position))
-                      (min 59 (/ (- width 50) 2)))))))))
+                      (max 17 (min 59 (/ (- width 50) 2))))))))))
 
 (ert-deftest todo-write-list-updates-ages-only-while-it-is-shown ()
   (todo-write-list-tests--with
