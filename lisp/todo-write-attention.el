@@ -25,8 +25,6 @@
 (require 'todo-write-view)
 
 (autoload 'todo-write-list-read "todo-write-list")
-(declare-function todo-write-follow-sessions-pid "todo-write-follow-sessions")
-(declare-function todo-write-mcp-pid "todo-write-mcp")
 
 (defface todo-write-attention '((t :inherit (bold warning)))
   "Face of agents that wait for you."
@@ -146,9 +144,7 @@ forgotten."
     (todo-write-attention--update-all))
   (todo-write-listen #'todo-write-attention--heard (not on))
   (dolist (hook '(window-buffer-change-functions window-selection-change-functions))
-    (if on
-        (add-hook hook #'todo-write-attention--look)
-      (remove-hook hook #'todo-write-attention--look)))
+    (funcall (if on #'add-hook #'remove-hook) hook #'todo-write-attention--look))
   (if on
       (add-function :after after-focus-change-function #'todo-write-attention--look)
     (remove-function after-focus-change-function #'todo-write-attention--look)))
@@ -318,9 +314,9 @@ A follower may find an agent that has been idle or waiting for hours."
 
 (defun todo-write-attention--pid (agent)
   "Return the id of AGENT's process, or that of its MCP server, or nil."
-  (let ((thread (todo-write-agent-key agent)))
-    (or (and (fboundp 'todo-write-follow-sessions-pid) (todo-write-follow-sessions-pid thread))
-        (and (fboundp 'todo-write-mcp-pid) (todo-write-mcp-pid thread)))))
+  (seq-some (lambda (function)
+              (and (fboundp function) (funcall function (todo-write-agent-key agent))))
+            '(todo-write-follow-sessions-pid todo-write-mcp-pid)))
 
 (defun todo-write-attention--processes (pid)
   "Return the process PID and its ancestors as a list of (PID . ATTRIBUTES)."

@@ -347,30 +347,27 @@ AGENT is the agent that changed."
   "Update the row of AGENT after the event WHAT.
 It keeps its place while the selected window shows the overview."
   (let* ((key (todo-write-agent-key agent))
-         (start (todo-write-list--find key)))
+         (start (todo-write-list--find key))
+         (place (pcase what
+                  ('change start)
+                  ((and 'transition (guard (and start (eq (current-buffer) (window-buffer)))))
+                   (setq todo-write-list--unsorted t)
+                   start))))
     (if (eq what 'gone)
         (remhash key todo-write-list--agents)
       (puthash key agent todo-write-list--agents))
-    (cond ((and start (or (eq what 'change)
-                          (and (eq what 'transition)
-                               (eq (current-buffer) (window-buffer))
-                               (setq todo-write-list--unsorted t))))
-           (todo-write-list--replace-row agent start start))
-          (todo-write-list--unsorted (todo-write-list--print))
-          (t (todo-write-list--replace-row (unless (eq what 'gone) agent) start)))))
-
-(defun todo-write-list--replace-row (agent start &optional position)
-  "Delete the row at START and insert one of AGENT; each may be nil.
-The new row is inserted at POSITION, or in sort order if that is nil."
-  (todo-write-list--with-window-points
-    (save-excursion
-      (when start
-        (goto-char start)
-        (delete-region start (line-beginning-position 2)))
-      (when agent
-        (goto-char (or position (todo-write-list--sorted-position agent)))
-        (apply #'tabulated-list-print-entry
-               (todo-write-list--entry agent (hash-table-values todo-write-list--agents)))))))
+    (if (and todo-write-list--unsorted (not place))
+        (todo-write-list--print)
+      (todo-write-list--with-window-points
+        (save-excursion
+          (when start
+            (goto-char start)
+            (delete-region start (line-beginning-position 2)))
+          (unless (eq what 'gone)
+            (goto-char (or place (todo-write-list--sorted-position agent)))
+            (apply #'tabulated-list-print-entry
+                   (todo-write-list--entry
+                    agent (hash-table-values todo-write-list--agents)))))))))
 
 (defun todo-write-list--sorted-position (agent)
   "Return the position of the first row that sorts after AGENT."
