@@ -235,18 +235,21 @@ Return the position after TEXT."
          (alone (string-empty-p tail))
          (text (todo-write-row-truncate
                 text (max 0 (- (if alone width (1- column)) used))))
-         ;; One blank more: a wider font must not close the gap.
-         (gap (if alone 0 (1+ (max 1 (- column used (todo-write-row-width text))))))
          (middle (+ (point) (length head) (length text))))
-    ;; One insertion: each moves the markers of all rows.
-    (insert (concat head text (make-string gap ?\s) tail end))
+    ;; Few insertions: each moves the markers of all rows.
+    (insert (concat head text (unless alone " ") tail end))
     (unless alone
-      ;; This aligns fonts in which some characters do not have their nominal
-      ;; width, and keeps right-to-left text from moving the digits.
-      (put-text-property middle (+ middle gap -1) 'display
-                         (or (alist-get column todo-write-row--stops)
-                             (setf (alist-get column todo-write-row--stops)
-                                   `(space :align-to ,column)))))
+      (let ((rest (- (point) middle)))
+        ;; The gap ends before the last blank, which stays in wider fonts.
+        (goto-char middle)
+        (insert-char ?\s (max 1 (- column used (todo-write-row-width text))))
+        ;; This aligns fonts in which some characters do not have their nominal
+        ;; width, and keeps right-to-left text from moving the digits.
+        (put-text-property middle (point) 'display
+                           (or (alist-get column todo-write-row--stops)
+                               (setf (alist-get column todo-write-row--stops)
+                                     `(space :align-to ,column))))
+        (forward-char rest)))
     middle))
 
 (defun todo-write-row-fit (left right width)
@@ -382,11 +385,11 @@ paused, if it is."
                        (>= (- room bar 4) (+ (todo-write-row-width note)
                                              (min 20 (todo-write-row-width title)))))
                    bar))
-         (room (- room (if bar (+ 2 bar) 0)))
-         (text (todo-write-row--title-and-note title note (max 0 room)))
+         (right (if bar (+ 2 bar) 0))
+         (text (todo-write-row--title-and-note title note (max 0 (- room right))))
          (start (point))
          (end (todo-write-row--insert-line
-               " " text (concat progress (and bar "  ")) (- width (or bar 0)))))
+               " " text progress (- width right) (and bar "  "))))
     (put-text-property start end 'face 'todo-write-title)
     (put-text-property end (point) 'face (todo-write-row-progress-face state))
     (when bar

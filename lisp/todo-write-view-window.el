@@ -109,8 +109,10 @@ Those are open rows, rows with a subagent's list, and rows after a ghost."
 
 (defun todo-write-view--fold-line (count)
   "Return the line that replaces COUNT completed tasks."
-  (concat " " (propertize (todo-write-row-shape 'completed) 'face 'todo-write-completed-shape)
-          " " (propertize (format "+%d done" count) 'face 'todo-write-fold) "\n"))
+  (let ((line (format " %s +%d done\n" (todo-write-row-shape 'completed) count)))
+    (put-text-property 0 2 'face 'todo-write-completed-shape line)
+    (put-text-property 2 (length line) 'face 'todo-write-fold line)
+    line))
 
 (defun todo-write-view--fold-at (position)
   "Return the overlay that folds the text at POSITION, or nil."
