@@ -115,8 +115,9 @@ rank newest first."
 
 ;;; Agents
 
-(defvar todo-write-attention--agents (make-hash-table :test #'equal)
-  "The agents of this session, by the key of their thread.")
+(defvar todo-write-attention--agents nil
+  "Alist of threads' keys and the agents of this session, oldest first.
+A list, since counting runs after each write and must not allocate.")
 
 (defvar todo-write-attention--listeners nil
   "Functions to call when an agent changes.")
@@ -153,8 +154,8 @@ forgotten."
   "Update all agents; changes while nothing listened count as seen."
   (let ((keys (seq-union (todo-write-threads-loaded)
                          (hash-table-keys todo-write-activity--table))))
-    (dolist (key (seq-difference (hash-table-keys todo-write-attention--agents) keys))
-      (remhash key todo-write-attention--agents))
+    (setq todo-write-attention--agents
+          (seq-filter (lambda (entry) (member (car entry) keys)) todo-write-attention--agents))
     (dolist (key keys)
       (todo-write-attention--update key t))))
 
@@ -162,7 +163,7 @@ forgotten."
   "Return the agents of this session, sorted, without subagents."
   (unless todo-write-attention--listeners
     (todo-write-attention--update-all))
-  (sort (hash-table-values todo-write-attention--agents) #'todo-write-attention-before-p))
+  (sort (mapcar #'cdr todo-write-attention--agents) #'todo-write-attention-before-p))
 
 (defun todo-write-attention-count (&optional thread)
   "Count agents by state; return a list (FIRST NEEDED WORKING UNSEEN).
@@ -170,19 +171,25 @@ FIRST is the agent that has waited for the user longest, NEEDED the
 number of those that wait.  WORKING and UNSEEN are numbers that leave out
 the agent of THREAD, a key."
   (let ((needed 0) (working 0) (unseen 0) first)
-    (maphash (lambda (key agent)
-               (pcase (todo-write-attention-rank agent)
-                 (0 (cl-incf needed)
-                    (when (or (null first) (todo-write-attention-before-p agent first))
-                      (setq first agent)))
-                 (1 (unless (equal key thread) (cl-incf unseen)))
-                 (2 (unless (equal key thread) (cl-incf working)))))
-             todo-write-attention--agents)
+    (pcase-dolist (`(,key . ,agent) todo-write-attention--agents)
+      (pcase (todo-write-attention-rank agent)
+        (0 (cl-incf needed)
+           (when (or (null first) (todo-write-attention-before-p agent first))
+             (setq first agent)))
+        (1 (unless (equal key thread) (cl-incf unseen)))
+        (2 (unless (equal key thread) (cl-incf working)))))
     (list first needed working unseen)))
 
 (defun todo-write-attention-agent (thread)
   "Return the agent of THREAD, a key, or nil."
-  (gethash thread todo-write-attention--agents))
+  (cdr (assoc thread todo-write-attention--agents)))
+
+(defun todo-write-attention--add (thread)
+  "Add an agent for THREAD, a key, and return it."
+  (let ((agent (todo-write-agent--make :key thread)))
+    (setq todo-write-attention--agents
+          (nconc todo-write-attention--agents (list (cons thread agent))))
+    agent))
 
 (defun todo-write-attention--heard (thread what data)
   "Update the agent of THREAD after the event WHAT with DATA.
@@ -190,7 +197,8 @@ For `todo-write-listen'."
   (pcase what
     ('forgotten
      (when-let* ((agent (todo-write-attention-agent thread)))
-       (remhash thread todo-write-attention--agents)
+       (setq todo-write-attention--agents
+             (assoc-delete-all thread todo-write-attention--agents))
        (todo-write-attention--tell agent 'gone)))
     ('change
      (todo-write-attention--update thread nil (todo-write--summary-after thread data)))
@@ -208,8 +216,7 @@ called then.  SUMMARY is the `todo-write-summary' of THREAD if the caller
 has it."
   (when-let* ((agent (or (todo-write-attention-agent thread)
                          (unless (todo-write-parent thread)
-                           (puthash thread (todo-write-agent--make :key thread)
-                                    todo-write-attention--agents))))
+                           (todo-write-attention--add thread))))
               (summary (or summary (todo-write-summary thread))))
     (setf (todo-write-agent-title agent) (plist-get summary :title))
     (unless (todo-write-agent-project agent)
@@ -274,7 +281,7 @@ A follower may find an agent that has been idle or waiting for hours."
 
 (defun todo-write-attention--look (&rest _)
   "Mark agents that are visible now as seen."
-  (dolist (agent (hash-table-values todo-write-attention--agents))
+  (pcase-dolist (`(,_ . ,agent) todo-write-attention--agents)
     (when (and (todo-write-agent-unseen agent) (todo-write-attention-visible-p agent))
       (todo-write-attention-see agent))))
 

@@ -29,7 +29,7 @@ transitions, (KEY . STATE), newest first."
   `(todo-write-test-with-shapes
      (let* (heard
             (todo-write-attention-tests--focused t)
-            (todo-write-attention--agents (make-hash-table :test #'equal))
+            (todo-write-attention--agents nil)
             (listener (lambda (agent what)
                         (when (eq what 'transition)
                           (push (cons (todo-write-agent-key agent)
@@ -189,7 +189,7 @@ transitions, (KEY . STATE), newest first."
     (todo-write-set-activity "a" 'working)
     (todo-write-end-turn "a")
     (let ((todo-write-attention--listeners nil)
-          (todo-write-attention--agents (make-hash-table :test #'equal)))
+          (todo-write-attention--agents nil))
       (should (equal '(idle) (mapcar #'todo-write-agent-state (todo-write-attention-agents)))))))
 
 ;;; Going there

@@ -581,7 +581,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 (ert-deftest todo-write-follow-tests-earlier-waits-and-ends-do-not-notify ()
   (todo-write-follow-tests--with
     (let* ((start (todo-write-follow-tests--start))
-           (todo-write-attention--agents (make-hash-table :test #'equal))
+           (todo-write-attention--agents nil)
            (todo-write-notify-seconds 0)
            (told nil)
            (todo-write-notify-function (lambda (&rest note) (push (cadr note) told) nil))
