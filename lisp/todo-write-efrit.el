@@ -36,7 +36,9 @@
 ;;; The mode
 
 (defconst todo-write-efrit--advice
-  '((efrit-do--handle-todo-write :override todo-write-efrit--write-for-lisp
+  '((efrit-do--dispatch-tool :around todo-write-efrit--dispatch)
+    (efrit-do--get-current-tools-schema :filter-return todo-write-efrit--schema)
+    (efrit-do--handle-todo-write :override todo-write-efrit--write-for-lisp
                                  ;; Innermost: Efrit's advice still runs.
                                  ((depth . 100)))
     (efrit-todos--after-todo-write-advice :override todo-write-efrit--mute)
@@ -59,18 +61,6 @@
   "Advice of the mode, a list of (FUNCTION HOW ADVICE [PROPERTIES]).
 Efrit's displays follow its own tool by advice.  That advice is muted, not
 removed, so that it keeps its order.")
-
-(defconst todo-write-efrit--variables
-  '((efrit-do--tool-dispatch-table . todo-write-efrit--dispatch-table)
-    (efrit-do--tools-schema . todo-write-efrit--schema))
-  "Variables that the mode sets, a list of (VARIABLE . FUNCTION).
-FUNCTION returns the new value for the old one.")
-
-(defvar todo-write-efrit--replaced nil
-  "Variables that were set, a list of (VARIABLE OLD NEW).")
-
-(defvar todo-write-efrit--advised nil
-  "Alist of advised functions and their definitions before.")
 
 (defvar todo-write-efrit--folder nil
   "The folder of Efrit that the mode put first on the load path, or nil.")
@@ -97,53 +87,28 @@ the same name; restart Emacs to use Efrit"))
            (todo-write-efrit--enable))))
 
 (defun todo-write-efrit--enable (&optional file)
-  "Advise and set what is loaded of Efrit, after FILE was loaded.
-Ignore files of others.  Calling this again is harmless."
+  "Advise what is loaded of Efrit, after FILE was loaded.
+Ignore files of others.  Calling this again is harmless.  Advice of a
+function that is not loaded would hide that it is missing, and would keep
+its autoload from being defined."
   (when (or (not file) (string-prefix-p "efrit" (file-name-nondirectory file)))
     (todo-write-efrit--put-folder-first)
-    (pcase-dolist (`(,variable . ,function) todo-write-efrit--variables)
-      (when (boundp variable)
-        (todo-write-efrit--replace variable function)))
     (pcase-dolist (`(,function ,how ,advice . ,properties) todo-write-efrit--advice)
       (when (and (fboundp function)
-                 (not (autoloadp (symbol-function function)))
-                 (not (advice-member-p advice function)))
-        (setf (alist-get function todo-write-efrit--advised)
-              (symbol-function function))
+                 (not (autoloadp (symbol-function function))))
         (apply #'advice-add function how advice properties)))))
 
 (defun todo-write-efrit--disable ()
-  "Restore everything that was advised or set."
+  "Remove all advice, and restore the load path."
   (remove-hook 'after-load-functions #'todo-write-efrit--enable)
   (todo-write-listen #'todo-write-efrit--thread-changed 'stop)
   (pcase-dolist (`(,function ,_ ,advice . ,_) todo-write-efrit--advice)
-    (advice-remove function advice)
-    (let ((before (alist-get function todo-write-efrit--advised)))
-      ;; With advice of Efrit left, the definition is another one.
-      (when (and before (equal before (symbol-function function)))
-        (fset function before))))
-  (pcase-dolist (`(,variable ,old ,new) todo-write-efrit--replaced)
-    (when (eq (symbol-value variable) new)
-      (set variable old)))
+    (advice-remove function advice))
   (when todo-write-efrit--folder
     ;; By identity: the user may have added an equal entry.
     (setq load-path (delq todo-write-efrit--folder load-path)))
   (setq todo-write-efrit--folder nil
-        todo-write-efrit--advised nil
-        todo-write-efrit--replaced nil
         todo-write-efrit--current nil))
-
-(defun todo-write-efrit--replace (variable function)
-  "Set VARIABLE to the value of FUNCTION for its value, unless that is done.
-Efrit sets it again whenever it is loaded."
-  (let ((entry (assq variable todo-write-efrit--replaced))
-        (value (symbol-value variable)))
-    (unless (and entry (eq value (nth 2 entry)))
-      (let ((new (funcall function value)))
-        (setq todo-write-efrit--replaced
-              (cons (list variable value new)
-                    (delq entry todo-write-efrit--replaced)))
-        (set variable new)))))
 
 (defun todo-write-efrit--put-folder-first ()
   "Put Efrit's folder before ours in `load-path'.
@@ -158,32 +123,17 @@ Efrit requires `efrit-do', and todo-write has a file of that name, too."
 
 ;;; Tools
 
-(defun todo-write-efrit--dispatch-table (table)
-  "Return TABLE, Efrit's dispatch table, with our todo_write."
-  (unless (assoc "todo_write" table)
-    (display-warning 'todo-write "This Efrit has no tool todo_write to replace"))
-  (mapcar (lambda (entry)
-            (if (equal (car entry) "todo_write")
-                (cons (car entry) '(todo-write-efrit--write . :tool-input))
-              entry))
-          table))
+(defun todo-write-efrit--dispatch (dispatch name input &rest more)
+  "Write INPUT if NAME is todo_write, else call DISPATCH with NAME, INPUT and MORE."
+  (if (equal name "todo_write")
+      (todo-write-efrit--write input)
+    (apply dispatch name input more)))
 
 (defun todo-write-efrit--schema (schema)
   "Return SCHEMA, Efrit's vector of tool definitions, with our todo_write."
-  (vconcat (mapcar (lambda (tool)
-                     (if (equal (cdr (assoc "name" tool)) "todo_write")
-                         (todo-write-efrit--named-by-strings
-                          (todo-write-tool-schema))
-                       tool))
-                   schema)))
-
-(defun todo-write-efrit--named-by-strings (value)
-  "Return VALUE, from `todo-write-tool-schema', with strings as keys."
-  (if (consp value)
-      (mapcar (pcase-lambda (`(,name . ,field))
-                (cons name (todo-write-efrit--named-by-strings field)))
-              (todo-write--json-fields value))
-    value))
+  (vconcat (seq-remove (lambda (tool) (equal (cdr (assoc "name" tool)) "todo_write"))
+                       schema)
+           (list (todo-write-tool-schema))))
 
 ;;; Calls
 
@@ -216,7 +166,7 @@ Efrit recognizes the text of a refusal as an error."
 (defun todo-write-efrit--write-for-lisp (input)
   "Write INPUT for a caller in Lisp; return the result after a summary line.
 Lisp code that calls Efrit's tool reads that line.  Calls of the model come
-through the dispatch table and get the result alone."
+through `todo-write-efrit--dispatch' and get the result alone."
   (let* ((answer (todo-write-efrit--write input))
          (summary (todo-write-summary (car (todo-write-efrit--session))))
          (current (plist-get (plist-get summary :current) :content)))

@@ -14,8 +14,14 @@
 (require 'todo-write-efrit)
 (require 'todo-write-test-helper)
 
-(defvar efrit-do--tool-dispatch-table)
-(defvar efrit-do--tools-schema)
+(declare-function efrit-do--dispatch-tool "ext:efrit-do-dispatch")
+(declare-function efrit-do--get-current-tools-schema "ext:efrit-do-schema")
+(defvar efrit-do--current-todos)
+(defvar efrit-do--todo-counter)
+
+(defconst todo-write-efrit-tests-schema
+  (vector '(("name" . "read_file")) '(("name" . "todo_write") ("description" . "Theirs")))
+  "The tools of Efrit.")
 
 (defmacro todo-write-efrit-tests--with-efrit (&rest body)
   "Evaluate BODY with replacements for parts of Efrit; then turn the mode off."
@@ -24,14 +30,12 @@
      (let ((efrit-todos-auto-show nil)
            (todo-write-efrit--chat nil)
            (todo-write-change-functions nil))
-       (cl-progv '(efrit-do--tool-dispatch-table efrit-do--tools-schema
-                   efrit-do--current-todos efrit-do--todo-counter)
-           (list (list (cons "read_file" '(ignore . :tool-input))
-                       (cons "todo_write" '(efrit-do--handle-todo-write . :tool-input)))
-                 (vector (list (cons "name" "read_file"))
-                         (list (cons "name" "todo_write") (cons "description" "Theirs")))
-                 nil 0)
-         (cl-letf (((symbol-function 'efrit-todo-item-create)
+       (cl-progv '(efrit-do--current-todos efrit-do--todo-counter) '(nil 0)
+         (cl-letf (((symbol-function 'efrit-do--dispatch-tool)
+                    (lambda (&rest call) (cons 'theirs call)))
+                   ((symbol-function 'efrit-do--get-current-tools-schema)
+                    (lambda (&optional _budget) todo-write-efrit-tests-schema))
+                   ((symbol-function 'efrit-todo-item-create)
                     (lambda (&rest slots) slots))
                    ((symbol-function 'efrit-modeline-construct)
                     (lambda () "[Efrit: idle]")))
@@ -40,8 +44,7 @@
 
 (defun todo-write-efrit-tests--call (&rest entries)
   "Call Efrit's todo_write with ENTRIES, as for `todo-write-test-todos'."
-  (funcall (cadr (assoc "todo_write" efrit-do--tool-dispatch-table))
-           (apply #'todo-write-test-todos entries)))
+  (efrit-do--dispatch-tool "todo_write" (apply #'todo-write-test-todos entries) nil))
 
 (ert-deftest todo-write-efrit-mode-can-be-turned-on-without-efrit ()
   ;; In an Emacs of its own: here, other tests have loaded our efrit-do.
@@ -64,33 +67,20 @@
 
 (ert-deftest todo-write-efrit-mode-replaces-one-tool-and-restores-it ()
   (todo-write-efrit-tests--with-efrit
-    (let ((table efrit-do--tool-dispatch-table)
-          (schema efrit-do--tools-schema)
-          (construct (symbol-function 'efrit-modeline-construct)))
+    (let ((theirs (mapcar #'symbol-function
+                          '(efrit-do--dispatch-tool efrit-do--get-current-tools-schema
+                            efrit-modeline-construct))))
       (todo-write-efrit-mode 1)
-      (should (eq (car efrit-do--tool-dispatch-table) (car table)))
-      (should (eq (aref efrit-do--tools-schema 0) (aref schema 0)))
-      (should (equal (cdr (assoc "description" (aref efrit-do--tools-schema 1)))
-                     (alist-get 'description (todo-write-tool-schema))))
+      (should (equal (efrit-do--dispatch-tool "read_file" 'input "text")
+                     '(theirs "read_file" input "text")))
+      (should (equal (efrit-do--get-current-tools-schema)
+                     (vector (aref todo-write-efrit-tests-schema 0) (todo-write-tool-schema))))
       (should-not (efrit-modeline-construct))
       (todo-write-efrit-mode -1)
-      (should (eq efrit-do--tool-dispatch-table table))
-      (should (eq efrit-do--tools-schema schema))
-      (should (eq (symbol-function 'efrit-modeline-construct) construct)))))
-
-(ert-deftest todo-write-efrit-mode-keeps-values-that-others-have-set-since ()
-  (todo-write-efrit-tests--with-efrit
-    (todo-write-efrit-mode 1)
-    (let ((others (vector (list (cons "name" "theirs")))))
-      (setq efrit-do--tools-schema others)
-      (todo-write-efrit-mode -1)
-      (should (eq efrit-do--tools-schema others)))))
-
-(ert-deftest todo-write-efrit-warns-of-an-efrit-without-the-tool ()
-  (todo-write-efrit-tests--with-efrit
-    (setq efrit-do--tool-dispatch-table '(("read_file" . (ignore . :tool-input))))
-    (should (equal (todo-write-test-warnings (todo-write-efrit-mode 1))
-                   '("This Efrit has no tool todo_write to replace")))))
+      (should (equal theirs
+                     (mapcar #'symbol-function
+                             '(efrit-do--dispatch-tool efrit-do--get-current-tools-schema
+                               efrit-modeline-construct)))))))
 
 (ert-deftest todo-write-efrit-copies-the-tasks-to-efrits-own-list ()
   (todo-write-efrit-tests--with-efrit
