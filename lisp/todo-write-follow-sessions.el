@@ -125,7 +125,8 @@ Return nil if FILE has no complete line yet or is a subagent's."
 
 (defun todo-write-follow-sessions-of-project-p (file project)
   "Return non-nil if the session in FILE belongs to PROJECT.
-The folder's name alone does not tell, since /a-b and /a/b have the same."
+A folder whose name only begins with that of PROJECT may belong to another
+one: the name of /a-b begins with that of /a, as that of /a/b does."
   (or (member (file-name-nondirectory (directory-file-name (file-name-directory file)))
               (todo-write-follow-sessions--names project))
       (when-let* ((folder (todo-write-follow-sessions-directory file)))
@@ -258,7 +259,8 @@ NOTE has the working directory, the agent and its activity."
   "Read one of the newest 300 sessions in the minibuffer; return its transcript."
   (todo-write-follow-sessions-read-processes)
   (let* ((project (todo-write--project))
-         (files (seq-take (todo-write-follow-sessions-files (todo-write-follow-sessions-folders)) 300))
+         (folders (todo-write-follow-sessions-folders))
+         (files (seq-take (todo-write-follow-sessions-files folders) 300))
          (here (seq-filter (pcase-lambda (`(,_ . ,file))
                              (todo-write-follow-sessions-of-project-p file project))
                            files))

@@ -81,16 +81,16 @@ current project first, and show its plan.  With a prefix argument, or
 without FILE, switch `todo-write-follow-mode' on instead.  SHOW non-nil
 shows the plan.  Signal `todo-write-input-error' if FILE cannot be read."
   (interactive (list (unless current-prefix-arg (todo-write-follow-sessions-read)) t))
-  (let ((session (if file
-                     (todo-write-follow--begin file)
-                   (todo-write-follow-mode)
-                   (car (todo-write-follow--automatic)))))
-    (when session
-      (setf (todo-write-follow--session-automatic session) (not file)))
-    (let ((thread (and session (todo-write-follow--session-thread session))))
-      (when (and show thread)
-        (todo-write-show thread t))
-      thread)))
+  (let* ((session (if file
+                      (todo-write-follow--begin file)
+                    (todo-write-follow-mode)
+                    (car (todo-write-follow--automatic))))
+         (thread (and session (todo-write-follow--session-thread session))))
+    (when file
+      (setf (todo-write-follow--session-automatic session) nil))
+    (when (and show thread)
+      (todo-write-show thread t))
+    thread))
 
 (defvar todo-write-follow--project nil
   "Root of the project whose newest session is followed.")

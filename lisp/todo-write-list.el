@@ -240,8 +240,8 @@ if there is no thread."
 
 (defun todo-write-list--columns (width)
   "Return the columns that fit WIDTH, as for `tabulated-list-format'.
-The last one gets half of the free space.  In a narrow window it matters
-more than some others."
+The last one gets half of the free space.  It says why an agent waits, so
+a narrow WIDTH omits others."
   (let ((free (- width 37)) omitted)
     (pcase-dolist (`(,name . ,freed) '(("Agent" . 9) ("Since" . 7) ("Done" . 6) ("Project" . 1)))
       (when (< free 36)
