@@ -442,8 +442,8 @@ The value is a plist:
   (let ((threads (todo-write-threads)))
     (unless threads
       (user-error "There is no thread yet; an agent begins one with todo_write"))
-    (completing-read prompt threads nil t nil nil
-                     (or (todo-write-current-thread) (car threads)))))
+    (completing-read prompt (todo-write--completion-table threads 'todo-write-thread)
+                     nil t nil nil (or (todo-write-current-thread) (car threads)))))
 
 (defun todo-write--completion-table (candidates category &rest metadata)
   "Return a completion table of CANDIDATES, which are in the best order.
