@@ -15,8 +15,6 @@
 (require 'todo-write-mcp-setup)
 (require 'todo-write-menu)
 
-(declare-function gptel-tool-name "ext:gptel-request" (tool))
-
 (defun todo-write-doctor--file (file)
   "Return FILE, a file name, without the user's home directory."
   (abbreviate-file-name (directory-file-name file)))
@@ -120,10 +118,7 @@ enables it."
     "M-x todo-write-efrit-mode")
    (todo-write-doctor--host
     "gptel" (locate-library "gptel")
-    (or (bound-and-true-p todo-write-gptel--waiting)
-        (and (fboundp 'gptel-tool-name)
-             (seq-some (lambda (tool) (equal (gptel-tool-name tool) "todo_write"))
-                       (bound-and-true-p gptel-tools))))
+    (advice-member-p 'todo-write-gptel--state-changed 'gptel--fsm-transition)
     "M-x todo-write-gptel-register, or that in the init file")
    (todo-write-doctor--host
     "Claude Code and Codex"

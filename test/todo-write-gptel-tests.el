@@ -141,6 +141,17 @@
                                                      (equal before after-load-functions))))))))
                    '(("todo_write") t t)))))
 
+(ert-deftest todo-write-gptel-is-on-for-the-doctor-as-soon-as-it-is-registered ()
+  (should (equal (todo-write-test-child
+                  '(require 'todo-write-gptel)
+                  '(require 'todo-write-doctor)
+                  '(let ((on (lambda () (string-search "gptel: on" (todo-write-doctor-text))))
+                         before)
+                     (setq before (funcall on))
+                     (todo-write-gptel-register)
+                     (prin1 (list before (and (funcall on) t)))))
+                 '(nil t))))
+
 (ert-deftest todo-write-gptel-can-be-registered-after-gptel-is-loaded ()
   (todo-write-with-store
     (should (equal (apply #'todo-write-test-child
