@@ -45,6 +45,18 @@ further lines are indented.  A paragraph with the property
   "Face of errors."
   :group 'todo-write-faces)
 
+(defface todo-write-added '((t :inherit success))
+  "Face of the mark of added tasks."
+  :group 'todo-write-faces)
+
+(defface todo-write-modified '((t :inherit warning))
+  "Face of the mark of tasks whose text changed."
+  :group 'todo-write-faces)
+
+(defface todo-write-moved '((t :inherit font-lock-function-name-face))
+  "Face of the mark of tasks that moved or changed their status."
+  :group 'todo-write-faces)
+
 (defconst todo-write-detail-events '("THOUGHTS" "TOOL_CALL" "TOOL_EXECUTION" "ERROR")
   "Types of the observations that an open row shows.")
 
@@ -55,20 +67,20 @@ further lines are indented.  A paragraph with the property
 
 (defun todo-write-detail-string (thread item width)
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH."
-  (with-temp-buffer
-    (let ((text (todo-write-row-text item (todo-write-row-kind item))))
-      (setq-local todo-write-detail--shown
-                  ;; The shape and a time of some hours take 15 columns.
-                  (and (<= (todo-write-row-width text) (- width 15)) text)))
-    (dolist (function todo-write-detail-functions)
-      (dolist (paragraph (condition-case-unless-debug err
-                             (funcall function thread item)
-                           (error (list (format-message "`%s' failed: %s" function
-                                                        (error-message-string err))))))
-        (todo-write-detail--insert paragraph (max 30 width))))
-    ;; Appended faces do not override existing ones.
-    (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
-    (buffer-string)))
+  (let* ((text (todo-write-row-text item (todo-write-row-kind item)))
+         (todo-write-detail--shown
+          ;; The shape and a time of some hours take 15 columns.
+          (and (<= (todo-write-row-width text) (- width 15)) text)))
+    (with-temp-buffer
+      (dolist (function todo-write-detail-functions)
+        (dolist (paragraph (condition-case-unless-debug err
+                               (funcall function thread item)
+                             (error (list (format-message "`%s' failed: %s" function
+                                                          (error-message-string err))))))
+          (todo-write-detail--insert paragraph (max 30 width))))
+      ;; Appended faces do not override existing ones.
+      (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
+      (buffer-string))))
 
 (defun todo-write-detail--insert (paragraph width)
   "Insert PARAGRAPH, filled to WIDTH and indented."
@@ -77,10 +89,7 @@ further lines are indented.  A paragraph with the property
         (adaptive-fill-mode nil)
         (sentence-end-double-space nil)
         (fill-prefix (make-string
-                      (+ 5 (or (and (< 0 (length paragraph))
-                                    (get-text-property 0 'todo-write-hang paragraph))
-                               0))
-                      ?\s)))
+                      (+ 5 (or (get-text-property 0 'todo-write-hang paragraph) 0)) ?\s)))
     (when (text-property-any 0 (length paragraph) 'todo-write-cut t paragraph)
       (setq paragraph (todo-write-row-truncate paragraph (- width 5))))
     (insert "     " paragraph "\n")
@@ -181,57 +190,61 @@ in progress, each with its time."
 
 (defun todo-write-detail--change (thread change)
   "Return strings that describe CHANGE, a plist, of an item of THREAD."
-  (let* ((item (plist-get change :item))
-         (previous (plist-get change :previousItem)))
-    (pcase (plist-get change :type)
-      ("added" (list (concat (todo-write-detail--mark 'added 'todo-write-completed-shape)
-                             "added " (todo-write-detail-shape item t))))
-      ("removed" (list (concat (todo-write-detail--mark 'minus 'todo-write-removed-shape)
-                               "dropped")))
-      ("reordered" (list (format "%smoved from %d to %d"
-                                 (todo-write-detail--mark 'moved 'todo-write-time)
+  (let* ((type (plist-get change :type))
+         (mark (concat (todo-write-detail-mark type) " "))
+         (item (plist-get change :item)))
+    (pcase type
+      ("added" (list (concat mark "added " (todo-write-detail-shape item t))))
+      ("removed" (list (concat mark "dropped")))
+      ("reordered" (list (format "%smoved from %d to %d" mark
                                  (1+ (plist-get change :previousPosition))
                                  (1+ (plist-get change :position)))))
-      (_ (delq nil
-               (append (mapcar (lambda (key)
-                                 (todo-write-detail--text-change key previous item))
-                               '(:content :activeForm :priority :owner))
-                       (unless (equal (plist-get item :blockedBy)
-                                      (plist-get previous :blockedBy))
-                         (list (concat (todo-write-detail--mark 'modified 'todo-write-paused)
-                                       "after: "
-                                       (or (todo-write-detail--blockers thread item) "none"))))
-                       (unless (equal (plist-get item :status) (plist-get previous :status))
-                         (list (concat (todo-write-detail-shape previous) " "
-                                       (todo-write-row-shape 'arrow) " "
-                                       (todo-write-detail-shape item t))))))))))
+      (_ (delq nil (mapcar (lambda (key)
+                             (todo-write-detail--field-change
+                              thread key (plist-get change :previousItem) item))
+                           '(:content :activeForm :priority :owner :blockedBy :status)))))))
 
-(defun todo-write-detail--mark (kind face)
-  "Return the shape of KIND in FACE and a space."
-  (concat (propertize (todo-write-row-shape kind) 'face face) " "))
+(defun todo-write-detail--field-change (thread key previous item)
+  "Return how the field KEY changed from PREVIOUS to ITEM of THREAD, or nil.
+Most renames change the active form together with the content, so its
+change is shown only if the content is unchanged."
+  (let ((old (plist-get previous key))
+        (new (plist-get item key))
+        (mark (concat (todo-write-detail-mark "modified") " ")))
+    (unless (equal old new)
+      (pcase key
+        (:status (concat (todo-write-detail-shape previous) " " (todo-write-row-shape 'arrow)
+                         " " (todo-write-detail-shape item t)))
+        (:blockedBy (concat mark "after: "
+                            (or (todo-write-detail--blockers thread item) "none")))
+        (:content (concat mark (todo-write-detail--reworded old new)))
+        (:activeForm (when (equal (plist-get previous :content) (plist-get item :content))
+                       (concat mark "while at it: " (todo-write-detail--reworded old new))))
+        (_ (format "%s%s %s" mark (substring (symbol-name key) 1)
+                   (todo-write-row-plain (or new "none"))))))))
+
+(defun todo-write-detail--reworded (old new)
+  "Return the words of both OLD and NEW, texts of a task, with changes marked."
+  (todo-write-words-string (todo-write-words-diff (todo-write-row-plain old)
+                                                  (todo-write-row-plain new))
+                           '(same removed added)))
+
+(defun todo-write-detail-mark (type)
+  "Return the mark of a change of TYPE, a string with a shape."
+  (pcase-let ((`(,shape ,face)
+               (pcase type
+                 ("added" '(added todo-write-added))
+                 ("modified" '(modified todo-write-modified))
+                 ("status_changed" '(arrow todo-write-moved))
+                 ("reordered" '(moved todo-write-moved))
+                 ("removed" '(minus todo-write-removed-shape)))))
+    (propertize (todo-write-row-shape shape) 'face face)))
 
 (defun todo-write-detail-shape (item &optional status)
   "Return the shape of ITEM, with its status in words if STATUS is non-nil."
   (let ((kind (todo-write-row-kind item)))
     (concat (propertize (todo-write-row-shape kind) 'face (todo-write-row-shape-face kind))
             (and status (concat " " (string-replace "_" " " (plist-get item :status)))))))
-
-(defun todo-write-detail--text-change (key previous item)
-  "Return a description of the change of field KEY from PREVIOUS to ITEM, or nil.
-Most renames change the active form together with the content, so its
-change is shown only if the content is unchanged."
-  (let ((old (todo-write-row-plain (or (plist-get previous key) "")))
-        (new (todo-write-row-plain (or (plist-get item key) "")))
-        (mark (todo-write-detail--mark 'modified 'todo-write-paused)))
-    (unless (or (equal old new)
-                (and (eq key :activeForm)
-                     (not (equal (plist-get previous :content) (plist-get item :content)))))
-      (if (memq key '(:priority :owner))
-          (format "%s%s %s" mark (substring (symbol-name key) 1)
-                  (if (string-empty-p new) "none" new))
-        (concat mark (and (eq key :activeForm) "while at it: ")
-                (todo-write-words-string (todo-write-words-diff old new)
-                                         '(same removed added)))))))
 
 ;;; Thoughts and tools
 
@@ -249,35 +262,36 @@ The value is a list of (TIME . TEXT)."
 (defun todo-write-detail--event (type observation project)
   "Return OBSERVATION of TYPE as a string; file names are relative to PROJECT."
   (let* ((content (plist-get observation :content))
-         (name (and (consp content) (plist-get content :name)))
-         (text (todo-write-detail-text content project))
-         (long (> (length text) todo-write-detail-length))
-         (text (concat (todo-write-row-line
-                        (if long (substring text 0 todo-write-detail-length) text))
-                       (and long (todo-write-row-shape 'ellipsis))))
+         (fields (and (consp content) content))
+         (name (plist-get fields :name))
+         (text (todo-write-detail--cut (todo-write-detail-text content project)))
          (duration (plist-get (plist-get observation :metadata) :durationMs))
-         (failed (or (equal type "ERROR")
-                     (and (consp content) (eq t (plist-get content :isError))))))
-    (pcase type
-      ("THOUGHTS" (concat (todo-write-row-shape 'thought) " "
-                          (propertize text 'face 'todo-write-thought)))
-      ("TOOL_CALL"
-       (propertize
-        (string-join (delq nil (list (todo-write-row-shape 'tool)
-                                     (and (stringp name)
-                                          (propertize (todo-write-row-plain name)
-                                                      'face 'todo-write-tool))
-                                     (unless (string-empty-p text) text)))
-                     " ")
-        'todo-write-cut t))
-      (_ (concat (if failed
-                     (propertize (todo-write-row-shape 'removed) 'face 'todo-write-failed)
-                   (todo-write-row-shape 'result))
-                 " "
-                 (when (and (equal type "TOOL_EXECUTION")
-                            (numberp duration) (>= duration 100))
-                   (propertize (format "%.1fs " (/ duration 1000.0)) 'face 'todo-write-time))
-                 (if failed (propertize text 'face 'todo-write-failed) text))))))
+         (failed (or (equal type "ERROR") (eq t (plist-get fields :isError)))))
+    (string-join
+     (delq nil
+           (pcase type
+             ("THOUGHTS" (list (todo-write-row-shape 'thought)
+                               (propertize text 'face 'todo-write-thought)))
+             ("TOOL_CALL" (list (propertize (todo-write-row-shape 'tool) 'todo-write-cut t)
+                                (and (stringp name)
+                                     (propertize (todo-write-row-plain name)
+                                                 'face 'todo-write-tool))
+                                (unless (string-empty-p text) text)))
+             (_ (list (if failed
+                          (propertize (todo-write-row-shape 'removed) 'face 'todo-write-failed)
+                        (todo-write-row-shape 'result))
+                      (and (equal type "TOOL_EXECUTION") (numberp duration) (>= duration 100)
+                           (propertize (format "%.1fs" (/ duration 1000.0))
+                                       'face 'todo-write-time))
+                      (if failed (propertize text 'face 'todo-write-failed) text)))))
+     " ")))
+
+(defun todo-write-detail--cut (text)
+  "Return TEXT as one line, cut to `todo-write-detail-length' characters."
+  (if (<= (length text) todo-write-detail-length)
+      (todo-write-row-line text)
+    (concat (todo-write-row-line (substring text 0 todo-write-detail-length))
+            (todo-write-row-shape 'ellipsis))))
 
 (defun todo-write-detail-text (content project)
   "Return the text of CONTENT, of an observation in PROJECT.
@@ -289,6 +303,9 @@ For a tool call, that is its most telling argument."
         ((plist-get content :input)
          (todo-write-detail--argument (plist-get content :input) project))
         ((plist-get content :name) "")
+        ((plist-member content :todoList)
+         (format "%d tasks, %d changes" (length (plist-get content :todoList))
+                 (length (plist-get (plist-get content :changes) :changes))))
         (t (todo-write-to-json content))))
 
 (defun todo-write-detail-input (input)
@@ -352,12 +369,9 @@ else all of INPUT."
 (defun todo-write-children-by-item (thread)
   "Return the threads of THREAD's subagents, an alist of (ITEM-ID . KEYS).
 ITEM-ID is nil for threads whose item is not in the list."
-  (let (by-item)
-    (pcase-dolist (`(,key . ,id) (todo-write-children thread))
-      (push key (alist-get (and id (todo-write-item thread id) id) by-item
-                           nil nil #'equal)))
-    (dolist (entry by-item by-item)
-      (setcdr entry (nreverse (cdr entry))))))
+  (mapcar (pcase-lambda (`(,id . ,children)) (cons id (mapcar #'car children)))
+          (seq-group-by (pcase-lambda (`(,_ . ,id)) (and id (todo-write-item thread id) id))
+                        (todo-write-children thread))))
 
 (defun todo-write-children-ancestors (thread)
   "Return the parents of THREAD, a list of (KEY . ITEM-ID), the nearest first."

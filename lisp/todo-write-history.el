@@ -14,18 +14,6 @@
 (require 'todo-write-row)
 (require 'todo-write-view)
 
-(defface todo-write-added '((t :inherit success))
-  "Face of the mark of added tasks."
-  :group 'todo-write-faces)
-
-(defface todo-write-modified '((t :inherit warning))
-  "Face of the mark of tasks whose text changed."
-  :group 'todo-write-faces)
-
-(defface todo-write-moved '((t :inherit font-lock-function-name-face))
-  "Face of the mark of tasks that moved or changed their status."
-  :group 'todo-write-faces)
-
 (defface todo-write-previous-text '((t :inherit shadow :slant italic))
   "Face of the text that a task had before."
   :group 'todo-write-faces)
@@ -200,7 +188,9 @@ CHANGES are the plists of the changes that the revision made to it."
          (steps (and was (not (equal was text)) (todo-write-words-diff was text)))
          (start (point)))
     (insert (todo-write-row-fit
-             (concat " " (todo-write-history--mark changes) " "
+             (concat " "
+                     (if changes (todo-write-detail-mark (plist-get (car changes) :type)) " ")
+                     " "
                      (propertize (todo-write-row-shape (todo-write-row-kind item))
                                  'face (todo-write-row-shape-face kind))
                      " "
@@ -220,18 +210,6 @@ CHANGES are the plists of the changes that the revision made to it."
     (add-text-properties start (point) `(help-echo ,text help-echo-inhibit-substitution t))
     (when changes
       (put-text-property start (point) 'todo-write-changed t))))
-
-(defun todo-write-history--mark (changes)
-  "Return the mark of a row: a shape, or a space if nothing changed.
-The first of CHANGES, a list of change plists, decides the shape."
-  (pcase-let ((`(,shape ,face)
-               (pcase (plist-get (car changes) :type)
-                 ("added" '(added todo-write-added))
-                 ("modified" '(modified todo-write-modified))
-                 ("status_changed" '(arrow todo-write-moved))
-                 ("reordered" '(moved todo-write-moved))
-                 ("removed" '(minus todo-write-removed-shape)))))
-    (if shape (propertize (todo-write-row-shape shape) 'face face) " ")))
 
 (defun todo-write-history--notes (item kind changes note)
   "Return the text at the right of ITEM, now of KIND.
