@@ -32,7 +32,8 @@ Those that arrive meanwhile are drawn together."
         bidi-paragraph-direction 'left-to-right
         truncate-lines t)
   (tabulated-list-init-header)
-  (add-hook 'kill-buffer-hook #'todo-write-log--stop nil t))
+  (add-hook 'kill-buffer-hook #'todo-write-log--stop nil t)
+  (add-hook 'change-major-mode-hook #'todo-write-log--stop nil t))
 
 (todo-write-menu-define 'todo-write-log-mode todo-write-log-mode-map "Log"
   '(("Event"
@@ -59,29 +60,21 @@ Those that arrive meanwhile are drawn together."
 
 ;;; Rows
 
-(defun todo-write-log--summary (content project)
-  "Return CONTENT of an observation as one line; file names relative to PROJECT."
-  (let ((name (and (consp content) (plist-get content :name)))
-        (text (if (and (consp content) (plist-member content :todoList))
-                  (format "%d tasks, %d changes"
-                          (length (plist-get content :todoList))
-                          (length (plist-get (plist-get content :changes) :changes)))
-                (todo-write-detail-text content project))))
-    (todo-write-row-line (if (stringp name) (concat name " " text) text) 300)))
-
 (defun todo-write-log--row (observation project)
   "Return OBSERVATION as an element of `tabulated-list-entries'.
 File names are relative to PROJECT."
-  (let ((metadata (plist-get observation :metadata)))
+  (let* ((metadata (plist-get observation :metadata))
+         (content (plist-get observation :content))
+         (name (and (consp content) (plist-get content :name)))
+         (text (todo-write-detail-text content project)))
     (list (plist-get observation :id)
           (vector
-           (format-time-string
-            "%T" (seconds-to-time (/ (plist-get observation :timestamp) 1000)))
+           (format-time-string "%T" (/ (plist-get observation :timestamp) 1000))
            (plist-get observation :type)
            (format "%s" (or (plist-get metadata :phase) ""))
            (todo-write-row-line (or (plist-get metadata :stepDescription)
-                                     (plist-get observation :parentId) ""))
-           (todo-write-log--summary (plist-get observation :content) project)))))
+                                    (plist-get observation :parentId) ""))
+           (todo-write-row-line (if (stringp name) (concat name " " text) text) 300)))))
 
 (defun todo-write-log--observations ()
   "Return the observations that this buffer lists."
@@ -108,17 +101,17 @@ File names are relative to PROJECT."
     (dolist (window following)
       (set-window-point window (point-max)))))
 
-(defun todo-write-log--schedule (buffer)
-  "Redraw BUFFER after `todo-write-log-delay', once for all events until then."
-  (when (buffer-live-p buffer)
-    (with-current-buffer buffer
-      (unless todo-write-log--timer
-        (setq todo-write-log--timer
-              (run-at-time todo-write-log-delay nil
-                           (lambda ()
-                             (when (buffer-live-p buffer)
-                               (with-current-buffer buffer
-                                 (todo-write-log--draw))))))))))
+(defun todo-write-log--follow (thread)
+  "Redraw this buffer soon after each event of THREAD; return a handle.
+Events within `todo-write-log-delay' are drawn together."
+  (let* ((buffer (current-buffer))
+         (draw (lambda () (with-current-buffer buffer (todo-write-log--draw)))))
+    (todo-write-subscribe
+     (lambda (_observation)
+       (with-current-buffer buffer
+         (unless todo-write-log--timer
+           (setq todo-write-log--timer (run-at-time todo-write-log-delay nil draw)))))
+     :kind 'observation :thread thread)))
 
 (defun todo-write-log--stop ()
   "Stop following new observations."
@@ -138,13 +131,9 @@ argument asks for one.  Signal a `user-error' if there is none."
                     (user-error "There is no thread yet")))
         (buffer (get-buffer-create "*todo-write-log*")))
     (with-current-buffer buffer
-      (todo-write-log--stop)
       (todo-write-log-mode)
       (setq todo-write-log--thread thread
-            todo-write-log--handle
-            (todo-write-subscribe
-             (lambda (_observation) (todo-write-log--schedule buffer))
-             :kind 'observation :thread thread))
+            todo-write-log--handle (todo-write-log--follow thread))
       (goto-char (point-max))
       (todo-write-log--draw))
     (pop-to-buffer buffer)
@@ -153,15 +142,12 @@ argument asks for one.  Signal a `user-error' if there is none."
 ;;; Commands
 
 (defun todo-write-log--narrow (key value)
-  "Show only observations with VALUE for KEY; all values if it is empty."
+  "Show only observations with VALUE, a string, for KEY; all if it is empty."
   (setq todo-write-log--filter
-        (plist-put todo-write-log--filter key (unless (member value '(nil "")) value))
+        (plist-put todo-write-log--filter key (unless (string-empty-p value) value))
         mode-line-process
         (cl-loop for (_ given) on todo-write-log--filter by #'cddr
-                 when given
-                 ;; In a mode line a percent sign is a construct.
-                 collect (concat " " (string-replace "%" "%%"
-                                                     (format "%s" given)))))
+                 when given collect (concat " " given)))
   (todo-write-log--draw))
 
 (defun todo-write-log--read (prompt values)
@@ -184,8 +170,7 @@ argument asks for one.  Signal a `user-error' if there is none."
    (list (todo-write-log--read "Only phase (empty for all): "
                                '("planning" "execution" "synthesis")))
    todo-write-log-mode)
-  (todo-write-log--narrow :phase (unless (string-empty-p phase)
-                                   (intern phase))))
+  (todo-write-log--narrow :phase phase))
 
 (defun todo-write-log-filter-item (id)
   "Show only observations of the item ID; those of all items if it is empty."
@@ -205,7 +190,7 @@ argument asks for one.  Signal a `user-error' if there is none."
   "Show all observations again."
   (interactive nil todo-write-log-mode)
   (setq todo-write-log--filter nil)
-  (todo-write-log--narrow :type nil))
+  (todo-write-log--narrow :type ""))
 
 (defun todo-write-log--decoded (observation)
   "Return OBSERVATION with a tool call's input decoded."

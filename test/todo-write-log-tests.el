@@ -127,6 +127,11 @@
       (kill-buffer (todo-write-log "a")))
     (should-not todo-write--subscribers)))
 
+(ert-deftest todo-write-log-stops-listening-when-its-buffer-changes-its-mode ()
+  (todo-write-log-tests--with-log
+    (fundamental-mode)
+    (should-not todo-write--subscribers)))
+
 (ert-deftest todo-write-log-says-so-when-there-is-no-thread ()
   (todo-write-with-store
     (cl-letf (((symbol-function 'todo-write-current-thread) #'ignore))
