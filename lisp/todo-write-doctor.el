@@ -75,12 +75,12 @@
   "Return the finding about the folder of the journals."
   (let* ((folder (and todo-write-directory (expand-file-name todo-write-directory)))
          (shown (and folder (todo-write-doctor--file folder)))
-         (above (and folder (directory-file-name folder)))
+         (above (and folder
+                     (locate-dominating-file
+                      folder (lambda (above) (file-exists-p (directory-file-name above))))))
          (writable (lambda (folder)
                      (and (file-accessible-directory-p folder)
                           (file-writable-p folder)))))
-    (while (and above (not (file-exists-p above)))
-      (setq above (directory-file-name (file-name-directory above))))
     (cond
      ((not folder)
       (list 'note "Lists are kept in memory only." "Set todo-write-directory."))
@@ -181,7 +181,7 @@ is merely off, or `problem'; REMEDY is a sentence, nil or left out."
 (defun todo-write-doctor-copy ()
   "Copy the report, for a bug report."
   (interactive nil todo-write-doctor-mode)
-  (kill-new (todo-write-doctor-text))
+  (kill-new (buffer-string))
   (message "Copied, for a bug report"))
 
 ;;;###autoload

@@ -167,15 +167,9 @@ A blank line or a heading ends the list."
   (if (use-region-p)
       (cons (save-excursion (goto-char (region-beginning)) (line-beginning-position))
             (region-end))
-    (let ((edge "^[ \t]*$\\|^[*#]+ "))
-      (save-excursion
-        (forward-line 0)
-        (let ((here (point)))
-          (while (and (not (bobp)) (not (looking-at edge))) (forward-line -1))
-          (when (looking-at edge) (forward-line))
-          (cons (prog1 (min here (point)) (goto-char here))
-                (progn (while (not (or (eobp) (looking-at edge))) (forward-line))
-                       (point))))))))
+    (let* ((paragraph-separate "[ \t]*$\\|[*#]+ ")
+           (paragraph-start paragraph-separate))
+      (or (bounds-of-thing-at-point 'paragraph) (cons (point) (point))))))
 
 ;;;###autoload
 (defun todo-write-from-org (thread start end)
