@@ -27,7 +27,6 @@
 (require 'todo-write-list)
 (require 'todo-write-log)
 (require 'todo-write-menu)
-(require 'todo-write-timeline)
 
 ;;; Menus and keys
 
@@ -116,8 +115,7 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
    '(progn (require 'todo-write-doctor)
 (require 'todo-write-history)
            (require 'todo-write-list)
-           (require 'todo-write-log)
-           (require 'todo-write-timeline))
+           (require 'todo-write-log))
    `(let ((todo-write-directory nil)
           (come-and-go (lambda (times)
                          (dotimes (_ times)

@@ -14,9 +14,8 @@
 (require 'ert)
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
+(require 'todo-write-history)
 (require 'todo-write-org)
-(require 'todo-write-timeline)
-(require 'todo-write-timeline)
 
 (defmacro todo-write-org-tests--with-plan (&rest body)
   "Run BODY in a live buffer of a plan of three tasks."
@@ -161,7 +160,7 @@
 (defun todo-write-org-tests--shapes ()
   "Return the shape and the first word of each row of the timeline of \"a\"."
   (mapcar (lambda (row)
-            (list (todo-write-timeline-kind row)
+            (list (plist-get row :kind)
                   (car (split-string (plist-get (plist-get row :item) :content)))))
           (todo-write-timeline-rows "a")))
 

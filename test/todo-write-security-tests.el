@@ -18,10 +18,10 @@
 (require 'org)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-follow)
+(require 'todo-write-history)
 (require 'todo-write-log)
 (require 'todo-write-notify)
 (require 'todo-write-org)
-(require 'todo-write-timeline)
 (require 'efrit-do)
 (require 'efrit-do-view)
 

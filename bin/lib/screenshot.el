@@ -21,7 +21,6 @@
 (require 'todo-write-history)
 (require 'todo-write-list)
 (require 'todo-write-mode-line)
-(require 'todo-write-timeline)
 
 (defun screenshot-write (&rest entries)
   "Write ENTRIES, lists (CONTENT ACTIVE-FORM STATUS), for the scenes' thread."
