@@ -72,9 +72,9 @@ struct Settings {
     keep_completed: bool,
 }
 
-/// The settings, and a store for each journal folder used so far.
+/// The state of the module: the settings, and a store for each journal folder used so far.
 #[derive(Default)]
-struct Session {
+struct Module {
     settings: Settings,
     /// The store of the folder in the settings.
     store: Store,
@@ -82,7 +82,7 @@ struct Session {
     others: HashMap<Option<PathBuf>, Store>,
 }
 
-impl Session {
+impl Module {
     fn configure(&mut self, settings: Settings) {
         let storage = settings.storage.clone();
         let last = mem::replace(&mut self.settings, settings).storage.folder;
@@ -105,14 +105,14 @@ impl Session {
     }
 }
 
-static SESSION: LazyLock<Mutex<Session>> = LazyLock::new(Mutex::default);
+static MODULE: LazyLock<Mutex<Module>> = LazyLock::new(Mutex::default);
 
-/// Runs `work` on the session. `work` must not call Lisp.
-fn with_session<T>(work: impl FnOnce(&mut Session) -> T) -> T {
+/// Runs `work` on the state of the module. `work` must not call Lisp.
+fn with_module<T>(work: impl FnOnce(&mut Module) -> T) -> T {
     // A poisoned lock is safe: `Thread::recover` repairs a thread that a panic left half changed.
-    let mut session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut module = MODULE.lock().unwrap_or_else(PoisonError::into_inner);
     may_panic_here();
-    work(&mut session)
+    work(&mut module)
 }
 
 fn now() -> Millis {
@@ -178,7 +178,7 @@ fn configure<'e>(
             several_in_progress,
         };
         let keep_completed = keep_completed.is_not_nil();
-        with_session(|session| session.configure(Settings { storage, input, keep_completed }));
+        with_module(|module| module.configure(Settings { storage, input, keep_completed }));
         Ok(())
     })
 }

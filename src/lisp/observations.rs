@@ -7,7 +7,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use super::read::{self, wrong, wrong_raw};
 use super::write::{self, PlanUpdate};
-use super::{border, now, with_session};
+use super::{border, now, with_module};
 use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
 use crate::raw::Raw;
 use crate::thread::Thread;
@@ -35,7 +35,7 @@ fn observe<'e>(
         let kind = read::one_of("type", kind, Type::parse, TYPES)?;
         let content = read::json("content", content)?;
         let details = details(metadata)?;
-        let observation = with_session(|session| session.open(&key).observe(kind, content, details, now()));
+        let observation = with_module(|module| module.open(&key).observe(kind, content, details, now()));
         write::observation(env, &key, &observation, None)
     })
 }
@@ -109,8 +109,8 @@ fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Resul
                 _ => return Err(wrong("filter", filter, FILTER)),
             }
         }
-        let found = with_session(|session| {
-            let thread = session.store.get(&key, now())?;
+        let found = with_module(|module| {
+            let thread = module.store.get(&key, now())?;
             Some(with_plans(thread, thread.observations().select(&chosen)))
         });
         to_lisp(env, &key, found.unwrap_or_default())
@@ -122,8 +122,8 @@ fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Resul
 fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let found = with_session(|session| {
-            let thread = session.store.get_mut(&key, now())?;
+        let found = with_module(|module| {
+            let thread = module.store.get_mut(&key, now())?;
             let new = thread.observations_mut().take_new();
             Some(with_plans(thread, new))
         });
@@ -136,8 +136,8 @@ fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn skip_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     border(env, || {
         let key = read::thread(thread)?;
-        with_session(|session| {
-            session.store.get_mut(&key, now()).map(|thread| thread.observations_mut().take_new())
+        with_module(|module| {
+            module.store.get_mut(&key, now()).map(|thread| thread.observations_mut().take_new())
         });
         Ok(())
     })

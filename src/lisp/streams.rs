@@ -4,7 +4,7 @@ use emacs::{Env, Result, Value, defun};
 
 use super::read;
 use super::write::{self, Plist};
-use super::{border, now, with_session};
+use super::{border, now, with_module};
 use crate::observation::Phase;
 use crate::stream::{Context, StreamKind, token_context as context_of};
 use crate::thread::StreamEvent;
@@ -68,7 +68,7 @@ fn stream<'e>(
             session_id: session_id.as_deref(),
         };
         let time = now();
-        let (context, recorded) = with_session(|session| session.open(&key).stream(event, time));
+        let (context, recorded) = with_module(|module| module.open(&key).stream(event, time));
         env.cons(time as i64, env.cons(recorded, to_lisp(env, event.kind, &context)?)?)
     })
 }
@@ -82,8 +82,8 @@ fn stream_next<'e>(env: &'e Env, thread: Value<'e>, data: Value<'e>) -> Result<O
     border(env, || {
         let key = read::thread(thread)?;
         let data = read::text("data", data)?;
-        let taken = with_session(|session| {
-            session.store.loaded_mut(&key).is_some_and(|thread| thread.stream_next(&data))
+        let taken = with_module(|module| {
+            module.store.loaded_mut(&key).is_some_and(|thread| thread.stream_next(&data))
         });
         Ok(taken.then(|| now() as i64))
     })

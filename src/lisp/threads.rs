@@ -8,7 +8,7 @@ use serde_json::{Map, Value as Json};
 
 use super::read::{self, elements, wrong};
 use super::write::{Shared, Summary};
-use super::{Session, border, now, with_session, write};
+use super::{Module, border, now, with_module, write};
 use crate::clock::Times;
 use crate::input;
 use crate::item::{Item, Status};
@@ -25,7 +25,7 @@ emacs::use_symbols! {
 
 /// Calls `work` with a thread, which is empty if it does not exist.
 pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
-    with_session(|session| match session.store.get(key, now()) {
+    with_module(|module| match module.store.get(key, now()) {
         Some(thread) => work(thread),
         None => work(&Thread::new(key, Map::new(), 1)),
     })
@@ -33,15 +33,15 @@ pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
 
 /// Loads or creates a thread that is not in memory. Lisp determines the project of a new one.
 fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
-    if with_session(|session| session.store.is_loaded(key)) {
+    if with_module(|module| module.store.is_loaded(key)) {
         return Ok(());
     }
     if !about.contains_key("project") {
         let root = read::text("project", env.call(project, [])?)?;
         about.insert("project".into(), root.into());
     }
-    with_session(|session| {
-        session.store.open(key, about, now());
+    with_module(|module| {
+        module.store.open(key, about, now());
     });
     Ok(())
 }
@@ -55,7 +55,7 @@ fn open<'e>(env: &'e Env, thread: Value<'e>, about: Value<'e>) -> Result<Value<'
     border(env, || {
         let key = read::thread(thread)?;
         load(env, &key, read_about(about)?)?;
-        write::texts(env, &with_session(|session| session.store.take_warnings()))
+        write::texts(env, &with_module(|module| module.store.take_warnings()))
     })
 }
 
@@ -72,12 +72,12 @@ fn read_about(value: Value<'_>) -> Result<Map<String, Json>> {
 fn change<'e>(
     env: &'e Env,
     key: &str,
-    work: impl FnOnce(&mut Session) -> Result<Outcome>,
+    work: impl FnOnce(&mut Module) -> Result<Outcome>,
 ) -> Result<Value<'e>> {
     load(env, key, Map::new())?;
-    let (outcome, summary, warnings) = with_session(|session| {
-        let outcome = work(session)?;
-        Ok::<_, emacs::Error>((outcome, Summary::of(session.open(key)), session.store.take_warnings()))
+    let (outcome, summary, warnings) = with_module(|module| {
+        let outcome = work(module)?;
+        Ok::<_, emacs::Error>((outcome, Summary::of(module.open(key)), module.store.take_warnings()))
     })?;
     write::outcome(env, &outcome, &summary, &warnings)
 }
@@ -96,19 +96,19 @@ fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e
         let key = read::thread(thread)?;
         let source = read::name("source", source)?;
         let input = read::raw(input)?;
-        change(env, &key, |session| {
-            let options = &session.settings.input;
+        change(env, &key, |module| {
+            let options = &module.settings.input;
             let plan = match &input {
                 Raw::Text(text) => input::read_text(text, options),
                 decoded => input::read(decoded, options),
             };
             let plan = match plan {
                 Ok(plan) => plan,
-                Err(problems) => return Ok(session.open(&key).refuse(problems, now())),
+                Err(problems) => return Ok(module.open(&key).refuse(problems, now())),
             };
-            session.store.set_current(&key);
-            let keep_completed = session.settings.keep_completed;
-            Ok(session.open(&key).write(plan, source, keep_completed, now()))
+            module.store.set_current(&key);
+            let keep_completed = module.settings.keep_completed;
+            Ok(module.open(&key).write(plan, source, keep_completed, now()))
         })
     })
 }
@@ -128,7 +128,7 @@ fn edit<'e>(
     border(env, || {
         let key = read::thread(thread)?;
         let edit = read_edit(operation, &elements("arguments", arguments)?)?;
-        change(env, &key, |session| Ok(session.open(&key).edit(edit, now())?))
+        change(env, &key, |module| Ok(module.open(&key).edit(edit, now())?))
     })
 }
 
@@ -157,7 +157,7 @@ fn read_edit(operation: Value<'_>, arguments: &[Value<'_>]) -> Result<Edit> {
 fn content(value: Value<'_>) -> Result<String> {
     let text = read::text("content", value)?;
     let (line, _) = one_line(&text);
-    let limit = with_session(|session| session.settings.input.max_length);
+    let limit = with_module(|module| module.settings.input.max_length);
     if is_blank(&line) {
         return Err(wrong("content", value, "text that is not blank"));
     }
@@ -178,7 +178,7 @@ fn status(value: Value<'_>) -> Result<Status> {
 fn undo<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        change(env, &key, |session| Ok(session.open(&key).undo(now())?))
+        change(env, &key, |module| Ok(module.open(&key).undo(now())?))
     })
 }
 
@@ -193,10 +193,10 @@ fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value
         let reason = read::optional("reason", reason, read::text)?;
         change_state(
             env,
-            |session| Some(session.state(&key)),
-            |session| {
+            |module| Some(module.state(&key)),
+            |module| {
                 // Opening a thread that does not exist would create its journal.
-                if let Some(thread) = session.store.get_mut(&key, now()) {
+                if let Some(thread) = module.store.get_mut(&key, now()) {
                     thread.set_paused(reason, now());
                 }
             },
@@ -208,13 +208,13 @@ fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value
 /// before.
 fn change_state<'e>(
     env: &'e Env,
-    state_in: impl Fn(&mut Session) -> Option<State>,
-    work: impl FnOnce(&mut Session),
+    state_in: impl Fn(&mut Module) -> Option<State>,
+    work: impl FnOnce(&mut Module),
 ) -> Result<Value<'e>> {
-    let (before, after, warnings) = with_session(|session| {
-        let before = state_in(session);
-        work(session);
-        (before, state_in(session), session.store.take_warnings())
+    let (before, after, warnings) = with_module(|module| {
+        let before = state_in(module);
+        work(module);
+        (before, state_in(module), module.store.take_warnings())
     });
     write::Plist::new(env)
         .set(k_state, after.map(|state| write::symbol(env, state.as_str())).transpose()?)?
@@ -232,8 +232,8 @@ fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Res
     border(env, || {
         let key = read::thread(thread)?;
         let activity = read::one_of("activity", activity, Activity::parse, "working, waiting or idle")?;
-        let state = |session: &mut Session| session.store.loaded_mut(&key).map(|thread| thread.state());
-        change_state(env, state, |Session { store, .. }| {
+        let state = |module: &mut Module| module.store.loaded_mut(&key).map(|thread| thread.state());
+        change_state(env, state, |Module { store, .. }| {
             // Loading a thread from disk pauses it, so only `working` needs to load it.
             let thread = match activity {
                 Activity::Working => store.get_mut(&key, now()),
@@ -251,9 +251,9 @@ fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Res
 fn end_turn<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (key, reason) = (read::thread(thread)?, read::text("reason", reason)?);
-        let state = |session: &mut Session| session.store.loaded_mut(&key).map(|thread| thread.state());
-        change_state(env, state, |session| {
-            session.store.loaded_mut(&key).map(|thread| thread.end_turn(reason, now()));
+        let state = |module: &mut Module| module.store.loaded_mut(&key).map(|thread| thread.state());
+        change_state(env, state, |module| {
+            module.store.loaded_mut(&key).map(|thread| thread.end_turn(reason, now()));
         })
     })
 }
@@ -349,7 +349,7 @@ fn summary<'e>(env: &'e Env, thread: Value<'e>, no_load: Value<'e>) -> Result<Va
     border(env, || {
         let key = read::thread(thread)?;
         let summary = if no_load.is_not_nil() {
-            let snapshot = with_session(|session| session.store.snapshot(&key).map(Summary::of));
+            let snapshot = with_module(|module| module.store.snapshot(&key).map(Summary::of));
             snapshot.unwrap_or_else(|| Summary::of(&Thread::new(&key, Map::new(), 1)))
         } else {
             with_thread(&key, Summary::of)
@@ -392,7 +392,7 @@ fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'
 fn loaded<'e>(env: &'e Env) -> Result<Value<'e>> {
     border(env, || {
         let keys: Vec<String> =
-            with_session(|session| session.store.loaded().map(|thread| thread.key().to_owned()).collect());
+            with_module(|module| module.store.loaded().map(|thread| thread.key().to_owned()).collect());
         write::list_of(env, &keys, |key| key.into_lisp(env))
     })
 }
@@ -403,7 +403,7 @@ fn loaded<'e>(env: &'e Env) -> Result<Value<'e>> {
 #[defun]
 fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
     border(env, || {
-        let kept = with_session(|session| session.store.saved_threads());
+        let kept = with_module(|module| module.store.saved_threads());
         write::list_of(env, &kept, |kept| {
             write::Plist::new(env)
                 .set(k_key, &kept.key)?
@@ -419,7 +419,7 @@ fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
 fn children<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let children = with_session(|session| session.store.children(&key));
+        let children = with_module(|module| module.store.children(&key));
         write::list_of(env, &children, |(key, item)| env.cons(key, item.as_deref()))
     })
 }
@@ -451,8 +451,8 @@ fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn current(env: &Env, folder: Value<'_>) -> Result<Option<String>> {
     border(env, || {
         let folder = read::optional("folder", folder, read::text)?;
-        Ok(with_session(|session| {
-            let store = &session.store;
+        Ok(with_module(|module| {
+            let store = &module.store;
             let here = folder.and_then(|folder| store.current_in(&folder));
             here.or_else(|| store.current()).map(str::to_owned)
         }))
@@ -467,7 +467,7 @@ fn current(env: &Env, folder: Value<'_>) -> Result<Option<String>> {
 fn forget<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     border(env, || {
         let key = read::thread(thread)?;
-        Ok(with_session(|session| session.store.forget(&key))?)
+        Ok(with_module(|module| module.store.forget(&key))?)
     })
 }
 
@@ -480,6 +480,6 @@ fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<i64> {
         let days: Option<u32> = read::optional("days", days, read::whole_number)?;
         let count: Option<usize> = read::optional("count", count, read::whole_number)?;
         let age = days.map(|days| Duration::from_secs(u64::from(days) * 86_400));
-        Ok(with_session(|session| session.store.prune(age, count))? as i64)
+        Ok(with_module(|module| module.store.prune(age, count))? as i64)
     })
 }

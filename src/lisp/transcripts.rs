@@ -7,7 +7,7 @@ use emacs::{Env, FromLisp, Result, Value, defun};
 
 use super::read::{self, wrong};
 use super::threads::with_thread;
-use super::{Session, Settings, border, now, with_session, write};
+use super::{Module, Settings, border, now, with_module, write};
 use crate::error::Error;
 use crate::thread::Activity;
 use crate::transcript::describe::describe;
@@ -26,8 +26,8 @@ emacs::use_symbols! {
 fn transcript_open<'e>(env: &'e Env, file: Value<'e>) -> Result<Mutex<Follower>> {
     border(env, || {
         let path = PathBuf::from(read::text("transcript", file)?);
-        Ok(Mutex::new(with_session(|session| {
-            let Settings { input, storage, .. } = &session.settings;
+        Ok(Mutex::new(with_module(|module| {
+            let Settings { input, storage, .. } = &module.settings;
             Follower::new(path, *input, storage.history_limit)
         })))
     })
@@ -54,8 +54,8 @@ fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (appended, thread, updates, warnings) = with_follower(handle, |follower| {
             let appended = follower.read()?;
-            let (updates, warnings) = with_session(|session| {
-                let Session { settings, store, .. } = session;
+            let (updates, warnings) = with_module(|module| {
+                let Module { settings, store, .. } = module;
                 let updates =
                     follower.recorder.record(store, &appended.events, settings.keep_completed, now());
                 (updates, store.take_warnings())
@@ -105,7 +105,7 @@ fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> R
     border(env, || {
         let reason = read::text("reason", reason)?;
         let updates = with_follower(handle, |follower| {
-            with_session(|session| follower.recorder.pause(&mut session.store, &reason, now()))
+            with_module(|module| follower.recorder.pause(&mut module.store, &reason, now()))
         })?;
         write::list_of(env, &updates, |update| thread_update(env, update))
     })
