@@ -6,6 +6,7 @@
 //!
 //! Transcripts are untrusted: unknown lines are skipped, and memory is bounded.
 
+mod calls;
 pub mod claude;
 pub mod codex;
 pub mod describe;
@@ -18,7 +19,7 @@ pub mod tail;
 use std::sync::Arc;
 
 use crate::clock::Millis;
-use crate::input::{Options, Plan, Problem};
+use crate::input::{Options, Plan, Problem, SeveralInProgress};
 use crate::wire::wire_names;
 use claude::ClaudeReader;
 use codex::CodexReader;
@@ -92,6 +93,9 @@ pub struct Event {
     pub kind: EventKind,
 }
 
+/// A list as an agent sent it, or the reasons to refuse it.
+pub type PlanResult = Result<Plan, Vec<Problem>>;
+
 /// See [`Event::kind`].
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)] // Fields as in the transcript.
@@ -108,8 +112,8 @@ pub enum EventKind {
     Result { id: String, name: String, content: String, is_error: bool, duration: Option<Millis> },
     /// Something that cannot be read, with the reason.
     Unread(&'static str),
-    /// The whole list, or the reasons to refuse it.
-    List(Result<Plan, Vec<Problem>>),
+    /// The whole list.
+    List(PlanResult),
     /// A turn began or continues.
     TurnBegun,
     /// A turn ended, perhaps with an error.
@@ -127,6 +131,11 @@ pub enum Reader {
     Claude(Box<ClaudeReader>),
     /// Reads rollouts of Codex.
     Codex(Box<CodexReader>),
+}
+
+/// The user's options for a reader, which cannot answer the model: only the limits apply.
+fn lenient(options: Options) -> Options {
+    Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options }
 }
 
 /// The beginnings of the results of `todo_write` over MCP if no Emacs accepted the list.

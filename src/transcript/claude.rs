@@ -19,12 +19,13 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
+use super::calls::{PendingCalls, result};
 use super::describe::title;
 use super::events::{Events, RecentNames, push_bounded};
 use super::field::{millis, shortened};
-use super::{Event, EventKind, NO_EMACS, Source};
+use super::{Event, EventKind, NO_EMACS, PlanResult, Source, lenient};
 use crate::clock::Millis;
-use crate::input::{self, Options, Plan, Problem, SeveralInProgress};
+use crate::input::{self, Options};
 use crate::raw::Raw;
 use crate::text::excerpt;
 use line::{Block, Message, ToolUseResult, TranscriptLine, prompt, tagged};
@@ -32,8 +33,8 @@ use prefilter::{Relevance, relevance};
 use sources::{Sources, TitleSource};
 use tasks::{Task, TaskResult, TaskUpdate};
 
-/// Maximum number of calls without a result, and of subagents that returned.
-const PENDING: usize = 512;
+/// Maximum number of subagents that returned.
+const ENDED: usize = 512;
 
 /// Reads the transcript of a session and those of its subagents.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ pub struct ClaudeReader {
     sources: Sources,
     /// The lines, calls and results read so far.
     seen: RecentNames,
-    calls: VecDeque<PendingCall>,
+    calls: PendingCalls<ToolCall>,
     /// The ids of subagents that returned, or of the calls that started them, with the times.
     ended_subagents: VecDeque<(String, Option<Millis>)>,
     /// The time of the last line of a main agent.
@@ -54,23 +55,18 @@ pub struct ClaudeReader {
     events: Events,
 }
 
-/// A call without a result.
+/// A call, and where it was made.
 #[derive(Debug)]
-struct PendingCall {
-    id: String,
-    name: String,
+struct ToolCall {
     source: Arc<Source>,
     /// The id of the message with the call.
     message: String,
-    time: Option<Millis>,
-    effect: Effect,
+    tool: Tool,
 }
 
-type PlanResult = Result<Plan, Vec<Problem>>;
-
-/// The effect of a call once its result arrives.
+/// The tools whose calls matter, with their arguments.
 #[derive(Debug)]
-enum Effect {
+enum Tool {
     List(PlanResult),
     /// A list sent to an Emacs. It counts only if no Emacs accepted it.
     EmacsList(PlanResult),
@@ -81,9 +77,9 @@ enum Effect {
     Other,
 }
 
-impl Effect {
+impl ToolCall {
     fn changes_list(&self) -> bool {
-        !matches!(self, Effect::Subagent | Effect::Other)
+        !matches!(self.tool, Tool::Subagent | Tool::Other)
     }
 }
 
@@ -105,15 +101,13 @@ struct ToolResult<'l> {
 }
 
 impl ClaudeReader {
-    /// A reader that keeps the newest `history` events until they are taken. The limits in `options`
-    /// apply. Options that only notify the model do not, because a reader cannot answer it.
+    /// A reader that keeps the newest `history` events; see [`super::Reader::of`].
     pub fn new(options: Options, history: usize) -> ClaudeReader {
-        let options = Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options };
         ClaudeReader {
-            options,
+            options: lenient(options),
             sources: Sources::default(),
             seen: RecentNames::default(),
-            calls: VecDeque::new(),
+            calls: PendingCalls::default(),
             ended_subagents: VecDeque::new(),
             time: None,
             is_idle: false,
@@ -239,14 +233,14 @@ impl ClaudeReader {
 
     /// Records the end of a subagent, given by its id or by that of the call that started it.
     pub fn end_subagent(&mut self, id: &str, time: Option<Millis>) {
-        push_bounded(&mut self.ended_subagents, PENDING, (id.to_owned(), time));
+        push_bounded(&mut self.ended_subagents, ENDED, (id.to_owned(), time));
     }
 
     /// Reads a line far from the end of a large file. It yields the same lists as
     /// [`ClaudeReader::read_line`], but not all other events.
     pub fn read_old_line(&mut self, bytes: &[u8]) {
         // The pre-filter does not find results, the first prompt or the beginning of a turn.
-        let is_due = self.calls.iter().any(|call| call.effect.changes_list());
+        let is_due = self.calls.any(ToolCall::changes_list);
         if is_due || !self.sources.have_titles() || self.is_idle {
             return self.read_line(bytes);
         }
@@ -346,57 +340,53 @@ impl ClaudeReader {
 
     fn call(&mut self, origin: &Origin<'_>, message: &str, (id, name): (&str, &str), input: &Raw<'_>) {
         let list = || input::read(input, &self.options);
-        let effect = match name {
-            "TodoWrite" => Effect::List(list()),
-            "TaskCreate" => Effect::Create(TaskUpdate::read(input)),
-            "TaskUpdate" => Effect::Update(TaskUpdate::read(input)),
-            "TaskList" => Effect::ReadTasks,
+        let tool = match name {
+            "TodoWrite" => Tool::List(list()),
+            "TaskCreate" => Tool::Create(TaskUpdate::read(input)),
+            "TaskUpdate" => Tool::Update(TaskUpdate::read(input)),
+            "TaskList" => Tool::ReadTasks,
             "Task" | "Agent" => {
                 self.sources.start(&origin.source, id, input);
-                Effect::Subagent
+                Tool::Subagent
             }
-            _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Effect::EmacsList(list()),
-            _ => Effect::Other,
+            _ if name.starts_with("mcp__") && name.ends_with("__todo_write") => Tool::EmacsList(list()),
+            _ => Tool::Other,
         };
-        let (id, name) = (excerpt(id, 200), excerpt(name, 200));
-        let is_list = matches!(effect, Effect::List(_) | Effect::EmacsList(_));
+        let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
         let text = (!is_list).then(|| shortened(input).to_string());
-        self.emit(origin, EventKind::Call { id: id.clone(), name: name.clone(), input: text });
-        let (source, time) = (origin.source.clone(), origin.time);
-        let call = PendingCall { id, name, source, message: message.to_owned(), time, effect };
-        push_bounded(&mut self.calls, PENDING, call);
+        let call = ToolCall { source: origin.source.clone(), message: message.to_owned(), tool };
+        let event = self.calls.begin((id, name), text, origin.time, call);
+        self.emit(origin, event);
     }
 
-    fn result(&mut self, origin: &Origin<'_>, result: ToolResult<'_>) {
-        if !self.seen.insert(&origin.source.session, "result", result.id) {
+    fn result(&mut self, origin: &Origin<'_>, answer: ToolResult<'_>) {
+        let ToolResult { id, content, .. } = answer;
+        if !self.seen.insert(&origin.source.session, "result", id) {
             return;
         }
-        let place = self.calls.iter().rposition(|call| call.id == result.id);
-        let call = place.and_then(|place| self.calls.remove(place));
-        let (name, time) = call.as_ref().map_or((String::new(), None), |call| (call.name.clone(), call.time));
-        let fields = call.as_ref().and(result.fields).map(ToolUseResult::read).unwrap_or_default();
-        let details = TaskResult { text: &result.content, fields: &fields, time: origin.time };
-        let is_error = result.is_error || call.is_some() && details.is_refusal();
-        match call.map(|call| call.effect) {
+        let call = self.calls.end(id);
+        let fields = call.as_ref().and(answer.fields).map(ToolUseResult::read).unwrap_or_default();
+        let details = TaskResult { text: &content, fields: &fields, time: origin.time };
+        let is_error = answer.is_error || call.is_some() && details.is_refusal();
+        let event = result(call.as_ref(), id, content.clone(), is_error, origin.time);
+        match call.map(|call| call.effect.tool) {
             // This result only says that a subagent runs in the background.
-            Some(Effect::Subagent) if is_error || !result.content.starts_with("Async agent launched") => {
-                self.end_subagent(result.id, origin.time);
+            Some(Tool::Subagent) if is_error || !content.starts_with("Async agent launched") => {
+                self.end_subagent(id, origin.time);
             }
-            Some(Effect::EmacsList(list)) if NO_EMACS.iter().any(|text| result.content.starts_with(text)) => {
+            Some(Tool::EmacsList(list)) if NO_EMACS.iter().any(|text| content.starts_with(text)) => {
                 self.emit(origin, EventKind::List(list));
             }
-            Some(Effect::EmacsList(_)) => {}
-            Some(effect) if !is_error || details.is_not_found() => self.apply(origin, effect, details),
+            Some(Tool::EmacsList(_)) => {}
+            Some(tool) if !is_error || details.is_not_found() => self.apply(origin, tool, details),
             _ => {}
         }
-        let duration = origin.time.zip(time).map(|(end, start)| end.saturating_sub(start));
-        let (id, content) = (excerpt(result.id, 200), result.content);
-        self.emit(origin, EventKind::Result { id, name, content, is_error, duration });
+        self.emit(origin, event);
     }
 
-    /// Applies the effect of a call.
-    fn apply(&mut self, origin: &Origin<'_>, effect: Effect, result: TaskResult<'_>) {
-        if let Effect::List(list) = effect {
+    /// Applies an accepted call.
+    fn apply(&mut self, origin: &Origin<'_>, tool: Tool, result: TaskResult<'_>) {
+        if let Tool::List(list) = tool {
             // A hook may have changed the list.
             let list = match &result.fields.new_todos {
                 Some(todos @ Raw::List(_)) => input::read(todos, &self.options),
@@ -407,17 +397,17 @@ impl ClaudeReader {
         // Subagents share the tasks of their session.
         let Some(source) = self.sources.main(&origin.source.session) else { return };
         let Some(tasks) = self.sources.tasks(&source) else { return };
-        let is_changed = match effect {
-            Effect::Create(update) => {
+        let is_changed = match tool {
+            Tool::Create(update) => {
                 tasks.create(update, result, origin.clears);
                 true
             }
-            Effect::Update(update) => {
+            Tool::Update(update) => {
                 tasks.update(update, result);
                 true
             }
-            Effect::ReadTasks => tasks.apply_list(result),
-            Effect::List(_) | Effect::EmacsList(_) | Effect::Subagent | Effect::Other => false,
+            Tool::ReadTasks => tasks.apply_list(result),
+            Tool::List(_) | Tool::EmacsList(_) | Tool::Subagent | Tool::Other => false,
         };
         if is_changed {
             let list = tasks.plan(&self.options);
@@ -430,14 +420,11 @@ impl ClaudeReader {
         if message.is_empty() {
             return;
         }
-        let is_due = |call: &PendingCall| {
-            call.effect.changes_list() && call.source == origin.source && call.message != message
-        };
-        while let Some(at) = self.calls.iter().position(is_due) {
-            if let Some(call) = self.calls.remove(at) {
-                let result = TaskResult { text: "", fields: &ToolUseResult::default(), time: origin.time };
-                self.apply(origin, call.effect, result);
-            }
+        let is_due =
+            |call: &ToolCall| call.changes_list() && call.source == origin.source && call.message != message;
+        while let Some(call) = self.calls.end_due(is_due) {
+            let result = TaskResult { text: "", fields: &ToolUseResult::default(), time: origin.time };
+            self.apply(origin, call.tool, result);
         }
     }
 }

@@ -7,24 +7,21 @@
 pub mod line;
 mod script;
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde_json::json;
 
+use super::calls::{PendingCalls, result};
 use super::describe::title;
-use super::events::{Events, RecentNames, push_bounded};
+use super::events::{Events, RecentNames};
 use super::field::{Excerpt, millis, shortened};
-use super::{Agent, Event, EventKind, NO_EMACS, Source};
+use super::{Agent, Event, EventKind, NO_EMACS, PlanResult, Source, lenient};
 use crate::clock::Millis;
-use crate::input::{self, Options, Plan, SeveralInProgress};
+use crate::input::{self, Options};
 use crate::item::Status;
 use crate::raw::Raw;
 use crate::text::excerpt;
 use line::{Payload, RolloutLine};
-
-/// Maximum number of calls without an output.
-const PENDING: usize = 512;
 
 /// Reported once in a session whose plan cannot be read.
 const COMPUTED: &str = "A script computed the plan; only plans written out in the script can be read.";
@@ -36,7 +33,7 @@ pub struct CodexReader {
     session: Option<Arc<Source>>,
     /// The calls and outputs read so far.
     seen: RecentNames,
-    calls: VecDeque<PendingCall>,
+    calls: PendingCalls<Effect>,
     /// The time of the last line.
     time: Option<Millis>,
     has_title: bool,
@@ -49,36 +46,26 @@ pub struct CodexReader {
     events: Events,
 }
 
-/// A call without an output.
-#[derive(Debug)]
-struct PendingCall {
-    id: String,
-    name: String,
-    time: Option<Millis>,
-    effect: Effect,
-}
-
 /// The effect of a call once its output arrives.
 #[derive(Debug)]
 enum Effect {
     /// A plan, if the output accepts it.
-    Plan(Plan),
+    Plan(PlanResult),
     /// A plan in a script, unless the script fails.
-    Script(Plan),
+    Script(PlanResult),
     /// A list sent to an Emacs. It counts only if no Emacs accepted it.
-    EmacsList(Plan),
+    EmacsList(PlanResult),
     Other,
 }
 
 impl CodexReader {
     /// A reader that keeps the newest `history` events; see [`super::Reader::of`].
     pub fn new(options: Options, history: usize) -> CodexReader {
-        let options = Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options };
         CodexReader {
-            options,
+            options: lenient(options),
             session: None,
             seen: RecentNames::default(),
-            calls: VecDeque::new(),
+            calls: PendingCalls::default(),
             time: None,
             has_title: false,
             prompt: None,
@@ -126,7 +113,7 @@ impl CodexReader {
             "\"turn_aborted\"",
             "\"thread_name_updated\"",
         ];
-        let is_due = self.calls.iter().any(|call| !matches!(call.effect, Effect::Other));
+        let is_due = self.calls.any(|effect| !matches!(effect, Effect::Other));
         let Ok(line) = std::str::from_utf8(bytes) else { return };
         if is_due || !self.has_title || MARKS.iter().any(|mark| line.contains(mark)) {
             self.read_line(bytes);
@@ -226,25 +213,26 @@ impl CodexReader {
         let effect = match name {
             "update_plan" => plan(&parsed, &self.options).map(Effect::Plan),
             "exec" => self.script(line, script),
-            _ if is_emacs => input::read(&parsed, &self.options).ok().map(Effect::EmacsList),
+            _ if is_emacs => Some(Effect::EmacsList(input::read(&parsed, &self.options))),
             _ => None,
         };
         let input = match &effect {
             Some(Effect::Plan(_) | Effect::EmacsList(_)) => None,
-            _ if parsed == Raw::Null => Some(json!({ "input": Excerpt::<400>::of(script).0 })),
+            _ if parsed == Raw::Null => {
+                let input = if script.is_empty() { arguments } else { script };
+                Some(json!({ "input": Excerpt::<400>::of(input).0 }))
+            }
             _ => Some(shortened(&parsed)),
         };
-        let (id, name) = (excerpt(id, 200), excerpt(name, 200));
         let input = input.map(|input| input.to_string());
-        self.emit(line, EventKind::Call { id: id.clone(), name: name.clone(), input });
-        let effect = effect.unwrap_or(Effect::Other);
-        push_bounded(&mut self.calls, PENDING, PendingCall { id, name, time: self.time, effect });
+        let event = self.calls.begin((id, name), input, self.time, effect.unwrap_or(Effect::Other));
+        self.emit(line, event);
     }
 
     fn script(&mut self, line: &RolloutLine<'_>, script: &str) -> Option<Effect> {
         let Some(arguments) = script::list(script, "update_plan", "plan") else {
             let arguments = script::list(script, "todo_write", "todos")??;
-            return input::read(&arguments, &self.options).ok().map(Effect::EmacsList);
+            return Some(Effect::EmacsList(input::read(&arguments, &self.options)));
         };
         match arguments {
             Some(arguments) => plan(&arguments, &self.options).map(Effect::Script),
@@ -259,10 +247,10 @@ impl CodexReader {
 
     fn output(&mut self, line: &RolloutLine<'_>, id: &str) {
         let content = line.payload.output.as_ref().map(|output| output.0.clone()).unwrap_or_default();
-        let call =
-            self.calls.iter().rposition(|call| call.id == id).and_then(|place| self.calls.remove(place));
-        let (name, time) = call.as_ref().map_or((String::new(), None), |call| (call.name.clone(), call.time));
-        let is_error = name == "update_plan" && content != "Plan updated";
+        let call = self.calls.end(id);
+        let is_plan = call.as_ref().is_some_and(|call| call.name == "update_plan");
+        let is_error = is_plan && content != "Plan updated";
+        let event = result(call.as_ref(), id, content.clone(), is_error, self.time);
         let plan = match call.map(|call| call.effect) {
             Some(Effect::Plan(plan)) if !is_error => Some(plan),
             Some(Effect::Script(plan)) if content.starts_with("Script completed") => Some(plan),
@@ -270,10 +258,9 @@ impl CodexReader {
             _ => None,
         };
         if let Some(plan) = plan {
-            self.emit(line, EventKind::List(Ok(plan)));
+            self.emit(line, EventKind::List(plan));
         }
-        let duration = self.time.zip(time).map(|(end, start)| end.saturating_sub(start));
-        self.emit(line, EventKind::Result { id: excerpt(id, 200), name, content, is_error, duration });
+        self.emit(line, event);
     }
 
     fn emit(&mut self, line: &RolloutLine<'_>, kind: EventKind) {
@@ -286,11 +273,8 @@ impl CodexReader {
 }
 
 /// Reads the arguments of `update_plan`; `None` if Codex refuses them.
-fn plan(arguments: &Raw<'_>, options: &Options) -> Option<Plan> {
+fn plan(arguments: &Raw<'_>, options: &Options) -> Option<PlanResult> {
     let Some(Raw::List(steps)) = arguments.get("plan") else { return None };
     let is_valid = |step: &Raw<'_>| matches!(step.get("status"), Some(Raw::Text(status)) if Status::parse(status).is_some());
-    if !steps.iter().all(is_valid) {
-        return None;
-    }
-    input::read(arguments, options).ok()
+    steps.iter().all(is_valid).then(|| input::read(arguments, options))
 }

@@ -81,6 +81,30 @@ impl Rollout {
 }
 
 #[test]
+fn a_list_that_codex_accepts_and_the_store_refuses_is_reported() {
+    let mut rollout = Rollout::new();
+    rollout.update(&[("Rake", "in_progress")], "Plan updated");
+    rollout.update(&[("Rake", "completed"), (" ", "pending")], "Plan updated");
+    let arguments = json!({"todos": [{"content": "Rake", "status": "blocked"}]}).to_string();
+    rollout
+        .item("function_call", json!({"name": "mcp__e__todo_write", "arguments": arguments, "call_id": "m"}));
+    rollout.item("function_call_output", json!({"call_id": "m", "output": "Emacs does not answer"}));
+    assert_eq!(rollout.rows(), list(&[("Rake", InProgress)]));
+    let errors = rollout.followed().observed(THREAD, Type::Error);
+    assert_eq!(errors.len(), 2);
+    assert!(errors[0].as_str().unwrap().contains("todos[1].content"), "{errors:?}");
+    assert!(errors[1].as_str().unwrap().contains("todos[0].status"), "{errors:?}");
+}
+
+#[test]
+fn arguments_that_are_not_json_are_recorded_as_text() {
+    let mut rollout = Rollout::new();
+    rollout.item("function_call", json!({"name": "shell", "arguments": "{\"cmd\": ls", "call_id": "s"}));
+    let calls = rollout.followed().observed(THREAD, Type::ToolCall);
+    assert!(calls[0]["input"].as_str().unwrap().contains("cmd"), "{calls:?}");
+}
+
+#[test]
 fn a_session_with_both_forms_of_plans_ends_in_the_last_plan() {
     let id = "01a2c0de-0000-7000-8000-000000000001";
     let mut followed = Followed::of(&format!("rollout-2026-04-02T07-00-00-{id}.jsonl"));

@@ -1,0 +1,81 @@
+//! The tool calls whose results were not read yet. A call takes effect with its result.
+
+use std::collections::VecDeque;
+
+use super::EventKind;
+use super::events::push_bounded;
+use crate::clock::Millis;
+use crate::text::excerpt;
+
+/// Maximum number of calls.
+const PENDING: usize = 512;
+/// Maximum number of characters of an id or a name.
+const NAME: usize = 200;
+
+/// A call without a result.
+#[derive(Debug)]
+pub struct PendingCall<E> {
+    id: String,
+    /// The name of the tool.
+    pub name: String,
+    time: Option<Millis>,
+    /// What the call does if it is accepted.
+    pub effect: E,
+}
+
+/// The newest calls without a result.
+#[derive(Debug)]
+pub struct PendingCalls<E>(VecDeque<PendingCall<E>>);
+
+impl<E> Default for PendingCalls<E> {
+    fn default() -> Self {
+        PendingCalls(VecDeque::new())
+    }
+}
+
+impl<E> PendingCalls<E> {
+    /// Adds a call; returns its event. A list has its own event, so its `input` is none.
+    pub fn begin(
+        &mut self,
+        (id, name): (&str, &str),
+        input: Option<String>,
+        time: Option<Millis>,
+        effect: E,
+    ) -> EventKind {
+        let (id, name) = (excerpt(id, NAME), excerpt(name, NAME));
+        let call = PendingCall { id: id.clone(), name: name.clone(), time, effect };
+        push_bounded(&mut self.0, PENDING, call);
+        EventKind::Call { id, name, input }
+    }
+
+    /// Removes and returns the call with this id.
+    pub fn end(&mut self, id: &str) -> Option<PendingCall<E>> {
+        let id = excerpt(id, NAME);
+        let place = self.0.iter().rposition(|call| call.id == id)?;
+        self.0.remove(place)
+    }
+
+    /// Removes and returns the effect of the oldest call whose effect is due.
+    pub fn end_due(&mut self, is_due: impl Fn(&E) -> bool) -> Option<E> {
+        let place = self.0.iter().position(|call| is_due(&call.effect))?;
+        Some(self.0.remove(place)?.effect)
+    }
+
+    /// Whether any effect is due.
+    pub fn any(&self, is_due: impl Fn(&E) -> bool) -> bool {
+        self.0.iter().any(|call| is_due(&call.effect))
+    }
+}
+
+/// The event of a result at `time`; the call may be unknown.
+pub fn result<E>(
+    call: Option<&PendingCall<E>>,
+    id: &str,
+    content: String,
+    is_error: bool,
+    time: Option<Millis>,
+) -> EventKind {
+    let name = call.map(|call| call.name.clone()).unwrap_or_default();
+    let duration = time.zip(call.and_then(|call| call.time)).map(|(end, start)| end.saturating_sub(start));
+    EventKind::Result { id: excerpt(id, NAME), name, content, is_error, duration }
+}
