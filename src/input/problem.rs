@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 use crate::item::{Priority, Status};
-use crate::raw::ExpectedJson;
 
 /// One reason for refusing a call.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -76,14 +75,14 @@ pub enum Expected {
     #[error("{{\"todos\": [{{\"content\", \"status\", \"activeForm\"}}, …]}}")]
     Input,
     #[error("{0}")]
-    Json(ExpectedJson),
+    Json(&'static str),
     #[error("an array of tasks")]
     Todos,
     /// In Lisp, an empty array may arrive as null.
     #[error("an array of tasks ([] clears the list; if it arrives as null, send it as JSON text: \"[]\")")]
     TodosNotNull,
     #[error("an array of tasks ({0})")]
-    TodosNotJson(ExpectedJson),
+    TodosNotJson(&'static str),
     #[error("an object with content, status, activeForm")]
     Task,
     #[error("the task as text")]
