@@ -92,7 +92,7 @@ Signal an error if gptel has none."
         (cl-loop for spec in (efrit-do-tool-arguments tool)
                  for value in values
                  when value
-                 append (list (efrit-do--keyword (plist-get spec :name)) value))
+                 collect (cons (plist-get spec :name) value))
         (lambda (outcome)
           (funcall answer (plist-get outcome :content))))))))
 

@@ -98,32 +98,22 @@ one of the two is missing."
 
 ;;; Input
 
-(defun efrit-do--keyword (name)
-  "Return the keyword for NAME, a string."
-  (intern (concat ":" name)))
-
-(defun efrit-do--input-plist (input)
-  "Return INPUT, a JSON text, hash table, plist or alist, as a plist.
-Nested values are not converted.  Signal `todo-write-input-error' if INPUT is
-not one of these."
-  (pcase input
-    ((or 'nil :null) nil)
-    ((pred stringp)
-     (condition-case problem
-         (let ((value (json-parse-string input)))
-           (if (hash-table-p value)
-               (efrit-do--input-plist value)
-             (signal 'error '("not an object"))))
-       (error (signal 'todo-write-input-error
-                      (list (format "The arguments are no JSON object: %s"
-                                    (efrit-do-error-text problem)))))))
-    ((or (pred hash-table-p)
-         (and (pred proper-list-p)
-              (guard (or (keywordp (car input)) (seq-every-p #'consp input)))))
-     (cl-loop for (name . value) in (todo-write--json-fields input)
-              append (list (efrit-do--keyword name) value)))
-    (_ (signal 'todo-write-input-error
-               (list "The arguments are neither a JSON object nor a table")))))
+(defun efrit-do--input-fields (input)
+  "Return the fields of INPUT as an alist with strings as keys.
+INPUT is a JSON text, hash table, plist or alist.  Values are not converted.
+Signal `todo-write-input-error' if INPUT is not one of these."
+  (let ((object (if (not (stringp input)) input
+                  (condition-case problem
+                      (json-parse-string input)
+                    (error (signal 'todo-write-input-error
+                                   (list (format "The arguments are not JSON: %s"
+                                                 (efrit-do-error-text problem)))))))))
+    (unless (or (eq object :null)
+                (hash-table-p object)
+                (and (proper-list-p object)
+                     (or (keywordp (car object)) (seq-every-p #'consp object))))
+      (signal 'todo-write-input-error '("The arguments are not an object")))
+    (todo-write--json-fields object)))
 
 (defun efrit-do--fits-p (value type)
   "Return non-nil if VALUE is of the JSON TYPE."
@@ -142,11 +132,11 @@ Signal `todo-write-input-error' with all arguments that are missing or have the
 wrong type."
   (if (efrit-do-tool-raw tool)
       (list input)
-    (let ((plist (efrit-do--input-plist input)) problems values)
+    (let ((fields (efrit-do--input-fields input)) problems values)
       (dolist (spec (efrit-do-tool-arguments tool))
         (let* ((name (plist-get spec :name))
                (type (plist-get spec :type))
-               (value (plist-get plist (efrit-do--keyword name))))
+               (value (cdr (assoc name fields))))
           (when (eq value :null) (setq value nil))
           (cond ((and (null value) (plist-get spec :optional)))
                 ((and (null value) (not (equal (format "%s" type) "boolean")))
@@ -162,24 +152,15 @@ wrong type."
 
 (defun efrit-do-input-text (input)
   "Return INPUT of a tool as JSON text, or printed if it is not JSON."
-  (if (stringp input)
-      (substring-no-properties input)
-    (condition-case nil
-        (json-serialize (efrit-do--json input))
-      (error (let ((print-circle t)) (prin1-to-string input))))))
+  (cond ((stringp input) (substring-no-properties input))
+        ((null input) "{}")
+        (t (condition-case nil
+               (todo-write-to-json input)
+             (todo-write-error (efrit-do--print input))))))
 
-(defun efrit-do--json (value)
-  "Return VALUE, decoded JSON, in the form that `json-serialize' accepts."
-  (pcase value
-    (:json-false :false)
-    ((pred vectorp) (vconcat (mapcar #'efrit-do--json value)))
-    ((or (pred hash-table-p) `(,(pred keywordp) . ,_)
-         `((,(and key (pred atom) (pred (not keywordp)) (guard key)) . ,_) . ,_))
-     (cl-loop for (name . field) in (todo-write--json-fields value)
-              append (list (efrit-do--keyword name) (efrit-do--json field))))
-    ((and (pred consp) (pred proper-list-p))
-     (vconcat (mapcar #'efrit-do--json value)))
-    (_ value)))
+(defun efrit-do--print (value)
+  "Return VALUE printed; it may be circular."
+  (let ((print-circle t)) (prin1-to-string value)))
 
 ;;; Consent
 
@@ -306,7 +287,7 @@ An outcome is returned unchanged."
     (list :content (efrit-do-clip
                     (if (stringp value)
                         (substring-no-properties value)
-                      (let ((print-circle t)) (prin1-to-string value))))
+                      (efrit-do--print value)))
           :is-error nil)))
 
 (defun efrit-do--failure (text)
