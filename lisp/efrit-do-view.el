@@ -12,6 +12,7 @@
 
 (require 'efrit-do)
 (require 'text-property-search)
+(require 'todo-write-detail)
 (require 'todo-write-menu)
 (require 'todo-write-row)
 
@@ -34,14 +35,6 @@
 
 (defface efrit-do-heading '((t :inherit font-lock-keyword-face))
   "The line of a tool call."
-  :group 'efrit-do)
-
-(defface efrit-do-thought '((t :inherit (italic shadow)))
-  "Thoughts of the agent."
-  :group 'efrit-do)
-
-(defface efrit-do-failed '((t :inherit error))
-  "A tool call or a session that failed."
   :group 'efrit-do)
 
 (define-derived-mode efrit-do-view-mode special-mode "Efrit-Do"
@@ -168,8 +161,8 @@ The overlay covers the part's body, which is empty so far."
         (efrit-do-view--appending
           (unless efrit-do-view--open
             (setq efrit-do-view--open
-                  (efrit-do-view--part "Thinking…" 'efrit-do-thought)))
-          (efrit-do-view--add efrit-do-view--open text 'efrit-do-thought))
+                  (efrit-do-view--part "Thinking…" 'todo-write-thought)))
+          (efrit-do-view--add efrit-do-view--open text 'todo-write-thought))
       (efrit-do-view--close-thought)
       (efrit-do-view--appending (efrit-do-view--insert text)))))
 
@@ -183,7 +176,7 @@ The overlay covers the part's body, which is empty so far."
       (with-silent-modifications
         (efrit-do-view--retitle
          body "▸" (format "Thought: %s" (efrit-do-view--one-line text "Thought: "))
-         'efrit-do-thought)))))
+         'todo-write-thought)))))
 
 (defun efrit-do-view--call (content)
   "Show a tool call; CONTENT is that of its observation."
@@ -209,7 +202,7 @@ The overlay covers the part's body, which is empty so far."
         (efrit-do-view--retitle
          body (if failed "✗" "✓")
          (format "%s: %s" name (efrit-do-view--one-line text name))
-         (if failed 'efrit-do-failed 'efrit-do-heading))
+         (if failed 'todo-write-failed 'efrit-do-heading))
         (goto-char (point-max))
         (efrit-do-view--fresh-line)))))
 
@@ -233,7 +226,7 @@ The overlay covers the part's body, which is empty so far."
        (efrit-do-view--appending (efrit-do-view--fresh-line)))
       ("AGENT_SUSPENDED"
        (efrit-do-view--ended "■" (format "Stopped: %s.  c continues" content)
-                             'efrit-do-failed))
+                             'todo-write-failed))
       ("AGENT_RESUMED" (efrit-do-view--ended "▶" "Goes on" 'efrit-do-heading))
       ("FINAL_RESPONSE"
        (efrit-do-view--ended
