@@ -37,10 +37,8 @@ Nil means the demo of the package, whatever the command is."
   :type '(choice (const :tag "The demo" nil) file)
   :group 'efrit-do)
 
-(defcustom efrit-do-replay-word-pause 0.04
-  "Seconds between two words of thinking or text, at speed 1."
-  :type 'number
-  :group 'efrit-do)
+(defconst efrit-do-replay--word-pause 0.04
+  "Seconds between two words of thinking or text, at speed 1.")
 
 (define-error 'efrit-do-script-error "The script cannot be played"
   'todo-write-error)
@@ -206,7 +204,7 @@ Return the seconds to wait, nil to go on, or `ended'."
          (setq end (1- (match-end 0)))
          (push (cons kind (substring text end)) (efrit-do-replay-events script)))
        (efrit-do-session-token session (substring text 0 end) (eq kind 'thinking))
-       (efrit-do-replay--seconds script efrit-do-replay-word-pause)))))
+       (efrit-do-replay--seconds script efrit-do-replay--word-pause)))))
 
 (defun efrit-do-replay--next (session script)
   "End a turn of SCRIPT in SESSION, and begin the next one.
