@@ -12,7 +12,6 @@
 
 (require 'efrit-do-tools)
 (require 'todo-write-row)
-(require 'project)
 
 (defcustom efrit-do-read-limit (* 2 1024 1024)
   "Maximum size of a file that `read_file' reads, in bytes."
@@ -25,15 +24,10 @@ A session binds it to the buffer in which the command was given.")
 
 ;;; todo_write, session_complete
 
-(defun efrit-do-project-root ()
-  "Return the root of the current project, or the current directory."
-  (let ((project (project-current)))
-    (expand-file-name (if project (project-root project) default-directory))))
-
 (defun efrit-do--todo-write (input)
   "Write INPUT to the list of `efrit-do-thread'."
   (let ((outcome (todo-write (or efrit-do-thread
-                                 (concat (efrit-do-project-root) "#efrit-do"))
+                                 (concat (todo-write--project) "#efrit-do"))
                              input "efrit-do")))
     (list :content (plist-get outcome :result)
           :is-error (not (plist-get outcome :ok)))))

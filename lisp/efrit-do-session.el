@@ -396,6 +396,17 @@ The tool NAME ran with INPUT for SECONDS."
         (efrit-do-session--answer session name outcome)
       (setf (nth 3 (car (efrit-do-session-calls session))) outcome))))
 
+(defun efrit-do-session--unfinished (directory)
+  "Return the key of the plan in DIRECTORY that an earlier Emacs left, or nil.
+That is the newest plan of an agent there, if it is unfinished.  Plans of this
+Emacs do not count: `efrit-do-continue' continues their sessions."
+  (let ((key (seq-find (lambda (key) (string-prefix-p (concat directory "#") key))
+                       (todo-write-threads))))
+    (and key
+         (eq (todo-write-state key) 'paused)
+         (not (member key (mapcar #'efrit-do-session-thread efrit-do-sessions)))
+         (todo-write-restore key))))
+
 (defun efrit-do-session--answer (session name outcome)
   "Answer the first call of SESSION, of the tool NAME, with OUTCOME."
   (when (plist-get outcome :complete)
@@ -411,15 +422,17 @@ The tool NAME ran with INPUT for SECONDS."
 
 ;;; Beginning and end
 
+                               (efrit-do-session--unfinished directory)
 (defun efrit-do-session-begin (command backend options)
   "Make a session for COMMAND with BACKEND and return it.
 OPTIONS is a plist: `:thread' is the key of the list, `:directory' the folder to
-work in, and the others are for the backend."
+work in, and the others are for the backend.  The default list is the plan that
+an earlier Emacs left unfinished in that folder, else a new one."
   (when (string-blank-p command)
     (signal 'todo-write-input-error '("The command is empty")))
   (let* ((directory (file-name-as-directory
                      (expand-file-name (or (plist-get options :directory)
-                                           (efrit-do-project-root)))))
+                                           (todo-write--project)))))
          (id (format "%s-%04x" (format-time-string "%Y%m%dT%H%M%S") (random #x10000)))
          (session (efrit-do-session--make
                    :id id :command (substring-no-properties command)

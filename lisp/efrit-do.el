@@ -54,20 +54,6 @@ When all is done, call session_complete and say what you did and found."
 ;;;###autoload (autoload 'efrit-do-tool-names "efrit-do")
 ;;;###autoload (autoload 'efrit-do-register-tool "efrit-do")
 
-(defun efrit-do--unfinished (directory)
-  "Return the key of the plan in DIRECTORY that an earlier Emacs left, or nil.
-That is the newest plan of an agent there, if it is unfinished.  Plans of this
-Emacs do not count: `efrit-do-continue' continues their sessions."
-  (let* ((directory (file-name-as-directory (expand-file-name directory)))
-         (key (seq-find (lambda (key) (string-prefix-p (concat directory "#") key))
-                        (todo-write-threads))))
-    (and key
-         (eq (todo-write-state key) 'paused)
-         (not (seq-find (lambda (session)
-                          (equal key (efrit-do-session-thread session)))
-                        efrit-do-sessions))
-         (todo-write-restore key))))
-
 (defvar gptel-backend)
 (defvar gptel-model)
 
@@ -79,11 +65,6 @@ Emacs do not count: `efrit-do-continue' continues their sessions."
                         'gptel
                       'replay)))
     (require (intern (format "efrit-do-%s" backend)) nil t)
-    (unless (plist-get options :thread)
-      (setq options
-            (plist-put options :thread
-                       (efrit-do--unfinished (or (plist-get options :directory)
-                                                 (efrit-do-project-root))))))
     (efrit-do-session-begin command backend options)))
 
 ;;;###autoload
