@@ -101,11 +101,10 @@ Signal an error if gptel has none."
 (cl-defstruct (efrit-do-gptel-state (:constructor efrit-do-gptel-state-create)
                                     (:copier nil))
   "State of the backend `gptel' in a session.
-BUFFER is the buffer of its requests, FSM gptel's state machine, and INFO the
-info of that before the last request.  OPEN is non-nil from a request to the
-end of its answer.  ERROR says why the last request failed.  RETRIED is non-nil
-if it was sent again, and TIMER waits to send it."
-  buffer fsm info open error retried timer)
+BUFFER is the buffer of its requests, and INFO a copy of the info of gptel's
+state machine from before the last request.  RETRIED is non-nil if that was sent
+again, and TIMER waits to send it."
+  buffer info retried timer)
 
 (defun efrit-do-gptel--prompt (session)
   "Return the command of SESSION, with its unfinished plan if it has one."
@@ -154,20 +153,18 @@ after gptel has returned, and only if the request has not failed."
                       (run-at-time
                        0 nil
                        (lambda ()
-                         (unless (efrit-do-gptel-state-error
-                                  (efrit-do-session-state session))
-                           (funcall function session)
+                         (unless (plist-get (gptel-fsm-info machine) :error)
+                           (funcall function session machine)
                            (dolist (handler (alist-get state gptel-request--handlers))
                              (funcall handler machine)))))))))
-    (setf (efrit-do-gptel-state-fsm (efrit-do-session-state session))
-          (gptel-make-fsm
-           :info info
-           :handlers `((WAIT ,(lambda (_machine) (efrit-do-gptel--before-request session))
-                             ,@(alist-get 'WAIT gptel-request--handlers))
-                       ,(later 'TOOL #'efrit-do-gptel--turn-over)
-                       ,(later 'TRET #'ignore)
-                       ,(later 'DONE #'efrit-do-gptel--done)
-                       ,@gptel-request--handlers)))))
+    (gptel-make-fsm
+     :info info
+     :handlers `((WAIT ,(lambda (machine) (efrit-do-gptel--before-request session machine))
+                       ,@(alist-get 'WAIT gptel-request--handlers))
+                 ,(later 'TOOL #'efrit-do-gptel--turn-over)
+                 ,(later 'TRET #'ignore)
+                 ,(later 'DONE #'efrit-do-gptel--done)
+                 ,@gptel-request--handlers))))
 
 (cl-defmethod efrit-do-backend-start ((_backend (eql 'gptel)) session)
   "Send the command of SESSION to the model."
@@ -189,27 +186,22 @@ after gptel has returned, and only if the request has not failed."
           :stream gptel-stream
           :fsm (efrit-do-gptel--make-fsm session))))))
 
-(defun efrit-do-gptel--before-request (session)
-  "Prepare the state of SESSION for a request that gptel is about to send."
-  (let* ((state (efrit-do-session-state session))
-         (info (gptel-fsm-info (efrit-do-gptel-state-fsm state))))
+(defun efrit-do-gptel--before-request (session machine)
+  "Prepare MACHINE for a request of SESSION that gptel is about to send."
+  (let ((info (gptel-fsm-info machine)))
     ;; gptel does not reset this, and would stream no reasoning in the next turn.
     (plist-put info :reasoning-block nil)
-    (setf (efrit-do-gptel-state-open state) t
-          (efrit-do-gptel-state-error state) nil
-          (efrit-do-gptel-state-info state) (efrit-do-gptel--copy info))))
-
-(defun efrit-do-gptel--copy (info)
-  "Return a copy of INFO, which a failed request would modify."
-  (plist-put (copy-sequence info) :data (copy-sequence (plist-get info :data))))
+    ;; A request modifies its info.
+    (setf (efrit-do-gptel-state-info (efrit-do-session-state session))
+          (plist-put (copy-sequence info) :data
+                     (copy-sequence (plist-get info :data))))))
 
 (defun efrit-do-gptel--send-again (session)
   "Send the last request of SESSION again, unless the breaker trips."
   (when (efrit-do-session-request session)
     (gptel--fsm-transition
-     (efrit-do-gptel--make-fsm session (efrit-do-gptel--copy
-                                       (efrit-do-gptel-state-info
-                                        (efrit-do-session-state session))))
+     (efrit-do-gptel--make-fsm session (efrit-do-gptel-state-info
+                                        (efrit-do-session-state session)))
      'WAIT)))
 
 ;;; Responses
@@ -223,17 +215,13 @@ after gptel has returned, and only if the request has not failed."
     (`(tool-result . ,_) (efrit-do-gptel--tools-answered session info))
     ('nil (efrit-do-gptel--failed session info))))
 
-(defun efrit-do-gptel--turn-over (session)
-  "Record once a turn that the model's answer to SESSION is complete."
-  (let ((state (efrit-do-session-state session)))
-    (when (efrit-do-gptel-state-open state)
-      (setf (efrit-do-gptel-state-open state) nil)
-      (let ((info (gptel-fsm-info (efrit-do-gptel-state-fsm state))))
-        (efrit-do-session-answered
-         session
-         (append (list :model (format "%s" (plist-get info :model)))
-                 (and (stringp (plist-get info :stop-reason))
-                      (list :stopReason (plist-get info :stop-reason)))))))))
+(defun efrit-do-gptel--turn-over (session machine)
+  "Record that the answer to SESSION from MACHINE is complete."
+  (let* ((info (gptel-fsm-info machine))
+         (reason (plist-get info :stop-reason)))
+    (efrit-do-session-answered
+     session `(:model ,(format "%s" (plist-get info :model))
+               ,@(and (stringp reason) (list :stopReason reason))))))
 
 (defun efrit-do-gptel--tools-answered (session info)
   "Count the next request of SESSION, whose tool calls are all answered.
@@ -248,9 +236,9 @@ which gptel has answered itself, count too."
       (setf (efrit-do-gptel-state-retried (efrit-do-session-state session)) nil)
     (plist-put info :error "The session has ended")))
 
-(defun efrit-do-gptel--done (session)
-  "End SESSION, in which the model called no tool."
-  (efrit-do-gptel--turn-over session)
+(defun efrit-do-gptel--done (session machine)
+  "End SESSION, in which the model of MACHINE called no tool."
+  (efrit-do-gptel--turn-over session machine)
   (efrit-do-session-finish session))
 
 ;;; Failures
@@ -267,25 +255,25 @@ Both are done later, because gptel is still handling the failure."
          (status (or (plist-get info :status) ""))
          (cut (string-match-p
                "\\`Curl failed with exit code \\(?:18\\|5[256]\\)\\>" text))
-         (busy (string-match-p "\\`HTTP/[0-9.]+ +\\(?:429\\|503\\|529\\)\\>" status))
+         (busy (member (plist-get info :http-status) '("429" "503" "529")))
          (cause (cond (cut (concat "The connection was cut: " text))
                       ((string-match "\\`HTTP/[0-9.]+ +\\(.+\\)" status)
                        (format "%s (%s)" text (match-string 1 status)))
-                      (t text))))
-    (setf (efrit-do-gptel-state-error state) cause
-          (efrit-do-gptel-state-open state) nil)
+                      (t text)))
+         (delay efrit-do-gptel-retry-delay))
+    ;; Without an error, the machine's next state would be DONE.
+    (plist-put info :error text)
     (run-at-time
      0 nil
      (lambda ()
-       (let ((delay efrit-do-gptel-retry-delay))
-         (cond
-          ((not (efrit-do-session-running-p session)))
-          ((and (or cut busy) delay (not (efrit-do-gptel-state-retried state)))
-           (setf (efrit-do-gptel-state-retried state) t
-                 (efrit-do-gptel-state-timer state)
-                 (run-at-time delay nil #'efrit-do-gptel--send-again session))
-           (efrit-do-session-retry session cause delay))
-          (t (efrit-do-session-fail session cause))))))))
+       (cond
+        ((not (efrit-do-session-running-p session)))
+        ((and (or cut busy) delay (not (efrit-do-gptel-state-retried state)))
+         (setf (efrit-do-gptel-state-retried state) t
+               (efrit-do-gptel-state-timer state)
+               (run-at-time delay nil #'efrit-do-gptel--send-again session))
+         (efrit-do-session-retry session cause delay))
+        (t (efrit-do-session-fail session cause)))))))
 
 ;;; Abort and continue
 
@@ -295,9 +283,7 @@ Both are done later, because gptel is still handling the failure."
               (buffer (efrit-do-gptel-state-buffer state)))
     (when (efrit-do-gptel-state-timer state)
       (cancel-timer (efrit-do-gptel-state-timer state)))
-    (when (efrit-do-gptel-state-open state)
-      (setf (efrit-do-gptel-state-open state) nil)
-      (gptel-abort buffer))
+    (gptel-abort buffer)
     (when (eq (efrit-do-session-status session) 'done)
       ;; The callers may still need the buffer.
       (run-at-time 0 nil #'kill-buffer buffer))))
