@@ -239,7 +239,7 @@ which gptel has answered itself, count too."
 (defun efrit-do-gptel--done (session machine)
   "End SESSION, in which the model of MACHINE called no tool."
   (efrit-do-gptel--turn-over session machine)
-  (efrit-do-session-finish session))
+  (efrit-do-session-end session 'done))
 
 ;;; Failures
 
@@ -273,7 +273,7 @@ Both are done later, because gptel is still handling the failure."
                (efrit-do-gptel-state-timer state)
                (run-at-time delay nil #'efrit-do-gptel--send-again session))
          (efrit-do-session-retry session cause delay))
-        (t (efrit-do-session-fail session cause)))))))
+        (t (efrit-do-session-end session 'failed cause)))))))
 
 ;;; Abort and continue
 

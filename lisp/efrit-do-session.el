@@ -16,8 +16,7 @@
 ;;   (efrit-do-session-token SESSION TEXT THINKING)
 ;;   (efrit-do-session-answered SESSION)       the model's turn has ended
 ;;   (efrit-do-session-call SESSION NAME INPUT THEN)
-;;   (efrit-do-session-finish SESSION)         the model is done
-;;   (efrit-do-session-fail SESSION TEXT)
+;;   (efrit-do-session-end SESSION 'done)      or 'failed, with the reason
 
 ;;; Code:
 
@@ -27,103 +26,6 @@
   "Abnormal hook called with a session after it has ended in any way."
   :type 'hook
   :group 'efrit-do)
-
-;;; The circuit breaker
-
-(defcustom efrit-do-max-calls 200
-  "Maximum number of tool calls of a session.
-The next call is not run and ends the session.  Nil means no limit."
-  :type '(choice natnum (const :tag "No limit" nil))
-  :group 'efrit-do)
-
-(defcustom efrit-do-max-requests 100
-  "Maximum number of requests of a session to the model.
-The next request is not sent and ends the session.  Nil means no limit."
-  :type '(choice natnum (const :tag "No limit" nil))
-  :group 'efrit-do)
-
-(defcustom efrit-do-max-identical-calls 3
-  "Maximum number of identical tool calls in a row.
-Identical calls have the same tool and the same input.  The next call is not
-run and ends the session.  Nil means no limit."
-  :type '(choice natnum (const :tag "No limit" nil))
-  :group 'efrit-do)
-
-(defcustom efrit-do-max-same-errors 3
-  "Number of identical errors in a row that ends a session.
-The model is not asked again.  Successful calls of other tools in between do
-not count.  Nil means no limit."
-  :type '(choice natnum (const :tag "No limit" nil))
-  :group 'efrit-do)
-
-(cl-defstruct (efrit-do-breaker (:constructor efrit-do-breaker-create) (:copier nil))
-  "Counters of the circuit breaker of a session.
-IDENTICAL counts LAST-CALL, and ERRORS counts LAST-ERROR, a cons (TOOL . TEXT)."
-  (requests 0) (calls 0) last-call (identical 0) last-error (errors 0))
-
-(defun efrit-do--normal (value)
-  "Return VALUE, JSON decoded to alists, with the keys of objects sorted."
-  (cond ((vectorp value) (mapcar #'efrit-do--normal value))
-        ((consp value)
-         (sort (mapcar (lambda (pair)
-                         (cons (car pair) (efrit-do--normal (cdr pair))))
-                       value)
-               (lambda (a b) (string< (car a) (car b)))))
-        (t value)))
-
-(defun efrit-do-breaker--request (breaker)
-  "Count a request in BREAKER; return the reason if it must not be sent."
-  (if (and efrit-do-max-requests
-           (>= (efrit-do-breaker-requests breaker) efrit-do-max-requests))
-      (format "the agent sent %d %s, the limit of a session \
-(`efrit-do-max-requests')" efrit-do-max-requests
-              (ngettext "request" "requests" efrit-do-max-requests))
-    (cl-incf (efrit-do-breaker-requests breaker))
-    nil))
-
-(defun efrit-do-breaker--call (breaker name input)
-  "Count a call of NAME with INPUT in BREAKER; return why it must not run."
-  (let* ((text (efrit-do-input-text input))
-         (call (cons name (condition-case nil
-                              (efrit-do--normal
-                               (json-parse-string text :object-type 'alist))
-                            (error text))))
-         (identical (if (equal call (efrit-do-breaker-last-call breaker))
-                        (1+ (efrit-do-breaker-identical breaker))
-                      1)))
-    (cond
-     ((and efrit-do-max-calls
-           (>= (efrit-do-breaker-calls breaker) efrit-do-max-calls))
-      (format "the agent made %d %s, the limit of a session \
-(`efrit-do-max-calls')" efrit-do-max-calls
-              (ngettext "tool call" "tool calls" efrit-do-max-calls)))
-     ((and efrit-do-max-identical-calls
-           (> identical efrit-do-max-identical-calls))
-      (format "the agent called %s %d times in a row with the same input \
-(`efrit-do-max-identical-calls')" name efrit-do-max-identical-calls))
-     (t (cl-incf (efrit-do-breaker-calls breaker))
-        (setf (efrit-do-breaker-last-call breaker) call
-              (efrit-do-breaker-identical breaker) identical)
-        nil))))
-
-(defun efrit-do-breaker--outcome (breaker name outcome)
-  "Count OUTCOME of a call of NAME in BREAKER; return the reason to stop, or nil."
-  (let ((last (efrit-do-breaker-last-error breaker))
-        ;; Printed addresses of objects differ.
-        (text (replace-regexp-in-string "0x[[:xdigit:]]+" "0x"
-                                        (plist-get outcome :content))))
-    (cond
-     ((plist-get outcome :is-error)
-      (unless (equal last (cons name text))
-        (setf (efrit-do-breaker-last-error breaker) (cons name text)
-              (efrit-do-breaker-errors breaker) 0))
-      (when (>= (cl-incf (efrit-do-breaker-errors breaker))
-                (or efrit-do-max-same-errors most-positive-fixnum))
-        (format "%s failed %d times in a row with the same error: %s \
-(`efrit-do-max-same-errors')" name (efrit-do-breaker-errors breaker)
-                (todo-write-row-line text 200))))
-     ((equal name (car last))
-      (setf (efrit-do-breaker-last-error breaker) nil)))))
 
 ;;; Sessions
 
@@ -145,7 +47,8 @@ IDENTICAL counts LAST-CALL, and ERRORS counts LAST-ERROR, a cons (TOOL . TEXT)."
   (earlier nil :documentation "Its last text before this turn.")
   (message nil :documentation "Message of `session_complete'.")
   (allowed nil :documentation "Names of tools that need no further consent.")
-  (breaker (efrit-do-breaker-create))
+  (requests 0 :documentation "Number of requests since it was started or continued.")
+  (counted nil :documentation "The tail of RESULTS from before it was continued.")
   (calls nil :documentation "Queue of unanswered calls, each a list
 \(NAME INPUT THEN OUTCOME).  The first is running if BUSY.  OUTCOME is set if
 the session ended before the call was answered.")
@@ -250,26 +153,119 @@ BACKEND returns one if its text does not answer the command."
   "Return the notice of SESSION's backend, or nil."
   (efrit-do-backend-notice (efrit-do-session-backend session) session))
 
+;;; The circuit breaker
+
+(defcustom efrit-do-max-calls 200
+  "Maximum number of tool calls of a session.
+The next call is not run and ends the session.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do)
+
+(defcustom efrit-do-max-requests 100
+  "Maximum number of requests of a session to the model.
+The next request is not sent and ends the session.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do)
+
+(defcustom efrit-do-max-identical-calls 3
+  "Maximum number of identical tool calls in a row.
+Identical calls have the same tool and the same input.  The next call is not
+run and ends the session.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do)
+
+(defcustom efrit-do-max-same-errors 3
+  "Number of identical errors in a row that ends a session.
+The model is not asked again.  Successful calls of other tools in between do
+not count.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do)
+
+(defun efrit-do-session--recent (session)
+  "Return the results of SESSION since it was started or continued, newest first."
+  (cl-ldiff (efrit-do-session-results session) (efrit-do-session-counted session)))
+
+(defun efrit-do--call-key (name input)
+  "Return a value that is equal for identical calls of NAME with INPUT.
+The order of the arguments does not count."
+  (let ((text (efrit-do-input-text input)))
+    (cons name (condition-case nil
+                   (sort (json-parse-string text :object-type 'alist)
+                         (lambda (a b) (string< (car a) (car b))))
+                 (error text)))))
+
+(defun efrit-do--error-key (result)
+  "Return a value that is equal for the same error in RESULT, or nil if none."
+  (and (plist-get result :is-error)
+       (cons (plist-get result :name)
+             ;; Printed addresses of objects differ.
+             (replace-regexp-in-string "0x[[:xdigit:]]+" "0x"
+                                       (plist-get result :content)))))
+
+(defun efrit-do-session--request-limit (session)
+  "Return the reason if SESSION must not send another request, or nil."
+  (when (and efrit-do-max-requests
+             (>= (efrit-do-session-requests session) efrit-do-max-requests))
+    (format "the agent sent %d %s, the limit of a session (`efrit-do-max-requests')"
+            efrit-do-max-requests
+            (ngettext "request" "requests" efrit-do-max-requests))))
+
+(defun efrit-do-session--call-limit (session name input)
+  "Return the reason if SESSION must not call NAME with INPUT, or nil."
+  (let ((recent (efrit-do-session--recent session))
+        (key (efrit-do--call-key name input)))
+    (cond
+     ((and efrit-do-max-calls (>= (length recent) efrit-do-max-calls))
+      (format "the agent made %d %s, the limit of a session (`efrit-do-max-calls')"
+              efrit-do-max-calls
+              (ngettext "tool call" "tool calls" efrit-do-max-calls)))
+     ((and efrit-do-max-identical-calls
+           (>= (cl-loop for result in recent
+                        while (equal key (efrit-do--call-key
+                                          (plist-get result :name)
+                                          (plist-get result :input)))
+                        count t)
+               efrit-do-max-identical-calls))
+      (format "the agent called %s %d times in a row with the same input \
+(`efrit-do-max-identical-calls')" name efrit-do-max-identical-calls)))))
+
+(defun efrit-do-session--error-limit (session)
+  "Return the reason to end SESSION after its newest result, or nil."
+  (let* ((recent (efrit-do-session--recent session))
+         (name (plist-get (car recent) :name))
+         (key (efrit-do--error-key (car recent)))
+         (errors (and key efrit-do-max-same-errors
+                      (cl-loop for result in recent
+                               for other = (efrit-do--error-key result)
+                               ;; Successes of other tools do not count.
+                               while (if other (equal other key)
+                                       (not (equal name (plist-get result :name))))
+                               count other))))
+    (when (and errors (>= errors efrit-do-max-same-errors))
+      (format "%s failed %d times in a row with the same error: %s \
+(`efrit-do-max-same-errors')" name errors (todo-write-row-line (cdr key) 200)))))
+
 ;;; Reports of backends
 
 (defun efrit-do-session-request (session)
   "Count a request of SESSION, and return non-nil if it may be sent.
 Otherwise SESSION has ended: the model completed it, the circuit breaker
 tripped, or the user stopped it."
-  (let ((breaker (efrit-do-session-breaker session)) trip)
+  (let ((trip (efrit-do-session--request-limit session)))
     (cond
      ((not (efrit-do-session-running-p session)) nil)
      ((efrit-do-session-message session)
-      (efrit-do-session--end session 'done nil))
-     ((setq trip (efrit-do-breaker--request breaker))
-      (efrit-do-session--end session 'stopped trip))
+      (efrit-do-session-end session 'done))
+     (trip
+      (efrit-do-session-end session 'stopped trip))
      (t
+      (cl-incf (efrit-do-session-requests session))
       (when (efrit-do-session-text session)
         (setf (efrit-do-session-earlier session) (efrit-do-session-text session)
               (efrit-do-session-text session) nil))
       (efrit-do-session-record
        session "LLM_STREAM_START"
-       (list :request (efrit-do-breaker-requests breaker)
+       (list :request (efrit-do-session-requests session)
              :backend (symbol-name (efrit-do-session-backend session))))
       t))))
 
@@ -291,7 +287,7 @@ METADATA is a plist about the turn, such as `:model'."
       (efrit-do-session-record session "LLM_STREAM_METADATA" metadata))
     (efrit-do-session-record
      session "LLM_STREAM_END"
-     (list :request (efrit-do-breaker-requests (efrit-do-session-breaker session))))))
+     (list :request (efrit-do-session-requests session)))))
 
 (defun efrit-do-session-call (session name input then)
   "Queue a call of the tool NAME with INPUT in SESSION.
@@ -302,23 +298,18 @@ SESSION ends first."
           (append (efrit-do-session-calls session) (list (list name input then nil))))
     (efrit-do-session--schedule session)))
 
-(defun efrit-do-session-finish (session)
-  "End SESSION as done."
-  (efrit-do-session--end session 'done nil))
-
 (defun efrit-do-session-refused (session name input text)
   "Count a call of NAME with INPUT that the backend answered with the error TEXT.
 It counts like a call that ran in SESSION."
   (when (efrit-do-session-running-p session)
-    (let* ((breaker (efrit-do-session-breaker session))
-           (outcome (list :content (format "%s" text) :is-error t))
-           (trip (efrit-do-breaker--call breaker name input)))
-      (unless trip
-        (push `(:id nil :name ,name :input ,input ,@outcome)
-              (efrit-do-session-results session))
-        (setq trip (efrit-do-breaker--outcome breaker name outcome)))
+    (let ((trip (or (efrit-do-session--call-limit session name input)
+                    (progn
+                      (push (list :id nil :name name :input input
+                                  :content (format "%s" text) :is-error t)
+                            (efrit-do-session-results session))
+                      (efrit-do-session--error-limit session)))))
       (when trip
-        (efrit-do-session--end session 'stopped trip)))))
+        (efrit-do-session-end session 'stopped trip)))))
 
 (defun efrit-do-session-retry (session cause seconds)
   "Record that a request of SESSION failed by CAUSE and is retried in SECONDS."
@@ -326,10 +317,6 @@ It counts like a call that ran in SESSION."
   (efrit-do-session-record session "LLM_STREAM_ERROR" cause :retryAfter seconds)
   ;; The model will repeat the text of the incomplete answer.
   (setf (efrit-do-session-text session) nil))
-
-(defun efrit-do-session-fail (session text)
-  "End SESSION as failed for the reason TEXT."
-  (efrit-do-session--end session 'failed text))
 
 ;;; The queue of tool calls
 
@@ -344,24 +331,23 @@ A backend may report calls from a process filter, where tools must not run."
              (efrit-do-session-calls session)
              (not (efrit-do-session-busy session)))
     (pcase-let* ((`(,name ,input . ,_) (car (efrit-do-session-calls session)))
-                 (trip (efrit-do-breaker--call
-                        (efrit-do-session-breaker session) name input)))
+                 (trip (efrit-do-session--call-limit session name input)))
       (if trip
-          (efrit-do-session--end session 'stopped trip)
+          (efrit-do-session-end session 'stopped trip)
         (setf (efrit-do-session-busy session) t)
         (condition-case problem
             (let ((inhibit-quit nil))
               (efrit-do-session--run session name input))
           (quit
            (setf (efrit-do-session-busy session) nil)
-           (efrit-do-session--end session 'cancelled "cancelled by the user"))
+           (efrit-do-session-end session 'cancelled "cancelled by the user"))
           (error
            (setf (efrit-do-session-busy session) nil)
-           (efrit-do-session-fail session (efrit-do-error-text problem))))))))
+           (efrit-do-session-end session 'failed (efrit-do-error-text problem))))))))
 
 (defun efrit-do-session--run (session name input)
   "Run the tool NAME with INPUT for SESSION, and record call and result."
-  (let* ((id (format "c%d" (efrit-do-breaker-calls (efrit-do-session-breaker session))))
+  (let* ((id (format "c%d" (1+ (length (efrit-do-session-results session)))))
          (efrit-do-thread (efrit-do-session-thread session))
          (efrit-do-origin (efrit-do-session-origin session))
          (efrit-do-allowed-tools (efrit-do-session-allowed session))
@@ -393,8 +379,22 @@ The tool NAME ran with INPUT for SECONDS."
      (list :id id :name name :content content :isError (if failed t :false))
      :durationMs (round (* 1000 seconds)))
     (if (efrit-do-session-running-p session)
-        (efrit-do-session--answer session name outcome)
+        (efrit-do-session--answer session outcome)
       (setf (nth 3 (car (efrit-do-session-calls session))) outcome))))
+
+(defun efrit-do-session--answer (session outcome)
+  "Answer the first call of SESSION, whose result is the newest, with OUTCOME."
+  (when (plist-get outcome :complete)
+    (setf (efrit-do-session-message session) (plist-get outcome :complete)))
+  (if-let* ((trip (efrit-do-session--error-limit session)))
+      (progn
+        (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
+        (efrit-do-session-end session 'stopped trip))
+    (let ((then (nth 2 (pop (efrit-do-session-calls session)))))
+      (efrit-do-session--schedule session)
+      (funcall then outcome))))
+
+;;; Beginning and end
 
 (defun efrit-do-session--unfinished (directory)
   "Return the key of the plan in DIRECTORY that an earlier Emacs left, or nil.
@@ -407,22 +407,6 @@ Emacs do not count: `efrit-do-continue' continues their sessions."
          (not (member key (mapcar #'efrit-do-session-thread efrit-do-sessions)))
          (todo-write-restore key))))
 
-(defun efrit-do-session--answer (session name outcome)
-  "Answer the first call of SESSION, of the tool NAME, with OUTCOME."
-  (when (plist-get outcome :complete)
-    (setf (efrit-do-session-message session) (plist-get outcome :complete)))
-  (if-let* ((trip (efrit-do-breaker--outcome
-                   (efrit-do-session-breaker session) name outcome)))
-      (progn
-        (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
-        (efrit-do-session--end session 'stopped trip))
-    (let ((then (nth 2 (pop (efrit-do-session-calls session)))))
-      (efrit-do-session--schedule session)
-      (funcall then outcome))))
-
-;;; Beginning and end
-
-                               (efrit-do-session--unfinished directory)
 (defun efrit-do-session-begin (command backend options)
   "Make a session for COMMAND with BACKEND and return it.
 OPTIONS is a plist: `:thread' is the key of the list, `:directory' the folder to
@@ -438,6 +422,7 @@ an earlier Emacs left unfinished in that folder, else a new one."
                    :id id :command (substring-no-properties command)
                    :directory directory :origin (current-buffer)
                    :thread (or (plist-get options :thread)
+                               (efrit-do-session--unfinished directory)
                                (format "%s#%s" directory id))
                    :backend backend :options options)))
     (setq efrit-do-sessions (seq-take (cons session efrit-do-sessions) 20))
@@ -457,12 +442,12 @@ An error or quit of the backend ends SESSION and is signaled again."
           (efrit-do-session-record session "TITLE" title)
           (efrit-do-backend-start backend session))
       ((error quit)
-       (efrit-do-session--end session 'failed (efrit-do-error-text problem))
+       (efrit-do-session-end session 'failed (efrit-do-error-text problem))
        (signal (car problem) (cdr problem))))
     session))
 
-(defun efrit-do-session--end (session status reason)
-  "End SESSION with STATUS for REASON; return nil.
+(defun efrit-do-session-end (session status &optional reason)
+  "End SESSION with STATUS for REASON, unless it has ended; return nil.
 Abort its backend, so that no tool runs and nothing is sent after this, and
 pause a list with open tasks."
   (when (efrit-do-session-running-p session)
@@ -503,7 +488,7 @@ pause a list with open tasks."
   "Cancel all sessions, because Emacs exits."
   (dolist (session efrit-do-sessions)
     (when (efrit-do-session-running-p session)
-      (efrit-do-session--end session 'cancelled "Emacs was closed"))))
+      (efrit-do-session-end session 'cancelled "Emacs was closed"))))
 
 (provide 'efrit-do-session)
 ;;; efrit-do-session.el ends here

@@ -256,7 +256,7 @@ The overlay covers the part's body, which is empty so far."
 The text has no words of agents, because a header line is a construct."
   (let* ((session efrit-do-buffer-session)
          (notice (efrit-do-session-notice session))
-         (requests (efrit-do-breaker-requests (efrit-do-session-breaker session)))
+         (requests (efrit-do-session-requests session))
          (calls (length (efrit-do-session-results session))))
     (setq header-line-format
           (format " %s%s · %d %s · %d %s   %s"

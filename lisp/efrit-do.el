@@ -102,8 +102,8 @@ A quit cancels the session.  Signal `todo-write-error' if it cannot start."
         (while (efrit-do-session-running-p session)
           (accept-process-output nil 0.005)
           (when (and end (> (float-time) end))
-            (efrit-do-session-fail
-             session (format "not done within %s seconds" timeout))))
+            (efrit-do-session-end
+             session 'failed (format "not done within %s seconds" timeout))))
       (quit (when (efrit-do-session-running-p session)
               (efrit-do-cancel session))))
     (efrit-do-session-outcome session)))
@@ -130,7 +130,7 @@ Abort its request, run no further tool, and pause its list.
                      (efrit-do--session-with #'efrit-do-session-running-p))))
     (unless session
       (user-error "No agent is running"))
-    (efrit-do-session--end session 'cancelled "cancelled by the user")
+    (efrit-do-session-end session 'cancelled "cancelled by the user")
     (when (called-interactively-p 'interactive)
       (message "Stopped; M-x efrit-do-continue to continue"))))
 
@@ -154,7 +154,8 @@ none can be continued."
       (setf (efrit-do-session-status session) 'running
             (efrit-do-session-reason session) nil
             (efrit-do-session-calls session) nil
-            (efrit-do-session-breaker session) (efrit-do-breaker-create))
+            (efrit-do-session-requests session) 0
+            (efrit-do-session-counted session) (efrit-do-session-results session))
       (cl-incf (efrit-do-session-trace session))
       (todo-write-set-activity (efrit-do-session-thread session) 'working)
       (efrit-do-session-record session "AGENT_RESUMED" why)
