@@ -30,10 +30,11 @@ several folders."
 
 ;;; Transcripts
 
-(defun todo-write-follow-sessions--subfolders (folder)
-  "Return the folders in FOLDER."
+(defun todo-write-follow-sessions--subfolders (folder &optional match)
+  "Return the folders in FOLDER whose names match the regexp MATCH.
+By default, that leaves out hidden ones."
   (and (file-directory-p folder)
-       (seq-filter #'file-directory-p (directory-files folder t "\\`[^.]"))))
+       (seq-filter #'file-directory-p (directory-files folder t (or match "\\`[^.]")))))
 
 (defun todo-write-follow-sessions--escape (directory)
   "Return the name that Claude Code gives the folder of DIRECTORY."
@@ -59,16 +60,10 @@ Codex sorts sessions by day, not by project."
   "Return ROOT and the folders of PROJECT in it, or all if that is nil.
 Claude Code may have been started in a folder below the project's root."
   (cons root
-        (if (null project)
-            (todo-write-follow-sessions--subfolders root)
-          (let ((names (todo-write-follow-sessions--names project)))
-            (seq-filter (lambda (folder)
-                          (let ((name (file-name-nondirectory folder)))
-                            (seq-some (lambda (own)
-                                        (or (equal own name)
-                                            (string-prefix-p (concat own "-") name)))
-                                      names)))
-                        (todo-write-follow-sessions--subfolders root))))))
+        (todo-write-follow-sessions--subfolders
+         root (and project
+                   (concat "\\`" (regexp-opt (todo-write-follow-sessions--names project))
+                           "\\(?:-\\|\\'\\)")))))
 
 (defun todo-write-follow-sessions--codex-folders (root)
   "Return ROOT, its newest year and month, and the folders of its newest 30 days."

@@ -27,8 +27,6 @@
 (require 'todo-write-follow-sessions)
 (require 'todo-write-view)
 
-(declare-function todo-write-acp--session-p "todo-write-acp")
-
 (defcustom todo-write-follow-interval 2
   "Seconds between polls of the transcripts that are followed.
 Changes that the system reports show at once.  Some file systems report
@@ -308,7 +306,7 @@ The process of a session overrides the activity in its transcript."
 
 (defun todo-write-follow--acp-p (thread)
   "Return non-nil if an ACP client of this Emacs says what THREAD's agent does."
-  (and (featurep 'todo-write-acp) (todo-write-acp--session-p thread)))
+  (and (fboundp 'todo-write-acp--session-p) (todo-write-acp--session-p thread)))
 
 (defun todo-write-follow--pause (session reason)
   "Pause the threads of SESSION for REASON, a string."

@@ -108,22 +108,22 @@ it, or a short id if the branches are equal or unknown."
 (defun todo-write-list--branch (agent)
   "Return the Git branch that is checked out in AGENT's project, or nil."
   (let* (file-name-handler-alist
-         (line (lambda (file)
-                 (ignore-errors
-                   ;; Reading a pipe or a device could block.
-                   (when (file-regular-p file)
-                     (with-temp-buffer
-                       (insert-file-contents file nil 0 4096)
-                       (buffer-substring (point-min) (line-end-position)))))))
-         (git (expand-file-name ".git" (or (todo-write-agent-project agent) "/")))
-         ;; A linked worktree has a file that names its folder.
-         (link (funcall line git))
-         (head (expand-file-name
-                "HEAD" (if (and link (string-prefix-p "gitdir: " link))
-                           (expand-file-name (substring link 8) (file-name-directory git))
-                         git)))
-         (ref (funcall line head)))
-    (and ref (string-prefix-p "ref: refs/heads/" ref) (substring ref 16))))
+         (project (or (todo-write-agent-project agent) "/"))
+         ;; In a linked worktree, a file names the folder.
+         (folder (or (todo-write-list--line-after "gitdir: " (expand-file-name ".git" project))
+                     ".git")))
+    (todo-write-list--line-after "ref: refs/heads/"
+                                 (expand-file-name (concat folder "/HEAD") project))))
+
+(defun todo-write-list--line-after (prefix file)
+  "Return the rest of the first line of FILE if that begins with PREFIX."
+  (ignore-errors
+    ;; Reading a pipe or a device could block.
+    (when (file-regular-p file)
+      (with-temp-buffer
+        (insert-file-contents file nil 0 4096)
+        (and (looking-at (concat prefix "\\(.+\\)"))
+             (match-string 1))))))
 
 (defun todo-write-list--now (agent summary)
   "Return why AGENT waits or failed, else the task in progress in SUMMARY."
