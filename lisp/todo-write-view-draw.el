@@ -43,10 +43,10 @@ The highlight ends when the times are updated next."
   "Hash table from item id to ewoc node, ghosts included.")
 
 (defvar-local todo-write-view--running nil
-  "Hash table whose keys are the ids of the tasks in progress.")
+  "Ids of the tasks in progress.")
 
 (defvar-local todo-write-view--open nil
-  "Hash table whose keys are the ids of the rows that show their detail.")
+  "Ids of the rows that show their detail.")
 
 (defvar-local todo-write-view--ghosts nil
   "Ids of dropped tasks, whose rows the next change removes.")
@@ -58,7 +58,7 @@ The highlight ends when the times are updated next."
   "Number of ticks of the timer until the flash ends.")
 
 (defvar-local todo-write-view--waiting nil
-  "Hash table whose keys are the ids of the rows that name other tasks.")
+  "Ids of the rows that name other tasks, or once did.")
 
 (defvar-local todo-write-view--children nil
   "Alist of item ids and the keys of their subagents' threads.
@@ -69,13 +69,6 @@ The id nil has the threads without a row in this buffer.")
 
 (defvar-local todo-write-view--drawn nil
   "Number of the revision that the rows show, or nil while they are drawn.")
-
-(defvar-local todo-write-view--count nil
-  "The count of tasks in this buffer's mode line, a string or nil.")
-
-(defvar todo-write-view--times nil
-  "While the whole buffer is drawn, a hash table from item id to times.
-See `todo-write-times'.")
 
 (defvar-local todo-write-view--width nil
   "Columns the rows were last drawn for.")
@@ -159,7 +152,8 @@ default, it calls DRAW if the width differs."
          (ghost (todo-write-view--row-ghost row))
          (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view--paused-p))))
          (start (point)))
-    (todo-write-row-insert item kind (unless ghost (todo-write-view--spent id))
+    (todo-write-row-insert item kind
+                           (unless ghost (todo-write--spent todo-write-view-thread id))
                            todo-write-view--width nil
                            (unless ghost (todo-write-view--note id item)))
     (when (member id todo-write-view--flashing)
@@ -167,21 +161,14 @@ default, it calls DRAW if the width differs."
     (put-text-property start (point) 'category (todo-write-view--row-category row))
     (todo-write-view--insert-below id item)
     (if (memq kind '(in_progress paused))
-        (puthash id t todo-write-view--running)
-      (remhash id todo-write-view--running))))
-
-(defun todo-write-view--spent (id)
-  "Return how long the task ID was in progress, in milliseconds, or nil."
-  (if todo-write-view--times
-      (plist-get (gethash id todo-write-view--times) :spent)
-    (todo-write--spent todo-write-view-thread id)))
+        (cl-pushnew id todo-write-view--running :test #'equal)
+      (setq todo-write-view--running (delete id todo-write-view--running)))))
 
 (defun todo-write-view--note (id item)
   "Return the note of the row of ITEM, whose id is ID, or nil."
   (let ((blocked (plist-get item :blockedBy)))
-    (if blocked
-        (puthash id t todo-write-view--waiting)
-      (remhash id todo-write-view--waiting))
+    (when blocked
+      (cl-pushnew id todo-write-view--waiting :test #'equal))
     (todo-write-row-note
      item (and blocked
                (mapcar #'todo-write-view--row-item
@@ -190,7 +177,7 @@ default, it calls DRAW if the width differs."
 
 (defun todo-write-view--insert-below (id item)
   "Insert the lines below the row of ITEM, whose id is ID."
-  (let ((open (gethash id todo-write-view--open))
+  (let ((open (member id todo-write-view--open))
         (children (cdr (assoc id todo-write-view--children)))
         (start (point)))
     (when open
@@ -203,9 +190,9 @@ default, it calls DRAW if the width differs."
   "Insert the header, without a newline, and show the count in the mode line."
   (todo-write-row-insert-header todo-write-view--summary todo-write-view--width
                                 (and todo-write-view-thread (todo-write-view--doing)))
-  (setq todo-write-view--count
+  (setq mode-line-process
         (unless (memq (plist-get todo-write-view--summary :state) '(nil empty))
-          (todo-write-row-count todo-write-view--summary))))
+          (list " " (todo-write-row-count todo-write-view--summary)))))
 
 (defun todo-write-view--doing ()
   "Return the activity of the agent and its reason, a string, or nil if idle."
@@ -238,27 +225,24 @@ belong to no row."
     (setq todo-write-view--width (todo-write-view--fitting-width)
           todo-write-view--summary (and thread (todo-write-summary thread))
           todo-write-view--children (and thread (todo-write-children-by-item thread))
-          todo-write-view--ghosts nil)
+          todo-write-view--ghosts nil
+          todo-write-view--running nil
+          todo-write-view--waiting nil)
     (todo-write-view--release-markers)
     (erase-buffer)
     (clrhash todo-write-view--nodes)
-    (clrhash todo-write-view--running)
-    (clrhash todo-write-view--waiting)
     (todo-write-view--insert-header)
     (insert "\n")
     (setq todo-write-view--ewoc (ewoc-create #'todo-write-view--print
                                              "" (todo-write-view--footer) t))
     (when thread
       ;; Thousands of rows would otherwise cause many garbage collections.
-      (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024)))
-            (todo-write-view--times (make-hash-table :test #'equal)))
-        (pcase-dolist (`(,id . ,times) (todo-write-times thread))
-          (puthash id times todo-write-view--times))
+      (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
         (seq-doseq (item (todo-write-items thread))
           (todo-write-view--enter (todo-write-view--row item)))
         (todo-write-view--enter-ghosts (todo-write-view--last-removed))
         ;; A task can wait for tasks below it.
-        (todo-write-view--draw-rows (hash-table-keys todo-write-view--waiting))))))
+        (todo-write-view--draw-rows todo-write-view--waiting)))))
 
 (defun todo-write-view--release-markers ()
   "Release the markers of all rows, which would slow down every insertion."
@@ -322,19 +306,21 @@ that the agent cancelled get no ghost."
   "Delete the row of ID, if it exists, and return it."
   (when-let* ((node (gethash id todo-write-view--nodes)))
     (remhash id todo-write-view--nodes)
-    (remhash id todo-write-view--running)
-    (remhash id todo-write-view--waiting)
+    (setq todo-write-view--running (delete id todo-write-view--running))
     (prog1 (ewoc-data node)
       (ewoc-delete todo-write-view--ewoc node))))
 
 ;;; What changed
 
-(defun todo-write-view--draw-rows (ids)
-  "Draw the rows of IDS that exist."
-  (apply #'ewoc-invalidate todo-write-view--ewoc
-         (cl-loop for id in (delete-dups ids)
-                  for node = (gethash id todo-write-view--nodes)
-                  when node collect node)))
+(defun todo-write-view--draw-rows (ids &optional around)
+  "Draw the rows of IDS that exist; if AROUND, also the header and the footer."
+  (let (nodes)
+    (dolist (id ids)
+      (when-let* ((node (gethash id todo-write-view--nodes)))
+        (cl-pushnew node nodes)))
+    (apply #'ewoc-invalidate todo-write-view--ewoc nodes))
+  (when around
+    (todo-write-view--draw-around)))
 
 (defun todo-write-view--draw-around ()
   "Draw the header and the footer."
@@ -360,10 +346,10 @@ that the agent cancelled get no ghost."
     (todo-write-view--draw-rows
      (append flashed
              (unless (eq paused (todo-write-view--paused-p))
-               (hash-table-keys todo-write-view--running))
+               todo-write-view--running)
              (todo-write-view--apply changes)
-             (hash-table-keys todo-write-view--waiting)))
-    (todo-write-view--draw-around)))
+             todo-write-view--waiting)
+     t)))
 
 (defun todo-write-view--apply (changes)
   "Update the items of the rows and their order with CHANGES.

@@ -70,7 +70,7 @@ Each costs time whenever a row is drawn, and a screen shows few.")
 (defun todo-write-view--breaks ()
   "Return the ids of tasks that must not be folded.
 Those are open rows, rows with a subagent's list, and rows after a ghost."
-  (append (hash-table-keys todo-write-view--open)
+  (append todo-write-view--open
           (delq nil (mapcar #'car todo-write-view--children))
           (cl-loop for id in todo-write-view--ghosts
                    for node = (gethash id todo-write-view--nodes)
@@ -142,13 +142,8 @@ A marker there is then at the row that followed."
     (min (+ start (cdr place))
          (1- (next-single-property-change start 'todo-write-id nil (point-max))))))
 
-(defmacro todo-write-view--keeping-places (&rest body)
-  "Run BODY, which draws; keep point, mark and all windows in place."
-  (declare (indent 0) (debug t))
-  `(todo-write-view--keep-places (lambda () ,@body)))
-
-(defun todo-write-view--keep-places (draw)
-  "Call DRAW; keep point, mark and all windows in place."
+(defun todo-write-view--keep-places (draw &rest args)
+  "Call DRAW, a function, with ARGS; keep point, mark and all windows in place."
   (let* ((windows (get-buffer-window-list nil nil t))
          (following (cl-loop for window in windows
                              when (todo-write-view--following-p window) collect window))
@@ -162,7 +157,7 @@ A marker there is then at the row that followed."
          (inhibit-quit t)
          (inhibit-modification-hooks t))
     (save-excursion
-      (funcall draw)
+      (apply draw args)
       (todo-write-view--update-folds windows))
     (restore-buffer-modified-p nil)
     (when-let* ((position (todo-write-view--position point)))

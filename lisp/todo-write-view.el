@@ -87,12 +87,8 @@ and \\=✗ dropped before it was completed.
   (todo-write-view--set-up-page #'todo-write-view-refresh #'todo-write-view--fit)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
-              mode-line-process '(todo-write-view--count (" " todo-write-view--count)))
-  (setq todo-write-view--nodes (make-hash-table :test #'equal)
-        todo-write-view--running (make-hash-table :test #'equal)
-        todo-write-view--waiting (make-hash-table :test #'equal)
-        todo-write-view--open (make-hash-table :test #'equal))
-  (setq-local imenu-create-index-function #'todo-write-view--imenu-index
+              todo-write-view--nodes (make-hash-table :test #'equal)
+              imenu-create-index-function #'todo-write-view--imenu-index
               bookmark-make-record-function #'todo-write-bookmark-record
               desktop-save-buffer #'todo-write-bookmark-desktop
               ;; Emacs 28 never forgets an `add-hook' with a depth.
@@ -147,18 +143,16 @@ and \\=✗ dropped before it was completed.
 CHANGES is a vector of change plists that led to SUMMARY."
   ;; If this fails half way, the next change draws the whole buffer.
   (setq todo-write-view--drawn nil)
-  (todo-write-view--keeping-places
-    (if changes
-        (todo-write-view--draw-changes changes summary)
-      (todo-write-view--draw-all)))
-  (setq todo-write-view--drawn (plist-get todo-write-view--summary :revision)))
+  (if changes
+      (todo-write-view--keep-places #'todo-write-view--draw-changes changes summary)
+    (todo-write-view--keep-places #'todo-write-view--draw-all))
+  (setq todo-write-view--drawn (plist-get todo-write-view--summary :revision))
+  (todo-write-view--set-timer))
 
 (defun todo-write-view--redraw (ids &optional around)
   "Draw the rows of IDS; if AROUND is non-nil, also the header and the footer."
-  (todo-write-view--keeping-places
-    (todo-write-view--draw-rows ids)
-    (when around
-      (todo-write-view--draw-around))))
+  (todo-write-view--keep-places #'todo-write-view--draw-rows ids around)
+  (todo-write-view--set-timer))
 
 (defun todo-write-view--for-p (thread)
   "Return non-nil if the current buffer shows THREAD.
@@ -172,11 +166,9 @@ A buffer without a thread adopts THREAD, unless that is a subagent's."
 See `todo-write-listen'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
-    ('state (todo-write-view--redraw-for-child thread)
-            (todo-write-view--redraw-header thread t)
-            (todo-write-view--set-timer))
-    ('activity (todo-write-view--redraw-header thread))
-    ('observed (todo-write-view--on-observe thread data))
+    ((or 'state 'activity (and 'observed (guard (equal data "TITLE"))))
+     (todo-write-view--on-state thread))
+    ('observed (todo-write-view--on-observe data))
     ('forgotten (todo-write-view--on-forget thread))))
 
 (defun todo-write-view--on-change (thread outcome)
@@ -195,47 +187,38 @@ See `todo-write-listen'."
             ;; Another listener wrote meanwhile, and that is drawn already.
             ((and (< told current) (= drawn current)))
             ;; Revisions were missed, or the thread was forgotten and begun again.
-            (t (todo-write-view--draw)))
-      (todo-write-view--set-timer))))
+            (t (todo-write-view--draw))))))
+
+(defun todo-write-view--on-state (thread)
+  "Draw the header and the running rows of THREAD in its buffers."
+  (todo-write-view--redraw-for-child thread)
+  (todo-write-view--in-buffers (and todo-write-view--ewoc
+                                    (equal todo-write-view-thread thread))
+    (setq todo-write-view--summary (todo-write-summary thread))
+    (todo-write-view--redraw todo-write-view--running t)))
 
 (defun todo-write-view--on-forget (thread)
   "Draw the buffers that showed THREAD, which was forgotten."
   (todo-write-view--in-buffers (or (equal todo-write-view-thread thread)
                                    (seq-some (lambda (entry) (member thread (cdr entry)))
                                              todo-write-view--children))
-    (todo-write-view--draw)
-    (todo-write-view--set-timer)))
+    (todo-write-view--draw)))
 
-(defun todo-write-view--on-observe (thread type)
-  "Show an event of TYPE of THREAD: a title at once, others soon in open rows."
-  (cond
-   ((equal type "TITLE")
-    (todo-write-view--redraw-for-child thread)
-    (todo-write-view--redraw-header thread))
-   ((and (member type todo-write-detail-events)
-         (not todo-write-view--event-timer)
-         (seq-some #'todo-write-view--some-open-p (todo-write-view--live-buffers)))
+(defun todo-write-view--on-observe (type)
+  "Show an event of TYPE in open rows soon."
+  (when (and (member type todo-write-detail-events)
+             (not todo-write-view--event-timer)
+             (seq-some (lambda (buffer) (buffer-local-value 'todo-write-view--open buffer))
+                       (todo-write-view--live-buffers)))
     ;; An agent can record a hundred events a second.
     (setq todo-write-view--event-timer
-          (run-at-time 0.1 nil #'todo-write-view--redraw-open)))))
-
-(defun todo-write-view--redraw-header (thread &optional running)
-  "Draw the header of THREAD in its buffers; non-nil RUNNING, also those rows."
-  (todo-write-view--in-buffers (and todo-write-view--ewoc
-                                    (equal todo-write-view-thread thread))
-    (setq todo-write-view--summary (todo-write-summary thread))
-    (todo-write-view--redraw
-     (and running (hash-table-keys todo-write-view--running)) t)))
-
-(defun todo-write-view--some-open-p (buffer)
-  "Return non-nil if a row of BUFFER is open."
-  (< 0 (hash-table-count (buffer-local-value 'todo-write-view--open buffer))))
+          (run-at-time 0.1 nil #'todo-write-view--redraw-open))))
 
 (defun todo-write-view--redraw-open ()
   "Draw the open rows."
   (setq todo-write-view--event-timer nil)
-  (todo-write-view--in-buffers (todo-write-view--some-open-p (current-buffer))
-    (todo-write-view--redraw (hash-table-keys todo-write-view--open))))
+  (todo-write-view--in-buffers todo-write-view--open
+    (todo-write-view--redraw todo-write-view--open)))
 
 (defun todo-write-view--redraw-for-child (thread)
   "Draw the rows below which THREAD, a subagent's, is shown."
@@ -252,7 +235,7 @@ See `todo-write-listen'."
   "Return non-nil while rows flash in BUFFER, or a time runs in a visible window."
   (with-current-buffer buffer
     (or todo-write-view--flashing
-        (and (> (hash-table-count todo-write-view--running) 0)
+        (and todo-write-view--running
              (not (todo-write-view--paused-p))
              (get-buffer-window nil 0)))))
 
@@ -272,8 +255,7 @@ See `todo-write-listen'."
                         (= 0 (cl-decf todo-write-view--flash-ticks))
                         (prog1 todo-write-view--flashing
                           (setq todo-write-view--flashing nil)))))
-      (todo-write-view--redraw
-       (append flashed (hash-table-keys todo-write-view--running)))))
+      (todo-write-view--redraw (append flashed todo-write-view--running))))
   (todo-write-view--set-timer))
 
 (defun todo-write-view--fit (&optional window)
@@ -283,9 +265,8 @@ or changes its size."
   (with-current-buffer (window-buffer window)
     (if (eql todo-write-view--width (todo-write-view--fitting-width))
         ;; Folds depend on the height.
-        (todo-write-view--keeping-places)
-      (todo-write-view--draw))
-    (todo-write-view--set-timer)))
+        (todo-write-view--redraw nil)
+      (todo-write-view--draw))))
 
 ;;; Showing
 
@@ -318,10 +299,9 @@ passed to `display-buffer'."
 (defun todo-write-view--show-thread (thread)
   "Show THREAD in the current buffer, with point at its first task."
   (setq todo-write-view-thread thread
-        todo-write-view--fold 'option)
-  (clrhash todo-write-view--open)
+        todo-write-view--fold 'option
+        todo-write-view--open nil)
   (todo-write-view--draw)
-  (todo-write-view--set-timer)
   (todo-write-view--to-first-row))
 
 (defun todo-write-view--to-first-row ()
@@ -357,8 +337,7 @@ agent that it works for."
   ;; Folds contain shapes, too.
   (mapc #'delete-overlay todo-write-view--folds)
   (setq todo-write-view--folds nil)
-  (todo-write-view--draw)
-  (todo-write-view--set-timer))
+  (todo-write-view--draw))
 
 ;;; Moving and opening
 
@@ -446,9 +425,9 @@ them; on a subagent's list, show that."
 
 (defun todo-write-view--toggle (id)
   "Open or close the details of the row of ID."
-  (if (gethash id todo-write-view--open)
-      (remhash id todo-write-view--open)
-    (puthash id t todo-write-view--open))
+  (setq todo-write-view--open (if (member id todo-write-view--open)
+                                  (remove id todo-write-view--open)
+                                (cons id todo-write-view--open)))
   (todo-write-view--redraw (list id)))
 
 (defun todo-write-view-toggle-fold ()
@@ -456,7 +435,7 @@ them; on a subagent's list, show that."
 See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
   (setq todo-write-view--fold (not todo-write-view--folds))
-  (todo-write-view--keeping-places)
+  (todo-write-view--redraw nil)
   (unless (or todo-write-view--folds (not todo-write-view--fold))
     (message "No %d successive tasks are completed" todo-write-view--least-fold)))
 

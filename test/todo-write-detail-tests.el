@@ -200,7 +200,7 @@
                                               (search-forward "Thr")
                                               (point)))
       (todo-write-test-write "a" "New" "One" '("Two" "completed") "Three")
-      (should (gethash (todo-write-test-id "a" "Two") todo-write-view--open))
+      (should (member (todo-write-test-id "a" "Two") todo-write-view--open))
       (should (string-match-p "✓ Two *\n     While at it" (todo-write-test-text)))
       (should (looking-at-p " ✓ Two"))
       (should (save-excursion (goto-char (window-point other)) (looking-at-p "ee"))))))

@@ -104,14 +104,14 @@
 (defun soak--drawn ()
   "Return the text of the plan's buffer without details.
 The value is a cons: the rows and the text without times, and the text."
-  (let ((todo-write-view--ghosts nil) (open (hash-table-keys todo-write-view--open)))
-    (clrhash todo-write-view--open)
+  (let ((todo-write-view--ghosts nil) (open todo-write-view--open))
+    (setq todo-write-view--open nil)
     (todo-write-view--redraw open)
     (prog1 (let ((text (buffer-substring-no-properties (point-min) (point-max))))
              (cons (cons (mapcar #'car (soak--seen-rows))
                          (replace-regexp-in-string "[ 0-9:]+" " " text))
                    text))
-      (dolist (id open) (puthash id t todo-write-view--open)))))
+      (setq todo-write-view--open open))))
 
 (defun soak--check-redraw ()
   "Check that redrawing the plan's buffer does not change it."
