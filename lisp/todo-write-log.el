@@ -91,7 +91,6 @@ File names are relative to PROJECT."
 
 (defun todo-write-log--draw ()
   "Redraw this buffer; windows at its end stay at the end."
-  (setq todo-write-log--timer nil)
   (let ((following (seq-filter (lambda (window)
                                  (= (window-point window) (point-max)))
                                (get-buffer-window-list nil nil t)))
@@ -104,14 +103,24 @@ File names are relative to PROJECT."
 (defun todo-write-log--follow (thread)
   "Redraw this buffer soon after each event of THREAD; return a handle.
 Events within `todo-write-log-delay' are drawn together."
-  (let* ((buffer (current-buffer))
-         (draw (lambda () (with-current-buffer buffer (todo-write-log--draw)))))
-    (todo-write-subscribe
-     (lambda (_observation)
-       (with-current-buffer buffer
-         (unless todo-write-log--timer
-           (setq todo-write-log--timer (run-at-time todo-write-log-delay nil draw)))))
-     :kind 'observation :thread thread)))
+  (let ((buffer (current-buffer)))
+    (todo-write-subscribe (lambda (_observation) (todo-write-log--draw-soon buffer))
+                          :kind 'observation :thread thread)))
+
+(defun todo-write-log--draw-soon (buffer)
+  "Redraw BUFFER after `todo-write-log-delay', unless that is planned.
+Wait while the minibuffer is active: leaving it restores the points of
+windows, which a redraw in the meantime would reset."
+  (with-current-buffer buffer
+    (unless todo-write-log--timer
+      (setq todo-write-log--timer
+            (run-at-time todo-write-log-delay nil
+                         (lambda ()
+                           (with-current-buffer buffer
+                             (setq todo-write-log--timer nil)
+                             (if (active-minibuffer-window)
+                                 (todo-write-log--draw-soon buffer)
+                               (todo-write-log--draw)))))))))
 
 (defun todo-write-log--stop ()
   "Stop following new observations."

@@ -89,6 +89,23 @@
        (lambda () (= (length (todo-write-log-tests--rows)) 5)))
       (should (equal (tabulated-list-get-id) id)))))
 
+(ert-deftest todo-write-log-stays-at-its-end-while-the-user-types-elsewhere ()
+  (todo-write-log-tests--with-log
+    (let ((window (selected-window)) (log (current-buffer)) timer)
+      (select-window (split-window))
+      (switch-to-buffer "*scratch*")
+      (minibuffer-with-setup-hook
+          (lambda ()
+            (todo-write-observe "a" "ERROR" "The broom is broken")
+            (setq timer (buffer-local-value 'todo-write-log--timer log))
+            (todo-write-test-wait
+             (lambda () (not (eq timer (buffer-local-value 'todo-write-log--timer log))))))
+        (execute-kbd-macro (kbd "M-: nil RET")))
+      (should timer)
+      (with-current-buffer log
+        (todo-write-test-wait (lambda () (= (length (todo-write-log-tests--rows)) 5)))
+        (should (= (window-point window) (point-max)))))))
+
 (ert-deftest todo-write-log-shows-agent-text-as-plain-text-in-one-line ()
   (todo-write-log-tests--with-log
     (todo-write-observe "a" "THOUGHTS"
