@@ -34,9 +34,6 @@
 A thread holds the first plan of its session.  Other plans of the
 session have child threads.")
 
-(defvar todo-write-acp--planned (make-hash-table :test #'equal)
-  "Set of the thread keys whose agents have sent plan entries.")
-
 ;;;###autoload
 (defun todo-write-from-acp-plan (thread update &optional source)
   "Write the plan in UPDATE, an ACP session update, to THREAD.
@@ -66,19 +63,16 @@ UPDATE has no plan."
   (when-let* ((plan (todo-write-acp--plan update))
               (key (todo-write-acp--thread thread plan)))
     (let ((entries (todo-write--json-get plan "entries")))
-      (unless (todo-write-acp--never-planned-p key entries source)
-        (unless (equal entries [])
-          (puthash key t todo-write-acp--planned))
+      ;; Copilot sends an empty plan whatever its list is.
+      (unless (and (equal entries [])
+                   (not (todo-write-acp--written-p key source)))
         (cons key (todo-write key (list :todos (todo-write-acp--todos key entries))
                               source))))))
 
-(defun todo-write-acp--never-planned-p (key entries source)
-  "Return non-nil if ENTRIES are empty and SOURCE never sent any for KEY.
-Copilot sends an empty plan whatever its list is."
-  (and (equal entries [])
-       (not (gethash key todo-write-acp--planned))
-       (not (seq-some (lambda (revision) (equal (plist-get revision :source) source))
-                      (todo-write-revisions key)))))
+(defun todo-write-acp--written-p (key source)
+  "Return non-nil if SOURCE has written a list of the thread KEY."
+  (seq-some (lambda (revision) (equal source (plist-get revision :source)))
+            (todo-write-revisions key)))
 
 (defun todo-write-acp--plan (update)
   "Return the object in UPDATE that has the entries, or nil.
@@ -153,12 +147,10 @@ Anything but a list of objects is returned unchanged: the store refuses it."
   "Return TODOS as a vector, completed with texts of ITEMS, the current list.
 An entry has only one text.  Claude's adapter sends the active form while
 the task is in progress, and the content otherwise."
-  (let* ((known (cl-loop for item across items
-                         collect (list (plist-get item :content)
-                                       :activeForm (plist-get item :activeForm))))
-         (known (if (seq-every-p (lambda (todo) (assoc (plist-get todo :content) known)) todos)
-                    known
-                  (append (todo-write-acp--changed-texts items (vconcat todos)) known))))
+  (let ((known (append (cl-loop for item across items
+                                collect (list (plist-get item :content)
+                                              :activeForm (plist-get item :activeForm)))
+                       (todo-write-acp--changed-texts items (vconcat todos)))))
     (vconcat (mapcar (lambda (todo)
                        (append (cdr (assoc (plist-get todo :content) known)) todo))
                      todos))))

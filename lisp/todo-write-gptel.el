@@ -187,7 +187,7 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
   (let ((problem (plist-get info :error)))
     (todo-write-row-why
      (format "%s" (or (and (stringp problem) problem)
-                      (plist-get (and (proper-list-p problem) problem) :message)
+                      (todo-write--json-get problem "message")
                       (plist-get info :status)
                       "error")))))
 
@@ -328,7 +328,7 @@ The tool itself answers the model."
 
 ;;;###autoload
 (defun todo-write-gptel-replace-agent-tool (&optional restore)
-  "Answer the calls of gptel-agent's tool TodoWrite, so that it tells your edits.
+  "Answer gptel-agent's tool TodoWrite, so that its model hears of your edits.
 gptel-agent may be loaded before or after this.  Non-nil RESTORE,
 interactively a prefix argument, lets gptel-agent answer again."
   (interactive "P")

@@ -88,6 +88,15 @@
       (todo-write-from-acp-plan "acp-bare" update)
       (should (equal (todo-write-test-contents "acp-bare") '("Read" "Write" "Send"))))))
 
+(ert-deftest todo-write-acp-ignores-an-empty-plan-of-a-host-that-wrote-none ()
+  (todo-write-with-store
+    (todo-write-test-write "acp-empty" "Mine")
+    (should-not (todo-write-from-acp-plan "acp-empty" []))
+    (should (equal (todo-write-test-contents "acp-empty") '("Mine")))
+    (todo-write-from-acp-plan "acp-empty" [((content . "Theirs") (status . "pending"))])
+    (should (plist-get (todo-write-from-acp-plan "acp-empty" []) :ok))
+    (should-not (todo-write-test-contents "acp-empty"))))
+
 (ert-deftest todo-write-acp-writes-a-second-plan-to-its-own-thread ()
   (todo-write-with-store
     (let ((one "[{\"content\": \"One\", \"priority\": \"low\", \"status\": \"pending\"}]"))
@@ -151,7 +160,7 @@
 (ert-deftest todo-write-acp-records-which-host-wrote ()
   (todo-write-with-store
     (todo-write-from-acp-plan "acp-source" [((content . "A") (status . "pending"))] "zed")
-    (todo-write-from-acp-plan "acp-source" [])
+    (todo-write-from-acp-plan "acp-source" [((content . "B") (status . "pending"))])
     (should (equal (mapcar (lambda (revision) (plist-get revision :source))
                            (todo-write-revisions "acp-source"))
                    '("zed" "acp")))))
