@@ -14,7 +14,9 @@ use std::borrow::Cow;
 /// ```
 pub fn one_line(text: &str) -> (Cow<'_, str>, bool) {
     let trimmed = text.trim();
-    if !trimmed.contains(breaks_line) {
+    // Most texts are plain ASCII. Without early exit, the compiler checks many bytes at once.
+    let is_plain = trimmed.bytes().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'));
+    if is_plain || !trimmed.contains(breaks_line) {
         return (Cow::Borrowed(trimmed), false);
     }
     let is_dropped = |c: char| c.is_control() && !c.is_whitespace();

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 
-use emacs::{ErrorKind, FromLisp, GlobalRef, IntoLisp, Result, Value};
+use emacs::{ErrorKind, FromLisp, GlobalRef, IntoLisp, ModuleError, Result, Value};
 use once_cell::sync::OnceCell;
 use serde_json::{Number, Value as Json};
 
@@ -72,15 +72,16 @@ impl<'e> LispReader<'e> {
         }
         let env = value.env;
         let kind = env.type_of(value)?;
+        // The most frequent types come first: each comparison is a call of Emacs.
         if kind == *string {
             self.text(value)
-        } else if kind == *symbol {
-            self.symbol(value)
-        } else if kind == *vector || kind == *cons || kind == *hash_table {
+        } else if kind == *hash_table || kind == *cons || kind == *vector {
             match schema_task(kind, value)? {
                 Some(task) => Ok(task),
                 None => self.container(kind, value, depth),
             }
+        } else if kind == *symbol {
+            self.symbol(value)
         } else if kind == *integer {
             Ok(i64::from_lisp(value)
                 .map_or_else(|_| unreadable("a number out of range"), |n| Raw::Number(n.into())))
@@ -195,11 +196,12 @@ fn schema_task<'e>(kind: Value<'e>, value: Value<'e>) -> Result<Option<Raw<'stat
     static STRINGS: OnceCell<[GlobalRef; 3]> = OnceCell::new();
     let env = value.env;
     let is_table = kind == *hash_table;
-    if kind == *vector {
+    if !is_table && kind == *vector {
         return Ok(None);
     }
+    // The length of a dotted or circular list is nil.
     let size = env.call(if is_table { hash_table_count } else { proper_list_p }, [value])?;
-    if !size.is_not_nil() || i64::from_lisp(size)? != if is_table { 3 } else { 6 } {
+    if i64::from_lisp(size).ok() != Some(if is_table { 3 } else { 6 }) {
         return Ok(None);
     }
     let strings = STRINGS.get_or_try_init(|| {
@@ -214,8 +216,7 @@ fn schema_task<'e>(kind: Value<'e>, value: Value<'e>) -> Result<Option<Raw<'stat
         } else {
             env.call(plist_get, [value, keywords[place].bind(env)])?
         };
-        let text = if env.type_of(value)? == *string { string_of(value)? } else { None };
-        let Some(text) = text else { return Ok(None) };
+        let Some(text) = string_of(value)? else { return Ok(None) };
         fields.push((Cow::Borrowed(key), Raw::Text(Cow::Owned(text))));
     }
     Ok(Some(Raw::Object(fields)))
@@ -283,16 +284,26 @@ fn key_of(value: Value<'_>) -> Result<Option<String>> {
         let name = string_of(value.env.call(symbol_name, [value])?)?;
         return Ok(name.map(|name| name.strip_prefix(':').map(str::to_owned).unwrap_or(name)));
     }
-    if value.env.type_of(value)? == *string { string_of(value) } else { Ok(None) }
+    string_of(value)
 }
 
-/// The contents of a Lisp string; none for raw bytes.
+/// The contents of a Lisp string; none for raw bytes and for other objects.
 fn string_of(value: Value<'_>) -> Result<Option<String>> {
-    match value.clone_string_contents() {
+    // Long enough for most texts. Emacs would have to be asked for the length of each string first.
+    let mut buffer = [0; 512];
+    let bytes = match value.copy_string_contents(&mut buffer) {
+        Err(error) if is_too_long(&error) => value.clone_string_contents(),
+        copied => copied.map(<[u8]>::to_vec),
+    };
+    match bytes {
         Ok(bytes) => Ok(String::from_utf8(bytes).ok()),
         Err(error) if matches!(error.downcast_ref(), Some(ErrorKind::Module(_))) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+fn is_too_long(error: &emacs::Error) -> bool {
+    matches!(error.downcast_ref(), Some(ErrorKind::Module(ModuleError::BufferTooSmall { .. })))
 }
 
 /// The error for a wrong argument named `what`.
@@ -312,8 +323,7 @@ pub fn json(what: &str, value: Value<'_>) -> Result<Json> {
 
 /// Reads a string argument.
 pub fn text(what: &'static str, value: Value<'_>) -> Result<String> {
-    let text = if value.env.type_of(value)? == *string { string_of(value)? } else { None };
-    text.ok_or_else(|| wrong(what, value, "a string"))
+    string_of(value)?.ok_or_else(|| wrong(what, value, "a string"))
 }
 
 /// Reads the key of a thread.
