@@ -266,14 +266,13 @@ Both are done later, because gptel is still handling the failure."
     (run-at-time
      0 nil
      (lambda ()
-       (cond
-        ((not (efrit-do-session-running-p session)))
-        ((and (or cut busy) delay (not (efrit-do-gptel-state-retried state)))
+       (if (not (and delay (or cut busy) (efrit-do-session-running-p session)
+                     (not (efrit-do-gptel-state-retried state))))
+           (efrit-do-session-end session 'failed cause)
          (setf (efrit-do-gptel-state-retried state) t
                (efrit-do-gptel-state-timer state)
                (run-at-time delay nil #'efrit-do-gptel--send-again session))
-         (efrit-do-session-retry session cause delay))
-        (t (efrit-do-session-end session 'failed cause)))))))
+         (efrit-do-session-retry session cause delay))))))
 
 ;;; Abort and continue
 

@@ -487,8 +487,7 @@ pause a list with open tasks."
 (defun efrit-do--cancel-all ()
   "Cancel all sessions, because Emacs exits."
   (dolist (session efrit-do-sessions)
-    (when (efrit-do-session-running-p session)
-      (efrit-do-session-end session 'cancelled "Emacs was closed"))))
+    (efrit-do-session-end session 'cancelled "Emacs was closed")))
 
 (provide 'efrit-do-session)
 ;;; efrit-do-session.el ends here

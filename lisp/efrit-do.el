@@ -104,8 +104,7 @@ A quit cancels the session.  Signal `todo-write-error' if it cannot start."
           (when (and end (> (float-time) end))
             (efrit-do-session-end
              session 'failed (format "not done within %s seconds" timeout))))
-      (quit (when (efrit-do-session-running-p session)
-              (efrit-do-cancel session))))
+      (quit (efrit-do-cancel session)))
     (efrit-do-session-outcome session)))
 
 ;;; Interrupting

@@ -427,6 +427,17 @@ Go on for a while, to see whether anything happens after its end."
                       ((:tool "fail" :input (:why "a")))))
                    :status))))))
 
+(ert-deftest efrit-do-counts-an-error-from-one-again-after-the-tool-succeeded ()
+  (efrit-do-session-tests--with-sessions
+    (let ((efrit-do-max-same-errors 2))
+      (should (eq 'done
+                  (plist-get
+                   (efrit-do-session-tests--run
+                    '(((:tool "eval_sexp" :input (:expr "(error \"a\")")))
+                      ((:tool "eval_sexp" :input (:expr "1")))
+                      ((:tool "eval_sexp" :input (:expr "(error \"a\")")))))
+                   :status))))))
+
 (ert-deftest efrit-do-continues-if-there-are-no-limits ()
   (efrit-do-session-tests--with-sessions
     (let ((efrit-do-max-calls nil) (efrit-do-max-requests nil)
@@ -502,6 +513,19 @@ Go on for a while, to see whether anything happens after its end."
                          (efrit-do-session-tests--await (efrit-do-continue)))))
       ;; The call that tripped the breaker is answered, not run.
       (should (= ran 3)))))
+
+(ert-deftest efrit-do-numbers-calls-on-after-it-continues ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((efrit-do-max-calls 1)
+           (thread (plist-get (efrit-do-session-tests--run
+                               '(((:tool "count" :input (:n 1)))
+                                 ((:tool "count" :input (:n 2)))
+                                 ((:tool "count" :input (:n 3)))))
+                              :thread)))
+      (efrit-do-session-tests--await (efrit-do-continue))
+      (should (equal (mapcar (lambda (call) (plist-get (plist-get call :content) :id))
+                             (efrit-do-session-tests--of-type thread "TOOL_CALL"))
+                     '("c1" "c2"))))))
 
 (ert-deftest efrit-do-cancel-and-continue-say-when-there-is-nothing-to-do ()
   (efrit-do-session-tests--with-sessions
