@@ -44,12 +44,16 @@ By default, that leaves out hidden ones."
 (defun todo-write-follow-sessions--names (project)
   "Return the names that Claude Code may give the folder of PROJECT."
   (delete-dups (mapcar #'todo-write-follow-sessions--escape
-                       (list project (file-truename project)))))
+                       ;; Timers call this, which must not open a connection.
+                       (list project (let (file-name-handler-alist)
+                                       (file-truename project))))))
 
-(defun todo-write-follow-sessions-folders (&optional project)
+(defun todo-write-follow-sessions-folders (&optional project local)
   "Return the folders of transcripts, only those of PROJECT if non-nil.
-Codex sorts sessions by day, not by project."
+Codex sorts sessions by day, not by project.  LOCAL non-nil leaves out
+folders on other machines."
   (cl-loop for (agent . home) in todo-write-follow-agents
+           unless (and local (file-remote-p home))
            append (if (eq agent 'claude)
                       (todo-write-follow-sessions--claude-folders
                        (expand-file-name "projects" home) project)
@@ -104,7 +108,8 @@ See `todo-write-transcript-describe'."
     head))
 
 (defun todo-write-follow-sessions-fetch (file copy start end)
-  "Append the bytes of FILE, a remote transcript, from START to END to COPY."
+  "Append the bytes of FILE, a remote transcript, from START to END to COPY.
+END nil means the end of FILE."
   (let ((coding-system-for-write 'binary))
     (with-temp-buffer
       (set-buffer-multibyte nil)
@@ -125,7 +130,9 @@ one: the name of /a-b begins with that of /a, as that of /a/b does."
   (or (member (file-name-nondirectory (directory-file-name (file-name-directory file)))
               (todo-write-follow-sessions--names project))
       (when-let* ((folder (todo-write-follow-sessions-directory file)))
-        (file-in-directory-p folder project))))
+        ;; A transcript may name any folder.
+        (let (file-name-handler-alist)
+          (file-in-directory-p folder project)))))
 
 (defun todo-write-follow-sessions-modified (file)
   "Return the modification time of FILE as a float; now if there is no file."

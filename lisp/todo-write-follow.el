@@ -51,13 +51,13 @@ grew within `todo-write-follow-quiet' seconds."
 (cl-defstruct (todo-write-follow--session
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
-FILE is its transcript, COPY that of a remote one on this machine, HANDLE
-the module's; THREAD a key, once it is known; HEARD is when the file last
+FILE is its transcript, COPY that of a remote one on this machine, TAIL
+the process that extends it, HANDLE the module's; THREAD a key, once it is known; HEARD is when the file last
 grew; QUIET is non-nil if that is long ago; PROCESS is the id of its
 process, ACTIVITY what that process last said, as from
 `todo-write-follow-sessions-activity'; AUTOMATIC is non-nil if the mode
 picked it; BUSY is non-nil while it is read."
-  file copy handle thread heard quiet process activity automatic busy)
+  file copy tail handle thread heard quiet process activity automatic busy)
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
@@ -116,7 +116,7 @@ for the sessions of all projects."
         todo-write-follow--stopped nil
         todo-write-follow--searched nil)
   (mapc #'todo-write-follow--end (todo-write-follow--automatic))
-  (todo-write-follow--poll-all)
+  (todo-write-follow--poll-all t)
   (todo-write-follow--set-timer))
 
 (defun todo-write-follow-stop (&optional file)
@@ -175,6 +175,8 @@ AUTOMATIC is non-nil if the mode picked it."
              (todo-write-activity-time (truncate (* 1000 modified)))
              (session (todo-write-follow--make-session :file file :copy copy :heard modified
                                                        :automatic automatic)))
+        (when copy
+          (todo-write-follow--fetch session))
         (setf (todo-write-follow--session-handle session)
               (todo-write--call todo-write-dyn--transcript-open (or copy file)))
         (todo-write-follow--read session)
@@ -190,6 +192,8 @@ AUTOMATIC is non-nil if the mode picked it."
   (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
   (todo-write-follow--pause session "no longer followed")
   (when-let* ((copy (todo-write-follow--session-copy session)))
+    (when (todo-write-follow--session-tail session)
+      (delete-process (todo-write-follow--session-tail session)))
     (ignore-errors (delete-file copy)))
   (todo-write-follow--set-timer))
 
@@ -240,12 +244,13 @@ Files that the system cannot watch are polled by the timer anyway."
                              #'todo-write-follow--poll-all)))
   (todo-write-follow--watch))
 
-(defun todo-write-follow--poll-all ()
-  "Poll all sessions that are followed, and search for newer ones."
+(defun todo-write-follow--poll-all (&optional remote)
+  "Poll all sessions that are followed, and search for newer ones.
+REMOTE is as for `todo-write-follow--find-newer'."
   (mapc #'todo-write-follow--poll todo-write-follow--sessions)
   (todo-write-follow--poll-processes)
   (mapc #'todo-write-follow--pause-if-quiet todo-write-follow--sessions)
-  (todo-write-follow--find-newer)
+  (todo-write-follow--find-newer remote)
   (todo-write-follow--watch))
 
 (defun todo-write-follow--poll (session)
@@ -267,8 +272,6 @@ Files that the system cannot watch are polled by the timer anyway."
       (let (result)
         ;; A listener may wait for input, during which the timer runs.
         (setf (todo-write-follow--session-busy session) t)
-        (when (todo-write-follow--session-copy session)
-          (todo-write-follow--fetch session))
         (setq result (todo-write--call todo-write-dyn--transcript-read
                        (todo-write-follow--session-handle session)))
         (todo-write--warn (plist-get result :warnings))
@@ -367,27 +370,47 @@ Transcripts are read first, so that the process has the last word."
 ;;; Remote transcripts
 
 (defun todo-write-follow--fetch (session)
-  "Append the new part of SESSION's remote transcript to its copy.
-If the connection is lost, the copy stays unchanged."
+  "Copy SESSION's remote transcript, and append its new lines as they come.
+They come from a process, since a timer must not use the connection."
   (let* ((file (todo-write-follow--session-file session))
          (copy (todo-write-follow--session-copy session))
-         (have (file-attribute-size (file-attributes copy)))
-         (size (ignore-errors
-                 (let ((remote-file-name-inhibit-cache t))
-                   (file-attribute-size (file-attributes file))))))
-    (when (and size (< size have))
-      (write-region "" nil copy nil 'silent)
-      (setq have 0))
-    (when (and size (> size have))
-      (ignore-errors
-        (todo-write-follow-sessions-fetch file copy have size)))))
+         (default-directory (file-name-directory file)))
+    (condition-case err
+        (when (file-exists-p file)
+          (todo-write-follow-sessions-fetch file copy 0 nil))
+      (file-error
+       (delete-file copy)
+       (todo-write--wrong "transcript" file
+                          (concat "a file of yours: " (error-message-string err)))))
+    (setf (todo-write-follow--session-tail session)
+          (make-process
+           :name "todo-write-follow" :noquery t :file-handler t
+           :connection-type 'pipe :coding 'binary
+           :command (list "tail" "-F" "-c"
+                          (format "+%d" (1+ (file-attribute-size (file-attributes copy))))
+                          (file-local-name file))
+           :filter (lambda (_process bytes)
+                     (let ((coding-system-for-write 'binary))
+                       (write-region bytes nil copy t 'silent))
+                     (todo-write-follow--poll session))
+           :sentinel (lambda (_process event)
+                       (todo-write-follow--lost session (string-trim event)))))))
+
+(defun todo-write-follow--lost (session event)
+  "Stop following the remote SESSION, whose `tail' ended with EVENT."
+  (when (memq session todo-write-follow--sessions)
+    (todo-write-follow--end session)
+    (display-warning 'todo-write
+                     (format "%s is no longer followed: tail %s"
+                             (todo-write-follow--session-file session) event))))
 
 ;;; Newer sessions
 
-(defun todo-write-follow--find-newer ()
+(defun todo-write-follow--find-newer (&optional remote)
   "Follow newer sessions if `todo-write-follow-mode' is on.
 List files when a folder changed, and every ten polls, since a resumed
-session changes no folder."
+session changes no folder.  Search remote folders only if REMOTE is
+non-nil, since a timer must not open connections."
   (when (and todo-write-follow-mode
              (or (null todo-write-follow--searched)
                  (> (- (float-time) (car todo-write-follow--searched))
@@ -395,10 +418,11 @@ session changes no folder."
                  (cl-loop for (folder . time) in (cdr todo-write-follow--searched)
                           thereis (not (equal time (todo-write-follow--folder-time folder))))))
     (let* ((folders (todo-write-follow-sessions-folders
-                     (unless todo-write-follow-all todo-write-follow--project)))
+                     (unless todo-write-follow-all todo-write-follow--project)
+                     (not remote)))
            ;; Times come first, so that the next poll notices later changes.
            (times (mapcar (lambda (folder) (cons folder (todo-write-follow--folder-time folder)))
-                          folders))
+                          (seq-remove #'file-remote-p folders)))
            (files (todo-write-follow-sessions-files folders)))
       (setq todo-write-follow--searched (cons (float-time) times))
       (if todo-write-follow-all

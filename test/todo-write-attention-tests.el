@@ -15,8 +15,16 @@
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-attention)
+(require 'todo-write-follow)
+(require 'todo-write-list)
 (require 'todo-write-mode-line)
 (require 'todo-write-notify)
+
+(defconst todo-write-attention-tests--name-operations
+  '(abbreviate-file-name directory-file-name expand-file-name file-local-name
+    file-name-as-directory file-name-directory file-name-nondirectory file-remote-p
+    substitute-in-file-name unhandled-file-name-directory)
+  "Operations on names of remote files that access no file.")
 
 (defvar todo-write-attention-tests--focused t
   "Whether the frame of the tests has the focus.")
@@ -307,6 +315,58 @@ transitions, (KEY . STATE), newest first."
       (let ((agent (todo-write-agent--make :key "a" :project "/elsewhere:/srv/login/")))
         (should (equal "login" (todo-write-agent-name agent)))
         (should (equal "/elsewhere:/srv/login/" (todo-write-agent-path agent)))))))
+
+(ert-deftest todo-write-attention-timers-access-no-remote-folder ()
+  (let* (accessed
+         (local (make-temp-file "home" t))
+         (projects (expand-file-name ".claude/projects/-srv-login" local))
+         (todo-write-follow-agents (list (cons 'claude (expand-file-name ".claude" local))
+                                         '(claude . "/elsewhere:/root/.claude")
+                                         '(codex . "/elsewhere:/root/.codex")))
+         (todo-write-follow-interval 0.02)
+         (todo-write-follow-all nil)
+         (file-name-handler-alist
+          (cons (cons "\\`/elsewhere:"
+                      (lambda (operation &rest args)
+                        (unless (memq operation todo-write-attention-tests--name-operations)
+                          (push operation accessed))
+                        (if (eq operation 'file-remote-p)
+                            "/elsewhere:"
+                          (let (file-name-handler-alist)
+                            (apply operation args)))))
+                file-name-handler-alist)))
+    (make-directory projects t)
+    (todo-write-attention-tests--with
+      (unwind-protect
+          (with-temp-buffer
+            (setq default-directory "/elsewhere:/srv/login/")
+            (switch-to-buffer (current-buffer))
+            (todo-write-begin "a" :project default-directory)
+            (todo-write-test-write "a" '("One" "in_progress"))
+            (todo-write-set-activity "a" 'working)
+            (todo-write-mode-line-mode 1)
+            (todo-write-list)
+            (todo-write-follow-mode 1)
+            (setq accessed nil)
+            ;; A hostile transcript names a remote folder, too.
+            (write-region
+             (concat (json-serialize '(:type "user" :sessionId "s" :uuid "u" :cwd "/elsewhere:/srv"
+                                       :message (:role "user" :content "Hello")))
+                     "\n")
+             nil (expand-file-name "s.jsonl" projects) nil 'silent)
+            (let ((searched (car todo-write-follow--searched)))
+              (todo-write-test-wait
+               (lambda () (> (car todo-write-follow--searched) (+ searched 0.5)))))
+            (todo-write-list--tick)
+            (todo-write-show "a")
+            (todo-write-view--tick)
+            (todo-write-set-activity "a" 'waiting "Allow?")
+            (redisplay t)
+            (should-not accessed))
+        (todo-write-follow-mode -1)
+        (todo-write-mode-line-mode -1)
+        (kill-buffer "*todo-write-list*")
+        (delete-directory local t)))))
 
 (ert-deftest todo-write-attention-without-a-buffer-shows-the-plan-and-says-where ()
   (todo-write-attention-tests--with

@@ -489,6 +489,8 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
            (tramp-verbose 0)
            (remote (concat "/mock:" (system-name) ":" file)))
       (skip-unless (ignore-errors (file-exists-p remote)))
+      (should-error (todo-write-follow (file-name-directory remote))
+                    :type 'todo-write-input-error)
       (let ((thread (todo-write-follow remote)))
         (should (equal (todo-write-test-contents thread) '("Mix — für später")))
         (todo-write-follow-tests--write file "a" "w2" "Rest")
@@ -497,7 +499,11 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (write-region "" nil file nil 'silent)
         (todo-write-follow-tests--write file "a" "w3" "Cut")
         (todo-write-test-wait
-         (lambda () (equal (todo-write-test-contents thread) '("Cut"))))))))
+         (lambda () (equal (todo-write-test-contents thread) '("Cut"))))
+        (delete-process (todo-write-follow--session-tail
+                         (todo-write-follow--find remote)))
+        (todo-write-test-wait (lambda () (not (todo-write-follow--find remote))))
+        (should (eq (todo-write-state thread) 'paused))))))
 
 ;;; The newest session
 
