@@ -156,8 +156,10 @@ forgotten."
                          (hash-table-keys todo-write-activity--table))))
     (setq todo-write-attention--agents
           (seq-filter (lambda (entry) (member (car entry) keys)) todo-write-attention--agents))
-    (dolist (key keys)
-      (todo-write-attention--update key t))))
+    ;; No agent is new then, and no listener is called.
+    (let ((todo-write-attention--listeners nil)
+          (todo-write-attention--began most-positive-fixnum))
+      (mapc #'todo-write-attention--update keys))))
 
 (defun todo-write-attention-agents ()
   "Return the agents of this session, sorted, without subagents."
@@ -201,7 +203,7 @@ For `todo-write-listen'."
              (assoc-delete-all thread todo-write-attention--agents))
        (todo-write-attention--tell agent 'gone)))
     ('change
-     (todo-write-attention--update thread nil (todo-write--summary-after thread data)))
+     (todo-write-attention--update thread (todo-write--summary-after thread data)))
     ((or 'state 'activity (and 'observed (guard (equal data "TITLE"))))
      (todo-write-attention--update thread))))
 
@@ -209,11 +211,9 @@ For `todo-write-listen'."
   "Tell listeners that WHAT happened to AGENT."
   (todo-write--call-listeners todo-write-attention--listeners agent what))
 
-(defun todo-write-attention--update (thread &optional known summary)
+(defun todo-write-attention--update (thread &optional summary)
   "Update the agent of THREAD and call the listeners.
-Non-nil KNOWN means that the user has seen its state; no listener is
-called then.  SUMMARY is the `todo-write-summary' of THREAD if the caller
-has it."
+SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
   (when-let* ((agent (or (todo-write-attention-agent thread)
                          (unless (todo-write-parent thread)
                            (todo-write-attention--add thread))))
@@ -223,14 +223,13 @@ has it."
       (let ((about (todo-write-about thread)))
         (setf (todo-write-agent-project agent) (plist-get about :project)
               (todo-write-agent-program agent) (plist-get about :agent))))
-    (let ((moved (todo-write-attention--note agent (plist-get summary :state) known)))
-      (unless known
-        (todo-write-attention--tell agent (if moved 'transition 'change))))))
+    (todo-write-attention--tell
+     agent (if (todo-write-attention--note agent (plist-get summary :state))
+               'transition 'change))))
 
-(defun todo-write-attention--note (agent plan known)
+(defun todo-write-attention--note (agent plan)
   "Update the state of AGENT; return non-nil if it changed.
-PLAN is the state of its plan.  Non-nil KNOWN means that the user has
-seen its state."
+PLAN is the state of its plan."
   (let* ((key (todo-write-agent-key agent))
          (said (todo-write-activity-since key))
          (activity (todo-write-activity key))
@@ -247,7 +246,7 @@ seen its state."
                 (plist-get (car (last (todo-write-revisions key))) :timestamp)
                 (truncate (* 1000 (float-time))))
             (todo-write-agent-unseen agent)
-            (and (eq doing 'rest) (not known) (todo-write-attention-new-p agent)
+            (and (eq doing 'rest) (todo-write-attention-new-p agent)
                  (not (todo-write-attention-visible-p agent))))
       t)))
 
