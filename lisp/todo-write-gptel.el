@@ -253,7 +253,7 @@ aligns the third to the right, so the plan is put before the third."
       words 'face (todo-write-row-progress-face (todo-write-state thread))
       'mouse-face 'highlight
       'help-echo "mouse-1: show the plan"
-      'local-map todo-write-header-line-map))))
+      'local-map todo-write-mode-line-map))))
 
 ;;; In the chat
 

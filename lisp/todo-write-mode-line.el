@@ -69,9 +69,6 @@ inert.")
 ;; Without this mark the mode line would drop the mouse and help properties.
 (put 'todo-write-mode-line-string 'risky-local-variable t)
 
-(defvar todo-write-tab-bar--text nil
-  "What the tab bar shows, or nil.")
-
 (defvar todo-write-mode-line--thread nil
   "Key of the thread that the mode line and the tab bar show.")
 
@@ -85,8 +82,9 @@ inert.")
 (defvar todo-write-mode-line-map
   (let ((map (make-sparse-keymap)))
     (define-key map [mode-line mouse-1] #'todo-write-mode-line-show)
+    (define-key map [header-line mouse-1] #'todo-write-mode-line-show)
     map)
-  "Keymap of the plan in the mode line.")
+  "Keymap of the plan in mode lines and header lines.")
 
 ;; One property instead of four, which would be copied into each new text.
 (setplist 'todo-write-mode-line--category
@@ -114,8 +112,7 @@ inert.")
       (if on
           (add-hook hook #'todo-write-mode-line--look)
         (remove-hook hook #'todo-write-mode-line--look)))
-    (setq todo-write-mode-line-string nil
-          todo-write-tab-bar--text nil)
+    (setq todo-write-mode-line-string nil)
     (todo-write-mode-line--update)
     (todo-write-mode-line-redraw)))
 
@@ -162,11 +159,7 @@ OUTCOME is that of the change of THREAD, if the caller has it."
                (text (and words (concat "[" words "] "))))
     ;; Comparing the text suffices: the properties follow from it.
     (unless (equal text todo-write-mode-line-string)
-      (setq todo-write-mode-line-string text
-            todo-write-tab-bar--text
-            (and text todo-write-tab-bar-mode
-                 (apply #'propertize (concat " " text)
-                        (and needed '(face todo-write-attention)))))
+      (setq todo-write-mode-line-string text)
       (when text
         (put-text-property 0 (length text) 'category 'todo-write-mode-line--category text)
         (when needed
@@ -241,12 +234,19 @@ the `todo-write-summary' of THREAD if the caller has it."
       (insert "mouse-1: show the plan"))))
 
 (defun todo-write-mode-line-show (event)
-  "Go to the agent that needs you, else show the plan that EVENT clicked on."
-  (interactive "e")
-  (if (car (todo-write-attention-count))
-      (todo-write-next-waiting)
-    (with-selected-window (posn-window (event-start event))
-      (todo-write-show todo-write-mode-line--thread))))
+  "Go to the agent that needs you, else show the plan that EVENT clicked on.
+In a header line, show the plan of its buffer."
+  (interactive (list last-nonmenu-event))
+  (let* ((start (event-start event))
+         (header (eq (posn-area start) 'header-line))
+         ;; A tab bar belongs to a frame.
+         (window (if (windowp (posn-window start)) (posn-window start) (selected-window))))
+    (if (and (not header) (car (todo-write-attention-count)))
+        (todo-write-next-waiting)
+      (with-selected-window window
+        (todo-write-show (if header
+                             (todo-write-header-line--thread)
+                           todo-write-mode-line--thread))))))
 
 ;;; Header line
 
@@ -267,12 +267,6 @@ turned on or off.  While that is on, it includes the value of
 
 (defconst todo-write-header-line--format '("" todo-write-header-line--string)
   "The header line; like a mode line, it shows the variable's value literally.")
-
-(defvar todo-write-header-line-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map [header-line mouse-1] #'todo-write-header-line-show)
-    map)
-  "Keymap of the header line.")
 
 ;;;###autoload
 (define-minor-mode todo-write-header-line-mode
@@ -333,13 +327,7 @@ turned on or off.  While that is on, it includes the value of
                 (concat " " words)
                 'mouse-face 'highlight
                 'help-echo "mouse-1: show the plan"
-                'local-map todo-write-header-line-map)))))
-
-(defun todo-write-header-line-show (event)
-  "Show the plan of the buffer on whose header line EVENT clicked."
-  (interactive "e")
-  (with-selected-window (posn-window (event-start event))
-    (todo-write-show (todo-write-header-line--thread))))
+                'local-map todo-write-mode-line-map)))))
 
 ;;; Tab bar
 
@@ -356,16 +344,12 @@ turned on or off.  While that is on, it includes the value of
 
 (defun todo-write-tab-bar ()
   "Return the item of the tab bar, for `tab-bar-format'."
-  (when todo-write-tab-bar--text
-    `((todo-write menu-item ,todo-write-tab-bar--text todo-write-tab-bar-show
-                  :help "Go to the agent that needs you, or show the plan"))))
-
-(defun todo-write-tab-bar-show ()
-  "Go to the agent that needs you, or show the plan."
-  (interactive)
-  (if (car (todo-write-attention-count))
-      (todo-write-next-waiting)
-    (todo-write-show todo-write-mode-line--thread t)))
+  (when (and todo-write-tab-bar-mode todo-write-mode-line-string)
+    (let ((text (concat " " todo-write-mode-line-string)))
+      ;; Its face and keys are those of a mode line.
+      (remove-list-of-text-properties 0 (length text) '(category) text)
+      `((todo-write menu-item ,text todo-write-mode-line-show
+                    :help "Go to the agent that needs you, or show the plan")))))
 
 (provide 'todo-write-mode-line)
 ;;; todo-write-mode-line.el ends here
