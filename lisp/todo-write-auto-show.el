@@ -49,9 +49,6 @@ stays until the next one."
 (defvar todo-write-auto-show--shown nil
   "Keys of the threads that the mode has shown.")
 
-(defvar todo-write-auto-show--timer nil
-  "Timer that closes the window of a plan that is done, or nil.")
-
 ;;;###autoload
 (define-minor-mode todo-write-auto-show-mode
   "Display a plan when an agent begins to write one."
@@ -60,23 +57,24 @@ stays until the next one."
   (setq todo-write-auto-show--shown nil)
   (todo-write-listen #'todo-write-auto-show--heard (not todo-write-auto-show-mode)))
 
-(defun todo-write-auto-show--heard (thread what _data)
-  "Show or hide the plan of THREAD after the event WHAT."
+(defun todo-write-auto-show--heard (thread what data)
+  "Show or hide the plan of THREAD after the event WHAT with DATA."
   (pcase what
-    ('change (todo-write-auto-show--changed thread))
+    ('change (todo-write-auto-show--changed thread data))
     ;; A new list under the same key shows itself again.
     ('forgotten (setq todo-write-auto-show--shown
                       (delete thread todo-write-auto-show--shown)))))
 
-(defun todo-write-auto-show--changed (thread)
-  "Show the plan of THREAD if it is new; close it later if it is done."
-  (let ((state (todo-write-state thread)))
-    (when (and (eq state 'active)
-               (not (member thread todo-write-auto-show--shown))
-               (todo-write-auto-show--wanted-p thread))
-      (todo-write-auto-show--show thread))
-    (when (equal thread (todo-write-auto-show--thread))
-      (todo-write-auto-show--set-timer (eq state 'done)))))
+(defun todo-write-auto-show--changed (thread outcome)
+  "Show the plan of THREAD if it is new; close it later if it is done.
+OUTCOME is that of its last change."
+  (pcase (plist-get outcome :state)
+    ('active (when (and (not (member thread todo-write-auto-show--shown))
+                        (todo-write-auto-show--wanted-p thread))
+               (todo-write-auto-show--show thread)))
+    ('done (when todo-write-auto-show-seconds
+             (run-at-time todo-write-auto-show-seconds nil #'todo-write-auto-show--leave
+                          thread (plist-get outcome :revision))))))
 
 (defun todo-write-auto-show--buffer ()
   "Return the buffer of plans, or nil."
@@ -114,23 +112,15 @@ stays until the next one."
       (unless (memq window before)
         (set-window-parameter window 'todo-write-auto-show t)))))
 
-(defun todo-write-auto-show--set-timer (done)
-  "Close the window after some time if DONE is non-nil, else keep it open."
-  (when todo-write-auto-show--timer
-    (cancel-timer todo-write-auto-show--timer)
-    (setq todo-write-auto-show--timer nil))
-  (when (and done todo-write-auto-show-seconds)
-    (setq todo-write-auto-show--timer
-          (run-at-time todo-write-auto-show-seconds nil #'todo-write-auto-show--leave))))
-
-(defun todo-write-auto-show--leave ()
-  "Close the windows that the mode opened, except the selected one."
-  (setq todo-write-auto-show--timer nil)
-  (dolist (window (and (todo-write-auto-show--buffer)
-                       (get-buffer-window-list (todo-write-auto-show--buffer) nil t)))
-    (when (and (window-parameter window 'todo-write-auto-show)
-               (not (eq window (selected-window))))
-      (quit-window nil window))))
+(defun todo-write-auto-show--leave (thread revision)
+  "Close the windows that the mode opened if THREAD is still at REVISION.
+The selected window stays open."
+  (when (and (equal thread (todo-write-auto-show--thread))
+             (eql revision (plist-get (todo-write-summary thread) :revision)))
+    (dolist (window (get-buffer-window-list (todo-write-auto-show--buffer) nil t))
+      (when (and (window-parameter window 'todo-write-auto-show)
+                 (not (eq window (selected-window))))
+        (quit-window nil window)))))
 
 (provide 'todo-write-auto-show)
 ;;; todo-write-auto-show.el ends here
