@@ -438,38 +438,29 @@ The value is a list of (KIND . TEXT), where KIND is `same', `removed' or
 
 (defun todo-write-words--middle (a b)
   "Return the difference between A and B, vectors, as in `todo-write-words-diff'."
-  (let ((n (length a)) (m (length b)))
-    (if (> (max n m) todo-write-words--most)
-        (append (mapcar (lambda (word) (cons 'removed word)) a)
-                (mapcar (lambda (word) (cons 'added word)) b))
-      (let ((lengths (todo-write-words--lengths a b)) (i 0) (j 0) steps)
-        (while (or (< i n) (< j m))
-          (let ((here (+ (* i (1+ m)) j)))
-            (cond ((and (< i n) (< j m) (equal (aref a i) (aref b j)))
-                   (push (cons 'same (aref a i)) steps)
-                   (cl-incf i) (cl-incf j))
-                  ((and (< i n)
-                        (or (= j m) (>= (aref lengths (+ here m 1)) (aref lengths (1+ here)))))
-                   (push (cons 'removed (aref a i)) steps)
-                   (cl-incf i))
-                  (t (push (cons 'added (aref b j)) steps)
-                     (cl-incf j)))))
-        (nreverse steps)))))
-
-(defun todo-write-words--lengths (a b)
-  "Return the lengths of the longest common subsequences of the ends of A and B.
-The length for A from I and B from J is at I * (length B + 1) + J."
-  (let* ((n (length a)) (m (length b)) (row (1+ m))
-         (lengths (make-vector (* (1+ n) row) 0)))
-    (cl-loop for i from (1- n) downto 0 do
-             (cl-loop for j from (1- m) downto 0
-                      for here = (+ (* i row) j) do
-                      (aset lengths here
-                            (if (equal (aref a i) (aref b j))
-                                (1+ (aref lengths (+ here row 1)))
-                              (max (aref lengths (+ here row))
-                                   (aref lengths (1+ here)))))))
-    lengths))
+  (if (> (max (length a) (length b)) todo-write-words--most)
+      (append (mapcar (lambda (word) (cons 'removed word)) a)
+              (mapcar (lambda (word) (cons 'added word)) b))
+    ;; At J is (LENGTH . STEPS) for the words of A looked at and those of B from J:
+    ;; the length of the longest common subsequence, and the difference.
+    (let ((row (make-vector (1+ (length b)) '(0))))
+      (cl-loop
+       for i downfrom (length a) to 0
+       for diagonal = nil do
+       (cl-loop
+        for j downfrom (length b) to 0
+        for word = (and (< i (length a)) (aref a i))
+        for below = (and word (aref row j))
+        for right = (and (< j (length b)) (aref row (1+ j)))
+        do (aset row j
+                 (cond ((and below right (equal word (aref b j)))
+                        `(,(1+ (car diagonal)) (same . ,word) ,@(cdr diagonal)))
+                       ((and below (or (null right) (>= (car below) (car right))))
+                        `(,(car below) (removed . ,word) ,@(cdr below)))
+                       (right `(,(car right) (added . ,(aref b j)) ,@(cdr right)))
+                       (t '(0))))
+        (setq diagonal below)))
+      (cdr (aref row 0)))))
 
 (defun todo-write-words--join (steps)
   "Return STEPS with neighbors of one kind joined."
