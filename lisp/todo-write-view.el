@@ -40,6 +40,9 @@
   :type 'string
   :group 'todo-write)
 
+(defvar todo-write-view--buffers nil
+  "The buffers in `todo-write-view-mode'.")
+
 (defvar todo-write-view-mode-map
   (let ((map (make-sparse-keymap)))
     (define-key map "n" #'todo-write-view-next)
@@ -93,7 +96,8 @@ and \\=✗ dropped before it was completed.
               desktop-save-buffer #'todo-write-bookmark-desktop
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu-context))
-  (todo-write-view--start-following)
+  (cl-pushnew (current-buffer) todo-write-view--buffers)
+  (todo-write-listen #'todo-write-view--heard)
   ;; Deleting the narrowest window changes the size of no other one.
   (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
@@ -101,19 +105,11 @@ and \\=✗ dropped before it was completed.
 
 ;;; Following the store
 
-(defvar todo-write-view--buffers nil
-  "The buffers in `todo-write-view-mode'.")
-
 (defvar todo-write-view--timer nil
   "Timer that updates times and ends flashes, or nil.")
 
 (defvar todo-write-view--event-timer nil
   "Timer that redraws open rows, or nil.")
-
-(defun todo-write-view--start-following ()
-  "Follow the store with the current buffer."
-  (cl-pushnew (current-buffer) todo-write-view--buffers)
-  (todo-write-listen #'todo-write-view--heard))
 
 (defun todo-write-view--stop-following ()
   "Stop following the store with the current buffer."
