@@ -52,11 +52,12 @@ grew within `todo-write-follow-quiet' seconds."
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
 FILE is its transcript, COPY that of a remote one on this machine, TAIL
-the process that extends it, HANDLE the module's; THREAD a key, once it is known; HEARD is when the file last
-grew; QUIET is non-nil if that is long ago; PROCESS is the id of its
-process, ACTIVITY what that process last said, as from
-`todo-write-follow-sessions-activity'; AUTOMATIC is non-nil if the mode
-picked it; BUSY is non-nil while it is read."
+the process that extends the copy, HANDLE the module's; THREAD a key,
+once it is known; HEARD is when the file last grew; QUIET is non-nil if
+that is long ago; PROCESS is the id of its process, ACTIVITY what that
+process last said, as from `todo-write-follow-sessions-activity';
+AUTOMATIC is non-nil if the mode picked it; BUSY is non-nil while it is
+read."
   file copy tail handle thread heard quiet process activity automatic busy)
 
 (defvar todo-write-follow--sessions nil
