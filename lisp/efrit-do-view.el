@@ -100,7 +100,7 @@ Because of `window-point-insertion-type', so do the points of windows."
 
 (defun efrit-do-view--insert (text &optional face)
   "Insert TEXT in FACE, without its properties and control characters."
-  (insert (propertize (todo-write-row-plain-lines text) 'font-lock-face face 'face face)))
+  (insert (propertize (todo-write-row-plain-lines text) 'face face)))
 
 (defun efrit-do-view--fresh-line ()
   "Begin a new line if point is not at the beginning of one."
@@ -109,8 +109,7 @@ Because of `window-point-insertion-type', so do the points of windows."
 (defun efrit-do-view--heading (body mark text face)
   "Return the heading of the part with overlay BODY: MARK and TEXT in FACE."
   (propertize (concat (efrit-do-view--mark mark) " " (todo-write-row-plain-lines text))
-              'font-lock-face face 'face face 'mouse-face 'highlight
-              'efrit-do-part body))
+              'face face 'mouse-face 'highlight 'efrit-do-part body))
 
 (defun efrit-do-view--part (text face)
   "Begin a foldable part under the heading TEXT in FACE; return its overlay.
@@ -236,20 +235,14 @@ The overlay covers the part's body, which is empty so far."
       (efrit-do-view--update-header))))
 
 (defun efrit-do-view--plan ()
-  "Show the first plan of the session above this buffer.
-`display-buffer-alist' and the base action of the user take precedence."
+  "Show the first plan of the session, by default above this buffer."
   (let ((window (get-buffer-window nil t)))
     (when (and efrit-do-show-todos window (not efrit-do-view--planned))
       (setq efrit-do-view--planned t)
-      (let ((thread (efrit-do-session-thread efrit-do-buffer-session))
-            (display-buffer-base-action
-             (if (equal display-buffer-base-action '(nil))
-                 `((display-buffer-reuse-window display-buffer-in-direction)
-                   (direction . above) (window . ,window)
-                   (window-height . ,(/ (window-total-height window) 2)))
-               display-buffer-base-action)))
-        (save-selected-window
-          (todo-write-show thread))))))
+      (todo-write-show (efrit-do-session-thread efrit-do-buffer-session) nil
+                       `((display-buffer-reuse-window display-buffer-in-direction)
+                         (direction . above) (window . ,window)
+                         (window-height . ,(/ (window-total-height window) 2)))))))
 
 (defun efrit-do-view--update-header ()
   "Show the status of the session in the header line.
