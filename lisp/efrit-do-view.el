@@ -106,20 +106,23 @@ Because of `window-point-insertion-type', so do the points of windows."
   "Begin a new line if point is not at the beginning of one."
   (unless (bolp) (insert "\n")))
 
-(defun efrit-do-view--heading (body mark text face)
-  "Return the heading of the part with overlay BODY: MARK and TEXT in FACE."
-  (propertize (concat (efrit-do-view--mark mark) " " (todo-write-row-plain-lines text))
+(defun efrit-do-view--heading (body mark label text face)
+  "Return the heading of the part with overlay BODY, a line in FACE.
+It has MARK, LABEL and as much of TEXT as fits."
+  (propertize (format "%s %s %s" (efrit-do-view--mark mark)
+                      (todo-write-row-line label)
+                      (efrit-do-view--one-line text label))
               'face face 'mouse-face 'highlight 'efrit-do-part body))
 
-(defun efrit-do-view--part (text face)
-  "Begin a foldable part under the heading TEXT in FACE; return its overlay.
-The overlay covers the part's body, which is empty so far."
+(defun efrit-do-view--part (label text face)
+  "Begin a foldable part under a heading of LABEL and TEXT in FACE.
+Return its overlay, which covers the part's body; that is empty so far."
   (efrit-do-view--fresh-line)
   (let ((body (make-overlay (point) (point) nil nil t)))
     (overlay-put body 'invisible 'efrit-do)
     (overlay-put body 'isearch-open-invisible
                  (lambda (body) (overlay-put body 'invisible nil)))
-    (insert (efrit-do-view--heading body "▸" text face) "\n")
+    (insert (efrit-do-view--heading body "▸" label text face) "\n")
     (move-overlay body (1- (point)) (1- (point)))
     body))
 
@@ -134,13 +137,13 @@ The overlay covers the part's body, which is empty so far."
     (efrit-do-view--insert text face)
     (move-overlay body start (point))))
 
-(defun efrit-do-view--retitle (body mark text face)
-  "Give the part with overlay BODY a new heading: MARK and TEXT in FACE."
+(defun efrit-do-view--retitle (body mark label text face)
+  "Give the part with overlay BODY a new heading of MARK, LABEL and TEXT in FACE."
   (save-excursion
     (goto-char (overlay-start body))
     (let ((end (point))
           (beginning (line-beginning-position)))
-      (insert (efrit-do-view--heading body mark text face))
+      (insert (efrit-do-view--heading body mark label text face))
       (move-overlay body (point) (max (point) (overlay-end body)))
       (delete-region beginning end))))
 
@@ -160,7 +163,7 @@ The overlay covers the part's body, which is empty so far."
         (efrit-do-view--appending
           (unless efrit-do-view--open
             (setq efrit-do-view--open
-                  (efrit-do-view--part "Thinking…" 'todo-write-thought)))
+                  (efrit-do-view--part "Thinking…" "" 'todo-write-thought)))
           (efrit-do-view--add efrit-do-view--open text 'todo-write-thought))
       (efrit-do-view--close-thought)
       (efrit-do-view--appending (efrit-do-view--insert text)))))
@@ -173,25 +176,20 @@ The overlay covers the part's body, which is empty so far."
                                                  (overlay-end body))))
       (setq efrit-do-view--open nil)
       (with-silent-modifications
-        (efrit-do-view--retitle
-         body "▸" (format "Thought: %s" (efrit-do-view--one-line text "Thought: "))
-         'todo-write-thought)))))
+        (efrit-do-view--retitle body "▸" "Thought:" text 'todo-write-thought)))))
 
 (defun efrit-do-view--call (content)
   "Show a tool call; CONTENT is that of its observation."
   (efrit-do-view--appending
-    (let* ((name (plist-get content :name))
-           (input (or (plist-get content :input) ""))
-           (body (efrit-do-view--part
-                  (format "%s %s" name (efrit-do-view--one-line input name))
-                  'efrit-do-heading)))
+    (let* ((input (or (plist-get content :input) ""))
+           (body (efrit-do-view--part (plist-get content :name) input
+                                      'efrit-do-heading)))
       (efrit-do-view--add body (concat input "\n") 'shadow)
       (push (cons (plist-get content :id) body) efrit-do-view--calls))))
 
 (defun efrit-do-view--result (content)
   "Show the result of a tool call; CONTENT is that of its observation."
   (let ((body (cdr (assoc (plist-get content :id) efrit-do-view--calls)))
-        (name (plist-get content :name))
         (text (or (plist-get content :content) ""))
         (failed (eq t (plist-get content :isError))))
     (when body
@@ -199,8 +197,7 @@ The overlay covers the part's body, which is empty so far."
         (let ((efrit-do-output-limit efrit-do-view-limit))
           (efrit-do-view--add body (efrit-do-clip text) nil))
         (efrit-do-view--retitle
-         body (if failed "✗" "✓")
-         (format "%s: %s" name (efrit-do-view--one-line text name))
+         body (if failed "✗" "✓") (concat (plist-get content :name) ":") text
          (if failed 'todo-write-failed 'efrit-do-heading))
         (goto-char (point-max))
         (efrit-do-view--fresh-line)))))
