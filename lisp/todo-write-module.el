@@ -73,16 +73,17 @@ the installed file, and BUILT the name of cargo's file.")
 
 ;;; Finding
 
-(defun todo-write-module--lisp-file ()
-  "Return the true name of this file.
-Some package managers install links to the files of a checkout."
-  (file-truename (expand-file-name "todo-write-module.el" todo-write-module--lisp)))
+(defun todo-write-module--file (name)
+  "Return the file NAME beside the Lisp files.
+Some package managers install links to the Lisp files of a checkout."
+  (expand-file-name name (file-name-directory
+                          (file-truename (expand-file-name "todo-write-module.el"
+                                                           todo-write-module--lisp)))))
 
 (defun todo-write-module-folder ()
   "Return the folder for a new module."
   (file-name-as-directory
-   (expand-file-name (or todo-write-module-directory
-                         (file-name-directory (todo-write-module--lisp-file))))))
+   (expand-file-name (or todo-write-module-directory (todo-write-module--file "./")))))
 
 (defun todo-write-module-file ()
   "Return the file name of the module, or nil if there is none."
@@ -104,11 +105,10 @@ FILE is read, not loaded, because Emacs cannot unload a module."
 (defun todo-write-module-sources ()
   "Return the folder of the sources of the module, or nil.
 A package has the Lisp files beside the sources, a checkout below them."
-  (let ((here (file-name-directory (todo-write-module--lisp-file))))
-    (seq-find (lambda (folder)
-                (and (file-exists-p (expand-file-name "Cargo.toml" folder))
-                     (file-exists-p (expand-file-name "src/lib.rs" folder))))
-              (list here (expand-file-name "../" here)))))
+  (seq-find (lambda (folder)
+              (and (file-exists-p (expand-file-name "Cargo.toml" folder))
+                   (file-exists-p (expand-file-name "src/lib.rs" folder))))
+            (list (todo-write-module--file "./") (todo-write-module--file "../"))))
 
 (defun todo-write-module--target (name)
   "Return cargo's target folder for NAME."
@@ -130,7 +130,7 @@ A package has the Lisp files beside the sources, a checkout below them."
   "Return why the module FILE cannot be used, a sentence, or nil."
   (cond
    ((not file) "The module of todo-write is missing.")
-   ((and (file-newer-than-file-p (todo-write-module--lisp-file) file)
+   ((and (file-newer-than-file-p (todo-write-module--file "todo-write-module.el") file)
          (not (equal todo-write-version (todo-write-module-file-version file))))
     (format "The module of todo-write is version %s, the Lisp files are %s."
             (or (todo-write-module-file-version file) "unknown")
@@ -266,8 +266,7 @@ Leave no file behind if WRITE signals an error."
 
 (defun todo-write-module--listed (name)
   "Return the listed (ADDRESS . SHA-256) of NAME for this machine, or nil."
-  (let ((list (expand-file-name "todo-write-modules.sha256"
-                                (file-name-directory (todo-write-module--lisp-file))))
+  (let ((list (todo-write-module--file "todo-write-modules.sha256"))
         (file (format "%s-%s%s" name (todo-write-module-machine)
                       (or (nth 2 (assoc name todo-write-module--products)) ""))))
     (when (file-readable-p list)
@@ -309,25 +308,27 @@ Its SHA-256 must be the one listed in the package."
 (defun todo-write-module--retrieve (address)
   "Return the bytes at ADDRESS, or signal `todo-write-error'."
   (require 'url)
-  (let* ((failed (lambda (format &rest args)
-                   (todo-write-module--error "%s cannot be downloaded: %s" address
-                                             (apply #'format-message format args))))
-         (url-mime-encoding-string "identity")
-         (buffer (condition-case err (url-retrieve-synchronously address t t 300)
-                   (error (funcall failed "%s" (error-message-string err))))))
-    (unwind-protect
-        (with-current-buffer (or buffer (current-buffer))
-          (pcase (bound-and-true-p url-http-response-status)
-            ('nil (funcall failed "no answer; is there a network?"))
-            (200)
-            (status (funcall failed "the server answered %s" status)))
-          (let ((bytes (buffer-substring-no-properties
-                        (min (point-max) (1+ url-http-end-of-headers)) (point-max))))
-            (unless (eql (length bytes) (or url-http-content-length (length bytes)))
-              (funcall failed "it ended after %d of %d bytes"
-                       (length bytes) url-http-content-length))
-            bytes))
-      (when buffer (kill-buffer buffer)))))
+  (condition-case err
+      (let* ((url-mime-encoding-string "identity")
+             (buffer (url-retrieve-synchronously address t t 300)))
+        (with-current-buffer (or buffer (error "No answer; is there a network?"))
+          (unwind-protect
+              (todo-write-module--answer)
+            (kill-buffer))))
+    (error (todo-write-module--error "%s cannot be downloaded: %s" address
+                                     (error-message-string err)))))
+
+(defun todo-write-module--answer ()
+  "Return the bytes of the HTTP answer in this buffer, or signal an error."
+  (pcase (bound-and-true-p url-http-response-status)
+    ('nil (error "No answer; is there a network?"))
+    (200)
+    (status (error "The server answered %s" status)))
+  (let ((bytes (buffer-substring-no-properties
+                (min (point-max) (1+ url-http-end-of-headers)) (point-max))))
+    (unless (eql (length bytes) (or url-http-content-length (length bytes)))
+      (error "It ended after %d of %d bytes" (length bytes) url-http-content-length))
+    bytes))
 
 ;;; Building
 
@@ -341,13 +342,11 @@ Emacs started from a desktop may lack the folder of rustup in its path."
 
 (defun todo-write-module-cargo-version (cargo)
   "Return the version of CARGO, a file name, or else its first line of output."
-  (with-temp-buffer
-    (let ((default-directory temporary-file-directory))
-      (call-process cargo nil t nil "--version"))
-    (goto-char (point-min))
-    (if (looking-at "cargo \\([0-9]+\\.[0-9]+\\(?:\\.[0-9]+\\)?\\)")
-        (match-string 1)
-      (buffer-substring (point) (line-end-position)))))
+  (let* ((default-directory temporary-file-directory)
+         (line (or (car (process-lines-ignore-status cargo "--version")) "")))
+    (if (string-match "\\`cargo \\([0-9]+\\.[0-9]+\\(?:\\.[0-9]+\\)?\\)" line)
+        (match-string 1 line)
+      line)))
 
 (defun todo-write-module--rust-needed (sources)
   "Return the oldest version of Rust that builds SOURCES, a folder."
