@@ -151,47 +151,41 @@ argument asks for one.  Signal a `user-error' if there is none."
 ;;; Commands
 
 (defun todo-write-log--narrow (key value)
-  "Show only observations with VALUE, a string, for KEY; all if it is empty."
+  "Show only observations with VALUE, a string, for KEY; all if it is empty or nil."
   (setq todo-write-log--filter
-        (plist-put todo-write-log--filter key (unless (string-empty-p value) value))
+        (plist-put todo-write-log--filter key (unless (member value '(nil "")) value))
         mode-line-process
         (cl-loop for (_ given) on todo-write-log--filter by #'cddr
                  when given collect (concat " " given)))
   (todo-write-log--draw))
 
-(defun todo-write-log--read (prompt values)
-  "Read one of VALUES, strings, with PROMPT; an empty answer means all."
-  (completing-read prompt (delete-dups (delq nil values)) nil t))
-
 (defun todo-write-log-filter-type (type)
   "Show only observations of TYPE, a string; all types if it is empty."
   (interactive
-   (list (todo-write-log--read
+   (list (completing-read
           "Only type (empty for all): "
-          (mapcar (lambda (observation) (plist-get observation :type))
-                  (todo-write-observations todo-write-log--thread))))
+          (seq-uniq (mapcar (lambda (observation) (plist-get observation :type))
+                            (todo-write-observations todo-write-log--thread)))
+          nil t))
    todo-write-log-mode)
   (todo-write-log--narrow :type type))
 
 (defun todo-write-log-filter-phase (phase)
   "Show only observations of PHASE, a string; all phases if it is empty."
   (interactive
-   (list (todo-write-log--read "Only phase (empty for all): "
-                               '("planning" "execution" "synthesis")))
+   (list (completing-read "Only phase (empty for all): "
+                          '("planning" "execution" "synthesis") nil t))
    todo-write-log-mode)
   (todo-write-log--narrow :phase phase))
 
 (defun todo-write-log-filter-item (id)
-  "Show only observations of the item ID; those of all items if it is empty."
+  "Show only observations of the item ID; those of all items if it is nil."
   (interactive
    (let ((items (mapcar (lambda (item)
                           (cons (todo-write-row-line (plist-get item :content))
                                 (plist-get item :id)))
                         (todo-write-items todo-write-log--thread))))
-     (list (or (cdr (assoc (todo-write-log--read "Only task (empty for all): "
-                                                 (mapcar #'car items))
-                           items))
-               "")))
+     (list (cdr (assoc (completing-read "Only task (empty for all): " items nil t) items))))
    todo-write-log-mode)
   (todo-write-log--narrow :step id))
 
@@ -199,7 +193,7 @@ argument asks for one.  Signal a `user-error' if there is none."
   "Show all observations again."
   (interactive nil todo-write-log-mode)
   (setq todo-write-log--filter nil)
-  (todo-write-log--narrow :type ""))
+  (todo-write-log--narrow :type nil))
 
 (defun todo-write-log--decoded (observation)
   "Return OBSERVATION with a tool call's input decoded."

@@ -39,21 +39,14 @@
   (or todo-write-view-thread
       (todo-write-list-read "Plan of: ")))
 
-(defvar todo-write-org--active-cache nil
-  "Cons (LINK-TYPES . REGEXP) that `todo-write-org--active' last returned.")
-
 (defun todo-write-org--active ()
   "Return a regexp that matches active Org syntax.
 It matches links other than to the web, code, macros, snippets, LaTeX,
 notes, targets, and dates: an agenda evaluates <%%(FORM)>."
   (require 'ol)
-  (let ((types (seq-difference (org-link-types) '("http" "https"))))
-    (unless (equal types (car todo-write-org--active-cache))
-      (setq todo-write-org--active-cache
-            (cons types
-                  (concat "\\[\\[\\|<[<0-9%]\\|{{{\\|@@\\|\\[fn:\\|\\[cite\\|\\\\[[:alpha:]([]"
-                          "\\|\\<\\(?:src\\|call\\)_\\|\\<" (regexp-opt types) ":"))))
-    (cdr todo-write-org--active-cache)))
+  (concat "\\[\\[\\|<[<0-9%]\\|{{{\\|@@\\|\\[fn:\\|\\[cite\\|\\\\[[:alpha:]([]"
+          "\\|\\<\\(?:src\\|call\\)_\\|\\<"
+          (regexp-opt (seq-difference (org-link-types) '("http" "https"))) ":"))
 
 (defun todo-write-org-plain (text)
   "Return TEXT, an agent's, without active Org syntax.
@@ -139,7 +132,7 @@ parent."
   (save-excursion
     (goto-char start)
     (let (items indent)
-      (while (and (< (point) end) (not (eobp)))
+      (while (< (point) end)
         (cond ((looking-at todo-write-org--item)
                (setq indent (length (match-string-no-properties 1)))
                (push (list :content (match-string-no-properties 3)
