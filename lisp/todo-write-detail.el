@@ -175,7 +175,7 @@ in progress, each with its time."
             (mapcar (pcase-lambda (`(,time . ,text))
                       (propertize (concat (todo-write-detail-clock time) "  " text)
                                   'todo-write-hang 12))
-                    (if (> hidden 0) (nthcdr hidden entries) entries)))))
+                    (last entries todo-write-detail-limit)))))
 
 (defun todo-write-detail--changes (thread id)
   "Return the changes of the item ID of THREAD as a list of (TIME . TEXT)."

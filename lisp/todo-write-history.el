@@ -283,11 +283,14 @@ The running interval is the time spent minus the finished intervals."
       finished)))
 
 (defun todo-write-timeline-span (rows)
-  "Return the time span of ROWS, as (FROM . TO) in milliseconds."
-  (let ((all (seq-mapcat (lambda (row) (plist-get row :intervals)) rows)))
-    (cons (apply #'min (mapcar #'car all))
+  "Return the time span of ROWS, as (FROM . TO) in milliseconds.
+The first of ROWS is the one that started first."
+  (let ((from (caar (plist-get (car rows) :intervals))))
+    (cons from
           ;; The scale divides by the length of the span.
-          (max (1+ (apply #'min (mapcar #'car all))) (apply #'max (mapcar #'cdr all))))))
+          (cl-loop for row in rows
+                   maximize (cdar (last (plist-get row :intervals))) into to
+                   finally return (max (1+ from) to)))))
 
 (defun todo-write-timeline-face (row)
   "Return the face of the bars of ROW."
@@ -520,11 +523,9 @@ FILE ends in .svg for an image or in .org for a table; signal a
                 ("svg" (todo-write-timeline-svg thread))
                 ("org" (todo-write-timeline-org thread))
                 (_ (user-error "The name must end in .svg or .org")))))
-    (when (or (not (called-interactively-p 'any)) (not (file-exists-p file))
-              (yes-or-no-p (format "%s exists; overwrite it? " file)))
-      (let ((coding-system-for-write 'utf-8))
-        (write-region text nil file nil 'quiet))
-      (message "Saved %s" (abbreviate-file-name file)))))
+    (let ((coding-system-for-write 'utf-8))
+      (write-region text nil file nil 'quiet nil (called-interactively-p 'any)))
+    (message "Saved %s" (abbreviate-file-name file))))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here
