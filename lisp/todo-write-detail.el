@@ -310,9 +310,7 @@ For a tool call, that is its most telling argument."
 
 (defun todo-write-detail-input (input)
   "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
-  (or (and (stringp input)
-           (ignore-errors (json-parse-string input :null-object nil :false-object nil)))
-      input))
+  (or (and (stringp input) (ignore-errors (json-parse-string input))) input))
 
 (defun todo-write-detail--argument (input project)
   "Return the most telling part of INPUT, the arguments of a call in PROJECT.

@@ -195,33 +195,27 @@ argument asks for one.  Signal a `user-error' if there is none."
   (setq todo-write-log--filter nil)
   (todo-write-log--narrow :type nil))
 
-(defun todo-write-log--decoded (observation)
-  "Return OBSERVATION with a tool call's input decoded."
-  (let* ((content (plist-get observation :content))
-         (input (and (consp content) (plist-get content :input))))
-    (if (not (stringp input))
-        observation
-      (plist-put (copy-sequence observation) :content
-                 (plist-put (copy-sequence content) :input
-                            (todo-write--json-plist (todo-write-detail-input input)))))))
-
 (defun todo-write-log-show ()
   "Show the whole observation at point.  Signal a `user-error' if there is none."
   (interactive nil todo-write-log-mode)
   (let* ((id (or (tabulated-list-get-id) (user-error "No observation here")))
          (observation (seq-find (lambda (each) (equal (plist-get each :id) id))
                                 (todo-write-log--observations)))
-         (content (plist-get observation :content)))
+         (content (plist-get observation :content))
+         (input (and (consp content) (plist-get content :input))))
     (unless observation
       (user-error "This observation is no longer kept"))
+    (when input
+      (plist-put content :input (todo-write-detail-input input)))
     (with-current-buffer (get-buffer-create "*todo-write-observation*")
       (let ((inhibit-read-only t))
         (erase-buffer)
         (insert (todo-write-row-plain-lines
                  (if (stringp content) content
-                   (todo-write-to-json (todo-write-log--decoded observation)))))
-        (unless (stringp content)
-          (ignore-errors (json-pretty-print (point-min) (point-max))))
+                   (todo-write-row-string
+                     (insert (todo-write-to-json observation))
+                     ;; This decodes escapes of invisible characters, too.
+                     (json-pretty-print-buffer)))))
         (goto-char (point-min)))
       (special-mode)
       (setq header-line-format

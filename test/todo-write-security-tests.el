@@ -118,6 +118,19 @@
         (should (equal (buffer-string) "one\\u202e\ntwo\\u200b"))
         (kill-buffer)))))
 
+(ert-deftest todo-write-log-shows-invisible-characters-of-a-tool-call-as-escapes ()
+  (todo-write-test-with-shapes
+    (save-window-excursion
+      (todo-write-observe "a" "TOOL_CALL" '(:name "one\u202e" :input "{\"x\":\"two\\u200b\"}"))
+      (with-current-buffer (todo-write-log "a")
+        (goto-char (point-min))
+        (todo-write-log-show)
+        (kill-buffer))
+      (with-current-buffer "*todo-write-observation*"
+        (should (string-search "\"one\\u202e\"" (buffer-string)))
+        (should (string-search "\"x\": \"two\\u200b\"" (buffer-string)))
+        (kill-buffer)))))
+
 ;; Emacs reads bookmarks as Lisp data and evaluates desktop files.
 (ert-deftest todo-write-bookmarks-and-desktops-hold-only-names ()
   (todo-write-test-with-shapes
