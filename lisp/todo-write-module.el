@@ -406,8 +406,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
 
 (defun todo-write-module--process (name)
   "Return the process that builds NAME, or nil."
-  (when-let* ((buffer (get-buffer (todo-write-module--buffer name)))
-              (process (get-buffer-process buffer)))
+  (let ((process (get-buffer-process (todo-write-module--buffer name))))
     (and (process-live-p process) process)))
 
 (defun todo-write-module--start (name)
