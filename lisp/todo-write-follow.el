@@ -387,7 +387,8 @@ They come from a process, since a timer must not use the connection."
           (make-process
            :name "todo-write-follow" :noquery t :file-handler t
            :connection-type 'pipe :coding 'binary
-           :command (list "tail" "-F" "-c"
+           ;; TRAMP would mix the messages of `tail' into the transcript.
+           :command (list "sh" "-c" "exec tail -F -c \"$1\" -- \"$2\" 2>/dev/null" "sh"
                           (format "+%d" (1+ (file-attribute-size (file-attributes copy))))
                           (file-local-name file))
            :filter (lambda (_process bytes)

@@ -500,6 +500,10 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (todo-write-follow-tests--write file "a" "w3" "Cut")
         (todo-write-test-wait
          (lambda () (equal (todo-write-test-contents thread) '("Cut"))))
+        (with-temp-buffer
+          (insert-file-contents
+           (todo-write-follow--session-copy (todo-write-follow--find remote)))
+          (should-not (re-search-forward "^tail:" nil t)))
         (delete-process (todo-write-follow--session-tail
                          (todo-write-follow--find remote)))
         (todo-write-test-wait (lambda () (not (todo-write-follow--find remote))))
