@@ -279,6 +279,25 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
     (should (equal header-line-format "mine"))
     (should-not todo-write-header-line-mode)))
 
+(ert-deftest todo-write-header-line-and-tab-bar-show-their-plans-when-clicked ()
+  (todo-write-test-with-shapes
+    (save-window-excursion
+      (unwind-protect
+          (with-temp-buffer
+            (rename-buffer "chat")
+            (switch-to-buffer (current-buffer))
+            (todo-write-header-line-mode 1)
+            (todo-write-tab-bar-mode 1)
+            (todo-write-test-write "chat" "One")
+            (todo-write-test-write "other" "Two")
+            (pcase-dolist (`(,where ,area ,shown)
+                           `((,(selected-window) header-line "chat")
+                             (,(selected-frame) tab-bar "other")))
+              (todo-write-mode-line-show `(mouse-1 (,where ,area (0 . 0) 0)))
+              (with-current-buffer todo-write-view-buffer-name
+                (should (equal todo-write-view-thread shown)))))
+        (todo-write-tab-bar-mode -1)))))
+
 (ert-deftest todo-write-tab-bar-shows-the-plan-and-takes-it-away ()
   (todo-write-test-with-shapes
     (let ((before tab-bar-format))
