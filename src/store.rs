@@ -103,6 +103,7 @@ impl Store {
 
     /// Removes and returns the warnings for the user.
     pub fn take_warnings(&mut self) -> Vec<String> {
+        self.warnings.extend(self.threads.values_mut().filter_map(Thread::take_warning));
         std::mem::take(&mut self.warnings)
     }
 

@@ -241,9 +241,10 @@ impl Thread {
             let known = if next.known_to_agent { number } else { self.agent.known };
             let record = Record::revision(number, &next.stamp, &outcome.changes, next.next_id, known);
             let changes = &outcome.changes;
-            outcome.notices.extend(self.record_then(&record, |thread| thread.commit(next, changes)));
-            outcome.notices.extend(self.record_full_if_due(timestamp));
+            self.record_then(&record, |thread| thread.commit(next, changes));
+            self.record_full_if_due(timestamp);
         }
+        outcome.notices.extend(self.take_warning());
         outcome.revision = self.revisions.last();
         outcome
     }

@@ -239,7 +239,9 @@ fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Res
                 Activity::Working => store.get_mut(&key, now()),
                 _ => store.loaded_mut(&key),
             };
-            thread.map(|thread| thread.set_activity(activity, now()));
+            if let Some(thread) = thread {
+                thread.set_activity(activity, now());
+            }
         })
     })
 }
@@ -253,7 +255,9 @@ fn end_turn<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Va
         let (key, reason) = (read::thread(thread)?, read::text("reason", reason)?);
         let state = |module: &mut Module| module.store.loaded_mut(&key).map(|thread| thread.state());
         change_state(env, state, |module| {
-            module.store.loaded_mut(&key).map(|thread| thread.end_turn(reason, now()));
+            if let Some(thread) = module.store.loaded_mut(&key) {
+                thread.end_turn(reason, now());
+            }
         })
     })
 }

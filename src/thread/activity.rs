@@ -38,42 +38,39 @@ impl RunState {
     }
 }
 
-// These functions return a notice if the journal cannot be written.
 impl Thread {
     /// Pauses the thread if there is a reason, else resumes it.
-    pub fn set_paused(&mut self, reason: Option<String>, now: Millis) -> Option<String> {
-        if self.progress.paused.is_some() == reason.is_some() {
-            return None;
+    pub fn set_paused(&mut self, reason: Option<String>, now: Millis) {
+        if self.progress.paused.is_some() != reason.is_some() {
+            self.set_progress(RunState { paused: reason, activity: self.progress.activity }, now);
         }
-        self.set_progress(RunState { paused: reason, activity: self.progress.activity }, now)
     }
 
     /// Sets the activity that the host reports. `Working` resumes a paused thread.
-    pub fn set_activity(&mut self, activity: Activity, now: Millis) -> Option<String> {
+    pub fn set_activity(&mut self, activity: Activity, now: Millis) {
         let paused = self.progress.paused.clone().filter(|_| activity != Activity::Working);
-        self.set_progress(RunState { paused, activity }, now)
+        self.set_progress(RunState { paused, activity }, now);
     }
 
     /// Ends the agent's turn, and pauses the thread for this reason if an item is open.
-    pub fn end_turn(&mut self, reason: String, now: Millis) -> Option<String> {
+    pub fn end_turn(&mut self, reason: String, now: Millis) {
         let reason = Some(reason).filter(|_| self.state() == State::Active);
         let paused = self.progress.paused.clone().or(reason);
-        self.set_progress(RunState { paused, activity: Activity::Idle }, now)
+        self.set_progress(RunState { paused, activity: Activity::Idle }, now);
     }
 
     /// Resumes for a write, which shows that the agent works. It may still wait for the user, since it
     /// can ask and write at the same time.
-    pub(super) fn resume_for_write(&mut self, now: Millis) -> Option<String> {
+    pub(super) fn resume_for_write(&mut self, now: Millis) {
         let waits = self.progress.activity == Activity::Waiting;
         let activity = if waits { Activity::Waiting } else { Activity::Working };
-        self.set_progress(RunState { paused: None, activity }, now)
+        self.set_progress(RunState { paused: None, activity }, now);
     }
 
-    pub(super) fn set_progress(&mut self, progress: RunState, now: Millis) -> Option<String> {
-        if progress == self.progress {
-            return None;
+    pub(super) fn set_progress(&mut self, progress: RunState, now: Millis) {
+        if progress != self.progress {
+            self.record_then(&progress.record(now), |thread| thread.commit_progress(progress, now));
         }
-        self.record_then(&progress.record(now), |thread| thread.commit_progress(progress, now))
     }
 
     pub(super) fn commit_progress(&mut self, progress: RunState, now: Millis) {

@@ -16,8 +16,7 @@ impl Thread {
     pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
         let observation = self.observation(kind, Content::Json(content), details, now);
         let record = Record::Observation(Arc::clone(&observation));
-        // A record that cannot be written now stays pending; the next write reports it.
-        let _ = self.record_then(&record, |thread| thread.observations.push(Arc::clone(&observation)));
+        self.record_then(&record, |thread| thread.observations.push(Arc::clone(&observation)));
         observation
     }
 

@@ -17,6 +17,8 @@ pub(super) struct Saving {
     journal: Option<Journal>,
     /// Whether the user was warned that the journal cannot be written.
     is_warned: bool,
+    /// That warning, until it is taken.
+    warning: Option<String>,
     /// Whether a record was written and not committed; see [`Thread::recover`].
     is_half_made: bool,
 }
@@ -27,14 +29,11 @@ impl Saving {
     }
 
     /// Writes a record. A failure is reported once, and the thread goes on in memory.
-    fn record(&mut self, record: &Record) -> Option<String> {
-        let journal = self.journal.as_mut()?;
+    fn record(&mut self, record: &Record) {
+        let Some(journal) = &mut self.journal else { return };
         match journal.append(record) {
-            Ok(()) => {
-                self.is_warned = false;
-                None
-            }
-            Err(_) if self.is_warned => None,
+            Ok(()) => self.is_warned = false,
+            Err(_) if self.is_warned => {}
             Err(error) => {
                 let file = journal.path().display().to_string();
                 if is_lost(&error) {
@@ -43,13 +42,20 @@ impl Saving {
                 } else {
                     self.is_warned = true;
                 }
-                Some(format!("the journal {file} cannot be written ({error}); the list goes on in memory"))
+                self.warning = Some(format!(
+                    "the journal {file} cannot be written ({error}); the list goes on in memory"
+                ));
             }
         }
     }
 }
 
 impl Thread {
+    /// Removes and returns the warning that the journal cannot be written.
+    pub fn take_warning(&mut self) -> Option<String> {
+        self.saving.warning.take()
+    }
+
     /// Closes the journal until the next write.
     pub fn close_journal(&mut self) {
         if let Some(journal) = &mut self.saving.journal {
@@ -89,8 +95,7 @@ impl Thread {
         let mut missing = self.records_after(last, old.observations().next_number());
         missing.push(self.full(now));
         missing.push(self.progress.record(now));
-        // The next write reports a record that cannot be written now.
-        missing.iter().for_each(|record| drop(self.saving.record(record)));
+        missing.iter().for_each(|record| self.saving.record(record));
         true
     }
 
@@ -119,18 +124,13 @@ impl Thread {
 
     /// Writes a record and commits its change. Only a panic can separate the two; see
     /// [`Thread::recover`].
-    pub(super) fn record_then(
-        &mut self,
-        record: &Record,
-        commit: impl FnOnce(&mut Thread),
-    ) -> Option<String> {
+    pub(super) fn record_then(&mut self, record: &Record, commit: impl FnOnce(&mut Thread)) {
         self.saving.is_half_made = true;
-        let notice = self.saving.record(record);
+        self.saving.record(record);
         may_panic_here();
         commit(self);
         may_panic_here();
         self.saving.is_half_made = false;
-        notice
     }
 
     /// Replays the journal if a panic separated a record from its commit.
@@ -147,16 +147,15 @@ impl Thread {
     }
 
     /// Writes a record that needs no commit.
-    pub(super) fn record(&mut self, record: &Record) -> Option<String> {
-        self.saving.record(record)
+    pub(super) fn record(&mut self, record: &Record) {
+        self.saving.record(record);
     }
 
-    pub(super) fn record_full_if_due(&mut self, timestamp: Millis) -> Option<String> {
-        if !self.saving.journal.as_ref().is_some_and(Journal::wants_full) {
-            return None;
+    pub(super) fn record_full_if_due(&mut self, timestamp: Millis) {
+        if self.saving.journal.as_ref().is_some_and(Journal::wants_full) {
+            let full = self.full(timestamp);
+            self.saving.record(&full);
         }
-        let full = self.full(timestamp);
-        self.saving.record(&full)
     }
 
     fn full(&self, timestamp: Millis) -> Record {

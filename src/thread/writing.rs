@@ -36,17 +36,17 @@ impl Thread {
         let mut notices: Vec<String> = plan.notices.iter().map(ToString::to_string).collect();
         notices.extend(forced_notice(forced.len()));
         let resumed = self.state() == State::Paused;
-        let mut warnings: Vec<String> = self.resume_for_write(now).into_iter().collect();
+        self.resume_for_write(now);
         let stamp = Stamp { source, ..Stamp::new(Author::Agent, "write", now) };
         let next = NextRevision { list, stamp, next_id, known_to_agent: true };
         let mut outcome = self.revise(next, &cancelled);
         if edited && outcome.changes.is_empty() {
-            warnings.extend(self.record(&Record::Known { number: self.revisions.last() }));
+            self.record(&Record::Known { number: self.revisions.last() });
         }
         outcome.result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
         // These concern the journal, so only the user gets them.
-        notices.append(&mut warnings);
         notices.append(&mut outcome.notices);
+        notices.extend(self.take_warning());
         Outcome { notices, forced, resumed, ..outcome }
     }
 

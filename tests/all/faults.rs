@@ -13,7 +13,7 @@ use todo_write::item::List;
 use todo_write::journal::{self, Durability, FullRecord, Record, bad_file, decode, files_of};
 use todo_write::observation::{Details, Type};
 use todo_write::store::Store;
-use todo_write::thread::{Edit, Thread};
+use todo_write::thread::{Activity, Edit, Thread};
 
 /// A folder that contains only this journal.
 fn with_journal(bytes: &[u8]) -> Folder {
@@ -277,6 +277,27 @@ fn a_folder_that_cannot_be_created_gives_one_warning_and_loses_no_list() {
     assert_eq!(offline.take_warnings(), [""; 0]);
     assert_eq!(&on_disk(&folder), open(&mut offline).list());
     assert_eq!(open(&mut offline).list().len(), 2);
+}
+
+#[test]
+fn each_kind_of_record_that_cannot_be_written_is_reported() {
+    type Work = fn(&mut Thread);
+    let kinds: [(&str, Work); 3] = [
+        ("observation", |thread| drop(thread.observe(Type::Intent, "Tidy up".into(), Details::default(), 2))),
+        ("activity", |thread| thread.set_activity(Activity::Waiting, 2)),
+        ("pause", |thread| thread.set_paused(Some("lunch".into()), 2)),
+    ];
+    for (kind, work) in kinds {
+        let folder = Folder::new();
+        let mut store = store(folder.path());
+        write(open(&mut store), &PLAN, 1);
+        store.close_journals();
+        fs::remove_file(files_of(folder.path(), KEY).next().unwrap()).unwrap();
+        work(store.loaded_mut(KEY).unwrap());
+        let warnings = store.take_warnings();
+        assert!(warnings.len() == 1 && warnings[0].contains("cannot be written"), "{kind}: {warnings:?}");
+        assert_eq!(store.take_warnings(), [""; 0], "{kind}");
+    }
 }
 
 const FULL_DISK: &str = "TODO_WRITE_TEST_FULL_DISK";

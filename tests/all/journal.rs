@@ -102,10 +102,10 @@ fn perform(thread: &mut Thread, act: &Act, now: u64) {
             return;
         }
         Act::Undo => return drop(thread.undo(now)),
-        Act::Pause => return drop(thread.set_paused(Some("C-g".into()), now)),
-        Act::Resume => return drop(thread.set_paused(None, now)),
-        Act::Activity(activity) => return drop(thread.set_activity(*activity, now)),
-        Act::EndTurn => return drop(thread.end_turn("end of turn".into(), now)),
+        Act::Pause => return thread.set_paused(Some("C-g".into()), now),
+        Act::Resume => return thread.set_paused(None, now),
+        Act::Activity(activity) => return thread.set_activity(*activity, now),
+        Act::EndTurn => return thread.end_turn("end of turn".into(), now),
         Act::Observe(kind) => {
             let details = Details { trace_id: Some("trace".into()), ..Details::default() };
             thread.observe(*kind, json!(format!("said at {now}")), details, now);
