@@ -161,29 +161,24 @@ Such a text belongs to the item that the store matches with it.  If every
 other new text stands in the place of a missing item, these are matched
 by their places."
   (let* ((diff (ignore-error todo-write-input-error (todo-write-diff items todos)))
-         (added (or (plist-get diff :added) []))
-         (removed (plist-get diff :removed)))
-    (append
-     (cl-loop for change across (or (plist-get diff :modified) [])
-              for known = (todo-write-acp--changed-text (plist-get change :previousItem)
-                                                        (plist-get change :item))
-              when known collect known)
-     (and (= (length added) (length removed))
-          (cl-loop for change across added
-                   for place = (plist-get change :position)
-                   for gone = (seq-find (lambda (gone)
-                                          (eql place (plist-get gone :previousPosition)))
-                                        removed)
-                   for known = (todo-write-acp--changed-text (plist-get gone :previousItem)
-                                                             (plist-get change :item))
-                   unless known return nil
-                   collect known)))))
+         (modified (plist-get diff :modified))
+         (added (plist-get diff :added))
+         (removed (plist-get diff :removed))
+         (in-place (and (equal (seq-map (lambda (change) (plist-get change :position)) added)
+                               (seq-map (lambda (change) (plist-get change :previousPosition))
+                                        removed))
+                        (cl-mapcar #'todo-write-acp--changed-text removed added))))
+    (append (delq nil (cl-mapcar #'todo-write-acp--changed-text modified modified))
+            (unless (memq nil in-place) in-place))))
 
-(defun todo-write-acp--changed-text (previous item)
-  "Return (TEXT PROPERTY VALUE) if ITEM is PREVIOUS with its other text.
-PROPERTY with VALUE completes the todo that has TEXT."
-  (let ((text (plist-get item :content)))
-    (unless (or (null previous) (equal text (plist-get previous :content)))
+(defun todo-write-acp--changed-text (before after)
+  "Return (TEXT PROPERTY VALUE) if an item has its other text after a change.
+BEFORE is the change that has its previous state, and AFTER that with its
+new one.  PROPERTY with VALUE completes the todo that has TEXT."
+  (let* ((previous (plist-get before :previousItem))
+         (item (plist-get after :item))
+         (text (plist-get item :content)))
+    (unless (equal text (plist-get previous :content))
       (pcase (list (plist-get previous :status) (plist-get item :status))
         (`(,(or "pending" "in_progress") "in_progress")
          (list text :content (plist-get previous :content)))
