@@ -75,6 +75,8 @@ FIXTURE is the name of a file in test/fixtures."
   "Call FUNCTION with the port of a server with FIXTURE."
   (let* ((port (todo-write-mock--free-port))
          (output (generate-new-buffer " *aimock*"))
+         ;; A repeated request must not get a later turn's answer.
+         (process-environment (cons "AIMOCK_STRICT_TURN_INDEX=1" process-environment))
          (server (make-process
                   :name "aimock" :buffer output :noquery t
                   ;; gptel loses the reasoning of a stream in one chunk.

@@ -133,9 +133,8 @@ AGENT is a form for `agent-shell-helper-agent'."
 (defun agent-shell-helper-aimock (fixture)
   "Return a function that calls its argument with the URL of aimock with FIXTURE."
   (lambda (function)
-    (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
-      (todo-write-with-mock port fixture
-        (funcall function (format "http://127.0.0.1:%d" port))))))
+    (todo-write-with-mock port fixture
+      (funcall function (format "http://127.0.0.1:%d" port)))))
 
 ;;; Records
 

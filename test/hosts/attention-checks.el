@@ -163,33 +163,32 @@ Call FUNCTION meanwhile."
          (claude-checks-folder (file-name-as-directory
                                 (file-truename (make-temp-file "garden" t)))))
     (claude-checks-seed nil)
-    (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
-      (todo-write-with-mock port (claude-checks-script steps nil)
-        (hosts-with-responses
-         codex-steps
-         (lambda (url)
-           (todo-write-user-call
-            40 110
-            (lambda ()
-              (attention-checks--begin
-               `((claude . ,(expand-file-name ".claude" claude-checks-home))
-                 (codex . ,(expand-file-name ".codex" codex-home))))
-              (apply #'attention-checks--terminal "claude" claude-checks-folder
-                     (append (hosts-claude-environment (format "http://127.0.0.1:%d" port))
-                             (hosts-environment claude-checks-home))
-                     "claude" "--model" "claude-sonnet-4-5" arguments)
-              (apply #'attention-checks--terminal "codex" claude-checks-folder
-                     (cons "MOCK_KEY=test-key" (hosts-environment codex-home))
-                     "codex"
-                     ;; The first two are for `codex exec'.
-                     `(,@(nthcdr 2 (hosts-codex-arguments url "gpt-6.1-sol"))
-                       "-c" "tools.update_plan.enabled=true"
-                       "-c" ,(format "projects={%S={trust_level=\"trusted\"}}"
-                                     (directory-file-name claude-checks-folder))
-                       "--dangerously-bypass-approvals-and-sandbox" "Plan the pond"))
-              (unwind-protect (funcall function)
-                ;; If left running, they would still write to their homes.
-                (todo-write-user-eval '(mapc #'delete-process '("*claude*" "*codex*"))))))))))))
+    (todo-write-with-mock port (claude-checks-script steps nil)
+      (hosts-with-responses
+       codex-steps
+       (lambda (url)
+         (todo-write-user-call
+          40 110
+          (lambda ()
+            (attention-checks--begin
+             `((claude . ,(expand-file-name ".claude" claude-checks-home))
+               (codex . ,(expand-file-name ".codex" codex-home))))
+            (apply #'attention-checks--terminal "claude" claude-checks-folder
+                   (append (hosts-claude-environment (format "http://127.0.0.1:%d" port))
+                           (hosts-environment claude-checks-home))
+                   "claude" "--model" "claude-sonnet-4-5" arguments)
+            (apply #'attention-checks--terminal "codex" claude-checks-folder
+                   (cons "MOCK_KEY=test-key" (hosts-environment codex-home))
+                   "codex"
+                   ;; The first two are for `codex exec'.
+                   `(,@(nthcdr 2 (hosts-codex-arguments url "gpt-6.1-sol"))
+                     "-c" "tools.update_plan.enabled=true"
+                     "-c" ,(format "projects={%S={trust_level=\"trusted\"}}"
+                                   (directory-file-name claude-checks-folder))
+                     "--dangerously-bypass-approvals-and-sandbox" "Plan the pond"))
+            (unwind-protect (funcall function)
+              ;; If left running, they would still write to their homes.
+              (todo-write-user-eval '(mapc #'delete-process '("*claude*" "*codex*")))))))))))
 
 (defun attention-checks--open (gate)
   "Open GATE."

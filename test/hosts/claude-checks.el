@@ -116,19 +116,18 @@ list of the steps of a subagent."
          (todo-write-follow-agents `((claude . ,(expand-file-name ".claude" claude-checks-home)))))
     (claude-checks-seed settings)
     (todo-write-with-store
-      (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
-        (todo-write-with-mock port (claude-checks-script steps subagent)
-          (let ((claude-checks-environment
-                 (append environment
-                         (hosts-claude-environment (format "http://127.0.0.1:%d" port))
-                         (hosts-environment claude-checks-home)))
-                claude-checks-process)
-            (unwind-protect
-                (progn (apply #'claude-checks-start (and prompt (list "-p" prompt)))
-                       (todo-write-follow-mode)
-                       (funcall function))
-              (todo-write-follow-mode -1)
-              (claude-checks-stop))))))))
+      (todo-write-with-mock port (claude-checks-script steps subagent)
+        (let ((claude-checks-environment
+               (append environment
+                       (hosts-claude-environment (format "http://127.0.0.1:%d" port))
+                       (hosts-environment claude-checks-home)))
+              claude-checks-process)
+          (unwind-protect
+              (progn (apply #'claude-checks-start (and prompt (list "-p" prompt)))
+                     (todo-write-follow-mode)
+                     (funcall function))
+            (todo-write-follow-mode -1)
+            (claude-checks-stop)))))))
 
 (defun claude-checks-written ()
   "Return the words that Claude Code wrote to its terminal since a text was typed.

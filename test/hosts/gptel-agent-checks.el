@@ -33,19 +33,18 @@
   "Run BODY in a chat after its model planned with gptel-agent's own tool."
   (declare (indent 0) (debug t))
   `(todo-write-with-store
-     (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
-       (todo-write-with-mock port (gptel-agent-checks-fixture)
-         (with-current-buffer (generate-new-buffer "*Chat*")
-           (text-mode)
-           (gptel-mode)
-           (setq-local gptel-tools (list (gptel-get-tool '("gptel-agent" "TodoWrite")))
-                       gptel-backend (todo-write-mock-backend 'openai port)
-                       gptel-model 'gpt)
-           (insert "Look after the garden")
-           (gptel-send)
-           (todo-write-test-wait (lambda () (string-search "The beds are wet" (buffer-string))))
-           ,@body
-           (kill-buffer))))))
+     (todo-write-with-mock port (gptel-agent-checks-fixture)
+       (with-current-buffer (generate-new-buffer "*Chat*")
+         (text-mode)
+         (gptel-mode)
+         (setq-local gptel-tools (list (gptel-get-tool '("gptel-agent" "TodoWrite")))
+                     gptel-backend (todo-write-mock-backend 'openai port)
+                     gptel-model 'gpt)
+         (insert "Look after the garden")
+         (gptel-send)
+         (todo-write-test-wait (lambda () (string-search "The beds are wet" (buffer-string))))
+         ,@body
+         (kill-buffer)))))
 
 (defun gptel-agent-checks-theirs ()
   "Return the plan that gptel-agent shows in this chat."

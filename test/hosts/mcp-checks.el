@@ -137,9 +137,8 @@ MODEL is a function of the tool and of a function that takes that URL."
 
 (defun mcp-checks-aimock (tool function)
   "Call FUNCTION with the URL of aimock, which calls TOOL."
-  (with-environment-variables (("AIMOCK_STRICT_TURN_INDEX" "1"))
-    (todo-write-with-mock port (mcp-checks-fixture tool)
-      (funcall function (format "http://127.0.0.1:%d" port)))))
+  (todo-write-with-mock port (mcp-checks-fixture tool)
+    (funcall function (format "http://127.0.0.1:%d" port))))
 
 (defun mcp-checks-responses (tool function)
   "Call FUNCTION with the URL of a model for Codex that calls TOOL, (NAME . NAMESPACE)."
