@@ -262,7 +262,8 @@ Both are done later, because gptel is still handling the failure."
                       (t text)))
          (delay efrit-do-gptel-retry-delay))
     ;; Without an error, the machine's next state would be DONE.
-    (plist-put info :error text)
+    (unless problem
+      (plist-put info :error text))
     (run-at-time
      0 nil
      (lambda ()
