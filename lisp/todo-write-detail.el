@@ -99,16 +99,13 @@ further lines are indented.  A paragraph with the property
 
 (defun todo-write-detail--break-lines (start width)
   "Break lines after START that have no space and are wider than WIDTH."
-  (let ((end (point-marker)))
-    (goto-char start)
-    (while (< (point) end)
-      (if (<= (move-to-column width) width)
-          (unless (eolp) (insert "\n" fill-prefix))
-        (backward-char)
-        (insert "\n" fill-prefix))
-      (when (eolp) (forward-line)))
-    (goto-char end)
-    (set-marker end nil)))
+  (goto-char start)
+  (while (not (eobp))
+    (if (<= (move-to-column width) width)
+        (unless (eolp) (insert "\n" fill-prefix))
+      (backward-char)
+      (insert "\n" fill-prefix))
+    (when (eolp) (forward-line))))
 
 ;;; The task
 
@@ -394,20 +391,19 @@ nesting, from 1."
 (defun todo-write-children--insert-header (key summary width depth)
   "Insert the line above the list of the thread KEY, whose summary is SUMMARY.
 WIDTH and DEPTH are as in `todo-write-children-insert'."
-  (let ((start (point)))
-    (insert (todo-write-row-fit
-             (concat (make-string (* depth todo-write-children--indent) ?\s)
-                     (propertize (todo-write-row-shape 'child) 'face 'todo-write-detail)
-                     " "
-                     (propertize (todo-write-row-plain (or (plist-get summary :title) key))
-                                 'face 'todo-write-child))
-             (propertize (todo-write-row-progress summary)
-                         'face (todo-write-row-progress-face (plist-get summary :state)))
-             width))
-    (add-text-properties start (point)
-                         '(mouse-face highlight help-echo "RET, mouse-1: show this list"))
-    (put-text-property start (point) 'todo-write-child key)
-    (insert "\n")))
+  (insert (propertize
+           (todo-write-row-fit
+            (concat (make-string (* depth todo-write-children--indent) ?\s)
+                    (propertize (todo-write-row-shape 'child) 'face 'todo-write-detail)
+                    " "
+                    (propertize (todo-write-row-plain (or (plist-get summary :title) key))
+                                'face 'todo-write-child))
+            (propertize (todo-write-row-progress summary)
+                        'face (todo-write-row-progress-face (plist-get summary :state)))
+            width)
+           'todo-write-child key 'mouse-face 'highlight
+           'help-echo "RET, mouse-1: show this list")
+          "\n"))
 
 (defun todo-write-children--insert-rows (key paused width open depth)
   "Insert the lines of the items of the thread KEY, which may be PAUSED.

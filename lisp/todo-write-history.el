@@ -63,12 +63,13 @@ ACTION is passed to `pop-to-buffer'."
 (defvar-local todo-write-history--revision nil
   "Number of the revision shown.")
 
-(defvar todo-write-history-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map "[" #'todo-write-history-older)
-    (define-key map "]" #'todo-write-history-newer)
-    map)
-  "Keymap of `todo-write-history-mode'.")
+(define-derived-mode todo-write-history-mode special-mode "Plan history"
+  "Major mode of the buffer that shows one revision of a plan."
+  :interactive nil
+  (todo-write-view--set-up-page #'todo-write-history--draw))
+
+(define-key todo-write-history-mode-map "[" #'todo-write-history-older)
+(define-key todo-write-history-mode-map "]" #'todo-write-history-newer)
 
 (todo-write-menu-define 'todo-write-history-mode todo-write-history-mode-map "History"
   '(("Revision"
@@ -77,11 +78,6 @@ ACTION is passed to `pop-to-buffer'."
      ("<" "Oldest" todo-write-history-oldest)
      (">" "Newest" todo-write-history-newest)
      ("g" "Refresh" revert-buffer))))
-
-(define-derived-mode todo-write-history-mode special-mode "Plan history"
-  "Major mode of the buffer that shows one revision of a plan."
-  :interactive nil
-  (todo-write-view--set-up-page #'todo-write-history--draw))
 
 ;;;###autoload
 (defun todo-write-history (&optional thread)
@@ -375,13 +371,14 @@ begin at Y and are HEIGHT high."
                      (max 2 (* scale (- to from))) height
                      :rx 2 :fill color))))
 
-(defvar todo-write-timeline-mode-map
-  (let ((map (make-sparse-keymap)))
-    (define-key map [mouse-1] #'todo-write-timeline-mouse-goto)
-    (define-key map "n" #'next-line)
-    (define-key map "p" #'previous-line)
-    map)
-  "Keymap of `todo-write-timeline-mode'.")
+(define-derived-mode todo-write-timeline-mode special-mode "Plan timeline"
+  "Major mode of the buffer that shows which task was in progress when."
+  :interactive nil
+  (todo-write-view--set-up-page #'todo-write-timeline--draw))
+
+(define-key todo-write-timeline-mode-map [mouse-1] #'todo-write-timeline-mouse-goto)
+(define-key todo-write-timeline-mode-map "n" #'next-line)
+(define-key todo-write-timeline-mode-map "p" #'previous-line)
 
 (todo-write-menu-define 'todo-write-timeline-mode todo-write-timeline-mode-map "Timeline"
   '(("Task"
@@ -389,11 +386,6 @@ begin at Y and are HEIGHT high."
     ("Timeline"
      ("x" "Export…" todo-write-export-timeline)
      ("g" "Refresh" revert-buffer))))
-
-(define-derived-mode todo-write-timeline-mode special-mode "Plan timeline"
-  "Major mode of the buffer that shows which task was in progress when."
-  :interactive nil
-  (todo-write-view--set-up-page #'todo-write-timeline--draw))
 
 (defun todo-write-timeline--draw (&rest _)
   "Draw the timeline."
