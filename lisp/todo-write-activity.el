@@ -46,9 +46,8 @@ It is in milliseconds since the epoch."
 
 (defun todo-write-activity--said-p (thread activity why inferred)
   "Return non-nil if ACTIVITY, WHY and INFERRED were the last ones of THREAD."
-  (pcase (gethash thread todo-write-activity--table)
-    (`(,last . ,more) (and (eq last activity) (equal (car more) why)
-                           (eq (cadr more) (and inferred t))))))
+  (equal (butlast (gethash thread todo-write-activity--table))
+         (list activity why (and inferred t))))
 
 (defun todo-write-activity--put (thread activity why inferred)
   "Store ACTIVITY, WHY and INFERRED of THREAD; call listeners if they differ."
@@ -58,11 +57,6 @@ It is in milliseconds since the epoch."
              todo-write-activity--table)
     (todo-write-activity--set-timer)
     (todo-write--dispatch thread 'activity (todo-write-activity thread))))
-
-(defun todo-write-activity--wrote (thread)
-  "Clear a failure of THREAD's agent, which has written its list."
-  (when (eq (car (todo-write-activity thread)) 'failed)
-    (todo-write-activity--put thread nil nil nil)))
 
 (defun todo-write-activity--forget (thread)
   "Delete the activity of THREAD."

@@ -56,8 +56,10 @@ A refused write changes nothing and does not signal.  Signal
          (outcome (todo-write--call todo-write-dyn--write thread input source)))
     (unwind-protect
         (todo-write--tell thread outcome)
-      (when (plist-get outcome :ok)
-        (todo-write-activity--wrote thread)))))
+      ;; An agent that writes its list has not failed.
+      (when (and (plist-get outcome :ok)
+                 (eq (car (todo-write-activity thread)) 'failed))
+        (todo-write-activity--put thread nil nil nil)))))
 
 (cl-defun todo-write-begin (thread &key project agent parent parent-item)
   "Begin THREAD, or load it, and return its key.
