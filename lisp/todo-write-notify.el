@@ -19,7 +19,6 @@
 
 (require 'seq)
 (require 'subr-x)
-(require 'xml)
 (require 'todo-write)
 (require 'todo-write-attention)
 
@@ -134,7 +133,10 @@ Return a function that withdraws the notification, or nil."
   "Return TEXT as the body of a notification.
 Escape it if the notification server interprets markup."
   (if (memq :body-markup (notifications-get-capabilities))
-      (xml-escape-string text t)
+      ;; Emacs 28's `xml-escape-string' escapes quotes, too.
+      (replace-regexp-in-string
+       "[&<>]" (lambda (match) (pcase match ("&" "&amp;") ("<" "&lt;") (_ "&gt;")))
+       text t t)
     text))
 
 (provide 'todo-write-notify)
