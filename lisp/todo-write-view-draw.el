@@ -54,6 +54,9 @@ The highlight ends when the times are updated next."
 (defvar-local todo-write-view--flashing nil
   "Ids of the rows that flash.")
 
+(defvar-local todo-write-view--flashes nil
+  "The overlays on rows that flash, and deleted ones for later use.")
+
 (defvar-local todo-write-view--flash-ticks nil
   "Number of ticks of the timer until the flash ends.")
 
@@ -156,8 +159,6 @@ default, it calls DRAW if the width differs."
                            (unless ghost (todo-write--spent todo-write-view-thread id))
                            todo-write-view--width nil
                            (unless ghost (todo-write-view--note id item)))
-    (when (member id todo-write-view--flashing)
-      (add-face-text-property start (point) 'todo-write-flash))
     (put-text-property start (point) 'category (todo-write-view--row-category row))
     (todo-write-view--insert-below id item)
     (if (memq kind '(in_progress paused))
@@ -334,8 +335,7 @@ that the agent cancelled get no ghost."
 
 (defun todo-write-view--draw-changes (changes summary)
   "Draw the rows that CHANGES, a vector, made out of date, and SUMMARY."
-  (let ((paused (todo-write-view--paused-p))
-        (flashed todo-write-view--flashing))
+  (let ((paused (todo-write-view--paused-p)))
     (setq todo-write-view--summary summary)
     (todo-write-view--flash changes)
     ;; A removed or restored task moves the list of its subagent.
@@ -344,8 +344,7 @@ that the agent cancelled get no ghost."
     (mapc #'todo-write-view--take-out todo-write-view--ghosts)
     (setq todo-write-view--ghosts nil)
     (todo-write-view--draw-rows
-     (append flashed
-             (unless (eq paused (todo-write-view--paused-p))
+     (append (unless (eq paused (todo-write-view--paused-p))
                todo-write-view--running)
              (todo-write-view--apply changes)
              todo-write-view--waiting)
@@ -379,11 +378,28 @@ predecessor in place."
 
 (defun todo-write-view--flash (changes)
   "Let exactly the rows of CHANGES, a vector, flash if a window shows the buffer.
-They must be drawn afterwards."
+See `todo-write-view--place-flashes'."
   (setq todo-write-view--flash-ticks (1+ (ceiling todo-write-flash-seconds))
         todo-write-view--flashing
         (when (and (> todo-write-flash-seconds 0) (get-buffer-window nil t))
           (mapcar (lambda (change) (plist-get change :itemId)) changes))))
+
+(defun todo-write-view--place-flashes ()
+  "Highlight the rows that flash, and no others."
+  (let ((spare todo-write-view--flashes))
+    (dolist (id todo-write-view--flashing)
+      (when-let* ((start (todo-write-view--start id))
+                  (overlay (or (pop spare) (todo-write-view--make-flash))))
+        (goto-char start)
+        (move-overlay overlay start (line-beginning-position 2))))
+    (mapc #'delete-overlay spare)))
+
+(defun todo-write-view--make-flash ()
+  "Return a new overlay for a row that flashes."
+  (let ((overlay (make-overlay 1 1)))
+    (overlay-put overlay 'face 'todo-write-flash)
+    (push overlay todo-write-view--flashes)
+    overlay))
 
 (provide 'todo-write-view-draw)
 ;;; todo-write-view-draw.el ends here

@@ -158,7 +158,8 @@ A marker there is then at the row that followed."
          (inhibit-modification-hooks t))
     (save-excursion
       (apply draw args)
-      (todo-write-view--update-folds windows))
+      (todo-write-view--update-folds windows)
+      (todo-write-view--place-flashes))
     (restore-buffer-modified-p nil)
     (when-let* ((position (todo-write-view--position point)))
       (goto-char position))

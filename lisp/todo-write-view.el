@@ -247,10 +247,9 @@ See `todo-write-listen'."
 (defun todo-write-view--tick ()
   "Draw the rows whose time runs, and end expired flashes."
   (todo-write-view--in-buffers (todo-write-view--ticking-p (current-buffer))
-    (let ((ids (append todo-write-view--flashing todo-write-view--running)))
-      (when (and todo-write-view--flashing (= 0 (cl-decf todo-write-view--flash-ticks)))
-        (setq todo-write-view--flashing nil))
-      (todo-write-view--redraw ids)))
+    (when (and todo-write-view--flashing (= 0 (cl-decf todo-write-view--flash-ticks)))
+      (setq todo-write-view--flashing nil))
+    (todo-write-view--redraw todo-write-view--running))
   (todo-write-view--set-timer))
 
 (defun todo-write-view--fit (&optional window)

@@ -332,10 +332,9 @@ Another buffer is current then, which must not change."
     (save-excursion
       (goto-char (point-min))
       (while (not (eobp))
-        (let ((face (get-text-property (point) 'face)))
-          (when (eq (car-safe face) 'todo-write-flash)
-            (push (char-after) text)
-            (cl-pushnew (cadr face) faces)))
+        (when (eq (get-char-property (point) 'face) 'todo-write-flash)
+          (push (char-after) text)
+          (cl-pushnew (get-text-property (point) 'face) faces))
         (forward-char)))
     (list (concat (nreverse text)) faces)))
 
