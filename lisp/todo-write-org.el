@@ -132,7 +132,7 @@ parent."
   (save-excursion
     (goto-char start)
     (let (items indent)
-      (while (< (point) end)
+      (while (and (< (point) end) (not (eobp)))
         (cond ((looking-at todo-write-org--item)
                (setq indent (length (match-string-no-properties 1)))
                (push (list :content (match-string-no-properties 3)
