@@ -284,9 +284,8 @@ The first of ROWS is the one that started first."
   (let ((from (caar (plist-get (car rows) :intervals))))
     (cons from
           ;; The scale divides by the length of the span.
-          (cl-loop for row in rows
-                   maximize (cdar (last (plist-get row :intervals))) into to
-                   finally return (max (1+ from) to)))))
+          (apply #'max (1+ from)
+                 (mapcar (lambda (row) (cdar (last (plist-get row :intervals)))) rows)))))
 
 (defun todo-write-timeline-face (row)
   "Return the face of the bars of ROW."
