@@ -9,7 +9,6 @@
 //!   quit, passes through.
 
 mod diffs;
-mod error;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod observations;
@@ -33,12 +32,12 @@ use emacs::{Env, Result, Value, defun};
 use serde_json::Map;
 
 use crate::clock::Millis;
+use crate::error::Error;
 use crate::fault::may_panic_here;
 use crate::input::{Options, SeveralInProgress};
 use crate::journal::Durability;
 use crate::store::{Storage, Store};
 use crate::thread::{State, Thread};
-use error::BorderError;
 use read::wrong;
 
 emacs::plugin_is_GPL_compatible!();
@@ -121,14 +120,34 @@ fn now() -> Millis {
 
 /// Runs the body of a Lisp function, and turns panics and errors into Lisp errors.
 fn border<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
-    let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-        let place = PANIC_PLACE.with_borrow_mut(mem::take);
-        Err(BorderError::Panic(format!("{} at {place}", panic_message(panic.as_ref()))).into())
-    });
-    result.or_else(|error| match error::symbol(&error) {
-        Some(symbol) => env.signal(env.intern(symbol)?, (error.to_string(),)),
-        None => Err(error),
-    })
+    let (symbol, message) = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(value)) => return Ok(value),
+        Ok(Err(error)) => match error.downcast_ref() {
+            Some(own) => (error_symbol(own), own.to_string()),
+            // A signal or throw of Lisp.
+            None => return Err(error),
+        },
+        Err(panic) => {
+            let (what, place) = (panic_message(panic.as_ref()), PANIC_PLACE.with_borrow_mut(mem::take));
+            let message = format!(
+                "internal error of todo-write: {what} at {place}. The list is as before or as after the \
+                 call; please report this"
+            );
+            ("todo-write-panic", message)
+        }
+    };
+    env.signal(env.intern(symbol)?, (message,))
+}
+
+fn error_symbol(error: &Error) -> &'static str {
+    match error {
+        Error::Journal { .. } => "todo-write-journal-error",
+        Error::NothingToUndo { .. } => "todo-write-error",
+        Error::Argument { .. }
+        | Error::NoItem { .. }
+        | Error::NoRevision { .. }
+        | Error::DuplicateId { .. } => "todo-write-input-error",
+    }
 }
 
 fn panic_message(panic: &(dyn Any + Send)) -> &str {

@@ -1,15 +1,13 @@
 //! Lisp functions on observations.
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use super::read::{self, wrong, wrong_raw};
+use super::read::{self, wrong};
 use super::write::{self, PlanUpdate};
 use super::{border, now, with_module};
 use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
-use crate::raw::Raw;
 use crate::thread::Thread;
 
 const TYPES: &str = "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all";
@@ -43,47 +41,29 @@ fn observe<'e>(
 /// Reads a metadata plist. Some of its keys become fields of the observation, the others its metadata.
 fn details(metadata: Value<'_>) -> Result<Details> {
     let mut details = Details::default();
-    for (key, value) in fields("metadata", metadata, "a plist of keywords and values")? {
-        match key.as_ref() {
-            "title" => details.title = text("title", &value)?,
-            "trace-id" | "traceId" => details.trace_id = text("trace-id", &value)?,
-            "parent-id" | "parentId" => details.parent_id = text("parent-id", &value)?,
-            "phase" => details.phase = one_of("phase", &value, Phase::parse, PHASES)?.map(Some),
+    for (key, value) in read::plist("metadata", metadata, "a plist of keywords and values")? {
+        match key.as_str() {
+            "title" => details.title = read::name("title", value)?,
+            "trace-id" | "traceId" => details.trace_id = read::name("trace-id", value)?,
+            "parent-id" | "parentId" => details.parent_id = read::name("parent-id", value)?,
+            "phase" => details.phase = one_of("phase", value, Phase::parse, PHASES)?.map(Some),
             _ => {
-                let value = value.to_json().map_err(|error| error.inside(format_args!("metadata.{key}")))?;
-                details.metadata.insert(key.into_owned(), value);
+                let value = read::json(&format!("metadata.{key}"), value)?;
+                details.metadata.insert(key, value);
             }
         }
     }
     Ok(details)
 }
 
-type Fields = Vec<(Cow<'static, str>, Raw<'static>)>;
-
-fn fields(what: &'static str, plist: Value<'_>, expected: &str) -> Result<Fields> {
-    match read::raw_with_symbols(plist)? {
-        Raw::Null => Ok(Vec::new()),
-        Raw::Object(fields) => Ok(fields),
-        _ => Err(wrong(what, plist, expected)),
-    }
-}
-
-fn text(what: &'static str, value: &Raw<'_>) -> Result<Option<String>> {
-    match value {
-        Raw::Null => Ok(None),
-        Raw::Text(text) => Ok(Some(text.to_string())),
-        _ => Err(wrong_raw(what, value, "a string")),
-    }
-}
-
 fn one_of<T>(
     what: &'static str,
-    value: &Raw<'_>,
+    value: Value<'_>,
     parse: impl Fn(&str) -> Option<T>,
     expected: &str,
 ) -> Result<Option<T>> {
-    let parse = |name: String| parse(&name).ok_or_else(|| wrong_raw(what, value, expected));
-    text(what, value)?.map(parse).transpose()
+    let parse = |name: String| parse(&name).ok_or_else(|| wrong(what, value, expected));
+    read::name(what, value)?.map(parse).transpose()
 }
 
 /// Return the observations of THREAD in memory that match FILTER, a vector, newest last.
@@ -95,17 +75,13 @@ fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Resul
     border(env, || {
         let key = read::thread(thread)?;
         let mut chosen = Filter::default();
-        for (name, value) in fields("filter", filter, FILTER)? {
-            match (name.as_ref(), &value) {
-                ("type", value) => chosen.kind = one_of("type", value, Type::parse, TYPES)?,
-                ("phase", value) => chosen.phase = one_of("phase", value, Phase::parse, PHASES)?,
-                ("token-type", value) => chosen.token_type = text("token-type", value)?,
-                ("step", value) => chosen.step = text("step", value)?,
-                ("limit", Raw::Null) => {}
-                ("limit", Raw::Number(limit)) if limit.is_u64() => {
-                    chosen.limit = limit.as_u64().and_then(|limit| usize::try_from(limit).ok());
-                }
-                ("limit", value) => return Err(wrong_raw("limit", value, "a whole number, zero or more")),
+        for (name, value) in read::plist("filter", filter, FILTER)? {
+            match name.as_str() {
+                "type" => chosen.kind = one_of("type", value, Type::parse, TYPES)?,
+                "phase" => chosen.phase = one_of("phase", value, Phase::parse, PHASES)?,
+                "token-type" => chosen.token_type = read::name("token-type", value)?,
+                "step" => chosen.step = read::name("step", value)?,
+                "limit" => chosen.limit = read::optional("limit", value, read::whole_number)?,
                 _ => return Err(wrong("filter", filter, FILTER)),
             }
         }

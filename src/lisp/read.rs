@@ -308,11 +308,7 @@ fn is_too_long(error: &emacs::Error) -> bool {
 
 /// The error for a wrong argument named `what`.
 pub fn wrong(what: &str, value: Value<'_>, expected: &str) -> emacs::Error {
-    wrong_raw(what, &raw_with_symbols(value).unwrap_or_else(|_| unreadable("something unreadable")), expected)
-}
-
-/// Like [`wrong`], for an argument that has been read.
-pub fn wrong_raw(what: &str, value: &Raw<'_>, expected: &str) -> emacs::Error {
+    let value = raw_with_symbols(value).unwrap_or_else(|_| unreadable("something unreadable"));
     Error::Argument { path: what.into(), received: value.describe(), expected: expected.into() }.into()
 }
 
@@ -348,11 +344,26 @@ pub fn optional<'e, T>(
     if value.is_not_nil() { read(what, value).map(Some) } else { Ok(None) }
 }
 
-/// Reads a string or symbol as text, and nil as none.
+/// Reads a string or symbol as text, and nil or JSON's null as none.
 pub fn name(what: &'static str, value: Value<'_>) -> Result<Option<String>> {
-    optional(what, value, |what, value| {
-        key_of(value)?.ok_or_else(|| wrong(what, value, "a string or a symbol"))
-    })
+    if !value.is_not_nil() || value == *key_null {
+        return Ok(None);
+    }
+    key_of(value)?.map(Some).ok_or_else(|| wrong(what, value, "a string or a symbol"))
+}
+
+/// Reads a plist: its keys, without the colons, and values. The first of equal keys counts.
+pub fn plist<'e>(what: &str, value: Value<'e>, expected: &str) -> Result<Vec<(String, Value<'e>)>> {
+    let wrong = || wrong(what, value, expected);
+    let elements = proper_list(value)?.filter(|elements| elements.len() % 2 == 0).ok_or_else(wrong)?;
+    let mut fields: Vec<(String, Value<'e>)> = Vec::new();
+    for pair in elements.chunks_exact(2) {
+        let key = key_of(pair[0])?.ok_or_else(wrong)?;
+        if fields.iter().all(|(known, _)| *known != key) {
+            fields.push((key, pair[1]));
+        }
+    }
+    Ok(fields)
 }
 
 /// Reads a string or symbol that `parse` accepts.
