@@ -1,8 +1,10 @@
 //! Values in the lines of all agents: excerpts of texts, times and arguments of calls.
 
 use std::borrow::Cow;
+use std::fmt;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use crate::clock::Millis;
@@ -23,31 +25,69 @@ impl<const BYTES: usize> Excerpt<BYTES> {
         let more = if end < text.len() { "…" } else { "" };
         Excerpt(format!("{}{more}", &text[..end]))
     }
-
-    /// The excerpt of a text, of a block of text or of an array of these.
-    fn of_value(value: &Raw<'_>) -> Self {
-        match value {
-            Raw::Text(text) => Excerpt::of(text),
-            Raw::Object(_) => value.get("text").map(Excerpt::of_value).unwrap_or_default(),
-            Raw::List(values) => {
-                let mut texts = String::new();
-                for Excerpt(text) in values.iter().map(Excerpt::<BYTES>::of_value) {
-                    if texts.len() < BYTES && !text.is_empty() {
-                        let is_apart = texts.is_empty() || texts.ends_with('\n');
-                        texts.push_str(if is_apart { "" } else { "\n" });
-                        texts.push_str(&text);
-                    }
-                }
-                Excerpt::of(&texts)
-            }
-            _ => Excerpt::default(),
-        }
-    }
 }
 
 impl<'de, const BYTES: usize> Deserialize<'de> for Excerpt<BYTES> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Excerpt::of_value(&Raw::deserialize(deserializer)?))
+        deserializer.deserialize_any(ExcerptVisitor)
+    }
+}
+
+struct ExcerptVisitor<const BYTES: usize>;
+
+impl<'de, const BYTES: usize> Visitor<'de> for ExcerptVisitor<BYTES> {
+    type Value = Excerpt<BYTES>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text")
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(Excerpt::of(text))
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(Excerpt::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        Ok(Excerpt::default())
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        Ok(Excerpt::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(Excerpt::default())
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(Excerpt::default())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+        let mut texts = String::new();
+        while let Some(text) = access.next_element::<Excerpt<BYTES>>()? {
+            if texts.len() < BYTES && !text.0.is_empty() {
+                let is_apart = texts.is_empty() || texts.ends_with('\n');
+                texts.push_str(if is_apart { "" } else { "\n" });
+                texts.push_str(&text.0);
+            }
+        }
+        Ok(Excerpt::of(&texts))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+        let mut text = Excerpt::default();
+        while let Some(key) = access.next_key::<Excerpt<16>>()? {
+            if key.0 == "text" {
+                text = access.next_value()?;
+            } else {
+                access.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(text)
     }
 }
 
