@@ -47,7 +47,7 @@ pub struct Outcome {
     pub timestamp: Millis,
     /// The changes from the previous revision.
     pub changes: Vec<Change<Arc<Item>>>,
-    /// The repairs, and failures of the journal.
+    /// What was repaired.
     pub notices: Vec<String>,
     /// The reasons for refusing it.
     pub errors: Vec<Problem>,
@@ -244,7 +244,6 @@ impl Thread {
             self.record_then(&record, |thread| thread.commit(next, changes));
             self.record_full_if_due(timestamp);
         }
-        outcome.notices.extend(self.take_warning());
         outcome.revision = self.revisions.last();
         outcome
     }

@@ -149,10 +149,8 @@ impl Run<'_> {
 
     /// Checks the outcome, and records the list if there is a new revision.
     fn check_outcome(&mut self, outcome: &Outcome, new_ids_are_new: bool) {
-        assert!(
-            outcome.ok && outcome.notices.iter().all(|notice| !notice.contains("journal")),
-            "{outcome:?}"
-        );
+        assert!(outcome.ok, "{outcome:?}");
+        assert_eq!(self.store.take_warnings(), [""; 0]);
         let list = open(&mut self.store).list().clone();
         let before = &self.lists[self.lists.len() - 1];
         assert_eq!(outcome.changes.is_empty(), *before == list);

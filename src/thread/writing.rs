@@ -44,9 +44,6 @@ impl Thread {
             self.record(&Record::Known { number: self.revisions.last() });
         }
         outcome.result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
-        // These concern the journal, so only the user gets them.
-        notices.append(&mut outcome.notices);
-        notices.extend(self.take_warning());
         Outcome { notices, forced, resumed, ..outcome }
     }
 

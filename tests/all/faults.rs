@@ -282,7 +282,8 @@ fn a_folder_that_cannot_be_created_gives_one_warning_and_loses_no_list() {
 #[test]
 fn each_kind_of_record_that_cannot_be_written_is_reported() {
     type Work = fn(&mut Thread);
-    let kinds: [(&str, Work); 3] = [
+    let kinds: [(&str, Work); 4] = [
+        ("list", |thread| drop(write(thread, &PLAN[..1], 2))),
         ("observation", |thread| drop(thread.observe(Type::Intent, "Tidy up".into(), Details::default(), 2))),
         ("activity", |thread| thread.set_activity(Activity::Waiting, 2)),
         ("pause", |thread| thread.set_paused(Some("lunch".into()), 2)),
@@ -336,7 +337,7 @@ fn on_a_full_disk(folder: &Path) {
         let content = format!("Task {n} {}", "x".repeat(700));
         let outcome = open(&mut full).edit(Edit::Add { content, position: None }, n).unwrap();
         assert!(outcome.ok && open(&mut full).list().len() == n as usize + 1);
-        warned += outcome.notices.len();
+        warned += full.take_warnings().len();
         if warned == 0 {
             saved = open(&mut full).list().clone();
         }
