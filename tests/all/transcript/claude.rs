@@ -174,6 +174,19 @@ fn an_update_that_did_not_succeed_changes_nothing() {
 }
 
 #[test]
+fn half_a_surrogate_pair_beside_the_text_of_a_result_does_no_harm() {
+    let mut session = Session::new("cli");
+    let result = json!([{"type": "text", "text": "roses", "cut": "HALF"}]);
+    session.line("user", json!({"message": {"content": "Look"}}));
+    session.call("Read", json!({"file_path": "a"}), "RESULT", Value::Null);
+    let text = session.text().replace("\"RESULT\"", &result.to_string()).replace("HALF", r"\ud83d");
+    let mut followed = Followed::new();
+    followed.append(text.as_bytes());
+    followed.read();
+    assert_eq!(followed.observed(THREAD, Type::ToolExecution)[0]["content"], "roses");
+}
+
+#[test]
 fn a_task_that_claude_code_does_not_find_is_removed() {
     let mut session = Session::new("cli");
     session.create(1, "Sift").create(2, "Knead");
