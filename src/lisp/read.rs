@@ -346,7 +346,7 @@ pub fn optional<'e, T>(
 
 /// Reads a string or symbol as text, and nil or JSON's null as none.
 pub fn name(what: &'static str, value: Value<'_>) -> Result<Option<String>> {
-    if !value.is_not_nil() || value == *key_null {
+    if !value.is_not_nil() || value == *key_null || value == *key_json_null {
         return Ok(None);
     }
     key_of(value)?.map(Some).ok_or_else(|| wrong(what, value, "a string or a symbol"))

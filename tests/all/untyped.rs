@@ -224,9 +224,14 @@ fn an_argument_that_is_not_a_list_of_objects_is_a_named_error() {
         json!([{"type": "added"}]),
         json!("changes"),
         json!([1]),
+        json!([{"type": "removed", "itemId": "2", "timestamp": 0, "previousItem": task("2", "B"),
+                "previousPosition": 0}]),
+        json!([{"type": "added", "itemId": "1", "timestamp": 0, "item": task("1", "A"), "position": 0}]),
     ] {
+        let result = applied(&sound, &wrong);
         assert!(
-            matches!(applied(&sound, &wrong), Err(Error::Argument { path, .. }) if path.starts_with("changes"))
+            matches!(&result, Err(Error::Argument { path, .. }) if path.starts_with("changes")),
+            "{wrong}: {result:?}"
         );
     }
 }
