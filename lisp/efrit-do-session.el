@@ -416,14 +416,14 @@ an earlier Emacs left unfinished in that folder, else a new one."
     (signal 'todo-write-input-error '("The command is empty")))
   (let* ((directory (file-name-as-directory
                      (expand-file-name (or (plist-get options :directory)
-                                           (todo-write--project)))))
+                                           (todo-write--project-root)))))
          (id (format "%s-%04x" (format-time-string "%Y%m%dT%H%M%S") (random #x10000)))
          (session (efrit-do-session--make
                    :id id :command (substring-no-properties command)
                    :directory directory :origin (current-buffer)
                    :thread (or (plist-get options :thread)
-                               (efrit-do-session--unfinished directory)
-                               (format "%s#%s" directory id))
+                               (efrit-do-session--unfinished (todo-write--plain directory))
+                               (format "%s#%s" (todo-write--plain directory) id))
                    :backend backend :options options)))
     (setq efrit-do-sessions (seq-take (cons session efrit-do-sessions) 20))
     (add-hook 'kill-emacs-hook #'efrit-do--cancel-all)

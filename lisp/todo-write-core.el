@@ -204,13 +204,16 @@ build the module."
   (dolist (warning warnings)
     (display-warning 'todo-write warning)))
 
-(defun todo-write--project ()
-  "Return the root of the current project, else the current folder.
-A write must not fail because of the folder's name."
+(defun todo-write--project-root ()
+  "Return the root of the current project, else the current folder."
   (let ((project (ignore-errors (project-current))))
-    (todo-write--plain
-     (expand-file-name (or (and project (ignore-errors (project-root project)))
-                           default-directory "~/")))))
+    (expand-file-name (or (and project (ignore-errors (project-root project)))
+                          default-directory "~/"))))
+
+(defun todo-write--project ()
+  "Return `todo-write--project-root' as text.
+A write must not fail because of the folder's name."
+  (todo-write--plain (todo-write--project-root)))
 
 (provide 'todo-write-core)
 ;;; todo-write-core.el ends here
