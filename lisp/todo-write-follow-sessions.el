@@ -292,14 +292,14 @@ CHOICES are as from `todo-write-follow-sessions-describe', the best first."
                     `(affixation-function
                       . ,(lambda (titles)
                            (mapcar (lambda (title)
-                                     (todo-write-follow-sessions--affix (assoc title table)))
+                                     (todo-write-follow-sessions--affix title (cdr (assoc title table))))
                                    titles))))
                    nil t nil nil (caar table))
                   table))))
 
-(defun todo-write-follow-sessions--affix (choice)
-  "Return the title of CHOICE with its age as prefix and its note as suffix."
-  (pcase-let ((`(,title ,_ ,time ,note) choice))
+(defun todo-write-follow-sessions--affix (title choice)
+  "Return TITLE with the age of CHOICE as prefix and its note as suffix."
+  (pcase-let ((`(,_ ,time ,note) choice))
     (list title
           (propertize (format "%8s  " (todo-write-row-age time)) 'face 'completions-annotations)
           (propertize (concat "  " note) 'face 'completions-annotations))))

@@ -176,12 +176,16 @@ AUTOMATIC is non-nil if the mode picked it."
              (todo-write-activity-time (truncate (* 1000 modified)))
              (session (todo-write-follow--make-session :file file :copy copy :heard modified
                                                        :automatic automatic)))
-        (when copy
-          (todo-write-follow--fetch session))
-        (setf (todo-write-follow--session-handle session)
-              (todo-write--call todo-write-dyn--transcript-open (or copy file)))
-        (todo-write-follow--read session)
-        (push session todo-write-follow--sessions)
+        (unwind-protect
+            (progn
+              (when copy
+                (todo-write-follow--fetch session))
+              (setf (todo-write-follow--session-handle session)
+                    (todo-write--call todo-write-dyn--transcript-open (or copy file)))
+              (todo-write-follow--read session)
+              (push session todo-write-follow--sessions))
+          (unless (memq session todo-write-follow--sessions)
+            (todo-write-follow--delete-copy session)))
         (todo-write-follow-sessions-read-processes)
         (todo-write-follow--tell-activity session)
         (todo-write-follow--pause-if-quiet session)
@@ -192,11 +196,15 @@ AUTOMATIC is non-nil if the mode picked it."
   "Stop following SESSION."
   (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
   (todo-write-follow--pause session "no longer followed")
+  (todo-write-follow--delete-copy session)
+  (todo-write-follow--set-timer))
+
+(defun todo-write-follow--delete-copy (session)
+  "Delete the copy of SESSION's remote transcript, and its process."
   (when-let* ((copy (todo-write-follow--session-copy session)))
     (when (todo-write-follow--session-tail session)
       (delete-process (todo-write-follow--session-tail session)))
-    (ignore-errors (delete-file copy)))
-  (todo-write-follow--set-timer))
+    (ignore-errors (delete-file copy))))
 
 (defun todo-write-follow--watched ()
   "Return the files and folders to watch."
@@ -380,7 +388,6 @@ They come from a process, since a timer must not use the connection."
         (when (file-exists-p file)
           (todo-write-follow-sessions-fetch file copy 0 nil))
       (file-error
-       (delete-file copy)
        (todo-write--wrong "transcript" file
                           (concat "a file of yours: " (error-message-string err)))))
     (setf (todo-write-follow--session-tail session)
