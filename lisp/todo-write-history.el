@@ -142,7 +142,8 @@ the buffer."
                              revisions newest))
          (number (plist-get revision :revision))
          (items (todo-write-items thread number))
-         (changes (plist-get (todo-write-changes-between thread (1- number) number) :changes))
+         (previous (or (plist-get (cadr (memq revision (reverse revisions))) :revision) 0))
+         (changes (plist-get (todo-write-changes-between thread previous number) :changes))
          (by-id (seq-group-by (lambda (change) (plist-get change :itemId)) changes)))
     (setq todo-write-history--revision number)
     (todo-write-history--with-new-text

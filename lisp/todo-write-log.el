@@ -156,7 +156,8 @@ argument asks for one.  Signal a `user-error' if there is none."
         (plist-put todo-write-log--filter key (unless (member value '(nil "")) value))
         mode-line-process
         (cl-loop for (_ given) on todo-write-log--filter by #'cddr
-                 when given collect (concat " " given)))
+                 ;; Strings here are mode line constructs.
+                 when given collect (concat " " (string-replace "%" "%%" given))))
   (todo-write-log--draw))
 
 (defun todo-write-log-filter-type (type)

@@ -114,6 +114,7 @@ and \\=✗ dropped before it was completed.
 (defun todo-write-view--stop-following ()
   "Stop following the store with the current buffer."
   (setq todo-write-view--buffers (delq (current-buffer) todo-write-view--buffers))
+  (mapc #'delete-overlay todo-write-view--flashes)
   (unless (todo-write-view--live-buffers)
     (todo-write-listen #'todo-write-view--heard 'stop)
     (when todo-write-view--event-timer
