@@ -73,6 +73,11 @@ The id nil has the threads without a row in this buffer.")
 (defvar-local todo-write-view--drawn nil
   "Number of the revision that the rows show, or nil while they are drawn.")
 
+(defvar todo-write-view--times nil
+  "While the whole buffer is drawn, a hash table from item id to times.
+See `todo-write-times'.  If another Emacs holds the journal, each call of
+the module looks at the file.")
+
 (defvar-local todo-write-view--width nil
   "Columns the rows were last drawn for.")
 
@@ -156,7 +161,7 @@ default, it calls DRAW if the width differs."
          (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view--paused-p))))
          (start (point)))
     (todo-write-row-insert item kind
-                           (unless ghost (todo-write--spent todo-write-view-thread id))
+                           (unless ghost (todo-write-view--spent id))
                            todo-write-view--width nil
                            (unless ghost (todo-write-view--note id item)))
     (put-text-property start (point) 'category (todo-write-view--row-category row))
@@ -164,6 +169,12 @@ default, it calls DRAW if the width differs."
     (if (memq kind '(in_progress paused))
         (cl-pushnew id todo-write-view--running :test #'equal)
       (setq todo-write-view--running (delete id todo-write-view--running)))))
+
+(defun todo-write-view--spent (id)
+  "Return how long the task ID was in progress, in milliseconds, or nil."
+  (if todo-write-view--times
+      (plist-get (gethash id todo-write-view--times) :spent)
+    (todo-write--spent todo-write-view-thread id)))
 
 (defun todo-write-view--note (id item)
   "Return the note of the row of ITEM, whose id is ID, or nil."
@@ -238,7 +249,10 @@ belong to no row."
                                              "" (todo-write-view--footer) t))
     (when thread
       ;; Thousands of rows would otherwise cause many garbage collections.
-      (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024))))
+      (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024)))
+            (todo-write-view--times (make-hash-table :test #'equal)))
+        (pcase-dolist (`(,id . ,times) (todo-write-times thread))
+          (puthash id times todo-write-view--times))
         (seq-doseq (item (todo-write-items thread))
           (todo-write-view--enter (todo-write-view--row item)))
         (todo-write-view--enter-ghosts (todo-write-view--last-removed))
