@@ -39,31 +39,42 @@ pub struct JsonError {
     /// 1-based, in bytes.
     pub column: usize,
     /// What JSON allows there.
-    pub expected: &'static str,
+    pub expected: ExpectedJson,
 }
 
-/// The beginnings of the parser's messages, and what JSON allows there.
-const EXPECTED: [(&str, &str); 19] = [
-    ("EOF while parsing a value", "a value, but the text ends here"),
-    ("EOF while parsing a list", "the rest of a list, but the text ends here"),
-    ("EOF while parsing an object", "the rest of an object, but the text ends here"),
-    ("EOF while parsing a string", "the rest of a string, but the text ends here"),
-    ("expected ident", "true, false or null"),
-    ("expected value", "a value"),
-    ("invalid number", "a number"),
-    ("number out of range", "a number in the range of a double"),
-    ("key must be a string", "a key in double quotes"),
-    ("expected `:`", "`:`"),
-    ("expected `,` or `]`", "`,` or `]`"),
-    ("expected `,` or `}`", "`,` or `}`"),
-    ("trailing comma", "no comma before the closing bracket"),
-    ("trailing characters", "nothing after the value"),
-    ("recursion limit exceeded", "fewer levels of nesting"),
-    ("control character", "a control character written as an escape"),
-    ("invalid escape", "an escape sequence of JSON"),
-    ("lone leading surrogate", "both halves of a surrogate pair"),
-    ("unexpected end of hex escape", "both halves of a surrogate pair"),
-];
+/// What JSON allows at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs)] // The messages describe them.
+pub enum ExpectedJson {
+    #[error("a value")]
+    Value,
+    #[error("a value, but the text ends here")]
+    ValueNotEnd,
+    #[error("the rest of {0}, but the text ends here")]
+    RestOf(&'static str),
+    #[error("true, false or null")]
+    Constant,
+    #[error("a number in the range of a double")]
+    Number,
+    #[error("a key in double quotes")]
+    Key,
+    #[error("`:`")]
+    Colon,
+    #[error("`,` or `{0}`")]
+    CommaOr(char),
+    #[error("no comma before the closing bracket")]
+    NoComma,
+    #[error("nothing after the value")]
+    End,
+    #[error("fewer levels of nesting")]
+    LessNesting,
+    #[error("a control character written as an escape")]
+    EscapedControl,
+    #[error("an escape sequence of JSON")]
+    Escape,
+    #[error("both halves of a surrogate pair")]
+    SurrogatePair,
+}
 
 impl<'a> Raw<'a> {
     /// Parses a text that is one JSON value.
@@ -80,7 +91,7 @@ impl<'a> Raw<'a> {
     /// # Ok::<(), todo_write::raw::JsonError>(())
     /// ```
     pub fn parse(text: &'a str) -> Result<Raw<'a>, JsonError> {
-        Ok(serde_json::from_str(text)?)
+        serde_json::from_str(text).map_err(|error| JsonError::new(text, &error))
     }
 
     /// Parses the JSON value at the start of `text`, and returns the rest of the text.
@@ -91,8 +102,8 @@ impl<'a> Raw<'a> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Raw<'a>>();
         match values.next() {
             Some(Ok(raw)) => Ok((raw, text.get(values.byte_offset()..).unwrap_or(""))),
-            Some(Err(error)) => Err(error.into()),
-            None => Raw::parse(text).map(|raw| (raw, "")),
+            Some(Err(error)) => Err(JsonError::new(text, &error)),
+            None => Err(JsonError { line: 1, column: 1, expected: ExpectedJson::ValueNotEnd }),
         }
     }
 
@@ -154,13 +165,77 @@ impl<'a> Raw<'a> {
     }
 }
 
-impl From<serde_json::Error> for JsonError {
-    fn from(error: serde_json::Error) -> JsonError {
-        let message = error.to_string();
-        let expected = EXPECTED.iter().find(|(beginning, _)| message.starts_with(beginning));
+impl JsonError {
+    fn new(text: &str, error: &serde_json::Error) -> JsonError {
         // The column is the number of bytes read, which is 0 at the start of a line.
-        let (line, column) = (error.line(), error.column().max(1));
-        JsonError { line, column, expected: expected.map_or("valid JSON", |(_, words)| words) }
+        let (line, column) = (error.line(), error.column());
+        let expected = if error.is_eof() {
+            expected_at_end(text)
+        } else {
+            let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
+            expected_at(text.as_bytes(), (start + column).saturating_sub(1))
+        };
+        JsonError { line, column: column.max(1), expected }
+    }
+}
+
+/// Asks the parser whether `next` may follow `before`.
+fn fits(before: &str, next: &str) -> bool {
+    match serde_json::from_str::<Raw<'_>>(&format!("{before}{next}")) {
+        Ok(_) => true,
+        Err(error) => error.is_eof(),
+    }
+}
+
+/// What is missing at the end of a text.
+fn expected_at_end(text: &str) -> ExpectedJson {
+    let ends = [("]", "a list"), ("}", "an object"), (":", "an object"), ("\\n", "a string")];
+    match ends.into_iter().find(|(next, _)| fits(text, next)) {
+        Some((_, whole)) => ExpectedJson::RestOf(whole),
+        None => ExpectedJson::ValueNotEnd,
+    }
+}
+
+/// What JSON allows instead of the byte at `place`, which the parser rejected.
+fn expected_at(text: &[u8], place: usize) -> ExpectedJson {
+    let before = &*String::from_utf8_lossy(&text[..place.min(text.len())]);
+    let here = text.get(place).copied().unwrap_or(b' ');
+    let fits = |next| fits(before, next);
+    // An escape can follow only inside a string. The spaces in the other probes end a token.
+    if fits("\\n") {
+        if here.is_ascii_control() { ExpectedJson::EscapedControl } else { ExpectedJson::Escape }
+    } else if matches!(here, b']' | b'}') && before.trim_end().ends_with(',') {
+        ExpectedJson::NoComma
+    } else if fits(" 0") {
+        if matches!(here, b'[' | b'{') { ExpectedJson::LessNesting } else { ExpectedJson::Value }
+    } else if fits(" \"") {
+        ExpectedJson::Key
+    } else if fits(":") {
+        ExpectedJson::Colon
+    } else if here.is_ascii_digit() && before.ends_with(|last: char| last.is_ascii_digit()) {
+        ExpectedJson::Number
+    } else if fits("]") {
+        ExpectedJson::CommaOr(']')
+    } else if fits("}") {
+        ExpectedJson::CommaOr('}')
+    } else if fits(" ") {
+        ExpectedJson::End
+    } else {
+        expected_in_token(before)
+    }
+}
+
+/// What JSON allows after the first part of an escape, a number or a constant.
+fn expected_in_token(before: &str) -> ExpectedJson {
+    let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
+    let (before, token) = before.split_at(start);
+    if before.ends_with('\\') {
+        let half = token.starts_with("ud") || token.starts_with("uD");
+        if half { ExpectedJson::SurrogatePair } else { ExpectedJson::Escape }
+    } else if before.ends_with(['-', '+', '.']) || token.starts_with(|c: char| c.is_ascii_digit()) {
+        ExpectedJson::Number
+    } else {
+        ExpectedJson::Constant
     }
 }
 

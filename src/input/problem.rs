@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use thiserror::Error;
 
 use crate::item::{Priority, Status};
+use crate::raw::ExpectedJson;
 
 /// One reason for refusing a call.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -75,14 +76,14 @@ pub enum Expected {
     #[error("{{\"todos\": [{{\"content\", \"status\", \"activeForm\"}}, …]}}")]
     Input,
     #[error("{0}")]
-    Json(&'static str),
+    Json(ExpectedJson),
     #[error("an array of tasks")]
     Todos,
     /// In Lisp, an empty array may arrive as null.
     #[error("an array of tasks ([] clears the list; if it arrives as null, send it as JSON text: \"[]\")")]
     TodosNotNull,
     #[error("an array of tasks ({0})")]
-    TodosNotJson(&'static str),
+    TodosNotJson(ExpectedJson),
     #[error("an object with content, status, activeForm")]
     Task,
     #[error("the task as text")]
