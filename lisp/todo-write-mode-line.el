@@ -69,6 +69,9 @@ inert.")
 ;; Without this mark the mode line would drop the mouse and help properties.
 (put 'todo-write-mode-line-string 'risky-local-variable t)
 
+(defvar todo-write-tab-bar--text nil
+  "What the tab bar shows, or nil.")
+
 (defvar todo-write-mode-line--thread nil
   "Key of the thread that the mode line and the tab bar show.")
 
@@ -112,7 +115,8 @@ inert.")
       (if on
           (add-hook hook #'todo-write-mode-line--look)
         (remove-hook hook #'todo-write-mode-line--look)))
-    (setq todo-write-mode-line-string nil)
+    (setq todo-write-mode-line-string nil
+          todo-write-tab-bar--text nil)
     (todo-write-mode-line--update)
     (todo-write-mode-line-redraw)))
 
@@ -159,7 +163,11 @@ OUTCOME is that of the change of THREAD, if the caller has it."
                (text (and words (concat "[" words "] "))))
     ;; Comparing the text suffices: the properties follow from it.
     (unless (equal text todo-write-mode-line-string)
-      (setq todo-write-mode-line-string text)
+      (setq todo-write-mode-line-string text
+            todo-write-tab-bar--text
+            (and text todo-write-tab-bar-mode
+                 (apply #'propertize (concat " " text)
+                        (and needed '(face todo-write-attention)))))
       (when text
         (put-text-property 0 (length text) 'category 'todo-write-mode-line--category text)
         (when needed
@@ -344,12 +352,9 @@ turned on or off.  While that is on, it includes the value of
 
 (defun todo-write-tab-bar ()
   "Return the item of the tab bar, for `tab-bar-format'."
-  (when (and todo-write-tab-bar-mode todo-write-mode-line-string)
-    (let ((text (concat " " todo-write-mode-line-string)))
-      ;; Its face and keys are those of a mode line.
-      (remove-list-of-text-properties 0 (length text) '(category) text)
-      `((todo-write menu-item ,text todo-write-mode-line-show
-                    :help "Go to the agent that needs you, or show the plan")))))
+  (when todo-write-tab-bar--text
+    `((todo-write menu-item ,todo-write-tab-bar--text todo-write-mode-line-show
+                  :help "Go to the agent that needs you, or show the plan"))))
 
 (provide 'todo-write-mode-line)
 ;;; todo-write-mode-line.el ends here
