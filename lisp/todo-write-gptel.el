@@ -117,6 +117,9 @@ The text of a refusal tells the model what is wrong."
 (defvar-local todo-write-gptel-thread nil
   "Key of the thread of this chat, once its model has called todo_write.")
 
+(defvar todo-write-gptel--chats nil
+  "The buffers of the chats with a plan.")
+
 (defun todo-write-gptel--ensure-thread ()
   "Return the key of the thread of this chat, which gets one if it has none.
 A chat that visits a file has the same key in later sessions of Emacs."
@@ -130,14 +133,15 @@ A chat that visits a file has the same key in later sessions of Emacs."
     ;; `todo-write-show' shows the plan of the buffer it is called in.
     (setq-local todo-write-view-thread todo-write-gptel-thread)
     (add-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed nil t))
+  (cl-pushnew (current-buffer) todo-write-gptel--chats)
   (todo-write-listen #'todo-write-gptel--thread-changed)
   todo-write-gptel-thread)
 
 (defun todo-write-gptel--thread-changed (thread what _data)
   "Update the chat of THREAD if WHAT is a change of its list or state."
   (when (memq what '(change state))
-    (dolist (buffer (buffer-list))
-      (when (equal thread (buffer-local-value 'todo-write-gptel-thread buffer))
+    (dolist (buffer todo-write-gptel--chats)
+      (when (equal thread (todo-write-gptel--thread-of buffer))
         (with-current-buffer buffer
           (todo-write-gptel--update))))))
 
@@ -211,6 +215,7 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
 
 (defun todo-write-gptel--buffer-killed ()
   "Pause the plan of the current buffer, which is being killed."
+  (setq todo-write-gptel--chats (delq (current-buffer) todo-write-gptel--chats))
   (todo-write-end-turn todo-write-gptel-thread "the chat was closed"))
 
 ;;; The header line
