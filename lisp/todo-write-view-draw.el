@@ -61,7 +61,7 @@ The highlight ends when the times are updated next."
   "Number of ticks of the timer until the flash ends.")
 
 (defvar-local todo-write-view--waiting nil
-  "Ids of the rows that name other tasks, or once did.")
+  "Ids of the rows that name other tasks.")
 
 (defvar-local todo-write-view--children nil
   "Alist of item ids and the keys of their subagents' threads.
@@ -160,8 +160,7 @@ default, it calls DRAW if the width differs."
          (ghost (todo-write-view--row-ghost row))
          (kind (if ghost 'removed (todo-write-row-kind item (todo-write-view--paused-p))))
          (start (point)))
-    (todo-write-row-insert item kind
-                           (unless ghost (todo-write-view--spent id))
+    (todo-write-row-insert item kind (unless ghost (todo-write-view--spent id))
                            todo-write-view--width nil
                            (unless ghost (todo-write-view--note id item)))
     (put-text-property start (point) 'category (todo-write-view--row-category row))
@@ -179,8 +178,9 @@ default, it calls DRAW if the width differs."
 (defun todo-write-view--note (id item)
   "Return the note of the row of ITEM, whose id is ID, or nil."
   (let ((blocked (plist-get item :blockedBy)))
-    (when blocked
-      (cl-pushnew id todo-write-view--waiting :test #'equal))
+    (if blocked
+        (cl-pushnew id todo-write-view--waiting :test #'equal)
+      (setq todo-write-view--waiting (delete id todo-write-view--waiting)))
     (todo-write-row-note
      item (and blocked
                (mapcar #'todo-write-view--row-item
@@ -321,7 +321,8 @@ that the agent cancelled get no ghost."
   "Delete the row of ID, if it exists, and return it."
   (when-let* ((node (gethash id todo-write-view--nodes)))
     (remhash id todo-write-view--nodes)
-    (setq todo-write-view--running (delete id todo-write-view--running))
+    (setq todo-write-view--running (delete id todo-write-view--running)
+          todo-write-view--waiting (delete id todo-write-view--waiting))
     (prog1 (ewoc-data node)
       (ewoc-delete todo-write-view--ewoc node))))
 
