@@ -49,6 +49,10 @@ An event is a plist, as in JSON."
   (apply #'efrit-do-run "Tidy up" :timeout 20
          :script (efrit-do-session-tests--script turns) options))
 
+(defun efrit-do-session-tests--status (turns)
+  "Run a session that plays TURNS; return how it ended."
+  (plist-get (efrit-do-session-tests--run turns) :status))
+
 (defun efrit-do-session-tests--start (turns &rest more)
   "Start a session that plays TURNS, a script with MORE keys; return it."
   (efrit-do-session-start
@@ -396,13 +400,11 @@ Go on for a while, to see whether anything happens after its end."
   (efrit-do-session-tests--with-sessions
     (let ((efrit-do-max-identical-calls 2))
       (should (eq 'stopped
-                  (plist-get
-                   (efrit-do-session-tests--run
-                    '(((:tool "buffer_create" :input (:name "x" :content "")))
-                      ((:tool "buffer_create" :input (:content "" :name "x")))
-                      ((:tool "buffer_create"
-                        :input "{\"content\": \"\", \"name\": \"x\"}"))))
-                   :status)))
+                  (efrit-do-session-tests--status
+                   '(((:tool "buffer_create" :input (:name "x" :content "")))
+                     ((:tool "buffer_create" :input (:content "" :name "x")))
+                     ((:tool "buffer_create"
+                       :input "{\"content\": \"\", \"name\": \"x\"}"))))))
       (kill-buffer "x") (kill-buffer "x<2>"))))
 
 (ert-deftest efrit-do-allows-similar-calls-and-different-errors ()
@@ -410,33 +412,27 @@ Go on for a while, to see whether anything happens after its end."
     (let ((efrit-do-max-identical-calls 1)
           (efrit-do-max-same-errors 2))
       (should (eq 'done
-                  (plist-get
-                   (efrit-do-session-tests--run
-                    '(((:tool "count" :input (:n 1))) ((:tool "count" :input (:n 2)))
-                      ((:tool "fail" :input (:why "a"))) ((:tool "fail" :input (:why "b")))
-                      ((:tool "count" :input (:n 1)))))
-                   :status))))))
+                  (efrit-do-session-tests--status
+                   '(((:tool "count" :input (:n 1))) ((:tool "count" :input (:n 2)))
+                     ((:tool "fail" :input (:why "a"))) ((:tool "fail" :input (:why "b")))
+                     ((:tool "count" :input (:n 1))))))))))
 
 (ert-deftest efrit-do-counts-the-same-error-between-successes-of-other-tools ()
   (efrit-do-session-tests--with-sessions
     (let ((efrit-do-max-same-errors 2))
       (should (eq 'stopped
-                  (plist-get
-                   (efrit-do-session-tests--run
-                    '(((:tool "fail" :input (:why "a"))) ((:tool "count"))
-                      ((:tool "fail" :input (:why "a")))))
-                   :status))))))
+                  (efrit-do-session-tests--status
+                   '(((:tool "fail" :input (:why "a"))) ((:tool "count"))
+                     ((:tool "fail" :input (:why "a"))))))))))
 
 (ert-deftest efrit-do-counts-an-error-from-one-again-after-the-tool-succeeded ()
   (efrit-do-session-tests--with-sessions
     (let ((efrit-do-max-same-errors 2))
       (should (eq 'done
-                  (plist-get
-                   (efrit-do-session-tests--run
-                    '(((:tool "eval_sexp" :input (:expr "(error \"a\")")))
-                      ((:tool "eval_sexp" :input (:expr "1")))
-                      ((:tool "eval_sexp" :input (:expr "(error \"a\")")))))
-                   :status))))))
+                  (efrit-do-session-tests--status
+                   '(((:tool "eval_sexp" :input (:expr "(error \"a\")")))
+                     ((:tool "eval_sexp" :input (:expr "1")))
+                     ((:tool "eval_sexp" :input (:expr "(error \"a\")"))))))))))
 
 (ert-deftest efrit-do-continues-if-there-are-no-limits ()
   (efrit-do-session-tests--with-sessions
