@@ -292,7 +292,8 @@ CHOICES are as from `todo-write-follow-sessions-describe', the best first."
                     `(affixation-function
                       . ,(lambda (titles)
                            (mapcar (lambda (title)
-                                     (todo-write-follow-sessions--affix title (cdr (assoc title table))))
+                                     (todo-write-follow-sessions--affix
+                                      title (cdr (assoc title table))))
                                    titles))))
                    nil t nil nil (caar table))
                   table))))

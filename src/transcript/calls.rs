@@ -34,7 +34,7 @@ impl<E> Default for PendingCalls<E> {
 }
 
 impl<E> PendingCalls<E> {
-    /// Adds a call; returns its event. A list has its own event, so its `input` is none.
+    /// Adds a call; returns its event. Lists have an event of their own, so they pass no `input`.
     pub fn begin(
         &mut self,
         (id, name): (&str, &str),
