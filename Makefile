@@ -22,10 +22,10 @@ endif
 
 PROGRAM := lisp/todo-write-mcp$(EXE)
 AUTOLOADS := lisp/todo-write-autoloads.el
-LISP := $(filter-out $(AUTOLOADS),$(wildcard lisp/*.el))
+LISP := $(filter-out %-autoloads.el,$(wildcard lisp/*.el efrit-do/*.el))
 
 PREFIX ?=
-SITELISP ?= $(if $(PREFIX),$(PREFIX)/share/emacs/site-lisp/todo-write,$(HOME)/.emacs.d/site-lisp/todo-write)
+SITELISP ?= $(if $(PREFIX),$(PREFIX)/share/emacs/site-lisp,$(HOME)/.emacs.d/site-lisp)
 
 # Two concurrent runs of a package manager would fail on its lock.
 .NOTPARALLEL:
@@ -51,10 +51,11 @@ module: setup
 # Written last, so that its time is that of the compiled files too.  These are
 # all compiled again, since any of them may use a macro of another.
 $(AUTOLOADS): $(LISP) | module
-	@rm -f lisp/*.elc $@
-	@$(EMACS) -Q --batch -L lisp -f batch-byte-compile $(LISP)
+	@rm -f lisp/*.elc efrit-do/*.elc $@
+	@$(EMACS) -Q --batch -L lisp -L efrit-do -f batch-byte-compile $(LISP)
 	@$(EMACS) -Q --batch -l package --eval '(setq inhibit-message t)' \
-	  --eval '(package-generate-autoloads "todo-write" (expand-file-name "lisp"))'
+	  --eval '(package-generate-autoloads "todo-write" (expand-file-name "lisp"))' \
+	  --eval '(package-generate-autoloads "efrit-do" (expand-file-name "efrit-do"))'
 	@touch $@
 
 # A crate of its own: the module is built without the MCP SDK.
@@ -85,9 +86,7 @@ lint: setup-test build ## run rustfmt, clippy, byte-compilation, checkdoc, packa
 
 .PHONY: hosts
 hosts: build mcp setup-test ## run genuine agents and packages, offline, after downloading them (2 GB)
-	@for script in test/hosts/*.sh; do \
-	  if [ -x "$$script" ]; then "$$script" || exit 1; fi; \
-	done
+	@bin/hosts
 
 .PHONY: setup-test
 setup-test:
@@ -130,17 +129,18 @@ doc: ## export the manual as Info and HTML to doc/build
 
 .PHONY: install
 install: build ## copy both packages to PREFIX, or to ~/.emacs.d/site-lisp
-	@mkdir -p '$(DESTDIR)$(SITELISP)'/demo/login
-	@cp demo/refactor-login.json '$(DESTDIR)$(SITELISP)'/demo
-	@cp demo/login/* '$(DESTDIR)$(SITELISP)'/demo/login
-	@cp $(LISP) $(LISP:.el=.elc) $(AUTOLOADS) '$(DESTDIR)$(SITELISP)'
-	@cp $(MODULE_FILE) '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE_FILE)).new'
-	@mv '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE_FILE)).new' '$(DESTDIR)$(SITELISP)/$(notdir $(MODULE_FILE))'
-	@if [ -e $(PROGRAM) ]; then cp $(PROGRAM) '$(DESTDIR)$(SITELISP)/todo-write-mcp.new' && \
-	  mv '$(DESTDIR)$(SITELISP)/todo-write-mcp.new' '$(DESTDIR)$(SITELISP)/$(notdir $(PROGRAM))'; fi
-	@echo 'Installed.  Add this to your init file:'
+	@mkdir -p '$(DESTDIR)$(SITELISP)'/todo-write '$(DESTDIR)$(SITELISP)'/efrit-do/demo/login
+	@cp lisp/*.el lisp/*.elc '$(DESTDIR)$(SITELISP)'/todo-write
+	@cp efrit-do/*.el efrit-do/*.elc '$(DESTDIR)$(SITELISP)'/efrit-do
+	@cp efrit-do/demo/refactor-login.json '$(DESTDIR)$(SITELISP)'/efrit-do/demo
+	@cp efrit-do/demo/login/* '$(DESTDIR)$(SITELISP)'/efrit-do/demo/login
+	@for file in $(MODULE_FILE) $(wildcard $(PROGRAM)); do \
+	  to='$(DESTDIR)$(SITELISP)'/todo-write/$${file##*/}; cp $$file "$$to.new" && mv "$$to.new" "$$to" || exit 1; \
+	done
+	@echo 'Installed.  Add this to your init file; the second line is for M-x efrit-do:'
 	@echo
-	@echo '  (load "$(SITELISP)/todo-write-autoloads" nil t)'
+	@echo '  (load "$(SITELISP)/todo-write/todo-write-autoloads" nil t)'
+	@echo '  (load "$(SITELISP)/efrit-do/efrit-do-autoloads" nil t)'
 
 .PHONY: package
 package: build ## make dist/*.tar for package-install-file; MODULE=1 adds the module, RELEASE=folder lists its files
@@ -153,4 +153,4 @@ try-install: setup-test ## try each way of installation, and write doc/installin
 .PHONY: clean
 clean: ## remove built files, but no downloads (.deps)
 	cargo clean --quiet
-	rm -rf lisp/*.elc $(MODULE_FILE) $(PROGRAM) $(AUTOLOADS) dist doc/build .deps/build .deps/logs
+	rm -rf lisp/*.elc efrit-do/*.elc $(MODULE_FILE) $(PROGRAM) lisp/*-autoloads.el efrit-do/*-autoloads.el dist doc/build .deps/build .deps/logs

@@ -110,8 +110,8 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
                   (folders . ,(bench-follow--way
                                100000 50
                                (lambda (_)
-                                 (dolist (folder (append (todo-write-follow-sessions-folders)
-                                                         (todo-write-follow-sessions-process-folders)))
+                                 (dolist (folder (append (todo-write-follow-sessions--folders)
+                                                         (todo-write-follow-sessions--process-folders)))
                                    (directory-files-and-attributes folder t))))))
                 [nil] 100 (max 3 (/ bench-rounds 3)))))
   (bench-row "a poll, 50 sessions lying around" (alist-get 'poll samples)

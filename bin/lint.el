@@ -61,7 +61,7 @@ The first file on the command line is the package's main file."
   (let* ((main (expand-file-name (car command-line-args-left)))
          (directory (make-temp-file "lint-" t)))
     (add-hook 'kill-emacs-hook (lambda () (delete-directory directory t)))
-    (lint-archive (expand-file-name "todo-write.el" (file-name-directory main)) directory)
+    (lint-archive (expand-file-name "../lisp/todo-write.el" (file-name-directory main)) directory)
     (setq package-lint-main-file main
           ;; Ignore the packages that the user has installed.
           package-user-dir directory

@@ -24,7 +24,7 @@
 
 (declare-function acp-subscribe-to-notifications "ext:acp")
 (declare-function acp-subscribe-to-requests "ext:acp")
-(declare-function todo-write-follow-thread-p "todo-write-follow")
+(declare-function todo-write-follow--thread-p "todo-write-follow")
 (defvar todo-write-view-thread)
 
 ;;; Plans
@@ -62,12 +62,12 @@ Return (KEY . OUTCOME), where KEY is the thread written to, or nil if
 UPDATE has no plan."
   (when-let* ((plan (todo-write-acp--plan update))
               (key (todo-write-acp--thread thread plan)))
-    (let ((entries (todo-write--json-get plan "entries")))
+    (let ((entries (todo-write-json--get plan "entries")))
       ;; Copilot sends an empty plan whatever its list is.
       (unless (and (equal entries [])
                    (not (todo-write-acp--written-p key source)))
         (cons key (todo-write key (list :todos (todo-write-acp--todos key entries))
-                              source))))))
+                              source t))))))
 
 (defun todo-write-acp--written-p (key source)
   "Return non-nil if SOURCE has written a list of the thread KEY."
@@ -77,28 +77,28 @@ UPDATE has no plan."
 (defun todo-write-acp--plan (update)
   "Return the object in UPDATE that has the entries, or nil.
 A removed plan becomes a plan without entries."
-  (let ((kind (todo-write--json-get update "sessionUpdate"))
-        (inner (or (todo-write--json-get update "params")
-                   (todo-write--json-get update "update"))))
+  (let ((kind (todo-write-json--get update "sessionUpdate"))
+        (inner (or (todo-write-json--get update "params")
+                   (todo-write-json--get update "update"))))
     (cond ((vectorp update) (list :entries update))
           (inner (todo-write-acp--plan inner))
           ((equal kind "plan_removed")
-           (list :planId (todo-write--json-get update "planId") :entries []))
+           (list :planId (todo-write-json--get update "planId") :entries []))
           ((equal kind "plan_update")
-           (todo-write-acp--plan (todo-write--json-get update "plan")))
+           (todo-write-acp--plan (todo-write-json--get update "plan")))
           ((equal kind "plan") update)
           ((and (equal kind "tool_call_update")
-                (equal (todo-write--json-get update "title") "todowrite"))
-           (when-let* ((todos (todo-write--json-get update "rawInput" "todos")))
+                (equal (todo-write-json--get update "title") "todowrite"))
+           (when-let* ((todos (todo-write-json--get update "rawInput" "todos")))
              (list :entries todos)))
           (kind nil)
-          ((member (todo-write--json-get update "type") '(nil "items"))
-           (and (todo-write--json-get update "entries") update)))))
+          ((member (todo-write-json--get update "type") '(nil "items"))
+           (and (todo-write-json--get update "entries") update)))))
 
 (defun todo-write-acp--thread (thread plan)
   "Return the key of the thread for PLAN in the session of THREAD."
-  (let ((call (todo-write--json-get plan "_meta" "claudeCode" "parentToolUseId"))
-        (id (todo-write--json-get plan "planId"))
+  (let ((call (todo-write-json--get plan "_meta" "claudeCode" "parentToolUseId"))
+        (id (todo-write-json--get plan "planId"))
         (own (gethash thread todo-write-acp--plans)))
     (cond ((stringp call) (todo-write-acp--subagent-thread thread call plan))
           ((not (stringp id)) thread)
@@ -113,7 +113,7 @@ all agents of a session share the list of THREAD."
   (let ((key (format "%s/%s" thread call)))
     (cond ((todo-write-revisions key) key)
           ((todo-write-acp--same-list-p (todo-write-items thread)
-                                        (todo-write--json-get plan "entries"))
+                                        (todo-write-json--get plan "entries"))
            thread)
           (t (todo-write-begin
               key :parent thread
@@ -122,7 +122,7 @@ all agents of a session share the list of THREAD."
 
 (defun todo-write-acp--same-list-p (items entries)
   "Return non-nil if ENTRIES contain at least half of ITEMS."
-  (let ((texts (seq-map (lambda (entry) (todo-write--json-get entry "content"))
+  (let ((texts (seq-map (lambda (entry) (todo-write-json--get entry "content"))
                         (and (seqp entries) entries))))
     (and (> (length items) 0)
          (<= (length items)
@@ -139,7 +139,7 @@ Anything but a list of objects is returned unchanged: the store refuses it."
       (todo-write-acp--with-known-texts
        (todo-write-items key)
        (cl-loop for entry in (append entries nil)
-                unless (equal (todo-write--json-get entry "status") "cancelled")
+                unless (equal (todo-write-json--get entry "status") "cancelled")
                 collect (todo-write-acp--todo entry)))
     entries))
 
@@ -188,12 +188,12 @@ new one.  PROPERTY with VALUE completes the todo that has TEXT."
 (defun todo-write-acp--todo (entry)
   "Return ENTRY as a todo for `todo-write'.
 An entry has only one text, which is used as the active form, too."
-  (let ((content (or (todo-write--json-get entry "content")
+  (let ((content (or (todo-write-json--get entry "content")
                      ;; Codex uses this name.
-                     (todo-write--json-get entry "step")))
-        (priority (todo-write--json-get entry "priority")))
+                     (todo-write-json--get entry "step")))
+        (priority (todo-write-json--get entry "priority")))
     (append (list :content content
-                  :status (todo-write--json-get entry "status")
+                  :status (todo-write-json--get entry "status")
                   :activeForm content)
             (and priority (list :priority priority)))))
 
@@ -205,7 +205,12 @@ An entry has only one text, which is used as the active form, too."
   (buffer nil :documentation "Buffer of its session, or nil after disconnecting.")
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
   (asked nil :documentation "Open permission requests, a list of (ID . THREAD).")
+  (answered nil :documentation "Ids of requests that were answered before they were seen.")
   (calls nil :documentation "Alist of ids and titles of tool calls that started subagents."))
+
+(defvar-local todo-write-acp--responders nil
+  "Alist of ids of permission requests and functions that answer them.
+A function takes the id of an option.")
 
 (defvar todo-write-acp--links (make-hash-table :test #'eq :weakness 'key)
   "Links, by client.
@@ -224,6 +229,7 @@ Each plan that CLIENT receives is written to the thread.  The agent works
 from a prompt to its response, and waits while a permission request is
 open.  Call this after CLIENT has its own subscriptions.
 `todo-write-acp-disconnect' undoes it."
+  (todo-write-module--prepare)
   (let ((buffer (or buffer (current-buffer)))
         (link (gethash client todo-write-acp--links)))
     (unless link
@@ -235,7 +241,7 @@ open.  Call this after CLIENT has its own subscriptions.
        :on-notification (lambda (message) (todo-write-acp--handle-notification link message)))
       (acp-subscribe-to-requests
        :client client :buffer buffer
-       :on-request (lambda (message) (todo-write-acp--handle-request link message))))
+       :on-request (lambda (message) (todo-write-acp--handle-request client link message))))
     (setf (todo-write-acp--link-buffer link) buffer)
     (with-current-buffer buffer
       (add-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed nil t))
@@ -249,6 +255,9 @@ open.  Call this after CLIENT has its own subscriptions.
 Its plans stay and are paused for the reason WHY, a string."
   (when-let* ((link (todo-write-acp--link client)))
     (todo-write-acp--end-turns link (or why "disconnected"))
+    (pcase-dolist (`(,id . ,thread) (todo-write-acp--link-asked link))
+      (todo-write-withdraw thread (todo-write-acp--request-id id)))
+    (setf (todo-write-acp--link-asked link) nil)
     (when (buffer-live-p (todo-write-acp--link-buffer link))
       (with-current-buffer (todo-write-acp--link-buffer link)
         (remove-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed t)
@@ -278,7 +287,7 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
 
 (defun todo-write-acp--session (link params)
   "Return the key of the thread for the session in PARAMS, of a message to LINK."
-  (todo-write-acp--key link (or (todo-write--json-get params "sessionId")
+  (todo-write-acp--key link (or (todo-write-json--get params "sessionId")
                                 (buffer-name (todo-write-acp--link-buffer link)))))
 
 (defun todo-write-acp--session-p (thread)
@@ -292,8 +301,8 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
 
 (defun todo-write-acp--agent (client)
   "Return the name of CLIENT's agent according to its command line."
-  (let* ((command (todo-write--json-get client "command"))
-         (words (cons command (append (todo-write--json-get client "command-params") nil))))
+  (let* ((command (todo-write-json--get client "command"))
+         (words (cons command (append (todo-write-json--get client "command-params") nil))))
     (or (seq-some (lambda (word)
                     (and (stringp word)
                          ;; For example, claude-agent-acp and @zed-industries/codex-acp.
@@ -321,9 +330,9 @@ The adapters of Claude Code and Codex use the ids of their transcripts."
   (let ((link (todo-write-acp--link (plist-get args :client)))
         (request (plist-get args :request)))
     (if (and link (not (plist-get args :sync))
-             (equal (todo-write--json-get request "method") "session/prompt"))
+             (equal (todo-write-json--get request "method") "session/prompt"))
         (apply #'todo-write-acp--send-prompt link
-               (todo-write-acp--session link (todo-write--json-get request "params"))
+               (todo-write-acp--session link (todo-write-json--get request "params"))
                send args)
       (apply send args))))
 
@@ -334,22 +343,25 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
   (todo-write-acp--attach link thread)
   (push thread (todo-write-acp--link-turns link))
   (todo-write-set-activity thread 'working)
-  (todo-write-acp--watch-process link (todo-write--json-get client "process"))
+  (todo-write-acp--watch-process link (todo-write-json--get client "process"))
   (condition-case problem
       (apply send
              :on-success
              (lambda (response)
-               (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))
-               (when on-success (funcall on-success response)))
+               ;; The host's own callback must not wait for the drawing of a plan.
+               (unwind-protect
+                   (when on-success (funcall on-success response))
+                 (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))))
              ;; acp.el checks the arity of this function.
              :on-failure
              (lambda (problem message)
-               (todo-write-acp--end-turn
-                link thread (todo-write-row-why (todo-write--json-get problem "message")) t)
-               (when on-failure
-                 (if (eql 1 (cdr (func-arity on-failure)))
-                     (funcall on-failure problem)
-                   (funcall on-failure problem message))))
+               (unwind-protect
+                   (when on-failure
+                     (if (eql 1 (cdr (func-arity on-failure)))
+                         (funcall on-failure problem)
+                       (funcall on-failure problem message)))
+                 (todo-write-acp--end-turn
+                  link thread (todo-write-row--why (todo-write-json--get problem "message")) t)))
              args)
     (error
      (todo-write-acp--end-turn link thread (error-message-string problem) t)
@@ -357,10 +369,10 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
 
 (defun todo-write-acp--stop-reason (response)
   "Return the stop reason in RESPONSE as a line, or nil for a normal end."
-  (let ((reason (todo-write--json-get response "stopReason")))
+  (let ((reason (todo-write-json--get response "stopReason")))
     (and (stringp reason)
          (not (equal reason "end_turn"))
-         (todo-write-row-why (string-replace "_" " " reason)))))
+         (todo-write-row--why (string-replace "_" " " reason)))))
 
 (defun todo-write-acp--end-turns (link why &optional failed)
   "End all turns of LINK for the reason WHY.
@@ -397,46 +409,147 @@ acp.el before version 0.13 does not call back in that case."
 
 ;;;; Messages
 
-(defun todo-write-acp--handle-request (link request)
-  "Set the agent of LINK to waiting if REQUEST asks for a permission."
-  (when (and (todo-write-acp--link-buffer link)
-             (equal (todo-write--json-get request "method") "session/request_permission"))
-    (let* ((params (todo-write--json-get request "params"))
-           (thread (todo-write-acp--session link params)))
-      (push (cons (todo-write--json-get request "id") thread)
-            (todo-write-acp--link-asked link))
-      (todo-write-set-activity
-       thread 'waiting
-       (todo-write-row-why (todo-write--json-get params "toolCall" "title") "permission")))))
+(defun todo-write-acp--handle-request (client link request)
+  "Let the user answer REQUEST, a message to LINK of CLIENT.
+Requests for other things than a permission are ignored."
+  (let ((id (todo-write-json--get request "id")))
+    (cond ((not (and (todo-write-acp--link-buffer link)
+                     (equal (todo-write-json--get request "method")
+                            "session/request_permission"))))
+          ;; The client's own handler may have answered it already.
+          ((member id (todo-write-acp--link-answered link))
+           (setf (todo-write-acp--link-answered link)
+                 (delete id (todo-write-acp--link-answered link))))
+          (t
+           (let* ((params (todo-write-json--get request "params"))
+                  (thread (todo-write-acp--session link params)))
+             (push (cons id thread) (todo-write-acp--link-asked link))
+             (todo-write-acp--ask client link thread id params))))))
+
+(defun todo-write-acp--ask (client link thread id params)
+  "Make a request of THREAD from PARAMS of the permission request ID.
+LINK is that of CLIENT."
+  (let* ((call (todo-write-json--get params "toolCall"))
+         (title (todo-write-json--get call "title"))
+         (buffer (todo-write-acp--link-buffer link)))
+    (pcase-let ((`(,kind ,format ,detail) (todo-write-acp--detail call)))
+      (todo-write-request
+       thread
+       :id (todo-write-acp--request-id id) :kind kind
+       :title (if (stringp title) title "permission")
+       :detail detail :format format
+       :options (todo-write-acp--options (todo-write-json--get params "options"))
+       :answer (lambda (option _text) (todo-write-acp--respond client link id option))
+       :visit (lambda () (pop-to-buffer buffer))))))
+
+(defun todo-write-acp--request-id (id)
+  "Return ID of a message as the id of a request."
+  (format "acp-%s" id))
+
+(defun todo-write-acp--options (options)
+  "Return OPTIONS of a permission request as those of a request."
+  (cl-loop for option in (append options nil)
+           for label = (todo-write-json--get option "name")
+           for value = (todo-write-json--get option "optionId")
+           when (and (stringp label) (stringp value))
+           collect (list :label label :value value
+                         :kind (pcase (todo-write-json--get option "kind")
+                                 ("allow_once" 'allow)
+                                 ("allow_always" 'always)
+                                 ("reject_once" 'deny)
+                                 (_ 'other)))))
+
+(defun todo-write-acp--detail (call)
+  "Return (KIND FORMAT DETAIL) of a request about CALL, a tool call."
+  (let* ((input (todo-write-json--get call "rawInput"))
+         (command (todo-write-json--get input "command"))
+         (plan (todo-write-json--get input "plan"))
+         (content (append (todo-write-json--get call "content") nil))
+         (diffs (seq-filter (lambda (part) (equal "diff" (todo-write-json--get part "type")))
+                            content)))
+    (cond ((stringp plan) (list 'plan 'markdown plan))
+          (diffs (list 'permission 'diff (mapconcat #'todo-write-acp--diff diffs "\n")))
+          ((stringp command) (list 'permission 'shell command))
+          (t (list 'permission 'text
+                   (string-join
+                    (delq nil (cons (and input (todo-write-acp--print input))
+                                    (mapcar #'todo-write-acp--content-text content)))
+                    "\n"))))))
+
+(defun todo-write-acp--print (input)
+  "Return INPUT, decoded JSON, as text."
+  (mapconcat (pcase-lambda (`(,name . ,value))
+               (format "%s: %s" name (if (stringp value) value (format "%S" value))))
+             (todo-write-json--fields input) "\n"))
+
+(defun todo-write-acp--content-text (part)
+  "Return the text of PART of a tool call's content, or nil."
+  (let ((text (todo-write-json--get part "content" "text")))
+    (and (stringp text) text)))
+
+(defun todo-write-acp--diff (part)
+  "Return PART of a tool call's content, a diff, with its whole old and new text."
+  (cl-flet ((lines (mark name)
+              (let ((text (todo-write-json--get part name)))
+                (if (and (stringp text) (not (string-empty-p text)))
+                    (replace-regexp-in-string "^" mark (string-remove-suffix "\n" text) t t)
+                  nil))))
+    (string-join
+     (delq nil (list (format "--- %s" (todo-write-json--get part "path"))
+                     (format "+++ %s" (todo-write-json--get part "path"))
+                     (lines "-" "oldText")
+                     (lines "+" "newText")))
+     "\n")))
+
+(declare-function acp-make-session-request-permission-response "ext:acp")
+(declare-function acp-send-response "ext:acp")
+
+(defun todo-write-acp--respond (client link id option)
+  "Answer the permission request ID of CLIENT with OPTION, an option's id.
+LINK is that of CLIENT.  Signal `todo-write-error' if its buffer is one of
+agent-shell, which must take away its dialog, and has given no way to answer."
+  (let* ((buffer (todo-write-acp--link-buffer link))
+         (respond (and (buffer-live-p buffer)
+                       (cdr (assoc id (buffer-local-value 'todo-write-acp--responders
+                                                          buffer))))))
+    (cond (respond (funcall respond option))
+          ((or (not (buffer-live-p buffer))
+               (with-current-buffer buffer (derived-mode-p 'agent-shell-mode)))
+           (signal 'todo-write-error '("Answer this in the agent's own buffer")))
+          (t (acp-send-response
+              :client client
+              :response (acp-make-session-request-permission-response
+                         :request-id id :option-id option))))))
 
 (cl-defun todo-write-acp--response-sent (&key client response &allow-other-keys)
-  "Set the agent of CLIENT to working if RESPONSE answers its last request."
-  (when-let* ((link (todo-write-acp--link client))
-              (asked (assoc (todo-write--json-get response "request-id")
-                            (todo-write-acp--link-asked link)))
-              (thread (cdr asked)))
-    (setf (todo-write-acp--link-asked link) (delq asked (todo-write-acp--link-asked link)))
-    (unless (rassoc thread (todo-write-acp--link-asked link))
-      (todo-write-set-activity thread (and (member thread (todo-write-acp--link-turns link))
-                                           'working)))))
+  "Withdraw the request that RESPONSE of CLIENT answers."
+  (when-let* ((link (todo-write-acp--link client)))
+    (let* ((id (todo-write-json--get response "request-id"))
+           (asked (assoc id (todo-write-acp--link-asked link))))
+      (if (not asked)
+          (setf (todo-write-acp--link-answered link)
+                (seq-take (cons id (todo-write-acp--link-answered link)) 20))
+        (setf (todo-write-acp--link-asked link)
+              (delq asked (todo-write-acp--link-asked link)))
+        (todo-write-withdraw (cdr asked) (todo-write-acp--request-id id))))))
 
 (defun todo-write-acp--handle-notification (link notification)
   "Handle NOTIFICATION, a message to LINK.
 It is ignored if the transcript of the session is followed: there, a task
 has both texts."
   (when (and (todo-write-acp--link-buffer link)
-             (equal (todo-write--json-get notification "method") "session/update"))
-    (let* ((params (todo-write--json-get notification "params"))
-           (update (todo-write--json-get params "update"))
+             (equal (todo-write-json--get notification "method") "session/update"))
+    (let* ((params (todo-write-json--get notification "params"))
+           (update (todo-write-json--get params "update"))
            (thread (todo-write-acp--session link params)))
-      (unless (and (featurep 'todo-write-follow) (todo-write-follow-thread-p thread))
-        (if (equal (todo-write--json-get update "sessionUpdate") "session_info_update")
-            (todo-write-acp--set-title thread (todo-write--json-get update "title"))
+      (unless (and (featurep 'todo-write-follow) (todo-write-follow--thread-p thread))
+        (if (equal (todo-write-json--get update "sessionUpdate") "session_info_update")
+            (todo-write-acp--set-title thread (todo-write-json--get update "title"))
           (todo-write-acp--update link thread update))))))
 
 (defun todo-write-acp--set-title (thread title)
   "Make TITLE the title of THREAD, unless it has that title."
-  (when-let* ((title (todo-write-row-why title)))
+  (when-let* ((title (todo-write-row--why title)))
     (unless (member title (list "" (plist-get (todo-write-summary thread) :title)))
       (todo-write-observe thread "TITLE" title))))
 
@@ -456,13 +569,13 @@ The protocol has no way to tell the agent."
 (defun todo-write-acp--follow-subagent (link thread update)
   "Record the title or the end of a subagent of THREAD according to UPDATE.
 LINK is that of THREAD."
-  (let ((id (todo-write--json-get update "toolCallId")))
+  (let ((id (todo-write-json--get update "toolCallId")))
     (when (and (stringp id)
-               (member (todo-write--json-get update "_meta" "claudeCode" "toolName")
+               (member (todo-write-json--get update "_meta" "claudeCode" "toolName")
                        '("Agent" "Task")))
-      (when-let* ((title (todo-write--json-get update "title")))
+      (when-let* ((title (todo-write-json--get update "title")))
         (setf (alist-get id (todo-write-acp--link-calls link) nil nil #'equal) title))
-      (when (member (todo-write--json-get update "status") '("completed" "failed"))
+      (when (member (todo-write-json--get update "status") '("completed" "failed"))
         (let ((child (format "%s/%s" thread id)))
           (when (assoc child (todo-write-children thread))
             (todo-write-end-turn child)))))))

@@ -24,7 +24,7 @@
   "Last reported activities by thread, as lists (ACTIVITY WHY INFERRED SINCE).
 SINCE is in milliseconds since the epoch.")
 
-(defvar todo-write-activity-time nil
+(defvar todo-write-activity--time nil
   "Time of reported transitions in milliseconds since the epoch.
 nil is the current time.  Hosts that learn of transitions later bind it.")
 
@@ -33,7 +33,11 @@ nil is the current time.  Hosts that learn of transitions later bind it.")
 nil means that it is idle, or that its host said nothing; see
 `todo-write-set-activity'."
   (pcase (gethash thread todo-write-activity--table)
-    (`(,(and activity (guard activity)) ,why . ,_) (cons activity why))))
+    (`(,(and activity (or 'working 'waiting 'failed)) ,why . ,_) (cons activity why))))
+
+(defun todo-write-activity--suspended-p (thread)
+  "Return non-nil if the process of THREAD's agent is stopped, as by SIGSTOP."
+  (eq 'suspended (car (gethash thread todo-write-activity--table))))
 
 (defun todo-write-activity-since (thread)
   "Return the time of THREAD's last transition of activity, or nil.
@@ -50,60 +54,69 @@ It is in milliseconds since the epoch."
          (list activity why (and inferred t))))
 
 (defun todo-write-activity--put (thread activity why inferred)
-  "Store ACTIVITY, WHY and INFERRED of THREAD; call listeners if they differ."
+  "Store ACTIVITY, WHY and INFERRED of THREAD; dispatch a transition."
   (unless (todo-write-activity--said-p thread activity why inferred)
     (puthash thread (list activity why (and inferred t)
-                          (or todo-write-activity-time (truncate (* 1000 (float-time)))))
+                          (or todo-write-activity--time (truncate (* 1000 (float-time)))))
              todo-write-activity--table)
-    (todo-write-activity--set-timer)
     (todo-write--dispatch thread 'activity (todo-write-activity thread))))
+
+(defvar todo-write-activity--held (make-hash-table :test #'equal)
+  "What agents with an open request do afterwards, by thread.
+Lists (ACTIVITY WHY INFERRED); see `todo-write-request'.")
+
+(defun todo-write-activity--hold (thread activity why inferred)
+  "Keep ACTIVITY, WHY and INFERRED for later if a request of THREAD is open.
+Return non-nil if they are kept.  An agent that is known to rest has no
+open request."
+  (when (and (gethash thread todo-write-activity--held)
+             (or inferred (memq activity '(working waiting))))
+    (puthash thread (list activity why inferred) todo-write-activity--held)))
+
+(defun todo-write-activity--in-turn (thread)
+  "Return what the agent of THREAD does in its turn, (ACTIVITY WHY INFERRED).
+That is `working' if its host said nothing about a turn."
+  (let ((said (butlast (gethash thread todo-write-activity--table))))
+    (if (memq (car said) '(working waiting)) said (list 'working nil nil))))
 
 (defun todo-write-activity--forget (thread)
   "Delete the activity of THREAD."
   (remhash thread todo-write-activity--table)
-  (todo-write-activity--set-timer))
+  (remhash thread todo-write-activity--held))
 
 ;;; Spinner
-
-(defvar todo-write-activity--spinner-functions nil
-  "Functions to call, without arguments, when the spinner has turned.")
 
 (defvar todo-write-activity--frame 0
   "Which frame of the spinner is shown.")
 
+(defvar todo-write-activity--shown nil
+  "Non-nil if the spinner was shown since it turned.")
+
 (defvar todo-write-activity--timer nil
   "Timer that turns the spinner, or nil.")
 
-(defun todo-write-activity-listen (function flag)
-  "Call FUNCTION, without arguments, whenever the spinner turns.
-FLAG nil ends that.  `todo-write-listen' tells when it begins or ends."
-  (if flag
-      (add-hook 'todo-write-activity--spinner-functions function)
-    (remove-hook 'todo-write-activity--spinner-functions function))
-  (todo-write-activity--set-timer))
-
-(defun todo-write-activity-spinner (thread)
-  "Return the spinner's frame if the agent of THREAD works, else nil."
+(defun todo-write-activity--spinner (thread)
+  "Return the spinner's frame if the agent of THREAD works, else nil.
+It turns as long as each frame is asked for; the event `spinner' of
+`todo-write--event-functions' says when."
   (when (and thread (eq (car (todo-write-activity thread)) 'working))
+    (setq todo-write-activity--shown t)
+    (unless todo-write-activity--timer
+      (setq todo-write-activity--timer
+            (run-at-time 0.25 0.25 #'todo-write-activity--turn)))
     (let ((frames (if (char-displayable-p ?⠋) "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏" "|/-\\")))
       (string (aref frames (mod todo-write-activity--frame (length frames)))))))
 
-(defun todo-write-activity--set-timer ()
-  "Turn the spinner while an agent works and something shows it."
-  (if (and todo-write-activity--spinner-functions
-           (cl-loop for said being the hash-values of todo-write-activity--table
-                    thereis (eq (car said) 'working)))
-      (unless todo-write-activity--timer
-        (setq todo-write-activity--timer
-              (run-at-time 0.25 0.25 #'todo-write-activity--turn)))
-    (when todo-write-activity--timer
-      (cancel-timer todo-write-activity--timer)
-      (setq todo-write-activity--timer nil))))
-
 (defun todo-write-activity--turn ()
-  "Turn the spinner by one frame."
-  (cl-incf todo-write-activity--frame)
-  (run-hooks 'todo-write-activity--spinner-functions))
+  "Turn the spinner by one frame, or stop it if nothing shows it."
+  (when todo-write-activity--shown
+    (setq todo-write-activity--shown nil)
+    (cl-incf todo-write-activity--frame)
+    (let ((inhibit-quit t))
+      (todo-write--dispatch nil 'spinner)))
+  (unless todo-write-activity--shown
+    (cancel-timer todo-write-activity--timer)
+    (setq todo-write-activity--timer nil)))
 
 (provide 'todo-write-activity)
 ;;; todo-write-activity.el ends here

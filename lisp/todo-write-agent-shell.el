@@ -19,9 +19,13 @@
 ;;; Code:
 
 (require 'todo-write-acp)
-(require 'todo-write-mode-line)
+(require 'todo-write-header-line)
 
 (defvar agent-shell--state)
+
+(defvar todo-write-agent-shell--responder nil
+  "The user's own `agent-shell-permission-responder-function', or nil.")
+
 (declare-function agent-shell--update-header-and-mode-line "ext:agent-shell")
 
 ;;;###autoload
@@ -30,20 +34,56 @@
 In a shell, \\[todo-write-show] shows its own plan, and so does the header
 line if `todo-write-header-line-mode' is on."
   :global t
-  :group 'todo-write
+  :group 'todo-write-hosts
   (let ((shells (seq-filter #'todo-write-agent-shell--p (buffer-list))))
     (if todo-write-agent-shell-mode
         (progn
+          (todo-write-module--prepare)
           (advice-add 'acp-send-request :before #'todo-write-agent-shell--connect)
+          (todo-write-agent-shell--chain)
           (advice-add 'agent-shell--update-header-and-mode-line :after
                       #'todo-write-agent-shell--add-plan)
           (add-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host -90)
           (mapc #'todo-write-agent-shell--connect-open shells))
       (advice-remove 'acp-send-request #'todo-write-agent-shell--connect)
+      (todo-write-agent-shell--unchain)
       (advice-remove 'agent-shell--update-header-and-mode-line
                      #'todo-write-agent-shell--add-plan)
       (remove-hook 'agent-shell-mode-hook #'todo-write-agent-shell--set-header-host)
       (mapc #'todo-write-agent-shell--disconnect shells))))
+
+(defvar agent-shell-permission-responder-function)
+
+(defun todo-write-agent-shell--chain ()
+  "Hear of permission requests before agent-shell shows its dialog."
+  ;; agent-shell may be loaded later; its `defvar' keeps this value.
+  (unless (boundp 'agent-shell-permission-responder-function)
+    (setq agent-shell-permission-responder-function nil))
+  (unless (eq (default-value 'agent-shell-permission-responder-function)
+              #'todo-write-agent-shell--permit)
+    (setq todo-write-agent-shell--responder
+          (default-value 'agent-shell-permission-responder-function))
+    (setq-default agent-shell-permission-responder-function
+                  #'todo-write-agent-shell--permit)))
+
+(defun todo-write-agent-shell--unchain ()
+  "Restore the user's function, unless the user has set another one."
+  (when (and (boundp 'agent-shell-permission-responder-function)
+             (eq (default-value 'agent-shell-permission-responder-function)
+                 #'todo-write-agent-shell--permit))
+    (setq-default agent-shell-permission-responder-function
+                  todo-write-agent-shell--responder)))
+
+(defun todo-write-agent-shell--permit (permission)
+  "Keep the way to answer PERMISSION, and ask the user's own function.
+This never answers by itself: agent-shell shows its dialog, and the answer
+that comes first counts.  For `agent-shell-permission-responder-function'."
+  (let ((id (todo-write-json--get permission "tool-call" "permission-request-id"))
+        (respond (todo-write-json--get permission "respond")))
+    (when (and id (functionp respond))
+      (setf (alist-get id todo-write-acp--responders nil nil #'equal) respond)))
+  (when todo-write-agent-shell--responder
+    (funcall todo-write-agent-shell--responder permission)))
 
 (defun todo-write-agent-shell--p (buffer)
   "Return non-nil if BUFFER is a live shell."
@@ -54,8 +94,8 @@ line if `todo-write-header-line-mode' is on."
 (cl-defun todo-write-agent-shell--connect (&key client request &allow-other-keys)
   "Connect CLIENT if it belongs to a shell and REQUEST is about a session.
 By then, CLIENT has its own subscriptions."
-  (let ((buffer (todo-write--json-get client "context-buffer")))
-    (when (and (string-prefix-p "session/" (todo-write--json-get request "method"))
+  (let ((buffer (todo-write-json--get client "context-buffer")))
+    (when (and (string-prefix-p "session/" (todo-write-json--get request "method"))
                (todo-write-agent-shell--p buffer)
                (not (memq client (todo-write-acp-clients buffer))))
       (todo-write-acp-connect client buffer))))
@@ -64,8 +104,8 @@ By then, CLIENT has its own subscriptions."
   "Connect the client of SHELL if it has a session."
   (with-current-buffer shell
     (todo-write-agent-shell--set-header-host)
-    (let ((client (todo-write--json-get agent-shell--state "client"))
-          (session (todo-write--json-get agent-shell--state "session" "id")))
+    (let ((client (todo-write-json--get agent-shell--state "client"))
+          (session (todo-write-json--get agent-shell--state "session" "id")))
       (when (and client session)
         (todo-write-acp-connect client shell session)))))
 

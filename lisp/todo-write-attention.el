@@ -7,7 +7,7 @@
 
 ;; Tracks the state of each agent, whether it needs you, and whether you have seen
 ;; its result; sorts agents; and finds their buffers.  The overview, the mode line
-;; and notifications listen here.
+;; and notifications watch them.
 ;;
 ;; M-x todo-write-next-waiting goes to the agent that has waited longest.
 ;;
@@ -24,7 +24,8 @@
 (require 'todo-write-row)
 (require 'todo-write-view)
 
-(autoload 'todo-write-list-read "todo-write-list")
+(autoload 'todo-write-answer "todo-write-answer" nil t)
+(autoload 'todo-write-list--read "todo-write-list")
 
 (defface todo-write-attention '((t :inherit (bold warning)))
   "Face of agents that wait for you."
@@ -33,17 +34,19 @@
 (cl-defstruct (todo-write-agent (:constructor todo-write-agent--make) (:copier nil))
   "An agent.
 KEY is the key of its thread.  PROJECT (a folder), PROGRAM (a name) and
-TITLE may be nil.  DOING is `waiting', `failed', `working', `rest' or
-`unknown', WHY the reason that its host gives, and SINCE the time of the
-transition in milliseconds since the epoch.  UNSEEN means that it came to
-rest while it was not visible, DISMISSED that the user dismissed this
-state.  BUFFER caches its own buffer until the next transition; `none'
-means that it has none."
-  key project program title doing why since unseen dismissed buffer)
+TITLE may be nil.  DOING is `waiting', `failed', `working', `rest',
+`suspended' or `unknown', WHY the reason that its host gives, and SINCE
+the time of the transition in milliseconds since the epoch.  ENDING is
+how it ended, as in `todo-write-summary', if it stopped before its tasks
+were completed, else nil.  UNSEEN means that it came to rest while it was
+not visible, DISMISSED that the user dismissed this state.  BUFFER caches its own buffer until the next transition; `none'
+means that it has none.  REPOSITORY is the name of the repository of which
+PROJECT is a linked worktree, `none' if it is not, nil if that is unknown."
+  key project program title doing why since ending unseen dismissed buffer repository)
 
 ;;; States and their order
 
-(defun todo-write-attention-doing (activity said inferred plan)
+(defun todo-write-attention--doing (activity said inferred plan)
   "Return the DOING of an agent; see `todo-write-agent'.
 ACTIVITY is the last one that its host reported, SAID non-nil if the host
 reported any, INFERRED non-nil if that was a guess.  PLAN is the state of
@@ -53,35 +56,66 @@ its plan, as from `todo-write-state'."
         ((or said (memq plan '(done paused))) 'rest)
         (t 'unknown)))
 
+(defun todo-write-attention--ending (ending plan)
+  "Return ENDING if it left tasks undone, else nil; PLAN is the plan's state.
+An agent without a plan may exit, but was stopped if it was killed."
+  (pcase ending
+    ((guard (eq plan 'done)) nil)
+    ((or 'killed 'denied 'error) ending)
+    ('session-ended (and (memq plan '(active paused)) ending))))
+
+(defun todo-write-agent-attention (agent)
+  "Return the attention that AGENT asks for, a symbol.
+It is `needs-you', `unseen', `working', `idle' or `unknown'."
+  (pcase (todo-write-agent-doing agent)
+    ('unknown 'unknown)
+    ((guard (todo-write-agent-dismissed agent)) 'idle)
+    ((or 'waiting 'failed) 'needs-you)
+    ('working 'working)
+    (_ (if (todo-write-agent-unseen agent) 'unseen 'idle))))
+
 (defun todo-write-agent-state (agent)
   "Return the state of AGENT as a symbol.
-It is `waiting', `failed', `done', `working', `idle' or `unknown'."
+It is `waiting', `failed', `done', `stopped', `working', `suspended',
+`idle' or `unknown'.  It is `stopped' if it ended before its tasks were
+completed, which is not the end of a turn."
   (pcase (todo-write-agent-doing agent)
-    ('rest (if (todo-write-agent-unseen agent) 'done 'idle))
+    ('rest (cond ((todo-write-agent-ending agent) 'stopped)
+                 ((todo-write-agent-unseen agent) 'done)
+                 (t 'idle)))
     (doing doing)))
 
-(defun todo-write-attention-rank (agent)
-  "Return the sort key of AGENT's state, a number; 0 is first."
-  (pcase (todo-write-agent-state agent)
-    ((guard (todo-write-agent-dismissed agent)) 3)
-    ((or 'waiting 'failed) 0)
-    ('done 1)
+(defun todo-write-agent-ending-words (agent)
+  "Return how AGENT stopped, in words, or nil if nothing need be said."
+  (pcase (todo-write-agent-ending agent)
+    ('killed "killed")
+    ('denied "permission denied")
+    ('error "error")))
+
+(defun todo-write-attention--rank (agent)
+  "Return the sort key of AGENT's attention, a number; 0 is first."
+  (pcase (todo-write-agent-attention agent)
+    ('needs-you 0)
+    ('unseen 1)
     ('working 2)
     ('idle 3)
     (_ 4)))
 
-(defun todo-write-attention-needed-p (agent)
+(defun todo-write-attention--needed-p (agent)
   "Return non-nil if AGENT needs the user."
-  (= 0 (todo-write-attention-rank agent)))
+  (= 0 (todo-write-attention--rank agent)))
 
-(defun todo-write-attention-before-p (a b)
+(defun todo-write-attention--before-p (a b)
   "Return non-nil if agent A sorts before B.
 Agents that need the user are sorted oldest first, others of the same
-rank newest first."
-  (let ((rank (todo-write-attention-rank a)))
-    (if (/= rank (todo-write-attention-rank b))
-        (< rank (todo-write-attention-rank b))
-      (funcall (if (= rank 0) #'< #'>) (todo-write-agent-since a) (todo-write-agent-since b)))))
+rank newest first, those that stopped after the others."
+  (let ((rank (todo-write-attention--rank a))
+        (stopped (eq 'stopped (todo-write-agent-state a))))
+    (cond ((/= rank (todo-write-attention--rank b))
+           (< rank (todo-write-attention--rank b)))
+          ((not (eq stopped (eq 'stopped (todo-write-agent-state b)))) (not stopped))
+          (t (funcall (if (= rank 0) #'< #'>)
+                      (todo-write-agent-since a) (todo-write-agent-since b))))))
 
 (defun todo-write-agent-folder (agent)
   "Return the base name of AGENT's project folder, or nil."
@@ -90,6 +124,34 @@ rank newest first."
         file-name-handler-alist)
     (and project
          (todo-write-row-line (file-name-nondirectory (directory-file-name project))))))
+
+(defun todo-write-agent-place (agent)
+  "Return the name of AGENT's project, or nil.
+For a linked worktree, that is REPOSITORY/WORKTREE."
+  (let ((folder (todo-write-agent-folder agent))
+        (repository (todo-write-agent--repository agent)))
+    (if (and folder repository)
+        (concat (todo-write-row-line repository) "/" folder)
+      folder)))
+
+(defun todo-write-agent--repository (agent)
+  "Return the name of the repository of AGENT's project, a linked worktree, or nil.
+The agent keeps the answer, since it is displayed often."
+  (let ((known (todo-write-agent-repository agent)))
+    (unless known
+      (setq known (or (todo-write-attention--worktree-of (todo-write-agent-project agent))
+                      'none))
+      (setf (todo-write-agent-repository agent) known))
+    (and (stringp known) known)))
+
+(defun todo-write-attention--worktree-of (project)
+  "Return the name of the repository of the worktree PROJECT, or nil.
+There, .git is a file that names REPOSITORY/.git/worktrees/NAME."
+  (let (file-name-handler-alist)
+    (when-let* (((stringp project))
+                (bytes (todo-write--file-bytes (expand-file-name ".git" project) 4096))
+                ((string-match "\\`gitdir: \\(.+\\)/\\.git/worktrees/[^/\n]+\n?\\'" bytes)))
+      (decode-coding-string (file-name-nondirectory (match-string 1 bytes)) 'utf-8))))
 
 (defun todo-write-agent-path (agent)
   "Return the folder of AGENT's project for display, or nil."
@@ -105,7 +167,7 @@ rank newest first."
   "Return the title of AGENT, else the key of its thread."
   (todo-write-row-line (or (todo-write-agent-title agent) (todo-write-agent-key agent))))
 
-(defun todo-write-attention-line (agent)
+(defun todo-write-attention--line (agent)
   "Return the name of AGENT and what it needs, in one line."
   (let ((state (todo-write-agent-state agent)) (why (todo-write-agent-why agent)))
     (format "%s: %s" (todo-write-agent-name agent)
@@ -119,70 +181,74 @@ rank newest first."
   "Alist of threads' keys and the agents of this session, oldest first.
 A list, since counting runs after each write and must not allocate.")
 
-(defvar todo-write-attention--listeners nil
-  "Functions to call when an agent changes.")
+(defvar todo-write-attention--watchers nil
+  "Symbols that name what needs `todo-write-attention--agents' up to date.")
+
+(defvar todo-write-attention--silent nil
+  "Non-nil means to dispatch no events of agents.")
 
 (defvar todo-write-attention--began 0
-  "Time at which the first of these began to listen.
+  "Time at which the first of the watchers began to watch.
 In milliseconds since the epoch.")
 
-(defun todo-write-attention-listen (function flag)
-  "Call FUNCTION when an agent changes; FLAG nil stops that.
-Its arguments are the agent and a symbol: `transition' when the state
-changed, `change' for the plan or title, `gone' when the agent was
-forgotten."
-  (let ((before todo-write-attention--listeners))
-    (if flag
-        (cl-pushnew function todo-write-attention--listeners)
-      (setq todo-write-attention--listeners (remq function before)))
-    (unless (eq (null before) (null todo-write-attention--listeners))
-      (todo-write-attention--watch (and todo-write-attention--listeners t)))))
+(defun todo-write-attention--watch (watcher on)
+  "Track agents while WATCHER, a symbol, needs it: from non-nil ON until nil.
+`todo-write--event-functions' are called for their changes."
+  (let ((before todo-write-attention--watchers))
+    (setq todo-write-attention--watchers (remq watcher before))
+    (when on
+      (push watcher todo-write-attention--watchers))
+    (unless (eq (null before) (null todo-write-attention--watchers))
+      (todo-write-attention--track on))))
 
-(defun todo-write-attention--watch (on)
+(defun todo-write-attention--track (on)
   "Track agents and which of them are visible if ON is non-nil, else stop."
   (when on
     (setq todo-write-attention--began (truncate (* 1000 (float-time))))
     (todo-write-attention--update-all))
-  (todo-write-listen #'todo-write-attention--heard (not on))
-  (dolist (hook '(window-buffer-change-functions window-selection-change-functions))
-    (funcall (if on #'add-hook #'remove-hook) hook #'todo-write-attention--look))
+  (pcase-dolist (`(,hook . ,function)
+                 '((todo-write--event-functions . todo-write-attention--on-event)
+                   (window-buffer-change-functions . todo-write-attention--look)
+                   (window-selection-change-functions . todo-write-attention--look)))
+    (funcall (if on #'add-hook #'remove-hook) hook function))
   (if on
       (add-function :after after-focus-change-function #'todo-write-attention--look)
     (remove-function after-focus-change-function #'todo-write-attention--look)))
 
 (defun todo-write-attention--update-all ()
-  "Update all agents; changes while nothing listened count as seen."
+  "Update all agents; changes while nothing watched count as seen."
   (let ((keys (seq-union (todo-write-threads-loaded)
                          (hash-table-keys todo-write-activity--table))))
     (setq todo-write-attention--agents
           (seq-filter (lambda (entry) (member (car entry) keys)) todo-write-attention--agents))
-    ;; No agent is new then, and no listener is called.
-    (let ((todo-write-attention--listeners nil)
+    ;; No agent is new then.
+    (let ((todo-write-attention--silent t)
           (todo-write-attention--began most-positive-fixnum))
       (mapc #'todo-write-attention--update keys))))
 
-(defun todo-write-attention-agents ()
+(defun todo-write-attention--sorted-agents ()
   "Return the agents of this session, sorted, without subagents."
-  (unless todo-write-attention--listeners
+  (unless todo-write-attention--watchers
     (todo-write-attention--update-all))
-  (sort (mapcar #'cdr todo-write-attention--agents) #'todo-write-attention-before-p))
+  (sort (mapcar #'cdr todo-write-attention--agents) #'todo-write-attention--before-p))
 
-(defun todo-write-attention-count (&optional thread)
+(defun todo-write-attention--count (&optional thread)
   "Count agents by state; return a list (FIRST NEEDED WORKING UNSEEN).
 FIRST is the agent that has waited for the user longest, NEEDED the
 number of those that wait.  WORKING and UNSEEN are numbers that leave out
-the agent of THREAD, a key."
+the agent of THREAD, a key; UNSEEN leaves out those that stopped, too."
   (let ((needed 0) (working 0) (unseen 0) first)
     (pcase-dolist (`(,key . ,agent) todo-write-attention--agents)
-      (pcase (todo-write-attention-rank agent)
+      (pcase (todo-write-attention--rank agent)
         (0 (cl-incf needed)
-           (when (or (null first) (todo-write-attention-before-p agent first))
+           (when (or (null first) (todo-write-attention--before-p agent first))
              (setq first agent)))
-        (1 (unless (equal key thread) (cl-incf unseen)))
+        (1 (unless (or (equal key thread) (eq 'stopped (todo-write-agent-state agent)))
+             (cl-incf unseen)))
         (2 (unless (equal key thread) (cl-incf working)))))
     (list first needed working unseen)))
 
-(defun todo-write-attention-agent (thread)
+(defun todo-write-attention--agent (thread)
   "Return the agent of THREAD, a key, or nil."
   (cdr (assoc thread todo-write-attention--agents)))
 
@@ -193,28 +259,30 @@ the agent of THREAD, a key."
           (nconc todo-write-attention--agents (list (cons thread agent))))
     agent))
 
-(defun todo-write-attention--heard (thread what data)
+(defun todo-write-attention--on-event (thread what data)
   "Update the agent of THREAD after the event WHAT with DATA.
-For `todo-write-listen'."
+For `todo-write--event-functions'."
   (pcase what
     ('forgotten
-     (when-let* ((agent (todo-write-attention-agent thread)))
+     (when-let* ((agent (todo-write-attention--agent thread)))
        (setq todo-write-attention--agents
              (assoc-delete-all thread todo-write-attention--agents))
-       (todo-write-attention--tell agent 'gone)))
+       (todo-write-attention--dispatch agent 'agent-gone)))
     ('change
      (todo-write-attention--update thread (todo-write--summary-after thread data)))
     ((or 'state 'activity (and 'observed (guard (equal data "TITLE"))))
      (todo-write-attention--update thread))))
 
-(defun todo-write-attention--tell (agent what)
-  "Tell listeners that WHAT happened to AGENT."
-  (todo-write--call-listeners todo-write-attention--listeners agent what))
+(defun todo-write-attention--dispatch (agent what)
+  "Report that WHAT happened to AGENT; see `todo-write--event-functions'."
+  (unless todo-write-attention--silent
+    (let ((inhibit-quit t))
+      (todo-write--dispatch (todo-write-agent-key agent) what agent))))
 
 (defun todo-write-attention--update (thread &optional summary)
-  "Update the agent of THREAD and call the listeners.
+  "Update the agent of THREAD and dispatch what changed.
 SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
-  (when-let* ((agent (or (todo-write-attention-agent thread)
+  (when-let* ((agent (or (todo-write-attention--agent thread)
                          (unless (todo-write-parent thread)
                            (todo-write-attention--add thread))))
               (summary (or summary (todo-write-summary thread))))
@@ -223,21 +291,26 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
       (let ((about (todo-write-about thread)))
         (setf (todo-write-agent-project agent) (plist-get about :project)
               (todo-write-agent-program agent) (plist-get about :agent))))
-    (todo-write-attention--tell
-     agent (if (todo-write-attention--note agent (plist-get summary :state))
-               'transition 'change))))
+    (todo-write-attention--dispatch
+     agent (if (todo-write-attention--note agent summary)
+               'agent-transition 'agent-change))))
 
-(defun todo-write-attention--note (agent plan)
+(defun todo-write-attention--note (agent summary)
   "Update the state of AGENT; return non-nil if it changed.
-PLAN is the state of its plan."
+SUMMARY is that of its plan."
   (let* ((key (todo-write-agent-key agent))
+         (plan (plist-get summary :state))
          (said (todo-write-activity-since key))
          (activity (todo-write-activity key))
-         (doing (todo-write-attention-doing (car activity) said
-                                            (todo-write-activity-inferred-p key) plan)))
+         (doing (if (todo-write-activity--suspended-p key) 'suspended
+                  (todo-write-attention--doing (car activity) said
+                                              (todo-write-activity-inferred-p key) plan)))
+         (ending (todo-write-attention--ending (plist-get summary :ending) plan)))
     (unless (and (eq doing (todo-write-agent-doing agent))
+                 (eq ending (todo-write-agent-ending agent))
                  (equal (cdr activity) (todo-write-agent-why agent)))
       (setf (todo-write-agent-doing agent) doing
+            (todo-write-agent-ending agent) ending
             (todo-write-agent-why agent) (cdr activity)
             (todo-write-agent-buffer agent) nil
             (todo-write-agent-dismissed agent) nil
@@ -246,18 +319,18 @@ PLAN is the state of its plan."
                 (plist-get (car (last (todo-write-revisions key))) :timestamp)
                 (truncate (* 1000 (float-time))))
             (todo-write-agent-unseen agent)
-            (and (eq doing 'rest) (todo-write-attention-new-p agent)
-                 (not (todo-write-attention-visible-p agent))))
+            (and (eq doing 'rest) (todo-write-attention--new-p agent)
+                 (not (todo-write-attention--visible-p agent))))
       t)))
 
-(defun todo-write-attention-new-p (agent)
-  "Return non-nil if AGENT changed its state after listening began.
+(defun todo-write-attention--new-p (agent)
+  "Return non-nil if AGENT changed its state after watching began.
 A follower may find an agent that has been idle or waiting for hours."
   (>= (todo-write-agent-since agent) todo-write-attention--began))
 
 ;;; Seen and dismissed
 
-(defun todo-write-attention-visible-p (agent)
+(defun todo-write-attention--visible-p (agent)
   "Return non-nil if a focused frame shows the buffer or the plan of AGENT."
   (seq-some
    (lambda (frame)
@@ -268,7 +341,7 @@ A follower may find an agent that has been idle or waiting for hours."
                                    (buffer-local-value 'todo-write-view-thread buffer))
                             ;; Looking for a terminal takes a millisecond.
                             (and (get-buffer-process buffer)
-                                 (eq buffer (todo-write-attention-buffer agent))))))
+                                 (eq buffer (todo-write-attention--buffer agent))))))
                     (window-list frame 'no-minibuffer))))
    (frame-list)))
 
@@ -281,24 +354,24 @@ A follower may find an agent that has been idle or waiting for hours."
 (defun todo-write-attention--look (&rest _)
   "Mark agents that are visible now as seen."
   (pcase-dolist (`(,_ . ,agent) todo-write-attention--agents)
-    (when (and (todo-write-agent-unseen agent) (todo-write-attention-visible-p agent))
-      (todo-write-attention-see agent))))
+    (when (and (todo-write-agent-unseen agent) (todo-write-attention--visible-p agent))
+      (todo-write-attention--see agent))))
 
-(defun todo-write-attention-see (agent &optional unseen)
+(defun todo-write-attention--see (agent &optional unseen)
   "Mark AGENT as seen, or as unseen if UNSEEN is non-nil."
   (let ((unseen (and unseen t)))
     (unless (eq unseen (todo-write-agent-unseen agent))
       (setf (todo-write-agent-unseen agent) unseen)
-      (todo-write-attention--tell agent 'transition))))
+      (todo-write-attention--dispatch agent 'agent-transition))))
 
-(defun todo-write-attention-dismiss (agent flag)
+(defun todo-write-attention--dismiss (agent flag)
   "Treat AGENT as idle until its next transition; FLAG nil undoes that."
   (setf (todo-write-agent-dismissed agent) flag)
-  (todo-write-attention--tell agent 'transition))
+  (todo-write-attention--dispatch agent 'agent-transition))
 
 ;;; Going there
 
-(defun todo-write-attention-buffer (agent)
+(defun todo-write-attention--buffer (agent)
   "Return the buffer in which the user talks to AGENT, or nil."
   (let ((known (todo-write-agent-buffer agent)))
     (cond ((eq known 'none) nil)
@@ -322,7 +395,7 @@ A follower may find an agent that has been idle or waiting for hours."
   "Return the id of AGENT's process, or that of its MCP server, or nil."
   (seq-some (lambda (function)
               (and (fboundp function) (funcall function (todo-write-agent-key agent))))
-            '(todo-write-follow-sessions-pid todo-write-mcp-pid)))
+            '(todo-write-follow-sessions--pid todo-write-mcp--pid)))
 
 (defun todo-write-attention--processes (pid)
   "Return the process PID and its ancestors as a list of (PID . ATTRIBUTES)."
@@ -361,10 +434,10 @@ It is that of an ancestor, or of a process with the same terminal."
                 (process-lines "tmux" "list-panes" "-a" "-F"
                                "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}")))))
 
-(defun todo-write-attention-visit (agent)
+(defun todo-write-attention--visit (agent)
   "Go to the buffer of AGENT, else show its plan and say where it runs."
   (setf (todo-write-agent-buffer agent) nil)
-  (if-let* ((buffer (todo-write-attention-buffer agent)))
+  (if-let* ((buffer (todo-write-attention--buffer agent)))
       (pop-to-buffer buffer)
     (let* ((key (todo-write-agent-key agent))
            (pid (todo-write-attention--pid agent))
@@ -377,7 +450,13 @@ It is that of an ancestor, or of a process with the same terminal."
                        (and pid (format "; process %d" pid))
                        (and pane (format ", tmux pane %s" (todo-write-row-line pane)))
                        (and folder (concat " in " folder))))))
-  (todo-write-attention-see agent))
+  (todo-write-attention--see agent))
+
+(defun todo-write-attention--attend (agent)
+  "Show what AGENT asks, to answer it; if it asks nothing, go to it."
+  (if (todo-write-requests (todo-write-agent-key agent))
+      (todo-write-answer (todo-write-agent-key agent))
+    (todo-write-attention--visit agent)))
 
 (defvar todo-write-attention--tour nil
   "The agents visited by `todo-write-next-waiting', or nil.
@@ -391,20 +470,20 @@ Called again from there, go to the next; after the last, back to where
 you were.  With a prefix argument CHOOSE, read any agent with completion."
   (interactive "P")
   (if choose
-      (let ((key (todo-write-list-read "Go to: ")))
-        (todo-write-attention-visit (or (todo-write-attention-agent key)
+      (let ((key (todo-write-list--read "Go to: ")))
+        (todo-write-attention--visit (or (todo-write-attention--agent key)
                                         (todo-write-agent--make :key key))))
     (unless (eq (current-buffer) (nth 1 todo-write-attention--tour))
       (setq todo-write-attention--tour nil))
     (pcase-let* ((`(,before ,_ . ,visited) todo-write-attention--tour)
                  (next (seq-find (lambda (agent)
-                                   (and (todo-write-attention-needed-p agent)
+                                   (and (todo-write-attention--needed-p agent)
                                         (not (member (todo-write-agent-key agent) visited))))
-                                 (todo-write-attention-agents))))
+                                 (todo-write-attention--sorted-agents))))
       (setq todo-write-attention--tour nil)
       (cond (next
              (let ((before (or before (current-window-configuration))))
-               (todo-write-attention-visit next)
+               (todo-write-attention--visit next)
                (setq todo-write-attention--tour
                      `(,before ,(current-buffer) ,(todo-write-agent-key next) ,@visited))))
             (before

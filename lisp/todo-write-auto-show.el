@@ -28,7 +28,8 @@
   :type '(choice (const :tag "All" any)
                  (const :tag "Those of the project of the selected buffer" project)
                  (function :tag "Those whose key satisfies a function"))
-  :group 'todo-write)
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-auto-show-action
   '((display-buffer-reuse-window display-buffer-in-side-window)
@@ -37,14 +38,16 @@
     (inhibit-same-window . t))
   "Action for `display-buffer' that shows a plan."
   :type display-buffer--action-custom-type
-  :group 'todo-write)
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-auto-show-seconds nil
   "Seconds after which the window of a plan that is done is closed.
 Only windows that the mode opened are closed.  nil means that the plan
 stays until the next one."
   :type '(choice (const :tag "Until the next plan" nil) number)
-  :group 'todo-write)
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
 
 (defvar todo-write-auto-show--shown nil
   "Keys of the threads that the mode has shown.")
@@ -53,12 +56,17 @@ stays until the next one."
 (define-minor-mode todo-write-auto-show-mode
   "Display a plan when an agent begins to write one."
   :global t
-  :group 'todo-write
+  :group 'todo-write-view
+  (when todo-write-auto-show-mode
+    (todo-write-module--prepare))
   (setq todo-write-auto-show--shown nil)
-  (todo-write-listen #'todo-write-auto-show--heard (not todo-write-auto-show-mode)))
+  (if todo-write-auto-show-mode
+      (add-hook 'todo-write--event-functions #'todo-write-auto-show--on-event)
+    (remove-hook 'todo-write--event-functions #'todo-write-auto-show--on-event)))
 
-(defun todo-write-auto-show--heard (thread what data)
-  "Show or hide the plan of THREAD after the event WHAT with DATA."
+(defun todo-write-auto-show--on-event (thread what data)
+  "Show or hide the plan of THREAD after the event WHAT with DATA.
+For `todo-write--event-functions'."
   (pcase what
     ('change (todo-write-auto-show--changed thread data))
     ;; A new list under the same key shows itself again.

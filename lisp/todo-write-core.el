@@ -5,14 +5,14 @@
 
 ;;; Commentary:
 
-;; The user options, the errors, decoded JSON, and calls of the module.
+;; The user options, the errors, and calls of the module.
 
 ;;; Code:
 
 (require 'cl-lib)
-(require 'project)
 (require 'seq)
 (require 'subr-x)
+(require 'todo-write-json)
 (require 'todo-write-module)
 
 ;;; Options
@@ -23,28 +23,45 @@
   :prefix "todo-write-"
   :link '(info-link "(todo-write)"))
 
+(defgroup todo-write-view nil
+  "The buffer of a plan, and what looks back at it."
+  :group 'todo-write)
+
+(defgroup todo-write-attention nil
+  "Which agent needs you: the overview, mode lines and notifications."
+  :group 'todo-write)
+
+(defgroup todo-write-hosts nil
+  "The programs whose agents have plans."
+  :group 'todo-write)
+
 (defcustom todo-write-directory (locate-user-emacs-file "todo-write/")
   "Folder of the journals, or nil to keep lists in memory only.
 Each thread has a file of its own there, readable by you alone."
-  :type '(choice directory (const :tag "Memory only" nil)))
+  :type '(choice directory (const :tag "Memory only" nil))
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-durability 'process
   "When a change counts as saved.
 `process': handed to the system; survives a crash of Emacs.
 `disk': written to the disk; survives a power failure, but is slower."
-  :type '(choice (const process) (const disk)))
+  :type '(choice (const process) (const disk))
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-max-items 1000
   "Maximum number of tasks in a list; longer lists are refused."
-  :type 'natnum)
+  :type 'natnum
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-max-length 2000
   "Maximum number of characters in a task's text; longer texts are refused."
-  :type 'natnum)
+  :type 'natnum
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-strict nil
   "Non-nil means refuse input instead of repairing it with a notice."
-  :type 'boolean)
+  :type 'boolean
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-several-in-progress nil
   "What to do with a list that has more than one task in progress.
@@ -52,29 +69,54 @@ nil accepts it with a notice, `allow' accepts it silently, and `refuse'
 refuses it."
   :type '(choice (const :tag "Accept with a notice" nil)
                  (const :tag "Accept silently" allow)
-                 (const :tag "Refuse" refuse)))
+                 (const :tag "Refuse" refuse))
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-keep-completed nil
   "Non-nil means that agents cannot reopen completed tasks."
-  :type 'boolean)
+  :type 'boolean
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-history-limit 1000
   "Number of observations of a thread kept in memory; the journal keeps all."
-  :type 'natnum)
+  :type 'natnum
+  :package-version '(todo-write . "0.1.0"))
+
+(defcustom todo-write-record-patches t
+  "Non-nil means to record what agents change, nil only how many lines.
+Patches stand in the journal, so it then holds code.  See also
+`todo-write-record-excluded'."
+  :type 'boolean
+  :package-version '(todo-write . "0.1.0"))
+
+(defcustom todo-write-record-excluded
+  '(".env" ".env.*" "*.env" ".envrc" ".netrc" ".authinfo*" ".pgpass" ".npmrc" ".pypirc"
+    "*.pem" "*.key" "*.p12" "*.gpg" "*.asc" "id_rsa*" "id_ed25519*" "id_ecdsa*"
+    "credentials" "credentials.json" "secrets.*" ".ssh" ".gnupg" ".aws")
+  "Files and projects whose contents are never recorded, as a list of globs.
+A glob with a slash matches the absolute name of a file or of a folder
+above it, another one the name of the file or of such a folder.  `*' and
+`?' match no slash, `**' does.  Of calls that name such a file, only the
+tool, the outcome and the numbers of lines are recorded.  Output of a
+command that does not name the file is not recognized."
+  :type '(repeat string)
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-journal-days 90
   "Days after which the journal of a thread is deleted, or nil for never."
-  :type '(choice natnum (const :tag "Never" nil)))
+  :type '(choice natnum (const :tag "Never" nil))
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-journal-count 500
   "Maximum number of journals, the newest ones, or nil for any number."
-  :type '(choice natnum (const :tag "Any number" nil)))
+  :type '(choice natnum (const :tag "Any number" nil))
+  :package-version '(todo-write . "0.1.0"))
 
 (defvar todo-write-change-functions nil
   "Abnormal hook, run after each accepted write or edit that changed a list.
 Each function is called with THREAD and OUTCOME; see `todo-write'.  If
 one signals, the error is reported and the others are still called.  For
-other events of a thread, see `todo-write-listen'.")
+observations and streams, see `todo-write-subscribe'.")
 
 ;;; Errors
 
@@ -100,40 +142,6 @@ The module and JSON take no such bytes, but files and programs have them."
     (concat (mapcar (lambda (char) (if (> char #x3fff7f) #xfffd char))
                     (string-to-multibyte string)))))
 
-;;; Decoded JSON
-
-;; Hosts decode JSON objects as hash tables, plists or alists, with strings,
-;; symbols or keywords as keys.
-
-(defun todo-write--json-fields (object)
-  "Return the fields of OBJECT, decoded JSON, as an alist (NAME . VALUE).
-Names are strings, values are unchanged.  Other values have no fields."
-  (cl-flet ((name (key) (string-remove-prefix ":" (format "%s" key))))
-    (cond ((hash-table-p object)
-           (cl-loop for key being the hash-keys of object using (hash-values value)
-                    collect (cons (name key) value)))
-          ((not (proper-list-p object)) nil)
-          ((consp (car object))
-           (cl-loop for (key . value) in (seq-filter #'consp object)
-                    collect (cons (name key) value)))
-          (t (cl-loop for (key value) on object by #'cddr
-                      collect (cons (name key) value))))))
-
-(defun todo-write--json-get (object &rest names)
-  "Return the value at the path NAMES in OBJECT, decoded JSON, or nil."
-  (dolist (name names object)
-    (setq object (cdr (assoc name (todo-write--json-fields object))))))
-
-(defun todo-write--json-plist (value)
-  "Return a deep copy of VALUE, decoded JSON, with plists as objects.
-Arrays must be vectors."
-  (cond ((vectorp value) (vconcat (mapcar #'todo-write--json-plist value)))
-        ((or (consp value) (hash-table-p value))
-         (cl-loop for (name . field) in (todo-write--json-fields value)
-                  append (list (intern (concat ":" name))
-                               (todo-write--json-plist field))))
-        (t value)))
-
 ;;; The module
 
 (declare-function todo-write-dyn--configure "ext:todo-write-dyn")
@@ -158,13 +166,23 @@ event, which the next tokens of the run share.")
   '(todo-write-directory
     todo-write-durability todo-write-history-limit todo-write-max-items
     todo-write-max-length todo-write-strict todo-write-several-in-progress
-    todo-write-keep-completed)
+    todo-write-keep-completed todo-write-record-patches todo-write-record-excluded)
   "The options for the module, in the order of its arguments.")
 
 (defun todo-write--options-changed (&rest _)
   "Have the next call pass the options to the module; a variable watcher."
   (when todo-write--configured
     (setq todo-write--configured 'stale)))
+
+(defun todo-write--expand-globs (globs)
+  "Return GLOBS with the home folder in place of a tilde."
+  (if (proper-list-p globs)
+      (mapcar (lambda (glob)
+                (if (and (stringp glob) (string-prefix-p "~" glob))
+                    (expand-file-name glob)
+                  glob))
+              globs)
+    globs))
 
 (defun todo-write--configure ()
   "Pass the options to the module if they changed since the last call.
@@ -175,7 +193,8 @@ call from any buffer."
     (pcase-let ((`(,directory . ,others) (mapcar #'default-value todo-write--options)))
       (apply #'todo-write-dyn--configure
              (if (stringp directory) (expand-file-name directory) directory)
-             others))
+             (append (butlast others)
+                     (list (todo-write--expand-globs (car (last others)))))))
     (unless todo-write--configured
       (dolist (option todo-write--options)
         (add-variable-watcher option #'todo-write--options-changed))
@@ -199,16 +218,92 @@ build the module."
   "Load THREAD, or begin it with the plist ABOUT; see `todo-write-begin'."
   (todo-write--warn (todo-write--call todo-write-dyn--open thread about)))
 
+(defvar todo-write--save-timer nil
+  "Timer that tries to save the plans that could not be saved, or nil.")
+
 (defun todo-write--warn (warnings)
   "Show WARNINGS, strings from the module."
   (dolist (warning warnings)
-    (display-warning 'todo-write warning)))
+    (display-warning 'todo-write warning))
+  (when (and warnings (not todo-write--save-timer))
+    (todo-write--save-again)))
+
+;;; Plans that cannot be saved
+
+(declare-function todo-write--dispatch "todo-write-events")
+
+(defconst todo-write--save-seconds 600
+  "Seconds after which unsaved plans are tried and mentioned again.")
+
+(defun todo-write--save-again ()
+  "Try to save the plans that could not be saved; return those that still are not.
+While there are any, do so every `todo-write--save-seconds', and before
+Emacs exits.  The value is a list of keys."
+  (pcase-let ((`(,saved . ,unsaved) (todo-write--call todo-write-dyn--save-again)))
+    (cond ((and unsaved (not todo-write--save-timer))
+           (setq todo-write--save-timer
+                 (run-at-time todo-write--save-seconds todo-write--save-seconds
+                              #'todo-write--warn-unsaved))
+           (add-hook 'kill-emacs-query-functions #'todo-write--leave-p))
+          ((and todo-write--save-timer (not unsaved))
+           (cancel-timer todo-write--save-timer)
+           (setq todo-write--save-timer nil)
+           (remove-hook 'kill-emacs-query-functions #'todo-write--leave-p)))
+    (dolist (thread saved)
+      (todo-write--dispatch thread 'state nil))
+    unsaved))
+
+(defun todo-write--warn-unsaved ()
+  "Warn of the plans that still cannot be saved."
+  (when-let* ((unsaved (todo-write--save-again)))
+    (display-warning 'todo-write
+                     (format "%d plans are not saved, since their journals cannot be written"
+                             (length unsaved)))))
+
+(defun todo-write--leave-p ()
+  "Try to save the unsaved plans; return non-nil if Emacs may exit.
+If some cannot be saved, ask."
+  (let ((unsaved (todo-write--save-again)))
+    (or (null unsaved)
+        ;; Users replace this primitive, and native code would call it all the same.
+        (funcall (symbol-function 'yes-or-no-p)
+                 (format "%d plans of agents cannot be saved; exit anyway? "
+                         (length unsaved))))))
+
+(defun todo-write--file-bytes (file limit)
+  "Return the first LIMIT bytes of the local FILE as a unibyte string, or nil.
+Return nil if FILE is no regular file, which is never waited for."
+  (let ((bytes (ignore-error todo-write-input-error
+                 (todo-write--call todo-write-dyn--file-bytes file limit))))
+    (and bytes (encode-coding-string bytes 'latin-1))))
+
+(defconst todo-write--project-markers
+  '(".git" ".jj" ".hg" ".sl" ".svn" ".bzr" "_darcs" ".pijul" ".fslckout")
+  "Names of files and folders at the root of a project.")
 
 (defun todo-write--project-root ()
-  "Return the root of the current project, else the current folder."
-  (let ((project (ignore-errors (project-current))))
-    (expand-file-name (or (and project (ignore-errors (project-root project)))
-                          default-directory "~/"))))
+  "Return the root of the current project, else the current folder.
+Only the names of files are examined: other people may have made the
+folder, where `project-current' evaluates directory variables (Emacs 28)
+and waits for a pipe named .git."
+  (let* (;; Emacs 28 leaves its buffer for printing current after an error, without one.
+         (default-directory (or default-directory (expand-file-name "~/")))
+         (file-name-handler-alist (and (file-remote-p default-directory)
+                                       file-name-handler-alist)))
+    (expand-file-name (or (locate-dominating-file default-directory
+                                                  #'todo-write--project-root-p)
+                          default-directory))))
+
+(defun todo-write--project-root-p (folder)
+  "Return non-nil if FOLDER is the root of a project.
+A linked worktree and a submodule, where .git is a file, are projects of
+their own."
+  (seq-some (lambda (marker)
+              (let ((file (expand-file-name marker folder)))
+                (and (file-exists-p file)
+                     (string-match-p "\\`[-dl]"
+                                     (file-attribute-modes (file-attributes file))))))
+            todo-write--project-markers))
 
 (defun todo-write--project ()
   "Return `todo-write--project-root' as text.

@@ -39,9 +39,9 @@
 
 (defun todo-write-doctor--module ()
   "Return findings about the module."
-  (let* ((file (todo-write-module-file))
-         (version (and file (todo-write-module-file-version file)))
-         (remedy (concat (todo-write-module-remedy "todo-write-dyn") ".")))
+  (let* ((file (todo-write-module--find))
+         (version (and file (todo-write-module--file-version file)))
+         (remedy (concat (todo-write-module--remedy "todo-write-dyn") ".")))
     (list
      (cond
       ((not file) (list 'problem "The module is missing." remedy))
@@ -61,15 +61,15 @@
 (defun todo-write-doctor--sources ()
   "Return findings about the sources of a module."
   (let ((listed (todo-write-module--listed "todo-write-dyn"))
-        (problem (todo-write-module-build-problem)))
+        (problem (todo-write-module--build-problem)))
     (list
      (list 'ok (if listed (format "It can be downloaded: %s" (car listed))
                  (format "This package lists no module to download for %s."
-                         (todo-write-module-machine))))
+                         (todo-write-module--machine))))
      (list 'ok (if problem (format "It cannot be built here: %s." problem)
                  (format "cargo %s can build it from %s"
-                         (todo-write-module-cargo-version (todo-write-module-cargo))
-                         (todo-write-doctor--file (todo-write-module-sources))))))))
+                         (todo-write-module--cargo-version (todo-write-module--cargo))
+                         (todo-write-doctor--file (todo-write-module--sources))))))))
 
 (defun todo-write-doctor--journals ()
   "Return the finding about the folder of the journals."
@@ -118,8 +118,8 @@ enables it."
     "M-x todo-write-efrit-mode")
    (todo-write-doctor--host
     "gptel" (locate-library "gptel")
-    (advice-member-p 'todo-write-gptel--state-changed 'gptel--fsm-transition)
-    "M-x todo-write-gptel-register, or that in the init file")
+    (bound-and-true-p todo-write-gptel--on)
+    "M-x todo-write-gptel-mode, or that in the init file")
    (todo-write-doctor--host
     "Claude Code and Codex"
     (seq-some (lambda (agent) (file-directory-p (cdr agent))) todo-write-follow-agents)
@@ -127,7 +127,7 @@ enables it."
     "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
    (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"
                      (if (locate-library "acp") "installed" "not installed")))
-   (todo-write-mcp-setup-finding)))
+   (todo-write-mcp-setup--finding)))
 
 (defun todo-write-doctor--findings ()
   "Return what is found, an alist of (TITLE . FINDINGS).
@@ -148,6 +148,7 @@ is merely off, or `problem'; REMEDY is a sentence, nil or left out."
 (define-derived-mode todo-write-doctor-mode special-mode "Todo-Doctor"
   "Major mode of the report of `todo-write-doctor'."
   :interactive nil
+  (todo-write-menu-begin-mode)
   (setq-local revert-buffer-function (lambda (&rest _) (todo-write-doctor)))
   (setq-local truncate-lines nil word-wrap t))
 
@@ -156,7 +157,7 @@ is merely off, or `problem'; REMEDY is a sentence, nil or left out."
      ("w" "Copy for a bug report" todo-write-doctor-copy)
      ("g" "Check again" revert-buffer))))
 
-(defun todo-write-doctor-text ()
+(defun todo-write-doctor--text ()
   "Return the report, an Org list."
   (let* ((findings (todo-write-doctor--findings))
          (problems (seq-count (lambda (finding) (eq (car finding) 'problem))
@@ -196,7 +197,7 @@ copies the report and
       (todo-write-doctor-mode)
       (let ((inhibit-read-only t))
         (erase-buffer)
-        (insert (todo-write-doctor-text))
+        (insert (todo-write-doctor--text))
         (goto-char (point-min))))
     (pop-to-buffer buffer)))
 

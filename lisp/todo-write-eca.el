@@ -35,9 +35,10 @@
   "Show the plans and the activity of ECA's agents.
 In a chat, \\[todo-write-show] shows its own plan."
   :global t
-  :group 'todo-write
+  :group 'todo-write-hosts
   (if todo-write-eca-mode
       (progn
+        (todo-write-module--prepare)
         (advice-add 'eca-chat--update-task-state :after #'todo-write-eca--write-tasks)
         (add-hook 'eca-chat-session-status-changed-functions #'todo-write-eca--status-changed)
         (add-hook 'eca-sessions-updated-hook #'todo-write-eca--sessions-changed))
@@ -62,7 +63,7 @@ In a chat, \\[todo-write-show] shows its own plan."
       (todo-write todo-write-eca--thread
                   (list :todos (vconcat (mapcar #'todo-write-eca--todo
                                                 (plist-get details :tasks))))
-                  "eca")
+                  "eca" t)
       (todo-write-eca--set-activity))))
 
 (defun todo-write-eca--todo (task)

@@ -75,15 +75,16 @@ Efrit may be loaded before or after this.  Signal a `user-error' if the
 command `efrit-do' of todo-write is loaded, because Efrit has a command
 of that name."
   :global t
-  :group 'todo-write
+  :group 'todo-write-hosts
   (cond ((not todo-write-efrit-mode) (todo-write-efrit--disable))
         ;; Only Efrit's has this variable.
         ((and (featurep 'efrit-do) (not (boundp 'efrit-do--current-todos)))
          (setq todo-write-efrit-mode nil)
          (user-error "The `efrit-do' of todo-write is loaded, and Efrit's has \
 the same name; restart Emacs to use Efrit"))
-        (t (add-hook 'after-load-functions #'todo-write-efrit--enable)
-           (todo-write-listen #'todo-write-efrit--thread-changed)
+        (t (todo-write-module--prepare)
+           (add-hook 'after-load-functions #'todo-write-efrit--enable)
+           (add-hook 'todo-write--event-functions #'todo-write-efrit--on-event)
            (todo-write-efrit--enable))))
 
 (defun todo-write-efrit--enable (&optional file)
@@ -101,7 +102,7 @@ its autoload from being defined."
 (defun todo-write-efrit--disable ()
   "Remove all advice, and restore the load path."
   (remove-hook 'after-load-functions #'todo-write-efrit--enable)
-  (todo-write-listen #'todo-write-efrit--thread-changed 'stop)
+  (remove-hook 'todo-write--event-functions #'todo-write-efrit--on-event)
   (pcase-dolist (`(,function ,_ ,advice . ,_) todo-write-efrit--advice)
     (advice-remove function advice))
   (when todo-write-efrit--folder
@@ -226,8 +227,9 @@ THREAD is the key of its thread.  TITLE may be nil."
   (interactive)
   (todo-write-show todo-write-efrit--current))
 
-(defun todo-write-efrit--thread-changed (thread what _data)
-  "Copy THREAD to Efrit's list if WHAT is a change by the user."
+(defun todo-write-efrit--on-event (thread what _data)
+  "Copy THREAD to Efrit's list if WHAT is a change by the user.
+For `todo-write--event-functions'."
   (when (and (eq what 'change)
              (equal thread todo-write-efrit--current)
              (not todo-write-efrit--writing))
@@ -295,14 +297,14 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
   "Set the agent of SESSION to waiting for the answer to QUESTION."
   (when session
     (todo-write-set-activity (todo-write-efrit--thread session) 'waiting
-                             (todo-write-row-why question "question"))))
+                             (todo-write-row--why question "question"))))
 
 (defun todo-write-efrit--set-active (session)
   "Set the agent of SESSION to working; for nil, set the active one to failed."
   (if session
       (todo-write-efrit--works session)
     (when-let* ((active (efrit-session-active))
-                (why (todo-write-row-why (efrit-session-last-error active))))
+                (why (todo-write-row--why (efrit-session-last-error active))))
       (todo-write-end-turn (todo-write-efrit--thread active) why t))))
 
 (defun todo-write-efrit--set-status (session status)
@@ -317,7 +319,7 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
   (let* ((thread (car (todo-write-efrit--session)))
          (before (car (todo-write-activity thread))))
     (todo-write-set-activity thread 'waiting
-                             (todo-write-row-why (alist-get 'action args) "permission"))
+                             (todo-write-row--why (alist-get 'action args) "permission"))
     (unwind-protect (funcall function args)
       (todo-write-set-activity thread before))))
 

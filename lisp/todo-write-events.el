@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; Listeners (`todo-write-listen') hear that something happened.  Subscribers
-;; (`todo-write-subscribe') get events: observations, which are recorded, and
-;; stream events, which are not.
+;; Users are told of changed lists by `todo-write-change-functions', and of
+;; observations and streams by `todo-write-subscribe'.  Our own buffers and hosts
+;; are told of everything by `todo-write--event-functions'.
 
 ;;; Code:
 
@@ -17,7 +17,7 @@
 
 ;; Agents call from timers and process filters, where Emacs inhibits quitting.
 ;; Every caller here inhibits it too, so that C-g cannot keep the remaining
-;; listeners from hearing of a change that is already saved.
+;; functions from being called after a change that is already saved.
 
 (defun todo-write--call-each (call list arg &optional thrown)
   "Call CALL with each element of LIST and ARG, even if a call throws.
@@ -34,65 +34,65 @@ element whose call threw."
           (funcall thrown (car list)))
         (todo-write--call-each call (cdr list) arg thrown)))))
 
-(defun todo-write--call-listener (function args)
+(defun todo-write--call-function (function args)
   "Apply FUNCTION to ARGS, a list, and report it if it signals."
   (condition-case-unless-debug err
       (apply function args)
     (quit (setq quit-flag t))
     (error
      (display-warning 'todo-write
-                      (format-message "Listener `%s' failed: %s"
+                      (format-message "Function `%s' failed: %s"
                                       function (error-message-string err))))))
 
-(defun todo-write--call-listeners (functions &rest args)
-  "Call each of FUNCTIONS with ARGS; report those that signal."
-  (todo-write--call-each #'todo-write--call-listener functions args))
+(defun todo-write--run-functions (hook &rest args)
+  "Call each function of HOOK, an abnormal hook, with ARGS.
+If one signals, report it; all others are still called."
+  (when (symbol-value hook)
+    (let (functions)
+      (run-hook-wrapped hook (lambda (function) (push function functions) nil))
+      (todo-write--call-each #'todo-write--call-function (nreverse functions) args))))
 
-(defvar todo-write--listeners '(todo-write--run-change-functions)
-  "Functions that `todo-write-listen' added.")
-
-(defvar todo-write--newest-outcome nil
-  "The outcome of the last change, or nil if anything was dispatched since.")
-
-(defun todo-write-listen (function &optional stop)
-  "Call FUNCTION whenever something happens to a thread.
-Its arguments are THREAD, WHAT and DATA, where WHAT is one of:
+(defvar todo-write--event-functions nil
+  "Abnormal hook of our own buffers and hosts, run whenever something happens.
+Each function is called with THREAD, WHAT and DATA, where WHAT is one of:
   `change'    the list changed; DATA is the outcome, see `todo-write'
   `state'     THREAD was paused or resumed; DATA is its new state
   `activity'  its agent does something else; DATA is the value of
               `todo-write-activity'
   `observed'  something else was recorded; DATA is its type, a string
+  `request'   its agent asks the user, or a question was answered or
+              withdrawn; DATA is its id, see `todo-write-requests'
   `forgotten' THREAD was forgotten; DATA is nil
-Further symbols may be added.  If FUNCTION signals, the error is reported
-and the other listeners are still called.  Adding FUNCTION twice has no
-further effect; non-nil STOP removes it.
+  `spinner'   the spinner turned; THREAD and DATA are nil
+  `agent-transition', `agent-change', `agent-gone'
+              DATA, a `todo-write-agent', changed its state or something
+              else, or was forgotten; see `todo-write-attention--watch'
+If one signals, the error is reported and the others are still called.")
 
-This costs less than `todo-write-subscribe', which makes observations.
-Signal `todo-write-input-error' if FUNCTION is not a
-function."
-  (unless (functionp function)
-    (todo-write--wrong "listener" function "a function"))
-  (if stop
-      (remove-hook 'todo-write--listeners function)
-    (add-hook 'todo-write--listeners function)))
+(defvar todo-write--newest-outcome nil
+  "The outcome of the last change, or nil if a thread changed otherwise since.")
 
 (defun todo-write--dispatch (thread what &optional data)
-  "Tell the listeners that WHAT happened to THREAD, with DATA.
-See `todo-write-listen'.  The caller inhibits quitting."
-  (unless (eq what 'change)
+  "Report that WHAT happened to THREAD, with DATA.
+See `todo-write--event-functions'; the users' own functions come last.
+The caller inhibits quitting."
+  (when (memq what '(state activity observed forgotten))
     (setq todo-write--newest-outcome nil))
-  (todo-write--call-listeners todo-write--listeners thread what data))
+  (unwind-protect
+      (todo-write--run-functions 'todo-write--event-functions thread what data)
+    (when (eq what 'change)
+      (todo-write--run-functions 'todo-write-change-functions thread data))))
 
 (defun todo-write--summary-after (thread outcome)
-  "Return the `todo-write-summary' of THREAD for a listener that got OUTCOME.
-That in OUTCOME is outdated if another listener or a subscriber has
+  "Return the `todo-write-summary' of THREAD after the change with OUTCOME.
+That in OUTCOME is outdated if a function that was called earlier has
 changed a thread since."
   (if (eq outcome todo-write--newest-outcome)
       (plist-get outcome :summary)
     (todo-write--call todo-write-dyn--summary thread nil)))
 
 (defun todo-write--tell-state (thread answer)
-  "Tell listeners if the state of THREAD changed, and return it.
+  "Dispatch the state of THREAD if it changed, and return it.
 ANSWER is what the module returned, a plist :state :changed :warnings.
 The caller inhibits quitting."
   (let ((state (plist-get answer :state)))
@@ -100,14 +100,6 @@ The caller inhibits quitting."
       (todo-write--dispatch thread 'state state))
     (todo-write--warn (plist-get answer :warnings))
     state))
-
-(defun todo-write--run-change-functions (thread what data)
-  "Run `todo-write-change-functions' with THREAD and DATA if WHAT is a change."
-  (when (and (eq what 'change) todo-write-change-functions)
-    (let (functions)
-      (run-hook-wrapped 'todo-write-change-functions
-                        (lambda (function) (push function functions) nil))
-      (todo-write--call-listeners (nreverse functions) thread data))))
 
 ;;; Observations
 
@@ -226,6 +218,22 @@ them.  CONTENT is a string, or any plist or vector of JSON values, at most
 METADATA is a plist; :title, :trace-id, :parent-id (an item id) and
 :phase are fields of the observation, the rest is kept as metadata.  By
 default, the phase and the parent item are those of the list.
+
+METADATA of a \"TOOL_CALL\" and its \"TOOL_EXECUTION\" may have :call-id, a
+string that joins them.  That of a \"TOOL_EXECUTION\" tells what was done;
+`todo-write-work' sums it up for the tasks in progress:
+  :outcome    `ok', `failed', `refused' (it never ran), `background' (it
+              goes on) or `unknown'
+  :exit-code  the exit code of a command, a number
+  :command    t if the tool runs commands, :false if not; by default, the
+              name of the tool and an exit code decide
+  :files      the files that it changed, a list of plists: :path, and
+              either :oldText and :newText, strings (the first one nil for
+              a new file, the second one for a deleted file), or :added
+              and :removed, numbers, with :created, :deleted and :patch if
+              known
+The content of a \"USAGE\" is a plist :input :output :cacheRead :cacheWrite,
+numbers of tokens, :model and :atLeast (t if :output is a lower bound).
 
 The value is a plist :id :type :threadId :traceId :parentId :timestamp
 :title :content :metadata.  Signal `todo-write-input-error' for an

@@ -26,7 +26,41 @@ folder of settings and sessions, which may be remote.  An agent may have
 several folders."
   :type '(repeat (cons (choice (const :tag "Claude Code" claude) (const :tag "Codex" codex))
                        directory))
-  :group 'todo-write)
+  :group 'todo-write-hosts
+  :package-version '(todo-write . "0.1.0"))
+
+(defvar todo-write-follow-sessions--processes (make-hash-table :test #'equal)
+  "The live processes, plists, by id and by the id of their session.")
+
+(defvar todo-write-follow-sessions--found nil
+  "Folders that running agents use beside `todo-write-follow-agents'.
+A list of (AGENT . FOLDER).")
+
+(defun todo-write-follow-sessions--find-homes ()
+  "Find the folders that this user's running agents were told to use.
+Only CLAUDE_CONFIG_DIR and CODEX_HOME of their environments are read."
+  (let ((known (mapcar (lambda (home) (directory-file-name (expand-file-name (cdr home))))
+                       todo-write-follow-agents)))
+    (setq todo-write-follow-sessions--found
+          (cl-loop for (agent . name) in '((claude . "CLAUDE_CONFIG_DIR") (codex . "CODEX_HOME"))
+                   append (cl-loop for folder in (todo-write--call todo-write-dyn--folders-named-by
+                                                   name)
+                                   unless (member (directory-file-name folder) known)
+                                   collect (cons agent folder))))))
+
+(defun todo-write-follow-sessions--hear-home (agent folder)
+  "Note that a running AGENT, a symbol, says that it uses FOLDER."
+  (let (file-name-handler-alist)
+    (when (and (stringp folder) (file-name-absolute-p folder) (file-directory-p folder)
+               (not (member (directory-file-name folder)
+                            (mapcar (lambda (home)
+                                      (directory-file-name (expand-file-name (cdr home))))
+                                    (todo-write-follow-sessions--homes)))))
+      (push (cons agent folder) todo-write-follow-sessions--found))))
+
+(defun todo-write-follow-sessions--homes ()
+  "Return the agents and their folders, given and found, as (AGENT . FOLDER)."
+  (append todo-write-follow-agents todo-write-follow-sessions--found))
 
 ;;; Transcripts
 
@@ -48,11 +82,11 @@ By default, that leaves out hidden ones."
                        (list project (let (file-name-handler-alist)
                                        (file-truename project))))))
 
-(defun todo-write-follow-sessions-folders (&optional project local)
+(defun todo-write-follow-sessions--folders (&optional project local)
   "Return the folders of transcripts, only those of PROJECT if non-nil.
 Codex sorts sessions by day, not by project.  LOCAL non-nil leaves out
 folders on other machines."
-  (cl-loop for (agent . home) in todo-write-follow-agents
+  (cl-loop for (agent . home) in (todo-write-follow-sessions--homes)
            unless (and local (file-remote-p home))
            append (if (eq agent 'claude)
                       (todo-write-follow-sessions--claude-folders
@@ -77,37 +111,120 @@ Claude Code may have been started in a folder below the project's root."
     (append (list root) (last years) (last months)
             (last days 30))))
 
-(defun todo-write-follow-sessions-files (folders)
-  "Return the transcripts in FOLDERS as a list of (TIME . FILE), newest first."
-  (sort (cl-loop
-         for folder in (seq-filter #'file-directory-p folders)
-         append (cl-loop
-                 for (file . attributes)
-                 in (directory-files-and-attributes folder t "\\.jsonl\\'" t)
-                 unless (string-prefix-p "agent-" (file-name-nondirectory file))
-                 collect (cons (float-time (file-attribute-modification-time attributes))
-                               file)))
-        (lambda (a b) (> (car a) (car b)))))
+(defun todo-write-follow-sessions--watched (project)
+  "Return the local folders in which new sessions show, of PROJECT if non-nil.
+Without it, the folders of running agents are missing here."
+  (cl-loop for (agent . home) in (todo-write-follow-sessions--homes)
+           unless (file-remote-p home)
+           append (if (eq agent 'codex)
+                      (let ((folders (todo-write-follow-sessions--codex-folders
+                                      (expand-file-name "sessions" home))))
+                        ;; The root, year and month, and the last day.
+                        (append (seq-take folders 3) (last folders)))
+                    (let ((root (expand-file-name "projects" home)))
+                      (cond ((not (file-directory-p root)) (list home))
+                            (project
+                             (todo-write-follow-sessions--claude-folders root project))
+                            (t (list root)))))))
+
+(defun todo-write-follow-sessions--begun (since)
+  "Return the names of the transcripts of processes that began SINCE, a time.
+That is in seconds since the epoch.  Only live processes count; they may
+not have written their transcripts yet."
+  (cl-loop for process being the hash-values of todo-write-follow-sessions--processes
+           using (hash-keys key)
+           for session = (plist-get process :sessionId)
+           for folder = (plist-get process :cwd)
+           when (and (integerp key) session folder
+                     (not (string-search "/" session))
+                     (<= since (/ (or (plist-get process :startedAt) 0) 1000.0)))
+           collect (expand-file-name
+                    (format "projects/%s/%s.jsonl"
+                            (let (file-name-handler-alist)
+                              (todo-write-follow-sessions--escape folder))
+                            session)
+                    (expand-file-name "../.." (plist-get process :file)))))
+
+(defun todo-write-follow-sessions--files (folders &optional since sessions limit)
+  "Return the transcripts in FOLDERS as a list of (TIME . FILE), newest first.
+SINCE, in seconds since the epoch, leaves out files that were not modified
+since then, unless their session is one of SESSIONS, a list of ids.  LIMIT
+is the maximum number of files in local folders."
+  (let* ((listing (todo-write--call todo-write-dyn--transcripts-in
+                    (seq-filter #'todo-write-follow-sessions--local-p folders)
+                    (and since (max 0 (floor since))) sessions limit))
+         (remote (mapcan #'todo-write-follow-sessions--remote-files
+                         (seq-filter #'file-remote-p folders))))
+    (when-let* ((skipped (plist-get listing :skipped)))
+      (todo-write-follow-sessions--skip
+       (car skipped) (if (cdr skipped)
+                         (format "its name and that of %d others is not text"
+                                 (length (cdr skipped)))
+                       "its name is not text")))
+    (if remote
+        (sort (append remote (plist-get listing :files))
+              (lambda (a b) (> (car a) (car b))))
+      (plist-get listing :files))))
+
+(defun todo-write-follow-sessions--local-p (folder)
+  "Return non-nil if FOLDER is local and the module can name it."
+  (cond ((file-remote-p folder) nil)
+        ((string-match-p "[^\0-\x10ffff]" folder)
+         (todo-write-follow-sessions--skip folder "its name is not text"))
+        (t)))
+
+(defun todo-write-follow-sessions--remote-files (folder)
+  "Return the transcripts in the remote FOLDER as a list of (TIME . FILE)."
+  (and (file-directory-p folder)
+       (cl-loop
+        for (file . attributes)
+        in (directory-files-and-attributes folder t "\\.jsonl\\'" t)
+        when (string-prefix-p "-" (file-attribute-modes attributes))
+        unless (string-prefix-p "agent-" (file-name-nondirectory file))
+        collect (cons (float-time (file-attribute-modification-time attributes))
+                      file))))
+
+(defvar todo-write-follow-sessions--skipped (make-hash-table :test #'equal)
+  "The files that the user knows are skipped, and why.")
+
+(defun todo-write-follow-sessions--skip (file why)
+  "Say that FILE is skipped, and WHY, unless the user knows.  Return nil."
+  (unless (equal why (gethash file todo-write-follow-sessions--skipped))
+    (when (> (hash-table-count todo-write-follow-sessions--skipped) 1000)
+      (clrhash todo-write-follow-sessions--skipped))
+    (puthash file why todo-write-follow-sessions--skipped)
+    (message "todo-write skips %s: %s"
+             (todo-write-row-line (abbreviate-file-name file)) (todo-write-row-line why))
+    nil))
 
 (defvar todo-write-follow-sessions--heads (make-hash-table :test #'equal)
-  "Cache of the parts of descriptions that never change, by file name.")
+  "Cache of the parts of descriptions that never change, by file name.
+For a file that names no session yet, a list (nil . STAMP).")
 
 (defun todo-write-follow-sessions--head (file)
   "Return the description of the transcript FILE, a plist, or nil.
 See `todo-write-transcript-describe'."
-  (let ((head (if (not (file-remote-p file))
-                  (todo-write-transcript-describe file)
-                (let ((copy (make-temp-file "todo-write-follow")))
-                  (unwind-protect
-                      (progn (todo-write-follow-sessions-fetch file copy 0 65536)
-                             (todo-write-transcript-describe copy))
-                    (delete-file copy))))))
-    (when (plist-get head :folder)
-      (puthash file (list :folder (plist-get head :folder) :agent (plist-get head :agent))
-               todo-write-follow-sessions--heads))
+  (let* ((stamp (todo-write-follow-sessions--stamp file))
+         (head (if (not (file-remote-p file))
+                   (todo-write-transcript-describe file)
+                 (let ((copy (make-temp-file "todo-write-follow")))
+                   (unwind-protect
+                       (progn (todo-write-follow-sessions--fetch file copy 0 65536)
+                              (todo-write-transcript-describe copy))
+                     (delete-file copy))))))
+    (puthash file (if (plist-get head :folder)
+                      (list :folder (plist-get head :folder) :agent (plist-get head :agent)
+                            :processes (plist-get head :processes))
+                    (cons nil stamp))
+             todo-write-follow-sessions--heads)
     head))
 
-(defun todo-write-follow-sessions-fetch (file copy start end)
+(defun todo-write-follow-sessions--stamp (file)
+  "Return the modification time and size of FILE as a list."
+  (let ((attributes (file-attributes file)))
+    (list (file-attribute-modification-time attributes) (file-attribute-size attributes))))
+
+(defun todo-write-follow-sessions--fetch (file copy start end)
   "Append the bytes of FILE, a remote transcript, from START to END to COPY.
 END nil means the end of FILE."
   (let ((coding-system-for-write 'binary))
@@ -116,119 +233,129 @@ END nil means the end of FILE."
       (insert-file-contents-literally file nil start end)
       (write-region nil nil copy t 'silent))))
 
-(defun todo-write-follow-sessions-directory (file)
+(defun todo-write-follow-sessions--kept-head (file)
+  "Return the parts of the description of FILE that never change, or nil."
+  (let ((head (gethash file todo-write-follow-sessions--heads)))
+    (unless (or (car head)
+                (and head (equal (cdr head) (todo-write-follow-sessions--stamp file))))
+      (setq head (todo-write-follow-sessions--head file)))
+    (and (car head) head)))
+
+(defun todo-write-follow-sessions--directory (file)
   "Return the working directory of the session in FILE.
 Return nil if FILE has no complete line yet or is a subagent's."
-  (let ((head (or (gethash file todo-write-follow-sessions--heads)
-                  (todo-write-follow-sessions--head file))))
+  (let ((head (todo-write-follow-sessions--kept-head file)))
     (and (not (plist-get head :agent)) (plist-get head :folder))))
 
-(defun todo-write-follow-sessions-of-project-p (file project)
+(defun todo-write-follow-sessions--of-project-p (file project)
   "Return non-nil if the session in FILE belongs to PROJECT.
 A folder whose name only begins with that of PROJECT may belong to another
 one: the name of /a-b begins with that of /a, as that of /a/b does."
   (or (member (file-name-nondirectory (directory-file-name (file-name-directory file)))
               (todo-write-follow-sessions--names project))
-      (when-let* ((folder (todo-write-follow-sessions-directory file)))
-        ;; A transcript may name any folder.
-        (let (file-name-handler-alist)
-          (file-in-directory-p folder project)))))
+      (when-let* ((folder (todo-write-follow-sessions--directory file)))
+        ;; A transcript may name any folder, so only the names are compared.
+        (let* (file-name-handler-alist
+               (folder (file-name-as-directory (expand-file-name folder "/"))))
+          (seq-some (lambda (root)
+                      (let ((root (file-name-as-directory (expand-file-name root))))
+                        (and (string-prefix-p root folder)
+                             (todo-write-follow-sessions--in-root-p folder root))))
+                    (list project (file-truename project)))))))
 
-(defun todo-write-follow-sessions-modified (file)
+(defun todo-write-follow-sessions--in-root-p (folder root)
+  "Return non-nil if FOLDER, below the project's ROOT, is no project of its own.
+A worktree or another repository is one."
+  (let* ((default-directory folder)
+         (found (todo-write--project-root)))
+    (or (string-prefix-p found root)
+        (not (todo-write--project-root-p found)))))
+
+(defun todo-write-follow-sessions--modified (file)
   "Return the modification time of FILE as a float; now if there is no file."
   (float-time (file-attribute-modification-time (file-attributes file))))
 
 ;;; Processes
 
-;; Claude Code keeps sessions/PID.json while it runs.  It does not rewrite the file
-;; during a turn, so the file's age proves nothing.  The file counts while the
-;; process that wrote it lives.
+;; Claude Code keeps sessions/PID.json while it runs.  The module reads these files.
 
-(defvar todo-write-follow-sessions--processes nil
-  "Cache of process files, an alist of (FILE STAMP . PLIST).")
-
-(defun todo-write-follow-sessions-process-folders ()
+(defun todo-write-follow-sessions--process-folders ()
   "Return the folders of process files on this machine."
-  (cl-loop for (agent . home) in todo-write-follow-agents
-           when (and (eq agent 'claude) (not (file-remote-p home)))
+  (cl-loop for (agent . home) in (todo-write-follow-sessions--homes)
+           when (and (eq agent 'claude)
+                     (todo-write-follow-sessions--local-p home))
            collect (expand-file-name "sessions" home)))
 
-(defun todo-write-follow-sessions-read-processes ()
+(defun todo-write-follow-sessions--read-processes ()
   "Read the process files that changed; return non-nil if there were any.
 A half-written file is read again the next time."
-  (let ((known todo-write-follow-sessions--processes))
-    (setq todo-write-follow-sessions--processes
-          (cl-loop
-           for folder in (todo-write-follow-sessions-process-folders)
-           when (file-directory-p folder)
-           nconc (cl-loop
-                  for (file . attributes)
-                  in (directory-files-and-attributes folder t "\\`[0-9]\\{1,9\\}\\.json\\'" t)
-                  for stamp = (list (file-attribute-modification-time attributes)
-                                    (file-attribute-size attributes))
-                  for old = (cdr (assoc file known))
-                  ;; Reading a pipe or a device might block.
-                  unless (file-attribute-type attributes)
-                  collect (cons file (if (equal stamp (car old)) old
-                                       (if-let* ((new (todo-write-follow-sessions--process file)))
-                                           (cons stamp new)
-                                         (cons nil (cdr old))))))))
-    (not (equal known todo-write-follow-sessions--processes))))
+  (let ((live (todo-write--call todo-write-dyn--processes
+                (todo-write-follow-sessions--process-folders))))
+    (unless (eq live t)
+      (clrhash todo-write-follow-sessions--processes)
+      (dolist (process live t)
+        (puthash (plist-get process :pid) process todo-write-follow-sessions--processes)
+        (puthash (plist-get process :sessionId) process
+                 todo-write-follow-sessions--processes))
+      t)))
 
-(defun todo-write-follow-sessions--process (file)
-  "Return the contents of the process file FILE, a plist, or nil if unreadable.
-`:alive' is the process's id if that process wrote the file."
-  (ignore-errors
-    (let ((process (with-temp-buffer
-                     (insert-file-contents file)
-                     (json-parse-buffer :object-type 'plist :null-object nil)))
-          (pid (string-to-number (file-name-base file))))
-      (append (list :alive (and (todo-write-follow-sessions--started-p
-                                 pid (plist-get process :procStart))
-                                pid))
-              process))))
+(defun todo-write-follow-sessions--live-ids ()
+  "Return the ids of the sessions whose processes live."
+  (seq-filter #'stringp (hash-table-keys todo-write-follow-sessions--processes)))
 
-(defun todo-write-follow-sessions--started-p (pid start)
-  "Return non-nil if the process PID started at START, or if that is unknown.
-On Linux, START is field 22 of the process's stat."
-  (let ((stat (format "/proc/%d/stat" pid)))
-    (or (not (stringp start))
-        (not (file-directory-p "/proc/self"))
-        (and (file-exists-p stat)
-             (with-temp-buffer
-               (insert-file-contents-literally stat)
-               ;; The second field, a name in parentheses, may have any characters.
-               (goto-char (point-max))
-               (search-backward ")")
-               (equal start (nth 20 (split-string (buffer-substring (point) (point-max))))))))))
+(defun todo-write-follow-sessions--live (id)
+  "Return the plist of the live process of the number or of the session ID, or nil.
+Its `:state' is `alive' or `suspended'."
+  (when-let* ((process (gethash id todo-write-follow-sessions--processes))
+              (pid (plist-get process :pid))
+              (state (or (todo-write--call todo-write-dyn--process-state
+                           pid (plist-get process :procStart))
+                         (if (eql 0 (signal-process pid 0)) 'alive 'dead))))
+    (and (memq state '(alive suspended))
+         `(:state ,state ,@process))))
 
-(defun todo-write-follow-sessions--live (key value)
-  "Return the plist of the live process whose KEY is VALUE, or nil."
-  (cl-loop for (_ _ . process) in todo-write-follow-sessions--processes
-           for pid = (plist-get process :alive)
-           when (and pid (equal value (plist-get process key))
-                     (eql 0 (signal-process pid 0)))
-           return process))
+(defun todo-write-follow-sessions--killed-p (thread &optional pid)
+  "Return non-nil if a process of THREAD's session left its file behind.
+If PID is non-nil, its last process is the one of that number.
+Claude Code deletes its file when it exits, unless it is killed."
+  (and (not (todo-write-follow-sessions--process-of thread))
+       (todo-write--call todo-write-dyn--process-killed-p
+         (string-remove-prefix "claude:" thread) pid)))
 
 (defun todo-write-follow-sessions--process-of (thread)
   "Return the plist of the live process of THREAD's session, or nil."
-  (todo-write-follow-sessions--live :sessionId (string-remove-prefix "claude:" thread)))
+  (todo-write-follow-sessions--live (string-remove-prefix "claude:" thread)))
 
-(defun todo-write-follow-sessions-live-p (pid)
+(defun todo-write-follow-sessions--live-p (pid)
   "Return non-nil if the process PID lives, perhaps in another session.
 Claude Code changes the session by its commands /clear and /resume."
-  (and pid (todo-write-follow-sessions--live :alive pid)))
+  (and pid (todo-write-follow-sessions--live pid)))
 
-(defun todo-write-follow-sessions-pid (thread)
+(defun todo-write-follow-sessions--pid (thread)
   "Return the id of the live process of THREAD's session, or nil."
-  (plist-get (todo-write-follow-sessions--process-of thread) :alive))
+  (plist-get (todo-write-follow-sessions--process-of thread) :pid))
 
-(defun todo-write-follow-sessions-activity (thread)
+(defun todo-write-follow-sessions--ended-p (thread file)
+  "Return non-nil if the session of THREAD has no process any more.
+FILE is its transcript.  Old versions of Claude Code, Codex and other
+machines do not tell."
+  (and (not (todo-write-follow-sessions--process-of thread))
+       (or (todo-write-follow-sessions--killed-p thread)
+           (todo-write-follow-sessions--has-processes-p file))))
+
+(defun todo-write-follow-sessions--has-processes-p (file)
+  "Return non-nil if a process that writes the transcript FILE keeps a file here."
+  (and (not (file-remote-p file))
+       (plist-get (todo-write-follow-sessions--kept-head file) :processes)
+       (file-directory-p (expand-file-name "../../sessions" (file-name-directory file)))))
+
+(defun todo-write-follow-sessions--activity (thread)
   "Return the activity of the process of THREAD's session as (ACTIVITY . WHY).
-ACTIVITY is `working', `waiting', `idle' or `unknown'.  Return nil if no
-such process lives."
+ACTIVITY is `working', `waiting', `idle', `suspended' (as by SIGSTOP) or
+`unknown'.  Return nil if no such process lives."
   (when-let* ((process (todo-write-follow-sessions--process-of thread)))
     (pcase (plist-get process :status)
+      ((guard (eq 'suspended (plist-get process :state))) '(suspended))
       ((or "busy" "shell") '(working))
       ("waiting" (let ((why (plist-get process :waitingFor)))
                    (cons 'waiting (and (stringp why) (todo-write-row-line why)))))
@@ -237,52 +364,90 @@ such process lives."
 
 ;;; Reading a session in the minibuffer
 
-(defun todo-write-follow-sessions-describe (file &optional time)
+(defun todo-write-follow-sessions--title (thread folder)
+  "Return the title in the transcript of THREAD, or nil.
+Its agent runs in FOLDER.  Nothing remote is asked."
+  (when-let* (((string-prefix-p "claude:" thread))
+              (session (string-remove-prefix "claude:" thread))
+              ((string-match-p "\\`[[:alnum:]-]+\\'" session)))
+    (let* (file-name-handler-alist
+           (names (todo-write-follow-sessions--names folder))
+           (file (cl-loop
+                  for (agent . home) in (todo-write-follow-sessions--homes)
+                  unless (eq agent 'codex)
+                  thereis (cl-loop
+                           for name in names
+                           for file = (expand-file-name
+                                       (format "projects/%s/%s.jsonl" name session) home)
+                           thereis (and (file-exists-p file) file)))))
+      (plist-get (and file (todo-write-follow-sessions--head file)) :title))))
+
+(defun todo-write-follow-sessions--describe (file &optional time)
   "Return a choice for the transcript FILE, or nil if it is no session.
 A choice is a list (TITLE FILE TIME NOTE).  TIME is the modification time;
 NOTE has the working directory, the agent and its activity."
   (when-let* ((head (todo-write-follow-sessions--head file)))
     (unless (plist-get head :agent)
-      (let ((activity (todo-write-follow-sessions-activity (plist-get head :session)))
+      (let ((activity (todo-write-follow-sessions--activity (plist-get head :session)))
             (folder (plist-get head :folder)))
-        (list (or (plist-get head :title) "(nothing asked yet)")
+        (list (todo-write-row-line (or (plist-get head :title) "(nothing asked yet)") 100)
               file
-              (or time (todo-write-follow-sessions-modified file))
+              (or time (todo-write-follow-sessions--modified file))
               (string-join
-               (delq nil (list (and folder (abbreviate-file-name folder))
+               (delq nil (list (and folder
+                                    ;; A remote name must not open a connection.
+                                    (let (file-name-handler-alist)
+                                      (todo-write-row-line (abbreviate-file-name folder))))
                                (if (equal (plist-get head :host) "codex") "Codex" "Claude Code")
                                (and activity
                                     (concat (symbol-name (car activity))
                                             (and (cdr activity)
-                                                 (concat ": " (cdr activity)))))))
+                                                 (concat ": " (todo-write-row-line
+                                                               (cdr activity))))))))
                "  "))))))
 
-(defun todo-write-follow-sessions-read ()
+(defun todo-write-follow-sessions--read ()
   "Read one of the newest 300 sessions in the minibuffer; return its transcript."
-  (todo-write-follow-sessions-read-processes)
+  (todo-write-follow-sessions--find-homes)
+  (todo-write-follow-sessions--read-processes)
   (let* ((project (todo-write--project))
-         (folders (todo-write-follow-sessions-folders))
-         (files (seq-take (todo-write-follow-sessions-files folders) 300))
-         (here (seq-filter (pcase-lambda (`(,_ . ,file))
-                             (todo-write-follow-sessions-of-project-p file project))
-                           files))
+         (folders (todo-write-follow-sessions--folders))
+         (files (seq-take (todo-write-follow-sessions--files folders nil nil 300) 300))
+         (here (delq nil
+                     (todo-write-follow-sessions--map
+                      (lambda (timed)
+                        (and (todo-write-follow-sessions--of-project-p (cdr timed) project)
+                             timed))
+                      files)))
          (choices (delq nil
-                        (mapcar (pcase-lambda (`(,time . ,file))
-                                  (todo-write-follow-sessions-describe file time))
-                                (append here (seq-difference files here #'eq))))))
+                        (todo-write-follow-sessions--map
+                         (pcase-lambda (`(,time . ,file))
+                           (todo-write-follow-sessions--describe file time))
+                         (append here (seq-difference files here #'eq))))))
     (unless choices
       (user-error "No session in %s"
                   (mapconcat (lambda (agent) (abbreviate-file-name (cdr agent)))
-                             todo-write-follow-agents ", ")))
-    (todo-write-follow-sessions-complete "Follow session: " choices)))
+                             (todo-write-follow-sessions--homes) ", ")))
+    (todo-write-follow-sessions--complete "Follow session: " choices)))
 
-(defun todo-write-follow-sessions-complete (prompt choices)
+(defun todo-write-follow-sessions--map (function list)
+  "Apply FUNCTION to each element of LIST, and return the values.
+The user waits for them: timers run after each slice of 50 ms."
+  (let ((end (+ (float-time) 0.05)))
+    (mapcar (lambda (element)
+              (when (> (float-time) end)
+                (accept-process-output nil 0.001)
+                (setq end (+ (float-time) 0.05)))
+              (funcall function element))
+            list)))
+
+(defun todo-write-follow-sessions--complete (prompt choices)
   "Read one of CHOICES in the minibuffer with PROMPT; return its file.
-CHOICES are as from `todo-write-follow-sessions-describe', the best first."
+CHOICES are as from `todo-write-follow-sessions--describe', the best first."
   (let (table)
     (pcase-dolist (`(,title ,file . ,more) (delq nil choices))
       (when (assoc title table)
-        (setq title (format "%s <%s>" title (file-name-base file))))
+        (setq title (format "%s <%s>" title (todo-write-row-line (file-name-base file)))))
       (push `(,title ,file . ,more) table))
     (setq table (nreverse table))
     (nth 1 (assoc (completing-read
@@ -302,7 +467,7 @@ CHOICES are as from `todo-write-follow-sessions-describe', the best first."
   "Return TITLE with the age of CHOICE as prefix and its note as suffix."
   (pcase-let ((`(,_ ,time ,note) choice))
     (list title
-          (propertize (format "%8s  " (todo-write-row-age time)) 'face 'completions-annotations)
+          (propertize (format "%8s  " (todo-write-row--age time)) 'face 'completions-annotations)
           (propertize (concat "  " note) 'face 'completions-annotations))))
 
 (provide 'todo-write-follow-sessions)

@@ -15,7 +15,7 @@
 ;;     M-x todo-write-follow-stop
 ;;
 ;; The module reads what was appended to transcripts; this file decides when, and
-;; tells listeners.
+;; dispatches them.
 
 ;;; Code:
 
@@ -32,21 +32,24 @@
 Changes that the system reports show at once.  Some file systems report
 none, such as those of other machines."
   :type 'number
-  :group 'todo-write)
+  :group 'todo-write-hosts
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-follow-quiet 600
   "Seconds of silence after which a session is paused, or nil for never.
 The time of its task in progress ends with its last line.  A session
 whose process says that it works is not paused."
   :type '(choice natnum (const :tag "Never" nil))
-  :group 'todo-write)
+  :group 'todo-write-hosts
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-follow-all nil
   "Non-nil lets `todo-write-follow-mode' follow every live session.
 A session of any project is live if its process lives or its transcript
 grew within `todo-write-follow-quiet' seconds."
   :type 'boolean
-  :group 'todo-write)
+  :group 'todo-write-hosts
+  :package-version '(todo-write . "0.1.0"))
 
 (cl-defstruct (todo-write-follow--session
                (:constructor todo-write-follow--make-session))
@@ -55,10 +58,11 @@ FILE is its transcript, COPY that of a remote one on this machine, TAIL
 the process that extends the copy, HANDLE the module's; THREAD a key,
 once it is known; HEARD is when the file last grew; QUIET is non-nil if
 that is long ago; PROCESS is the id of its process, ACTIVITY what that
-process last said, as from `todo-write-follow-sessions-activity';
+process last said, as from `todo-write-follow-sessions--activity';
+END is (REASON . ENDING) if its last lines ended a turn, else nil;
 AUTOMATIC is non-nil if the mode picked it; BUSY is non-nil while it is
-read."
-  file copy tail handle thread heard quiet process activity automatic busy)
+read; REST is non-nil if a part of FILE is yet to be read."
+  file copy tail handle thread heard quiet process activity end automatic busy rest)
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
@@ -79,7 +83,8 @@ Interactively, read the session in the minibuffer, the newest of the
 current project first, and show its plan.  With a prefix argument, or
 without FILE, switch `todo-write-follow-mode' on instead.  SHOW non-nil
 shows the plan.  Signal `todo-write-input-error' if FILE cannot be read."
-  (interactive (list (unless current-prefix-arg (todo-write-follow-sessions-read)) t))
+  (interactive (list (unless current-prefix-arg (todo-write-follow-sessions--read)) t))
+  (when file (todo-write-follow--drop-forgotten file))
   (let* ((session (if file
                       (todo-write-follow--begin file)
                     (todo-write-follow-mode)
@@ -100,6 +105,14 @@ shows the plan.  Signal `todo-write-input-error' if FILE cannot be read."
 (defvar todo-write-follow--stopped nil
   "Transcripts that the mode no longer picks, because the user stopped them.")
 
+(defvar todo-write-follow--unnamed nil
+  "Recent transcripts without the name of their folder at the last search.
+Their first lines were missing or incomplete.  Each is watched, since its
+folder changes no more.")
+
+(defvar todo-write-follow--began 0
+  "Time at which `todo-write-follow-mode' was switched on, as a float.")
+
 (defvar todo-write-follow--searched nil
   "The last search for new sessions, a list (TIME (FOLDER . MODIFIED)...).
 nil asks for a search at the next poll.")
@@ -108,15 +121,21 @@ nil asks for a search at the next poll.")
 (define-minor-mode todo-write-follow-mode
   "Follow the newest session of Claude Code or Codex in the current project.
 It follows a new session as soon as that appears, and an older one that
-is resumed while the current one is quiet.  See `todo-write-follow-all'
-for the sessions of all projects."
+is resumed while the current one is quiet.  Earlier ones are followed
+until their agents have ended.  See `todo-write-follow-all' for the
+sessions of all projects."
   :global t
-  :group 'todo-write
+  :group 'todo-write-hosts
   (setq todo-write-follow--project (and todo-write-follow-mode (todo-write--project))
         todo-write-follow--known nil
         todo-write-follow--stopped nil
+        todo-write-follow--unnamed nil
+        todo-write-follow--began (float-time)
         todo-write-follow--searched nil)
+  (when todo-write-follow-mode
+    (todo-write-module--prepare))
   (mapc #'todo-write-follow--end (todo-write-follow--automatic))
+  (when todo-write-follow-mode (todo-write-follow-sessions--find-homes))
   (todo-write-follow--poll-all t)
   (todo-write-follow--set-timer))
 
@@ -128,10 +147,10 @@ several; with a prefix argument, stop all.  Stopping the one that
 all by `todo-write-follow-all'."
   (interactive
    (list (unless (or current-prefix-arg (not (cdr todo-write-follow--sessions)))
-           (todo-write-follow-sessions-complete
+           (todo-write-follow-sessions--complete
             "Stop following: "
             (mapcar (lambda (session)
-                      (todo-write-follow-sessions-describe
+                      (todo-write-follow-sessions--describe
                        (todo-write-follow--session-file session)))
                     todo-write-follow--sessions)))))
   (let ((sessions (if file
@@ -150,12 +169,12 @@ all by `todo-write-follow-all'."
 
 (defun todo-write-follow--find (file)
   "Return the session whose transcript is FILE, or nil."
-  (seq-find (lambda (session)
-              (equal (todo-write-follow--session-file session)
-                     (expand-file-name file)))
-            todo-write-follow--sessions))
+  (let ((file (expand-file-name file)))
+    (seq-find (lambda (session)
+                (equal (todo-write-follow--session-file session) file))
+              todo-write-follow--sessions)))
 
-(defun todo-write-follow-thread-p (thread)
+(defun todo-write-follow--thread-p (thread)
   "Return non-nil if the session of THREAD is followed."
   (seq-some (lambda (session) (equal thread (todo-write-follow--session-thread session)))
             todo-write-follow--sessions))
@@ -164,6 +183,17 @@ all by `todo-write-follow-all'."
   "Return the sessions that `todo-write-follow-mode' follows."
   (seq-filter #'todo-write-follow--session-automatic todo-write-follow--sessions))
 
+(defvar todo-write-follow--batch nil
+  "Non-nil while many sessions begin or end; `changed' once one did.")
+
+(defun todo-write-follow--drop-forgotten (file)
+  "Stop following FILE if its thread was forgotten, so as to read all of it again."
+  (when-let* ((session (todo-write-follow--find file))
+              (thread (todo-write-follow--session-thread session)))
+    (unless (member thread (todo-write-threads-loaded))
+      (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
+      (todo-write-follow--delete-copy session))))
+
 (defun todo-write-follow--begin (file &optional automatic)
   "Follow the session whose transcript is FILE, and return it.
 AUTOMATIC is non-nil if the mode picked it."
@@ -171,9 +201,9 @@ AUTOMATIC is non-nil if the mode picked it."
       (let* ((file (expand-file-name file))
              (copy (and (file-remote-p file)
                         (make-temp-file "todo-write-follow" nil ".jsonl")))
-             (modified (todo-write-follow-sessions-modified file))
+             (modified (todo-write-follow-sessions--modified file))
              ;; Its agent may have been idle or waiting for hours.
-             (todo-write-activity-time (truncate (* 1000 modified)))
+             (todo-write-activity--time (truncate (* 1000 modified)))
              (session (todo-write-follow--make-session :file file :copy copy :heard modified
                                                        :automatic automatic)))
         (unwind-protect
@@ -181,21 +211,49 @@ AUTOMATIC is non-nil if the mode picked it."
               (when copy
                 (todo-write-follow--fetch session))
               (setf (todo-write-follow--session-handle session)
-                    (todo-write--call todo-write-dyn--transcript-open (or copy file)))
-              (todo-write-follow--read session)
-              (push session todo-write-follow--sessions))
+                    (todo-write--call todo-write-dyn--transcript-open
+                      (or copy file) (todo-write-follow--root file)))
+              (todo-write-follow--read session (unless automatic 50))
+              (push session todo-write-follow--sessions)
+              ;; The user waits for the plan, but not for each slice of the file.
+              (while (and (not automatic) (todo-write-follow--session-rest session)
+                          (memq session todo-write-follow--sessions))
+                (accept-process-output nil 0.001)
+                (todo-write-follow--read session 50)))
           (unless (memq session todo-write-follow--sessions)
             (todo-write-follow--delete-copy session)))
-        (todo-write-follow-sessions-read-processes)
+        (unless todo-write-follow--batch
+          (todo-write-follow-sessions--read-processes))
         (todo-write-follow--tell-activity session)
+        (todo-write-follow--tell-if-ended session)
         (todo-write-follow--pause-if-quiet session)
         (todo-write-follow--set-timer)
         session)))
 
+(defun todo-write-follow--try-to-begin (file)
+  "Follow the session whose transcript is FILE, which the mode picked.
+An error is said, and does not stop the others."
+  (condition-case-unless-debug err
+      (todo-write-follow--begin file t)
+    (error (todo-write-follow-sessions--skip file (error-message-string err)))))
+
+(defun todo-write-follow--root (file)
+  "Return the root of the project of the local transcript FILE, or nil."
+  (when-let* (((not (file-remote-p file)))
+              (folder (todo-write-follow-sessions--directory file)))
+    ;; A transcript may name any folder.
+    (let* (file-name-handler-alist (default-directory (file-name-as-directory folder)))
+      (and (file-name-absolute-p folder) (file-directory-p folder) (todo-write--project)))))
+
 (defun todo-write-follow--end (session)
-  "Stop following SESSION."
+  "Stop following SESSION.
+Its plan is paused, unless another host or a live process drives it."
   (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
-  (todo-write-follow--pause session "no longer followed")
+  (let ((thread (todo-write-follow--session-thread session)))
+    (cond ((todo-write-follow--other-host-p thread))
+          ((and thread (todo-write-follow-sessions--activity thread))
+           (todo-write--lose-activity thread))
+          (t (todo-write-follow--pause session "no longer followed"))))
   (todo-write-follow--delete-copy session)
   (todo-write-follow--set-timer))
 
@@ -214,37 +272,77 @@ AUTOMATIC is non-nil if the mode picked it."
                                      todo-write-follow--sessions))))
       (seq-filter #'file-exists-p
                   (append files
-                          (and todo-write-follow-mode (mapcar #'file-name-directory files))
-                          (todo-write-follow-sessions-process-folders))))))
+                          (and todo-write-follow-mode (todo-write-follow--watched-folders files))
+                          (todo-write-follow-sessions--process-folders))))))
+
+(defun todo-write-follow--watched-folders (files)
+  "Return what to watch for new sessions, beside the folders of FILES."
+  (delete-dups
+   (mapcar #'directory-file-name
+           (append (mapcar #'file-name-directory files)
+                   todo-write-follow--unnamed
+                   (todo-write-follow-sessions--watched
+                    (unless todo-write-follow-all todo-write-follow--project))
+                   ;; A process begins before its transcript does.
+                   (mapcar #'file-name-directory
+                           (seq-remove #'todo-write-follow--find
+                                       (todo-write-follow-sessions--begun 0)))))))
 
 (defun todo-write-follow--watch ()
   "Watch the files and folders of `todo-write-follow--watched', and no others.
-Files that the system cannot watch are polled by the timer anyway."
-  (let ((wanted (todo-write-follow--watched)))
-    (pcase-dolist (`(,file . ,watch) todo-write-follow--watches)
-      (unless (and (member file wanted) (file-notify-valid-p watch))
-        (setf (alist-get file todo-write-follow--watches nil t #'equal) nil)
+Return the new ones.  Files that the system cannot watch are polled by the
+timer anyway."
+  (let ((wanted (make-hash-table :test #'equal)) kept new)
+    (dolist (file (todo-write-follow--watched))
+      (puthash file t wanted))
+    (pcase-dolist ((and entry `(,file . ,watch)) todo-write-follow--watches)
+      (if (and (gethash file wanted) (file-notify-valid-p watch))
+          (progn (remhash file wanted) (push entry kept))
         (file-notify-rm-watch watch)))
-    (dolist (file wanted)
-      (unless (assoc file todo-write-follow--watches)
-        (ignore-error file-notify-error
-          (push (cons file (file-notify-add-watch
-                            file '(change)
-                            (lambda (event) (todo-write-follow--changed file (nth 1 event)))))
-                todo-write-follow--watches))))))
+    (setq todo-write-follow--watches kept)
+    (dolist (file (hash-table-keys wanted))
+      (ignore-error file-notify-error
+        (push file new)
+        (push (cons file (file-notify-add-watch
+                          file '(change)
+                          (lambda (event) (todo-write-follow--changed file (nth 1 event)))))
+              todo-write-follow--watches)))
+    new))
+
+(defun todo-write-follow--search-and-watch ()
+  "Search for newer sessions, and watch them.
+What was written before a watch began is read again, since no
+notification tells of it."
+  (todo-write-follow--find-newer)
+  (when-let* ((new (todo-write-follow--watch)))
+    (dolist (session todo-write-follow--sessions)
+      (when (member (todo-write-follow--session-file session) new)
+        (todo-write-follow--poll session)))
+    (setq todo-write-follow--searched nil)
+    (todo-write-follow--find-newer)
+    (todo-write-follow--watch)))
 
 (defun todo-write-follow--changed (file action)
   "Handle a file notification, whose action is ACTION, for FILE."
   (let ((session (todo-write-follow--find file)))
     (cond ((eq action 'stopped))
           (session (todo-write-follow--poll session))
-          ((member file (todo-write-follow-sessions-process-folders))
-           (todo-write-follow--poll-processes))
-          ((memq action '(created renamed))
-           (todo-write-follow--find-newer)))))
+          ((member file (todo-write-follow-sessions--process-folders))
+           (todo-write-follow--poll-processes)
+           (todo-write-follow--search-and-watch))
+          ((or (memq action '(created renamed)) (member file todo-write-follow--unnamed))
+           ;; The folder's time may be that of the last search.
+           (setq todo-write-follow--searched nil)
+           (todo-write-follow--search-and-watch)))))
 
 (defun todo-write-follow--set-timer ()
   "Run the timer while there is something to poll."
+  (if todo-write-follow--batch
+      (setq todo-write-follow--batch 'changed)
+    (todo-write-follow--set-timer-now)))
+
+(defun todo-write-follow--set-timer-now ()
+  "Set the timer, and watch files."
   (when todo-write-follow--timer
     (cancel-timer todo-write-follow--timer))
   (setq todo-write-follow--timer
@@ -253,14 +351,30 @@ Files that the system cannot watch are polled by the timer anyway."
                              #'todo-write-follow--poll-all)))
   (todo-write-follow--watch))
 
+(defun todo-write-follow--each (function)
+  "Call FUNCTION with each session that is followed.
+An error with one of them is said, and does not stop the others."
+  (dolist (session todo-write-follow--sessions)
+    (condition-case-unless-debug err
+        (funcall function session)
+      (error (todo-write-follow-sessions--skip (todo-write-follow--session-file session)
+                                              (error-message-string err))))))
+
 (defun todo-write-follow--poll-all (&optional remote)
   "Poll all sessions that are followed, and search for newer ones.
 REMOTE is as for `todo-write-follow--find-newer'."
-  (mapc #'todo-write-follow--poll todo-write-follow--sessions)
+  (todo-write-follow--each #'todo-write-follow--poll)
   (todo-write-follow--poll-processes)
-  (mapc #'todo-write-follow--pause-if-quiet todo-write-follow--sessions)
+  (todo-write-follow--each #'todo-write-follow--pause-if-quiet)
   (todo-write-follow--find-newer remote)
+  (todo-write-follow--end-automatic)
   (todo-write-follow--watch))
+
+(defun todo-write-follow--search-again ()
+  "Search for running agents and their sessions now."
+  (todo-write-follow-sessions--find-homes)
+  (setq todo-write-follow--searched nil)
+  (todo-write-follow--poll-all))
 
 (defun todo-write-follow--poll (session)
   "Read the transcript of SESSION; stop following it if that fails."
@@ -275,21 +389,53 @@ REMOTE is as for `todo-write-follow--find-newer'."
                                 (todo-write-follow--session-file session)
                                 (error-message-string err)))))))
 
-(defun todo-write-follow--read (session)
-  "Record what was appended to the transcript of SESSION, and tell listeners."
+(defvar todo-write-follow--reader nil
+  "The timer that reads what is left of transcripts, or nil.")
+
+(defun todo-write-follow--read-on ()
+  "Read a slice of what is left of a transcript, the newest session's first."
+  (setq todo-write-follow--reader nil)
+  (when-let* ((session (seq-find #'todo-write-follow--session-rest
+                                 todo-write-follow--sessions)))
+    (todo-write-follow--poll session)
+    (todo-write-follow--read-later)))
+
+(defun todo-write-follow--read-later ()
+  "Have a timer read what is left of transcripts."
+  (unless todo-write-follow--reader
+    (setq todo-write-follow--reader
+          (run-with-timer 0.02 nil #'todo-write-follow--read-on))))
+
+(defun todo-write-follow--note-rest (session result)
+  "Note what is left of the transcript of SESSION after RESULT of reading it."
+  (when (setf (todo-write-follow--session-rest session) (plist-get result :more))
+    (todo-write-follow--read-later))
+  (when (> (plist-get result :skipped) 0)
+    (todo-write-follow-sessions--skip
+     (todo-write-follow--session-file session)
+     "a line over 16 MiB, or all but its last 512 MiB")))
+
+(defun todo-write-follow--read (session &optional milliseconds)
+  "Record what was appended to the transcript of SESSION, and dispatch it.
+Read for about MILLISECONDS, by default 10; a timer reads the rest."
   (unwind-protect
-      (let (result)
+      (let ((continued (todo-write-follow--session-rest session))
+            result)
         ;; A listener may wait for input, during which the timer runs.
         (setf (todo-write-follow--session-busy session) t)
         (setq result (todo-write--call todo-write-dyn--transcript-read
-                       (todo-write-follow--session-handle session)))
+                       (todo-write-follow--session-handle session) (or milliseconds 10)))
+        (todo-write-follow--note-rest session result)
         (todo-write--warn (plist-get result :warnings))
         (setf (todo-write-follow--session-thread session)
               (plist-get result :thread))
         (when (and (> (plist-get result :bytes) 0)
                    (memq session todo-write-follow--sessions))
-          (setf (todo-write-follow--session-heard session) (float-time)
-                (todo-write-follow--session-quiet session) nil)
+          (unless continued
+            (setf (todo-write-follow--session-heard session) (float-time)
+                  (todo-write-follow--session-quiet session) nil))
+          (setf (todo-write-follow--session-end session)
+                (todo-write-follow--end-of-turn (plist-get result :thread)))
           ;; Lines may have paused or resumed the thread, so apply the activity
           ;; of the process again.
           (when-let* ((activity (todo-write-follow--session-activity session)))
@@ -298,8 +444,14 @@ REMOTE is as for `todo-write-follow--find-newer'."
         (todo-write-follow--tell session (plist-get result :updates)))
     (setf (todo-write-follow--session-busy session) nil)))
 
+(defun todo-write-follow--end-of-turn (thread)
+  "Return (REASON . ENDING) of the last turn of THREAD, or nil if it goes on."
+  (let ((summary (and thread (todo-write-summary thread))))
+    (when (plist-get summary :ending)
+      (cons (plist-get summary :reason) (plist-get summary :ending)))))
+
 (defun todo-write-follow--tell (session updates)
-  "Tell listeners of UPDATES, which the module returned for SESSION.
+  "Dispatch UPDATES, which the module returned for SESSION.
 The process of a session overrides the activity in its transcript."
   (dolist (update updates)
     (let ((thread (plist-get update :thread))
@@ -320,22 +472,30 @@ The process of a session overrides the activity in its transcript."
   "Return non-nil if an ACP client of this Emacs says what THREAD's agent does."
   (and (fboundp 'todo-write-acp--session-p) (todo-write-acp--session-p thread)))
 
-(defun todo-write-follow--pause (session reason)
-  "Pause the threads of SESSION for REASON, a string."
+(defun todo-write-follow--other-host-p (thread)
+  "Return non-nil if another host of this Emacs says what THREAD's agent does."
+  (or (todo-write-follow--acp-p thread)
+      (and thread (fboundp 'todo-write-mcp--pid) (todo-write-mcp--pid thread))))
+
+(defun todo-write-follow--pause (session reason &optional ending)
+  "Pause the threads of SESSION for REASON, a string.
+ENDING is how its agent ended, as in `todo-write-summary', if that is known."
   (unless (todo-write-follow--acp-p (todo-write-follow--session-thread session))
     (let ((updates (todo-write--call todo-write-dyn--transcript-pause
-                     (todo-write-follow--session-handle session) reason)))
+                     (todo-write-follow--session-handle session) reason ending)))
       (todo-write-follow--tell session updates)
       (dolist (thread (cons (todo-write-follow--session-thread session)
                             (mapcar (lambda (update) (plist-get update :thread)) updates)))
-        (when (and thread (todo-write-activity thread))
-          (todo-write-end-turn thread reason))))))
+        (when (and thread (or ending (todo-write-activity thread)
+                              (todo-write-activity--suspended-p thread)))
+          (todo-write-end-turn thread reason nil ending))))))
 
 (defun todo-write-follow--pause-if-quiet (session)
   "Pause SESSION if it has been silent for `todo-write-follow-quiet' seconds."
   (let ((heard (todo-write-follow--session-heard session)))
     (when (and todo-write-follow-quiet
                (not (todo-write-follow--session-quiet session))
+               (not (todo-write-follow--session-rest session))
                (> (- (float-time) heard) todo-write-follow-quiet)
                (not (memq (car (todo-write-follow--session-activity session))
                           '(working waiting))))
@@ -346,35 +506,65 @@ The process of a session overrides the activity in its transcript."
 (defun todo-write-follow--poll-processes ()
   "Apply the activity of all sessions' processes.
 Transcripts are read first, so that the process has the last word."
-  (when (todo-write-follow-sessions-read-processes)
-    (mapc #'todo-write-follow--poll todo-write-follow--sessions))
-  (mapc #'todo-write-follow--tell-activity todo-write-follow--sessions))
+  (when (todo-write-follow-sessions--read-processes)
+    (todo-write-follow--each #'todo-write-follow--poll)
+    (todo-write-follow--pick-begun))
+  (todo-write-follow--each #'todo-write-follow--tell-activity))
 
 (defun todo-write-follow--tell-activity (session)
   "Apply the activity of SESSION's process if it changed."
   (let* ((thread (todo-write-follow--session-thread session))
          (last (todo-write-follow--session-activity session))
-         (activity (and thread (todo-write-follow-sessions-activity thread))))
+         (activity (and thread (todo-write-follow-sessions--activity thread))))
     (setf (todo-write-follow--session-activity session) activity)
     (when activity
       (setf (todo-write-follow--session-process session)
-            (todo-write-follow-sessions-pid thread)))
+            (todo-write-follow-sessions--pid thread)))
     (pcase activity
       ((guard (or (equal activity last) (todo-write-follow--acp-p thread))))
+      ('(suspended) (todo-write--suspend thread))
       ((and '(idle) (guard (eq (car (todo-write-activity thread)) 'failed))))
-      ('(idle) (todo-write-end-turn thread))
+      ('(idle)
+       ;; The process goes on, or another one resumed the session.
+       (when (or (eq (car last) 'suspended)
+                 (memq (plist-get (todo-write-summary thread) :ending)
+                       '(killed session-ended)))
+         (todo-write-resume thread))
+       ;; The transcript has the reason, and is often ahead of the process.
+       (let ((end (todo-write-follow--session-end session)))
+         (todo-write-end-turn thread (car end) nil (cdr end))))
       ('(unknown) (todo-write-set-activity thread nil nil t))
-      ('nil
-       (let ((why (if (todo-write-follow-sessions-live-p
-                       (todo-write-follow--session-process session))
-                      "another session began" "agent exited")))
-         (todo-write-end-turn thread why)
-         (todo-write-follow--pause session why)))
+      ('nil (todo-write-follow--tell-end session))
       (`(,what . ,why)
        (todo-write-set-activity thread what why)
        ;; The turn ended, but its command or subagent still runs in the background.
        (when (and (eq what 'working) (eq (todo-write-state thread) 'paused))
          (todo-write-resume thread))))))
+
+(defun todo-write-follow--tell-end (session)
+  "Say how the agent of SESSION ended, which no process names any more."
+  (pcase-let ((`(,why . ,ending)
+               (cond ((todo-write-follow-sessions--live-p
+                       (todo-write-follow--session-process session))
+                      '("another session began" . session-ended))
+                     ((todo-write-follow-sessions--killed-p
+                       (todo-write-follow--session-thread session)
+                       (todo-write-follow--session-process session))
+                      '("killed" . killed))
+                     (t '("agent exited" . session-ended)))))
+    (todo-write-follow--pause session why ending)))
+
+(defun todo-write-follow--tell-if-ended (session)
+  "Say that the agent of SESSION ended if it did so during a turn.
+A file of its process that was left behind proves no more: the session may
+have been resumed since, and have ended well."
+  (let ((thread (todo-write-follow--session-thread session)))
+    (when (and thread
+               (not (plist-get (todo-write-summary thread) :ending))
+               (not (todo-write-follow--other-host-p thread))
+               (todo-write-follow-sessions--ended-p
+                thread (todo-write-follow--session-file session)))
+      (todo-write-follow--tell-end session))))
 
 ;;; Remote transcripts
 
@@ -386,7 +576,9 @@ They come from a process, since a timer must not use the connection."
          (default-directory (file-name-directory file)))
     (condition-case err
         (when (file-exists-p file)
-          (todo-write-follow-sessions-fetch file copy 0 nil))
+          (unless (file-regular-p file)
+            (signal 'file-error (list "not a regular file")))
+          (todo-write-follow-sessions--fetch file copy 0 nil))
       (file-error
        (todo-write--wrong "transcript" file
                           (concat "a file of yours: " (error-message-string err)))))
@@ -421,19 +613,32 @@ List files when a folder changed, and every ten polls, since a resumed
 session changes no folder.  Search remote folders only if REMOTE is
 non-nil, since a timer must not open connections."
   (when (and todo-write-follow-mode
+             (featurep 'todo-write-dyn)
              (or (null todo-write-follow--searched)
+                 todo-write-follow--unnamed
                  (> (- (float-time) (car todo-write-follow--searched))
                     (* 10 todo-write-follow-interval))
                  (cl-loop for (folder . time) in (cdr todo-write-follow--searched)
                           thereis (not (equal time (todo-write-follow--folder-time folder))))))
-    (let* ((folders (todo-write-follow-sessions-folders
+    (let* ((folders (todo-write-follow-sessions--folders
                      (unless todo-write-follow-all todo-write-follow--project)
                      (not remote)))
            ;; Times come first, so that the next poll notices later changes.
            (times (mapcar (lambda (folder) (cons folder (todo-write-follow--folder-time folder)))
                           (seq-remove #'file-remote-p folders)))
-           (files (todo-write-follow-sessions-files folders)))
-      (setq todo-write-follow--searched (cons (float-time) times))
+           (files (if todo-write-follow-all
+                      (todo-write-follow-sessions--files
+                       folders (- (float-time) (or todo-write-follow-quiet 600))
+                       (todo-write-follow-sessions--live-ids))
+                    (todo-write-follow-sessions--files folders))))
+      (setq todo-write-follow--searched (cons (float-time) times)
+            todo-write-follow--unnamed
+            (cl-loop for (time . file) in files
+                     while (< (- (float-time) time) 60)
+                     unless (or (file-remote-p file)
+                                (plist-get (todo-write-follow-sessions--kept-head file)
+                                           :folder))
+                     collect file))
       (if todo-write-follow-all
           (todo-write-follow--pick-live files)
         (todo-write-follow--pick-newest (mapcar #'cdr files))))))
@@ -444,17 +649,69 @@ non-nil, since a timer must not open connections."
 
 (defun todo-write-follow--pick-live (files)
   "Follow the live sessions in FILES, a list of (TIME . FILE), and no others.
-Sessions that the user picked or stopped stay as they are."
-  (pcase-dolist (`(,time . ,file) files)
-    (let ((session (todo-write-follow--find file))
-          (live (or (< (- (float-time) time) (or todo-write-follow-quiet 600))
-                    (todo-write-follow-sessions-activity (file-name-base file)))))
-      (cond ((and live (not session)
-                  (not (member file todo-write-follow--stopped))
-                  (todo-write-follow-sessions-directory file))
-             (todo-write-follow--begin file t))
-            ((and session (not live) (todo-write-follow--session-automatic session))
-             (todo-write-follow--end session))))))
+FILES may leave out local files that are not live.  Sessions that the user
+picked or stopped stay as they are."
+  (let ((live (make-hash-table :test #'equal)))
+    (pcase-dolist (`(,time . ,file) files)
+      (when (todo-write-follow--live-p file time)
+        (puthash file t live)))
+    (todo-write-follow--in-batch
+     (lambda ()
+       (dolist (session (todo-write-follow--automatic))
+         (let ((file (todo-write-follow--session-file session)))
+           (if (gethash file live)
+               (remhash file live)
+             (unless (file-remote-p file)
+               (todo-write-follow--end session)))))))
+    (todo-write-follow--begin-all (hash-table-keys live))))
+
+(defun todo-write-follow--live-p (file time)
+  "Return non-nil if the session in FILE, modified at TIME, is live."
+  (or (todo-write-follow-sessions--activity (file-name-base file))
+      (and (< (- (float-time) time) (or todo-write-follow-quiet 600))
+           (or (todo-write-follow--find file)
+               ;; One that was over when the mode began is not live.
+               (> time todo-write-follow--began)
+               (not (todo-write-follow-sessions--has-processes-p file))))))
+
+(defun todo-write-follow--in-batch (function)
+  "Call FUNCTION, and watch files once after all that it begins or ends."
+  (when (let ((todo-write-follow--batch t))
+          (funcall function)
+          (eq todo-write-follow--batch 'changed))
+    (todo-write-follow--set-timer)))
+
+(defun todo-write-follow--begin-all (files)
+  "Follow the sessions in FILES for a while; a timer begins what is left."
+  (let ((end (+ (float-time) 0.04)))
+    (todo-write-follow--in-batch
+     (lambda ()
+       (while (and files (< (float-time) end))
+         (let ((file (pop files)))
+           (unless (or (member file todo-write-follow--stopped)
+                       (todo-write-follow--find file)
+                       (not (todo-write-follow-sessions--directory file)))
+             (todo-write-follow--try-to-begin file)))))))
+  (when files
+    (run-with-timer 0.005 nil #'todo-write-follow--begin-rest files)))
+
+(defun todo-write-follow--begin-rest (files)
+  "Follow the sessions in FILES if the mode is still on."
+  (when todo-write-follow-mode
+    (todo-write-follow--begin-all files)))
+
+(defun todo-write-follow--pick-begun ()
+  "Follow the sessions that processes began or resumed since the mode is on.
+With `todo-write-follow-all', follow those of all live processes."
+  (when todo-write-follow-mode
+    (todo-write-follow--begin-all
+     (seq-filter (lambda (file)
+                   (and (not (todo-write-follow--find file))
+                        (or todo-write-follow-all
+                            (todo-write-follow-sessions--of-project-p
+                             file todo-write-follow--project))))
+                 (todo-write-follow-sessions--begun
+                  (if todo-write-follow-all 0 todo-write-follow--began))))))
 
 (defun todo-write-follow--pick-newest (files)
   "Follow the project's newest session in FILES, a list, newest first.
@@ -464,7 +721,7 @@ Unless the current session is quiet, only a new file replaces it."
          (newest (seq-find
                   (lambda (file)
                     (and (or may-go (not (member file todo-write-follow--known)))
-                         (todo-write-follow-sessions-of-project-p
+                         (todo-write-follow-sessions--of-project-p
                           file todo-write-follow--project)))
                   files)))
     ;; A file without its first line stays new.
@@ -472,13 +729,27 @@ Unless the current session is quiet, only a new file replaces it."
           (if may-go files
             (seq-filter (lambda (file)
                           (or (member file todo-write-follow--known)
-                              (todo-write-follow-sessions-directory file)))
+                              (todo-write-follow-sessions--directory file)))
                         files)))
     (unless (or (null newest)
                 (and current (equal newest (todo-write-follow--session-file current))))
-      (when current (todo-write-follow--end current))
-      (unless (todo-write-follow--find newest)
-        (todo-write-follow--begin newest t)))))
+      (if-let* ((session (todo-write-follow--find newest)))
+          ;; The newest comes first.
+          (setq todo-write-follow--sessions
+                (cons session (delq session todo-write-follow--sessions)))
+        (todo-write-follow--try-to-begin newest))
+      (todo-write-follow--end-automatic))))
+
+(defun todo-write-follow--end-automatic ()
+  "Stop following earlier sessions of the project whose agents have ended."
+  (unless todo-write-follow-all
+    (dolist (session (cdr (todo-write-follow--automatic)))
+      (let ((thread (todo-write-follow--session-thread session)))
+        (unless (and thread
+                     (or (todo-write-follow-sessions--activity thread)
+                         ;; Codex keeps no files of processes; its turns tell.
+                         (and (string-prefix-p "codex:" thread) (todo-write-activity thread))))
+          (todo-write-follow--end session))))))
 
 (provide 'todo-write-follow)
 ;;; todo-write-follow.el ends here

@@ -7,7 +7,7 @@
 
 ;; The tool `todo_write' for gptel (https://github.com/karthink/gptel):
 ;;
-;;     (todo-write-gptel-register)
+;;     (todo-write-gptel-mode)
 ;;
 ;; gptel may be loaded before or after this.  Each chat can have a plan.  Its header
 ;; line shows the progress.  `M-x todo-write-show' shows the whole plan, and so does
@@ -15,10 +15,8 @@
 ;;
 ;;     (setq todo-write-gptel-in-chat 'folded)
 ;;
-;; gptel-agent has a tool of its own, TodoWrite, whose lists are shown, too.  To tell
-;; its agents of your edits, replace that tool's answers:
-;;
-;;     (todo-write-gptel-replace-agent-tool)
+;; gptel-agent has a tool of its own, TodoWrite, whose lists are shown, too; see
+;; `todo-write-gptel-agent'.  Turning the mode off takes all of this away.
 
 ;;; Code:
 
@@ -29,10 +27,11 @@
 (require 'todo-write-row)
 (require 'todo-write-view)
 
-(defvar gptel--fsm-last)
+(defvar gptel--known-tools)
 (defvar gptel-mode)
 (defvar gptel-tools)
 (defvar gptel-use-header-line)
+(declare-function gptel-fsm-handlers "ext:gptel-request")
 (declare-function gptel-fsm-info "ext:gptel-request")
 (declare-function gptel-fsm-state "ext:gptel-request")
 (declare-function gptel-make-tool "ext:gptel-request")
@@ -41,12 +40,14 @@
 (defcustom todo-write-gptel-header-line t
   "Non-nil shows the progress of a chat's plan in its header line."
   :type 'boolean
-  :group 'todo-write)
+  :group 'todo-write-hosts
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-gptel-header-width 48
   "Maximum width of the plan in the header line of a chat, in columns."
   :type 'natnum
-  :group 'todo-write)
+  :group 'todo-write-hosts
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-gptel-in-chat nil
   "Whether a chat shows its plan where the agent last wrote it.
@@ -56,52 +57,140 @@ it."
   :type '(choice (const :tag "No" nil)
                  (const :tag "Folded to a line" folded)
                  (const :tag "Unfolded" open))
-  :group 'todo-write)
+  :group 'todo-write-hosts
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-gptel-agent t
-  "Non-nil shows the lists of gptel-agent's tool TodoWrite, too.
-Set it before calling `todo-write-gptel-register'."
-  :type 'boolean
-  :group 'todo-write)
+  "What to do with the lists of gptel-agent's tool TodoWrite.
+With `answer', its model hears of your edits, and gptel-agent does not
+show the list in the chat.  Set it before turning on
+`todo-write-gptel-mode'."
+  :type '(choice (const :tag "Nothing" nil)
+                 (const :tag "Show them" t)
+                 (const :tag "Answer the calls" answer))
+  :group 'todo-write-hosts
+  :package-version '(todo-write . "0.1.0"))
+
+;;; On and off
+
+(defvar-local todo-write-gptel-thread nil
+  "Key of the thread of this chat, once its model has called todo_write.")
+
+(defvar todo-write-gptel--chats nil
+  "The buffers of the chats with a plan.")
+
+(defvar todo-write-gptel--on nil
+  "Non-nil if gptel is set up, or will be as soon as it is loaded.")
+
+(defconst todo-write-gptel--hooks
+  '((gptel-prompt-transform-functions . todo-write-gptel--request-begins)
+    (gptel-post-tool-call-functions . todo-write-gptel--call-ended)
+    (gptel-post-response-functions . todo-write-gptel--request-ended))
+  "What tracks gptel's requests, an alist of hooks and functions.")
+
+(defconst todo-write-gptel--advice
+  '((gptel--display-tool-calls :before todo-write-gptel--calls-shown)
+    (gptel--accept-tool-calls :before todo-write-gptel--calls-accepted)
+    (gptel--reject-tool-calls :after todo-write-gptel--calls-rejected))
+  "Advice where gptel has no hook: a list of (FUNCTION HOW ADVICE).")
+
+;;;###autoload
+(define-minor-mode todo-write-gptel-mode
+  "Let the models of all gptel chats call todo_write, and show their plans.
+gptel may be loaded before or after."
+  :global t
+  :group 'todo-write-hosts
+  (if todo-write-gptel-mode
+      (todo-write-gptel--set-up)
+    (todo-write-gptel--take-away)))
+
+;;;###autoload
+(defun todo-write-gptel-register ()
+  "Make the tool todo_write known to gptel, and return it.
+No chat has it until a preset or gptel's menu adds it by its name.  If
+gptel is not loaded yet, do this when it is, and return nil.  Turning off
+`todo-write-gptel-mode' takes the tool away."
+  (interactive)
+  (todo-write-gptel--set-up))
+
+(defun todo-write-gptel--set-up (&rest _)
+  "Set gptel up, or wait until it is loaded; return the tool, or nil."
+  (todo-write-module--prepare)
+  (setq todo-write-gptel--on t)
+  (if (not (featurep 'gptel))
+      ;; A hook that has a value when gptel is loaded would not get its default one.
+      (ignore (add-hook 'after-load-functions #'todo-write-gptel--set-up-loaded))
+    (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
+      (add-hook hook function))
+    (pcase-dolist (`(,function ,how ,advice) todo-write-gptel--advice)
+      (advice-add function how advice))
+    (todo-write-gptel--leave-agent)
+    (pcase todo-write-gptel-agent
+      ;; Outermost, because each edit is told only once: the list must not be
+      ;; written before.
+      ('answer (advice-add 'gptel-agent--write-todo :override #'todo-write-gptel--write
+                           '((depth . -100))))
+      ('nil)
+      (_ (advice-add 'gptel-agent--write-todo :before #'todo-write-gptel--write-agent-todos)))
+    (todo-write-gptel--make-tool)))
+
+(defun todo-write-gptel--set-up-loaded (_file)
+  "Set gptel up if it is loaded now."
+  (when (featurep 'gptel)
+    (remove-hook 'after-load-functions #'todo-write-gptel--set-up-loaded)
+    (todo-write-gptel--set-up)))
+
+(defun todo-write-gptel--take-away ()
+  "Take away what `todo-write-gptel--set-up' set up."
+  (setq todo-write-gptel--on nil)
+  (remove-hook 'after-load-functions #'todo-write-gptel--set-up-loaded)
+  (pcase-dolist (`(,hook . ,function) todo-write-gptel--hooks)
+    (when (boundp hook)
+      (remove-hook hook function)))
+  (pcase-dolist (`(,function ,_ ,advice) todo-write-gptel--advice)
+    (advice-remove function advice))
+  (todo-write-gptel--leave-agent)
+  (when (featurep 'gptel)
+    (todo-write-gptel--remove-tool))
+  (remove-hook 'todo-write--event-functions #'todo-write-gptel--on-event)
+  (dolist (chat (seq-filter #'buffer-live-p todo-write-gptel--chats))
+    (with-current-buffer chat
+      (todo-write-gptel--leave-chat)))
+  (setq todo-write-gptel--chats nil))
+
+(defun todo-write-gptel--leave-agent ()
+  "Let gptel-agent handle its tool TodoWrite alone."
+  (dolist (advice '(todo-write-gptel--write todo-write-gptel--write-agent-todos))
+    (advice-remove 'gptel-agent--write-todo advice)))
 
 ;;; The tool
 
-;;;###autoload
-(defun todo-write-gptel-register (&optional only-known)
-  "Let gptel's models call todo_write, and return the tool.
-If gptel is not loaded yet, do this when it is, and return nil.  The tool
-is added to the default value of `gptel-tools', for all chats.  Non-nil
-ONLY-KNOWN, interactively a prefix argument, does not add it: presets and
-gptel's menu can select it by its name, \"todo_write\"."
-  (interactive "P")
-  (todo-write-gptel--track-requests)
-  (if todo-write-gptel-agent
-      (advice-add 'gptel-agent--write-todo :before #'todo-write-gptel--write-agent-todos)
-    (advice-remove 'gptel-agent--write-todo #'todo-write-gptel--write-agent-todos))
-  (if (featurep 'gptel)
-      (todo-write-gptel--make-tool only-known)
-    (letrec ((loaded (lambda (_file)
-                       (when (featurep 'gptel)
-                         (remove-hook 'after-load-functions loaded)
-                         (todo-write-gptel--make-tool only-known)))))
-      (add-hook 'after-load-functions loaded)
-      nil)))
-
-(defun todo-write-gptel--make-tool (only-known)
-  "Make the tool, add it to `gptel-tools' unless ONLY-KNOWN; return it."
+(defun todo-write-gptel--make-tool ()
+  "Make the tool and return it; with the mode on, all chats have it."
   (let ((tool (gptel-make-tool
                :name "todo_write"
                :category "todo-write"
                :description (alist-get 'description (todo-write-tool-schema))
                :args (todo-write--tool-arguments)
                :function #'todo-write-gptel--write)))
-    (unless only-known
+    (when todo-write-gptel-mode
       (set-default 'gptel-tools
-                   (append (seq-remove (lambda (other)
-                                         (equal (gptel-tool-name other) "todo_write"))
-                                       (default-value 'gptel-tools))
+                   (append (todo-write-gptel--other-tools (default-value 'gptel-tools))
                            (list tool))))
     tool))
+
+(defun todo-write-gptel--other-tools (tools)
+  "Return TOOLS without ours."
+  (seq-remove (lambda (tool) (equal (gptel-tool-name tool) "todo_write")) tools))
+
+(defun todo-write-gptel--remove-tool ()
+  "Take the tool away from all chats and from the tools that gptel knows."
+  (set-default 'gptel-tools (todo-write-gptel--other-tools (default-value 'gptel-tools)))
+  (dolist (buffer (buffer-list))
+    (when (local-variable-p 'gptel-tools buffer)
+      (with-current-buffer buffer
+        (setq gptel-tools (todo-write-gptel--other-tools gptel-tools)))))
+  (setq gptel--known-tools (assoc-delete-all "todo-write" gptel--known-tools)))
 
 (defun todo-write-gptel--write (todos)
   "Write TODOS, which the model of this chat sent, and return the result text.
@@ -113,12 +202,6 @@ The text of a refusal tells the model what is wrong."
     (plist-get outcome :result)))
 
 ;;; The thread of a chat
-
-(defvar-local todo-write-gptel-thread nil
-  "Key of the thread of this chat, once its model has called todo_write.")
-
-(defvar todo-write-gptel--chats nil
-  "The buffers of the chats with a plan.")
 
 (defun todo-write-gptel--ensure-thread ()
   "Return the key of the thread of this chat, which gets one if it has none.
@@ -134,11 +217,12 @@ A chat that visits a file has the same key in later sessions of Emacs."
     (setq-local todo-write-view-thread todo-write-gptel-thread)
     (add-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed nil t))
   (cl-pushnew (current-buffer) todo-write-gptel--chats)
-  (todo-write-listen #'todo-write-gptel--thread-changed)
+  (add-hook 'todo-write--event-functions #'todo-write-gptel--on-event)
   todo-write-gptel-thread)
 
-(defun todo-write-gptel--thread-changed (thread what _data)
-  "Update the chat of THREAD if WHAT is a change of its list or state."
+(defun todo-write-gptel--on-event (thread what _data)
+  "Update the chat of THREAD if WHAT is a change of its list or state.
+For `todo-write--event-functions'."
   (when (memq what '(change state))
     (dolist (buffer todo-write-gptel--chats)
       (when (equal thread (todo-write-gptel--thread-of buffer))
@@ -150,18 +234,6 @@ A chat that visits a file has the same key in later sessions of Emacs."
   (todo-write-gptel--show-header)
   (todo-write-gptel--redraw))
 
-(defconst todo-write-gptel--advice
-  '((gptel--fsm-transition :after todo-write-gptel--state-changed)
-    (gptel--display-tool-calls :before todo-write-gptel--calls-shown)
-    (gptel--accept-tool-calls :before todo-write-gptel--calls-accepted)
-    (gptel--reject-tool-calls :after todo-write-gptel--calls-rejected))
-  "Advice that tracks gptel's requests, a list of (FUNCTION HOW ADVICE).")
-
-(defun todo-write-gptel--track-requests ()
-  "Track gptel's requests."
-  (pcase-dolist (`(,function ,how ,advice) todo-write-gptel--advice)
-    (advice-add function how advice)))
-
 (defun todo-write-gptel--thread-of (place)
   "Return the key of the thread of the chat at PLACE, or nil if it has none yet.
 PLACE is a buffer, an overlay in it, or nil for the current buffer."
@@ -170,28 +242,43 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
     (and (buffer-live-p buffer)
          (buffer-local-value 'todo-write-gptel-thread buffer))))
 
-(defun todo-write-gptel--state-changed (request &rest _)
-  "Set the activity of the chat of REQUEST, gptel's state machine."
-  (let* ((info (gptel-fsm-info request))
-         (state (gptel-fsm-state request))
-         (thread (todo-write-gptel--thread-of (plist-get info :buffer))))
-    ;; A state's handler may have entered the next state, which is handled already.
-    (when (and thread (not (eq state (plist-get info :todo-write-state))))
-      (plist-put info :todo-write-state state)
-      (pcase state
-        ('DONE (todo-write-end-turn thread))
-        ('ERRS (todo-write-end-turn thread (todo-write-gptel--error info) t))
-        ('ABRT (todo-write-end-turn thread "aborted"))
-        ;; In this state, gptel may be asking for a permission.
-        ('TOOL)
-        (_ (todo-write-set-activity thread 'working))))))
+(defvar-local todo-write-gptel--request nil
+  "The state machine of the last request from this chat, or nil.")
+
+(defun todo-write-gptel--request-begins (request)
+  "Set the chat of REQUEST, gptel's state machine, to working."
+  (with-demoted-errors "The plan of a chat: %S"
+    (let* ((info (gptel-fsm-info request))
+           (buffer (plist-get info :buffer)))
+      ;; Others, such as those of `gptel-rewrite', call no functions at their end.
+      (when (and (buffer-live-p buffer) (not (plist-get info :dry-run))
+                 (alist-get 'DONE (gptel-fsm-handlers request)))
+        (with-current-buffer buffer
+          (setq todo-write-gptel--request request)
+          (todo-write-gptel--call-ended))))))
+
+(defun todo-write-gptel--call-ended (&rest _)
+  "Set this chat to working, because its model answers next."
+  ;; A value other than nil would change the call.
+  (ignore (when todo-write-gptel-thread
+            (todo-write-set-activity todo-write-gptel-thread 'working))))
+
+(defun todo-write-gptel--request-ended (&rest _)
+  "End the turn of this chat, whose request ended."
+  (when todo-write-gptel-thread
+    (let ((request todo-write-gptel--request))
+      (pcase (and request (gptel-fsm-state request))
+        ('ERRS (todo-write-end-turn todo-write-gptel-thread
+                                    (todo-write-gptel--error (gptel-fsm-info request)) t))
+        ('ABRT (todo-write-end-turn todo-write-gptel-thread "aborted"))
+        (_ (todo-write-end-turn todo-write-gptel-thread))))))
 
 (defun todo-write-gptel--error (info)
   "Return the error in INFO, of a request, as a short line."
   (let ((problem (plist-get info :error)))
-    (todo-write-row-why
+    (todo-write-row--why
      (format "%s" (or (and (stringp problem) problem)
-                      (todo-write--json-get problem "message")
+                      (todo-write-json--get problem "message")
                       (plist-get info :status)
                       "error")))))
 
@@ -200,7 +287,7 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
   (when-let* ((thread (todo-write-gptel--thread-of (plist-get info :buffer))))
     (todo-write-set-activity
      thread 'waiting
-     (todo-write-row-why (mapconcat (lambda (call) (gptel-tool-name (car call))) calls ", ")
+     (todo-write-row--why (mapconcat (lambda (call) (gptel-tool-name (car call))) calls ", ")
                          "permission"))))
 
 (defun todo-write-gptel--calls-accepted (&optional _calls overlay)
@@ -249,16 +336,25 @@ aligns the third to the right, so the plan is put before the third."
     ('nil '("" todo-write-gptel--header))
     (_ `("" todo-write-gptel--header " " ,format))))
 
+(defun todo-write-gptel--without-header (format)
+  "Return the header line FORMAT as it was before the plan was put in."
+  (pcase format
+    ('("" todo-write-gptel--header) nil)
+    (`("" todo-write-gptel--header " " ,other) other)
+    (`(,backend ,status ("" todo-write-gptel--header ,info) . ,rest)
+     `(,backend ,status ,info . ,rest))
+    (_ format)))
+
 (defun todo-write-gptel--header-string (thread)
   "Return the text of the plan of THREAD for the header line, or nil."
-  (when-let* ((words (todo-write-mode-line-words thread todo-write-gptel-header-width 'still)))
+  (when-let* ((words (todo-write-mode-line--words thread todo-write-gptel-header-width 'still)))
     (concat
      " "
      (propertize
-      words 'face (todo-write-row-progress-face (todo-write-state thread))
+      words 'face (todo-write-row--progress-face (todo-write-state thread))
       'mouse-face 'highlight
       'help-echo "mouse-1: show the plan"
-      'local-map todo-write-mode-line-map))))
+      'local-map todo-write-mode-line--map))))
 
 ;;; In the chat
 
@@ -268,7 +364,7 @@ aligns the third to the right, so the plan is put before the third."
 (defvar-local todo-write-gptel--unfolded nil
   "Non-nil if the plan in this chat is unfolded.")
 
-(defvar todo-write-gptel-plan-map
+(defvar todo-write-gptel--plan-map
   (let ((map (make-sparse-keymap)))
     (define-key map [mouse-1] #'todo-write-gptel-toggle)
     map)
@@ -277,8 +373,8 @@ aligns the third to the right, so the plan is put before the third."
 (defun todo-write-gptel--move-plan ()
   "Move the plan in this chat to the end of the model's answer so far."
   (when todo-write-gptel-in-chat
-    (let* ((info (and (bound-and-true-p gptel--fsm-last)
-                      (gptel-fsm-info gptel--fsm-last)))
+    (let* ((info (and todo-write-gptel--request
+                      (gptel-fsm-info todo-write-gptel--request)))
            (position (or (plist-get info :tracking-marker)
                          (plist-get info :position)
                          (point-max))))
@@ -297,7 +393,7 @@ aligns the third to the right, so the plan is put before the third."
                     (goto-char (overlay-start todo-write-gptel--overlay))
                     (bolp)))
                  'mouse-face 'highlight
-                 'keymap todo-write-gptel-plan-map))))
+                 'keymap todo-write-gptel--plan-map))))
 
 (defun todo-write-gptel--string (bol)
   "Return the plan of this chat as lines; non-nil BOL means to begin a line."
@@ -306,12 +402,12 @@ aligns the third to the right, so the plan is put before the third."
          (width 72)
          (items (and todo-write-gptel--unfolded
                      (todo-write-items todo-write-gptel-thread))))
-    (todo-write-row-string
+    (todo-write-row--string
       (unless bol (insert "\n"))
-      (todo-write-row-insert-header summary width)
+      (todo-write-row--insert-header summary width)
       (insert "\n")
       (seq-doseq (item items)
-        (todo-write-row-insert item (todo-write-row-kind item paused) nil width)))))
+        (todo-write-row--insert item (todo-write-row--kind item paused) nil width)))))
 
 (defun todo-write-gptel-toggle ()
   "Fold or unfold the plan in this chat.
@@ -323,6 +419,17 @@ Signal a `user-error' if it is not shown there."
   (setq todo-write-gptel--unfolded (not todo-write-gptel--unfolded))
   (todo-write-gptel--redraw))
 
+(defun todo-write-gptel--leave-chat ()
+  "Take the plan out of this chat, which keeps its key."
+  (remove-hook 'kill-buffer-hook #'todo-write-gptel--buffer-killed t)
+  (when (overlayp todo-write-gptel--overlay)
+    (delete-overlay todo-write-gptel--overlay))
+  (setq header-line-format (todo-write-gptel--without-header header-line-format)
+        todo-write-gptel--header nil
+        todo-write-gptel--overlay nil
+        todo-write-gptel--request nil)
+  (todo-write-end-turn todo-write-gptel-thread "todo-write-gptel-mode was turned off"))
+
 ;;; gptel-agent
 
 (defun todo-write-gptel--write-agent-todos (todos)
@@ -330,20 +437,6 @@ Signal a `user-error' if it is not shown there."
 The tool itself answers the model."
   (with-demoted-errors "The plan of gptel-agent: %S"
     (todo-write-gptel--write todos)))
-
-;;;###autoload
-(defun todo-write-gptel-replace-agent-tool (&optional restore)
-  "Answer gptel-agent's tool TodoWrite, so that its model hears of your edits.
-gptel-agent may be loaded before or after this.  Non-nil RESTORE,
-interactively a prefix argument, lets gptel-agent answer again."
-  (interactive "P")
-  (todo-write-gptel--track-requests)
-  (if restore
-      (advice-remove 'gptel-agent--write-todo #'todo-write-gptel--write)
-    ;; Outermost, because each edit is told only once: the list must not be
-    ;; written before.
-    (advice-add 'gptel-agent--write-todo :override #'todo-write-gptel--write
-                '((depth . -100)))))
 
 (provide 'todo-write-gptel)
 ;;; todo-write-gptel.el ends here

@@ -29,16 +29,17 @@
   "Hours for which `todo-write-list' shows an idle agent.
 Older ones are folded to a count, which RET unfolds."
   :type 'number
-  :group 'todo-write)
+  :group 'todo-write-attention
+  :package-version '(todo-write . "0.1.0"))
 
 ;;; Agents
 
-(defun todo-write-list-agents ()
+(defun todo-write-list--known-agents ()
   "Return the sorted agents, those of earlier sessions last."
-  (append (todo-write-attention-agents)
+  (append (todo-write-attention--sorted-agents)
           (cl-loop for kept in (todo-write-threads-kept)
                    for about = (plist-get kept :about)
-                   unless (or (todo-write-attention-agent (plist-get kept :key))
+                   unless (or (todo-write-attention--agent (plist-get kept :key))
                               (plist-get about :parent))
                    collect (todo-write-agent--make
                             :key (plist-get kept :key) :doing 'rest
@@ -47,30 +48,41 @@ Older ones are folded to a count, which RET unfolds."
                             :since (plist-get kept :modified)))))
 
 (defun todo-write-list--old-p (agent)
-  "Return non-nil if AGENT has been idle for `todo-write-list-hours'."
-  (and (> (todo-write-attention-rank agent) 2)
-       (< (/ (todo-write-agent-since agent) 1000.0)
-          (- (float-time) (* 3600 todo-write-list-hours)))))
+  "Return non-nil if AGENT has been idle for `todo-write-list-hours'.
+Also if its user left that session for another one."
+  (or (and (fboundp 'todo-write-mcp--left-p)
+           (todo-write-mcp--left-p (todo-write-agent-key agent)))
+      (and (> (todo-write-attention--rank agent) 2)
+           (< (/ (todo-write-agent-since agent) 1000.0)
+              (- (float-time) (* 3600 todo-write-list-hours))))))
 
 (defconst todo-write-list--states
   '((waiting "!" todo-write-attention)
     (failed removed todo-write-removed-shape)
     (done completed todo-write-done)
+    (stopped removed todo-write-removed-shape)
+    (suspended paused todo-write-paused)
     (working in_progress todo-write-in-progress-shape)
     (idle pending todo-write-time)
     (unknown "?" todo-write-time))
-  "Alist of (STATE SHAPE FACE); SHAPE is a string or as for `todo-write-row-shape'.")
+  "Alist of (STATE SHAPE FACE).
+SHAPE is a string or as for `todo-write-row--shape'.")
 
 (defun todo-write-list--state (agent)
   "Return the state of AGENT as a shape and a word."
   (pcase-let* ((state (todo-write-agent-state agent))
                (`(,shape ,face) (alist-get state todo-write-list--states)))
-    (propertize (format "%s %s" (if (stringp shape) shape (todo-write-row-shape shape)) state)
+    (propertize (format "%s %s" (if (stringp shape) shape (todo-write-row--shape shape)) state)
                 'face (if (todo-write-agent-dismissed agent) 'todo-write-time face))))
+
+(defun todo-write-list--ending (agent)
+  "Return how AGENT stopped, in parentheses, or nil."
+  (when-let* ((words (todo-write-agent-ending-words agent)))
+    (format "(%s)" words)))
 
 (defun todo-write-list--age (agent)
   "Return for how long AGENT has been in its state."
-  (propertize (todo-write-row-age (/ (todo-write-agent-since agent) 1000.0))
+  (propertize (todo-write-row--age (/ (todo-write-agent-since agent) 1000.0))
               'face 'todo-write-time))
 
 (defun todo-write-list--program (agent)
@@ -100,7 +112,7 @@ it, or a short id if the branches are equal or unknown."
          (mark (cond ((null alike) "")
                      ((or (null branch)
                           (member branch (mapcar #'todo-write-list--branch alike)))
-                      (todo-write-row-truncate
+                      (todo-write-row--truncate
                        (car (last (split-string (todo-write-agent-key agent) ":"))) 7))
                      (t (todo-write-row-line branch 16)))))
     (concat mark (and alike " ") (todo-write-agent-label agent))))
@@ -117,60 +129,84 @@ it, or a short id if the branches are equal or unknown."
 
 (defun todo-write-list--line-after (prefix file)
   "Return the rest of the first line of FILE if that begins with PREFIX."
-  (ignore-errors
-    ;; Reading a pipe or a device could block.
-    (when (file-regular-p file)
-      (with-temp-buffer
-        (insert-file-contents file nil 0 4096)
-        (and (looking-at (concat prefix "\\(.+\\)"))
-             (match-string 1))))))
+  (when-let* ((bytes (todo-write--file-bytes file 4096))
+              (line (car (split-string (decode-coding-string bytes 'utf-8) "\n"))))
+    (and (string-prefix-p prefix line)
+         (substring line (length prefix)))))
 
 (defun todo-write-list--now (agent summary)
-  "Return why AGENT waits or failed, else the task in progress in SUMMARY."
-  (let ((why (todo-write-agent-why agent)) (current (plist-get summary :current)))
+  "Return why AGENT waits, failed or stopped, else the task in progress.
+SUMMARY is that of its plan."
+  (let ((why (todo-write-agent-why agent))
+        (ending (todo-write-list--ending agent))
+        (current (plist-get summary :current)))
     (cond (why (todo-write-row-line why))
-          (current (todo-write-row-text current 'in_progress))
+          (ending)
+          (current (todo-write-row--text current 'in_progress))
           (t ""))))
 
 ;;; Switching
 
-(defun todo-write-list-read (prompt)
-  "Read the key of a thread with PROMPT and completion, grouped by state.
-Titles, progress and age stand beside the keys.  Signal a `user-error'
-if there is no thread."
-  (let ((agents (mapcar (lambda (agent) (cons (todo-write-agent-key agent) agent))
-                        (or (todo-write-list-agents)
-                            (user-error
-                             "There is no plan yet; an agent begins one with todo_write")))))
-    (completing-read
-     prompt
-     (todo-write--completion-table
-      agents 'todo-write-thread
-      `(group-function
-        . ,(lambda (key transform)
-             (if transform key
-               (symbol-name (todo-write-agent-state (cdr (assoc key agents)))))))
-      `(annotation-function
-        . ,(lambda (key) (todo-write-list--annotation (cdr (assoc key agents))))))
-     nil t nil nil (caar agents))))
+(defun todo-write-list--read (prompt)
+  "Read a thread with PROMPT and completion of titles; return its key.
+They are grouped by state, with progress and age beside them.  Signal a
+`user-error' if there is no thread."
+  (let ((agents (todo-write-list--titled
+                 (or (todo-write-list--known-agents)
+                     (user-error
+                      "There is no plan yet; an agent begins one with todo_write")))))
+    (todo-write-agent-key
+     (cdr (assoc (completing-read
+                  prompt
+                  (todo-write--completion-table
+                   agents 'todo-write-thread
+                   `(group-function
+                     . ,(lambda (title transform)
+                          (if transform title
+                            (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
+                   `(annotation-function
+                     . ,(lambda (title)
+                          (todo-write-list--annotation (cdr (assoc title agents))))))
+                  nil t nil nil (caar agents))
+                 agents)))))
+
+(defun todo-write-list--titled (agents)
+  "Return AGENTS as an alist of (TITLE . AGENT), with different titles.
+A title is plain text; where two are alike, the key or a number follows."
+  (let (titled)
+    (dolist (agent agents)
+      (let* ((key (todo-write-agent-key agent))
+             (title (todo-write-row-line
+                     (or (todo-write-agent-title agent)
+                         (plist-get (todo-write-summary key t) :title)
+                         key)
+                     60))
+             (unique title) (number 1))
+        (while (assoc unique titled)
+          (setq unique (format "%s <%s>" title
+                               (if (= number 1) (todo-write-row-line key 60) number))
+                number (1+ number)))
+        (push (cons unique agent) titled)))
+    (nreverse titled)))
 
 (defun todo-write-list--annotation (agent)
   "Return the annotation of AGENT for completion."
   (let ((summary (todo-write-summary (todo-write-agent-key agent) t)))
     (concat (propertize " " 'display '(space :align-to 32))
-            (todo-write-row-truncate
-             (string-join (list (todo-write-row-count summary)
-                                (todo-write-list--state agent)
+            (todo-write-row--truncate
+             (string-join (list (todo-write-row--count summary)
+                                (concat (todo-write-list--state agent)
+                                        (when-let* ((ending (todo-write-list--ending agent)))
+                                          (concat " " ending)))
                                 (todo-write-list--age agent)
-                                (todo-write-row-line (or (plist-get summary :title)
-                                                         (todo-write-agent-key agent))))
+                                (or (todo-write-agent-place agent) ""))
                           "  ")
              60))))
 
 ;;;###autoload
 (defun todo-write-switch (thread)
   "Show the plan of THREAD, a key that is read with completion."
-  (interactive (list (todo-write-list-read "Show the plan of: ")))
+  (interactive (list (todo-write-list--read "Show the plan of: ")))
   (todo-write-restore thread)
   (todo-write-show thread t))
 
@@ -199,30 +235,33 @@ if there is no thread."
   "Keymap of `todo-write-list-mode'.")
 
 (todo-write-menu-define 'todo-write-list-mode todo-write-list-mode-map "Agents"
-  '(("Agent"
+  `(("Agent"
      ("RET" "Show its plan" todo-write-list-show)
      ("o" "Go to its buffer" todo-write-list-visit)
-     ("SPC" "Look, stay here" todo-write-list-look)
-     ("u" "Seen or unseen" todo-write-list-toggle-seen)
+     ("C-o" "Look, stay here" todo-write-list-look)
+     ("m" "Seen or unseen" todo-write-list-toggle-seen)
      ("d" "Dismiss" todo-write-list-dismiss)
      ("k" "Forget…" todo-write-list-forget))
     ("List"
-     ("w" "Next that waits for you" todo-write-next-waiting)
-     ("g" "Refresh" revert-buffer))))
+     ("TAB" "Show or hide older ones" todo-write-list-toggle-older)
+     ("g" "Refresh" revert-buffer))
+    . ,todo-write-menu-common))
 
 (define-derived-mode todo-write-list-mode tabulated-list-mode "Agents"
   "Major mode of the list of all agents, one a row.
 
 \\{todo-write-list-mode-map}"
   :interactive nil
+  (todo-write-menu-begin-mode)
   (setq tabulated-list-padding 1
         todo-write-list--agents (make-hash-table :test #'equal)
         bidi-paragraph-direction 'left-to-right
         show-trailing-whitespace nil)
-  (setq-local revert-buffer-function #'todo-write-list--print
+  (setq-local revert-buffer-function #'todo-write-list--revert
               ;; Emacs 28 never forgets an `add-hook' with a depth.
-              context-menu-functions (list t #'todo-write-menu-context))
-  (todo-write-attention-listen #'todo-write-list--heard t)
+              context-menu-functions (list t #'todo-write-menu--context))
+  (todo-write-attention--watch 'list t)
+  (add-hook 'todo-write--event-functions #'todo-write-list--on-event)
   (unless todo-write-list--timer
     (setq todo-write-list--timer (run-at-time 30 30 #'todo-write-list--tick)))
   (add-hook 'window-size-change-functions #'todo-write-list--fit nil t)
@@ -234,7 +273,8 @@ if there is no thread."
   (when todo-write-list--timer
     (cancel-timer todo-write-list--timer)
     (setq todo-write-list--timer nil))
-  (todo-write-attention-listen #'todo-write-list--heard nil))
+  (todo-write-attention--watch 'list nil)
+  (remove-hook 'todo-write--event-functions #'todo-write-list--on-event))
 
 ;;; Rows
 
@@ -242,7 +282,7 @@ if there is no thread."
   "Return the columns that fit WIDTH, as for `tabulated-list-format'.
 The last one gets half of the free space.  It says why an agent waits, so
 a narrow WIDTH omits others."
-  (let ((free (- width 37)) omitted)
+  (let ((free (- width 39)) omitted)
     (pcase-dolist (`(,name . ,freed) '(("Agent" . 9) ("Since" . 7) ("Done" . 6) ("Project" . 1)))
       (when (< free 36)
         (cl-incf free freed)
@@ -250,7 +290,7 @@ a narrow WIDTH omits others."
     (let ((now (min 60 (max 18 (/ free 2))))
           (project (if (member "Project" omitted) 0 (max 8 (min 20 (/ free 6))))))
       (vconcat (seq-remove (lambda (column) (member (car column) omitted))
-                           `(("State" 9) ("Since" 6 nil :right-align t) ("Agent" 8)
+                           `(("State" 11) ("Since" 6 nil :right-align t) ("Agent" 8)
                              ("Project" ,project) ("Plan" ,(max 8 (- free now project)))
                              ("Done" 5 nil :right-align t) ("Now" ,now)))))))
 
@@ -261,7 +301,11 @@ a narrow WIDTH omits others."
     (list key
           (vconcat
            (mapcar (pcase-lambda (`(,name ,width . ,_))
-                     (todo-write-list--cell name width agent summary others))
+                     (let ((cell (todo-write-list--cell name width agent summary others)))
+                       ;; Otherwise the tooltip is the cell, with keys replaced.
+                       (if (or (consp cell) (get-text-property 0 'help-echo cell))
+                           cell
+                         (todo-write-row--helped cell))))
                    tabulated-list-format)))))
 
 (defun todo-write-list--cell (name width agent summary others)
@@ -271,15 +315,15 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
     ("State" (todo-write-list--state agent))
     ("Since" (todo-write-list--age agent))
     ("Agent" (todo-write-list--program agent))
-    ("Project" (propertize (or (todo-write-agent-folder agent) "")
-                           'help-echo (todo-write-agent-path agent)))
+    ("Project" (todo-write-row--helped (or (todo-write-agent-place agent) "")
+                                      (todo-write-agent-path agent)))
     ("Plan" (list (todo-write-list--title agent others)
                   'face 'todo-write-title 'follow-link t
                   'help-echo "RET, mouse-1: show this plan"
                   'action #'todo-write-list-show))
     ("Done" (if (memq (plist-get summary :state) '(nil empty)) ""
-              (todo-write-row-count summary)))
-    ("Now" (todo-write-row-truncate (todo-write-list--now agent summary) width))))
+              (todo-write-row--count summary)))
+    ("Now" (todo-write-row--truncate (todo-write-list--now agent summary) width))))
 
 (defmacro todo-write-list--with-window-points (&rest body)
   "Run BODY, which may edit the buffer, and keep windows at their agents' rows."
@@ -294,10 +338,18 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
        (when-let* ((start (and key (todo-write-list--find key))))
          (if window (set-window-point window start) (goto-char start))))))
 
+(declare-function todo-write-follow--search-again "todo-write-follow")
+
+(defun todo-write-list--revert (&rest _)
+  "Print all rows, after a search for sessions if the user follows them."
+  (when (bound-and-true-p todo-write-follow-mode)
+    (todo-write-follow--search-again))
+  (todo-write-list--print))
+
 (defun todo-write-list--print (&rest _)
   "Print all rows, sorted; windows stay at their agents' rows."
   (let* ((window (get-buffer-window nil t))
-         (agents (todo-write-list-agents))
+         (agents (todo-write-list--known-agents))
          (older (unless todo-write-list--unfolded
                   (seq-filter #'todo-write-list--old-p agents)))
          (shown (seq-remove (lambda (agent) (memq agent older)) agents)))
@@ -309,8 +361,11 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
       (let ((key (todo-write-agent-key agent)))
         (puthash key agent todo-write-list--agents)
         (unless (todo-write-agent-title agent)
-          (setf (todo-write-agent-title agent)
-                (plist-get (todo-write-summary key t) :title)))))
+          (let ((summary (todo-write-summary key t)))
+            (setf (todo-write-agent-title agent) (plist-get summary :title)
+                  (todo-write-agent-ending agent)
+                  (todo-write-attention--ending (plist-get summary :ending)
+                                               (plist-get summary :state)))))))
     (let ((titles (seq-group-by #'todo-write-agent-title shown)))
       (setq todo-write-list--unsorted nil
             tabulated-list-entries
@@ -334,14 +389,15 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
       (forward-line))
     (unless (eobp) (point))))
 
-(defun todo-write-list--heard (agent what)
-  "Update the overview after the event WHAT; see `todo-write-attention-listen'.
-AGENT is the agent that changed."
-  (if-let* ((buffer (get-buffer todo-write-list--buffer)))
-      (with-current-buffer buffer
-        (todo-write-list--update-row agent what))
-    ;; Buffers may be killed without running their hooks.
-    (todo-write-list--stop)))
+(defun todo-write-list--on-event (_thread what data)
+  "Update the overview if WHAT is an event of an agent, DATA.
+For `todo-write--event-functions'."
+  (when (memq what '(agent-transition agent-change agent-gone))
+    (if-let* ((buffer (get-buffer todo-write-list--buffer)))
+        (with-current-buffer buffer
+          (todo-write-list--update-row data what))
+      ;; Buffers may be killed without running their hooks.
+      (todo-write-list--stop))))
 
 (defun todo-write-list--update-row (agent what)
   "Update the row of AGENT after the event WHAT.
@@ -349,11 +405,11 @@ It keeps its place while the selected window shows the overview."
   (let* ((key (todo-write-agent-key agent))
          (start (todo-write-list--find key))
          (place (pcase what
-                  ('change start)
-                  ((and 'transition (guard (and start (eq (current-buffer) (window-buffer)))))
+                  ('agent-change start)
+                  ((and 'agent-transition (guard (and start (eq (current-buffer) (window-buffer)))))
                    (setq todo-write-list--unsorted t)
                    start))))
-    (if (eq what 'gone)
+    (if (eq what 'agent-gone)
         (remhash key todo-write-list--agents)
       (puthash key agent todo-write-list--agents))
     (if (and todo-write-list--unsorted (not place))
@@ -363,7 +419,7 @@ It keeps its place while the selected window shows the overview."
           (when start
             (goto-char start)
             (delete-region start (line-beginning-position 2)))
-          (unless (eq what 'gone)
+          (unless (eq what 'agent-gone)
             (goto-char (or place (todo-write-list--sorted-position agent)))
             (apply #'tabulated-list-print-entry
                    (todo-write-list--entry
@@ -373,7 +429,7 @@ It keeps its place while the selected window shows the overview."
   "Return the position of the first row that sorts after AGENT."
   (goto-char (point-min))
   (while (and (tabulated-list-get-id)
-              (not (todo-write-attention-before-p
+              (not (todo-write-attention--before-p
                     agent (gethash (tabulated-list-get-id) todo-write-list--agents))))
     (forward-line))
   (point))
@@ -405,6 +461,8 @@ It keeps its place while the selected window shows the overview."
 (defun todo-write-list ()
   "List all agents and what they do; return the buffer."
   (interactive)
+  ;; Redisplay draws this buffer and could not get the module.
+  (todo-write--configure)
   (let ((buffer (get-buffer-create todo-write-list--buffer))
         (folder default-directory))
     (pop-to-buffer buffer)
@@ -425,9 +483,14 @@ It keeps its place while the selected window shows the overview."
   "Show the plan of the agent at point; on the count, show older agents."
   (interactive nil todo-write-list-mode)
   (if (get-text-property (point) 'todo-write-older)
-      (progn (setq todo-write-list--unfolded t)
-             (todo-write-list--print))
+      (todo-write-list-toggle-older)
     (todo-write-switch (todo-write-agent-key (todo-write-list--agent)))))
+
+(defun todo-write-list-toggle-older ()
+  "Show the agents that have been idle for `todo-write-list-hours', or hide them."
+  (interactive nil todo-write-list-mode)
+  (setq todo-write-list--unfolded (not todo-write-list--unfolded))
+  (todo-write-list--print))
 
 (defun todo-write-list-mouse-show (event)
   "Show the plan that EVENT clicked on."
@@ -438,17 +501,17 @@ It keeps its place while the selected window shows the overview."
 (defun todo-write-list-visit ()
   "Go to the buffer of the agent at point."
   (interactive nil todo-write-list-mode)
-  (todo-write-attention-visit (todo-write-list--agent)))
+  (todo-write-attention--visit (todo-write-list--agent)))
 
 (defun todo-write-list-look ()
   "Display the buffer of the agent at point, else its plan; stay here."
   (interactive nil todo-write-list-mode)
   (let ((agent (todo-write-list--agent)))
-    (if-let* ((buffer (todo-write-attention-buffer agent)))
+    (if-let* ((buffer (todo-write-attention--buffer agent)))
         (display-buffer buffer '(nil (inhibit-same-window . t)))
       (todo-write-restore (todo-write-agent-key agent))
       (todo-write-show (todo-write-agent-key agent)))
-    (todo-write-attention-see agent)))
+    (todo-write-attention--see agent)))
 
 (defun todo-write-list-toggle-seen ()
   "Toggle whether the agent at point counts as seen."
@@ -456,13 +519,17 @@ It keeps its place while the selected window shows the overview."
   (let ((agent (todo-write-list--agent)))
     (unless (eq (todo-write-agent-doing agent) 'rest)
       (user-error "Only an agent that is done is seen or unseen"))
-    (todo-write-attention-see agent (not (todo-write-agent-unseen agent)))))
+    (todo-write-attention--see agent (not (todo-write-agent-unseen agent)))
+    (message "Marked as %s; m undoes" (if (todo-write-agent-unseen agent) "unseen" "seen"))))
 
 (defun todo-write-list-dismiss ()
   "Toggle whether the agent at point counts as idle until its next transition."
   (interactive nil todo-write-list-mode)
   (let ((agent (todo-write-list--agent)))
-    (todo-write-attention-dismiss agent (not (todo-write-agent-dismissed agent)))))
+    (todo-write-attention--dismiss agent (not (todo-write-agent-dismissed agent)))
+    (message (if (todo-write-agent-dismissed agent)
+                 "Dismissed until its next activity; d undoes"
+               "No longer dismissed"))))
 
 (defun todo-write-list-forget ()
   "Forget the thread at point: its list, its history and its journal."

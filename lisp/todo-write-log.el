@@ -12,19 +12,22 @@
 (require 'json)
 (require 'tabulated-list)
 (require 'todo-write)
-(require 'todo-write-detail)
 (require 'todo-write-menu)
 (require 'todo-write-row)
+(require 'todo-write-story)
+(require 'todo-write-view)
 
 (defcustom todo-write-log-delay 0.2
   "Seconds after which new observations appear in the log.
 Those that arrive meanwhile are drawn together."
   :type 'number
-  :group 'todo-write)
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
 
 (define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
   "Major mode for the observations of a thread."
   :interactive nil
+  (todo-write-menu-begin-mode)
   (setq tabulated-list-format [("Time" 8 t) ("Type" 18 t) ("Phase" 9 t)
                                ("Task" 20 t) ("What" 0 nil)]
         tabulated-list-padding 1
@@ -36,7 +39,7 @@ Those that arrive meanwhile are drawn together."
   (add-hook 'change-major-mode-hook #'todo-write-log--stop nil t))
 
 (todo-write-menu-define 'todo-write-log-mode todo-write-log-mode-map "Log"
-  '(("Event"
+  `(("Event"
      ("RET" "Show" todo-write-log-show))
     ("Show only"
      ("/ t" "A type…" todo-write-log-filter-type)
@@ -44,10 +47,8 @@ Those that arrive meanwhile are drawn together."
      ("/ i" "A task…" todo-write-log-filter-item)
      ("/ /" "Everything again" todo-write-log-filter-none))
     ("Log"
-     ("g" "Refresh" revert-buffer))))
-
-(defvar-local todo-write-log--thread nil
-  "Key of the thread whose observations this buffer lists.")
+     ("g" "Refresh" revert-buffer))
+    . ,todo-write-menu-common))
 
 (defvar-local todo-write-log--filter nil
   "Plist with `:type', `:phase' and `:step', as `todo-write-observations' takes.")
@@ -66,24 +67,26 @@ File names are relative to PROJECT."
   (let* ((metadata (plist-get observation :metadata))
          (content (plist-get observation :content))
          (name (and (consp content) (plist-get content :name)))
-         (text (todo-write-detail-text content project)))
+         (text (todo-write-story--text content project)))
     (list (plist-get observation :id)
           (vector
            (format-time-string "%T" (/ (plist-get observation :timestamp) 1000))
            (plist-get observation :type)
            (format "%s" (or (plist-get metadata :phase) ""))
-           (todo-write-row-line (or (plist-get metadata :stepDescription)
-                                    (plist-get observation :parentId) ""))
-           (todo-write-row-line (if (stringp name) (concat name " " text) text) 300)))))
+           (todo-write-row--helped
+            (todo-write-row-line (or (plist-get metadata :stepDescription)
+                                     (plist-get observation :parentId) "")))
+           (todo-write-row--helped
+            (todo-write-row-line (if (stringp name) (concat name " " text) text) 300))))))
 
 (defun todo-write-log--observations ()
   "Return the observations that this buffer lists."
-  (apply #'todo-write-observations todo-write-log--thread
+  (apply #'todo-write-observations todo-write-view-thread
          todo-write-log--filter))
 
 (defun todo-write-log--entries ()
   "Return the entries of this buffer."
-  (let ((project (plist-get (todo-write-about todo-write-log--thread) :project)))
+  (let ((project (plist-get (todo-write-about todo-write-view-thread) :project)))
     (mapcar (lambda (observation) (todo-write-log--row observation project))
             (todo-write-log--observations))))
 
@@ -132,16 +135,17 @@ windows, which a redraw in the meantime would reset."
 ;;;###autoload
 (defun todo-write-log (&optional thread)
   "List the observations of THREAD and follow new ones; return the buffer.
-THREAD defaults to the thread written last; interactively, a prefix
+THREAD defaults to that of this buffer, else the one written last;
+interactively, a prefix
 argument asks for one.  Signal a `user-error' if there is none."
   (interactive (list (and current-prefix-arg
                           (todo-write-read-thread "Log of thread: "))))
-  (let ((thread (or thread (todo-write-current-thread)
+  (let ((thread (or thread (todo-write-view--thread-here) (todo-write-current-thread)
                     (user-error "There is no thread yet")))
         (buffer (get-buffer-create "*todo-write-log*")))
     (with-current-buffer buffer
       (todo-write-log-mode)
-      (setq todo-write-log--thread thread
+      (setq todo-write-view-thread thread
             todo-write-log--handle (todo-write-log--follow thread))
       (goto-char (point-max))
       (todo-write-log--draw))
@@ -166,7 +170,7 @@ argument asks for one.  Signal a `user-error' if there is none."
    (list (completing-read
           "Only type (empty for all): "
           (seq-uniq (mapcar (lambda (observation) (plist-get observation :type))
-                            (todo-write-observations todo-write-log--thread)))
+                            (todo-write-observations todo-write-view-thread)))
           nil t))
    todo-write-log-mode)
   (todo-write-log--narrow :type type))
@@ -185,7 +189,7 @@ argument asks for one.  Signal a `user-error' if there is none."
    (let ((items (mapcar (lambda (item)
                           (cons (todo-write-row-line (plist-get item :content))
                                 (plist-get item :id)))
-                        (todo-write-items todo-write-log--thread))))
+                        (todo-write-items todo-write-view-thread))))
      (list (cdr (assoc (completing-read "Only task (empty for all): " items nil t) items))))
    todo-write-log-mode)
   (todo-write-log--narrow :step id))
@@ -207,13 +211,13 @@ argument asks for one.  Signal a `user-error' if there is none."
     (unless observation
       (user-error "This observation is no longer kept"))
     (when input
-      (plist-put content :input (todo-write-detail-input input)))
+      (plist-put content :input (todo-write-story--input input)))
     (with-current-buffer (get-buffer-create "*todo-write-observation*")
       (let ((inhibit-read-only t))
         (erase-buffer)
         (insert (todo-write-row-plain-lines
                  (if (stringp content) content
-                   (todo-write-row-string
+                   (todo-write-row--string
                      (insert (todo-write-to-json observation))
                      ;; This decodes escapes of invisible characters, too.
                      (json-pretty-print-buffer)))))

@@ -8,39 +8,44 @@
 ;; M-x todo-write-mcp-setup shows how to give an agent the tool `todo_write': the
 ;; command to run or the settings to add, how to switch off the agent's own plan
 ;; tool, and two lines for its instructions.  It downloads or builds the program
-;; `todo-write-mcp' if that is missing, and starts the server of this Emacs.  Calls of
-;; agents are handled in todo-write-mcp.el.
+;; `todo-write-mcp' if that is missing, and switches `todo-write-mcp-mode' on.
 
 ;;; Code:
 
 (require 'format-spec)
+(require 'cl-lib)
+(require 'json)
 (require 'seq)
-(require 'server)
 (require 'subr-x)
 (require 'todo-write-core)
+(require 'todo-write-mcp)
+(require 'todo-write-socket)
 
 (defcustom todo-write-mcp-program nil
   "File name of the program `todo-write-mcp'.
 If nil, it is searched beside the Lisp files and in variable `exec-path'."
-  :group 'todo-write
-  :type '(choice (const :tag "Look for it" nil) file))
+  :group 'todo-write-hosts
+  :type '(choice (const :tag "Look for it" nil) file)
+  :package-version '(todo-write . "0.1.0"))
 
 ;;; Agents
 
-(defconst todo-write-mcp-setup-agents
+(defconst todo-write-mcp-setup--agents
   '(("Claude Code"
+     :remove ("claude" "mcp" "remove" "--scope" "user" "todo-write")
      :command ("claude" "mcp" "add" "--scope" "user" "todo-write" "--")
-     :allow "Claude Code asks before the first call.  To allow all calls, put this
-into ~/.claude/settings.json:
-
-  \"permissions\": { \"allow\": [\"mcp__todo-write__todo_write\"] }"
-     :plan "Its newest models have no plan tool of their own.  For older ones, put this
-into ~/.claude/settings.json:
-
-  \"permissions\": { \"deny\": [\"TodoWrite\", \"TaskCreate\", \"TaskUpdate\",
-                             \"TaskGet\", \"TaskList\"] }"
+     :allow "Claude Code asks before the first call.  The settings below allow all calls."
+     :plan "Its newest models have no plan tool of their own.  The settings below switch off
+that of older ones."
+     :merge ("~/.claude/settings.json" . "{
+  \"permissions\": {
+    \"allow\": [\"mcp__todo-write__todo_write\"],
+    \"deny\": [\"TodoWrite\", \"TaskCreate\", \"TaskUpdate\", \"TaskGet\", \"TaskList\"]
+  }
+}")
      :instructions "CLAUDE.md")
     ("Codex"
+     :remove ("codex" "mcp" "remove" "todo-write")
      :command ("codex" "mcp" "add" "todo-write" "--")
      :allow "Codex asks before each call.  To allow all calls, put this into
 ~/.codex/config.toml, below [mcp_servers.todo-write]:
@@ -49,22 +54,24 @@ into ~/.claude/settings.json:
      :plan "Its own plan tool is off, unless ~/.codex/config.toml has
 [tools.update_plan] with enabled = true.")
     ("Gemini CLI"
+     :remove ("gemini" "mcp" "remove" "--scope" "user" "todo-write")
      :command ("gemini" "mcp" "add" "--scope" "user" "--trust" "todo-write")
-     :plan "To switch off its own plan tool, put this into ~/.gemini/settings.json:
-
-  \"useWriteTodos\": false"
+     :plan "The settings below switch it off."
+     :merge ("~/.gemini/settings.json" . "{
+  \"useWriteTodos\": false
+}")
      :instructions "GEMINI.md")
     ("opencode"
      :file "~/.config/opencode/opencode.json"
      :settings "{
   \"mcp\": {
     \"todo-write\": { \"type\": \"local\", \"command\": %l, \"enabled\": true }
-  }
+  },
+  \"tools\": { \"todowrite\": false }
 }"
-     :plan "To switch off its own plan tool, put this into the same file:
-
-  \"tools\": { \"todowrite\": false }")
+     :plan "The settings above switch it off.")
     ("Copilot CLI"
+     :remove ("copilot" "mcp" "remove" "todo-write")
      :command ("copilot" "mcp" "add" "todo-write" "--")
      :allow "Copilot asks before the first call.  To allow all calls, start it with
 --allow-tool=todo-write."
@@ -89,31 +96,33 @@ into ~/.claude/settings.json:
      :plan "If the agent has a plan tool of its own, switch it off."))
   "Alist of agents, by name, and plists that say how to give them the tool.
 The keys of a plist:
-  :command       command to run, followed by that of the MCP server; or
+  :command       command to run, followed by that of the MCP server, and
+  :remove        command that removes an earlier entry; or
   :file          the file to change, and
   :settings      the text to add, by default a member `mcpServers', in
                  which %p is the program, %a its arguments, and %l both,
                  as JSON
+  :merge         further settings, (FILE . TEXT), a complete JSON object
   :allow         how to allow calls without a question
   :plan          how to switch off the agent's own plan tool
   :instructions  the agent's file of instructions; AGENTS.md by default")
 
-(defconst todo-write-mcp-setup-instructions
+(defconst todo-write-mcp-setup--instructions
   "Plan work of three or more steps with the tool todo_write, and update its list as you finish tasks.
 The user can edit that list: follow the edits that the tool's result reports.\n"
   "Text for an agent's file of instructions.")
 
 (defun todo-write-mcp-setup--get (agent key)
-  "Return the value of KEY for AGENT in `todo-write-mcp-setup-agents'."
-  (plist-get (cdr (assoc agent todo-write-mcp-setup-agents)) key))
+  "Return the value of KEY for AGENT in `todo-write-mcp-setup--agents'."
+  (plist-get (cdr (assoc agent todo-write-mcp-setup--agents)) key))
 
-(defun todo-write-mcp-setup-command (agent server)
+(defun todo-write-mcp-setup--command (agent server)
   "Return the command, a list, that gives AGENT the MCP server, or nil.
 SERVER is the command of the MCP server, a list."
   (when-let ((command (todo-write-mcp-setup--get agent :command)))
     (append command server)))
 
-(defun todo-write-mcp-setup-settings (agent server)
+(defun todo-write-mcp-setup--settings (agent server)
   "Return the text of the settings that give AGENT the MCP server, or nil.
 SERVER is the command of the MCP server, a list."
   (when (todo-write-mcp-setup--get agent :file)
@@ -135,51 +144,66 @@ SERVER is the command of the MCP server, a list."
       (let ((file (expand-file-name todo-write-mcp-program)))
         (and (file-executable-p file) file))
     (locate-file "todo-write-mcp"
-                 (append (list (todo-write-module-folder) todo-write-module--lisp) exec-path)
+                 (append (list (todo-write-module--folder) todo-write-module--lisp) exec-path)
                  exec-suffixes 'file-executable-p)))
+
+(defun todo-write-mcp-setup--stable ()
+  "Return the file name of the copy of the program that agents start.
+The package's folder has another name after each upgrade."
+  (expand-file-name (concat "todo-write-mcp" (car exec-suffixes))
+                    (locate-user-emacs-file "todo-write-bin/")))
+
+(defun todo-write-mcp-setup--keep-program ()
+  "Copy the program to its stable folder unless the same version is there."
+  (let ((program (todo-write-mcp-setup--program))
+        (stable (todo-write-mcp-setup--stable)))
+    (unless (or todo-write-mcp-program
+                (and (file-exists-p stable)
+                     (equal (todo-write-module--file-version stable)
+                            (todo-write-module--file-version program))))
+      (make-directory (file-name-directory stable) t)
+      ;; A running program cannot be overwritten.
+      (let ((new (make-temp-name (concat stable "."))))
+        (copy-file program new)
+        (rename-file new stable t)))))
 
 (defun todo-write-mcp-setup--server ()
   "Return the command of the MCP server for this Emacs, a list.
-It has the full name of the server's file, because agents may remove the
-environment variables by which emacsclient would find it."
-  (append
-   (list (todo-write-mcp-setup--program))
-   (unless (executable-find "emacsclient")
-     (list "--emacsclient" (expand-file-name "emacsclient" invocation-directory)))
-   (if server-use-tcp
-       (list "--server-file" (expand-file-name server-name server-auth-dir))
-     (list "--socket-name" (expand-file-name server-name server-socket-dir)))))
-
-(defun todo-write-mcp-setup--start-server ()
-  "Start the server of this Emacs, unless it is running."
-  (unless (process-live-p server-process)
-    (when (server-running-p)
-      (user-error "Another Emacs has the server %S; set `server-name' first" server-name))
-    (server-start)))
+It names the socket only if that is not the usual one."
+  (cons (let ((stable (todo-write-mcp-setup--stable)))
+          (if (and (not todo-write-mcp-program) (file-executable-p stable))
+              stable
+            (todo-write-mcp-setup--program)))
+        (and todo-write-socket (list "--socket" (todo-write-socket--file)))))
 
 ;;; The command
 
 ;;;###autoload
 (defun todo-write-mcp-setup (agent)
   "Show how to give AGENT the tool todo_write, and offer to do it.
-AGENT is a name in `todo-write-mcp-setup-agents'.  The command or the
+AGENT is a name in `todo-write-mcp-setup--agents'.  The command or the
 settings are copied to the kill ring.  If the program `todo-write-mcp' is
-missing, offer to download or build it first.  Start the server of this
-Emacs if it is not running."
-  (interactive (list (completing-read "Agent: " todo-write-mcp-setup-agents nil t)))
+missing, offer to download or build it first.  Switch `todo-write-mcp-mode'
+on if it is off."
+  (interactive (list (completing-read "Agent: " todo-write-mcp-setup--agents nil t)))
   (unless (todo-write-mcp-setup--program)
     (when todo-write-mcp-program
       (user-error "`todo-write-mcp-program' is %s, which cannot be run" todo-write-mcp-program))
     (let ((todo-write-module--declined nil))
-      (todo-write-module-get "todo-write-mcp" "The program todo-write-mcp is missing.")))
-  (todo-write-mcp-setup--start-server)
+      (todo-write-module--get "todo-write-mcp" "The program todo-write-mcp is missing.")))
+  (todo-write-mcp-setup--keep-program)
+  (unless (todo-write-socket--state)
+    (todo-write-mcp-mode))
   (todo-write-mcp-setup--show agent (todo-write-mcp-setup--server)))
 
 (defun todo-write-mcp-setup--show (agent server)
   "Show how to give AGENT the MCP server whose command is SERVER."
-  (let* ((command (todo-write-mcp-setup-command agent server))
-         (text (if command (mapconcat #'shell-quote-argument command " ")
-                 (todo-write-mcp-setup-settings agent server))))
+  (let* ((command (todo-write-mcp-setup--command agent server))
+         (remove (todo-write-mcp-setup--get agent :remove))
+         (text (if command
+                   (concat (mapconcat #'shell-quote-argument remove " ") "\n"
+                           (mapconcat #'shell-quote-argument command " "))
+                 (todo-write-mcp-setup--settings agent server))))
     (kill-new text)
     (pop-to-buffer (get-buffer-create "*todo-write MCP*"))
     (special-mode)
@@ -190,7 +214,10 @@ Emacs if it is not running."
       (goto-char (point-min))
       (when (and command (executable-find (car command))
                  (y-or-n-p (format "Run `%s' now? " (string-join (seq-take command 3) " "))))
-        (todo-write-mcp-setup--run command)))))
+        (todo-write-mcp-setup--run remove command))
+      (goto-char (point-max))
+      (todo-write-mcp-setup--offer-settings agent server)
+      (todo-write-mcp-setup--offer-later))))
 
 (defun todo-write-mcp-setup--insert (agent text)
   "Insert instructions to give AGENT the tool by TEXT, a command or settings."
@@ -201,24 +228,126 @@ Emacs if it is not running."
          (file (todo-write-mcp-setup--get agent :file)))
     (funcall part (format "Give %s the tool todo_write" agent)
              (if file (format "Put this into %s (copied to the kill ring):\n" file)
-               "Run this in a shell (copied to the kill ring):\n")
+               "Run this in a shell (copied to the kill ring); the first line may fail:\n")
              text)
     (when-let ((allow (todo-write-mcp-setup--get agent :allow)))
       (funcall part "Let it call the tool" allow))
     (funcall part "Switch off its own plan tool" (todo-write-mcp-setup--get agent :plan))
     (funcall part (format "Tell it to plan, in %s"
                           (or (todo-write-mcp-setup--get agent :instructions) "AGENTS.md"))
-             todo-write-mcp-setup-instructions)
-    (insert "M-x todo-write-doctor checks the way from the program to this Emacs.\n")))
+             todo-write-mcp-setup--instructions)
+    (insert "Agents reach this Emacs while `todo-write-mcp-mode' is on.  For later sessions, put this
+into your init file:
 
-(defun todo-write-mcp-setup--run (command)
-  "Run COMMAND, a list, and insert its output at the end of the buffer."
+  (todo-write-mcp-mode)
+
+M-x todo-write-doctor checks the way from the program to this Emacs.\n")))
+
+(defun todo-write-mcp-setup--run (remove command)
+  "Run COMMAND, a list, and insert its output at the end of the buffer.
+First run REMOVE, since some agents refuse to add what they have."
   (goto-char (point-max))
+  (let ((default-directory (expand-file-name "~/")))
+    (apply #'call-process (car remove) nil nil nil (cdr remove)))
   (insert (propertize (format "\n%s\n\n" (string-join (seq-take command 3) " ")) 'face 'bold))
   (let* ((default-directory (expand-file-name "~/"))
          (status (apply #'call-process (car command) nil t t (cdr command))))
     (insert (if (eql status 0) "\nDone.  Start the agent again to have the tool.\n"
               (format "\nIt failed with status %s.\n" status)))))
+
+;;; Settings
+
+(defun todo-write-mcp-setup--merge (old new)
+  "Return OLD with the members of NEW, decoded JSON objects as alists.
+Arrays get the elements that they lack."
+  (pcase-dolist (`(,key . ,value) new)
+    (let* ((member (assq key old)) (before (cdr member)))
+      (cond ((null member) (setq old (append old (list (cons key value)))))
+            ((and (consp before) (consp value))
+             (setcdr member (todo-write-mcp-setup--merge before value)))
+            ((and (vectorp before) (vectorp value))
+             (setcdr member (vconcat before (seq-difference value before))))
+            (t (setcdr member value)))))
+  old)
+
+(defun todo-write-mcp-setup--merged (old new)
+  "Return the JSON text OLD, which may be empty, with the settings in NEW.
+Signal a `json-error' if OLD is not JSON, for example because of comments."
+  (cl-flet ((decode (text) (json-parse-string text :object-type 'alist :null-object :null
+                                              :false-object :false)))
+    (let ((settings (todo-write-mcp-setup--merge
+                     (and (not (string-blank-p old)) (decode old)) (decode new))))
+      (with-temp-buffer
+        (insert (decode-coding-string (json-serialize settings) 'utf-8))
+        (json-pretty-print-buffer)
+        (goto-char (point-max))
+        (insert "\n")
+        (buffer-string)))))
+
+(defun todo-write-mcp-setup--offer-settings (agent server)
+  "Show what AGENT's settings lack as a diff, and write them after a yes.
+SERVER is the command of the MCP server."
+  (pcase-let ((`(,file . ,new)
+               (or (todo-write-mcp-setup--get agent :merge)
+                   (let ((file (todo-write-mcp-setup--get agent :file)))
+                     (and file (string-suffix-p ".json" file)
+                          (cons file (todo-write-mcp-setup--settings agent server)))))))
+    (when file
+      (insert "\n" (propertize (format "Settings in %s" file) 'face 'bold) "\n\n")
+      (let* ((old (if (file-regular-p file)
+                      (with-temp-buffer (insert-file-contents file) (buffer-string))
+                    ""))
+             (merged (ignore-errors (todo-write-mcp-setup--merged old new))))
+        (cond
+         ((null merged)
+          (insert new "\n\nAdd this yourself: the file is not plain JSON.\n"))
+         ((equal merged (ignore-errors (todo-write-mcp-setup--merged old "{}")))
+          (insert new "\n\nThe file has these already.\n"))
+         (t
+          (insert new "\n\nMerged with what is there:\n\n"
+                  (todo-write-mcp-setup--diff file old merged))
+          (when (y-or-n-p (format "Write these settings into %s? " file))
+            (todo-write-mcp-setup--write file merged))))))))
+
+(defun todo-write-mcp-setup--diff (file old new)
+  "Return the difference from OLD to NEW, texts of FILE, or NEW without `diff'."
+  (let ((temporary (make-temp-file "todo-write" nil nil new)))
+    (unwind-protect
+        (with-temp-buffer
+          (insert old)
+          (if (ignore-errors
+                (call-process-region nil nil "diff" t t nil "-u"
+                                     "--label" file "--label" "merged" "-" temporary))
+              (buffer-string)
+            new))
+      (delete-file temporary))))
+
+(defun todo-write-mcp-setup--write (file text)
+  "Write TEXT to FILE, and say where the backup of the old text is."
+  (let ((backup (and (file-exists-p file) (concat file ".before-todo-write")))
+        (coding-system-for-write 'utf-8))
+    (make-directory (file-name-directory file) t)
+    ;; The first backup has the user's own settings.
+    (when (and backup (not (file-exists-p backup)))
+      (copy-file file backup nil t nil t))
+    (write-region text nil file nil 'silent)
+    (insert (format "\nWritten.%s\n" (if backup (format "  The old file is %s" backup) "")))))
+
+(defun todo-write-mcp-setup--kept-p ()
+  "Return non-nil if later sessions of Emacs switch `todo-write-mcp-mode' on."
+  (or (get 'todo-write-mcp-mode 'saved-value)
+      (and user-init-file
+           (file-regular-p user-init-file)
+           (with-temp-buffer
+             (insert-file-contents user-init-file)
+             (re-search-forward "(todo-write-mcp-mode\\_>" nil t)))))
+
+(defun todo-write-mcp-setup--offer-later ()
+  "Offer to keep `todo-write-mcp-mode' on in later sessions."
+  (when (and user-init-file (not (todo-write-mcp-setup--kept-p))
+             (y-or-n-p "Keep todo-write-mcp-mode on in later sessions of Emacs? "))
+    (customize-save-variable 'todo-write-mcp-mode t)
+    (insert "\ntodo-write-mcp-mode stays on in later sessions.\n")))
 
 ;;; For the doctor
 
@@ -237,22 +366,38 @@ Return the line that the program prints."
       (while (accept-process-output process 0))
       (string-trim (buffer-string)))))
 
-(defun todo-write-mcp-setup-finding ()
+(defun todo-write-mcp-setup--finding ()
   "Return the doctor's finding about calls from agents to this Emacs."
   (let ((program (todo-write-mcp-setup--program))
         (remedy "M-x todo-write-mcp-setup"))
     (cond
      ((not program) (list 'note "MCP: todo-write-mcp is missing" remedy))
-     ((not (process-live-p server-process))
-      (list 'note "MCP: this Emacs has no server that agents could reach" remedy))
-     (t
-      (let ((answer (todo-write-mcp-setup--check (todo-write-mcp-setup--server)))
-            (program (abbreviate-file-name program)))
-        (if (string-match-p (format ", process %d," (emacs-pid)) answer)
+     ((not (todo-write-socket--state))
+      (list 'note "MCP: off, so that no agent reaches this Emacs" "M-x todo-write-mcp-mode"))
+     ((eq (todo-write-socket--state) 'client)
+      (list 'note (format "MCP: agents reach another Emacs%s; this one takes over when that ends"
+                          (if-let* ((pid (todo-write-socket--first-pid)))
+                              (format ", process %d" pid) ""))
+            "Quit the other Emacs, or switch its todo-write-mcp-mode off"))
+     (todo-write-socket--outdated-programs
+      (list 'problem (format "MCP: an agent's todo-write-mcp %s"
+                             (string-join todo-write-socket--outdated-programs ", and "))
+            remedy))
+     (t (todo-write-mcp-setup--finding-of-call (car (todo-write-mcp-setup--server)))))))
+
+(defun todo-write-mcp-setup--finding-of-call (program)
+  "Return the doctor's finding about a call through PROGRAM to this Emacs."
+  (let ((answer (todo-write-mcp-setup--check (todo-write-mcp-setup--server)))
+        (program (abbreviate-file-name program)))
+    (if (string-match-p (format ", process %d," (emacs-pid)) answer)
+        (if (or noninteractive (todo-write-mcp-setup--kept-p))
             (list 'ok (format "MCP: a call through %s reached this Emacs" program))
-          (list 'problem (format "MCP: a call through %s did not reach this Emacs: %s"
-                                 program answer)
-                "Set `server-name' to a name that no other Emacs has, and M-x todo-write-mcp-setup")))))))
+          (list 'note (format "MCP: a call through %s reached this Emacs; on for this session only"
+                              program)
+                "Put (todo-write-mcp-mode) into your init file, or M-x todo-write-mcp-setup"))
+      (list 'problem (format "MCP: a call through %s did not reach this Emacs: %s"
+                             program answer)
+            "M-x todo-write-mcp-setup"))))
 
 (provide 'todo-write-mcp-setup)
 ;;; todo-write-mcp-setup.el ends here

@@ -7,7 +7,8 @@
 
 ;; Agents outside of Emacs (Claude Code, Codex, Gemini CLI, ...) get the tool
 ;; `todo_write' from the program `todo-write-mcp', an MCP server that passes each
-;; call to this Emacs through `emacsclient'.  This file handles these calls.
+;; call to this Emacs through a socket; see todo-write-socket.el.  This file handles
+;; these calls.  `todo-write-mcp-mode' opens the socket, and
 ;; `M-x todo-write-mcp-setup' tells how to add the server to an agent.
 ;;
 ;; A session has the same thread key as in `todo-write-follow', so that thoughts and
@@ -15,11 +16,18 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'map)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-socket)
 
-(defconst todo-write-mcp-quiet 600
+(autoload 'todo-write-follow-sessions--title "todo-write-follow-sessions")
+(declare-function todo-write-follow-sessions--hear-home "todo-write-follow-sessions")
+
+(autoload 'todo-write-mcp-setup--kept-p "todo-write-mcp-setup")
+
+(defconst todo-write-mcp--quiet 600
   "Seconds without a call after which a session is paused.
 The protocol does not report the end of a turn.")
 
@@ -35,160 +43,345 @@ The protocol does not report the end of a turn.")
 NAME is what the client calls itself, and LABEL what users read.  PREFIX is
 that of the thread keys, for clients whose transcripts can be followed.")
 
-(defvar todo-write-mcp--sessions (make-hash-table :test #'equal)
-  "Sessions that made a call and have not ended, by thread key.
-A value is (PROCESS . TIME): the process id of the MCP server, and the time
-of the last call.")
+(defconst todo-write-mcp--silence 60
+  "Seconds without a call after which it is unknown what an agent does.
+Also the seconds that a program whose connection broke has to come back.")
+
+(cl-defstruct (todo-write-mcp--program (:constructor todo-write-mcp--make-program)
+                                       (:copier nil))
+  "A program that serves an agent.
+HELLO is its last greeting, CONNECTION its connection, and BROKEN the time
+when that closed without a goodbye, or nil.  SESSIONS is an alist of the
+threads that it serves and the times of their last calls.  TELLS is
+non-nil if it tells what its agent does."
+  hello connection broken sessions tells)
+
+(defvar todo-write-mcp--programs (make-hash-table :test #'equal)
+  "The programs that serve agents, by their random ids.")
+
+(defvar todo-write-mcp--left nil
+  "Threads of sessions that users left by /clear or /resume.")
 
 (defvar todo-write-mcp--timer nil
-  "Timer that finds sessions whose server was killed, or nil.")
+  "Timer that finds programs that were killed, and agents that are quiet, or nil.")
 
-;;; The call
+(defvar todo-write-mcp--lost nil
+  "Times at which programs first failed to reach this Emacs, not yet told.")
+
+;;; The mode
 
 ;;;###autoload
-(defun todo-write-mcp-call (call)
-  "Handle CALL from the program `todo-write-mcp', and return the answer.
-Both are JSON objects in base64.  The answer has \"text\" for the agent,
-and \"error\", which is true if its list was refused.  The program calls no
-other function."
-  (let ((answer (condition-case error
-                    (todo-write-mcp--handle (todo-write-mcp--read call))
-                  (error (cons nil (error-message-string error))))))
-    (base64-encode-string
-     (encode-coding-string
-      (json-serialize (list :text (todo-write-mcp--unicode (cdr answer))
-                            :error (if (car answer) :false t)))
-      'utf-8)
-     t)))
+(define-minor-mode todo-write-mcp-mode
+  "Let agents outside of Emacs write their plans by the tool todo_write.
+This opens the socket through which the program `todo-write-mcp' calls
+this Emacs; see `todo-write-socket'.  `todo-write-mcp-setup' gives an
+agent the tool.  If another Emacs has the socket, this one takes over when
+that ends."
+  :global t
+  :group 'todo-write-hosts
+  (if (not todo-write-mcp-mode)
+      (todo-write-socket--close)
+    (todo-write-module--prepare)
+    (condition-case err
+        (progn (todo-write-socket--open)
+               (when (and (called-interactively-p 'any) (not (todo-write-mcp-setup--kept-p)))
+                 (message "On for this session; for later ones, put %s into your init file"
+                          "(todo-write-mcp-mode)")))
+      (todo-write-error
+       (setq todo-write-mcp-mode nil)
+       (display-warning 'todo-write (cadr err))))))
 
-(defun todo-write-mcp--read (call)
-  "Return CALL, JSON in base64, as a plist.
-If CALL is large, it only has the name of a file with it."
-  (let ((call (todo-write-mcp--parse (base64-decode-string call))))
-    (if-let ((file (plist-get call :file)))
-        (with-temp-buffer
-          (set-buffer-multibyte nil)
-          (let ((file-name-handler-alist nil))
-            (insert-file-contents-literally file))
-          (todo-write-mcp--parse (buffer-string)))
-      call)))
+;;; Messages
 
-(defun todo-write-mcp--parse (bytes)
-  "Return the JSON in BYTES as a plist."
-  (json-parse-string (decode-coding-string bytes 'utf-8)
-                     :object-type 'plist :null-object nil))
+(defun todo-write-mcp--receive (connection message)
+  "Handle MESSAGE of the program of CONNECTION.
+See `todo-write-socket--roles'."
+  (let* ((hello (todo-write-socket-connection-hello connection))
+         (program (todo-write-mcp--program (plist-get hello :id))))
+    (pcase (plist-get message :type)
+      ('hello (setf (todo-write-mcp--program-hello program) hello
+                    (todo-write-mcp--program-connection program) connection
+                    (todo-write-mcp--program-broken program) nil)
+              (when (bound-and-true-p todo-write-follow-mode)
+                (todo-write-follow-sessions--hear-home 'claude (plist-get hello :claudeFolder))
+                (todo-write-follow-sessions--hear-home 'codex (plist-get hello :codexFolder)))
+              (when-let* ((lost (plist-get hello :lost)))
+                (todo-write-mcp--note-lost
+                 (+ lost (todo-write-socket-connection-skew connection)))))
+      ('call (pcase-let ((`(,ok . ,text) (todo-write-mcp--write program message)))
+               (todo-write-socket--answer connection message ok text)))
+      ('activity (todo-write-mcp--hear program message))
+      ('bye (if (plist-get message :killed)
+                (todo-write-mcp--end-program program "killed" 'killed)
+              (todo-write-mcp--end-program program "session ended" 'session-ended)))
+      ('closed (when (eq connection (todo-write-mcp--program-connection program))
+                 (todo-write-mcp--break program))))))
 
-(defun todo-write-mcp--unicode (text)
-  "Return TEXT with characters replaced that JSON cannot represent."
-  (replace-regexp-in-string "[^\0-\ud7ff\ue000-\U0010ffff]" "?" text))
+(defun todo-write-mcp--program (id)
+  "Return the program whose random id is ID."
+  (or (gethash id todo-write-mcp--programs)
+      (puthash id (todo-write-mcp--make-program) todo-write-mcp--programs)))
 
-(defun todo-write-mcp--handle (call)
-  "Handle CALL, a plist; return (OK . TEXT), the answer."
-  ;; The program has given up, and has told the agent to go on without the list.
-  (when (< (plist-get call :until) (* 1000 (float-time)))
-    (error "Too late"))
-  (cond
-   ((plist-get call :check)
-    (cons t (format "Emacs %s, process %d, answers with todo-write %s."
-                    emacs-version (emacs-pid) todo-write-version)))
-   ((plist-member call :ended)
-    (seq-doseq (session (plist-get call :ended))
-      (todo-write-mcp--session-ended session))
-    (cons t "Ended."))
-   (t (todo-write-mcp--write call))))
+(defun todo-write-mcp--note-lost (time)
+  "Tell the user soon that an agent could not reach this Emacs since TIME."
+  (unless todo-write-mcp--lost
+    (run-with-timer 2 nil #'todo-write-mcp--tell-lost))
+  (push time todo-write-mcp--lost))
 
-(defun todo-write-mcp--write (call)
-  "Write the list in CALL; return (OK . TEXT)."
-  ;; The agent must not wait until the user answers a question about a download.
-  (let* ((todo-write-module-source nil)
-         (thread (todo-write-mcp--thread call)))
-    (todo-write-mcp--begin thread call)
-    (let ((outcome (todo-write thread (plist-get call :arguments)
-                               (todo-write-mcp--client call))))
+(defun todo-write-mcp--tell-lost ()
+  "Tell the user how many agents could not reach this Emacs."
+  (let ((lost todo-write-mcp--lost))
+    (setq todo-write-mcp--lost nil)
+    (message "%d agent%s could not reach this Emacs since %s" (length lost)
+             (if (cdr lost) "s" "")
+             (format-time-string "%H:%M" (/ (apply #'min lost) 1000)))))
+
+(defun todo-write-mcp--write (program call)
+  "Write the list in CALL of PROGRAM; return (OK . TEXT)."
+  (let* ((session (todo-write-mcp--thread program call))
+         (subagent (plist-get call :subagent))
+         (thread (if subagent (todo-write-mcp--subthread session subagent) session)))
+    (when (equal (plist-get call :source) "process")
+      (todo-write-mcp--leave-others program session))
+    (todo-write-mcp--begin program session)
+    (when subagent
+      (todo-write-mcp--begin-subagent program thread session (plist-get call :task)))
+    (let ((outcome (todo-write thread (or (plist-get call :arguments) "null")
+                               (todo-write-mcp--client program))))
       (cons (plist-get outcome :ok) (plist-get outcome :result)))))
 
 ;;; The session
 
-(defun todo-write-mcp--client (call)
-  "Return the name of the client of CALL that users read."
-  (let ((name (plist-get call :client)))
+(defun todo-write-mcp--client (program)
+  "Return the name of the agent of PROGRAM that users read."
+  (let ((name (todo-write-mcp--said program :client)))
     (or (cadr (assoc name todo-write-mcp--clients))
         (todo-write-mcp--key-part name))))
+
+(defun todo-write-mcp--said (program key)
+  "Return the string KEY in the greeting of PROGRAM, or an empty one."
+  (or (plist-get (todo-write-mcp--program-hello program) key) ""))
 
 (defun todo-write-mcp--key-part (text)
   "Return TEXT, which a client sent, as a part of a thread key."
   (truncate-string-to-width
    (replace-regexp-in-string "[^[:alnum:]._-]" "-" text) 100))
 
-(defun todo-write-mcp--thread (call)
-  "Return the key of the thread of CALL.
+(defun todo-write-mcp--thread (program call)
+  "Return the key of the thread of CALL of PROGRAM.
 Each process of a client that does not name its session has its own thread."
-  (let* ((client (plist-get call :client))
+  (let* ((client (todo-write-mcp--said program :client))
          (session (plist-get call :session))
+         (hello (todo-write-mcp--program-hello program))
          (prefix (nth 2 (assoc client todo-write-mcp--clients))))
     (cond
      ((and session prefix) (concat prefix ":" (todo-write-mcp--key-part session)))
      (session (format "mcp:%s:%s" (todo-write-mcp--key-part client)
                       (todo-write-mcp--key-part session)))
-     (t (format "mcp:%s:%d-%d" (todo-write-mcp--key-part client)
-                (plist-get call :process) (plist-get call :started))))))
+     (t (format "mcp:%s:%s-%s" (todo-write-mcp--key-part client)
+                (plist-get hello :process) (plist-get hello :started))))))
 
-(defun todo-write-mcp--begin (thread call)
-  "Set the agent of THREAD, which made CALL, to working.
-At its first call, set the project and the title of THREAD."
-  (unless (gethash thread todo-write-mcp--sessions)
-    (let ((project (todo-write-mcp--project call)))
-      (todo-write-begin thread :project project)
-      (unless (plist-get (todo-write-summary thread) :title)
-        (todo-write-observe
-         thread "TITLE"
-         (format "%s in %s" (todo-write-mcp--client call)
-                 (file-name-nondirectory (directory-file-name project)))))))
-  (puthash thread (cons (plist-get call :process) (float-time))
-           todo-write-mcp--sessions)
+(defun todo-write-mcp--subthread (session subagent)
+  "Return the key of the thread of SUBAGENT, an id, in the thread SESSION.
+`todo-write-follow' has the same."
+  (concat session "/" (todo-write-mcp--key-part subagent)))
+
+(defun todo-write-mcp--of-session-p (thread session)
+  "Return non-nil if THREAD is the thread SESSION or that of a subagent."
+  (or (equal thread session) (string-prefix-p (concat session "/") thread)))
+
+(defun todo-write-mcp--leave-others (program session)
+  "End the sessions of PROGRAM other than the thread SESSION.
+Its agent has one at a time: the user called /clear or /resume."
+  (pcase-dolist (`(,thread . ,_) (copy-sequence (todo-write-mcp--program-sessions program)))
+    (unless (todo-write-mcp--of-session-p thread session)
+      (todo-write-mcp--forget-session program thread)
+      (push thread todo-write-mcp--left)
+      (todo-write-mcp--end-session thread "session ended" 'session-ended)))
+  (setq todo-write-mcp--left (delete session todo-write-mcp--left)))
+
+(defun todo-write-mcp--left-p (thread)
+  "Return non-nil if the user left the session of THREAD for another one."
+  (member thread todo-write-mcp--left))
+
+(defun todo-write-mcp--forget-session (program thread)
+  "Let PROGRAM no longer serve THREAD."
+  (setf (alist-get thread (todo-write-mcp--program-sessions program) nil t #'equal) nil))
+
+(defun todo-write-mcp--serving (thread)
+  "Return the program that serves THREAD, or nil."
+  (cl-loop for program being the hash-values of todo-write-mcp--programs
+           when (assoc thread (todo-write-mcp--program-sessions program))
+           return program))
+
+(defun todo-write-mcp--begin (program thread)
+  "Set the agent of THREAD, for which PROGRAM makes a call, to working.
+At its first call, or if the user forgot THREAD, set its project and title."
+  (let ((before (todo-write-mcp--serving thread)))
+    (unless (and (eq before program) (plist-get (todo-write-summary thread) :title))
+      (unless (memq before (list nil program))
+        (todo-write-mcp--forget-session before thread))
+      (let ((project (todo-write-mcp--project program)))
+        (todo-write-begin thread :project project)
+        (unless (plist-get (todo-write-summary thread) :title)
+          (todo-write-observe
+           thread "TITLE"
+           (or (todo-write-follow-sessions--title
+                thread (todo-write-mcp--said program :project))
+               (format "%s in %s" (todo-write-mcp--client program)
+                       (file-name-nondirectory (directory-file-name project))))))))
+    (todo-write-mcp--note-call program thread)))
+
+(defun todo-write-mcp--note-call (program thread)
+  "Note that the agent of THREAD, which PROGRAM serves, works now."
+  (setf (alist-get thread (todo-write-mcp--program-sessions program) nil nil #'equal)
+        (float-time))
   (todo-write-set-activity thread 'working)
-  (unless todo-write-mcp--timer
-    (setq todo-write-mcp--timer (run-at-time 5 5 #'todo-write-mcp--check-sessions))))
+  (todo-write-mcp--set-timer))
 
-(defun todo-write-mcp--project (call)
-  "Return the root of the project in which the agent of CALL works.
-The client sent the name, so it is never treated as a remote file."
+(defun todo-write-mcp--begin-subagent (program thread session task)
+  "Begin THREAD, of a subagent that works for the thread SESSION of PROGRAM.
+TASK says what for, a string or nil: its list is shown below the item like
+that, else below the item in progress."
+  (unless (assoc thread (todo-write-mcp--program-sessions program))
+    (todo-write-begin
+     thread :project (todo-write-mcp--project program) :parent session
+     :parent-item (or (and task (todo-write--call todo-write-dyn--item-like session task))
+                      (plist-get (plist-get (todo-write-summary session) :current) :id)))
+    (when (and task (not (plist-get (todo-write-summary thread) :title)))
+      (todo-write-observe thread "TITLE" task)))
+  (todo-write-mcp--note-call program thread))
+
+(defun todo-write-mcp--set-timer ()
+  "Run the timer while a program serves a session."
+  (unless todo-write-mcp--timer
+    (setq todo-write-mcp--timer (run-at-time 5 5 #'todo-write-mcp--check-programs))))
+
+(defun todo-write-mcp--project (program)
+  "Return the root of the project in which the agent of PROGRAM works.
+The program sent the name, so it is never treated as a remote file."
   (let* ((file-name-handler-alist nil)
-         (folder (plist-get call :project))
+         (folder (todo-write-mcp--said program :project))
          (default-directory (if (and (file-name-absolute-p folder)
                                      (file-directory-p folder))
                                 (file-name-as-directory folder)
                               (expand-file-name "~/"))))
     (todo-write--project)))
 
-(defun todo-write-mcp--session-ended (session)
-  "Pause the plan of SESSION, unless another process serves it now."
-  (let* ((thread (todo-write-mcp--thread session))
-         (known (gethash thread todo-write-mcp--sessions)))
-    (when (or (not known) (eql (car known) (plist-get session :process)))
-      (todo-write-mcp--end-session thread "session ended"))))
+(defun todo-write-mcp--pid (thread)
+  "Return the process id of the program for the agent of THREAD, or nil."
+  (when-let* ((program (todo-write-mcp--serving thread)))
+    (plist-get (todo-write-mcp--program-hello program) :process)))
 
-(defun todo-write-mcp-pid (thread)
-  "Return the process id of the server for the agent of THREAD, or nil."
-  (car (gethash thread todo-write-mcp--sessions)))
+;;; What it does
 
-(defun todo-write-mcp--end-session (thread reason)
-  "End the turn of THREAD for REASON, and forget its session."
-  (remhash thread todo-write-mcp--sessions)
-  ;; The thread may be from a previous Emacs.
+(defun todo-write-mcp--hear (program message)
+  "Note the activity of the agent of PROGRAM, as MESSAGE tells it."
+  (let* ((session (todo-write-mcp--thread program message))
+         (subagent (plist-get message :subagent))
+         (thread (if subagent (todo-write-mcp--subthread session subagent) session)))
+    (cond
+     (subagent
+      (when (assoc thread (todo-write-mcp--program-sessions program))
+        (todo-write-mcp--forget-session program thread)
+        (todo-write-mcp--end-session thread "the subagent returned")))
+     (t
+      (todo-write-mcp--leave-others program session)
+      (setf (todo-write-mcp--program-tells program)
+            (not (equal (plist-get message :activity) "unknown")))
+      ;; It may be one of another time that the user resumed, or have no plan.
+      (when (or (assoc thread (todo-write-mcp--program-sessions program))
+                (todo-write-mcp--take-up program thread))
+        (todo-write-mcp--set-activity thread message))))))
+
+(defun todo-write-mcp--take-up (program thread)
+  "Let PROGRAM serve THREAD if there is a plan of that key."
+  (when (and (not (todo-write-mcp--serving thread)) (todo-write-restore thread))
+    (setf (alist-get thread (todo-write-mcp--program-sessions program) nil nil #'equal)
+          (float-time))
+    (todo-write-mcp--set-timer)
+    t))
+
+(defun todo-write-mcp--set-activity (thread message)
+  "Set the activity of the agent of THREAD to that in MESSAGE."
+  (pcase (plist-get message :activity)
+    ("working" (todo-write-set-activity thread 'working))
+    ("waiting" (todo-write-set-activity
+                thread 'waiting (and-let* ((why (plist-get message :why)))
+                                  (todo-write-mcp--line why))))
+    ("suspended" (todo-write--suspend thread))
+    ("idle" (todo-write-end-turn thread))
+    (_ (todo-write-set-activity thread nil nil t))))
+
+(defun todo-write-mcp--line (text)
+  "Return TEXT as one line of at most 200 characters."
+  (truncate-string-to-width (replace-regexp-in-string "[[:cntrl:][:space:]]+" " " text) 200))
+
+;;; Its end
+
+(defun todo-write-mcp--break (program)
+  "Note that the connection of PROGRAM closed without a goodbye.
+What its agents do is unknown, and their time stops."
+  (setf (todo-write-mcp--program-broken program) (float-time))
+  (if (null (todo-write-mcp--program-sessions program))
+      (todo-write-mcp--end-program program nil nil)
+    (pcase-dolist (`(,thread . ,_) (todo-write-mcp--program-sessions program))
+      (todo-write--lose-activity thread))
+    (todo-write-mcp--set-timer)
+    ;; A killed process closes its files before its id is free.
+    (run-with-timer 0.2 nil #'todo-write-mcp--check-programs)))
+
+(defun todo-write-mcp--end-program (program reason ending)
+  "End the sessions of PROGRAM for REASON, and forget it.
+ENDING is as for `todo-write-end-turn'."
+  (remhash (plist-get (todo-write-mcp--program-hello program) :id) todo-write-mcp--programs)
+  (pcase-dolist (`(,thread . ,_) (todo-write-mcp--program-sessions program))
+    (todo-write-mcp--end-session thread reason ending))
+  (setf (todo-write-mcp--program-sessions program) nil))
+
+(defun todo-write-mcp--end-session (thread reason &optional ending)
+  "End the turn of THREAD for REASON with ENDING."
+  ;; The user may have deleted it.
   (when (todo-write-restore thread)
-    (todo-write-end-turn thread reason)))
+    (todo-write-end-turn thread reason nil ending)))
 
-(defun todo-write-mcp--check-sessions ()
-  "Pause the plans of sessions whose server was killed, or that are quiet."
-  (pcase-dolist (`(,thread ,process . ,time) (map-pairs todo-write-mcp--sessions))
-    (cond ((not (eql 0 (signal-process process 0)))
-           (todo-write-mcp--end-session thread "agent exited"))
-          ((> (- (float-time) time) todo-write-mcp-quiet)
-           (todo-write-mcp--end-session thread "no call for a while"))))
-  (when (and (hash-table-empty-p todo-write-mcp--sessions) todo-write-mcp--timer)
+(defun todo-write-mcp--check-programs ()
+  "End the sessions of programs that are dead, and note those that are quiet."
+  (dolist (program (hash-table-values todo-write-mcp--programs))
+    (let ((broken (todo-write-mcp--program-broken program)))
+      (cond
+       ((null broken) (todo-write-mcp--check-quiet program))
+       ((or (> (- (float-time) broken) todo-write-mcp--silence)
+            (todo-write-mcp--dead-p program))
+        (todo-write-mcp--end-program program "agent exited" 'killed)))))
+  (when (and todo-write-mcp--timer
+             (seq-every-p (lambda (program) (null (todo-write-mcp--program-sessions program)))
+                          (hash-table-values todo-write-mcp--programs)))
     (cancel-timer todo-write-mcp--timer)
     (setq todo-write-mcp--timer nil)))
+
+(defun todo-write-mcp--dead-p (program)
+  "Return non-nil if the process of PROGRAM is known to be dead."
+  (when-let* ((process (plist-get (todo-write-mcp--program-hello program) :process)))
+    (or (not (eql 0 (signal-process process 0)))
+        ;; Its parent has not asked yet how it ended.
+        (let ((default-directory "/"))
+          (equal "Z" (alist-get 'state (process-attributes process)))))))
+
+(defun todo-write-mcp--check-quiet (program)
+  "Note which sessions of PROGRAM have made no call for a while.
+A program that tells what its agent does needs no guess."
+  (unless (todo-write-mcp--program-tells program)
+    (pcase-dolist (`(,thread . ,time) (copy-sequence (todo-write-mcp--program-sessions program)))
+      (let ((quiet (- (float-time) time)))
+        (cond
+         ((> quiet todo-write-mcp--quiet)
+          (todo-write-mcp--forget-session program thread)
+          (todo-write-mcp--end-session thread "no call for a while"))
+         ((and (> quiet todo-write-mcp--silence)
+               (eq (car (todo-write-activity thread)) 'working))
+          ;; Its time goes on: nothing says that it stopped.
+          (todo-write-set-activity thread nil nil t)))))))
 
 (provide 'todo-write-mcp)
 ;;; todo-write-mcp.el ends here

@@ -11,18 +11,49 @@
 ;;; Code:
 
 (require 'easymenu)
+(require 'seq)
+
+(autoload 'todo-write-answer "todo-write-answer" nil t)
+
+(defconst todo-write-menu-common
+  '(("Plans"
+     ("s" "Another…" todo-write-switch)
+     ("L" "All" todo-write-list)
+     ("N" "Next that waits for you" todo-write-next-waiting))
+    ("Look back"
+     ("H" "History" todo-write-history)
+     ("T" "Timeline" todo-write-timeline)
+     ("l" "Log" todo-write-log))
+    ("Take along"
+     ("w" "Copy" todo-write-copy)
+     ("W" "Copy as…" todo-write-copy-as)
+     ("X" "Export timeline…" todo-write-export-timeline)))
+  "The groups of commands that all buffers of a plan have.
+They are about the plan at point or of the buffer.")
+
+(declare-function evil-initial-state "ext:evil-core" (mode &optional default &rest _))
+(declare-function evil-set-initial-state "ext:evil-core" (mode state))
+
+(defun todo-write-menu-begin-mode ()
+  "Let Evil leave the keys of this major mode alone.
+In most of its states, Evil's keys hide those of the mode.  A state that
+the user has set for the mode stays."
+  (when (and (fboundp 'evil-set-initial-state)
+             (not (evil-initial-state major-mode)))
+    (evil-set-initial-state major-mode 'emacs)))
 
 (defun todo-write-menu-define (mode map title groups)
   "Bind the keys of GROUPS in MAP, the keymap of MODE, and make its menus.
 GROUPS is a list of (NAME ENTRY...), where an ENTRY is a list of a key,
 as for `kbd', a label and a command.  The commands of the first group
 are about the task or plan at point.  TITLE names the menu in the menu
-bar."
+bar.  Everywhere, `a' answers an agent and `?' shows the menu."
   (declare (indent 3))
   (pcase-dolist (`(,_ . ,entries) groups)
     (pcase-dolist (`(,key ,_ ,command) entries)
       (define-key map (kbd key) command)))
   (define-key map "?" #'todo-write-menu)
+  (define-key map "a" #'todo-write-answer)
   (put mode 'todo-write-menu groups)
   (easy-menu-define nil map (format "Menu of `%s'." mode)
     `(,title
@@ -31,6 +62,7 @@ bar."
                                   entries)
                           (list "--")))
                 groups)
+      ["Answer an agent" todo-write-answer]
       ["All keys" todo-write-menu]
       ["Quit" quit-window])))
 
@@ -39,25 +71,31 @@ bar."
   "Show what can be done in this buffer."
   (interactive nil todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
                todo-write-list-mode todo-write-log-mode todo-write-doctor-mode
+               todo-write-answer-mode
                efrit-do-view-mode)
   (unless (get major-mode 'todo-write-menu)
     (user-error "This is no buffer of todo-write"))
-  (call-interactively (todo-write-menu-transient major-mode)))
+  (call-interactively (todo-write-menu--transient major-mode)))
 
-(defun todo-write-menu-transient (mode)
+(defun todo-write-menu--transient (mode)
   "Return the transient with the commands of MODE, a command."
-  (let ((prefix (intern (format "%s-transient" mode))))
+  (let* ((prefix (intern (format "%s-transient" mode)))
+         (groups (get mode 'todo-write-menu))
+         (common (seq-intersection groups todo-write-menu-common)))
     (unless (fboundp prefix)
       (require 'transient)
       ;; Transient has only macros to define one.  The table is a constant of ours.
       (eval `(transient-define-prefix ,prefix ()
                ,(format "Show what can be done in `%s'." mode)
-               [,@(mapcar #'vconcat (get mode 'todo-write-menu))
+               ;; All groups side by side are wider than most windows.
+               [,@(mapcar #'vconcat (seq-difference groups common))]
+               [,@(mapcar #'vconcat common)
+                ["Agents" ("a" "Answer one" todo-write-answer)]
                 ["Menu" ("q" "Close" transient-quit-one)]])
             t))
     prefix))
 
-(defun todo-write-menu-context (menu click)
+(defun todo-write-menu--context (menu click)
   "Add to MENU what can be done with the task or plan at CLICK, and return it.
 For `context-menu-functions'."
   (save-excursion

@@ -1,4 +1,4 @@
-;;; todo-write-mode-line.el --- The plan in mode, header and tab lines  -*- lexical-binding: t; -*-
+;;; todo-write-mode-line.el --- The plan in mode lines and the tab bar  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -6,8 +6,6 @@
 
 ;;; Commentary:
 
-;; Three modes that show how far a plan is around the windows of other buffers:
-;;
 ;;     (todo-write-mode-line-mode 1)
 ;;
 ;; shows a plan in the mode line, as in [2/4 Converting callbacks…]: the one written
@@ -15,12 +13,6 @@
 ;; mouse-1 opens the plan, hovering shows its tasks.  +2 says that two other agents
 ;; work, ✓1 that another one is done and unseen.  An agent that needs you takes the
 ;; plan's place, as in [! login: permission to run npm test]; mouse-1 goes there.
-;;
-;;     (add-hook 'gptel-mode-hook #'todo-write-header-line-mode)
-;;
-;; shows in a buffer in which you talk to an agent the plan of that agent, in its
-;; header line: the thread that `todo-write-header-line-thread' names, else the
-;; one whose key is the buffer's name, else the one written last.
 ;; `todo-write-tab-bar-mode' shows in the tab bar what the mode line shows.
 ;;
 ;; The texts are made when a plan changes or a buffer of another project is selected;
@@ -37,26 +29,22 @@
 (require 'todo-write-view)
 
 (defvar tab-bar-format)
+(declare-function todo-write-header-line--thread "todo-write-header-line" ())
 (defvar todo-write-tab-bar-mode)
-
-(defun todo-write-mode-line-listen (function flag)
-  "Call FUNCTION when a plan or its spinner changes; FLAG nil stops that.
-It has the arguments of a listener, see `todo-write-listen', and none
-when the spinner turned."
-  (todo-write-listen function (not flag))
-  (todo-write-activity-listen function flag))
 
 ;;; Mode line
 
 (defcustom todo-write-mode-line-width 40
   "Maximum width of the plan in the mode line, in columns."
   :type 'natnum
-  :group 'todo-write)
+  :group 'todo-write-attention
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-mode-line-help-lines 20
   "Maximum number of tasks in the tooltip of the mode line."
   :type 'natnum
-  :group 'todo-write)
+  :group 'todo-write-attention
+  :package-version '(todo-write . "0.1.0"))
 
 (defface todo-write-mode-line '((t :inherit mode-line-emphasis))
   "Face of the plan in the mode line."
@@ -82,7 +70,7 @@ inert.")
   '(todo-write-mode-line-mode ("" todo-write-mode-line-string))
   "What the mode adds to `mode-line-misc-info'.")
 
-(defvar todo-write-mode-line-map
+(defvar todo-write-mode-line--map
   (let ((map (make-sparse-keymap)))
     (define-key map [mode-line mouse-1] #'todo-write-mode-line-show)
     (define-key map [header-line mouse-1] #'todo-write-mode-line-show)
@@ -92,13 +80,13 @@ inert.")
 ;; One property instead of four, which would be copied into each new text.
 (setplist 'todo-write-mode-line--category
           `(face todo-write-mode-line mouse-face mode-line-highlight
-            help-echo todo-write-mode-line--help local-map ,todo-write-mode-line-map))
+            help-echo todo-write-mode-line--help local-map ,todo-write-mode-line--map))
 
 ;;;###autoload
 (define-minor-mode todo-write-mode-line-mode
   "Show in the mode line the agent that needs you, else the project's plan."
   :global t
-  :group 'todo-write
+  :group 'todo-write-attention
   (setq-default mode-line-misc-info
                 (append (remove todo-write-mode-line--entry
                                 (default-value 'mode-line-misc-info))
@@ -109,32 +97,32 @@ inert.")
 (defun todo-write-mode-line--watch ()
   "Keep the text up to date while the mode line or the tab bar shows it."
   (let ((on (or todo-write-mode-line-mode todo-write-tab-bar-mode)))
-    (todo-write-mode-line-listen #'todo-write-mode-line--heard on)
-    (todo-write-attention-listen #'todo-write-mode-line--heard on)
-    (dolist (hook '(window-buffer-change-functions window-selection-change-functions))
-      (if on
-          (add-hook hook #'todo-write-mode-line--look)
-        (remove-hook hook #'todo-write-mode-line--look)))
+    (when on
+      (todo-write-module--prepare))
+    (todo-write-attention--watch 'mode-line on)
+    (pcase-dolist (`(,hook . ,function)
+                   '((todo-write--event-functions . todo-write-mode-line--on-event)
+                     (window-buffer-change-functions . todo-write-mode-line--look)
+                     (window-selection-change-functions . todo-write-mode-line--look)))
+      (funcall (if on #'add-hook #'remove-hook) hook function))
     (setq todo-write-mode-line-string nil
           todo-write-tab-bar--text nil)
     (todo-write-mode-line--update)
-    (todo-write-mode-line-redraw)))
+    (todo-write-mode-line--redraw)))
 
-(defun todo-write-mode-line-redraw ()
+(defun todo-write-mode-line--redraw ()
   "Redisplay all mode lines, header lines and tab bars."
   ;; Redisplay lays out each line of the current buffer, too, and the minibuffer
   ;; has only one.
   (with-current-buffer (window-buffer (minibuffer-window))
     (force-mode-line-update t)))
 
-(defun todo-write-mode-line--heard (&optional thread what data)
-  "Update the text after the event WHAT, or when the spinner turned.
-THREAD, WHAT and DATA are as in `todo-write-listen'; or THREAD is an agent
-and WHAT as in `todo-write-attention-listen'."
+(defun todo-write-mode-line--on-event (thread what data)
+  "Update the text after the event WHAT of THREAD with DATA.
+For `todo-write--event-functions'."
   (when (pcase what
-          ((or 'nil 'transition 'gone 'forgotten) t)
-          ;; Agents report the same changes, but subagents do not.
-          ((or 'change 'state) (stringp thread))
+          ;; An `agent-change' is also a change of its thread.
+          ((or 'spinner 'agent-transition 'agent-gone 'forgotten 'change 'state) t)
           ('activity (equal thread todo-write-mode-line--thread)))
     (todo-write-mode-line--update thread (and (eq what 'change) data))))
 
@@ -156,7 +144,7 @@ OUTCOME is that of the change of THREAD, if the caller has it."
                 (expand-file-name todo-write-mode-line--folder)))))
   (pcase-let* ((`(,words . ,needed)
                 (and (or todo-write-mode-line-mode todo-write-tab-bar-mode)
-                     (todo-write-mode-line-text
+                     (todo-write-mode-line--text
                       todo-write-mode-line--thread (- todo-write-mode-line-width 2)
                       (and outcome (equal thread todo-write-mode-line--thread)
                            (todo-write--summary-after thread outcome)))))
@@ -172,29 +160,29 @@ OUTCOME is that of the change of THREAD, if the caller has it."
         (put-text-property 0 (length text) 'category 'todo-write-mode-line--category text)
         (when needed
           (put-text-property 0 (length text) 'face 'todo-write-attention text)))
-      (todo-write-mode-line-redraw))))
+      (todo-write-mode-line--redraw))))
 
-(defun todo-write-mode-line-text (thread width &optional summary)
+(defun todo-write-mode-line--text (thread width &optional summary)
   "Return (TEXT . NEEDED), where TEXT fits WIDTH columns, or nil for no text.
 If an agent needs the user, NEEDED is non-nil and TEXT is about the one
 that has waited longest.  Otherwise TEXT is the plan of THREAD and the
 numbers of other agents that work, or are done and unseen.  SUMMARY is
-as for `todo-write-mode-line-words'."
-  (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-attention-count thread)))
+as for `todo-write-mode-line--words'."
+  (pcase-let* ((`(,first ,count ,working ,unseen) (todo-write-attention--count thread)))
     (if first
-        (cons (todo-write-row-truncate
-               (format "!%s %s" (if (> count 1) count "") (todo-write-attention-line first))
+        (cons (todo-write-row--truncate
+               (format "!%s %s" (if (> count 1) count "") (todo-write-attention--line first))
                width)
               t)
       (let* ((done (if (> unseen 0)
-                       (format " %s%d" (todo-write-row-shape 'completed) unseen)
+                       (format " %s%d" (todo-write-row--shape 'completed) unseen)
                      ""))
              (marks (if (> working 0) (concat (format " +%d" working) done) done))
-             (words (todo-write-mode-line-words thread (- width (length marks)) nil summary)))
+             (words (todo-write-mode-line--words thread (- width (length marks)) nil summary)))
         (cond (words (list (if (equal marks "") words (concat words marks))))
               ((> unseen 0) (list (substring done 1))))))))
 
-(defun todo-write-mode-line-words (thread &optional width still summary)
+(defun todo-write-mode-line--words (thread &optional width still summary)
   "Return the count and the current task of THREAD as text, or nil for no tasks.
 The task is cut so that the text fits WIDTH columns.  A spinner precedes
 it while the agent of THREAD works, unless STILL is non-nil.  SUMMARY is
@@ -203,26 +191,26 @@ the `todo-write-summary' of THREAD if the caller has it."
          (state (plist-get summary :state))
          (current (plist-get summary :current)))
     (unless (memq state '(nil empty))
-      (let* ((spinner (and (not still) (todo-write-activity-spinner thread)))
+      (let* ((spinner (and (not still) (todo-write-activity--spinner thread)))
              (mark (pcase state
-                     ('done (todo-write-row-shape 'completed))
-                     ('paused (todo-write-row-shape 'paused))))
-             (count (todo-write-row-count summary))
+                     ('done (todo-write-row--shape 'completed))
+                     ('paused (todo-write-row--shape 'paused))))
+             (count (todo-write-row--count summary))
              (count (if (or spinner mark)
                         (concat spinner (and spinner " ") count (and mark " ") mark)
                       count))
-             (task (and current (todo-write-row-text current 'in_progress)))
-             (room (and width (- width (todo-write-row-width count) 1))))
+             (task (and current (todo-write-row--text current 'in_progress)))
+             (room (and width (- width (todo-write-row--width count) 1))))
         (cond ((or (null task) (and room (< room 3))) count)
-              (room (concat count " " (todo-write-row-truncate task room)))
+              (room (concat count " " (todo-write-row--truncate task room)))
               (t (concat count " " task)))))))
 
 (defun todo-write-mode-line--help (&rest _)
   "Return the tooltip: the agents that need the user, else the plan's tasks."
   (propertize
-   (if-let* ((needed (seq-filter #'todo-write-attention-needed-p
-                                 (todo-write-attention-agents))))
-       (concat (mapconcat #'todo-write-attention-line needed "\n") "\nmouse-1: go there")
+   (if-let* ((needed (seq-filter #'todo-write-attention--needed-p
+                                 (todo-write-attention--sorted-agents))))
+       (concat (mapconcat #'todo-write-attention--line needed "\n") "\nmouse-1: go there")
      (todo-write-mode-line--tasks))
    'help-echo-inhibit-substitution t))
 
@@ -232,11 +220,11 @@ the `todo-write-summary' of THREAD if the caller has it."
          (summary (todo-write-summary thread))
          (paused (eq (plist-get summary :state) 'paused))
          (items (todo-write-items thread))
-         (shown (todo-write-row-excerpt items todo-write-mode-line-help-lines)))
-    (todo-write-row-string
+         (shown (todo-write-row--excerpt items todo-write-mode-line-help-lines)))
+    (todo-write-row--string
       (insert (todo-write-row-plain (or (plist-get summary :title) "Plan")) "\n")
       (seq-doseq (item shown)
-        (todo-write-row-insert item (todo-write-row-kind item paused) nil 72))
+        (todo-write-row--insert item (todo-write-row--kind item paused) nil 72))
       (when (> (length items) (length shown))
         (insert (format "   %d more\n" (- (length items) (length shown)))))
       (insert "mouse-1: show the plan"))))
@@ -249,93 +237,12 @@ In a header line, show the plan of its buffer."
          (header (eq (posn-area start) 'header-line))
          ;; A tab bar belongs to a frame.
          (window (if (windowp (posn-window start)) (posn-window start) (selected-window))))
-    (if (and (not header) (car (todo-write-attention-count)))
-        (todo-write-next-waiting)
+    (if-let* ((agent (and (not header) (car (todo-write-attention--count)))))
+        (todo-write-attention--attend agent)
       (with-selected-window window
         (todo-write-show (if header
                              (todo-write-header-line--thread)
                            todo-write-mode-line--thread))))))
-
-;;; Header line
-
-(defvar-local todo-write-header-line-thread nil
-  "Key of the thread whose plan the header line shows, or nil.
-If it is nil, the header line shows the plan of this buffer, else the
-thread whose key is the buffer's name, else the one written last.")
-
-(defvar-local todo-write-header-line-host nil
-  "Function that draws the header line of this buffer's host, or nil.
-It is called without arguments when `todo-write-header-line-mode' is
-turned on or off.  While that is on, it includes the value of
-`todo-write-header-line--string'.")
-
-(defvar-local todo-write-header-line--string nil
-  "What the header line shows: a string, or nil for nothing.")
-(put 'todo-write-header-line--string 'risky-local-variable t)
-
-(defconst todo-write-header-line--format '("" todo-write-header-line--string)
-  "The header line; like a mode line, it shows the variable's value literally.")
-
-;;;###autoload
-(define-minor-mode todo-write-header-line-mode
-  "Show the plan of this buffer's agent in the header line."
-  :lighter nil
-  :group 'todo-write
-  (if todo-write-header-line-mode
-      (progn
-        (unless (or (null header-line-format)
-                    todo-write-header-line-host
-                    (equal header-line-format todo-write-header-line--format))
-          (setq todo-write-header-line-mode nil)
-          (user-error "This buffer has a header line already"))
-        (unless todo-write-header-line-host
-          (setq header-line-format todo-write-header-line--format))
-        (todo-write-mode-line-listen #'todo-write-header-line--heard t)
-        (todo-write-header-line--make)
-        (todo-write-mode-line-redraw))
-    (when (equal header-line-format todo-write-header-line--format)
-      (setq header-line-format nil))
-    (setq todo-write-header-line--string nil)
-    (unless (todo-write-header-line--buffers)
-      (todo-write-mode-line-listen #'todo-write-header-line--heard nil)))
-  (when todo-write-header-line-host
-    (funcall todo-write-header-line-host)))
-
-(defun todo-write-header-line--buffers ()
-  "Return the buffers that show a plan in their header line."
-  (seq-filter (lambda (buffer)
-                (buffer-local-value 'todo-write-header-line-mode buffer))
-              (buffer-list)))
-
-(defun todo-write-header-line--thread ()
-  "Return the key of the thread that the header line shows, or nil."
-  (or todo-write-header-line-thread
-      todo-write-view-thread
-      (car (member (buffer-name) (todo-write-threads-loaded)))
-      (todo-write-current-thread)))
-
-(defun todo-write-header-line--heard (&optional _thread what _data)
-  "Update all header lines after the event WHAT."
-  (unless (eq what 'observed)
-    (let ((buffers (todo-write-header-line--buffers)))
-      (dolist (buffer buffers)
-        (with-current-buffer buffer
-          (todo-write-header-line--make)))
-      (if buffers
-          (todo-write-mode-line-redraw)
-        ;; Buffers may be killed without running their hooks.
-        (todo-write-mode-line-listen #'todo-write-header-line--heard nil)))))
-
-(defun todo-write-header-line--make ()
-  "Update the header line of the current buffer."
-  (let ((words (todo-write-mode-line-words (todo-write-header-line--thread))))
-    (setq todo-write-header-line--string
-          (and words
-               (propertize
-                (concat " " words)
-                'mouse-face 'highlight
-                'help-echo "mouse-1: show the plan"
-                'local-map todo-write-mode-line-map)))))
 
 ;;; Tab bar
 
@@ -343,7 +250,7 @@ turned on or off.  While that is on, it includes the value of
 (define-minor-mode todo-write-tab-bar-mode
   "Show in the tab bar the agent that needs you, else the project's plan."
   :global t
-  :group 'todo-write
+  :group 'todo-write-attention
   (require 'tab-bar)
   (setq tab-bar-format (remq 'todo-write-tab-bar tab-bar-format))
   (when todo-write-tab-bar-mode

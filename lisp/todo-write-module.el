@@ -5,9 +5,11 @@
 
 ;;; Commentary:
 
-;; The store is a module in Rust, `todo-write-dyn'.  The first call that
-;; needs it loads it, so the Lisp files compile and load without it.  A
-;; missing module is downloaded or built with cargo, after a question; see
+;; The store is a module in Rust, `todo-write-dyn'.  Modes load it when they
+;; are switched on, commands and other calls when they need it, so the Lisp
+;; files compile and load without it.  Redisplay, timers and process filters
+;; never load it.  A missing module is downloaded or built with cargo, after a
+;; question to a user who has called a command; see
 ;; `todo-write-module-source'.  The program `todo-write-mcp' is installed in
 ;; the same way.
 ;;
@@ -16,6 +18,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'seq)
 (eval-when-compile (require 'subr-x))
 
@@ -26,7 +29,8 @@
   "Folder of the module `todo-write-dyn', or nil for that of the Lisp files.
 Emacs looks for a prebuilt module there and puts a new one there."
   :group 'todo-write
-  :type '(choice (const :tag "Beside the Lisp files" nil) directory))
+  :type '(choice (const :tag "Beside the Lisp files" nil) directory)
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-module-source 'ask
   "How to get the module, or the program todo-write-mcp, when it is missing.
@@ -39,7 +43,8 @@ nil: signal an error that names the remedy."
   :type '(choice (const :tag "Ask" ask)
                  (const :tag "Download it" download)
                  (const :tag "Build it" build)
-                 (const :tag "Signal an error" nil)))
+                 (const :tag "Signal an error" nil))
+  :package-version '(todo-write . "0.1.0"))
 
 (defconst todo-write-module--lisp
   (file-name-directory (or (macroexp-file-name) default-directory))
@@ -60,12 +65,22 @@ the installed file, and BUILT the name of cargo's file.")
 (defvar todo-write-module--loaded-version nil
   "Version of the module in this Emacs, which the module sets, or nil.")
 
+(defvar todo-write-module--declined nil
+  "Non-nil once the user has declined to get the module in this session.")
+
+(defvar todo-write-module--asking nil
+  "Non-nil while the user is asked how to get the module.")
+
 (defvar compilation-environment)
 (defvar compilation-scroll-output)
 (defvar url-http-content-length)
 (defvar url-http-end-of-headers)
 (defvar url-http-response-status)
+(defvar url-asynchronous)
+(defvar url-max-redirections)
 (defvar url-mime-encoding-string)
+(defvar url-registered-auth-schemes)
+(defvar url-request-noninteractive)
 
 (defun todo-write-module--error (format &rest args)
   "Signal `todo-write-error' with a message from FORMAT and ARGS."
@@ -80,19 +95,19 @@ Some package managers install links to the Lisp files of a checkout."
                           (file-truename (expand-file-name "todo-write-module.el"
                                                            todo-write-module--lisp)))))
 
-(defun todo-write-module-folder ()
+(defun todo-write-module--folder ()
   "Return the folder for a new module."
   (file-name-as-directory
    (expand-file-name (or todo-write-module-directory (todo-write-module--file "./")))))
 
-(defun todo-write-module-file ()
-  "Return the file name of the module, or nil if there is none."
+(defun todo-write-module--find ()
+  "Return the file name of the module, or nil if it is missing."
   (locate-file "todo-write-dyn"
-               (append (list (todo-write-module-folder) todo-write-module--lisp)
+               (append (list (todo-write-module--folder) todo-write-module--lisp)
                        load-path)
                (list module-file-suffix)))
 
-(defun todo-write-module-file-version (file)
+(defun todo-write-module--file-version (file)
   "Return the version of FILE, a module or todo-write-mcp, or nil.
 FILE is read, not loaded, because Emacs cannot unload a module."
   (with-temp-buffer
@@ -102,7 +117,7 @@ FILE is read, not loaded, because Emacs cannot unload a module."
           "todo-write-\\(?:dyn\\|mcp\\) version \\([0-9][-+.0-9A-Za-z]*\\);" nil t)
          (match-string 1))))
 
-(defun todo-write-module-sources ()
+(defun todo-write-module--sources ()
   "Return the folder of the sources of the module, or nil.
 A package has the Lisp files beside the sources, a checkout below them."
   (seq-find (lambda (folder)
@@ -115,11 +130,11 @@ A package has the Lisp files beside the sources, a checkout below them."
   (file-name-as-directory
    (expand-file-name (nth 1 (assoc name todo-write-module--products))
                      (expand-file-name (or (getenv "CARGO_TARGET_DIR") "target")
-                                       (todo-write-module-sources)))))
+                                       (todo-write-module--sources)))))
 
 (defun todo-write-module--outdated-p (file)
   "Return non-nil if FILE was built here and its sources are newer."
-  (when-let* ((sources (todo-write-module-sources))
+  (when-let* ((sources (todo-write-module--sources))
               ((file-directory-p (todo-write-module--target "todo-write-dyn"))))
     (seq-some (lambda (source) (file-newer-than-file-p source file))
               (cons (expand-file-name "Cargo.toml" sources)
@@ -131,30 +146,78 @@ A package has the Lisp files beside the sources, a checkout below them."
   (cond
    ((not file) "The module of todo-write is missing.")
    ((and (file-newer-than-file-p (todo-write-module--file "todo-write-module.el") file)
-         (not (equal todo-write-version (todo-write-module-file-version file))))
+         (not (equal todo-write-version (todo-write-module--file-version file))))
     (format "The module of todo-write is version %s, the Lisp files are %s."
-            (or (todo-write-module-file-version file) "unknown")
+            (or (todo-write-module--file-version file) "unknown")
             todo-write-version))))
 
 ;;; Loading
 
+(defun todo-write-module--busy-p ()
+  "Return non-nil during redisplay, in a timer, and in a process filter.
+Loading or asking there would block Emacs, or recur."
+  ;; Redisplay sets the first while it calls Lisp, or the second; timers and
+  ;; filters set the second.
+  (or inhibit-redisplay inhibit-quit todo-write-module--asking))
+
+;;;###autoload
 (defun todo-write-module-load ()
   "Load the module if it is not loaded, after downloading or building it.
-Signal a `todo-write-error' that names the remedy if that fails."
+Signal a `todo-write-error' that names the remedy if that fails.  During
+redisplay, in a timer and in a process filter, do not load it: signal
+that error, and show the user a message with a button."
+  (interactive)
+  (when (called-interactively-p 'any)
+    (setq todo-write-module--declined nil))
   (unless (featurep 'todo-write-dyn)
-    (unless module-file-suffix
-      (todo-write-module--error "This Emacs is built without support for modules"))
-    (let* ((file (todo-write-module-file))
-           (unfit (todo-write-module--unfit file)))
-      (cond
-       (unfit (todo-write-module-get "todo-write-dyn" unfit))
-       ((and (todo-write-module--can-ask-p) (todo-write-module--outdated-p file)
-             (todo-write-module--choose
-              "The sources of todo-write's module are newer than it."
-              (assq-delete-all 'download (todo-write-module--ways "todo-write-dyn"))))
-        (todo-write-module--build "todo-write-dyn")))
-      (require 'todo-write-dyn (todo-write-module-file))))
-  (todo-write-module--check-loaded))
+    (when (todo-write-module--busy-p)
+      (todo-write-module--tell-user "The module of todo-write is not loaded.")
+      (todo-write-module--error
+       "The module is not loaded.  The user gets it with M-x todo-write-module-load"))
+    (todo-write-module--load))
+  (todo-write-module--check-loaded)
+  (when (called-interactively-p 'any)
+    (message "The module is loaded")))
+
+(defun todo-write-module--load ()
+  "Load the module, after getting it if it is missing."
+  (unless module-file-suffix
+    (todo-write-module--error "This Emacs is built without support for modules"))
+  (let* ((file (todo-write-module--find))
+         (unfit (todo-write-module--unfit file)))
+    (cond
+     (unfit (todo-write-module--get "todo-write-dyn" unfit))
+     ((and (todo-write-module--can-ask-p) (todo-write-module--outdated-p file)
+           (todo-write-module--choose
+            "The sources of todo-write's module are newer than it."
+            (assq-delete-all 'download (todo-write-module--ways "todo-write-dyn"))))
+      (todo-write-module--build "todo-write-dyn")))
+    (require 'todo-write-dyn (todo-write-module--find))))
+
+(defun todo-write-module--prepare ()
+  "Load the module for a mode that is switched on, and signal no error.
+If it is missing, ask how to get it if the user has called a command;
+otherwise, as in the init file, show a message with a button."
+  (unless (featurep 'todo-write-dyn)
+    (condition-case err
+        ;; A mode may be switched on in an idle timer.
+        (todo-write-module--load)
+      (todo-write-error (todo-write-module--tell-user (cadr err))))))
+
+(defvar todo-write-module--told nil
+  "Non-nil once the user was told that the module is missing.")
+
+(defun todo-write-module--tell-user (why)
+  "Show WHY the module is not loaded, with a button that gets it, once."
+  (unless todo-write-module--told
+    (setq todo-write-module--told t)
+    ;; A window cannot be shown during redisplay.
+    (run-at-time 0 nil #'display-warning 'todo-write
+                 (concat why "\n"
+                         (make-text-button
+                          (copy-sequence "[Get the module]") nil
+                          'action (lambda (_)
+                                    (call-interactively #'todo-write-module-load)))))))
 
 (defun todo-write-module--check-loaded ()
   "Signal `todo-write-error' if the loaded module is of another version."
@@ -162,20 +225,19 @@ Signal a `todo-write-error' that names the remedy if that fails."
     (todo-write-module--error
      "The loaded module is version %s, the Lisp files are %s; %srestart Emacs"
      (or todo-write-module--loaded-version "unknown") todo-write-version
-     (if (when-let ((file (todo-write-module-file)))
-           (equal todo-write-version (todo-write-module-file-version file)))
+     (if (when-let ((file (todo-write-module--find)))
+           (equal todo-write-version (todo-write-module--file-version file)))
          ""
-       (concat (todo-write-module-remedy "todo-write-dyn") " and ")))))
+       (concat (todo-write-module--remedy "todo-write-dyn") " and ")))))
 
 ;;; Getting
 
-(defvar todo-write-module--declined nil
-  "Non-nil once the user has declined to get the module in this session.")
-
 (defun todo-write-module--can-ask-p ()
-  "Return non-nil if a user can answer a question."
-  (not (or noninteractive
-           (equal (terminal-name (frame-terminal)) "initial_terminal"))))
+  "Return non-nil if the user has called a command, and can answer a question."
+  (and this-command
+       (not (or noninteractive
+                (todo-write-module--busy-p)
+                (equal (terminal-name (frame-terminal)) "initial_terminal")))))
 
 (defun todo-write-module--ways (name)
   "Return the ways to get NAME on this machine, an alist (WAY . QUESTION).
@@ -184,7 +246,7 @@ WAY is `download' or `build'."
    (when-let ((listed (todo-write-module--listed name)))
      `((download . ,(format "Download it from %s"
                             (nth 2 (split-string (car listed) "/"))))))
-   (unless (todo-write-module-build-problem)
+   (unless (todo-write-module--build-problem)
      '((build . "Build it now, with cargo")))))
 
 (defun todo-write-module--choose (reason ways)
@@ -193,30 +255,31 @@ Obey `todo-write-module-source'.  A question begins with REASON.  Once
 the user has declined all ways, do not ask again."
   (if (eq todo-write-module-source 'ask)
       (and ways (todo-write-module--can-ask-p) (not todo-write-module--declined)
-           (or (car (seq-find (lambda (way) (y-or-n-p (format "%s  %s? " reason (cdr way))))
-                              ways))
-               (ignore (setq todo-write-module--declined t))))
+           (let ((todo-write-module--asking t))
+             (or (car (seq-find (lambda (way) (y-or-n-p (format "%s  %s? " reason (cdr way))))
+                                ways))
+                 (ignore (setq todo-write-module--declined t)))))
     (car (assq todo-write-module-source ways))))
 
-(defun todo-write-module-get (name reason)
+(defun todo-write-module--get (name reason)
   "Download or build NAME, or signal an error that names the remedy.
 REASON is a sentence that says why it is needed."
   (pcase (if (todo-write-module--process name) 'build
            (todo-write-module--choose reason (todo-write-module--ways name)))
     ('download (todo-write-module--download name))
     ('build (todo-write-module--build name))
-    (_ (todo-write-module--error "%s  %s" reason (todo-write-module-remedy name)))))
+    (_ (todo-write-module--error "%s  %s" reason (todo-write-module--remedy name)))))
 
-(defun todo-write-module-remedy (name)
+(defun todo-write-module--remedy (name)
   "Return how the user can get NAME, a sentence without its period."
   (let ((ways (todo-write-module--ways name)))
     (cond
      ((not ways)
       (format-message
        "There is no download for %s, and it cannot be built here: %s.  Or put a prebuilt %s into %s"
-       (todo-write-module-machine) (todo-write-module-build-problem)
+       (todo-write-module--machine) (todo-write-module--build-problem)
        (file-name-nondirectory (todo-write-module--installed name))
-       (abbreviate-file-name (todo-write-module-folder))))
+       (abbreviate-file-name (todo-write-module--folder))))
      ((equal name "todo-write-mcp") "Get it with M-x todo-write-mcp-setup")
      (t (mapconcat (lambda (way)
                      (format "%s it with M-x todo-write-module-%s"
@@ -226,7 +289,7 @@ REASON is a sentence that says why it is needed."
 (defun todo-write-module--installed (name)
   "Return the name of the installed file of NAME."
   (expand-file-name (concat name (nth 2 (assoc name todo-write-module--products)))
-                    (todo-write-module-folder)))
+                    (todo-write-module--folder)))
 
 (defun todo-write-module--install (name write)
   "Install NAME by calling WRITE with the name of the file to write.
@@ -256,7 +319,7 @@ Leave no file behind if WRITE signals an error."
 
 ;;; Downloading
 
-(defun todo-write-module-machine ()
+(defun todo-write-module--machine ()
   "Return the name that a release's files have for this machine."
   (let ((cpu (car (split-string system-configuration "-"))))
     (format "%s-%s"
@@ -267,7 +330,7 @@ Leave no file behind if WRITE signals an error."
 (defun todo-write-module--listed (name)
   "Return the listed (ADDRESS . SHA-256) of NAME for this machine, or nil."
   (let ((list (todo-write-module--file "todo-write-modules.sha256"))
-        (file (format "%s-%s%s" name (todo-write-module-machine)
+        (file (format "%s-%s%s" name (todo-write-module--machine)
                       (or (nth 2 (assoc name todo-write-module--products)) ""))))
     (when (file-readable-p list)
       (with-temp-buffer
@@ -288,7 +351,7 @@ Its SHA-256 must be the one listed in the package."
   (pcase-let ((`(,address . ,sum)
                (or (todo-write-module--listed name)
                    (todo-write-module--error "This package lists no %s to download for %s"
-                                             name (todo-write-module-machine)))))
+                                             name (todo-write-module--machine)))))
     (message "Downloading %s" address)
     (let ((bytes (todo-write-module--retrieve address)))
       (unless (equal sum (secure-hash 'sha256 bytes))
@@ -300,23 +363,76 @@ Its SHA-256 must be the one listed in the package."
          (let ((coding-system-for-write 'no-conversion))
            (write-region bytes nil new nil 'silent))
          (set-file-modes new (default-file-modes))
-         (let ((version (todo-write-module-file-version new)))
+         (let ((version (todo-write-module--file-version new)))
            (unless (equal version todo-write-version)
              (todo-write-module--error "%s is version %s, the Lisp files are %s"
                                        address (or version "unknown") todo-write-version))))))))
 
+(defconst todo-write-module--most-bytes (* 64 1024 1024)
+  "Maximum size of a downloaded file.")
+
+(defvar todo-write-module--seconds 300
+  "Maximum number of seconds for a download.")
+
 (defun todo-write-module--retrieve (address)
-  "Return the bytes at ADDRESS, or signal `todo-write-error'."
+  "Return the bytes at ADDRESS, or signal `todo-write-error'.
+Follow redirects, but only to addresses of https, and ask nothing."
   (require 'url)
   (condition-case err
-      (let* ((url-mime-encoding-string "identity")
-             (buffer (url-retrieve-synchronously address t t 300)))
-        (with-current-buffer (or buffer (error "No answer; is there a network?"))
-          (unwind-protect
-              (todo-write-module--answer)
-            (kill-buffer))))
+      (let ((inhibit-interaction t)
+            (url-request-noninteractive t)
+            (url-asynchronous nil)
+            (url-mime-encoding-string "identity")
+            (url-registered-auth-schemes nil)
+            ;; The library would follow a redirect to any scheme, even mailto.
+            (url-max-redirections 0)
+            (until (time-add nil todo-write-module--seconds)) (hops 6) bytes)
+        (while (not bytes)
+          (when (< (cl-decf hops) 0)
+            (error "It redirects too often"))
+          (unless (string-match-p "\\`https://[^/]" address)
+            (error "%s is not an address of https" address))
+          (pcase (todo-write-module--request address until)
+            (`(redirect . ,new) (setq address new))
+            (answer (setq bytes answer))))
+        bytes)
     (error (todo-write-module--error "%s cannot be downloaded: %s" address
                                      (error-message-string err)))))
+
+(defun todo-write-module--request (address until)
+  "Return the bytes at ADDRESS, or (redirect . ADDRESS) if they are elsewhere.
+Signal an error if the time UNTIL has come before all bytes."
+  (let* (ended
+         (buffer (url-retrieve address (lambda (status) (setq ended (list status))) nil t t))
+         (process (get-buffer-process buffer)))
+    (unwind-protect
+        (with-current-buffer buffer
+          (while (not (or ended (not (process-live-p process))))
+            (accept-process-output process 0.1)
+            (todo-write-module--check-answer until))
+          ;; The library's callback comes after the end of the process.
+          (while (and (not ended) (accept-process-output nil 0.1)))
+          (pcase (plist-get (car ended) :error)
+            (`(error http-redirect-limit ,new) (cons 'redirect new))
+            (_ (todo-write-module--check-answer until)
+               (todo-write-module--answer))))
+      (when (process-live-p process)
+        (delete-process process))
+      (when (buffer-live-p buffer)
+        (let (kill-buffer-query-functions)
+          (kill-buffer buffer))))))
+
+(defun todo-write-module--check-answer (until)
+  "Signal an error if the answer in this buffer is refused, too late or too large.
+UNTIL is the time at which it is too late."
+  (let ((status (bound-and-true-p url-http-response-status)))
+    (cond
+     ;; The library waits for a user name after some of these.
+     ((and status (>= status 400)) (error "The server answered %s" status))
+     ((time-less-p until nil) (error "It took too long"))
+     ((< todo-write-module--most-bytes
+         (max (buffer-size) (or (bound-and-true-p url-http-content-length) 0)))
+      (error "It is larger than %d MiB" (/ todo-write-module--most-bytes 1024 1024))))))
 
 (defun todo-write-module--answer ()
   "Return the bytes of the HTTP answer in this buffer, or signal an error."
@@ -332,7 +448,7 @@ Its SHA-256 must be the one listed in the package."
 
 ;;; Building
 
-(defun todo-write-module-cargo ()
+(defun todo-write-module--cargo ()
   "Return the file name of cargo, or nil.
 Emacs started from a desktop may lack the folder of rustup in its path."
   (locate-file "cargo"
@@ -340,7 +456,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
                        (list (expand-file-name "bin" (or (getenv "CARGO_HOME") "~/.cargo"))))
                exec-suffixes #'file-executable-p))
 
-(defun todo-write-module-cargo-version (cargo)
+(defun todo-write-module--cargo-version (cargo)
   "Return the version of CARGO, a file name, or else its first line of output."
   (let* ((default-directory temporary-file-directory)
          (line (or (car (process-lines-ignore-status cargo "--version")) "")))
@@ -355,12 +471,12 @@ Emacs started from a desktop may lack the folder of rustup in its path."
     (re-search-forward "^rust-version = \"\\([0-9.]+\\)\"")
     (match-string 1)))
 
-(defun todo-write-module-build-problem ()
+(defun todo-write-module--build-problem ()
   "Return why cargo cannot build here, part of a sentence, or nil."
-  (let* ((sources (todo-write-module-sources))
-         (cargo (and sources (todo-write-module-cargo)))
+  (let* ((sources (todo-write-module--sources))
+         (cargo (and sources (todo-write-module--cargo)))
          (needed (and cargo (todo-write-module--rust-needed sources)))
-         (version (and cargo (todo-write-module-cargo-version cargo))))
+         (version (and cargo (todo-write-module--cargo-version cargo))))
     (cond
      ((not sources)
       "its Rust sources are not beside the Lisp files")
@@ -371,9 +487,9 @@ Emacs started from a desktop may lack the folder of rustup in its path."
      ((version< version needed)
       (format "Rust is %s and must be %s or later; see https://rustup.rs"
               version needed))
-     ((not (file-writable-p (todo-write-module-folder)))
+     ((not (file-writable-p (todo-write-module--folder)))
       (format "%s cannot be written; set todo-write-module-directory"
-              (abbreviate-file-name (todo-write-module-folder)))))))
+              (abbreviate-file-name (todo-write-module--folder)))))))
 
 ;;;###autoload
 (defun todo-write-module-build ()
@@ -384,7 +500,7 @@ Emacs started from a desktop may lack the folder of rustup in its path."
 
 (defun todo-write-module--build (name)
   "Build NAME with cargo and install it, or signal `todo-write-error'."
-  (when-let ((problem (todo-write-module-build-problem)))
+  (when-let ((problem (todo-write-module--build-problem)))
     (todo-write-module--error "%s cannot be built: %s" name problem))
   (let ((process (or (todo-write-module--process name) (todo-write-module--start name))))
     (todo-write-module--wait process)
@@ -411,9 +527,9 @@ Emacs started from a desktop may lack the folder of rustup in its path."
 
 (defun todo-write-module--start (name)
   "Start to build NAME; return the process."
-  (let* ((cargo (todo-write-module-cargo))
+  (let* ((cargo (todo-write-module--cargo))
          (default-directory (expand-file-name (nth 1 (assoc name todo-write-module--products))
-                                              (todo-write-module-sources)))
+                                              (todo-write-module--sources)))
          (compilation-scroll-output t)
          (compilation-environment
           (list "CARGO_TERM_COLOR=never" "CARGO_TERM_PROGRESS_WHEN=never"

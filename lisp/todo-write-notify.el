@@ -30,12 +30,14 @@
 (defcustom todo-write-notify-seconds 4
   "Seconds for which an agent must need you before you are notified."
   :type 'number
-  :group 'todo-write)
+  :group 'todo-write-attention
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-notify-done nil
   "Non-nil notifies also when an agent is done and unseen."
   :type 'boolean
-  :group 'todo-write)
+  :group 'todo-write-attention
+  :package-version '(todo-write . "0.1.0"))
 
 (defcustom todo-write-notify-function #'todo-write-notify-default
   "Function that notifies the user.
@@ -43,7 +45,8 @@ It is called with the key of a thread, a title and a text, all strings.
 It returns a function without arguments that withdraws the notification,
 or nil."
   :type 'function
-  :group 'todo-write)
+  :group 'todo-write-attention
+  :package-version '(todo-write . "0.1.0"))
 
 (defvar todo-write-notify--due nil
   "Alist of agents and the times of their notifications.
@@ -56,44 +59,54 @@ In seconds since the epoch.")
 (define-minor-mode todo-write-notify-mode
   "Notify when an agent needs you and no focused frame shows it."
   :global t
-  :group 'todo-write
-  (todo-write-attention-listen #'todo-write-notify--heard todo-write-notify-mode)
+  :group 'todo-write-attention
+  (when todo-write-notify-mode
+    (todo-write-module--prepare))
+  (todo-write-attention--watch 'notify todo-write-notify-mode)
+  (if todo-write-notify-mode
+      (add-hook 'todo-write--event-functions #'todo-write-notify--on-event)
+    (remove-hook 'todo-write--event-functions #'todo-write-notify--on-event))
   (setq todo-write-notify--due nil
         todo-write-notify--open nil))
 
-(defun todo-write-notify--heard (agent what)
-  "Schedule or withdraw the notification of AGENT after the event WHAT."
-  (unless (eq what 'change)
-    (todo-write-notify--withdraw agent)
-    (let ((wanted (and (eq what 'transition)
-                       (todo-write-attention-new-p agent)
-                       (or (todo-write-attention-needed-p agent)
-                           (and todo-write-notify-done
-                                (eq (todo-write-agent-state agent) 'done))))))
-      (setf (alist-get agent todo-write-notify--due nil t)
-            (and wanted (+ (float-time) todo-write-notify-seconds)))
-      (when wanted
-        ;; The timer finds nothing due if the user answers before.
-        (run-at-time todo-write-notify-seconds nil #'todo-write-notify--notify)))))
+(defun todo-write-notify--on-event (_thread what data)
+  "Schedule or withdraw a notification if WHAT is a transition of an agent, DATA.
+For `todo-write--event-functions'."
+  (when (memq what '(agent-transition agent-gone))
+    (todo-write-notify--schedule data (eq what 'agent-transition))))
+
+(defun todo-write-notify--schedule (agent transition)
+  "Withdraw the notification of AGENT; if it made a TRANSITION, schedule one."
+  (todo-write-notify--withdraw agent)
+  (let ((wanted (and transition
+                     (todo-write-attention--new-p agent)
+                     (or (todo-write-attention--needed-p agent)
+                         (and todo-write-notify-done
+                              (eq (todo-write-agent-state agent) 'done))))))
+    (setf (alist-get agent todo-write-notify--due nil t)
+          (and wanted (+ (float-time) todo-write-notify-seconds)))
+    (when wanted
+      ;; The timer finds nothing due if the user answers before.
+      (run-at-time todo-write-notify-seconds nil #'todo-write-notify--notify))))
 
 (defun todo-write-notify--notify ()
   "Notify of all agents that are due, at once."
   (let* ((now (float-time))
          ;; Include those that are due within a second.
          (due (seq-filter (lambda (entry) (<= (cdr entry) (+ now 1))) todo-write-notify--due))
-         (agents (sort (seq-remove #'todo-write-attention-visible-p (mapcar #'car due))
-                       #'todo-write-attention-before-p)))
+         (agents (sort (seq-remove #'todo-write-attention--visible-p (mapcar #'car due))
+                       #'todo-write-attention--before-p)))
     (setq todo-write-notify--due (seq-difference todo-write-notify--due due #'eq))
     (when agents
       (push (cons (funcall todo-write-notify-function (todo-write-agent-key (car agents))
                            (todo-write-notify--title agents)
-                           (mapconcat #'todo-write-attention-line agents "\n"))
+                           (mapconcat #'todo-write-attention--line agents "\n"))
                   agents)
             todo-write-notify--open))))
 
 (defun todo-write-notify--title (agents)
   "Return the title of a notification of AGENTS."
-  (let ((needed (seq-some #'todo-write-attention-needed-p agents)))
+  (let ((needed (seq-some #'todo-write-attention--needed-p agents)))
     (if (cdr agents)
         (format "%d agents %s" (length agents) (if needed "need you" "finished"))
       (concat (todo-write-agent-name (car agents)) (if needed " needs you" " is done")))))
@@ -110,24 +123,24 @@ In seconds since the epoch.")
   "Notify with TITLE and TEXT; a click goes to the agent of THREAD.
 Return a function that withdraws the notification, or nil."
   (if (featurep 'alert)
-      (let ((agent (todo-write-attention-agent thread)))
+      (let ((agent (todo-write-attention--agent thread)))
         (ignore (alert text :title title :category 'todo-write
-                       :buffer (and agent (todo-write-attention-buffer agent)))))
+                       :buffer (and agent (todo-write-attention--buffer agent)))))
     (if-let* (((featurep 'dbusbind))
               ((require 'notifications nil t))
               (id (ignore-errors
                     (notifications-notify
                      :title title :body (todo-write-notify--body text)
-                     :app-name "Emacs" :timeout 0 :actions '("default" "Go there")
+                     :app-name "Emacs" :timeout 0 :actions '("default" "Show")
                      :on-action (lambda (&rest _) (todo-write-notify--visit thread))))))
         (lambda () (ignore-errors (notifications-close-notification id)))
       (ignore (message "%s: %s" title text)))))
 
 (defun todo-write-notify--visit (thread)
   "Go to the agent of THREAD if it still exists."
-  (when-let* ((agent (todo-write-attention-agent thread)))
+  (when-let* ((agent (todo-write-attention--agent thread)))
     (select-frame-set-input-focus (selected-frame))
-    (todo-write-attention-visit agent)))
+    (todo-write-attention--attend agent)))
 
 (defun todo-write-notify--body (text)
   "Return TEXT as the body of a notification.

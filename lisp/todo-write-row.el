@@ -6,10 +6,10 @@
 ;;; Commentary:
 
 ;; The shapes, faces, times and lines that the live buffer, its history, the
-;; mode line and the chats share: a task, the header with count and bar, and
-;; which words of a text changed.  Nothing here knows about windows or threads.
+;; mode line and the chats share: a task, and the header with count and bar.
+;; Nothing here knows about windows or threads.
 ;; Lines are inserted at point, since strings with properties allocate far more;
-;; `todo-write-row-string' makes one where it is needed.
+;; `todo-write-row--string' makes one where it is needed.
 ;;
 ;; Every state has its own shape, so that a plan reads well without colors, and
 ;; every shape has an ASCII fallback for terminals that cannot display it.  Text
@@ -71,6 +71,12 @@
 (defface todo-write-flash '((t :inherit highlight :extend t))
   "Face of rows that have just changed.")
 
+(defface todo-write-lines-added '((t :inherit success))
+  "Face of the number of lines added.")
+
+(defface todo-write-lines-removed '((t :inherit error))
+  "Face of the number of lines removed.")
+
 (defface todo-write-detail '((t :inherit shadow))
   "Face of the details below an open row.")
 
@@ -103,15 +109,19 @@
     (child ?↳ ">")
     (thought ?∴ "~")
     (tool ?▸ ">")
-    (result ?↳ ">"))
+    (edit ?✎ "*")
+    (quote ?“ "\"")
+    (unquote ?” "\"")
+    (refused ?⊘ "!")
+    (at-least ?≥ ">="))
   "Alist of (KIND CHARACTER ASCII-STRING).")
 
-(defun todo-write-row-forget-shapes ()
+(defun todo-write-row--forget-shapes ()
   "Forget which shapes each terminal can display."
   (dolist (terminal (terminal-list))
     (set-terminal-parameter terminal 'todo-write-shapes nil)))
 
-(defun todo-write-row-shape (kind)
+(defun todo-write-row--shape (kind)
   "Return the shape of KIND, a string that the terminal can display.
 KIND is completed, in_progress, pending, paused, removed, added,
 modified, moved, minus, arrow, full, rest, ellipsis, dot, child, thought,
@@ -124,7 +134,7 @@ tool or result."
           (set-terminal-parameter nil 'todo-write-shapes `(,kind ,shape ,@known))
           shape))))
 
-(defun todo-write-row-kind (item &optional paused)
+(defun todo-write-row--kind (item &optional paused)
   "Return the kind of ITEM, a symbol: its status, or paused.
 Non-nil PAUSED means that the agent is stopped."
   (pcase (plist-get item :status)
@@ -132,7 +142,7 @@ Non-nil PAUSED means that the agent is stopped."
     ("in_progress" (if paused 'paused 'in_progress))
     (_ 'pending)))
 
-(defun todo-write-row-face (kind)
+(defun todo-write-row--face (kind)
   "Return the face of the text of a task of KIND."
   (pcase kind
     ('completed 'todo-write-completed)
@@ -141,28 +151,43 @@ Non-nil PAUSED means that the agent is stopped."
     ('removed 'todo-write-removed)
     (_ 'todo-write-pending)))
 
-(defun todo-write-row-shape-face (kind)
+(defun todo-write-row--shape-face (kind)
   "Return the face of the shape of a task of KIND."
   (pcase kind
     ('completed 'todo-write-completed-shape)
     ('in_progress 'todo-write-in-progress-shape)
     ('removed 'todo-write-removed-shape)
-    (_ (todo-write-row-face kind))))
+    (_ (todo-write-row--face kind))))
 
 ;;; Text
 
 (defconst todo-write-row--unseen
-  (concat "[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e"
-          "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
-          "\ufffe\uffff\U000e0000-\U000e007f]")
-  "Characters that are invisible, affect others, or break lines.
-They could make a plan look different from its text.  U+FFFE and U+FFFF
-are also not allowed in SVG files.")
+  (concat "[\u0000-\u001f\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5"
+          "\u180b-\u180f\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3164\ufe00-\ufe0f"
+          "\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\U00013430-\U0001343f\U00016fe4"
+          "\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
+  "Characters that are invisible, look like a blank, affect others, or break lines.
+They could make a text look different from what it is.  The ideographic
+space U+3000 is not one of them: Chinese and Japanese texts use it.
+U+FFFE and U+FFFF are also not allowed in SVG files.")
+
+(defconst todo-write-row--plain
+  (concat "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2900-\u297f"
+          "\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]\ufe0f"
+          "\\|[#*0-9]\ufe0f\u20e3\\|"
+          todo-write-row--unseen)
+  "What `todo-write-row-plain' looks at.
+That is an emoji with its variation selector, which stays, or an unseen
+character.")
+
+(defun todo-write-row--escape (char)
+  "Return CHAR as an escape: U+202E is \\u202e."
+  (format (if (> char #xffff) "\\U%08x" "\\u%04x") char))
 
 (defun todo-write-row-plain (string)
   "Return STRING without properties and with escapes for unseen characters.
 These are control characters, bidirectional overrides, zero-width
-characters and the like; U+202E becomes \\u202e."
+characters, other blanks and the like; U+202E becomes \\u202e."
   ;; Case-sensitive matching is faster.
   (let ((case-fold-search nil)
         (string (if (or (text-properties-at 0 string) (next-property-change 0 string))
@@ -171,10 +196,9 @@ characters and the like; U+202E becomes \\u202e."
     (if (not (string-match-p todo-write-row--unseen string))
         string
       (replace-regexp-in-string
-       todo-write-row--unseen
+       todo-write-row--plain
        (lambda (match)
-         (let ((char (aref match 0)))
-           (format (if (> char #xffff) "\\U%08x" "\\u%04x") char)))
+         (if (> (length match) 1) match (todo-write-row--escape (aref match 0))))
        string t t))))
 
 (defun todo-write-row-plain-lines (string)
@@ -187,37 +211,46 @@ characters and the like; U+202E becomes \\u202e."
 Non-nil WIDTH truncates it to that number of columns."
   (let ((line (todo-write-row-plain
                (string-trim (replace-regexp-in-string "[ \t\n\r\f]+" " " string)))))
-    (if width (todo-write-row-truncate line width) line)))
+    (if width (todo-write-row--truncate line width) line)))
 
-(defun todo-write-row-why (text &optional label)
+(defun todo-write-row--help (text)
+  "Return TEXT as a tooltip that Emacs shows literally.
+Emacs would replace key descriptions in it, as in documentation."
+  (propertize (substring-no-properties text) 'help-echo-inhibit-substitution t))
+
+(defun todo-write-row--helped (text &optional help)
+  "Return TEXT with the tooltip HELP, by default TEXT itself, shown literally."
+  (propertize text 'help-echo (todo-write-row--help (or help text))))
+
+(defun todo-write-row--why (text &optional label)
   "Return TEXT as a short line after LABEL, for `todo-write-set-activity'.
 If TEXT is not a string, return LABEL."
   (if (stringp text)
       (todo-write-row-line (if label (concat label ": " text) text) 60)
     label))
 
-(defun todo-write-row-text (item kind)
+(defun todo-write-row--text (item kind)
   "Return the text of ITEM in a row of KIND, the active form if in progress."
   (let ((active (plist-get item :activeForm)))
     (todo-write-row-plain (if (and active (memq kind '(in_progress paused)))
                               active
                             (plist-get item :content)))))
 
-(defsubst todo-write-row-width (string)
+(defsubst todo-write-row--width (string)
   "Return the width of STRING, which has no control character, in columns."
   ;; `string-width' is slow on a graphical display.
   (if (= (length string) (string-bytes string)) (length string) (string-width string)))
 
-(defun todo-write-row-truncate (string width)
+(defun todo-write-row--truncate (string width)
   "Return STRING truncated to WIDTH columns, ending in an ellipsis if cut."
-  (if (<= (todo-write-row-width string) width)
+  (if (<= (todo-write-row--width string) width)
       string
-    (let ((ellipsis (todo-write-row-shape 'ellipsis)))
+    (let ((ellipsis (todo-write-row--shape 'ellipsis)))
       (if (< width (string-width ellipsis))
           ""
         (truncate-string-to-width string width 0 nil ellipsis)))))
 
-(defmacro todo-write-row-string (&rest body)
+(defmacro todo-write-row--string (&rest body)
   "Return what BODY inserts, as a string."
   (declare (indent 0) (debug t))
   `(with-temp-buffer ,@body (buffer-string)))
@@ -230,10 +263,10 @@ Rows that are drawn the same have identical properties.")
   "Insert a line of WIDTH columns: HEAD, TEXT truncated to fit, and TAIL.
 TAIL, unless empty, ends at the last column; END, a string or nil, follows.
 Return the position after TEXT."
-  (let* ((used (todo-write-row-width head))
-         (column (max 0 (- width (todo-write-row-width tail) 1)))
+  (let* ((used (todo-write-row--width head))
+         (column (max 0 (- width (todo-write-row--width tail) 1)))
          (alone (string-empty-p tail))
-         (text (todo-write-row-truncate
+         (text (todo-write-row--truncate
                 text (max 0 (- (if alone width (1- column)) used))))
          (middle (+ (point) (length head) (length text))))
     ;; Few insertions: each moves the markers of all rows.
@@ -242,7 +275,7 @@ Return the position after TEXT."
       (let ((rest (- (point) middle)))
         ;; The gap ends before the last blank, which stays in wider fonts.
         (goto-char middle)
-        (insert-char ?\s (max 1 (- column used (todo-write-row-width text))))
+        (insert-char ?\s (max 1 (- column used (todo-write-row--width text))))
         ;; This aligns fonts in which some characters do not have their nominal
         ;; width, and keeps right-to-left text from moving the digits.
         (put-text-property middle (point) 'display
@@ -252,19 +285,19 @@ Return the position after TEXT."
         (forward-char rest)))
     middle))
 
-(defun todo-write-row-fit (left right width)
+(defun todo-write-row--fit (left right width)
   "Return LEFT and RIGHT as one line of WIDTH columns, LEFT truncated to fit.
 RIGHT ends at the last column; if it is empty, the line ends after LEFT."
-  (todo-write-row-string (todo-write-row--insert-line "" left right width)))
+  (todo-write-row--string (todo-write-row--insert-line "" left right width)))
 
-(defun todo-write-row-time (milliseconds)
+(defun todo-write-row--time (milliseconds)
   "Return MILLISECONDS as m:ss, or h:mm:ss from an hour on."
   (let ((seconds (/ milliseconds 1000)))
     (cond ((< seconds 3600) (format "%d:%02d" (/ seconds 60) (% seconds 60)))
           (t (format "%d:%02d:%02d"
                      (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60))))))
 
-(defun todo-write-row-age (time)
+(defun todo-write-row--age (time)
   "Return the age of TIME, in seconds since the epoch, as a short string."
   (let ((minutes (max 0 (floor (- (float-time) time) 60))))
     (cond ((< minutes 1) "now")
@@ -274,17 +307,29 @@ RIGHT ends at the last column; if it is empty, the line ends after LEFT."
 
 ;;; Tasks
 
-(defun todo-write-row-note (item items)
+(defun todo-write-row--note (item items &optional summary)
   "Return the note at the end of the row of ITEM, a string, or nil.
 It names the positions in ITEMS, a sequence, of the open tasks that ITEM
-waits for, and its owner.  A completed task has no note."
-  (let ((places (and (plist-get item :blockedBy) (todo-write-row--blockers item items)))
-        (owner (plist-get item :owner)))
-    (when (and (or places owner)
-               (not (equal (plist-get item :status) "completed")))
-      (concat (and places (concat "after " (mapconcat #'number-to-string places ", ")))
-              (and places owner "  ")
-              (and owner (concat "@" (todo-write-row-line owner 20)))))))
+waits for, and its owner.  With SUMMARY, the `todo-write-summary' of its
+thread, it also says if the task is the user's.  A completed task has no
+note."
+  (unless (equal (plist-get item :status) "completed")
+    (let* ((places (and (plist-get item :blockedBy) (todo-write-row--blockers item items)))
+           (owner (plist-get item :owner))
+           (notes (list (and places
+                             (concat "after " (mapconcat #'number-to-string places ", ")))
+                        (and owner (concat "@" (todo-write-row-line owner 20)))
+                        (and summary (todo-write-row--yours item summary)))))
+      (when (delq nil notes)
+        (string-join (delq nil notes) "  ")))))
+
+(defun todo-write-row--yours (item summary)
+  "Return what says that ITEM is the user's, or nil.
+SUMMARY is that of its thread."
+  (when (equal (plist-get item :addedBy) "user")
+    (if (or (plist-get item :told) (memql (plist-get summary :yours) '(nil 0)))
+        "yours"
+      "yours, not told")))
 
 (defun todo-write-row--blockers (item items)
   "Return the positions in ITEMS, from 1, of the open tasks that block ITEM."
@@ -296,32 +341,32 @@ waits for, and its owner.  A completed task has no note."
         (push place places)))
     (nreverse places)))
 
-(defun todo-write-row-insert (item kind spent width &optional indent note)
+(defun todo-write-row--insert (item kind spent width &optional indent note)
   "Insert the line for ITEM of KIND, WIDTH columns.
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
 the number of columns to leave free at the left.  NOTE, a string, stands
-before the time; see `todo-write-row-note'."
+before the time; see `todo-write-row--note'."
   (let* ((head (concat (and indent (make-string indent ?\s))
-                       " " (todo-write-row-shape kind) " "))
+                       " " (todo-write-row--shape kind) " "))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
-                    (todo-write-row-time spent)))
+                    (todo-write-row--time spent)))
          (tail (if note
-                   (concat (todo-write-row-truncate note (/ width 3)) (and time "  ") time)
+                   (concat (todo-write-row--truncate note (/ width 3)) (and time "  ") time)
                  (or time "")))
          (start (point))
          (middle (+ start (length head)))
          (end (todo-write-row--insert-line
-               head (todo-write-row-text item kind) tail width "\n")))
-    (put-text-property start middle 'face (todo-write-row-shape-face kind))
-    (put-text-property middle (point) 'face (todo-write-row-face kind))
+               head (todo-write-row--text item kind) tail width "\n")))
+    (put-text-property start middle 'face (todo-write-row--shape-face kind))
+    (put-text-property middle (point) 'face (todo-write-row--face kind))
     (unless (string-empty-p tail)
       (put-text-property end (point) 'face 'todo-write-time))
     (when (eq kind 'removed)
       ;; A struck newline would show as a stroke behind the text.
       (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))
 
-(defun todo-write-row-excerpt (items limit)
+(defun todo-write-row--excerpt (items limit)
   "Return at most LIMIT of ITEMS, a vector, starting before the first open one."
   (let* ((count (min limit (length items)))
          (open (or (cl-position-if-not (lambda (item)
@@ -333,57 +378,65 @@ before the time; see `todo-write-row-note'."
 
 ;;; Header
 
-(defun todo-write-row-count (summary)
-  "Return the number of completed and of all tasks of SUMMARY, as in 2/4."
-  (format "%d/%d" (or (plist-get summary :completed) 0) (or (plist-get summary :total) 0)))
+(defun todo-write-row--count (summary)
+  "Return the number of completed and of all tasks of SUMMARY, as in 2/4.
+Tasks of the user that the agent cannot be told of are counted apart:
+5/5 + 1 yours."
+  (let ((yours (or (plist-get summary :yours) 0)))
+    (concat (format "%d/%d" (or (plist-get summary :completed) 0)
+                    (or (plist-get summary :total) 0))
+            (and (> yours 0) (format " + %d yours" yours)))))
 
-(defun todo-write-row-progress (summary)
+(defun todo-write-row--progress (summary)
   "Return the state and the count of SUMMARY as a short string."
-  (let ((count (todo-write-row-count summary)))
+  (let ((count (todo-write-row--count summary)))
     (pcase (plist-get summary :state)
       ((or 'nil 'empty) "no tasks")
-      ('done (concat (todo-write-row-shape 'completed) " done " count))
-      ('paused (concat (todo-write-row-shape 'paused) " paused " count))
+      ('done (concat (todo-write-row--shape 'completed) " done " count))
+      ('paused (concat (todo-write-row--shape 'paused) " paused " count))
       (_ count))))
 
-(defun todo-write-row-progress-face (state)
-  "Return the face of the `todo-write-row-progress' of a plan in STATE."
+(defun todo-write-row--progress-face (state)
+  "Return the face of the `todo-write-row--progress' of a plan in STATE."
   (pcase state
     ((or 'nil 'empty) 'todo-write-time)
     ('done 'todo-write-done)
     ('paused 'todo-write-paused)
     (_ 'todo-write-count)))
 
-(defun todo-write-row-insert-bar (completed total width)
+(defun todo-write-row--insert-bar (completed total width)
   "Insert a bar of WIDTH columns for COMPLETED of TOTAL tasks."
-  (let* ((full (todo-write-row-shape 'full))
+  (let* ((full (todo-write-row--shape 'full))
          (cells (/ width (string-width full)))
          (filled (if (> total 0) (/ (* completed cells) total) 0))
          (start (point)))
     (insert-char (aref full 0) filled)
     (put-text-property start (point) 'face 'todo-write-bar)
     (setq start (point))
-    (insert-char (aref (todo-write-row-shape 'rest) 0) (- cells filled))
+    (insert-char (aref (todo-write-row--shape 'rest) 0) (- cells filled))
     (put-text-property start (point) 'face 'todo-write-bar-rest)))
 
-(defun todo-write-row-insert-header (summary width &optional doing)
+(defun todo-write-row--insert-header (summary width &optional doing)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.
 SUMMARY is the value of `todo-write-summary', or nil for no plan.  DOING
 says what the agent does; if it is nil, the line says why the plan is
 paused, if it is."
   (let* ((state (plist-get summary :state))
          (total (or (plist-get summary :total) 0))
-         (progress (todo-write-row-progress summary))
-         (room (- width (todo-write-row-width progress) 3))
+         (progress (todo-write-row--progress summary))
+         (room (- width (todo-write-row--width progress) 3))
          (note (or doing (and (eq state 'paused) (plist-get summary :reason))))
+         (note (if (plist-get summary :unsaved)
+                   (concat "not saved" (and note "; ") note)
+                 note))
          (note (if note (format "(%s)" (todo-write-row-line note 60)) ""))
          (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
          (bar (min 20 (/ width 4)))
          ;; Narrow lines and plans without tasks have no bar.
          (bar (and (> total 0) (>= bar 8)
                    (or (equal note "")
-                       (>= (- room bar 4) (+ (todo-write-row-width note)
-                                             (min 20 (todo-write-row-width title)))))
+                       (>= (- room bar 4) (+ (todo-write-row--width note)
+                                             (min 20 (todo-write-row--width title)))))
                    bar))
          (right (if bar (+ 2 bar) 0))
          (text (todo-write-row--title-and-note title note (max 0 (- room right))))
@@ -391,111 +444,18 @@ paused, if it is."
          (end (todo-write-row--insert-line
                " " text progress (- width right) (and bar "  "))))
     (put-text-property start end 'face 'todo-write-title)
-    (put-text-property end (point) 'face (todo-write-row-progress-face state))
+    (put-text-property end (point) 'face (todo-write-row--progress-face state))
     (when bar
-      (todo-write-row-insert-bar (plist-get summary :completed) total bar))))
+      (todo-write-row--insert-bar (plist-get summary :completed) total bar))))
 
 (defun todo-write-row--title-and-note (title note room)
   "Return TITLE and NOTE, both strings, in ROOM columns.
 TITLE is truncated first, and dropped if it has less than 8 columns left."
-  (let ((left (- room (todo-write-row-width note) 2)))
-    (cond ((equal note "") (todo-write-row-truncate title room))
-          ((>= left (min 8 (todo-write-row-width title)))
-           (concat (todo-write-row-truncate title left) "  " note))
-          (t (todo-write-row-truncate note room)))))
-
-;;; Words that changed
-
-;; Two texts of a task are compared word by word, or character by character in
-;; Chinese and Japanese, which have no spaces.
-
-(defconst todo-write-words--most 300
-  "Texts with more words between their common ends are not compared.")
-
-(defun todo-write-words--split (text)
-  "Return the words of TEXT and the white space between them, a list."
-  (split-string (replace-regexp-in-string "\\c|\\|[[:space:]]+" "\0\\&\0" text)
-                "\0" t))
-
-(defun todo-write-words-diff (old new)
-  "Return the difference between OLD and NEW, both strings.
-The value is a list of (KIND . TEXT), where KIND is `same', `removed' or
-`added'; removed text comes before the text that replaces it."
-  (let* ((a (todo-write-words--split old))
-         (b (todo-write-words--split new))
-         (head (cl-loop while (and a b (equal (car a) (car b)))
-                        collect (cons 'same (pop a)) do (pop b)))
-         (ra (reverse a))
-         (rb (reverse b))
-         tail)
-    (while (and ra rb (equal (car ra) (car rb)))
-      (push (cons 'same (pop ra)) tail)
-      (pop rb))
-    (todo-write-words--join
-     (append head
-             (todo-write-words--middle (vconcat (nreverse ra)) (vconcat (nreverse rb)))
-             tail))))
-
-(defun todo-write-words--middle (a b)
-  "Return the difference between A and B, vectors, as in `todo-write-words-diff'."
-  (if (> (max (length a) (length b)) todo-write-words--most)
-      (append (mapcar (lambda (word) (cons 'removed word)) a)
-              (mapcar (lambda (word) (cons 'added word)) b))
-    ;; At J is (LENGTH . STEPS) for the words of A looked at and those of B from J:
-    ;; the length of the longest common subsequence, and the difference.
-    (let ((row (make-vector (1+ (length b)) '(0))))
-      (cl-loop
-       for i downfrom (length a) to 0
-       for diagonal = nil do
-       (cl-loop
-        for j downfrom (length b) to 0
-        for word = (and (< i (length a)) (aref a i))
-        for below = (and word (aref row j))
-        for right = (and (< j (length b)) (aref row (1+ j)))
-        do (aset row j
-                 (cond ((and below right (equal word (aref b j)))
-                        `(,(1+ (car diagonal)) (same . ,word) ,@(cdr diagonal)))
-                       ((and below (or (null right) (>= (car below) (car right))))
-                        `(,(car below) (removed . ,word) ,@(cdr below)))
-                       (right `(,(car right) (added . ,(aref b j)) ,@(cdr right)))
-                       (t '(0))))
-        (setq diagonal below)))
-      (cdr (aref row 0)))))
-
-(defun todo-write-words--join (steps)
-  "Return STEPS with neighbors of one kind joined."
-  (let (joined)
-    (pcase-dolist (`(,kind . ,text) steps)
-      (if (eq kind (caar joined))
-          (setcdr (car joined) (concat (cdar joined) text))
-        (push (cons kind text) joined)))
-    (nreverse joined)))
-
-(defun todo-write-words-string (steps kinds &optional face)
-  "Return the text of STEPS, from `todo-write-words-diff', with changes marked.
-KINDS are the kinds to show.  FACE is the face of the whole text, below
-the faces of changed words.  If both kinds are shown and the terminal
-cannot strike through, removed words are in [-…-], added ones in {+…+}."
-  (let ((bare (and (memq 'removed kinds) (memq 'added kinds)
-                   (not (display-supports-face-attributes-p '(:strike-through t))))))
-    (mapconcat
-     (pcase-lambda (`(,kind . ,text))
-       (let ((text (if face (propertize text 'face face) (copy-sequence text))))
-         (pcase (and (memq kind kinds) kind)
-           ('nil "")
-           ('same text)
-           ('removed (todo-write-words--mark (if bare (concat "[-" text "-]") text)
-                                             'todo-write-word-removed))
-           ('added (todo-write-words--mark (if bare (concat "{+" text "+}") text)
-                                           'todo-write-word-added)))))
-     steps "")))
-
-(defun todo-write-words--mark (text face)
-  "Add FACE to TEXT but not to the blanks around it; return TEXT."
-  (let ((start (or (string-match "[^[:space:]]" text) 0))
-        (end (string-match "[[:space:]]*\\'" text)))
-    (add-face-text-property start end face nil text)
-    text))
+  (let ((left (- room (todo-write-row--width note) 2)))
+    (cond ((equal note "") (todo-write-row--truncate title room))
+          ((>= left (min 8 (todo-write-row--width title)))
+           (concat (todo-write-row--truncate title left) "  " note))
+          (t (todo-write-row--truncate note room)))))
 
 (provide 'todo-write-row)
 ;;; todo-write-row.el ends here

@@ -10,35 +10,755 @@
 ;;
 ;;     (global-set-key (kbd "C-c t") #'todo-write-show)
 ;;
-;; `?' shows the commands.  This file has the mode, decides when buffers are
-;; drawn, and has the commands.  todo-write-view-draw.el draws, and
-;; todo-write-view-window.el keeps windows in place.  Each editing command is one
-;; edit, which the agent learns of from the result of its next write.
+;; `?' shows the commands.  The text is an ewoc with a node for each task, found by
+;; the id of the task: after a write or an edit only the rows that changed are
+;; drawn.  The commands that edit are in todo-write-edit.el.
+;;
+;; Drawing keeps point, the mark and the scroll position of every window at
+;; their tasks.  A window follows the task in progress until the user moves in
+;; it, and again when point is back on that task, as after `.'.
+;;
+;; In a list that is longer than its window, successive completed tasks collapse
+;; to one line such as "+7 done".  The last one stays visible, so that a task
+;; does not disappear when it is completed.  RET or a click on the line unfolds
+;; them, and `d' folds or unfolds all of them:
+;;
+;;     (setq todo-write-view-fold-completed t)     ; always
+;;     (setq todo-write-view-fold-completed nil)   ; never
+;;
+;; The rows stay in the buffer, under overlays.  The module finds the runs, so
+;; that Lisp does not look at every row.
 
 ;;; Code:
 
 (require 'cl-lib)
+(require 'ewoc)
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-children)
+(require 'todo-write-detail)
 (require 'todo-write-menu)
-(require 'todo-write-view-window)
+(require 'todo-write-row)
+(require 'todo-write-story)
 
+(autoload 'todo-write-edit-text "todo-write-edit" nil t)
+(autoload 'todo-write-edit-add "todo-write-edit" nil t)
+(autoload 'todo-write-edit-delete "todo-write-edit" nil t)
+(autoload 'todo-write-edit-cycle-status "todo-write-edit" nil t)
+(autoload 'todo-write-edit-move-up "todo-write-edit" nil t)
+(autoload 'todo-write-edit-move-down "todo-write-edit" nil t)
+(autoload 'todo-write-edit-restore "todo-write-edit" nil t)
+(autoload 'todo-write-edit-undo "todo-write-edit" nil t)
+(autoload 'todo-write-show-diff "todo-write-visit" nil t)
+(autoload 'todo-write-visit--entry "todo-write-visit")
+(autoload 'todo-write-visit--open-file "todo-write-visit")
 (autoload 'todo-write-history "todo-write-history" nil t)
-(autoload 'todo-write-timeline "todo-write-history" nil t)
-(autoload 'todo-write-export-timeline "todo-write-history" nil t)
+(autoload 'todo-write-timeline "todo-write-timeline" nil t)
+(autoload 'todo-write-export-timeline "todo-write-timeline" nil t)
 (autoload 'todo-write-list "todo-write-list" nil t)
 (autoload 'todo-write-switch "todo-write-list" nil t)
 (autoload 'todo-write-copy "todo-write-org" nil t)
-(autoload 'todo-write-copy-markdown "todo-write-org" nil t)
+(autoload 'todo-write-copy-as "todo-write-org" nil t)
 (autoload 'todo-write-log "todo-write-log" nil t)
-(autoload 'todo-write-bookmark-record "todo-write-org")
-(autoload 'todo-write-bookmark-desktop "todo-write-org")
+(autoload 'todo-write-next-waiting "todo-write-attention" nil t)
+(autoload 'todo-write-bookmark--record "todo-write-bookmark")
+(autoload 'todo-write-bookmark--desktop "todo-write-bookmark")
+(declare-function tabulated-list-get-id "tabulated-list" (&optional pos))
 
 (defcustom todo-write-view-buffer-name "*efrit-todos*"
   "Name of the buffer that shows a plan live."
   :type 'string
-  :group 'todo-write)
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
+
+(defcustom todo-write-view-max-width 100
+  "Maximum number of columns of a row."
+  :type 'natnum
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
+
+(defcustom todo-write-flash-seconds 1.0
+  "Minimum time in seconds that changed rows are highlighted; 0 for never.
+The highlight ends when the times are updated next."
+  :type 'number
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
+
+(defcustom todo-write-view-follow t
+  "Non-nil means that windows follow the task in progress until you move there."
+  :type 'boolean
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
+
+(defcustom todo-write-view-fold-completed 'auto
+  "When successive completed tasks collapse to a count."
+  :type '(choice (const :tag "If the list is longer than its window" auto)
+                 (const :tag "Always" t)
+                 (const :tag "Never" nil))
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
+
+(defface todo-write-fold '((t :inherit todo-write-completed :slant italic))
+  "Face of the line that replaces folded tasks."
+  :group 'todo-write-faces)
+
+;;; State
+
+(defun todo-write-view--thread-here ()
+  "Return the key of the thread at point or of this buffer, or nil."
+  (or todo-write-view-thread
+      (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
+
+(defvar-local todo-write-view--ewoc nil
+  "The ewoc of the rows.")
+
+(defvar-local todo-write-view--nodes nil
+  "Hash table from item id to ewoc node, ghosts included.")
+
+(defvar-local todo-write-view--running nil
+  "Ids of the tasks in progress.")
+
+(defvar-local todo-write-view--open nil
+  "Ids of the rows that show their detail.")
+
+(defvar-local todo-write-view--whole nil
+  "Keys of the entries that are shown in full.")
+
+(defvar-local todo-write-view--earlier nil
+  "Ids of the rows that show their earlier entries, too.")
+
+(defvar-local todo-write-view--ghosts nil
+  "Ids of dropped tasks, whose rows the next change removes.")
+
+(defvar-local todo-write-view--dropped nil
+  "The tasks that the agent dropped; see `todo-write-items-dropped'.")
+
+(defvar-local todo-write-view--dropped-open nil
+  "Non-nil means that the dropped tasks are shown below their count.")
+
+(defvar-local todo-write-view--flashing nil
+  "Ids of the rows that flash.")
+
+(defvar-local todo-write-view--flashes nil
+  "The overlays on rows that flash, and deleted ones for later use.")
+
+(defvar-local todo-write-view--flash-ticks nil
+  "Number of ticks of the timer until the flash ends.")
+
+(defvar-local todo-write-view--waiting nil
+  "Ids of the rows that name other tasks.")
+
+(defvar-local todo-write-view--children nil
+  "Alist of item ids and the keys of their subagents' threads.
+The id nil has the threads without a row in this buffer.")
+
+(defvar-local todo-write-view--summary nil
+  "The `todo-write-summary' of the thread when the buffer was last drawn.")
+
+(defvar-local todo-write-view--drawn nil
+  "Number of the revision that the rows show, or nil while they are drawn.")
+
+(defvar todo-write-view--times nil
+  "While the whole buffer is drawn, a hash table from item id to times.
+See `todo-write-times'.  If another Emacs holds the journal, each call of
+the module looks at the file.")
+
+(defvar-local todo-write-view--width nil
+  "Columns the rows were last drawn for.")
+
+(cl-defstruct (todo-write-view--row
+               (:constructor todo-write-view--row
+                             (item &optional ghost
+                                   &aux (id (plist-get item :id))
+                                   (category (todo-write-view--category id))))
+               (:copier nil))
+  "A row of the buffer: a task, or the ghost of one that was dropped.
+CATEGORY is a symbol with the text properties of its line."
+  id item ghost category)
+
+(defun todo-write-view--category (id)
+  "Return a new symbol with the text properties of the line of the task ID."
+  (let ((category (make-symbol "todo-write-row")))
+    (setplist category
+              ;; Emacs highlights adjacent lines together if they share the list.
+              (list 'todo-write-id id 'todo-write-stop t 'mouse-face (list 'highlight)
+                    'help-echo #'todo-write-view--help))
+    category))
+
+(defun todo-write-view--help (_window buffer position)
+  "Return the full text of the row at POSITION of BUFFER."
+  (with-current-buffer buffer
+    (when-let* ((node (todo-write-view--node-at position))
+                (item (todo-write-view--row-item (ewoc-data node))))
+      (todo-write-row--help (todo-write-row--text item (todo-write-row--kind item))))))
+
+(defun todo-write-view--paused-p ()
+  "Return non-nil if the thread was paused when last drawn."
+  (eq (plist-get todo-write-view--summary :state) 'paused))
+
+(defun todo-write-view--current-id ()
+  "Return the id of the task that was in progress when last drawn, or nil."
+  (plist-get (plist-get todo-write-view--summary :current) :id))
+
+(defun todo-write-view--node-at (position)
+  "Return the ewoc node of the row at POSITION, or nil."
+  (gethash (get-text-property position 'todo-write-id) todo-write-view--nodes))
+
+(defun todo-write-view--start (id)
+  "Return the position of the row of ID, or nil."
+  (when-let* ((node (and id (gethash id todo-write-view--nodes))))
+    (marker-position (ewoc-location node))))
+
+(defun todo-write-view--fitting-width ()
+  "Return the number of columns that fits every window of the current buffer."
+  (let ((windows (get-buffer-window-list nil nil t)))
+    (if windows
+        (max 10 (1- (apply #'min (1+ todo-write-view-max-width)
+                           (mapcar #'window-body-width windows))))
+      (or todo-write-view--width (min 80 todo-write-view-max-width)))))
+
+(defun todo-write-view--set-up-page (draw &optional fit)
+  "Set up the current buffer as a read-only page as wide as its windows.
+DRAW draws it.  FIT is called with a window that has changed its size; by
+default, it calls DRAW if the width differs."
+  (setq truncate-lines t
+        ;; Hebrew and Arabic tasks must not reverse their rows.
+        bidi-paragraph-direction 'left-to-right
+        show-trailing-whitespace nil)
+  (setq-local revert-buffer-function draw)
+  (buffer-disable-undo)
+  (add-hook 'window-size-change-functions
+            (or fit
+                (lambda (window)
+                  (with-current-buffer (window-buffer window)
+                    (unless (eql todo-write-view--width (todo-write-view--fitting-width))
+                      (funcall draw)))))
+            nil t))
+
+;;; Text
+
+(defun todo-write-view--print (row)
+  "Insert ROW; the printer of the ewoc."
+  (let* ((id (todo-write-view--row-id row))
+         (item (todo-write-view--row-item row))
+         (ghost (todo-write-view--row-ghost row))
+         (kind (if ghost 'removed (todo-write-row--kind item (todo-write-view--paused-p))))
+         (start (point)))
+    (todo-write-row--insert item kind (unless ghost (todo-write-view--spent id))
+                           todo-write-view--width nil
+                           (unless ghost (todo-write-view--note id item)))
+    (put-text-property start (point) 'category (todo-write-view--row-category row))
+    (todo-write-view--insert-below id item)
+    (if (memq kind '(in_progress paused))
+        (cl-pushnew id todo-write-view--running :test #'equal)
+      (setq todo-write-view--running (delete id todo-write-view--running)))))
+
+(defun todo-write-view--spent (id)
+  "Return how long the task ID was in progress, in milliseconds, or nil."
+  (if todo-write-view--times
+      (plist-get (gethash id todo-write-view--times) :spent)
+    (todo-write--spent todo-write-view-thread id)))
+
+(defun todo-write-view--note (id item)
+  "Return the note of the row of ITEM, whose id is ID, or nil."
+  (let ((blocked (plist-get item :blockedBy)))
+    (if blocked
+        (cl-pushnew id todo-write-view--waiting :test #'equal)
+      (setq todo-write-view--waiting (delete id todo-write-view--waiting)))
+    (todo-write-row--note
+     item (and blocked
+               (mapcar #'todo-write-view--row-item
+                       (ewoc-collect todo-write-view--ewoc
+                                     (lambda (row) (not (todo-write-view--row-ghost row))))))
+     todo-write-view--summary)))
+
+(defun todo-write-view--insert-below (id item)
+  "Insert the lines below the row of ITEM, whose id is ID."
+  (let ((open (member id todo-write-view--open))
+        (children (cdr (assoc id todo-write-view--children)))
+        (start (point)))
+    (when open
+      (insert (todo-write-detail--string todo-write-view-thread item
+                                        todo-write-view--width))
+      (todo-write-story--insert todo-write-view-thread id todo-write-view--width
+                               todo-write-view--whole (member id todo-write-view--earlier)))
+    (todo-write-children--insert children todo-write-view--width open)
+    (put-text-property start (point) 'todo-write-id id)))
+
+(defun todo-write-view--insert-header ()
+  "Insert the header, without a newline, and show the count in the mode line."
+  (todo-write-row--insert-header todo-write-view--summary todo-write-view--width
+                                (and todo-write-view-thread (todo-write-view--doing)))
+  (setq mode-line-process
+        (unless (memq (plist-get todo-write-view--summary :state) '(nil empty))
+          (list " " (todo-write-row--count todo-write-view--summary)))))
+
+(defun todo-write-view--doing ()
+  "Return the activity of the agent and its reason, a string, or nil if idle."
+  (pcase (todo-write-activity todo-write-view-thread)
+    (`(working . ,_)
+     (format-time-string "working since %R"
+                         (/ (todo-write-activity-since todo-write-view-thread) 1000)))
+    (`(waiting . ,why) (concat "waits for you" (and why ": ") why))
+    (`(failed . ,why) (concat "failed" (and why ": ") why))))
+
+(defun todo-write-view--footer ()
+  "Return the text below the rows.
+It has a note if there are no tasks, the lists of subagents that belong
+to no row, and the number of dropped tasks."
+  (concat
+   (pcase (and (< 0 (or (plist-get todo-write-view--summary :revision) 0))
+               (plist-get todo-write-view--summary :state))
+     ('nil (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
+                       'face 'todo-write-detail))
+     ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
+   (when-let* ((children (cdr (assoc nil todo-write-view--children)))
+               (width todo-write-view--width))
+     (todo-write-row--string (todo-write-children--insert children width)))
+   (when-let* ((dropped (todo-write-view--dropped-before)))
+     (todo-write-view--dropped-text dropped todo-write-view--width
+                                    todo-write-view--dropped-open))))
+
+(defun todo-write-view--dropped-before ()
+  "Return the dropped tasks that have no row any more."
+  (seq-remove (lambda (item) (member (plist-get item :id) todo-write-view--ghosts))
+              todo-write-view--dropped))
+
+(defun todo-write-view--dropped-text (items width open)
+  "Return the line that counts the dropped ITEMS and, if OPEN, their rows.
+WIDTH is the number of columns.  Each line has the property
+`todo-write-dropped': the id of its task, or t."
+  (todo-write-row--string
+    (insert (propertize (format " %d dropped\n" (length items))
+                        'face 'todo-write-detail 'todo-write-dropped t
+                        'todo-write-stop t 'mouse-face 'highlight
+                        'help-echo "RET, mouse-1: show the tasks that the agent dropped"))
+    (when open
+      (dolist (item items)
+        (let ((start (point)))
+          (todo-write-row--insert item 'removed nil width 2)
+          (add-text-properties start (point)
+                               (list 'todo-write-dropped (plist-get item :id)
+                                     'todo-write-stop t 'mouse-face 'highlight)))))))
+
+;;; The whole buffer
+
+(defun todo-write-view--draw-all ()
+  "Draw the whole buffer from the store."
+  (let ((thread todo-write-view-thread))
+    (setq todo-write-view--width (todo-write-view--fitting-width)
+          todo-write-view--summary (and thread (todo-write-summary thread))
+          todo-write-view--children (and thread (todo-write-children--by-item thread))
+          todo-write-view--ghosts nil
+          todo-write-view--dropped (and thread (todo-write-items-dropped thread))
+          todo-write-view--running nil
+          todo-write-view--waiting nil)
+    (todo-write-view--release-markers)
+    (erase-buffer)
+    (clrhash todo-write-view--nodes)
+    (todo-write-view--insert-header)
+    (insert "\n")
+    (setq todo-write-view--ewoc (ewoc-create #'todo-write-view--print
+                                             "" (todo-write-view--footer) t))
+    (when thread
+      ;; Thousands of rows would otherwise cause many garbage collections.
+      (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024)))
+            (todo-write-view--times (make-hash-table :test #'equal)))
+        (pcase-dolist (`(,id . ,times) (todo-write-times thread))
+          (puthash id times todo-write-view--times))
+        (seq-doseq (item (todo-write-items thread))
+          (todo-write-view--enter (todo-write-view--row item)))
+        (when (todo-write-view--enter-ghosts (todo-write-view--last-removed))
+          (ewoc-set-hf todo-write-view--ewoc "" (todo-write-view--footer)))
+        ;; A task can wait for tasks below it.
+        (todo-write-view--draw-rows todo-write-view--waiting)))))
+
+(defun todo-write-view--release-markers ()
+  "Release the markers of all rows, which would slow down every insertion."
+  (let (markers)
+    (maphash (lambda (_ node) (push (ewoc-location node) markers)) todo-write-view--nodes)
+    ;; The buffer finds the newest first.
+    (dolist (marker markers)
+      (set-marker marker nil))))
+
+(defun todo-write-view--last-removed ()
+  "Return the `removed' changes of the last revision."
+  (let ((revision (plist-get todo-write-view--summary :revision)))
+    (when (> revision 1)
+      (seq-filter (lambda (change) (equal (plist-get change :type) "removed"))
+                  (plist-get (todo-write-changes-between todo-write-view-thread
+                                                         (1- revision) revision)
+                             :changes)))))
+
+;;; Rows that come and go
+
+(defun todo-write-view--enter (row &optional node)
+  "Enter ROW before NODE, or last if that is nil."
+  (puthash (todo-write-view--row-id row)
+           (if node
+               (ewoc-enter-before todo-write-view--ewoc node row)
+             (ewoc-enter-last todo-write-view--ewoc row))
+           todo-write-view--nodes))
+
+(defun todo-write-view--enter-in-list (row)
+  "Enter ROW at the position of its task in the current list.
+All rows before it must be in place already."
+  (let* ((previous (todo-write--previous-id todo-write-view-thread
+                                            (todo-write-view--row-id row)))
+         (node (and previous (gethash previous todo-write-view--nodes))))
+    (todo-write-view--enter row (if node
+                                    (ewoc-next todo-write-view--ewoc node)
+                                  (ewoc-nth todo-write-view--ewoc 0)))))
+
+(defun todo-write-view--enter-ghosts (removed)
+  "Enter a ghost for each unfinished task of REMOVED, where its task was.
+REMOVED is a sequence of `removed' changes.  Tasks that were completed or
+that the agent cancelled get no ghost.  Return the ids of the ghosts."
+  (let ((node (ewoc-nth todo-write-view--ewoc 0))
+        (index 0)
+        (gone 0))
+    (seq-doseq (change (seq-sort-by (lambda (change) (plist-get change :previousPosition))
+                                    #'< removed))
+      (let ((item (plist-get change :previousItem))
+            (at (- (plist-get change :previousPosition) gone)))
+        (if (or (plist-get change :cancelled)
+                (equal (plist-get item :status) "completed"))
+            (cl-incf gone)
+          (while (and node (< index at))
+            (setq node (ewoc-next todo-write-view--ewoc node))
+            (cl-incf index))
+          (push (plist-get item :id) todo-write-view--ghosts)
+          (todo-write-view--enter (todo-write-view--row item t) node)
+          (cl-incf index)))))
+  todo-write-view--ghosts)
+
+(defun todo-write-view--take-out (id)
+  "Delete the row of ID, if it exists, and return it."
+  (when-let* ((node (gethash id todo-write-view--nodes)))
+    (remhash id todo-write-view--nodes)
+    (setq todo-write-view--running (delete id todo-write-view--running)
+          todo-write-view--waiting (delete id todo-write-view--waiting))
+    (prog1 (ewoc-data node)
+      (ewoc-delete todo-write-view--ewoc node))))
+
+;;; What changed
+
+(defun todo-write-view--draw-rows (ids &optional around)
+  "Draw the rows of IDS that exist; if AROUND, also the header and the footer."
+  (let (nodes)
+    (dolist (id ids)
+      (when-let* ((node (gethash id todo-write-view--nodes)))
+        (cl-pushnew node nodes)))
+    (apply #'ewoc-invalidate todo-write-view--ewoc nodes))
+  (when around
+    (todo-write-view--draw-around)))
+
+(defun todo-write-view--draw-around ()
+  "Draw the header and the footer."
+  (goto-char (point-min))
+  (delete-region (point) (line-end-position))
+  (todo-write-view--insert-header)
+  (let ((footer (todo-write-view--footer)))
+    ;; Comparing the text suffices: the faces follow from it.
+    (unless (equal footer (cdr (ewoc-get-hf todo-write-view--ewoc)))
+      (ewoc-set-hf todo-write-view--ewoc "" footer))))
+
+(defun todo-write-view--draw-changes (changes summary)
+  "Draw the rows that CHANGES, a vector, made out of date, and SUMMARY."
+  (let ((paused (todo-write-view--paused-p))
+        (yours (plist-get todo-write-view--summary :yours)))
+    (setq todo-write-view--summary summary)
+    ;; Most writes add and drop nothing.
+    (when (seq-some (lambda (change) (member (plist-get change :type) '("added" "removed")))
+                    changes)
+      (setq todo-write-view--dropped (todo-write-items-dropped todo-write-view-thread)))
+    (todo-write-view--flash changes)
+    ;; A removed or restored task moves the list of its subagent.
+    (when todo-write-view--children
+      (setq todo-write-view--children (todo-write-children--by-item todo-write-view-thread)))
+    (mapc #'todo-write-view--take-out todo-write-view--ghosts)
+    (setq todo-write-view--ghosts nil)
+    (todo-write-view--draw-rows
+     (append (unless (eq paused (todo-write-view--paused-p))
+               todo-write-view--running)
+             (todo-write-view--apply changes)
+             (unless (eql yours (plist-get summary :yours))
+               (todo-write-view--update-yours))
+             todo-write-view--waiting)
+     t)))
+
+(defun todo-write-view--update-yours ()
+  "Update the items of the user's rows, and return their ids.
+Whether the agent was told of a task is no change of the task."
+  (let (ids)
+    (maphash (lambda (id node)
+               (let ((row (ewoc-data node)))
+                 (when-let* (((equal (plist-get (todo-write-view--row-item row) :addedBy) "user"))
+                             (item (todo-write-item todo-write-view-thread id)))
+                   (setf (todo-write-view--row-item row) item)
+                   (push id ids))))
+             todo-write-view--nodes)
+    ids))
+
+(defun todo-write-view--apply (changes)
+  "Update the items of the rows and their order with CHANGES.
+Return the ids of the rows to draw, which changed in place.  All moving
+rows are deleted before any is entered, so that each finds its
+predecessor in place."
+  (let (stale entering removed)
+    (cl-loop
+     for change across changes
+     for id = (plist-get change :itemId)
+     for item = (plist-get change :item)
+     do (pcase (plist-get change :type)
+          ("added" (push (todo-write-view--row item) entering))
+          ("removed" (todo-write-view--take-out id) (push change removed))
+          ("reordered"
+           ;; If the item changed too, that change comes just before.
+           (when (equal id (car stale))
+             (pop stale))
+           (push (todo-write-view--take-out id) entering))
+          (_ (setf (todo-write-view--row-item (ewoc-data (gethash id todo-write-view--nodes)))
+                   item)
+             (push id stale))))
+    (mapc #'todo-write-view--enter-in-list (nreverse entering))
+    (when removed
+      (todo-write-view--enter-ghosts removed))
+    stale))
+
+(defun todo-write-view--flash (changes)
+  "Let exactly the rows of CHANGES, a vector, flash if a window shows the buffer.
+See `todo-write-view--place-flashes'."
+  (setq todo-write-view--flash-ticks (1+ (ceiling todo-write-flash-seconds))
+        todo-write-view--flashing
+        (when (and (> todo-write-flash-seconds 0) (get-buffer-window nil t))
+          (mapcar (lambda (change) (plist-get change :itemId)) changes))))
+
+(defun todo-write-view--place-flashes ()
+  "Highlight the rows that flash, and no others."
+  (let ((spare todo-write-view--flashes))
+    (dolist (id todo-write-view--flashing)
+      (when-let* ((start (todo-write-view--start id))
+                  (overlay (or (pop spare) (todo-write-view--make-flash))))
+        (goto-char start)
+        (move-overlay overlay start (line-beginning-position 2))))
+    (mapc #'delete-overlay spare)))
+
+(defun todo-write-view--make-flash ()
+  "Return a new overlay for a row that flashes."
+  (let ((overlay (make-overlay 1 1)))
+    (overlay-put overlay 'face 'todo-write-flash)
+    (push overlay todo-write-view--flashes)
+    overlay))
+;;; Folds
+
+(defconst todo-write-view--least-fold 3
+  "Minimum number of successive completed tasks to fold.")
+
+(defconst todo-write-view--most-folds 8
+  "Maximum number of folds, of the longest runs.
+Each costs time whenever a row is drawn, and a screen shows few.")
+
+(defvar-local todo-write-view--fold 'option
+  "Whether to fold in this buffer: t, nil, or `option' to use the option.")
+
+(defvar-local todo-write-view--folds nil
+  "The overlays over the folded rows.")
+
+(defun todo-write-view--folding-p (windows)
+  "Return non-nil if completed tasks should be folded in WINDOWS."
+  (pcase (if (eq todo-write-view--fold 'option)
+             todo-write-view-fold-completed
+           todo-write-view--fold)
+    ('auto (let ((lines (+ 2 (or (plist-get todo-write-view--summary :total) 0))))
+             (cl-loop for window in windows
+                      thereis (> lines (window-body-height window)))))
+    (choice choice)))
+
+(defun todo-write-view--breaks ()
+  "Return the ids of tasks that must not be folded.
+Those are open rows, rows with a subagent's list, and rows after a ghost."
+  (append todo-write-view--open
+          (delq nil (mapcar #'car todo-write-view--children))
+          (cl-loop for id in todo-write-view--ghosts
+                   for node = (gethash id todo-write-view--nodes)
+                   for next = (and node (ewoc-next todo-write-view--ewoc node))
+                   when next collect (todo-write-view--row-id (ewoc-data next)))))
+
+(defun todo-write-view--update-folds (windows)
+  "Update the folds for WINDOWS."
+  (let ((runs (and todo-write-view-thread
+                   (todo-write-view--folding-p windows)
+                   (todo-write--completed-runs
+                    todo-write-view-thread
+                    todo-write-view--least-fold todo-write-view--most-folds
+                    (todo-write-view--breaks))))
+        (spare todo-write-view--folds))
+    (setq todo-write-view--folds nil)
+    (pcase-dolist (`(,first ,last . ,count) runs)
+      (let ((start (todo-write-view--start first))
+            (end (todo-write-view--start last)))
+        ;; If an event function wrote meanwhile, the store is newer than the rows.
+        (when (and start end (< start end))
+          (push (todo-write-view--place-fold (pop spare) start end (1- count))
+                todo-write-view--folds))))
+    (mapc #'delete-overlay spare)))
+
+(defun todo-write-view--place-fold (overlay start end count)
+  "Fold COUNT rows from START to END with OVERLAY, or a new one; return it."
+  (let ((overlay (or overlay (make-overlay start end))))
+    (move-overlay overlay start end)
+    (unless (eql count (overlay-get overlay 'todo-write-count))
+      (overlay-put overlay 'todo-write-count count)
+      (overlay-put overlay 'display (todo-write-view--fold-line count))
+      (overlay-put overlay 'mouse-face 'highlight)
+      (overlay-put overlay 'help-echo "RET, mouse-1: show the completed tasks"))
+    overlay))
+
+(defun todo-write-view--fold-line (count)
+  "Return the line that replaces COUNT completed tasks."
+  (let ((line (format " %s +%d done\n" (todo-write-row--shape 'completed) count)))
+    (put-text-property 0 2 'face 'todo-write-completed-shape line)
+    (put-text-property 2 (length line) 'face 'todo-write-fold line)
+    line))
+
+(defun todo-write-view--fold-at (position)
+  "Return the overlay that folds the text at POSITION, or nil."
+  (and todo-write-view--folds
+       (cl-find-if (lambda (overlay) (overlay-get overlay 'todo-write-count))
+                   (overlays-at position))))
+
+(defun todo-write-view--unseen-lines (start end)
+  "Return the number of lines between START and END that folds hide.
+Each fold displays one line."
+  (cl-loop for fold in todo-write-view--folds
+           when (<= start (overlay-start fold) (overlay-end fold) end)
+           sum (1- (overlay-get fold 'todo-write-count))))
+
+;;; Staying
+
+(defun todo-write-view--place (position)
+  "Return the place of POSITION, or nil outside the rows.
+It is a list (ID OFFSET KEY COLUMN): the offset from the start of its row
+and, within an entry, that of the line from the start of the entry."
+  (let* ((id (get-text-property position 'todo-write-id))
+         (start (todo-write-view--start id))
+         (entry (get-text-property position 'todo-write-entry)))
+    (and start
+         (cons id (cons (- position start)
+                        (when entry
+                          (let ((key (todo-write-story-entry-key entry)))
+                            (list key (- position
+                                         (todo-write-view--entry-start start key))))))))))
+
+(defun todo-write-view--entry-start (start key)
+  "Return the position of the entry KEY below the row at START, or nil."
+  (let ((end (next-single-property-change start 'todo-write-id nil (point-max)))
+        found)
+    (while (and start (not found) (< start end))
+      (let ((entry (get-text-property start 'todo-write-entry)))
+        (if (and entry (equal key (todo-write-story-entry-key entry)))
+            (setq found start)
+          (setq start (next-single-property-change start 'todo-write-entry nil end)))))
+    found))
+
+(defun todo-write-view--position (place)
+  "Return the position of PLACE, or nil if its row is gone.
+A marker there is then at the row that followed."
+  (pcase-let ((`(,id ,offset ,key ,column) place))
+    (when-let* ((start (todo-write-view--start id)))
+      (if-let* ((entry (and key (todo-write-view--entry-start start key))))
+          (+ entry column)
+        (min (+ start offset)
+             (1- (next-single-property-change start 'todo-write-id nil (point-max))))))))
+
+(defun todo-write-view--keep-places (draw &rest args)
+  "Call DRAW, a function, with ARGS; keep point, mark and all windows in place."
+  (let* ((windows (get-buffer-window-list nil nil t))
+         (following (cl-loop for window in windows
+                             when (todo-write-view--following-p window) collect window))
+         (point (todo-write-view--place (point)))
+         (mark (and (mark t) (todo-write-view--place (mark t))))
+         (places (cl-loop for window in windows
+                          collect (todo-write-view--place (window-point window))
+                          collect (todo-write-view--place (window-start window))))
+         (inhibit-read-only t)
+         ;; A row that is half drawn cannot be redrawn.
+         (inhibit-quit t)
+         (inhibit-modification-hooks t))
+    (save-excursion
+      (apply draw args)
+      (todo-write-view--update-folds windows)
+      (todo-write-view--place-flashes))
+    (restore-buffer-modified-p nil)
+    (when-let* ((position (todo-write-view--position point)))
+      (goto-char position))
+    (when-let* ((position (todo-write-view--position mark)))
+      (set-marker (mark-marker) position))
+    (dolist (window windows)
+      (when-let* ((position (todo-write-view--position (pop places))))
+        (set-window-point window position))
+      (when-let* ((position (todo-write-view--position (pop places))))
+        (set-window-start window position t)))
+    (mapc #'todo-write-view--follow following)))
+
+;;; Following
+
+(defun todo-write-view--following-p (window)
+  "Return non-nil if WINDOW follows the task in progress.
+It does while point is where it was placed last, or on that task."
+  (and todo-write-view-follow
+       (let ((point (window-point window))
+             (current (todo-write-view--current-id)))
+         (or (and current (equal current (get-text-property point 'todo-write-id)))
+             (pcase-let ((`(,buffer ,noted ,start)
+                          (window-parameter window 'todo-write-places)))
+               (and (eq buffer (current-buffer)) (= noted point)
+                    ;; The wheel can scroll without moving point.
+                    (or (= start (window-start window))
+                        (let ((position (todo-write-view--start current)))
+                          (or (null position)
+                              (todo-write-view--visible-p window position))))))))))
+
+(defun todo-write-view--follow (window)
+  "Let WINDOW show the task in progress, and note its new place.
+In the selected window, point moves only to scroll."
+  (when-let* ((position (todo-write-view--start (todo-write-view--current-id))))
+    (let ((visible (todo-write-view--visible-p window position)))
+      (unless (and visible (eq window (selected-window)))
+        (set-window-point window position))
+      (unless visible
+        (set-window-start window (todo-write-view--start-for window position) t))))
+  (todo-write-view--note-places window))
+
+(defun todo-write-view--note-places (window)
+  "Note point and start of WINDOW, to detect later whether the user moved."
+  (set-window-parameter window 'todo-write-places
+                        (list (current-buffer) (window-point window) (window-start window))))
+
+(defun todo-write-view--visible-p (window position)
+  "Return non-nil if WINDOW shows the row at POSITION."
+  (let* ((start (window-start window))
+         (fold (todo-write-view--fold-at start))
+         (start (if fold (overlay-start fold) start)))
+    (and (>= position start)
+         (save-excursion
+           (goto-char position)
+           (forward-line (- 1 (window-body-height window)
+                            (todo-write-view--unseen-lines start position)))
+           (<= (point) start)))))
+
+(defun todo-write-view--start-for (window position)
+  "Return a start of WINDOW that shows the row at POSITION and some rows before."
+  (save-excursion
+    (goto-char position)
+    (forward-line (- (/ (window-body-height window) 3)))
+    (when-let* ((fold (todo-write-view--fold-at (point))))
+      (goto-char (overlay-start fold)))
+    ;; Near the top, show the header too.
+    (if (<= (count-lines (point-min) (point)) 2) (point-min) (point))))
+;;; The mode
 
 (defvar todo-write-view--buffers nil
   "The buffers in `todo-write-view-mode'.")
@@ -47,37 +767,33 @@
   (let ((map (make-sparse-keymap)))
     (define-key map "n" #'todo-write-view-next)
     (define-key map "p" #'todo-write-view-previous)
-    (define-key map (kbd "TAB") #'todo-write-view-toggle-detail)
-    (define-key map [mouse-1] #'todo-write-view-mouse-toggle-detail)
+    (define-key map [mouse-1] #'todo-write-view-mouse-visit)
     (define-key map [remap undo] #'todo-write-edit-undo)
     map)
   "Keymap of `todo-write-view-mode'.")
 
 (todo-write-menu-define 'todo-write-view-mode todo-write-view-mode-map "Plan"
-  '(("Task"
-     ("RET" "Open or close" todo-write-view-toggle-detail)
+  `(("Task"
+     ("RET" "Visit or open" todo-write-view-visit)
+     ("TAB" "Open or fold" todo-write-view-toggle)
+     ("=" "Diff" todo-write-show-diff)
+     ("t" "Next status" todo-write-edit-cycle-status)
      ("e" "Edit text" todo-write-edit-text)
      ("+" "Add one after it" todo-write-edit-add)
      ("k" "Delete" todo-write-edit-delete)
-     ("SPC" "Next status" todo-write-edit-cycle-status)
+     ("R" "Restore a dropped one" todo-write-edit-restore)
      ("M-<up>" "Move up" todo-write-edit-move-up)
      ("M-<down>" "Move down" todo-write-edit-move-down)
      ("u" "Undo" todo-write-edit-undo))
     ("Look"
      ("." "Go to the task in progress" todo-write-view-to-current)
+     ("<" "First" todo-write-view-first)
+     (">" "Last" todo-write-view-last)
+     ("<backtab>" "Open or close all" todo-write-view-toggle-all)
      ("d" "Fold or unfold completed" todo-write-view-toggle-fold)
-     ("H" "History" todo-write-history)
-     ("T" "Timeline" todo-write-timeline)
-     ("l" "Log" todo-write-log)
-     ("g" "Refresh" revert-buffer))
-    ("Other plans"
-     ("s" "Switch…" todo-write-switch)
      ("^" "Parent" todo-write-view-to-parent)
-     ("L" "All" todo-write-list))
-    ("Take along"
-     ("w" "Copy as check list" todo-write-copy)
-     ("m" "Copy as Markdown" todo-write-copy-markdown)
-     ("x" "Export timeline…" todo-write-export-timeline))))
+     ("g" "Refresh" revert-buffer))
+    . ,todo-write-menu-common))
 
 (define-derived-mode todo-write-view-mode special-mode "Plan"
   "Major mode of the buffer that shows an agent's plan live.
@@ -87,17 +803,18 @@ and \\=✗ dropped before it was completed.
 
 \\{todo-write-view-mode-map}"
   :interactive nil
+  (todo-write-menu-begin-mode)
   (todo-write-view--set-up-page #'todo-write-view-refresh #'todo-write-view--fit)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
               todo-write-view--nodes (make-hash-table :test #'equal)
               imenu-create-index-function #'todo-write-view--imenu-index
-              bookmark-make-record-function #'todo-write-bookmark-record
-              desktop-save-buffer #'todo-write-bookmark-desktop
+              bookmark-make-record-function #'todo-write-bookmark--record
+              desktop-save-buffer #'todo-write-bookmark--desktop
               ;; Emacs 28 never forgets an `add-hook' with a depth.
-              context-menu-functions (list t #'todo-write-menu-context))
+              context-menu-functions (list t #'todo-write-menu--context))
   (cl-pushnew (current-buffer) todo-write-view--buffers)
-  (todo-write-listen #'todo-write-view--heard)
+  (add-hook 'todo-write--event-functions #'todo-write-view--on-event)
   ;; Deleting the narrowest window changes the size of no other one.
   (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
@@ -116,7 +833,7 @@ and \\=✗ dropped before it was completed.
   (setq todo-write-view--buffers (delq (current-buffer) todo-write-view--buffers))
   (mapc #'delete-overlay todo-write-view--flashes)
   (unless (todo-write-view--live-buffers)
-    (todo-write-listen #'todo-write-view--heard 'stop)
+    (remove-hook 'todo-write--event-functions #'todo-write-view--on-event)
     (when todo-write-view--event-timer
       (cancel-timer todo-write-view--event-timer)
       (setq todo-write-view--event-timer nil)))
@@ -158,9 +875,9 @@ A buffer without a thread adopts THREAD, unless that is a subagent's."
                     (unless (todo-write-parent thread)
                       (setq todo-write-view-thread thread)))))
 
-(defun todo-write-view--heard (thread what data)
-  "Draw what is affected by WHAT happened to THREAD, with DATA.
-See `todo-write-listen'."
+(defun todo-write-view--on-event (thread what data)
+  "Draw what the event WHAT of THREAD with DATA affects.
+For `todo-write--event-functions'."
   (pcase what
     ('change (todo-write-view--on-change thread data))
     ((or 'state 'activity (and 'observed (guard (equal data "TITLE"))))
@@ -181,7 +898,7 @@ See `todo-write-listen'."
                   ;; Drawing the whole buffer is faster for many changes.
                   (<= (* 3 (length changes)) (max 200 (plist-get summary :total))))
              (todo-write-view--draw changes summary))
-            ;; Another listener wrote meanwhile, and that is drawn already.
+            ;; Another function wrote meanwhile, and that is drawn already.
             ((and (< told current) (= drawn current)))
             ;; Revisions were missed, or the thread was forgotten and begun again.
             (t (todo-write-view--draw))))))
@@ -191,8 +908,13 @@ See `todo-write-listen'."
   (todo-write-view--redraw-for-child thread)
   (todo-write-view--in-buffers (and todo-write-view--ewoc
                                     (equal todo-write-view-thread thread))
-    (setq todo-write-view--summary (todo-write-summary thread))
-    (todo-write-view--redraw todo-write-view--running t)))
+    (let ((yours (plist-get todo-write-view--summary :yours)))
+      (setq todo-write-view--summary (todo-write-summary thread))
+      (todo-write-view--redraw
+       (append todo-write-view--running
+               (unless (eql yours (plist-get todo-write-view--summary :yours))
+                 (todo-write-view--update-yours)))
+       t))))
 
 (defun todo-write-view--on-forget (thread)
   "Draw the buffers that showed THREAD, which was forgotten."
@@ -203,7 +925,7 @@ See `todo-write-listen'."
 
 (defun todo-write-view--on-observe (type)
   "Show an event of TYPE in open rows soon."
-  (when (and (member type todo-write-detail-events)
+  (when (and (member type todo-write-story--events)
              (not todo-write-view--event-timer)
              (seq-some (lambda (buffer) (buffer-local-value 'todo-write-view--open buffer))
                        (todo-write-view--live-buffers)))
@@ -222,8 +944,8 @@ See `todo-write-listen'."
   (todo-write-view--in-buffers (and todo-write-view--ewoc todo-write-view-thread
                                     (not (equal todo-write-view-thread thread)))
     (when-let* ((ancestor (assoc todo-write-view-thread
-                                 (todo-write-children-ancestors thread))))
-      (setq todo-write-view--children (todo-write-children-by-item todo-write-view-thread))
+                                 (todo-write-children--ancestors thread))))
+      (setq todo-write-view--children (todo-write-children--by-item todo-write-view-thread))
       (todo-write-view--redraw (list (cdr ancestor)) t))))
 
 ;;; Time and width
@@ -276,6 +998,7 @@ SELECT non-nil, as in interactive use, selects the window.  ACTION is
 passed to `display-buffer'."
   (interactive (list (and current-prefix-arg (todo-write-read-thread "Show the plan of: "))
                      t))
+  (todo-write--configure)
   (let* ((thread (or thread todo-write-view-thread (todo-write-view--default-thread)))
          (buffer (get-buffer-create todo-write-view-buffer-name))
          ;; Display it first, so that it is drawn once, for the width of its window.
@@ -295,7 +1018,9 @@ passed to `display-buffer'."
   "Show THREAD in the current buffer, with point at its first task."
   (setq todo-write-view-thread thread
         todo-write-view--fold 'option
-        todo-write-view--open nil)
+        todo-write-view--open nil
+        todo-write-view--whole nil
+        todo-write-view--earlier nil)
   (todo-write-view--draw)
   (todo-write-view--to-first-row))
 
@@ -319,7 +1044,7 @@ agent that it works for."
                   (todo-write--newest-of-project)
                   current
                   (car (todo-write-threads)))))
-    (or (caar (last (and key (todo-write-children-ancestors key)))) key)))
+    (or (caar (last (and key (todo-write-children--ancestors key)))) key)))
 
 (defun todo-write-view--of-project-p (thread)
   "Return non-nil if THREAD belongs to the current project."
@@ -328,7 +1053,7 @@ agent that it works for."
 (defun todo-write-view-refresh (&rest _)
   "Draw the whole buffer again."
   (interactive nil todo-write-view-mode)
-  (todo-write-row-forget-shapes)
+  (todo-write-row--forget-shapes)
   ;; Folds contain shapes, too.
   (mapc #'delete-overlay todo-write-view--folds)
   (setq todo-write-view--folds nil)
@@ -346,6 +1071,18 @@ agent that it works for."
   (interactive "p" todo-write-view-mode)
   (todo-write-view--move (- (or count 1))))
 
+(defun todo-write-view-first ()
+  "Move to the first row."
+  (interactive nil todo-write-view-mode)
+  (goto-char (point-min))
+  (todo-write-view--move 1))
+
+(defun todo-write-view-last ()
+  "Move to the last row."
+  (interactive nil todo-write-view-mode)
+  (goto-char (point-max))
+  (todo-write-view--move -1))
+
 (defun todo-write-view--move (count)
   "Move point COUNT rows forward, to the start of the row.
 A row starts with a blank, so that the cursor does not hide the shape."
@@ -354,23 +1091,21 @@ A row starts with a blank, so that the cursor does not hide the shape."
                    (user-error (if (> count 0) "No further task" "No task before this one"))))))
 
 (defun todo-write-view--neighbor (forward)
-  "Return the start of the next row if FORWARD, else of the previous one, or nil.
-Folded rows count as one."
-  (let* ((fold (todo-write-view--fold-at (point)))
-         (here (cond ((not fold) (point))
-                     (forward (1- (overlay-end fold)))
-                     (t (overlay-start fold))))
-         (node (todo-write-view--node-at here))
-         (next (cond (node (funcall (if forward #'ewoc-next #'ewoc-prev)
-                                    todo-write-view--ewoc node))
-                     ;; Outside the rows, point is above or below them all.
-                     ((eq forward (= 1 (line-number-at-pos)))
-                      (ewoc-nth todo-write-view--ewoc (if forward 0 -1)))))
-         (start (and next (marker-position (ewoc-location next))))
-         (fold (and start (todo-write-view--fold-at start))))
-    (if fold (overlay-start fold) start)))
+  "Return the start of the next line to stop at, or nil.
+If FORWARD is nil, return that of the previous one.  These are rows and
+what can be visited below them.  Folded rows count as one."
+  (save-excursion
+    (when-let* ((fold (todo-write-view--fold-at (point))))
+      (goto-char (if forward (1- (overlay-end fold)) (overlay-start fold))))
+    (beginning-of-line)
+    (let (stop)
+      (while (and (not stop) (= 0 (forward-line (if forward 1 -1))) (not (eobp)))
+        (when (get-text-property (point) 'todo-write-stop)
+          (setq stop (point))))
+      (let ((fold (and stop (todo-write-view--fold-at stop))))
+        (if fold (overlay-start fold) stop)))))
 
-(defun todo-write-view-id-at-point ()
+(defun todo-write-view--id-at-point ()
   "Return the id of the task at point.
 Signal a `user-error' if there is none, or if it was dropped."
   (let ((id (get-text-property (point) 'todo-write-id)))
@@ -381,10 +1116,10 @@ Signal a `user-error' if there is none, or if it was dropped."
                            "No task here; n and p move between tasks"
                          "The list is empty; + adds a task")))
           ((member id todo-write-view--ghosts)
-           (user-error "This task was dropped; undo brings it back"))
+           (user-error "This task was dropped; R brings it back"))
           (t id))))
 
-(defun todo-write-view-goto (id)
+(defun todo-write-view--goto (id)
   "Move point to the row of the task ID; return nil if there is none."
   (when-let* ((start (todo-write-view--start id)))
     (goto-char start)))
@@ -392,7 +1127,7 @@ Signal a `user-error' if there is none, or if it was dropped."
 (defun todo-write-view-to-current ()
   "Move to the task in progress and follow it from now on."
   (interactive nil todo-write-view-mode)
-  (unless (todo-write-view-goto (todo-write-view--current-id))
+  (unless (todo-write-view--goto (todo-write-view--current-id))
     (user-error "No task is in progress"))
   (when (eq (current-buffer) (window-buffer))
     (set-window-point nil (point))
@@ -401,29 +1136,58 @@ Signal a `user-error' if there is none, or if it was dropped."
 (defun todo-write-view-to-parent ()
   "Show the plan of the agent that this subagent works for."
   (interactive nil todo-write-view-mode)
-  (pcase (car (todo-write-children-ancestors (or todo-write-view-thread "")))
+  (pcase (car (todo-write-children--ancestors (or todo-write-view-thread "")))
     (`(,parent . ,id) (todo-write-show parent)
-                      (todo-write-view-goto id))
+                      (todo-write-view--goto id))
     (_ (user-error "This plan's agent works for no other"))))
 
-(defun todo-write-view-toggle-detail ()
-  "Open or close the details of the row at point.
-They come from `todo-write-detail-functions'.  On folded tasks, unfold
-them; on a subagent's list, show that."
+(defun todo-write-view-visit ()
+  "Visit what is at point: a file, the output of a command, another plan.
+On a task, open or close its story; on folded tasks, unfold them."
   (interactive nil todo-write-view-mode)
-  (if-let* ((child (get-text-property (point) 'todo-write-child)))
-      (todo-write-show child)
-    (if (todo-write-view--fold-at (point))
-        (todo-write-view-toggle-fold)
-      (todo-write-view--toggle
-       (or (get-text-property (point) 'todo-write-id) (todo-write-view-id-at-point))))))
+  (let ((entry (get-text-property (point) 'todo-write-entry))
+        (file (get-text-property (point) 'todo-write-file)))
+    (cond (file (todo-write-visit--open-file todo-write-view-thread file))
+          ((and entry (todo-write-story--call-p entry))
+           (todo-write-visit--entry todo-write-view-thread entry))
+          (t (todo-write-view-toggle)))))
+
+(defun todo-write-view-toggle ()
+  "Open or fold what is at point: a task, an entry, earlier entries.
+On folded tasks, unfold them; on a subagent's list, show that."
+  (interactive nil todo-write-view-mode)
+  (let ((id (get-text-property (point) 'todo-write-id))
+        (entry (get-text-property (point) 'todo-write-entry))
+        (child (get-text-property (point) 'todo-write-child)))
+    (cond (child (todo-write-show child))
+          (entry (todo-write-view--toggle-in 'todo-write-view--whole
+                                             (todo-write-story-entry-key entry) id))
+          ((get-text-property (point) 'todo-write-dropped)
+           (setq todo-write-view--dropped-open (not todo-write-view--dropped-open))
+           (todo-write-view--redraw nil t))
+          ((get-text-property (point) 'todo-write-earlier)
+           (todo-write-view--toggle-in 'todo-write-view--earlier id id))
+          ((todo-write-view--fold-at (point)) (todo-write-view-toggle-fold))
+          (t (todo-write-view--toggle (or id (todo-write-view--id-at-point)))))))
+
+(defun todo-write-view--toggle-in (variable element id)
+  "Add ELEMENT to the list in VARIABLE, or remove it, and draw the row of ID."
+  (set variable (if (member element (symbol-value variable))
+                    (remove element (symbol-value variable))
+                  (cons element (symbol-value variable))))
+  (todo-write-view--redraw (list id)))
 
 (defun todo-write-view--toggle (id)
-  "Open or close the details of the row of ID."
-  (setq todo-write-view--open (if (member id todo-write-view--open)
-                                  (remove id todo-write-view--open)
-                                (cons id todo-write-view--open)))
-  (todo-write-view--redraw (list id)))
+  "Open or close the story of the row of ID."
+  (todo-write-view--toggle-in 'todo-write-view--open id id))
+
+(defun todo-write-view-toggle-all ()
+  "Open the details of all rows, or close them if any is open."
+  (interactive nil todo-write-view-mode)
+  (let ((ids (hash-table-keys todo-write-view--nodes)))
+    (setq todo-write-view--open (unless todo-write-view--open ids)
+          todo-write-view--whole nil)
+    (todo-write-view--redraw ids)))
 
 (defun todo-write-view-toggle-fold ()
   "Fold or unfold the completed tasks of this buffer.
@@ -434,13 +1198,13 @@ See `todo-write-view-fold-completed'."
   (unless (or todo-write-view--folds (not todo-write-view--fold))
     (message "No %d successive tasks are completed" todo-write-view--least-fold)))
 
-(defun todo-write-view-mouse-toggle-detail (event)
-  "Open or close the row, or unfold the tasks, that EVENT clicked on."
+(defun todo-write-view-mouse-visit (event)
+  "Visit or open what EVENT clicked on, as `todo-write-view-visit' does."
   (interactive "e" todo-write-view-mode)
   (mouse-set-point event)
-  (when (or (get-text-property (point) 'todo-write-id)
-            (get-text-property (point) 'todo-write-child))
-    (todo-write-view-toggle-detail)))
+  (when (seq-some (lambda (property) (get-text-property (point) property))
+                  '(todo-write-id todo-write-child todo-write-dropped))
+    (todo-write-view-visit)))
 
 (defun todo-write-view--imenu-index ()
   "Return the tasks and their positions, for imenu."
@@ -448,107 +1212,5 @@ See `todo-write-view-fold-completed'."
              (cons (todo-write-row-plain (plist-get item :content))
                    (todo-write-view--start (plist-get item :id))))
            (todo-write-items todo-write-view-thread)))
-
-;;; Editing
-
-(defun todo-write-edit--do (function &rest args)
-  "Call FUNCTION with ARGS; turn an error of the store into a `user-error'."
-  (condition-case err
-      (apply function args)
-    (todo-write-error (user-error "%s" (error-message-string err)))))
-
-(defun todo-write-edit--thread ()
-  "Return the thread of this buffer, or signal a `user-error'."
-  (or todo-write-view-thread (user-error "There is no plan here yet")))
-
-(defun todo-write-edit--item ()
-  "Return the item at point, or signal a `user-error'."
-  (let ((id (todo-write-view-id-at-point)))
-    (or (todo-write-item (todo-write-edit--thread) id)
-        (user-error "This task is gone; g refreshes the list"))))
-
-(defun todo-write-edit--position (id)
-  "Return the position of the task ID in the list, from 0."
-  (cl-position id (todo-write-items todo-write-view-thread)
-               :key (lambda (item) (plist-get item :id)) :test #'equal))
-
-(defun todo-write-edit--read (prompt &optional initial)
-  "Read a task's text with PROMPT and INITIAL text; reject an empty one."
-  (let ((text (string-trim (read-string prompt initial))))
-    (when (string-empty-p text)
-      (user-error "A task needs a text"))
-    text))
-
-(defun todo-write-edit-text ()
-  "Edit the text of the task at point in the minibuffer."
-  (interactive nil todo-write-view-mode)
-  (let* ((item (todo-write-edit--item))
-         (old (plist-get item :content))
-         (new (todo-write-edit--read "Task: " old)))
-    (unless (equal old new)
-      (todo-write-edit--do #'todo-write-edit todo-write-view-thread
-                           'rename (plist-get item :id) new))))
-
-(defun todo-write-edit-add ()
-  "Add a task after the one at point, and move there.
-Above all rows, add it at the beginning; elsewhere outside, at the end."
-  (interactive nil todo-write-view-mode)
-  (let* ((thread (todo-write-edit--thread))
-         (id (get-text-property (point) 'todo-write-id))
-         (text (todo-write-edit--read "New task: "))
-         ;; The agent can write while the text is read.
-         (after (and id (todo-write-edit--position id)))
-         (position (cond (after (1+ after))
-                         ((and (not id) (bobp)) 0)))
-         (outcome (todo-write-edit--do #'todo-write-edit thread 'add text position)))
-    (when-let* ((added (seq-find (lambda (change) (equal (plist-get change :type) "added"))
-                                 (plist-get (plist-get outcome :changes) :changes))))
-      (todo-write-view-goto (plist-get added :itemId)))))
-
-(defun todo-write-edit-delete ()
-  "Delete the task at point."
-  (interactive nil todo-write-view-mode)
-  (let ((item (todo-write-edit--item)))
-    (todo-write-edit--do #'todo-write-edit todo-write-view-thread
-                         'delete (plist-get item :id))
-    (message "Deleted; %s brings it back"
-             (substitute-command-keys "\\[todo-write-edit-undo]"))))
-
-(defun todo-write-edit-cycle-status ()
-  "Change the status of the task at point to the next one.
-The order is pending, in progress, completed, pending."
-  (interactive nil todo-write-view-mode)
-  (let ((item (todo-write-edit--item)))
-    (todo-write-edit--do #'todo-write-edit todo-write-view-thread 'status
-                         (plist-get item :id)
-                         (pcase (plist-get item :status)
-                           ("pending" "in_progress")
-                           ("in_progress" "completed")
-                           (_ "pending")))))
-
-(defun todo-write-edit-move-up ()
-  "Move the task at point before the one above."
-  (interactive nil todo-write-view-mode)
-  (todo-write-edit--move -1))
-
-(defun todo-write-edit-move-down ()
-  "Move the task at point after the one below."
-  (interactive nil todo-write-view-mode)
-  (todo-write-edit--move 1))
-
-(defun todo-write-edit--move (by)
-  "Move the task at point BY places."
-  (let* ((id (plist-get (todo-write-edit--item) :id))
-         (position (+ (todo-write-edit--position id) by))
-         (total (plist-get (todo-write-summary todo-write-view-thread) :total)))
-    (unless (< -1 position total)
-      (user-error (if (< by 0) "This is the first task" "This is the last task")))
-    (todo-write-edit--do #'todo-write-edit todo-write-view-thread 'move id position)))
-
-(defun todo-write-edit-undo ()
-  "Undo the last change of the list, by the agent or by you."
-  (interactive nil todo-write-view-mode)
-  (todo-write-edit--do #'todo-write-undo (todo-write-edit--thread)))
-
 (provide 'todo-write-view)
 ;;; todo-write-view.el ends here

@@ -26,13 +26,26 @@
 (require 'todo-write-events)
 (require 'todo-write-activity)
 
+;; Requests need nothing else of this package, and most sessions have none.
+(autoload 'todo-write-request "todo-write-request")
+(autoload 'todo-write-requests "todo-write-request")
+(autoload 'todo-write-withdraw "todo-write-request")
+(autoload 'todo-write-answer-request "todo-write-request")
+(autoload 'todo-write-list--read "todo-write-list")
+
+;; Hosts set it in an agent's buffer, whether or not the view is loaded.
+(defvar-local todo-write-view-thread nil
+  "Key of the thread that this buffer shows, or nil.")
+
 ;;; Writing and editing
 
-(defun todo-write (thread input &optional source)
+(defun todo-write (thread input &optional source unanswered)
   "Replace the list of THREAD by INPUT, an agent's whole list.
 THREAD is a string, the key of the agent's conversation.  INPUT is the
 argument of the tool `todo_write': JSON text, or a hash table, plist or
-alist with the key \"todos\".  SOURCE names the host.
+alist with the key \"todos\".  SOURCE names the host.  UNANSWERED non-nil
+means that the host cannot give the result to the agent: then the agent
+is not told of your edits.
 
 The value is an outcome, a plist:
   :ok        t if accepted, nil if refused
@@ -44,6 +57,8 @@ The value is an outcome, a plist:
   :forced    ids that `todo-write-keep-completed' kept completed
   :state     the new state of THREAD, see `todo-write-state'
   :resumed   t if this ended a pause
+  :told      t if the agent now knows tasks of yours that it could not be
+             told of before
   :warnings  list of strings: warnings for the user, for example that
              another Emacs writes the journal
   :summary   the new summary of THREAD, see `todo-write-summary'
@@ -53,7 +68,7 @@ A refused write changes nothing and does not signal.  Signal
 `todo-write-panic' for a bug in the module."
   (todo-write--configure)
   (let* ((inhibit-quit t)
-         (outcome (todo-write--call todo-write-dyn--write thread input source)))
+         (outcome (todo-write--call todo-write-dyn--write thread input source unanswered)))
     (unwind-protect
         (todo-write--tell thread outcome)
       ;; An agent that writes its list has not failed.
@@ -61,14 +76,21 @@ A refused write changes nothing and does not signal.  Signal
                  (eq (car (todo-write-activity thread)) 'failed))
         (todo-write-activity--put thread nil nil nil)))))
 
-(cl-defun todo-write-begin (thread &key project agent parent parent-item)
+(cl-defun todo-write-begin (thread &rest properties
+                                   &key project agent parent parent-item &allow-other-keys)
   "Begin THREAD, or load it, and return its key.
-The first write does so, too; call this to set what it cannot know:
+The first write does so, too; PROPERTIES set what it cannot know:
 PROJECT, the root of the project, by default the current one; AGENT, the
 name of the program, by default the beginning of the key; for a subagent
 PARENT, the key of the thread that it works for, and PARENT-ITEM, the id
 of the item that it works on.  Its list is shown under that item.
-All are strings; signal `todo-write-input-error' for anything else."
+All are strings; signal `todo-write-input-error' for anything else.
+
+\(fn THREAD &key PROJECT AGENT PARENT PARENT-ITEM)"
+  (cl-loop for (key . value) on properties by #'cddr
+           unless (and value (memq key '(:project :agent :parent :parent-item)))
+           do (todo-write--wrong "properties" key
+                                 ":project, :agent, :parent or :parent-item and a string"))
   (todo-write--open thread
                     (append (and project
                                  (list :project
@@ -88,9 +110,12 @@ OPERATION and ARGS are one of (positions count from 0):
   `status' ID STATUS
   `move' ID POSITION
   `delete' ID
-The change is merged with the agent's next write, whose result names it.
-The value is an outcome; see `todo-write'.  Signal
-`todo-write-input-error' for a wrong argument and an unknown ID."
+  `restore' ID, which brings back a task that left the list
+A task that you add or restore is yours: it stays until you delete it, or
+the agent completes or cancels it.  The change is merged with the agent's
+next write, whose result names it.  The value is an outcome; see
+`todo-write'.  Signal `todo-write-input-error' for a wrong argument and an
+unknown ID."
   (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--tell
@@ -106,7 +131,7 @@ counts as an edit by the user.  The value is an outcome; see
     (todo-write--tell thread (todo-write--call todo-write-dyn--undo thread))))
 
 (defun todo-write--tell (thread outcome)
-  "Tell listeners and subscribers of THREAD about OUTCOME, and return it.
+  "Report OUTCOME of THREAD to subscribers and by dispatch, and return it.
 The caller inhibits quitting, since the change is already saved."
   (setq todo-write--newest-outcome outcome)
   (unwind-protect
@@ -114,7 +139,7 @@ The caller inhibits quitting, since the change is already saved."
     (unwind-protect
         (when (plist-get outcome :changes)
           (todo-write--dispatch thread 'change outcome))
-      (when (plist-get outcome :resumed)
+      (when (or (plist-get outcome :resumed) (plist-get outcome :told))
         (todo-write--dispatch thread 'state (plist-get outcome :state)))))
   (todo-write--warn (plist-get outcome :warnings))
   outcome)
@@ -153,43 +178,75 @@ paused.
 Non-nil INFERRED means that the host guesses.  A guess is shown, but it
 neither stops nor starts time.
 
-Listeners hear each transition, see `todo-write-listen'.  Callers must
-report the end of a turn even after an error; see `todo-write-end-turn'.
+While a request of THREAD is open, see `todo-write-request', the agent
+waits for that: `working' and `waiting' take effect afterwards, and the
+others withdraw the request.
+
+Callers must report the end of a turn even after an error; see
+`todo-write-end-turn'.
 Signal `todo-write-input-error' for another ACTIVITY or WHY."
   (unless (memq activity '(working waiting failed nil))
     (todo-write--wrong "activity" activity "working, waiting, failed or nil"))
   (unless (or (null why) (stringp why))
     (todo-write--wrong "why" why "a string or nil"))
+  (todo-write--configure)
   (let ((inhibit-quit t))
-    ;; A user's pause lasts until the next transition to work.
-    (unless (or inferred
-                (and (eq activity 'working)
-                     (todo-write-activity--said-p thread activity why inferred)))
-      (todo-write--tell-state
-       thread (todo-write--call todo-write-dyn--set-activity
-                thread (if (memq activity '(working waiting)) activity 'idle))))
-    (todo-write-activity--put thread activity why inferred)))
+    (unless (todo-write-activity--hold thread activity why inferred)
+      ;; A user's pause lasts until the next transition to work.
+      (unless (or inferred
+                  (and (eq activity 'working)
+                       (todo-write-activity--said-p thread activity why inferred)))
+        (todo-write--tell-state
+         thread (todo-write--call todo-write-dyn--set-activity
+                  thread (if (memq activity '(working waiting)) activity 'idle))))
+      (todo-write-activity--put thread activity why inferred))))
 
 ;;;###autoload
-(defun todo-write-end-turn (thread &optional why failed)
+(defun todo-write-end-turn (thread &optional why failed ending)
   "End the turn of THREAD's agent.
 If tasks are open, THREAD is paused for the reason WHY, a string, by
 default \"end of turn\"; the next turn or write resumes it.  The agent is
-idle then or, if FAILED is non-nil, failed because of WHY."
+idle then or, if FAILED is non-nil, failed because of WHY.
+
+ENDING says how it ended, as in `todo-write-summary'; the default is
+`error' if FAILED is non-nil, else `end-of-turn'.  The first ending of a
+turn counts, but that the agent was killed always does."
+  (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--tell-state
-     thread (todo-write--call todo-write-dyn--end-turn thread (or why "end of turn")))
+     thread (todo-write--call todo-write-dyn--end-turn
+              thread (or why "end of turn") (or ending (and failed 'error))))
     (todo-write-activity--put thread (and failed 'failed) (and failed why) nil)))
+
+(defun todo-write--suspend (thread)
+  "Stop the time of THREAD: its agent's process was stopped, as by SIGSTOP.
+That is no activity; it lasts until the next one."
+  (todo-write--configure)
+  (let ((inhibit-quit t))
+    (todo-write--tell-state
+     thread (todo-write--call todo-write-dyn--pause thread "suspended"))
+    (todo-write-activity--put thread 'suspended nil nil)))
+
+(defun todo-write--lose-activity (thread)
+  "Stop the time of THREAD, since its host lost the connection to its agent.
+What the agent does is unknown from now on.  THREAD is not paused."
+  (todo-write--configure)
+  (let ((inhibit-quit t))
+    (todo-write--tell-state
+     thread (todo-write--call todo-write-dyn--set-activity thread 'idle))
+    (todo-write-activity--put thread nil nil t)))
 
 ;;; Reading
 
 (defun todo-write-items (thread &optional revision)
   "Return the list of THREAD as a vector of plists.
 Each has :id :content :status :activeForm :priority, all strings, the
-last one or nil.  Some hosts add :owner, a string, and :blockedBy, a list
-of the ids of the tasks that must be completed first.  With REVISION, a
-number, return the list at that revision; signal `todo-write-input-error'
-if there is no such revision.  An unknown thread has an empty list."
+last one or nil; :addedBy, \"user\" or \"agent\"; and :told, t if the
+agent knows of the task.  Some hosts add :owner, a string, and :blockedBy,
+a list of the ids of the tasks that must be completed first.  With
+REVISION, a number, return the list at that revision; signal
+`todo-write-input-error' if there is no such revision.  An unknown thread
+has an empty list."
   (todo-write--call todo-write-dyn--items thread revision))
 
 (defun todo-write-item (thread id)
@@ -221,6 +278,13 @@ The value is a list of plists as in `todo-write-items', as of their
 removal, oldest removal first."
   (todo-write--call todo-write-dyn--items-removed thread))
 
+(defun todo-write-items-dropped (thread)
+  "Return the unfinished items that the agent of THREAD dropped.
+The value is a list of plists as in `todo-write-items', as of their
+removal, oldest removal first.  Items that are back are not in it.  A list
+without any item of the one before begins a new count."
+  (todo-write--call todo-write-dyn--items-dropped thread))
+
 (defun todo-write--completed-runs (thread least most breaks)
   "Return the MOST longest runs of at least LEAST completed items of THREAD.
 The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  No run
@@ -239,10 +303,16 @@ With NO-LOAD non-nil, the journal of a thread that is not in memory is
 only read, so that another Emacs can still write it.  The keys are:
   :state      as from `todo-write-state'
   :total :completed  numbers of items
+  :yours      number of your open tasks that the agent cannot be told of,
+              which :total does not count
   :current    the item in progress, as in `todo-write-items', or nil
   :title      what the agent works on, a string or nil
   :revision   number of the newest revision
-  :reason     why it is paused, a string or nil"
+  :unsaved    t if its journal cannot be written, as on a full disk
+  :reason     why it is paused, a string or nil
+  :ending     how its agent ended, if its host knows: `end-of-turn';
+              `session-ended', its process exited; `killed'; `denied',
+              the user denied a permission; `error'"
   (todo-write--call todo-write-dyn--summary thread no-load))
 
 (defun todo-write-current-thread (&optional folder)
@@ -297,9 +367,38 @@ Their keys are:
   :author     \"agent\" or \"user\"
   :source     name of the host, or nil
   :operation  \"write\", \"add\", \"rename\", \"status\", \"move\",
-              \"delete\" or \"undo\"
+              \"delete\", \"restore\" or \"undo\"
   :restores   after undo, the revision whose list this one has"
   (todo-write--call todo-write-dyn--revisions thread))
+
+;;; Work
+
+(defun todo-write-work (thread &optional id)
+  "Return what the agent of THREAD did while item ID was in progress.
+ID is the id of an item, `outside' for all that was done while no item
+was in progress, or nil for the whole THREAD.  The value is nil if
+nothing is known, else a plist:
+  :files      list of plists :path :added :removed :edits :created
+              :deleted, in order of the first change
+  :added :removed  numbers of lines
+  :edits      number of edits
+  :commands   plist :run :failed :refused :background :unknown, numbers;
+              :run counts all but the refused ones
+  :responses  number of responses of the model
+  :tokens     plist :input :output :cacheRead :cacheWrite, numbers, and
+              :atLeast, t if the output is a lower bound; nil if the host
+              does not tell tokens
+  :models     list of the names of models
+  :shared     t if other tasks were in progress, too, which have the
+              same work: never add such figures up"
+  (todo-write--call todo-write-dyn--work thread id))
+
+(defun todo-write-patch (thread &optional id path)
+  "Return the recorded changes of THREAD as one unified diff, a string.
+Successive edits follow one another, oldest first.  ID is as in
+`todo-write-work'; PATH limits the value to one file, by its absolute
+name.  See `todo-write-record-patches'."
+  (todo-write--call todo-write-dyn--patch thread id path))
 
 (defun todo-write-item-changes (thread id)
   "Return the changes of item ID of THREAD, oldest first.
@@ -348,7 +447,8 @@ form, changes an item that is not in LIST, or adds one that is."
 
 (defun todo-write-to-json (value)
   "Return VALUE as JSON text in the wire form, with camelCase keys.
-VALUE is an outcome, a changes plist, an observation or a stream event."
+VALUE is an outcome, a changes plist, an observation, a stream event, or
+the value of `todo-write-work' or `todo-write-patch'."
   (todo-write--call todo-write-dyn--to-json value))
 
 (defun todo-write-tool-schema ()
@@ -382,7 +482,7 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
   "Return the arguments of the tool `todo_write' as `gptel-make-tool' takes them."
   (cl-loop for (name . property)
            in (alist-get 'properties (alist-get 'input_schema (todo-write-tool-schema)))
-           collect `(:name ,(symbol-name name) ,@(todo-write--json-plist property))))
+           collect `(:name ,(symbol-name name) ,@(todo-write-json--plist property))))
 
 ;;; Keeping and forgetting
 
@@ -396,6 +496,26 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
     (todo-write--call todo-write-dyn--forget thread)
     (todo-write-activity--forget thread)
     (todo-write--dispatch thread 'forgotten)))
+
+;;;###autoload
+(defun todo-write-forget-project (project)
+  "Forget all threads of PROJECT, a folder, with their histories and journals.
+Return their number.  Journals hold what agents said and changed.
+Interactively, ask about the current project first."
+  (interactive (list (read-directory-name "Forget all plans of project: "
+                                          (todo-write--project) nil t)))
+  (let* ((root (file-name-as-directory (todo-write--plain (expand-file-name project))))
+         (threads (seq-filter (lambda (thread)
+                                (let ((own (plist-get (todo-write-about thread) :project)))
+                                  (and (stringp own)
+                                       (equal (file-name-as-directory own) root))))
+                              (todo-write-threads)))
+         (count (length threads)))
+    (when (or (not (called-interactively-p 'interactive))
+              (yes-or-no-p (format "Delete %d plan%s of %s, with all that is recorded? "
+                                   count (if (= count 1) "" "s") (abbreviate-file-name root))))
+      (mapc #'todo-write-forget threads)
+      count)))
 
 ;;;###autoload
 (defun todo-write-prune ()
@@ -416,7 +536,7 @@ THREAD defaults to the newest thread of the current project."
     (when (member key (todo-write-threads))
       (todo-write--open key)
       (when (called-interactively-p 'interactive)
-        (message "Restored %s" key))
+        (message "Restored the plan"))
       key)))
 
 (defun todo-write--newest-of-project ()
@@ -436,16 +556,13 @@ The value is a plist:
   :folder   the folder in which it began, or nil
   :title    a string, or nil
   :begun    milliseconds since the epoch, or nil
-  :agent    t for a subagent or a reviewer"
+  :agent    t for a subagent or a reviewer
+  :processes  t if its program keeps files of its processes"
   (todo-write--call todo-write-dyn--transcript-describe file))
 
 (defun todo-write-read-thread (prompt)
-  "Read the key of a thread with PROMPT and completion."
-  (let ((threads (todo-write-threads)))
-    (unless threads
-      (user-error "There is no thread yet; an agent begins one with todo_write"))
-    (completing-read prompt (todo-write--completion-table threads 'todo-write-thread)
-                     nil t nil nil (or (todo-write-current-thread) (car threads)))))
+  "Read a thread with PROMPT and completion of titles; return its key."
+  (todo-write-list--read prompt))
 
 (defun todo-write--completion-table (candidates category &rest metadata)
   "Return a completion table of CANDIDATES, which are in the best order.

@@ -190,8 +190,8 @@ pub fn mark_cancelled<T>(changes: &mut [Change<T>], is_cancelled: impl Fn(&str) 
     }
 }
 
-/// Whether each current entry moved relative to the others.
-fn moved(old_of: &[Option<usize>]) -> Vec<bool> {
+/// Whether each current entry moved relative to the others: as few as possible did.
+pub fn moved(old_of: &[Option<usize>]) -> Vec<bool> {
     if old_of.iter().flatten().is_sorted() {
         return vec![false; old_of.len()];
     }

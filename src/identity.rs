@@ -23,7 +23,7 @@ use crate::similarity::{Rarity, Words, similarity};
 pub struct Features<'a> {
     /// See [`Item::content`].
     pub content: &'a str,
-    /// See [`Item::active_form`]; empty if there is none.
+    /// See [`Item::active_form`]; empty if the item has no active form.
     pub active_form: &'a str,
     /// See [`Item::status`]; none if it is unknown.
     pub status: Option<Status>,

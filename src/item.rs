@@ -35,6 +35,17 @@ wire_names! {
     }
 }
 
+wire_names! {
+    /// The agent or the user, as the author of an item or a revision.
+    #[derive(Default)]
+    #[allow(missing_docs)]
+    pub enum Author {
+        #[default]
+        Agent = "agent",
+        User = "user",
+    }
+}
+
 /// One task of a thread's list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -59,10 +70,33 @@ pub struct Item {
     /// The agent that works on the item, if several share the list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
+    /// The user if the user added or restored the item. Such an item stays until the user deletes it
+    /// or the agent completes or cancels it.
+    #[serde(default, skip_serializing_if = "Author::is_agent")]
+    pub added_by: Author,
+    /// Whether the agent knows of the item. Only an item of the user can be untold.
+    #[serde(default = "always", skip_serializing_if = "Clone::clone")]
+    pub told: bool,
+}
+
+impl Author {
+    fn is_agent(&self) -> bool {
+        *self == Author::Agent
+    }
+}
+
+fn always() -> bool {
+    true
 }
 
 impl Item {
-    /// The names of the fields that differ, as on the wire; ids and hints do not count.
+    /// Whether this is an open item of the user, which only the user can remove.
+    pub fn is_users_open(&self) -> bool {
+        self.added_by == Author::User && self.status.is_open()
+    }
+
+    /// The names of the fields that differ, as on the wire. Ids, hints, the author and whether the agent
+    /// was told do not count.
     pub fn differing_fields(&self, other: &Item) -> Vec<&'static str> {
         let differs = [
             ("content", self.content != other.content),
@@ -75,7 +109,7 @@ impl Item {
         differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
     }
 
-    /// Whether no field differs but the id and the hint.
+    /// Whether [`Item::differing_fields`] names none.
     pub fn is_unchanged_from(&self, other: &Item) -> bool {
         self.differing_fields(other).is_empty()
     }
@@ -83,6 +117,12 @@ impl Item {
 
 /// The list of one revision. Revisions share their unchanged items.
 pub type List = Vec<Arc<Item>>;
+
+/// Whether two lists have the same items, in the same order, without a change.
+pub fn is_same_list(a: &[Arc<Item>], b: &[Arc<Item>]) -> bool {
+    let is_same = |(a, b): (&Arc<Item>, &Arc<Item>)| a.id == b.id && a.is_unchanged_from(b);
+    a.len() == b.len() && a.iter().zip(b).all(is_same)
+}
 
 /// One task of an accepted write, before [`crate::identity`] decides which item it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,9 +144,10 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// The item with this id.
+    /// The agent's item with this id.
     pub fn into_item(self, id: String) -> Item {
         let Draft { content, status, active_form, priority, hint, blocked_by, owner } = self;
-        Item { id, content, status, active_form, priority, hint, blocked_by, owner }
+        let (added_by, told) = (Author::Agent, true);
+        Item { id, content, status, active_form, priority, hint, blocked_by, owner, added_by, told }
     }
 }

@@ -17,8 +17,8 @@ use crate::clock::Millis;
 use crate::fault::may_panic_here;
 pub use files::{Availability, Journals, bad_file, delete, existing, files_of, is_held, is_plain, modified};
 use files::{create_folder, lock};
-pub(crate) use record::COUNTER_LIMIT;
 use record::encode;
+pub(crate) use record::{COUNTER_LIMIT, without_previous};
 pub use record::{FORMAT, FullRecord, Record, decode, decode_all};
 
 /// When a record counts as saved.

@@ -18,20 +18,20 @@
 //! use serde_json::Map;
 //! use todo_write::input::{Options, read_text};
 //! use todo_write::item::Status;
-//! use todo_write::thread::{Edit, Thread};
+//! use todo_write::thread::{Edit, Thread, WriteOptions};
 //!
 //! let mut thread = Thread::new("a conversation", Map::new(), 1_000);
 //! let first = r#"{"todos": [
 //!     {"content": "Read the code", "status": "in_progress", "activeForm": "Reading the code"},
 //!     {"content": "Fix the login bug", "status": "pending", "activeForm": "Fixing the login bug"}]}"#;
-//! thread.write(read_text(first, &Options::default()).unwrap(), None, false, 0);
+//! thread.write(read_text(first, &Options::default()).unwrap(), WriteOptions::default(), 0);
 //!
 //! // The user adds a task. The agent's next call, 90 seconds after its first, does not include it.
 //! thread.edit(Edit::Add { content: "Update the docs".into(), position: None }, 1_000).unwrap();
 //! let second = r#"{"todos": [
 //!     {"content": "Read the code", "status": "completed", "activeForm": "Reading the code"},
 //!     {"content": "Fix the bug in login", "status": "in_progress", "activeForm": "Fixing the bug"}]}"#;
-//! let outcome = thread.write(read_text(second, &Options::default()).unwrap(), None, false, 90_000);
+//! let outcome = thread.write(read_text(second, &Options::default()).unwrap(), WriteOptions::default(), 90_000);
 //!
 //! assert_eq!(
 //!     outcome.result,
@@ -52,6 +52,7 @@ pub mod change;
 pub mod clock;
 pub mod error;
 pub mod fault;
+pub mod file;
 pub mod identity;
 pub mod input;
 pub mod item;
@@ -60,7 +61,11 @@ pub mod journal;
 pub mod lisp;
 pub mod merge;
 pub mod observation;
+pub mod patch;
+pub mod process;
+pub mod protocol;
 pub mod raw;
+pub mod recording;
 pub mod report;
 pub mod revision;
 pub mod similarity;
@@ -71,3 +76,4 @@ pub mod thread;
 pub mod transcript;
 pub mod untyped;
 mod wire;
+pub mod work;

@@ -2,7 +2,8 @@
 //! list that the agent knew, `ours` the user's list, `theirs` the write.
 //!
 //! A field that only one side changed takes that side's value. If both changed it, the user's value
-//! wins and the conflict is reported. Three laws hold: without edits the result is the write, without
+//! wins and the conflict is reported. An open item that the user added stays although the agent leaves
+//! it out. Three laws hold: without edits the result is the write and the user's open items, without
 //! changes by the agent it is the user's list, and merging again changes nothing.
 
 use std::collections::{HashMap, HashSet};
@@ -54,9 +55,11 @@ pub fn merge(base: &[Arc<Item>], ours: &[Arc<Item>], theirs: &[Arc<Item>]) -> Me
     }
     for item in ours.iter().filter(|item| !in_theirs.contains_key(item.id.as_str())) {
         match in_base.get(item.id.as_str()) {
-            Some(base) if base.is_unchanged_from(item) => continue,
-            Some(_) => conflicts.push(Conflict::Dropped(Arc::clone(item))),
-            None => {}
+            Some(base) if !base.is_unchanged_from(item) => {
+                conflicts.push(Conflict::Dropped(Arc::clone(item)));
+            }
+            Some(_) if !item.is_users_open() => continue,
+            _ => {}
         }
         survivors.insert(&item.id, Arc::clone(item));
     }
@@ -105,29 +108,53 @@ fn field<T: PartialEq + Clone>(base: &T, ours: &T, theirs: &T, clash: &mut bool)
     ours.clone()
 }
 
-/// The user's order if the user moved an item, else the agent's. An item that only the other side has
-/// stays after its predecessor there.
+/// The user's order if the user moved an item, else the agent's.
 fn order(
     base: &[Arc<Item>],
     ours: &[Arc<Item>],
     theirs: &[Arc<Item>],
     survivors: &HashMap<&str, Arc<Item>>,
 ) -> List {
-    let (leading, following) = if moved(base, ours, survivors) { (ours, theirs) } else { (theirs, ours) };
-    let leads: HashSet<&str> = ids(leading, survivors).collect();
-    let mut first: Vec<&str> = Vec::new();
+    let in_ours: HashSet<&str> = ids(ours, survivors).collect();
+    let is_replaced = !ids(theirs, survivors).any(|id| in_ours.contains(id));
+    let (leading, following) =
+        if moved(base, ours, survivors) && !is_replaced { (ours, theirs) } else { (theirs, ours) };
+    weave(leading, following, |id| survivors.contains_key(id))
+        .into_iter()
+        .filter_map(|id| survivors.get(id).cloned())
+        .collect()
+}
+
+/// The ids of both lists for which `stays` holds, in the order of `leading`. One that only `following`
+/// has keeps its place there: after the nearest predecessor that stays, before all others if it had
+/// none, and else at the end.
+pub fn weave<'l>(
+    leading: &'l [Arc<Item>],
+    following: &'l [Arc<Item>],
+    stays: impl Fn(&str) -> bool,
+) -> Vec<&'l str> {
+    let leads: Vec<&str> = leading.iter().map(|item| item.id.as_str()).filter(|id| stays(id)).collect();
+    let known: HashSet<&str> = leads.iter().copied().collect();
+    let (mut first, mut last) = (Vec::new(), Vec::new());
     let mut after: HashMap<&str, Vec<&str>> = HashMap::new();
     let mut anchor: Option<&str> = None;
-    for id in ids(following, survivors) {
-        if leads.contains(id) {
+    let mut predecessor_is_gone = !following.iter().any(|item| known.contains(item.id.as_str()));
+    for id in following.iter().map(|item| item.id.as_str()) {
+        if known.contains(id) {
             anchor = Some(id);
+        } else if !stays(id) {
+            predecessor_is_gone = true;
+        } else if let Some(anchor) = anchor {
+            after.entry(anchor).or_default().push(id);
+        } else if predecessor_is_gone && first.is_empty() {
+            last.push(id);
         } else {
-            anchor.map_or(&mut first, |anchor| after.entry(anchor).or_default()).push(id);
+            first.push(id);
         }
     }
-    let leading = ids(leading, survivors)
-        .flat_map(|id| std::iter::once(id).chain(after.get(id).into_iter().flatten().copied()));
-    first.iter().copied().chain(leading).filter_map(|id| survivors.get(id).cloned()).collect()
+    let leads =
+        leads.into_iter().flat_map(|id| std::iter::once(id).chain(after.remove(id).unwrap_or_default()));
+    first.into_iter().chain(leads).chain(last).collect()
 }
 
 fn ids<'a>(

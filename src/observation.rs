@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
 use crate::item::{Item, Status};
+use crate::recording::HIDDEN;
 use crate::wire::wire_names;
 
 wire_names! {
@@ -26,6 +27,8 @@ wire_names! {
         Synthesis = "SYNTHESIS",
         Error = "ERROR",
         FinalResponse = "FINAL_RESPONSE",
+        Message = "MESSAGE",
+        Usage = "USAGE",
         StateUpdate = "STATE_UPDATE",
         AgentSuspended = "AGENT_SUSPENDED",
         AgentResumed = "AGENT_RESUMED",
@@ -124,7 +127,36 @@ impl Observation {
     pub fn metadata_str(&self, key: &str) -> Option<&str> {
         self.metadata.get(key).and_then(Value::as_str)
     }
+
+    /// Whether it belongs to an item: by its parent, or as one of several items in progress.
+    fn concerns(&self, item: &str) -> bool {
+        let items = self.metadata.get(ITEMS).and_then(Value::as_array);
+        self.parent_id.as_deref() == Some(item)
+            || items.is_some_and(|items| items.iter().any(|one| one == item))
+    }
+
+    /// The approximate number of bytes in memory.
+    fn size(&self) -> usize {
+        let content = match &self.content {
+            Content::Json(content) => size(content),
+            _ => 0,
+        };
+        256 + self.title.len() + content + self.metadata.values().map(size).sum::<usize>()
+    }
 }
+
+fn size(value: &Value) -> usize {
+    let inside = match value {
+        Value::String(text) => text.len(),
+        Value::Array(values) => values.iter().map(size).sum(),
+        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + 64 + size(value)).sum(),
+        _ => 0,
+    };
+    32 + inside
+}
+
+/// The key of the metadata with the ids of the items that an observation counts for.
+pub const ITEMS: &str = "items";
 
 /// Which observations to return. A field that is not set admits all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -150,15 +182,23 @@ impl Filter {
                 .token_type
                 .as_deref()
                 .is_none_or(|token| observation.metadata_str("tokenType") == Some(token))
-            && self.step.as_deref().is_none_or(|step| observation.parent_id.as_deref() == Some(step))
+            && self.step.as_deref().is_none_or(|step| observation.concerns(step))
     }
 }
+
+/// The calls among which the one of a result is searched.
+const NEWEST_CALLS: usize = 64;
+
+/// Maximum number of bytes that the observations of a thread take in memory, since patches are long.
+const MOST_BYTES: usize = 8 * 1024 * 1024;
 
 /// The newest observations of a thread, up to a limit. The journal has all.
 #[derive(Clone, Debug)]
 pub struct Observations {
     kept: VecDeque<Arc<Observation>>,
     limit: usize,
+    /// The approximate number of bytes of the observations kept.
+    bytes: usize,
     /// The content of the newest TITLE.
     title: Option<String>,
     last: u64,
@@ -171,7 +211,7 @@ impl Observations {
     /// Creates an empty history that keeps at most `limit` observations.
     pub fn new(limit: usize) -> Observations {
         let limit = limit.max(1);
-        Observations { kept: VecDeque::new(), limit, title: None, last: 0, delivered: 0, batch: 0 }
+        Observations { kept: VecDeque::new(), limit, bytes: 0, title: None, last: 0, delivered: 0, batch: 0 }
     }
 
     /// The maximum number kept.
@@ -205,15 +245,37 @@ impl Observations {
         if observation.kind != Type::ItemStatusChange {
             self.batch = observation.number;
         }
+        self.bytes += observation.size();
         self.kept.push_back(observation);
         self.trim();
     }
 
     fn trim(&mut self) {
         let free = self.batch.max(self.delivered + 1);
-        while self.kept.len() > self.limit && self.kept.front().is_some_and(|oldest| oldest.number < free) {
-            self.kept.pop_front();
+        while (self.kept.len() > self.limit || self.bytes > MOST_BYTES)
+            && self.kept.front().is_some_and(|oldest| oldest.number < free)
+            && let Some(oldest) = self.kept.pop_front()
+        {
+            self.bytes -= oldest.size();
         }
+    }
+
+    /// The number of the oldest observation kept; those before it are only in the journal.
+    pub fn first_kept(&self) -> u64 {
+        self.kept.front().map_or(self.last + 1, |oldest| oldest.number)
+    }
+
+    /// The TOOL_CALL of a call.
+    pub fn call(&self, id: &str) -> Option<&Arc<Observation>> {
+        let mut calls = self.kept.iter().rev().filter(|one| one.kind == Type::ToolCall);
+        calls.find(|one| one.metadata_str("callId") == Some(id))
+    }
+
+    /// Whether the contents of a call were not recorded.
+    pub fn is_hidden(&self, call: &str) -> bool {
+        let calls = self.kept.iter().rev().filter(|one| one.kind == Type::ToolCall).take(NEWEST_CALLS);
+        let mut calls = calls.filter(|one| one.metadata.contains_key(HIDDEN));
+        calls.any(|one| one.metadata_str("callId") == Some(call))
     }
 
     /// The observations that the filter admits, newest last.

@@ -38,9 +38,18 @@ pub fn accepted(
     lines.join("\n")
 }
 
+/// The reminder of the user's items: `Still open, added by the user: "Ship it".`
+pub fn still_open(items: &[Arc<Item>]) -> String {
+    let names: Vec<String> = items.iter().map(|item| quoted(&item.content)).collect();
+    format!("Still open, added by the user: {}.", listed(&names))
+}
+
+/// The beginning of the result of a refused write.
+pub const REFUSED: &str = "Refused; the task list is unchanged.";
+
 /// The result of a refused write: its problems, the first ten in full.
 pub fn refused(problems: &[Problem]) -> String {
-    let mut lines = vec!["Refused; the task list is unchanged.".to_owned()];
+    let mut lines = vec![REFUSED.to_owned()];
     lines.extend(problems.iter().take(LISTED).map(|problem| format!("{problem}.")));
     if problems.len() > LISTED {
         let more = problems.len() - LISTED;

@@ -6,17 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, apply};
 use crate::clock::Millis;
-use crate::item::{Item, List};
-use crate::wire::wire_names;
-
-wire_names! {
-    /// The author of a revision.
-    #[allow(missing_docs)]
-    pub enum Author {
-        Agent = "agent",
-        User = "user",
-    }
-}
+use crate::item::{Author, Item, List};
 
 /// The author, time and origin of a revision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,7 +18,8 @@ pub struct Stamp {
     /// The name of the host, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// `write`, `add`, `rename`, `status`, `move`, `delete`, `undo`, or `lost` for damaged records.
+    /// `write`, `add`, `rename`, `status`, `move`, `delete`, `restore`, `undo`, or `lost` for damaged
+    /// records.
     pub operation: String,
     /// The number of the revision that undo restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,6 +89,11 @@ impl Revisions {
             self.changes_since_full = 0;
         }
         self.current = list;
+    }
+
+    /// The newest list, for changing what is no change: see [`Item::is_unchanged_from`].
+    pub fn current_mut(&mut self) -> &mut List {
+        &mut self.current
     }
 
     /// Replaces the newest list by that of a full record, which is right even after damaged changes.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value};
@@ -11,7 +12,9 @@ use serde_json::{Map, Value};
 use crate::clock::Millis;
 use crate::error::Error;
 use crate::journal::{self, Availability, Durability, FORMAT, Journals, OpenedJournal, Record};
+use crate::observation::{Filter, Observation};
 use crate::thread::Thread;
+use crate::work::{Part, belongs};
 use snapshot::Snapshot;
 
 mod snapshot;
@@ -22,7 +25,7 @@ const MANY_OPEN: usize = 64;
 /// The user's options for saving threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Storage {
-    /// The journal folder. If there is none, threads are not saved.
+    /// The journal folder. Without it, threads are not saved.
     pub folder: Option<PathBuf>,
     /// When a record counts as saved.
     pub durability: Durability,
@@ -61,11 +64,12 @@ impl Store {
     /// ```
     /// use todo_write::input::{Options, read_text};
     /// use todo_write::store::{Storage, Store};
+    /// use todo_write::thread::WriteOptions;
     ///
     /// let mut store = Store::new(Storage { folder: None, history_limit: 100, ..Storage::default() });
     /// let call = r#"{"todos": [{"content": "Ship it", "status": "pending", "activeForm": "Shipping"}]}"#;
     /// let plan = read_text(call, &Options::default()).unwrap();
-    /// let outcome = store.open("agent", Default::default(), 1).write(plan, None, false, 2);
+    /// let outcome = store.open("agent", Default::default(), 1).write(plan, WriteOptions::default(), 2);
     /// assert_eq!(outcome.result, "0/1 task completed.");
     /// assert_eq!(store.get("agent", 3).unwrap().list()[0].id, "t1");
     /// ```
@@ -116,7 +120,26 @@ impl Store {
             self.load(key, &about, now);
         }
         let limit = self.storage.history_limit;
-        self.threads.entry(key.to_owned()).or_insert_with(|| Thread::new(key, about, limit))
+        let thread = self.threads.entry(key.to_owned()).or_insert_with(|| Thread::new(key, about, limit));
+        if !in_memory_only && !thread.has_journal() {
+            thread.mark_unsaved();
+        }
+        thread
+    }
+
+    /// Tries again to save the threads that could not be saved. Returns the keys of those that still are
+    /// not.
+    pub fn save_again(&mut self, now: Millis) -> Vec<String> {
+        let keys: Vec<String> = self.unsaved().map(str::to_owned).collect();
+        for key in keys {
+            self.open(&key, Map::new(), now).save();
+        }
+        self.unsaved().map(str::to_owned).collect()
+    }
+
+    /// The keys of the threads that could not be saved.
+    pub fn unsaved(&self) -> impl Iterator<Item = &str> {
+        self.threads.values().filter(|thread| thread.is_unsaved()).map(Thread::key)
     }
 
     /// A thread to read: the one in memory, one restored from its journal, or a snapshot if another
@@ -166,6 +189,24 @@ impl Store {
         let snapshot = self.snapshots.entry(key.to_owned()).or_default();
         snapshot.refresh(folder, key);
         Some(snapshot)
+    }
+
+    /// The observations of work in a part of a thread, oldest first: those in memory, and before them
+    /// those that only the journal still has.
+    pub fn work_observations(&mut self, key: &str, part: Part<'_>, now: Millis) -> Vec<Arc<Observation>> {
+        let folder = self.storage.folder.clone();
+        let Some(thread) = self.get(key, now) else { return Vec::new() };
+        let first = thread.observations().first_kept();
+        let kept = thread.observations().select(&Filter::default());
+        let records = match folder.filter(|_| first > 1) {
+            Some(folder) => Journals::of(&folder, key).read_newest(),
+            None => Vec::new(),
+        };
+        let saved = records.into_iter().filter_map(|record| match record {
+            Record::Observation(observation) if observation.number < first => Some(observation),
+            _ => None,
+        });
+        saved.chain(kept).filter(|observation| belongs(observation, part)).collect()
     }
 
     /// A thread that is in memory.

@@ -12,7 +12,7 @@ mod saving;
 mod streaming;
 mod writing;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -21,18 +21,20 @@ use crate::change::{Change, ChangeKind, apply, diff, mark_cancelled};
 use crate::clock::{Clock, Millis, Times};
 use crate::error::Error;
 use crate::input::Problem;
-use crate::item::{Item, List, Status};
-use crate::journal::Record;
-use crate::observation::Observations;
+use crate::item::{Author, Item, List, Status, is_same_list};
+use crate::journal::{Record, without_previous};
+use crate::observation::{Observations, Type};
 use crate::report;
 use crate::revision::{Revisions, Stamp};
 use crate::wire::wire_names;
-pub use activity::Activity;
+use crate::work::{Part, Usage, Work, WorkSums};
 use activity::RunState;
+pub use activity::{Activity, Ending};
 pub use edit::Edit;
 use saving::Saving;
 pub use streaming::StreamEvent;
 use streaming::Streaming;
+pub use writing::WriteOptions;
 
 /// The outcome of a write or an edit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,6 +57,8 @@ pub struct Outcome {
     pub forced: Vec<String>,
     /// Whether the write ended a pause.
     pub resumed: bool,
+    /// Whether the agent now knows items of the user that it could not be told of. That is no change.
+    pub told: bool,
 }
 
 wire_names! {
@@ -82,17 +86,24 @@ pub struct Thread {
     clock: Clock,
     progress: RunState,
     observations: Observations,
+    work: WorkSums,
     streaming: Streaming,
     saving: Saving,
+    /// When its agent last called this Emacs, in this session of Emacs.
+    called: Millis,
 }
 
-/// The list that the agent knows.
+/// What the agent knows.
 #[derive(Debug, Default)]
 struct AgentView {
-    /// The number of its revision.
+    /// The number of the newest revision that it knows.
     known: u64,
-    /// The list itself, if the user has edited it since.
+    /// The list that it knows, unless that is the current one.
     base: Option<List>,
+    /// Whether the result of its last write did not reach it, so that it knows only its own list.
+    is_unanswered: bool,
+    /// The ids of the user's items that it was told of a second time.
+    reminded: BTreeSet<String>,
 }
 
 /// A revision that is not committed yet.
@@ -100,7 +111,15 @@ struct NextRevision {
     list: List,
     stamp: Stamp,
     next_id: u64,
-    known_to_agent: bool,
+    view: View,
+}
+
+/// What the agent knows after a revision.
+struct View {
+    /// See [`AgentView::base`].
+    base: Option<List>,
+    /// See [`AgentView::is_unanswered`].
+    is_unanswered: bool,
 }
 
 impl Thread {
@@ -116,8 +135,10 @@ impl Thread {
             clock: Clock::default(),
             progress: RunState::default(),
             observations: Observations::new(history_limit),
+            work: WorkSums::default(),
             streaming: Streaming::default(),
             saving: Saving::default(),
+            called: 0,
         }
     }
 
@@ -135,6 +156,11 @@ impl Thread {
     pub fn parent(&self) -> Option<(&str, Option<&str>)> {
         let text = |key: &str| self.about.get(key)?.as_str();
         Some((text("parent")?, text("parentItem")))
+    }
+
+    /// The root of the project, or an empty string.
+    pub fn project(&self) -> &str {
+        self.about.get("project").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// The current list.
@@ -178,14 +204,42 @@ impl Thread {
         self.clock.get(id)
     }
 
-    /// The state, derived from the list and the pause.
+    /// Notes that the agent itself calls this Emacs with its list.
+    pub fn note_call(&mut self, now: Millis) {
+        self.called = now;
+    }
+
+    /// When the agent last called an Emacs that writes this journal, or 0. The lists in `others` come
+    /// from sources that only repeat what the agent said elsewhere.
+    pub fn last_call(&self, others: &[&str]) -> Millis {
+        let is_call = |source: &Option<String>| !source.as_deref().is_some_and(|one| others.contains(&one));
+        let mut writes =
+            self.revisions.iter().rev().filter(|revision| revision.stamp.author == Author::Agent);
+        let newest = writes.find(|revision| is_call(&revision.stamp.source));
+        newest.map_or(0, |revision| revision.stamp.timestamp).max(self.called)
+    }
+
+    /// The state, derived from the list and the pause. Only open items that the agent can complete keep
+    /// a list from being done.
     pub fn state(&self) -> State {
         match (self.list().as_slice(), &self.progress.paused) {
             ([], _) => State::Empty,
-            (list, _) if list.iter().all(|item| !item.status.is_open()) => State::Done,
+            (list, _) if list.iter().all(|item| !item.status.is_open() || self.is_unheard(item)) => {
+                State::Done
+            }
             (_, Some(_)) => State::Paused,
             (_, None) => State::Active,
         }
+    }
+
+    /// Whether this is an open item of the user that the agent does not know and cannot be told of.
+    pub fn is_unheard(&self, item: &Item) -> bool {
+        self.agent.is_unanswered && item.is_users_open() && !item.told
+    }
+
+    /// The number of these items.
+    pub fn unheard(&self) -> usize {
+        self.list().iter().filter(|item| self.is_unheard(item)).count()
     }
 
     /// The reason of the pause.
@@ -193,14 +247,68 @@ impl Thread {
         self.progress.paused.as_deref().filter(|_| self.state() == State::Paused)
     }
 
+    /// How the agent ended, if it did and its host knows.
+    pub fn ending(&self) -> Option<Ending> {
+        self.progress.ending
+    }
+
     /// The first item in progress.
     pub fn current(&self) -> Option<&Arc<Item>> {
         self.list().iter().find(|item| item.status == Status::InProgress)
     }
 
+    /// The items that the agent dropped unfinished and that are not back, oldest removal first. A list
+    /// without any item of the agent's previous one begins a new count.
+    pub fn dropped(&self) -> Vec<Arc<Item>> {
+        let is_agents =
+            |item: &Option<Arc<Item>>| item.as_ref().is_some_and(|item| item.added_by == Author::Agent);
+        let mut seen: HashSet<&str> = self.list().iter().map(|item| item.id.as_str()).collect();
+        let mut agents = self.list().iter().filter(|item| item.added_by == Author::Agent).count();
+        let mut dropped = Vec::new();
+        for revision in self.revisions.iter().rev() {
+            let is_write = revision.stamp.author == Author::Agent;
+            let of_kind = |kind| revision.changes.iter().filter(move |change| change.kind == kind);
+            let added = of_kind(ChangeKind::Added).filter(|change| is_agents(&change.item)).count();
+            let removed =
+                of_kind(ChangeKind::Removed).filter(|change| is_agents(&change.previous_item)).count();
+            agents = (agents + removed).saturating_sub(added);
+            if is_write && added > 0 && removed == agents {
+                break;
+            }
+            for change in of_kind(ChangeKind::Removed).rev() {
+                let item = change.previous_item.as_ref().filter(|_| seen.insert(&change.item_id));
+                dropped.extend(
+                    item.filter(|item| is_write && !change.cancelled && item.status.is_open()).cloned(),
+                );
+            }
+        }
+        dropped.reverse();
+        dropped
+    }
+
     /// The title of the agent's session.
     pub fn title(&self) -> Option<&str> {
         self.observations.title()
+    }
+
+    /// What the agent did in a part of this thread, if anything is known.
+    pub fn work(&self, part: Part<'_>) -> Option<&Work> {
+        self.work.get(part)
+    }
+
+    /// Whether work with this metadata is counted already.
+    pub fn has_counted(&self, kind: Type, metadata: &Map<String, Value>) -> bool {
+        self.work.has_counted(kind, metadata)
+    }
+
+    /// Whether these tokens of a response are counted already.
+    pub fn has_counted_usage(&self, response: &str, usage: &Usage) -> bool {
+        self.work.has_counted_usage(response, usage)
+    }
+
+    /// Whether the host tells the tokens of responses.
+    pub fn has_tokens(&self) -> bool {
+        self.work.has_tokens()
     }
 
     /// The observations in memory.
@@ -226,38 +334,67 @@ impl Thread {
 
     /// Journals and commits a revision if it changes the list. The agent cancelled the items with the
     /// ids in `cancelled`.
-    fn revise(&mut self, next: NextRevision, cancelled: &HashSet<String>) -> Outcome {
+    fn revise(&mut self, mut next: NextRevision, cancelled: &HashSet<String>) -> Outcome {
+        mark_told(&mut next.list, next.view.base.as_deref());
         let timestamp = next.stamp.timestamp;
         let mut changes = diff(self.list(), &next.list);
         mark_cancelled(&mut changes, |id| cancelled.contains(id));
-        if next.known_to_agent && changes.is_empty() {
-            self.agent = AgentView { known: self.revisions.last(), base: None };
-        }
         let mut outcome = Outcome { ok: true, timestamp, changes, ..Outcome::default() };
         if !outcome.changes.is_empty() {
             // The journal has only the changes, so applying them must lead to the same list.
-            debug_assert_eq!(next.list, apply(self.list(), &outcome.changes));
-            let number = self.revisions.last() + 1;
-            let known = if next.known_to_agent { number } else { self.agent.known };
-            let record = Record::revision(number, &next.stamp, &outcome.changes, next.next_id, known);
+            debug_assert!(is_same_list(&next.list, &apply(self.list(), &outcome.changes)));
+            let record = self.revision_record(&next, &outcome.changes);
             let changes = &outcome.changes;
             self.record_then(&record, |thread| thread.commit(next, changes));
             self.record_full_if_due(timestamp);
+        } else if next.stamp.author == Author::Agent {
+            self.learn(next.view);
         }
         outcome.revision = self.revisions.last();
         outcome
     }
 
+    /// Journals and commits what the agent knows after a write that did not change the list.
+    fn learn(&mut self, view: View) {
+        let sent = self.sent(&view);
+        let is_news = sent.as_ref().map_or(self.agent.base.is_some(), |sent| !sent.is_empty());
+        if is_news || self.agent.is_unanswered != view.is_unanswered {
+            let unanswered = view.is_unanswered;
+            let record =
+                Record::Known { number: self.revisions.last(), sent, unanswered, reminded: Vec::new() };
+            self.record_then(&record, |thread| thread.commit_view(view));
+        }
+    }
+
+    /// The list that the agent knows.
+    fn base(&self) -> &List {
+        self.agent.base.as_ref().unwrap_or(self.list())
+    }
+
+    /// The changes from the list that the agent knows to the one that it sent, if it knows only that.
+    fn sent(&self, view: &View) -> Option<Vec<Change<Arc<Item>>>> {
+        view.base.as_ref().map(|sent| without_previous(&diff(self.base(), sent)))
+    }
+
+    fn revision_record(&self, next: &NextRevision, changes: &[Change<Arc<Item>>]) -> Record {
+        let number = self.revisions.last() + 1;
+        let is_write = next.stamp.author == Author::Agent;
+        Record::Revision {
+            number,
+            stamp: next.stamp.clone(),
+            changes: without_previous(changes),
+            next_id: next.next_id,
+            known: if next.view.base.is_none() { number } else { self.agent.known },
+            sent: self.sent(&next.view).filter(|_| is_write),
+            unanswered: is_write && next.view.is_unanswered,
+        }
+    }
+
     /// Makes a revision the current one. This must not fail.
     fn commit(&mut self, next: NextRevision, changes: &[Change<Arc<Item>>]) {
-        let NextRevision { list, stamp, next_id, known_to_agent } = next;
+        let NextRevision { list, stamp, next_id, view } = next;
         let now = stamp.timestamp;
         let number = self.revisions.last() + 1;
-        if known_to_agent {
-            self.agent = AgentView { known: number, base: None };
-        } else if self.agent.base.is_none() {
-            self.agent.base = Some(self.list().clone());
-        }
         self.next_id = next_id;
         self.undo_from = stamp.restores.unwrap_or(number);
         self.clock.apply(changes, now);
@@ -265,6 +402,31 @@ impl Thread {
             self.clock.pause(now);
         }
         self.revisions.push(number, list, changes.to_vec(), stamp);
+        self.commit_view(view);
         self.observe_revision(number, changes, now);
+    }
+
+    fn commit_view(&mut self, view: View) {
+        if view.base.is_none() {
+            self.agent.known = self.revisions.last();
+        }
+        self.agent.base = view.base;
+        self.agent.is_unanswered = view.is_unanswered;
+        mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
+    }
+}
+
+/// Marks the user's items in a list as told if the agent knows them. It knows the list itself if there
+/// is no `base`.
+fn mark_told(list: &mut [Arc<Item>], base: Option<&[Arc<Item>]>) {
+    if list.iter().all(|item| item.added_by == Author::Agent) {
+        return;
+    }
+    let known: Option<HashSet<&str>> = base.map(|base| base.iter().map(|item| item.id.as_str()).collect());
+    for item in list.iter_mut().filter(|item| item.added_by == Author::User) {
+        let told = known.as_ref().is_none_or(|known| known.contains(item.id.as_str()));
+        if item.told != told {
+            Arc::make_mut(item).told = told;
+        }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`tail`] reads the lines appended to a file. A [`Reader`] turns them into [`Event`]s, and
 //! [`recorder`] writes these to threads of the store. [`follower`] does all three for one session.
-//! [`describe`] identifies a session without reading all of its file.
+//! [`describe`] identifies a session without reading all of its file, and [`listing`] finds files.
 //!
 //! Transcripts are untrusted: unknown lines are skipped, and memory is bounded.
 
@@ -13,6 +13,7 @@ pub mod describe;
 mod events;
 pub mod field;
 pub mod follower;
+pub mod listing;
 pub mod recorder;
 pub mod tail;
 
@@ -20,7 +21,9 @@ use std::sync::Arc;
 
 use crate::clock::Millis;
 use crate::input::{Options, Plan, Problem, SeveralInProgress};
+use crate::recording::ChangedFile;
 use crate::wire::wire_names;
+use crate::work::{CallOutcome, Usage};
 use claude::ClaudeReader;
 use codex::CodexReader;
 
@@ -93,6 +96,19 @@ pub struct Event {
     pub kind: EventKind,
 }
 
+/// What a call did.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Effect {
+    /// How it ended, if known.
+    pub outcome: Option<CallOutcome>,
+    /// The exit code of a command.
+    pub exit_code: Option<i64>,
+    /// Whether it ran a command, if the tool's name does not tell.
+    pub is_command: Option<bool>,
+    /// The files that it changed.
+    pub files: Vec<ChangedFile>,
+}
+
 /// A list as an agent sent it, or the reasons to refuse it.
 pub type PlanResult = Result<Plan, Vec<Problem>>;
 
@@ -109,17 +125,37 @@ pub enum EventKind {
     /// A tool call. The arguments are shortened JSON; `None` for a list, which has its own event.
     Call { id: String, name: String, input: Option<String> },
     /// The result of a tool call.
-    Result { id: String, name: String, content: String, is_error: bool, duration: Option<Millis> },
+    Result {
+        id: String,
+        name: String,
+        content: String,
+        is_error: bool,
+        duration: Option<Millis>,
+        effect: Effect,
+    },
+    /// What the agent says between its calls.
+    Message(String),
+    /// The tokens of a response, by its name. A later event of the same response replaces them.
+    Usage { response: String, usage: Usage },
+    /// Work of a subagent, which counts for its caller at the moment of the call.
+    OfSubagent { subagent: String, call: Option<String>, kind: Box<EventKind> },
+    /// The sums of a subagent's work if it has no file.
+    SubagentSums { added: u64, removed: u64, edits: u64 },
     /// Something that cannot be read, with the reason.
     Unread(&'static str),
-    /// The whole list.
+    /// The whole list, by the agent's own tools.
     List(PlanResult),
+    /// The whole list by `todo_write` over MCP, called at this time. An Emacs has most likely
+    /// answered the call, perhaps this one.
+    EmacsList(PlanResult, Option<Millis>),
     /// A turn began or continues.
     TurnBegun,
     /// A turn ended, perhaps with an error.
     TurnEnded { error: Option<String> },
     /// The user stopped the agent.
     Interrupted,
+    /// The turn ended since a permission was denied.
+    Denied,
     /// A subagent returned.
     SubagentEnded,
 }
@@ -137,9 +173,6 @@ pub enum Reader {
 fn lenient(options: Options) -> Options {
     Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options }
 }
-
-/// The beginnings of the results of `todo_write` over MCP if no Emacs accepted the list.
-const NO_EMACS: [&str; 2] = ["Emacs does not answer", "This Emacs has no todo-write"];
 
 impl Reader {
     /// A reader for the transcript whose first line is `line`. It keeps the newest `history` events

@@ -14,7 +14,7 @@ use todo_write::input::Plan;
 use todo_write::item::Status;
 use todo_write::journal::{Durability, files_of};
 use todo_write::store::{Storage, Store};
-use todo_write::thread::Edit;
+use todo_write::thread::{Edit, WriteOptions};
 
 use todo_write_bench::draft;
 use todo_write_bench::folder::Folder;
@@ -40,7 +40,7 @@ fn file(folder: &Folder) -> PathBuf {
 /// Writes a list of `size` tasks, with the middle one in progress.
 fn begin(store: &mut Store, size: usize) {
     let drafts = (0..size).map(|n| draft(n, size / 2)).collect();
-    store.open(KEY, Map::new(), 0).write(Plan { drafts, ..Plan::default() }, None, false, 0);
+    store.open(KEY, Map::new(), 0).write(Plan { drafts, ..Plan::default() }, WriteOptions::default(), 0);
 }
 
 /// Toggles the status of the first task: one change.

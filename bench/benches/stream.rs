@@ -7,7 +7,7 @@ use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
 use todo_write::input::Plan;
 use todo_write::stream::StreamKind;
-use todo_write::thread::{StreamEvent, Thread};
+use todo_write::thread::{StreamEvent, Thread, WriteOptions};
 
 use todo_write_bench::{draft, thread};
 
@@ -28,7 +28,7 @@ fn token(thinking: bool, call_context: Option<&str>) -> StreamEvent<'_> {
 fn working(size: usize) -> Thread {
     let mut thread = thread();
     let drafts = (0..size).map(|n| draft(n, size.saturating_sub(2))).collect();
-    thread.write(Plan { drafts, ..Plan::default() }, None, false, 0);
+    thread.write(Plan { drafts, ..Plan::default() }, WriteOptions::default(), 0);
     thread
 }
 

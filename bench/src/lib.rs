@@ -2,14 +2,12 @@
 //!
 //! `bench/diff.mjs` builds the same lists as [`content`] and [`edited`].
 
-#[allow(clippy::new_without_default, reason = "a new folder each time is no default")]
-#[path = "../../tests/all/common/folder.rs"]
-pub mod folder;
 pub mod session;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+pub use common::folder;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use todo_write::identity::Features;

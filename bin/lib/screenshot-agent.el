@@ -11,7 +11,6 @@
 ;;; Code:
 
 (require 'screenshot (expand-file-name "screenshot.el" (file-name-directory load-file-name)))
-(require 'server)
 (require 'term)
 (require 'todo-write-mcp)
 
@@ -42,8 +41,8 @@
 
 (defun screenshot-scene-agent ()
   "The agent at work beside its plan."
-  (setq server-name (getenv "SCREENSHOT_SERVER"))
-  (server-start)
+  (setq todo-write-socket (getenv "SCREENSHOT_SOCKET"))
+  (todo-write-mcp-mode)
   (add-hook 'todo-write-change-functions #'screenshot-agent-edit)
   (let ((default-directory (file-name-as-directory (getenv "SCREENSHOT_PROJECT"))))
     (split-window-right 70)

@@ -12,6 +12,7 @@
 
 ;;; Code:
 
+(require 'todo-write-timeline)
 (require 'todo-write-module)
 ;; There is no user to answer a question.
 (setq todo-write-module-source nil)
@@ -170,8 +171,8 @@ the last of them is changed.")
   (screenshot-wait 0.06)
   (switch-to-buffer (todo-write-show "login"))
   (delete-other-windows)
-  (todo-write-view-goto (plist-get (screenshot-current) :id))
-  (todo-write-view-toggle-detail))
+  (todo-write-view--goto (plist-get (screenshot-current) :id))
+  (todo-write-view-visit))
 
 (defun screenshot-current ()
   "Return the task in progress."
@@ -235,11 +236,11 @@ TITLE is its title.  ACTIVITY began MINUTES ago for the reason WHY; it is
   (let ((since (- (truncate (* 1000 (float-time))) (* 60000 (or minutes 0)))))
     (when (gethash key todo-write-activity--table)
       (setf (nth 3 (gethash key todo-write-activity--table)) since))
-    (setf (todo-write-agent-since (todo-write-attention-agent key)) since)))
+    (setf (todo-write-agent-since (todo-write-attention--agent key)) since)))
 
 (defun screenshot-agents ()
   "Begin eight agents that cover all states."
-  (todo-write-attention-listen #'ignore t)
+  (todo-write-attention--watch 'screenshot t)
   (pcase-dolist (`(,key . ,what)
                  '(("claude:6f2b" "manual" "Rewrite the chapter on hosts" 5 5 ended nil 190)
                    ("gptel:draft" "site" "翻訳を見直す" 3 1 silent nil 40)
@@ -252,7 +253,7 @@ TITLE is its title.  ACTIVITY began MINUTES ago for the reason WHY; it is
                    ("efrit:3" "notes" "Sort the notes by project" 2 0 waiting
                     "question: keep the old tags?" 1)))
     (apply #'screenshot-agent key what))
-  (todo-write-attention-see (todo-write-attention-agent "claude:6f2b")))
+  (todo-write-attention--see (todo-write-attention--agent "claude:6f2b")))
 
 (defun screenshot-scene-overview ()
   "Eight agents that cover all states."

@@ -5,17 +5,16 @@
 //! ```
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use todo_write::text::fnv1a;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let project = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
     let folder = PathBuf::from(std::env::args_os().nth(1).ok_or("no folder named")?);
-    for (law, _) in laws::LAWS {
+    for (law, _) in common::laws::LAWS {
         let folder = folder.join(law);
         fs::create_dir_all(&folder)?;
-        for seed in laws::seeds::seeds(law, project) {
+        for seed in common::laws::seeds::seeds(law) {
             fs::write(folder.join(format!("seed-{:016x}", fnv1a(&seed))), seed)?;
         }
     }

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| laws::input::holds(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| common::laws::input::holds(data));

@@ -1,34 +1,31 @@
-//! Calls to the running Emacs, each by one `emacsclient --eval`.
+//! The connection to the running Emacs: a socket with one JSON object a line each way.
 //!
-//! The form's only argument is the call, JSON in base64, so Lisp never reads an agent's text.
-//! `todo-write-mcp-call` also answers with JSON in base64: `{"text": …, "error": bool}`.
+//! `doc/protocol.md` describes the messages. The agent's input is passed on as it is; nothing of it is
+//! evaluated, or stands on a command line or in a file.
 
-use std::ffi::OsString;
-use std::fs::{File, OpenOptions, remove_file};
+use std::fs::{Metadata, symlink_metadata};
 use std::hash::{BuildHasher, RandomState};
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Output, Stdio};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use serde_json::{Value, json};
-use tokio::process::Command;
-use tokio::sync::Mutex;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::timeout;
 
-/// The answer if Emacs is absent, busy or stopped. Transcript readers recognize by its
-/// beginning that Emacs has not got the list.
-const SILENT: &str = "Emacs does not answer; go on without the list.";
-const ABSENT: &str = "This Emacs has no todo-write; go on without the list.";
-const TOO_LARGE: &str = "The list is larger than 1 MiB; send a shorter one.";
-
-/// Maximum size of a call in bytes of JSON, and of one passed as an argument: Linux allows 128 KiB.
+/// The version of the protocol.
+const PROTOCOL: u64 = 1;
+/// Maximum size of a line in bytes.
 const LARGEST: usize = 1 << 20;
-const LARGEST_ARGUMENT: usize = 90_000;
+/// Time limit of an attempt to connect again between calls.
+const RECONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// The answer to a call.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     /// Text for the agent.
     pub text: String,
@@ -36,59 +33,359 @@ pub struct Answer {
     pub is_error: bool,
 }
 
-impl Answer {
-    fn error(text: &str) -> Self {
+/// Why there is no answer. Transcript readers recognize by the beginning of the first two sentences
+/// that Emacs has not got the list.
+#[derive(Debug, PartialEq)]
+enum Failure {
+    /// No Emacs listens.
+    Absent,
+    /// Emacs is busy or stopped.
+    Silent,
+    TooLarge,
+    /// A sentence of Emacs, or about a socket that must not be used.
+    Refused(String),
+}
+
+impl From<io::Error> for Failure {
+    fn from(_: io::Error) -> Self {
+        Failure::Absent
+    }
+}
+
+impl Failure {
+    fn answer(self) -> Answer {
+        let text = match self {
+            Failure::Absent => {
+                "Emacs does not answer; go on without the list, and tell the user to run \
+                 M-x todo-write-mcp-mode in Emacs."
+            }
+            Failure::Silent => "Emacs does not answer; go on without the list.",
+            Failure::TooLarge => "The list is larger than 1 MiB; send a shorter one.",
+            Failure::Refused(ref text) => text,
+        };
         Answer { text: text.to_owned(), is_error: true }
     }
 }
 
-/// An Emacs and how `emacsclient` reaches it.
+/// The Emacs that listens on a socket, and what it is told of this program.
 pub struct Emacs {
-    program: OsString,
-    options: Vec<OsString>,
+    socket: Option<PathBuf>,
+    hello: std::sync::Mutex<Value>,
     /// Serializes calls in the order of their arrival.
-    turn: Mutex<()>,
+    link: Mutex<Link>,
+}
+
+#[derive(Default)]
+struct Link {
+    connection: Option<Connection>,
+    calls: u64,
+    /// Sentences for the agent, to add to the next result.
+    notes: Vec<String>,
+    /// The time of the first call that did not reach Emacs since the last connection.
+    lost: Option<u64>,
+    /// The last message about the agent's activity.
+    state: Option<Value>,
 }
 
 impl Emacs {
-    /// PROGRAM is an emacsclient; OPTIONS select the Emacs.
-    pub fn new(program: OsString, options: Vec<OsString>) -> Self {
-        Emacs { program, options, turn: Mutex::new(()) }
+    /// The Emacs that listens on SOCKET, or on the usual one, told of this program's ROLE.
+    pub fn new(socket: Option<PathBuf>, role: &str, outdated: bool) -> Self {
+        let random = || RandomState::new().hash_one(SystemTime::now());
+        let hello = json!({
+            "type": "hello",
+            "protocol": PROTOCOL,
+            "role": role,
+            "id": format!("{:016x}{:016x}", random(), random()),
+            "version": env!("CARGO_PKG_VERSION"),
+            "process": std::process::id(),
+            "started": milliseconds(SystemTime::now()),
+            "outdated": outdated,
+            "claudeFolder": std::env::var("CLAUDE_CONFIG_DIR").ok(),
+            "codexFolder": std::env::var("CODEX_HOME").ok(),
+        });
+        let notes = outdated.then(|| {
+            "todo-write-mcp was set up by an earlier version: tell the user to run \
+             M-x todo-write-mcp-setup in Emacs again."
+                .to_owned()
+        });
+        let link = Link { notes: notes.into_iter().collect(), ..Link::default() };
+        Emacs { socket, hello: hello.into(), link: link.into() }
+    }
+
+    /// Adds FIELDS, an object, to what Emacs is told when a connection begins.
+    pub fn introduce(&self, fields: Value) {
+        if let (Ok(mut hello), Value::Object(fields)) = (self.hello.lock(), fields) {
+            fields.into_iter().for_each(|(key, value)| hello[key] = value);
+        }
     }
 
     /// Passes CALL, an object, to Emacs and returns the answer, or an error after LIMIT.
     pub async fn ask(&self, mut call: Value, limit: Duration) -> Answer {
+        let begun = milliseconds(SystemTime::now());
         // Emacs drops a call after this time, because the agent already has an error.
-        call["until"] = json!(milliseconds(SystemTime::now() + limit));
-        let call = call.to_string();
-        if call.len() > LARGEST {
-            return Answer::error(TOO_LARGE);
-        }
+        call["until"] = json!(begun + limit.as_millis() as u64);
+        call["type"] = "call".into();
         let asked = timeout(limit, async {
-            let _turn = self.turn.lock().await;
-            let (argument, _file) = argument(call)?;
-            let output = self.command(&argument).output().await.ok()?;
-            Some(read(&output))
+            let mut link = self.link.lock().await;
+            self.exchange(&mut link, &mut call).await
         });
-        asked.await.ok().flatten().unwrap_or_else(|| Answer::error(SILENT))
+        let failure = match asked.await.unwrap_or(Err(Failure::Silent)) {
+            Ok(answer) => return answer,
+            Err(failure) => failure,
+        };
+        if failure != Failure::TooLarge
+            && let Ok(mut link) = self.link.try_lock()
+        {
+            link.lost.get_or_insert(begun);
+        }
+        failure.answer()
     }
 
-    fn command(&self, argument: &str) -> Command {
-        let form = format!(
-            "(let (debug-on-error) (if (or (fboundp 'todo-write-mcp-call) (require 'todo-write-mcp nil t)) \
-             (todo-write-mcp-call \"{}\") 'absent))",
-            BASE64.encode(argument)
-        );
-        let mut command = Command::new(&self.program);
-        command.args(&self.options).args(["--eval", &form]);
-        // If there is no Emacs, emacsclient would run this editor and wait for it.
-        command.env_remove("ALTERNATE_EDITOR");
-        command.stdin(Stdio::null()).kill_on_drop(true);
-        // C-c in the agent's terminal must not kill emacsclient.
-        #[cfg(unix)]
-        command.process_group(0);
-        command
+    /// Sends CALL, by a new connection if the old one has broken, and reads its answer.
+    async fn exchange(&self, link: &mut MutexGuard<'_, Link>, call: &mut Value) -> Result<Answer, Failure> {
+        link.calls += 1;
+        call["call"] = link.calls.into();
+        let line = line_of(call);
+        if line.len() > LARGEST {
+            return Err(Failure::TooLarge);
+        }
+        let is_new = self.connect(link).await?;
+        let number = link.calls;
+        let mut answered = link.call(&line, number).await;
+        if answered == Err(Failure::Absent) && !is_new {
+            link.connection = None;
+            self.connect(link).await?;
+            answered = link.call(&line, number).await;
+        }
+        if matches!(answered, Err(Failure::Absent | Failure::Refused(_))) {
+            link.connection = None;
+        }
+        let mut answer = answered?;
+        for note in std::mem::take(&mut link.notes) {
+            answer.text.push('\n');
+            answer.text.push_str(&note);
+        }
+        Ok(answer)
     }
+
+    /// Connects unless there is a connection; returns whether it is new.
+    async fn connect(&self, link: &mut Link) -> Result<bool, Failure> {
+        if link.connection.as_mut().is_some_and(|connection| connection.is_usable()) {
+            return Ok(false);
+        }
+        link.connection = None;
+        let mut hello = self.hello.lock().map(|hello| hello.clone()).unwrap_or_default();
+        hello["now"] = milliseconds(SystemTime::now()).into();
+        hello["lost"] = link.lost.into();
+        let mut connection = Connection::open(&self.sockets()).await?;
+        connection.send(&line_of(&hello)).await?;
+        let welcome = connection.receive().await?;
+        if welcome["type"] != "welcome" {
+            return Err(refusal(&welcome));
+        }
+        let (ours, theirs) = (env!("CARGO_PKG_VERSION"), welcome["version"].as_str().unwrap_or_default());
+        if ours != theirs {
+            link.notes.push(format!(
+                "todo-write-mcp is version {ours}, and todo-write in Emacs is {theirs}: tell the user to run \
+                 M-x todo-write-mcp-setup in Emacs again."
+            ));
+        }
+        if let Some(state) = &link.state {
+            connection.send(&line_of(state)).await?;
+        }
+        link.lost = None;
+        link.connection = Some(connection);
+        Ok(true)
+    }
+
+    /// Sends MESSAGE, which has no answer, if there is a connection.
+    pub async fn tell(&self, message: &Value) {
+        let mut link = self.link.lock().await;
+        if let Some(connection) = &mut link.connection
+            && connection.send(&line_of(message)).await.is_err()
+        {
+            link.connection = None;
+        }
+    }
+
+    /// Sends STATE again whenever a connection begins.
+    pub async fn remember(&self, state: Value) {
+        self.link.lock().await.state = Some(state);
+    }
+
+    /// Connects again if a connection broke or a call was lost.
+    pub async fn keep_up(&self) {
+        let mut link = self.link.lock().await;
+        if link.calls > 0 {
+            let _ = timeout(RECONNECT_LIMIT, self.connect(&mut link)).await;
+        }
+    }
+
+    /// Says that the sessions of this program have ended, and whether the agent was killed.
+    pub async fn bye(&self, is_killed: bool, limit: Duration) {
+        let _ = timeout(limit, async {
+            let mut link = self.link.lock().await;
+            if link.calls > 0
+                && self.connect(&mut link).await.is_ok()
+                && let Some(connection) = &mut link.connection
+            {
+                let _ = connection.send(&line_of(&json!({"type": "bye", "killed": is_killed}))).await;
+            }
+        })
+        .await;
+    }
+
+    /// Connects, and returns what Emacs says of itself.
+    pub async fn check(&self, limit: Duration) -> Answer {
+        let mut link = self.link.lock().await;
+        let checked = timeout(limit, async {
+            self.connect(&mut link).await?;
+            link.calls += 1;
+            let (call, number) = (json!({"type": "call", "call": link.calls}), link.calls);
+            link.call(&line_of(&call), number).await
+        });
+        checked.await.unwrap_or(Err(Failure::Silent)).unwrap_or_else(Failure::answer)
+    }
+
+    /// The names of the sockets to try.
+    fn sockets(&self) -> Vec<PathBuf> {
+        match (&self.socket, own_uid()) {
+            (Some(socket), _) => vec![socket.clone()],
+            (None, Some(uid)) => vec![
+                format!("/run/user/{uid}/todo-write/socket").into(),
+                format!("/tmp/todo-write-{uid}/socket").into(),
+            ],
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+impl Link {
+    /// Sends LINE, the call NUMBER, and reads its answer.
+    async fn call(&mut self, line: &[u8], number: u64) -> Result<Answer, Failure> {
+        let connection = self.connection.as_mut().ok_or(Failure::Absent)?;
+        connection.send(line).await?;
+        loop {
+            let answer = connection.receive().await?;
+            if answer["type"] == "refused" {
+                return Err(refusal(&answer));
+            }
+            // An answer to an earlier call came too late.
+            if answer["type"] == "answer" && answer["call"] == number {
+                let text = answer["text"].as_str().unwrap_or_default().to_owned();
+                return Ok(Answer { text, is_error: answer["ok"] != true });
+            }
+        }
+    }
+}
+
+/// The words of a message by which Emacs ends a connection.
+fn refusal(message: &Value) -> Failure {
+    match message["text"].as_str() {
+        Some(text) => Failure::Refused(text.to_owned()),
+        None => Failure::Absent,
+    }
+}
+
+/// A connection to Emacs.
+struct Connection {
+    input: BufReader<OwnedReadHalf>,
+    output: OwnedWriteHalf,
+    /// The incomplete current line: `receive` can be cancelled by a time limit.
+    line: Vec<u8>,
+    /// Whether a line may have been sent in part.
+    is_sending: bool,
+}
+
+impl Connection {
+    /// Connects to the first of SOCKETS on which this user's Emacs listens.
+    async fn open(sockets: &[PathBuf]) -> Result<Self, Failure> {
+        let mut failure = Failure::Absent;
+        for socket in sockets {
+            match check(socket) {
+                Ok(()) => {
+                    if let Ok(stream) = UnixStream::connect(socket).await {
+                        let (input, output) = stream.into_split();
+                        let input = BufReader::new(input);
+                        return Ok(Connection { input, output, line: Vec::new(), is_sending: false });
+                    }
+                }
+                Err(Some(refused)) => failure = Failure::Refused(refused),
+                Err(None) => {}
+            }
+        }
+        Err(failure)
+    }
+
+    /// Returns whether the connection can take another line, as far as is known.
+    fn is_usable(&mut self) -> bool {
+        if self.is_sending || !self.input.buffer().is_empty() {
+            return !self.is_sending;
+        }
+        let mut byte = [0];
+        match self.input.get_ref().as_ref().try_read(&mut byte) {
+            Ok(0) => false,
+            Ok(_) => {
+                self.line.push(byte[0]);
+                true
+            }
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        }
+    }
+
+    async fn send(&mut self, line: &[u8]) -> io::Result<()> {
+        self.is_sending = true;
+        self.output.write_all(line).await?;
+        self.is_sending = false;
+        Ok(())
+    }
+
+    async fn receive(&mut self) -> Result<Value, Failure> {
+        let left = LARGEST.saturating_sub(self.line.len()) as u64;
+        let read = (&mut self.input).take(left).read_until(b'\n', &mut self.line).await?;
+        if read == 0 || !self.line.ends_with(b"\n") {
+            return Err(Failure::Absent);
+        }
+        serde_json::from_slice(&std::mem::take(&mut self.line)).map_err(|_| Failure::Absent)
+    }
+}
+
+/// Checks that only this user can have made SOCKET. The error is a sentence if it may be another's, and
+/// none if there is no socket.
+fn check(socket: &Path) -> Result<(), Option<String>> {
+    let name = socket.display();
+    if socket.as_os_str().len() >= 100 {
+        return Err(Some(format!(
+            "The socket's name {name} is 100 bytes or longer; go on without the list."
+        )));
+    }
+    let folder = socket.parent().unwrap_or(Path::new("/"));
+    let (Ok(folder), Ok(file)) = (symlink_metadata(folder), symlink_metadata(socket)) else {
+        return Err(None);
+    };
+    if folder.is_dir() && file.file_type().is_socket() && is_private(&folder) && is_private(&file) {
+        return Ok(());
+    }
+    Err(Some(format!(
+        "The socket {name} or its folder is not the user's alone; go on without the list, and tell the user."
+    )))
+}
+
+/// Returns whether a file belongs to this user, and no other may use it.
+fn is_private(file: &Metadata) -> bool {
+    Some(file.uid()) == own_uid() && file.permissions().mode() & 0o077 == 0
+}
+
+/// The id of this process's user.
+fn own_uid() -> Option<u32> {
+    // The standard library only tells it of the other end of a socket.
+    Some(UnixStream::pair().ok()?.0.peer_cred().ok()?.uid())
+}
+
+fn line_of(message: &Value) -> Vec<u8> {
+    let mut line = message.to_string().into_bytes();
+    line.push(b'\n');
+    line
 }
 
 /// Milliseconds since the epoch.
@@ -96,96 +393,35 @@ pub fn milliseconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
-/// The argument for CALL: the call itself, or the name of a private file with it.
-fn argument(call: String) -> Option<(String, Option<PrivateFile>)> {
-    if call.len() <= LARGEST_ARGUMENT {
-        return Some((call, None));
-    }
-    let file = PrivateFile::with(call.as_bytes()).ok()?;
-    Some((json!({ "file": file.path.to_str()? }).to_string(), Some(file)))
-}
-
-/// Parses the answer in OUTPUT of emacsclient, which must have succeeded.
-fn read(output: &Output) -> Answer {
-    let printed = output.stdout.trim_ascii();
-    let answer = output.status.success().then_some(printed).and_then(|printed| {
-        let json = BASE64.decode(printed.strip_prefix(b"\"")?.strip_suffix(b"\"")?).ok()?;
-        let answer: Value = serde_json::from_slice(&json).ok()?;
-        Some(Answer { text: answer["text"].as_str()?.to_owned(), is_error: answer["error"] == true })
-    });
-    answer.unwrap_or_else(|| Answer::error(if printed == b"absent" { ABSENT } else { SILENT }))
-}
-
-/// A file that only this user can read. Dropping it removes the file.
-struct PrivateFile {
-    path: PathBuf,
-}
-
-impl PrivateFile {
-    fn with(content: &[u8]) -> std::io::Result<Self> {
-        let random = || RandomState::new().hash_one(SystemTime::now());
-        let name = format!("todo-write-{:016x}{:016x}", random(), random());
-        let path = std::env::temp_dir().join(name);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file: File = options.open(&path)?;
-        let this = PrivateFile { path };
-        file.write_all(content)?;
-        Ok(this)
-    }
-}
-
-impl Drop for PrivateFile {
-    fn drop(&mut self) {
-        let _ = remove_file(&self.path);
-    }
-}
-
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::ExitStatus;
 
-    fn printed(status: i32, text: &str) -> Answer {
-        let stdout = text.as_bytes().to_vec();
-        read(&Output { status: ExitStatus::from_raw(status), stdout, stderr: Vec::new() })
-    }
-
-    #[test]
-    fn a_failure_of_emacsclient_invalidates_its_output() {
-        let text = format!("\"{}\"\n", BASE64.encode(r#"{"text":"Fine","error":false}"#));
-        assert_eq!(printed(0, &text), Answer { text: "Fine".into(), is_error: false });
-        assert_eq!(printed(1 << 8, &text), Answer::error(SILENT));
-        assert_eq!(printed(0, "nil\n"), Answer::error(SILENT));
-        assert_eq!(printed(0, "absent\n"), Answer::error(ABSENT));
-    }
-
-    #[test]
-    fn a_long_call_is_passed_in_a_private_temporary_file() {
-        let call = "x".repeat(LARGEST_ARGUMENT + 1);
-        let (argument, file) = argument(call.clone()).expect("a file");
-        let path: Value = serde_json::from_str(&argument).expect("JSON");
-        let path = PathBuf::from(path["file"].as_str().expect("a path"));
-        assert_eq!(std::fs::read_to_string(&path).expect("the call"), call);
-        assert_eq!(std::fs::metadata(&path).expect("a file").permissions().mode() & 0o777, 0o600);
-        drop(file);
-        assert!(!path.exists());
+    fn error(text: &str) -> Answer {
+        Answer { text: text.to_owned(), is_error: true }
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_missing_emacsclient_returns_the_error_for_an_absent_emacs() {
-        let emacs = Emacs::new("/nowhere/emacsclient".into(), Vec::new());
-        assert_eq!(emacs.ask(json!({}), Duration::from_secs(5)).await, Answer::error(SILENT));
+    async fn without_an_emacs_a_call_says_what_to_do() {
+        let emacs = Emacs::new(Some("/nowhere/socket".into()), "tool", false);
+        let text = "Emacs does not answer; go on without the list, and tell the user to run \
+                    M-x todo-write-mcp-mode in Emacs.";
+        assert_eq!(emacs.ask(json!({}), Duration::from_secs(5)).await, error(text));
     }
 
     #[tokio::test(flavor = "current_thread")]
-    async fn a_call_of_more_than_a_mebibyte_returns_an_error() {
-        let emacs = Emacs::new("/nowhere/emacsclient".into(), Vec::new());
+    async fn a_call_of_more_than_a_mebibyte_is_refused() {
+        let emacs = Emacs::new(Some("/nowhere/socket".into()), "tool", false);
         let call = json!({"arguments": "x".repeat(LARGEST)});
-        assert_eq!(emacs.ask(call, Duration::from_secs(5)).await, Answer::error(TOO_LARGE));
+        let text = "The list is larger than 1 MiB; send a shorter one.";
+        assert_eq!(emacs.ask(call, Duration::from_secs(5)).await, error(text));
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_name_of_a_hundred_bytes_is_refused_in_words() {
+        let socket = format!("/tmp/{}", "x".repeat(95));
+        let emacs = Emacs::new(Some(socket.into()), "tool", false);
+        let answer = emacs.ask(json!({}), Duration::from_secs(5)).await;
+        assert!(answer.text.contains("100 bytes or longer"), "{}", answer.text);
     }
 }

@@ -1,18 +1,19 @@
 //! The MCP server of an agent. It has one tool, `todo_write`, and keeps no list.
 
 use std::borrow::Cow;
-use std::sync::Mutex;
-use std::time::{Duration, Instant, SystemTime};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use percent_encoding::percent_decode_str;
 use rmcp::model::*;
 use rmcp::service::{Peer, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
-use tokio::sync::OnceCell;
-use tokio::time::timeout;
+use tokio::sync::{Mutex, OnceCell};
+use tokio::time::{sleep, timeout};
 
-use crate::emacs::{Emacs, milliseconds};
+use crate::emacs::Emacs;
+use crate::session::{Agent, Subagent, claude_folder, subagent};
 
 const NAME: &str = "todo_write";
 const INSTRUCTIONS: &str = "The user watches the list of todo_write in Emacs and can edit it. \
@@ -29,61 +30,160 @@ const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 /// Environment variables with the ids of sessions, by client. Other clients ignore them, because an
 /// agent started by another one inherits its environment.
 const SESSION_VARIABLES: [(&str, &str); 2] =
-    [("claude-code", "CLAUDE_CODE_SESSION_ID"), ("copilot-cli", "COPILOT_AGENT_SESSION_ID")];
+    [(CLAUDE, "CLAUDE_CODE_SESSION_ID"), ("copilot-cli", "COPILOT_AGENT_SESSION_ID")];
+const CLAUDE: &str = "claude-code";
+
+/// Time between looks at the agent's process, and attempts to connect again.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// The server of one process.
 pub struct Server {
     emacs: Emacs,
-    /// Start time, which distinguishes this process from later ones with the same id.
-    started: u64,
-    project: OnceCell<String>,
-    /// Sessions that made a call and end with this process.
-    sessions: Mutex<Vec<Value>>,
+    is_introduced: OnceCell<()>,
+    claude: Mutex<Claude>,
+}
+
+/// What is known of Claude Code, if that started this program.
+#[derive(Default)]
+struct Claude {
+    folder: Option<PathBuf>,
+    agent: Option<Agent>,
+    /// The last message about its activity.
+    told: Value,
+    /// The subagents that called and have not returned, with their sessions.
+    subagents: Vec<(String, Subagent)>,
+}
+
+/// Who makes a call.
+#[derive(Default)]
+struct Caller {
+    session: Option<String>,
+    source: Option<&'static str>,
+    subagent: Option<Subagent>,
 }
 
 impl Server {
     /// A server that passes its calls to EMACS.
     pub fn new(emacs: Emacs) -> Self {
-        let started = milliseconds(SystemTime::now());
-        Server { emacs, started, project: OnceCell::new(), sessions: Mutex::default() }
+        Server { emacs, is_introduced: OnceCell::new(), claude: Mutex::default() }
+    }
+
+    /// Connects again whenever Emacs comes back, and tells what the agent does.
+    pub async fn keep_up(&self) {
+        loop {
+            sleep(PAUSE).await;
+            self.emacs.keep_up().await;
+            self.tell_activity().await;
+        }
     }
 
     /// Notifies Emacs that the sessions of this process have ended.
     pub async fn end(&self, limit: Duration) {
-        let sessions = self.sessions.lock().map(|sessions| sessions.clone()).unwrap_or_default();
-        if !sessions.is_empty() {
-            self.emacs.ask(json!({ "ended": sessions }), limit).await;
+        let claude = self.claude.lock().await;
+        let is_killed = || claude.agent.as_ref().is_some_and(Agent::is_killed);
+        // A killed process closes its files just before it is dead.
+        for _ in 0..10 {
+            if claude.agent.is_none() || is_killed() {
+                break;
+            }
+            sleep(Duration::from_millis(10)).await;
         }
+        self.emacs.bye(is_killed(), limit).await;
     }
 
     async fn call(&self, context: &RequestContext<RoleServer>, arguments: Value) -> CallToolResult {
         let start = Instant::now();
+        self.is_introduced.get_or_init(|| self.introduce(context)).await;
         let client = context.client_info().map(|client| client.name).unwrap_or_default();
-        let session = session(&context.meta, &client);
-        let process = std::process::id();
-        let mut call =
-            json!({ "client": client, "session": session, "process": process, "started": self.started });
-        if let Ok(mut sessions) = self.sessions.lock()
-            && !sessions.contains(&call)
-        {
-            sessions.push(call.clone());
-        }
-        call["project"] = self.project.get_or_init(|| project(context)).await.as_str().into();
-        // The store parses the text, so nothing in between changes the values.
-        call["arguments"] = arguments.to_string().into();
+        let caller = self.caller(&context.meta, &client).await;
+        let call = json!({
+            "session": caller.session,
+            "source": caller.source,
+            "subagent": caller.subagent.as_ref().map(|subagent| &subagent.id),
+            "task": caller.subagent.as_ref().and_then(|subagent| subagent.task.as_ref()),
+            // The store parses the arguments, so nothing in between changes them.
+            "arguments": arguments,
+        });
         let answer = self.emacs.ask(call, LIMIT.saturating_sub(start.elapsed())).await;
         let content = vec![ContentBlock::text(answer.text)];
         if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
     }
+
+    /// Tells Emacs which agent this is, and where it works.
+    async fn introduce(&self, context: &RequestContext<RoleServer>) {
+        let project = project(context).await;
+        let client = context.client_info();
+        self.emacs.introduce(json!({
+            "client": client.as_ref().map(|client| &client.name),
+            "clientVersion": client.as_ref().map(|client| &client.version),
+            "project": project,
+        }));
+    }
+
+    /// The session and the subagent that make the call with META.
+    async fn caller(&self, meta: &RequestMetaObject, client: &str) -> Caller {
+        let given = |key: &str| Some(meta.get(key)?.as_str()?.to_owned());
+        if client == CLAUDE {
+            let mut claude = self.claude.lock().await;
+            if let Some((session, _)) = claude.state() {
+                let folder = claude.folder.clone();
+                drop(claude);
+                let call = given("claudecode/toolUseId");
+                let subagent = match (folder, call) {
+                    (Some(folder), Some(call)) => subagent(&folder, &session, &call).await,
+                    _ => None,
+                };
+                if let Some(subagent) = &subagent {
+                    let known = (session.clone(), subagent.clone());
+                    let mut claude = self.claude.lock().await;
+                    if !claude.subagents.contains(&known) {
+                        claude.subagents.push(known);
+                    }
+                }
+                return Caller { session: Some(session), source: Some("process"), subagent };
+            }
+        }
+        if let Some(session) = ["threadId", "sessionId"].into_iter().find_map(given) {
+            return Caller { session: Some(session), source: Some("call"), subagent: None };
+        }
+        let variable = SESSION_VARIABLES.iter().find(|(name, _)| *name == client);
+        match variable.and_then(|(_, variable)| std::env::var(variable).ok()) {
+            Some(session) => Caller { session: Some(session), source: Some("environment"), subagent: None },
+            None => Caller::default(),
+        }
+    }
+
+    /// Tells Emacs what the agent and its subagents do, if that changed since the last time.
+    async fn tell_activity(&self) {
+        let mut claude = self.claude.lock().await;
+        if claude.agent.is_none() {
+            return;
+        }
+        if let Some((_, activity)) = claude.state().filter(|(_, activity)| *activity != claude.told) {
+            claude.told = activity.clone();
+            self.emacs.tell(&activity).await;
+            self.emacs.remember(activity).await;
+        }
+        let (finished, working) =
+            claude.subagents.drain(..).partition(|(_, subagent): &(String, Subagent)| subagent.is_finished());
+        claude.subagents = working;
+        for (session, subagent) in finished {
+            let (kind, id) = ("activity", subagent.id);
+            let message = json!({"type": kind, "session": session, "subagent": id, "activity": "idle"});
+            self.emacs.tell(&message).await;
+        }
+    }
 }
 
-/// The id of the client's session, from the call (Codex) or the environment.
-fn session(meta: &RequestMetaObject, client: &str) -> Option<String> {
-    let given = ["threadId", "sessionId"].iter().find_map(|key| Some(meta.get(*key)?.as_str()?.to_owned()));
-    given.or_else(|| {
-        let (_, variable) = SESSION_VARIABLES.iter().find(|(name, _)| *name == client)?;
-        std::env::var(variable).ok()
-    })
+impl Claude {
+    /// The session of the process above this one, and what that does.
+    fn state(&mut self) -> Option<(String, Value)> {
+        if self.agent.is_none() {
+            self.folder = claude_folder();
+            self.agent = Agent::find(self.folder.as_ref()?);
+        }
+        self.agent.as_ref()?.state()
+    }
 }
 
 /// The project's folder: the client's first root, or the working directory of this process.

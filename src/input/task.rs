@@ -57,7 +57,9 @@ impl InputReader<'_> {
         let priority = self.priority(index, value.get("priority"));
         let used = [content_key, form_key].map(|field| field.map(|(key, _)| key));
         for (key, _) in fields {
-            if !["id", "status", "priority"].contains(&&**key) && !used.contains(&Some(key)) {
+            // The last two are of items that are sent back as the store returns them.
+            let known = ["id", "status", "priority", "addedBy", "told"];
+            if !known.contains(&&**key) && !used.contains(&Some(key)) {
                 self.unknown_key(key, |key| Path::Field(index, key), "content, status, activeForm");
             }
         }

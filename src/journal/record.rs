@@ -1,5 +1,6 @@
 //! The records of a journal, and their encoding as lines with a checksum.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use crate::item::{Item, List};
 use crate::observation::Observation;
 use crate::revision::Stamp;
 use crate::text::fnv1a;
-use crate::thread::Activity;
+use crate::thread::{Activity, Ending};
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,15 +23,38 @@ pub enum Record {
     /// The header: the key of the thread.
     Thread { format: u32, thread: String, timestamp: Millis, about: Map<String, Value> },
     /// A revision, as its changes.
-    Revision { number: u64, stamp: Stamp, changes: Vec<Change<Arc<Item>>>, next_id: u64, known: u64 },
+    Revision {
+        number: u64,
+        stamp: Stamp,
+        changes: Vec<Change<Arc<Item>>>,
+        next_id: u64,
+        known: u64,
+        /// If the agent knows only the list that it sent: the changes from the list it knew before.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<Vec<Change<Arc<Item>>>>,
+        /// Whether the result of this write did not reach the agent.
+        #[serde(default, skip_serializing_if = "is_false")]
+        unanswered: bool,
+    },
     /// The state after all records before it, so that damage to them has no further effect.
     Full(FullRecord),
-    /// The agent knows this revision.
-    Known { number: u64 },
+    /// The agent knows this revision, or only the list that it sent.
+    Known {
+        number: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sent: Option<Vec<Change<Arc<Item>>>>,
+        #[serde(default, skip_serializing_if = "is_false")]
+        unanswered: bool,
+        /// The ids of the user's items that it was told of a second time.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        reminded: Vec<String>,
+    },
     /// A pause, a resumption, or another activity of the agent.
     State {
         timestamp: Millis,
         paused: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        ending: Option<Ending>,
         #[serde(default)]
         activity: Activity,
     },
@@ -49,10 +73,30 @@ pub struct FullRecord {
     /// The list that the agent knows, if it is not `list`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<List>,
+    /// As in `Record::Revision`.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub unanswered: bool,
+    /// As in `Record::Known`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub reminded: BTreeSet<String>,
     pub next_id: u64,
     pub known: u64,
     pub clock: Clock,
     pub observations: u64,
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+/// The changes as records have them. Previous items are left out: the earlier records have them.
+pub fn without_previous(changes: &[Change<Arc<Item>>]) -> Vec<Change<Arc<Item>>> {
+    let without = |change: &Change<Arc<Item>>| Change {
+        previous_item: None,
+        previous_position: None,
+        ..change.clone()
+    };
+    changes.iter().map(without).collect()
 }
 
 /// The version of the file format.
@@ -89,20 +133,6 @@ pub fn decode(line: &[u8]) -> Option<Record> {
 pub const COUNTER_LIMIT: u64 = 1 << 53;
 
 impl Record {
-    /// The record of a revision. Previous items are left out: the earlier records have them.
-    pub fn revision(
-        number: u64,
-        stamp: &Stamp,
-        changes: &[Change<Arc<Item>>],
-        next_id: u64,
-        known: u64,
-    ) -> Record {
-        let without_previous =
-            |change: Change<Arc<Item>>| Change { previous_item: None, previous_position: None, ..change };
-        let changes = changes.iter().cloned().map(without_previous).collect();
-        Record::Revision { number, stamp: stamp.clone(), changes, next_id, known }
-    }
-
     /// The time of the record, if it has one.
     pub fn timestamp(&self) -> Option<Millis> {
         match self {
@@ -124,7 +154,7 @@ impl Record {
             Record::Full(full) => {
                 full.number.max(full.timestamp).max(full.next_id).max(full.known).max(full.observations)
             }
-            Record::Known { number } => *number,
+            Record::Known { number, .. } => *number,
             Record::Observation(observation) => observation.number.max(observation.timestamp),
         };
         highest < COUNTER_LIMIT

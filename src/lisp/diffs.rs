@@ -36,15 +36,20 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
     })
 }
 
+const VALUES: &str = "an outcome, changes, an observation, a stream event, work or a patch";
+
 /// Return VALUE as JSON text with camelCase keys.
 ///
-/// VALUE is an outcome, a changes plist, an observation or a stream event.  Signal
-/// `todo-write-input-error' for any other value.
+/// VALUE is an outcome, a changes plist, an observation, a stream event, the work of a thread or a
+/// patch, a string.  Signal `todo-write-input-error' for any other value.
 #[defun]
 fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<String> {
     border(env, || match read::json("value", value)? {
         json @ (Json::Object(_) | Json::Array(_)) => Ok(wire(json).to_string()),
-        _ => Err(read::wrong("value", value, "an outcome, changes, an observation or a stream event")),
+        Json::String(patch) if patch.starts_with("diff --git ") || patch.starts_with("# ") => {
+            Ok(Json::String(patch).to_string())
+        }
+        _ => Err(read::wrong("value", value, VALUES)),
     })
 }
 
@@ -54,8 +59,13 @@ fn wire(value: Json) -> Json {
         Json::Object(fields) => {
             let fields = fields.into_iter().filter_map(|(key, value)| {
                 let value = match (value, key.as_str()) {
-                    (Json::Null, "ok" | "resumed" | "thinking") => Json::Bool(false),
-                    (Json::Null, "notices" | "errors" | "forced" | "warnings") => Json::Array(Vec::new()),
+                    (
+                        Json::Null,
+                        "ok" | "resumed" | "thinking" | "told" | "created" | "deleted" | "shared" | "atLeast",
+                    ) => Json::Bool(false),
+                    (Json::Null, "notices" | "errors" | "forced" | "warnings" | "files" | "models") => {
+                        Json::Array(Vec::new())
+                    }
                     (Json::Null, "metadata") => Json::Object(serde_json::Map::new()),
                     (Json::Null, _) => return None,
                     (value, _) => wire(value),

@@ -12,11 +12,14 @@ mod diffs;
 #[cfg(feature = "panic-injection")]
 mod faults;
 mod observations;
+mod processes;
 mod read;
 mod rows;
+mod socket;
 mod streams;
 mod threads;
 mod transcripts;
+mod work;
 mod write;
 
 use std::any::Any;
@@ -36,8 +39,10 @@ use crate::error::Error;
 use crate::fault::may_panic_here;
 use crate::input::{Options, SeveralInProgress};
 use crate::journal::Durability;
+use crate::recording::Recording;
 use crate::store::{Storage, Store};
 use crate::thread::{State, Thread};
+use crate::transcript::claude::processes::Processes;
 use read::wrong;
 
 emacs::plugin_is_GPL_compatible!();
@@ -69,6 +74,7 @@ struct Settings {
     storage: Storage,
     input: Options,
     keep_completed: bool,
+    recording: Recording,
 }
 
 /// The state of the module: the settings, and a store for each journal folder used so far.
@@ -79,6 +85,8 @@ struct Module {
     store: Store,
     /// The stores of other folders.
     others: HashMap<Option<PathBuf>, Store>,
+    /// The processes of Claude Code.
+    processes: Processes,
 }
 
 impl Module {
@@ -159,7 +167,8 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 ///
 /// FOLDER is the journal folder, a string, or nil for none.  DURABILITY is `process' or `disk'.
 /// HISTORY-LIMIT, MAX-ITEMS and MAX-LENGTH are whole numbers.  STRICT and KEEP-COMPLETED are flags.
-/// SEVERAL is nil (accept several tasks in progress with a notice), `allow' or `refuse'.  Signal
+/// SEVERAL is nil (accept several tasks in progress with a notice), `allow' or `refuse'.
+/// RECORD-PATCHES is a flag, RECORD-EXCLUDED a list of strings, globs.  Signal
 /// `todo-write-input-error', which names the user option, for any other value.
 #[defun]
 #[allow(clippy::too_many_arguments)] // One for each user option.
@@ -173,6 +182,8 @@ fn configure<'e>(
     strict: Value<'e>,
     several: Value<'e>,
     keep_completed: Value<'e>,
+    record_patches: Value<'e>,
+    record_excluded: Value<'e>,
 ) -> Result<()> {
     border(env, || {
         let storage = Storage {
@@ -197,7 +208,11 @@ fn configure<'e>(
             several_in_progress,
         };
         let keep_completed = keep_completed.is_not_nil();
-        with_module(|module| module.configure(Settings { storage, input, keep_completed }));
+        let globs = read::elements("todo-write-record-excluded", record_excluded)?;
+        let globs = globs.into_iter().map(|glob| read::text("todo-write-record-excluded", glob));
+        let recording =
+            Recording { numbers_only: !record_patches.is_not_nil(), excluded: globs.collect::<Result<_>>()? };
+        with_module(|module| module.configure(Settings { storage, input, keep_completed, recording }));
         Ok(())
     })
 }

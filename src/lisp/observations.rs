@@ -9,9 +9,13 @@ use super::write::{self, PlanUpdate};
 use super::{border, now, with_module};
 use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
 use crate::thread::Thread;
+use crate::work::CallOutcome;
+use serde_json::Value as Json;
 
 const TYPES: &str = "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all";
 const PHASES: &str = "planning, execution or synthesis";
+const OUTCOMES: &str = "ok, failed, refused, background or unknown";
+const FILES: &str = "a list of plists with :path";
 const FILTER: &str = "a plist with keys among :type :phase :token-type :step :limit";
 
 /// Record an observation of THREAD and return it, a plist.
@@ -32,8 +36,13 @@ fn observe<'e>(
         let key = read::thread(thread)?;
         let kind = read::one_of("type", kind, Type::parse, TYPES)?;
         let content = read::json("content", content)?;
-        let details = details(metadata)?;
-        let observation = with_module(|module| module.open(&key).observe(kind, content, details, now()));
+        let mut details = details(metadata)?;
+        let observation = with_module(|module| {
+            let recording = module.settings.recording.clone();
+            let thread = module.open(&key);
+            recording.read_files(thread.project(), &mut details.metadata);
+            thread.observe_allowed(&recording, kind, content, details, now())
+        });
         write::observation(env, &key, &observation, None)
     })
 }
@@ -47,6 +56,23 @@ fn details(metadata: Value<'_>) -> Result<Details> {
             "trace-id" | "traceId" => details.trace_id = read::name("trace-id", value)?,
             "parent-id" | "parentId" => details.parent_id = read::name("parent-id", value)?,
             "phase" => details.phase = one_of("phase", value, Phase::parse, PHASES)?.map(Some),
+            "outcome" => {
+                let outcome = one_of("outcome", value, CallOutcome::parse, OUTCOMES)?;
+                let outcome = outcome.map(|outcome| outcome.as_str().into());
+                details.metadata.extend(outcome.map(|outcome| (key, outcome)));
+            }
+            "exit-code" | "exitCode" => {
+                let code = read::optional("exit-code", value, read::whole_number::<u32>)?;
+                details.metadata.extend(code.map(|code| ("exitCode".into(), code.into())));
+            }
+            "files" => {
+                let files = read::json("files", value)?;
+                details.metadata.insert(key, read_files(files).ok_or_else(|| wrong("files", value, FILES))?);
+            }
+            "call-id" => {
+                let id = read::name("call-id", value)?;
+                details.metadata.extend(id.map(|id| ("callId".into(), id.into())));
+            }
             _ => {
                 let value = read::json(&format!("metadata.{key}"), value)?;
                 details.metadata.insert(key, value);
@@ -54,6 +80,17 @@ fn details(metadata: Value<'_>) -> Result<Details> {
         }
     }
     Ok(details)
+}
+
+/// Checks that each file has a path; none if one has not.
+fn read_files(files: Json) -> Option<Json> {
+    let files = match files {
+        Json::Null => Vec::new(),
+        Json::Array(files) => files,
+        file @ Json::Object(_) => vec![file],
+        _ => return None,
+    };
+    files.iter().all(|file| file.get("path").is_some_and(Json::is_string)).then_some(Json::Array(files))
 }
 
 fn one_of<T>(

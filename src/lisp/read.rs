@@ -11,6 +11,7 @@ use serde_json::{Number, Value as Json};
 use crate::error::Error;
 use crate::raw::Raw;
 use crate::text::excerpt;
+use crate::thread::Ending;
 
 emacs::use_functions! {
     car cdr proper_list_p => "proper-list-p"
@@ -374,6 +375,12 @@ pub fn one_of<T>(
     expected: &str,
 ) -> Result<T> {
     name(what, value)?.as_deref().and_then(parse).ok_or_else(|| wrong(what, value, expected))
+}
+
+/// Reads how an agent ended; nil is `None`.
+pub fn ending(value: Value<'_>) -> Result<Option<Ending>> {
+    let expected = "end-of-turn, session-ended, killed, denied or error";
+    optional("ending", value, |what, value| one_of(what, value, Ending::parse, expected))
 }
 
 /// Reads a list argument.

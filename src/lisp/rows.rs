@@ -12,6 +12,7 @@ use super::{border, write};
 use crate::change::ChangeKind;
 use crate::item::Item;
 use crate::revision::Revision;
+use crate::thread::Thread;
 
 /// Return the changes of item ID of THREAD, oldest first.
 ///
@@ -61,6 +62,18 @@ fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
             gone
         });
         write::list_of(env, &gone, |one| write::item(env, one))
+    })
+}
+
+/// Return the unfinished items that the agent of THREAD dropped and that are not back.
+///
+/// The value is a list of item plists, each in its last state, oldest removal first.  A list that
+/// has no item of the one before begins a new count.
+#[defun]
+fn items_dropped<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let dropped = with_thread(&read::thread(thread)?, Thread::dropped);
+        write::list_of(env, &dropped, |one| write::item(env, one))
     })
 }
 

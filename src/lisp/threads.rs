@@ -14,7 +14,8 @@ use crate::input;
 use crate::item::{Item, Status};
 use crate::raw::Raw;
 use crate::text::{is_blank, one_line};
-use crate::thread::{Activity, Edit, Outcome, State, Thread};
+use crate::thread::{Activity, Edit, Ending, Outcome, State, Thread, WriteOptions};
+use crate::transcript::recorder::open_item_like;
 
 emacs::use_symbols! {
     project => "todo-write--project"
@@ -85,16 +86,24 @@ fn change<'e>(
 /// Write INPUT, an agent's whole list, to THREAD, which is loaded or created first.
 ///
 /// INPUT is JSON text, a hash table, a plist or an alist; SOURCE the name of the host, or nil.
+/// UNANSWERED non-nil means that the result cannot reach the agent.
 /// The value is an outcome, a plist: `:ok', t or nil; `:revision', a number; `:result', text for
 /// the model; `:changes', as in `todo-write-dyn--diff', or nil; `:notices', strings; `:errors',
 /// plists `:path :received :expected'; `:forced', ids; `:state', a symbol; `:resumed', t if this
-/// ended a pause; `:warnings', strings for the user; `:summary', as in `todo-write-dyn--summary'.
+/// ended a pause; `:told', t if the agent now knows tasks that it could not be told of; `:warnings', strings for the user; `:summary', as in `todo-write-dyn--summary'.
 /// A refused list signals no error.
 #[defun]
-fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e>) -> Result<Value<'e>> {
+fn write<'e>(
+    env: &'e Env,
+    thread: Value<'e>,
+    input: Value<'e>,
+    source: Value<'e>,
+    unanswered: Value<'e>,
+) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let source = read::name("source", source)?;
+        let is_unanswered = unanswered.is_not_nil();
         let input = read::raw(input)?;
         change(env, &key, |module| {
             let options = &module.settings.input;
@@ -108,7 +117,12 @@ fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e
             };
             module.store.set_current(&key);
             let keep_completed = module.settings.keep_completed;
-            Ok(module.open(&key).write(plan, source, keep_completed, now()))
+            let thread = module.open(&key);
+            if source.as_deref() != Some("acp") {
+                thread.note_call(now());
+            }
+            let options = WriteOptions { source, keep_completed, is_unanswered };
+            Ok(thread.write(plan, options, now()))
         })
     })
 }
@@ -116,8 +130,8 @@ fn write<'e>(env: &'e Env, thread: Value<'e>, input: Value<'e>, source: Value<'e
 /// Make one change to the list of THREAD for the user; return an outcome.
 ///
 /// OPERATION, a symbol, and the list ARGUMENTS are `add' CONTENT [POSITION], `rename' ID CONTENT,
-/// `status' ID STATUS, `move' ID POSITION or `delete' ID, with positions from 0.  Signal
-/// `todo-write-input-error' if the list has no item ID.
+/// `status' ID STATUS, `move' ID POSITION, `delete' ID or `restore' ID, with positions from 0.
+/// Signal `todo-write-input-error' if the list, or for `restore' its past, has no item ID.
 #[defun]
 fn edit<'e>(
     env: &'e Env,
@@ -146,10 +160,11 @@ fn read_edit(operation: Value<'_>, arguments: &[Value<'_>]) -> Result<Edit> {
             Ok(Edit::Move { id: id(item)?, position: read::whole_number("position", *place)? })
         }
         (Some("delete"), [item]) => Ok(Edit::Delete { id: id(item)? }),
+        (Some("restore"), [item]) => Ok(Edit::Restore { id: id(item)? }),
         _ => Err(wrong(
             "operation",
             operation,
-            "add CONTENT [POSITION], rename ID CONTENT, status ID STATUS, move ID POSITION, or delete ID",
+            "add CONTENT [POSITION], rename ID CONTENT, status ID STATUS, move ID POSITION, delete ID, or restore ID",
         )),
     }
 }
@@ -248,15 +263,17 @@ fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Res
 
 /// End the turn of THREAD's agent; pause THREAD for REASON, a string, if an item is open.
 ///
-/// The value is a plist as in `todo-write-dyn--set-activity'.
+/// ENDING is how it ended: `end-of-turn', the default, `session-ended', `killed', `denied' or
+/// `error'.  The value is a plist as in `todo-write-dyn--set-activity'.
 #[defun]
-fn end_turn<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
+fn end_turn<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>, ending: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (key, reason) = (read::thread(thread)?, read::text("reason", reason)?);
+        let ending = read::ending(ending)?.unwrap_or(Ending::EndOfTurn);
         let state = |module: &mut Module| module.store.loaded_mut(&key).map(|thread| thread.state());
         change_state(env, state, |module| {
             if let Some(thread) = module.store.loaded_mut(&key) {
-                thread.end_turn(reason, now());
+                thread.end_turn(reason, ending, now());
             }
         })
     })
@@ -294,6 +311,15 @@ fn item<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>>
         let (key, id) = (read::thread(thread)?, read::text("id", id)?);
         let item = with_thread(&key, |thread| thread.list().iter().find(|item| item.id == id).cloned());
         item.map(|item| write::item(env, &item)).transpose()?.into_lisp(env)
+    })
+}
+
+/// Return the id of THREAD's open item that is most similar to TEXT, or nil.
+#[defun]
+fn item_like<'e>(env: &'e Env, thread: Value<'e>, text: Value<'e>) -> Result<Option<String>> {
+    border(env, || {
+        let (key, text) = (read::thread(thread)?, read::text("text", text)?);
+        Ok(with_thread(&key, |thread| open_item_like(thread.list(), &text)))
     })
 }
 
@@ -343,10 +369,29 @@ fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i6
     })
 }
 
+/// Try again to save the threads that could not be saved.
+///
+/// The value is a cons of two lists of keys: of the threads that are saved now, and of those that still
+/// are not.
+#[defun]
+fn save_again<'e>(env: &'e Env) -> Result<Value<'e>> {
+    border(env, || {
+        let (mut saved, unsaved) = with_module(|module| {
+            let before: Vec<String> = module.store.unsaved().map(str::to_owned).collect();
+            (before, module.store.save_again(now()))
+        });
+        saved.retain(|key| !unsaved.contains(key));
+        env.cons(write::texts(env, &saved)?, write::texts(env, &unsaved)?)
+    })
+}
+
 /// Return a summary of THREAD, a plist.
 ///
-/// Its keys are `:revision', `:completed', `:current' (an item plist or nil), `:state' (a symbol),
-/// `:total', `:title' and `:reason' (strings or nil).  If NO-LOAD is non-nil, a thread that is not
+/// Its keys are `:revision', `:completed', `:yours' (the number of the user's open items that the
+/// agent cannot be told of, which `:total' does not count), `:current' (an item plist or nil),
+/// `:state' (a symbol), `:total', `:title' and `:reason' (strings or nil), and `:ending' as in
+/// `todo-write-dyn--end-turn', absent while the agent works; `:unsaved' is t if its journal cannot be
+/// written, else absent.  If NO-LOAD is non-nil, a thread that is not
 /// in memory is read from its journal without loading it.
 #[defun]
 fn summary<'e>(env: &'e Env, thread: Value<'e>, no_load: Value<'e>) -> Result<Value<'e>> {

@@ -2,33 +2,46 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
 
-use emacs::{Env, FromLisp, Result, Value, defun};
+use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 
 use super::read::{self, wrong};
 use super::threads::with_thread;
 use super::{Module, Settings, border, now, with_module, write};
 use crate::error::Error;
+use crate::file::{self, Slice};
 use crate::thread::Activity;
+use crate::transcript::claude::processes::Process;
 use crate::transcript::describe::describe;
 use crate::transcript::follower::Follower;
-use crate::transcript::recorder::ThreadUpdate;
+use crate::transcript::listing::{Listing, Wanted};
+use crate::transcript::recorder::{Recorder, ThreadUpdate};
 
 emacs::use_symbols! {
     k_thread => ":thread" k_bytes => ":bytes" k_updates => ":updates"
     k_outcome => ":outcome" k_state => ":state" k_warnings => ":warnings"
     k_session => ":session" k_folder => ":folder" k_title => ":title" k_begun => ":begun"
     k_agent => ":agent" k_host => ":host" k_activity => ":activity" k_why => ":why"
+    k_processes => ":processes"
+    k_more => ":more" k_skipped => ":skipped" k_files => ":files"
+    k_pid => ":pid" k_session_id => ":sessionId" k_status => ":status" k_waiting_for => ":waitingFor"
+    k_proc_start => ":procStart" k_started_at => ":startedAt" k_file => ":file" k_cwd => ":cwd" k_name => ":name" k_entrypoint => ":entrypoint"
 }
 
 /// Return a handle that reads the transcript FILE, a string, from its beginning.
+///
+/// PROJECT is the root of the session's project, a string; nil stands for the session's folder.
 #[defun]
-fn transcript_open<'e>(env: &'e Env, file: Value<'e>) -> Result<Mutex<Follower>> {
+fn transcript_open<'e>(env: &'e Env, file: Value<'e>, project: Value<'e>) -> Result<Mutex<Follower>> {
     border(env, || {
         let path = PathBuf::from(read::text("transcript", file)?);
+        let project = read::optional("project", project, read::text)?;
         Ok(Mutex::new(with_module(|module| {
             let Settings { input, storage, .. } = &module.settings;
-            Follower::new(path, *input, storage.history_limit)
+            let mut follower = Follower::new(path, *input, storage.history_limit);
+            follower.recorder = Recorder::new(project);
+            follower
         })))
     })
 }
@@ -44,18 +57,24 @@ fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) ->
 
 /// Read what was appended to the transcript of HANDLE, and record it in its threads.
 ///
+/// Return soon after MILLISECONDS, with `:more' if there is more to read; nothing is recorded before
+/// all is read.  Nil means no limit.
+///
 /// The value is a plist: `:thread', the key of the session's thread or nil; `:bytes', the number
-/// of bytes read; `:updates', a list of plists `:thread :outcome :state :activity :why', one for
+/// of bytes read, and `:skipped', that of those skipped because a line or a file was too long; `:updates', a list of plists `:thread :outcome :state :activity :why', one for
 /// each thread with new events; `:warnings', strings for the user.  `:outcome' and `:state' are nil
 /// if the list or the state did not change.  `:activity' is `working', `idle', or `failed' with the
 /// error in `:why'; it is absent if the events do not show it.
 #[defun]
-fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
+fn transcript_read<'e>(env: &'e Env, handle: Value<'e>, milliseconds: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
+        let slice = read::optional("milliseconds", milliseconds, read::whole_number)?
+            .map_or(Slice::WHOLE, |length| Slice::of(Duration::from_millis(length)));
         let (appended, thread, updates, warnings) = with_follower(handle, |follower| {
-            let appended = follower.read()?;
+            let appended = follower.read_slice(&slice)?;
             let (updates, warnings) = with_module(|module| {
                 let Module { settings, store, .. } = module;
+                follower.recorder.recording.clone_from(&settings.recording);
                 let updates =
                     follower.recorder.record(store, &appended.events, settings.keep_completed, now());
                 (updates, store.take_warnings())
@@ -66,6 +85,8 @@ fn transcript_read<'e>(env: &'e Env, handle: Value<'e>) -> Result<Value<'e>> {
         write::Plist::new(env)
             .set(k_thread, thread)?
             .set(k_bytes, appended.bytes as i64)?
+            .set(k_skipped, appended.skipped as i64)?
+            .set(k_more, appended.is_partial)?
             .set(k_updates, write::list_of(env, &updates, |update| thread_update(env, update))?)?
             .set(k_warnings, write::texts(env, &warnings)?)?
             .finish()
@@ -98,14 +119,23 @@ fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {
 
 /// Pause the threads of the transcript of HANDLE for REASON, a string.
 ///
+/// ENDING is how their agent ended, see `todo-write-dyn--end-turn', or nil if that is unknown.
 /// Their time stops at their last event.  The value is a list like the `:updates' of
 /// `todo-write-dyn--transcript-read'.
 #[defun]
-fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
+fn transcript_pause<'e>(
+    env: &'e Env,
+    handle: Value<'e>,
+    reason: Value<'e>,
+    ending: Value<'e>,
+) -> Result<Value<'e>> {
     border(env, || {
-        let reason = read::text("reason", reason)?;
+        let (reason, ending) = (read::text("reason", reason)?, read::ending(ending)?);
         let updates = with_follower(handle, |follower| {
-            with_module(|module| follower.recorder.pause(&mut module.store, &reason, now()))
+            let session = follower.thread();
+            with_module(|module| {
+                follower.recorder.pause(&mut module.store, session.as_deref(), &reason, ending, now())
+            })
         })?;
         write::list_of(env, &updates, |update| thread_update(env, update))
     })
@@ -115,7 +145,8 @@ fn transcript_pause<'e>(env: &'e Env, handle: Value<'e>, reason: Value<'e>) -> R
 ///
 /// The value is a plist: `:host', "claude" or "codex"; `:session', its id; `:folder', the working
 /// directory; `:title', a string; `:begun', milliseconds since the epoch; `:agent', t for a
-/// subagent's or a reviewer's session.  All but the first two may be nil.
+/// subagent's or a reviewer's session; `:processes', t if its program keeps files of its processes.
+/// All but the first two may be nil.
 #[defun]
 fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Option<Value<'e>>> {
     border(env, || {
@@ -129,7 +160,109 @@ fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Option<Value
             .set(k_title, description.title)?
             .set(k_begun, description.begun.map(|begun| begun as i64))?
             .set(k_agent, description.is_subagent)?
+            .set(k_processes, description.has_processes)?
             .finish()?;
         Ok(Some(plist))
+    })
+}
+
+/// List the transcripts of main agents in FOLDERS, local ones, newest first.
+///
+/// The value is a plist: `:files', a list of (TIME . FILE), TIME in seconds; `:skipped', the names of
+/// files that Emacs cannot name, since they are not text.  SINCE, in seconds, leaves out files that
+/// were not modified since then, unless one of SESSIONS, a list of ids, wrote them.  LIMIT is the
+/// maximum number of files.  Nil for the last three means no restriction.
+#[defun]
+fn transcripts_in<'e>(
+    env: &'e Env,
+    folders: Value<'e>,
+    since: Value<'e>,
+    sessions: Value<'e>,
+    limit: Value<'e>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let wanted = Wanted {
+            since: read::optional("since", since, read::whole_number)?
+                .and_then(|since| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since))),
+            sessions: texts("sessions", sessions)?.into_iter().collect(),
+            limit: read::optional("limit", limit, read::whole_number)?,
+        };
+        let Listing { files, unreadable } = wanted.list(&paths(folders)?);
+        let skipped: Vec<String> =
+            unreadable.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+        let time = |time: &SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        write::Plist::new(env)
+            .set(
+                k_files,
+                write::list_of(env, &files, |(modified, path)| {
+                    env.cons(time(modified).as_secs_f64(), path.to_string_lossy().as_ref())
+                })?,
+            )?
+            .set(k_skipped, write::texts(env, &skipped)?)?
+            .finish()
+    })
+}
+
+fn texts(what: &'static str, list: Value<'_>) -> Result<Vec<String>> {
+    read::elements(what, list)?.into_iter().map(|text| read::text(what, text)).collect()
+}
+
+fn paths(folders: Value<'_>) -> Result<Vec<PathBuf>> {
+    Ok(texts("folders", folders)?.into_iter().map(PathBuf::from).collect())
+}
+
+/// Read what the live processes of Claude Code say in FOLDERS, their folders `sessions'.
+///
+/// The value is a list of plists `:pid :state :sessionId :status :waitingFor :cwd :name :entrypoint
+/// :procStart :file :startedAt', or t if nothing changed since the last call.  `:state' is `alive' or
+/// `suspended', `:file' the name of the process's file; the others but the first are as in that file,
+/// or nil.
+#[defun]
+fn processes<'e>(env: &'e Env, folders: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let folders = paths(folders)?;
+        let live = with_module(|module| module.processes.read(&folders).map(<[Process]>::to_vec));
+        let Some(live) = live else { return true.into_lisp(env) };
+        write::list_of(env, &live, |process| {
+            write::Plist::new(env)
+                .set(k_pid, i64::from(process.pid))?
+                .set(k_state, write::symbol(env, if process.is_suspended { "suspended" } else { "alive" })?)?
+                .set(k_session_id, process.session.as_ref())?
+                .set(k_status, process.status.as_ref())?
+                .set(k_waiting_for, process.waiting_for.as_ref())?
+                .set(k_cwd, process.folder.as_ref())?
+                .set(k_name, process.name.as_ref())?
+                .set(k_entrypoint, process.entrypoint.as_ref())?
+                .set(k_proc_start, process.start.as_ref())?
+                .set(k_file, process.file.to_string_lossy().as_ref())?
+                .set(k_started_at, process.started_at.and_then(|time| i64::try_from(time).ok()))?
+                .finish()
+        })
+    })
+}
+
+/// Return non-nil if a process of SESSION, an id, left its file behind, as one does that is killed.
+///
+/// PID is the number of its last process, if that is known, else nil.
+/// See `todo-write-dyn--processes', which reads the files.
+#[defun]
+fn process_killed_p<'e>(env: &'e Env, session: Value<'e>, pid: Value<'e>) -> Result<bool> {
+    border(env, || {
+        let session = read::text("session", session)?;
+        let pid: Option<u32> = read::optional("process", pid, read::whole_number)?;
+        Ok(with_module(|module| module.processes.is_killed(&session, pid)))
+    })
+}
+
+/// Return the first LIMIT bytes of FILE, or nil if it is no regular file that can be read.
+///
+/// The value is a string with a character for each byte.
+#[defun]
+fn file_bytes<'e>(env: &'e Env, file: Value<'e>, limit: Value<'e>) -> Result<Option<Value<'e>>> {
+    border(env, || {
+        let path = PathBuf::from(read::text("file", file)?);
+        let bytes = file::read_start(&path, read::whole_number("limit", limit)?).ok();
+        let text = bytes.map(|bytes| bytes.into_iter().map(char::from).collect::<String>());
+        text.map(|text| text.into_lisp(env)).transpose()
     })
 }

@@ -14,7 +14,7 @@ use crate::input::Problem;
 use crate::item::Item;
 use crate::observation::{Content, Observation};
 use crate::revision::Revision;
-use crate::thread::{Outcome, State, Thread};
+use crate::thread::{Ending, Outcome, State, Thread};
 use crate::untyped::UntypedItem;
 
 emacs::use_functions! { list vector intern }
@@ -32,11 +32,12 @@ emacs::use_symbols! {
     k_cancelled => ":cancelled" k_fields => ":fields" k_position => ":position"
     k_previous_position => ":previousPosition" k_previous_status => ":previousStatus"
     k_id => ":id" k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
-    k_priority => ":priority" k_blocked_by => ":blockedBy" k_owner => ":owner"
+    k_added_by => ":addedBy" k_told => ":told" k_yours => ":yours" k_priority => ":priority" k_blocked_by => ":blockedBy" k_owner => ":owner"
     k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
     k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
-    k_summary => ":summary" k_total => ":total" k_current => ":current" k_reason => ":reason"
+    k_summary => ":summary" k_total => ":total" k_current => ":current" k_reason => ":reason" k_unsaved => ":unsaved"
+    k_ending => ":ending"
     k_created => ":created" k_started => ":started" k_completed => ":completed" k_spent => ":spent"
     k_running => ":running" k_intervals => ":intervals"
 }
@@ -143,8 +144,8 @@ impl<'e, 't> Shared<'e, 't> {
     }
 }
 
-/// `(:status :id :content :activeForm :priority)`, where the priority may be nil. Some items also
-/// have `:blockedBy`, a list of ids, and `:owner`.
+/// `(:status :id :content :activeForm :priority :addedBy :told)`, where the priority may be nil. Some
+/// items also have `:blockedBy`, a list of ids, and `:owner`.
 pub fn item<'e>(env: &'e Env, item: &Arc<Item>) -> Result<Value<'e>> {
     item_with(env, item, |contents| text(env, contents))
 }
@@ -162,6 +163,8 @@ fn item_with<'e, 't>(
         .set(k_content, text(&item.content)?)?
         .set(k_active_form, text(&item.active_form)?)?
         .set(k_priority, item.priority.map(|level| text(level.as_str())).transpose()?)?
+        .set(k_added_by, text(item.added_by.as_str())?)?
+        .set(k_told, item.told)?
         .set_some(k_blocked_by, blocked_by)?
         .set_some(k_owner, item.owner.as_deref().map(text).transpose()?)?
         .finish()
@@ -248,6 +251,7 @@ pub fn outcome<'e>(
         .set(k_forced, texts(env, &outcome.forced)?)?
         .set(k_state, symbol(env, summary.state.as_str())?)?
         .set(k_resumed, outcome.resumed)?
+        .set(k_told, outcome.told)?
         .set(k_warnings, texts(env, warnings)?)?
         .set(k_summary, summary.to_lisp(&shared)?)?
         .finish()
@@ -257,39 +261,49 @@ pub fn outcome<'e>(
 pub struct Summary {
     revision: u64,
     completed: usize,
+    yours: usize,
     current: Option<Arc<Item>>,
     state: State,
     total: usize,
     title: Option<String>,
     reason: Option<String>,
+    is_unsaved: bool,
+    ending: Option<Ending>,
 }
 
 impl Summary {
     /// The current summary of a thread.
     pub fn of(thread: &Thread) -> Summary {
+        let yours = thread.unheard();
         Summary {
             revision: thread.revisions().last(),
             completed: thread.list().iter().filter(|item| !item.status.is_open()).count(),
+            yours,
             current: thread.current().cloned(),
             state: thread.state(),
-            total: thread.list().len(),
+            total: thread.list().len() - yours,
             title: thread.title().map(str::to_owned),
             reason: thread.pause_reason().map(str::to_owned),
+            is_unsaved: thread.is_unsaved(),
+            ending: thread.ending(),
         }
     }
 
-    /// `(:revision :completed :current :state :total :title :reason)`.
+    /// `(:revision :completed :yours :current :state :total :title :reason :ending)`.
     pub fn to_lisp<'e, 't>(&'t self, shared: &Shared<'e, 't>) -> Result<Value<'e>> {
         let env = shared.env;
         let text = |text: &'t Option<String>| text.as_deref().map(|text| shared.text(text)).transpose();
         Plist::new(env)
             .set(k_revision, self.revision as i64)?
             .set(k_completed, self.completed as i64)?
+            .set(k_yours, self.yours as i64)?
             .set(k_current, self.current.as_ref().map(|item| shared.item(item)).transpose()?)?
             .set(k_state, symbol(env, self.state.as_str())?)?
             .set(k_total, self.total as i64)?
             .set(k_title, text(&self.title)?)?
             .set(k_reason, text(&self.reason)?)?
+            .set_some(k_unsaved, self.is_unsaved.then_some(true))?
+            .set_some(k_ending, self.ending.map(|ending| symbol(env, ending.as_str())).transpose()?)?
             .finish()
     }
 }

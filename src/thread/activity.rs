@@ -19,11 +19,29 @@ wire_names! {
     }
 }
 
+wire_names! {
+    /// How the agent's last turn or its session ended.
+    pub enum Ending {
+        /// The turn ended, and the session goes on.
+        EndOfTurn = "end-of-turn",
+        /// The agent's process exited.
+        SessionEnded = "session-ended",
+        /// The agent's process was killed.
+        Killed = "killed",
+        /// The user denied a permission, which ended the turn.
+        Denied = "denied",
+        /// The turn ended with an error.
+        Error = "error",
+    }
+}
+
 /// Whether the agent works on the list.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct RunState {
     /// The reason of the pause, if the thread is paused.
     pub paused: Option<String>,
+    /// How the agent ended; `None` while it works or waits, or if its host does not know.
+    pub ending: Option<Ending>,
     pub activity: Activity,
 }
 
@@ -34,29 +52,41 @@ impl RunState {
     }
 
     pub fn record(&self, timestamp: Millis) -> Record {
-        Record::State { timestamp, paused: self.paused.clone(), activity: self.activity }
+        Record::State { timestamp, paused: self.paused.clone(), ending: self.ending, activity: self.activity }
     }
 }
 
 impl Thread {
-    /// Pauses the thread if there is a reason, else resumes it.
+    /// Pauses the thread if there is a reason, else resumes it, so that its agent has not ended.
     pub fn set_paused(&mut self, reason: Option<String>, now: Millis) {
-        if self.progress.paused.is_some() != reason.is_some() {
-            self.set_progress(RunState { paused: reason, activity: self.progress.activity }, now);
-        }
+        let RunState { paused, ending, activity } = self.progress.clone();
+        let paused = if reason.is_some() { paused.or(reason) } else { None };
+        let ending = ending.filter(|_| paused.is_some());
+        self.set_progress(RunState { paused, ending, activity }, now);
     }
 
     /// Sets the activity that the host reports. `Working` resumes a paused thread.
     pub fn set_activity(&mut self, activity: Activity, now: Millis) {
         let paused = self.progress.paused.clone().filter(|_| activity != Activity::Working);
-        self.set_progress(RunState { paused, activity }, now);
+        let ending = self.progress.ending.filter(|_| activity == Activity::Idle);
+        self.set_progress(RunState { paused, ending, activity }, now);
     }
 
     /// Ends the agent's turn, and pauses the thread for this reason if an item is open.
-    pub fn end_turn(&mut self, reason: String, now: Millis) {
-        let reason = Some(reason).filter(|_| self.state() == State::Active);
-        let paused = self.progress.paused.clone().or(reason);
-        self.set_progress(RunState { paused, activity: Activity::Idle }, now);
+    ///
+    /// The first ending counts, since hosts may report the end of a turn twice. Only the death of the
+    /// process replaces the end of its last turn, and what its transcript suggested.
+    pub fn end_turn(&mut self, reason: String, ending: Ending, now: Millis) {
+        let RunState { paused, ending: before, .. } = self.progress.clone();
+        let is_weak = matches!(before, Some(Ending::EndOfTurn | Ending::SessionEnded));
+        let replaces = ending == Ending::Killed && is_weak;
+        let paused = match self.state() {
+            State::Active => Some(reason),
+            State::Paused if replaces => Some(reason),
+            _ => paused,
+        };
+        let ending = before.filter(|_| !replaces).or(Some(ending));
+        self.set_progress(RunState { paused, ending, activity: Activity::Idle }, now);
     }
 
     /// Resumes for a write, which shows that the agent works. It may still wait for the user, since it
@@ -64,7 +94,7 @@ impl Thread {
     pub(super) fn resume_for_write(&mut self, now: Millis) {
         let waits = self.progress.activity == Activity::Waiting;
         let activity = if waits { Activity::Waiting } else { Activity::Working };
-        self.set_progress(RunState { paused: None, activity }, now);
+        self.set_progress(RunState { paused: None, ending: None, activity }, now);
     }
 
     pub(super) fn set_progress(&mut self, progress: RunState, now: Millis) {

@@ -1,15 +1,16 @@
 //! The user's edits of a thread's list.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{NextRevision, Outcome, Thread};
-use crate::change::{apply, diff};
+use super::{NextRevision, Outcome, Thread, View};
+use crate::change::{Change, ChangeKind, apply, diff};
 use crate::clock::Millis;
 use crate::error::Error;
-use crate::item::{Draft, Item, List, Status};
+use crate::item::{Author, Draft, Item, List, Status};
+use crate::merge::weave;
 use crate::report;
-use crate::revision::{Author, Stamp};
+use crate::revision::Stamp;
 
 /// One change by the user. Positions count from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,8 @@ pub enum Edit {
     Move { id: String, position: usize },
     /// Removes the item.
     Delete { id: String },
+    /// Brings back an item that was removed. It is the user's from then on.
+    Restore { id: String },
 }
 
 impl Thread {
@@ -38,8 +41,9 @@ impl Thread {
         let operation = match edit {
             Edit::Add { content, position } => {
                 let draft = Draft { active_form: content.clone(), content, ..Draft::default() };
+                let item = Item { added_by: Author::User, ..draft.into_item(format!("t{next_id}")) };
                 let place = position.unwrap_or(list.len()).min(list.len());
-                list.insert(place, Arc::new(draft.into_item(format!("t{next_id}"))));
+                list.insert(place, Arc::new(item));
                 next_id += 1;
                 "add"
             }
@@ -65,6 +69,10 @@ impl Thread {
                 list.remove(self.place(&id)?);
                 "delete"
             }
+            Edit::Restore { id } => {
+                list = self.with_restored(&id)?;
+                "restore"
+            }
         };
         let stamp = Stamp::new(Author::User, operation, now);
         Ok(self.answer_user(list, stamp, next_id))
@@ -88,16 +96,40 @@ impl Thread {
         Ok(self.answer_user(list, stamp, self.next_id))
     }
 
+    /// The list with an item that was removed, in its old place. It does not come back in progress, since
+    /// the agent does not work on it.
+    fn with_restored(&self, id: &str) -> Result<List, Error> {
+        let removed =
+            |change: &&Change<Arc<Item>>| change.kind == ChangeKind::Removed && change.item_id == id;
+        let last = self.revisions.iter().rev().find_map(|revision| {
+            let change = revision.changes.iter().find(removed)?;
+            Some((revision.number, change.previous_item.as_ref()?))
+        });
+        let is_listed = self.list().iter().any(|item| item.id == id);
+        let Some((number, item)) = last.filter(|_| !is_listed) else { return Err(self.no_item(id)) };
+        let status = if item.status == Status::InProgress { Status::Pending } else { item.status };
+        let restored = Arc::new(Item { added_by: Author::User, status, ..Item::clone(item) });
+        let before = self.revisions.list(number - 1).unwrap_or_default();
+        let now: HashMap<&str, &Arc<Item>> =
+            self.list().iter().chain([&restored]).map(|item| (item.id.as_str(), item)).collect();
+        let ids = weave(self.list(), &before, |id| now.contains_key(id));
+        Ok(ids.into_iter().map(|id| Arc::clone(now[id])).collect())
+    }
+
     fn answer_user(&mut self, list: List, stamp: Stamp, next_id: u64) -> Outcome {
-        let next = NextRevision { list, stamp, next_id, known_to_agent: false };
+        let view = View { base: Some(self.base().clone()), is_unanswered: self.agent.is_unanswered };
+        let next = NextRevision { list, stamp, next_id, view };
         let mut outcome = self.revise(next, &HashSet::new());
         outcome.result = report::summary(self.list());
         outcome
     }
 
     fn place(&self, id: &str) -> Result<usize, Error> {
-        let missing = || Error::NoItem { thread: self.key.clone(), id: id.to_owned() };
-        self.list().iter().position(|item| item.id == id).ok_or_else(missing)
+        self.list().iter().position(|item| item.id == id).ok_or_else(|| self.no_item(id))
+    }
+
+    fn no_item(&self, id: &str) -> Error {
+        Error::NoItem { thread: self.key.clone(), id: id.to_owned() }
     }
 
     fn item_mut<'l>(&self, list: &'l mut List, id: &str) -> Result<&'l mut Item, Error> {

@@ -7,17 +7,47 @@ use serde_json::{Map, Value};
 use super::Thread;
 use crate::change::{Change, ChangeKind};
 use crate::clock::Millis;
-use crate::item::Item;
+use crate::item::{Item, Status};
 use crate::journal::Record;
+use crate::observation::ITEMS;
 use crate::observation::{Content, Details, Observation, Phase, Type};
+use crate::recording::Recording;
+use crate::work::is_work;
 
 impl Thread {
     /// Records an observation and returns it.
     pub fn observe(&mut self, kind: Type, content: Value, details: Details, now: Millis) -> Arc<Observation> {
         let observation = self.observation(kind, Content::Json(content), details, now);
         let record = Record::Observation(Arc::clone(&observation));
-        self.record_then(&record, |thread| thread.observations.push(Arc::clone(&observation)));
+        self.record_then(&record, |thread| thread.commit_observation(Arc::clone(&observation)));
         observation
+    }
+
+    /// Records an observation without what the user does not want recorded.
+    pub fn observe_allowed(
+        &mut self,
+        recording: &Recording,
+        kind: Type,
+        mut content: Value,
+        mut details: Details,
+        now: Millis,
+    ) -> Arc<Observation> {
+        let call = details.metadata.get("callId").and_then(Value::as_str);
+        let was_hidden = call.is_some_and(|call| self.observations.is_hidden(call));
+        recording.hide(self.project(), kind, was_hidden, &mut content, &mut details.metadata);
+        self.observe(kind, content, details, now)
+    }
+
+    /// Keeps an observation, and adds its work to the sums.
+    pub(super) fn commit_observation(&mut self, observation: Arc<Observation>) {
+        self.work.add(&observation);
+        self.observations.push(observation);
+    }
+
+    /// The ids of the items in progress.
+    pub fn in_progress(&self) -> Vec<String> {
+        let items = self.list().iter().filter(|item| item.status == Status::InProgress);
+        items.map(|item| item.id.clone()).collect()
     }
 
     /// Creates an observation with the phase and step of the list.
@@ -35,6 +65,9 @@ impl Thread {
             metadata.insert("stepDescription".into(), step.content.clone().into());
         }
         metadata.extend(details.metadata);
+        if is_work(kind, &metadata) && !metadata.contains_key(ITEMS) {
+            metadata.insert(ITEMS.into(), self.in_progress().into());
+        }
         Arc::new(Observation {
             number: self.observations.next_number(),
             kind,

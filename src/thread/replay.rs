@@ -7,12 +7,12 @@ use serde_json::Map;
 
 use super::activity::{Activity, RunState};
 use super::saving::Saving;
-use super::{AgentView, NextRevision, State, Thread};
-use crate::change::{Change, apply, diff, mark_cancelled};
+use super::{AgentView, NextRevision, State, Thread, View, mark_told};
+use crate::change::{apply, diff, mark_cancelled};
 use crate::clock::Millis;
-use crate::item::{Item, List};
+use crate::item::{Author, Item, List};
 use crate::journal::{COUNTER_LIMIT, FullRecord, Journal, Record};
-use crate::revision::{Author, Stamp};
+use crate::revision::Stamp;
 
 impl Thread {
     /// Restores a thread and continues its journal. An active thread is paused, since the process that
@@ -29,7 +29,8 @@ impl Thread {
         let paused =
             thread.progress.paused.clone().or(Some(ended).filter(|_| thread.state() == State::Active));
         // The host has not reported an activity in this session.
-        thread.set_progress(RunState { paused, activity: Activity::default() }, last);
+        let ending = thread.progress.ending;
+        thread.set_progress(RunState { paused, ending, activity: Activity::default() }, last);
         thread
     }
 
@@ -49,37 +50,43 @@ impl Thread {
     fn replay(&mut self, record: Record) {
         match record {
             Record::Thread { about, .. } => self.about = about,
-            Record::Revision { number, stamp, changes, next_id, known } => {
-                self.replay_revision(number, stamp, &changes, next_id, known == number);
-            }
+            Record::Revision { .. } => self.replay_revision(record),
             Record::Full(full) => self.replay_full(full),
-            Record::Known { number } => self.agent = AgentView { known: number, base: None },
-            Record::State { timestamp, paused, activity } => {
-                self.commit_progress(RunState { paused, activity }, timestamp);
+            Record::Known { sent, unanswered, reminded, .. } => {
+                let base = sent.map(|sent| apply(self.base(), &sent));
+                self.commit_view(View { base, is_unanswered: unanswered });
+                self.agent.reminded.extend(reminded);
             }
-            Record::Observation(observation) => self.observations.push(observation),
+            Record::State { timestamp, paused, ending, activity } => {
+                self.commit_progress(RunState { paused, ending, activity }, timestamp);
+            }
+            Record::Observation(observation) => self.commit_observation(observation),
         }
     }
 
-    fn replay_revision(
-        &mut self,
-        number: u64,
-        stamp: Stamp,
-        changes: &[Change<Arc<Item>>],
-        next_id: u64,
-        known_to_agent: bool,
-    ) {
+    fn replay_revision(&mut self, record: Record) {
+        let Record::Revision { number, stamp, changes, next_id, known, sent, unanswered } = record else {
+            return;
+        };
         if number > self.revisions.last() + 1 {
             self.replace_lost(number - 1, self.list().clone(), stamp.timestamp);
         }
-        let list = apply(self.list(), changes);
+        let view = match (known == number, sent) {
+            (true, _) => None,
+            (false, sent) => Some(apply(self.base(), &sent.unwrap_or_default())),
+        };
+        let is_write = stamp.author == Author::Agent;
+        let is_unanswered = if is_write { unanswered } else { self.agent.is_unanswered };
+        let view = View { base: view, is_unanswered };
+        let mut list = apply(self.list(), &changes);
+        mark_told(&mut list, view.base.as_deref());
         let cancelled = changes.iter().filter(|change| change.cancelled);
         let cancelled: HashSet<&str> = cancelled.map(|change| change.item_id.as_str()).collect();
         // The records have no previous items.
         let mut changes = diff(self.list(), &list);
         mark_cancelled(&mut changes, |id| cancelled.contains(id));
         let next_id = next_id.max(first_free_id(changes.iter().filter_map(|change| change.item.as_ref())));
-        self.commit(NextRevision { list, stamp, next_id, known_to_agent }, &changes);
+        self.commit(NextRevision { list, stamp, next_id, view }, &changes);
     }
 
     fn replay_full(&mut self, full: FullRecord) {
@@ -90,7 +97,9 @@ impl Thread {
         } else if *self.list() != list {
             self.revisions.correct(list);
         }
-        self.agent = AgentView { known: full.known, base };
+        self.agent =
+            AgentView { known: full.known, base, is_unanswered: full.unanswered, reminded: full.reminded };
+        mark_told(self.revisions.current_mut(), self.agent.base.as_deref());
         self.clock = full.clock;
         self.observations.skip_to(full.observations);
     }

@@ -7,16 +7,16 @@ use std::sync::Arc;
 use super::Thread;
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
-use crate::journal::{FullRecord, Journal, Record, is_lost};
+use crate::item::Author;
+use crate::journal::{FullRecord, Journal, Record, is_lost, without_previous};
 use crate::observation::{Content, Filter};
-use crate::revision::Author;
 
 /// The journal of a thread, and whether it is up to date.
 #[derive(Debug, Default)]
 pub(super) struct Saving {
     journal: Option<Journal>,
-    /// Whether the user was warned that the journal cannot be written.
-    is_warned: bool,
+    /// Whether records could not be written, of which the user was warned.
+    is_unsaved: bool,
     /// That warning, until it is taken.
     warning: Option<String>,
     /// Whether a record was written and not committed; see [`Thread::recover`].
@@ -32,16 +32,15 @@ impl Saving {
     fn record(&mut self, record: &Record) {
         let Some(journal) = &mut self.journal else { return };
         match journal.append(record) {
-            Ok(()) => self.is_warned = false,
-            Err(_) if self.is_warned => {}
+            Ok(()) => self.is_unsaved = false,
+            Err(_) if self.is_unsaved => {}
             Err(error) => {
                 let file = journal.path().display().to_string();
                 if is_lost(&error) {
                     // The store then opens another journal and writes the whole history to it.
                     self.journal = None;
-                } else {
-                    self.is_warned = true;
                 }
+                self.is_unsaved = true;
                 self.warning = Some(format!(
                     "the journal {file} cannot be written ({error}); the list goes on in memory"
                 ));
@@ -54,6 +53,23 @@ impl Thread {
     /// Removes and returns the warning that the journal cannot be written.
     pub fn take_warning(&mut self) -> Option<String> {
         self.saving.warning.take()
+    }
+
+    /// Whether the list is kept in memory only because its journal cannot be written.
+    pub fn is_unsaved(&self) -> bool {
+        self.saving.is_unsaved
+    }
+
+    /// Marks a thread whose journal cannot be opened.
+    pub fn mark_unsaved(&mut self) {
+        self.saving.is_unsaved = true;
+    }
+
+    /// Tries again to write the records that could not be written.
+    pub fn save(&mut self) {
+        if let Some(journal) = &mut self.saving.journal {
+            self.saving.is_unsaved = journal.flush().is_err();
+        }
     }
 
     /// Closes the journal until the next write.
@@ -114,8 +130,15 @@ impl Thread {
             }
         }
         for made in self.revisions.iter().filter(|made| made.number > revision) {
-            let known = if made.stamp.author == Author::Agent { made.number } else { 0 };
-            let record = Record::revision(made.number, &made.stamp, &made.changes, self.next_id, known);
+            let record = Record::Revision {
+                number: made.number,
+                stamp: made.stamp.clone(),
+                changes: without_previous(&made.changes),
+                next_id: self.next_id,
+                known: if made.stamp.author == Author::Agent { made.number } else { 0 },
+                sent: None,
+                unanswered: false,
+            };
             records.push((places.get(&made.number).copied().unwrap_or(0), record));
         }
         records.sort_by_key(|(place, _)| *place);
@@ -146,11 +169,6 @@ impl Thread {
         }
     }
 
-    /// Writes a record that needs no commit.
-    pub(super) fn record(&mut self, record: &Record) {
-        self.saving.record(record);
-    }
-
     pub(super) fn record_full_if_due(&mut self, timestamp: Millis) {
         if self.saving.journal.as_ref().is_some_and(Journal::wants_full) {
             let full = self.full(timestamp);
@@ -164,6 +182,8 @@ impl Thread {
             timestamp,
             list: self.list().clone(),
             base: self.agent.base.clone(),
+            unanswered: self.agent.is_unanswered,
+            reminded: self.agent.reminded.clone(),
             next_id: self.next_id,
             known: self.agent.known,
             clock: self.clock.clone(),

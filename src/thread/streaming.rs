@@ -61,7 +61,7 @@ pub struct StreamEvent<'a> {
     pub data: &'a str,
     /// Whether a token is thinking, not response.
     pub thinking: bool,
-    /// The host's name for the call. If there is none, the phase follows from the list.
+    /// The host's name for the call. Without it, the phase follows from the list.
     pub call_context: Option<&'a str>,
     /// See [`Context::trace_id`].
     pub trace_id: Option<&'a str>,

@@ -3,48 +3,101 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{NextRevision, Outcome, State, Thread};
+use super::{NextRevision, Outcome, State, Thread, View};
 use crate::change::diff;
 use crate::clock::Millis;
 use crate::identity::{Features, recognize, recognize_equal};
 use crate::input::Plan;
-use crate::item::{Draft, Item, List, Status};
+use crate::item::{Author, Draft, Item, List, Status, is_same_list};
 use crate::journal::Record;
 use crate::merge::{Merged, merge};
-use crate::report::accepted;
-use crate::revision::{Author, Stamp};
+use crate::report::{accepted, still_open};
+use crate::revision::Stamp;
+
+/// How a write is taken.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// The name of the host.
+    pub source: Option<String>,
+    /// Whether completed items that are sent open stay completed.
+    pub keep_completed: bool,
+    /// Whether the result cannot reach the agent, as with a transcript.
+    pub is_unanswered: bool,
+}
 
 impl Thread {
     /// Accepts an agent's whole list.
-    pub fn write(
-        &mut self,
-        plan: Plan,
-        source: Option<String>,
-        keep_completed: bool,
-        now: Millis,
-    ) -> Outcome {
+    pub fn write(&mut self, plan: Plan, options: WriteOptions, now: Millis) -> Outcome {
+        let WriteOptions { source, keep_completed, is_unanswered } = options;
         let mut next_id = self.next_id;
-        let base = self.agent.base.as_ref().unwrap_or(self.list());
+        let base = self.base();
         let (mut theirs, cancelled) = self.identify(base, plan.drafts, plan.cancelled, &mut next_id);
         let forced = if keep_completed { keep_completed_items(base, &mut theirs) } else { Vec::new() };
-        let edited = self.agent.base.is_some();
-        let (Merged { list, conflicts }, edits) = if edited {
-            (merge(base, self.list(), &theirs), diff(base, self.list()))
-        } else {
-            (Merged { list: theirs, conflicts: Vec::new() }, Vec::new())
-        };
+        let edits = if self.agent.base.is_some() { diff(base, self.list()) } else { Vec::new() };
+        let reminders = if is_unanswered { Vec::new() } else { self.reminders(&theirs, &cancelled) };
+        let (Merged { list, conflicts }, sent) = self.merged(theirs, &cancelled);
         let mut notices: Vec<String> = plan.notices.iter().map(ToString::to_string).collect();
         notices.extend(forced_notice(forced.len()));
         let resumed = self.state() == State::Paused;
+        let unheard = self.unheard();
         self.resume_for_write(now);
         let stamp = Stamp { source, ..Stamp::new(Author::Agent, "write", now) };
-        let next = NextRevision { list, stamp, next_id, known_to_agent: true };
-        let mut outcome = self.revise(next, &cancelled);
-        if edited && outcome.changes.is_empty() {
-            self.record(&Record::Known { number: self.revisions.last() });
+        let view = View { base: sent.filter(|_| is_unanswered), is_unanswered };
+        let outcome = self.revise(NextRevision { list, stamp, next_id, view }, &cancelled);
+        let mut result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
+        if !reminders.is_empty() {
+            result.extend(["\n", &still_open(&reminders)]);
+            self.record_reminders(reminders);
         }
-        outcome.result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
-        Outcome { notices, forced, resumed, ..outcome }
+        let told = self.unheard() < unheard;
+        Outcome { result, notices, forced, resumed, told, ..outcome }
+    }
+
+    /// Merges the user's edits and the user's open items into a write. Also returns what the agent knows
+    /// if it hears of neither; none if that is the merged list.
+    fn merged(&self, theirs: List, cancelled: &HashSet<String>) -> (Merged, Option<List>) {
+        let is_left_out = |item: &Arc<Item>| item.is_users_open();
+        if self.agent.base.is_none() && !self.list().iter().any(is_left_out) {
+            return (Merged { list: theirs, conflicts: Vec::new() }, None);
+        }
+        let base = self.base();
+        let known: HashMap<&str, &Arc<Item>> = base.iter().map(|item| (item.id.as_str(), item)).collect();
+        // The agent may end the user's items, unless the user has changed them since.
+        let is_ended = |item: &Arc<Item>| {
+            let id = item.id.as_str();
+            cancelled.contains(id) && known.get(id).is_none_or(|base| base.is_unchanged_from(item))
+        };
+        let ours: List = self.list().iter().filter(|item| !is_ended(item)).cloned().collect();
+        let merged = merge(base, &ours, &theirs);
+        let sent =
+            Some(sent_view(&known, &merged.list, theirs)).filter(|sent| !is_same_list(sent, &merged.list));
+        (merged, sent)
+    }
+
+    /// The user's items of which a write reminds the agent: it completes all else, and leaves them out
+    /// although the agent was told of them once.
+    fn reminders(&self, theirs: &[Arc<Item>], cancelled: &HashSet<String>) -> Vec<Arc<Item>> {
+        if theirs.iter().any(|item| item.status.is_open()) {
+            return Vec::new();
+        }
+        let sent: HashSet<&str> = theirs.iter().map(|item| item.id.as_str()).collect();
+        let is_due = |item: &&Arc<Item>| {
+            let id = item.id.as_str();
+            let is_ended = sent.contains(id) || cancelled.contains(id);
+            item.is_users_open() && item.told && !is_ended && !self.agent.reminded.contains(id)
+        };
+        self.list().iter().filter(is_due).cloned().collect()
+    }
+
+    fn record_reminders(&mut self, items: Vec<Arc<Item>>) {
+        let reminded: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
+        let record = Record::Known {
+            number: self.revisions.last(),
+            sent: None,
+            unanswered: false,
+            reminded: reminded.clone(),
+        };
+        self.record_then(&record, |thread| thread.agent.reminded.extend(reminded));
     }
 
     /// Turns drafts into items: a recognized item keeps its id, another gets a new one. Also returns the
@@ -93,6 +146,22 @@ impl Thread {
     }
 }
 
+/// What the agent knows after it sent `theirs` and did not hear of `merged`. Where both sides changed a
+/// status, it counts as knowing the user's, so that its next write decides.
+fn sent_view(known: &HashMap<&str, &Arc<Item>>, merged: &[Arc<Item>], mut theirs: List) -> List {
+    let statuses: HashMap<&str, Status> = merged.iter().map(|item| (item.id.as_str(), item.status)).collect();
+    for item in &mut theirs {
+        let (base, merged) = (known.get(item.id.as_str()), statuses.get(item.id.as_str()));
+        if let (Some(base), Some(merged)) = (base, merged)
+            && base.status != item.status
+            && *merged != item.status
+        {
+            Arc::make_mut(item).status = *merged;
+        }
+    }
+    theirs
+}
+
 /// Replaces the agent's ids in `blocked_by` with item ids, and drops those of tasks not in the list.
 fn with_item_ids(mut drafts: Vec<Draft>, items: &[Option<Arc<Item>>], mut next_id: u64) -> Vec<Draft> {
     if drafts.iter().all(|draft| draft.blocked_by.is_empty()) {
@@ -114,7 +183,7 @@ fn with_item_ids(mut drafts: Vec<Draft>, items: &[Option<Arc<Item>>], mut next_i
 fn item_for(draft: Draft, old: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
     match old {
         Some(old) => {
-            let mut item = draft.into_item(old.id.clone());
+            let mut item = Item { added_by: old.added_by, told: old.told, ..draft.into_item(old.id.clone()) };
             // A different hint alone is not a change: the journal would not record it.
             if item.is_unchanged_from(&old) {
                 return old;

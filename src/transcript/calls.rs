@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use super::EventKind;
 use super::events::push_bounded;
+use super::{Effect, EventKind};
 use crate::clock::Millis;
 use crate::text::excerpt;
 
@@ -18,7 +18,8 @@ pub struct PendingCall<E> {
     id: String,
     /// The name of the tool.
     pub name: String,
-    time: Option<Millis>,
+    /// When it was made.
+    pub time: Option<Millis>,
     /// What the call does if it is accepted.
     pub effect: E,
 }
@@ -74,8 +75,9 @@ pub fn result<E>(
     content: String,
     is_error: bool,
     time: Option<Millis>,
+    effect: Effect,
 ) -> EventKind {
     let name = call.map(|call| call.name.clone()).unwrap_or_default();
     let duration = time.zip(call.and_then(|call| call.time)).map(|(end, start)| end.saturating_sub(start));
-    EventKind::Result { id: excerpt(id, NAME), name, content, is_error, duration }
+    EventKind::Result { id: excerpt(id, NAME), name, content, is_error, duration, effect }
 }

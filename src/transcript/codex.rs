@@ -7,21 +7,29 @@
 pub mod line;
 mod script;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::json;
+use serde_json::value::RawValue;
 
-use super::calls::{PendingCalls, result};
+use super::calls::{PendingCall, PendingCalls, result};
 use super::describe::title;
 use super::events::{Events, RecentNames};
 use super::field::{Excerpt, millis, shortened};
-use super::{Agent, Event, EventKind, NO_EMACS, PlanResult, Source, lenient};
+use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::clock::Millis;
 use crate::input::{self, Options};
 use crate::item::Status;
+use crate::patch::FileChange;
 use crate::raw::Raw;
+use crate::recording::ChangedFile;
+use crate::report::REFUSED;
 use crate::text::excerpt;
-use line::{Payload, RolloutLine};
+use crate::work::{CallOutcome, Tokens, Usage};
+use line::{PatchedFile, Payload, RolloutLine, TokenCounts};
 
 /// Reported once in a session whose plan cannot be read.
 const COMPUTED: &str = "A script computed the plan; only plans written out in the script can be read.";
@@ -33,7 +41,7 @@ pub struct CodexReader {
     session: Option<Arc<Source>>,
     /// The calls and outputs read so far.
     seen: RecentNames,
-    calls: PendingCalls<Effect>,
+    calls: PendingCalls<CallKind>,
     /// The time of the last line.
     time: Option<Millis>,
     has_title: bool,
@@ -43,19 +51,62 @@ pub struct CodexReader {
     error: Option<String>,
     /// Whether [`COMPUTED`] was recorded.
     is_computed: bool,
+    /// Whether the lines are the session's own: a fork repeats its parent's first.
+    is_own: bool,
+    /// The model of the current turn.
+    model: Option<String>,
+    /// The last message. The log has most of them twice.
+    message: Option<String>,
+    /// The name of the response whose tokens are not known yet.
+    response: Option<String>,
+    /// The tokens so far.
+    total: TokenCounts,
+    /// Whether the log had a command of the current script.
+    has_items: bool,
     events: Events,
 }
 
 /// The effect of a call once its output arrives.
 #[derive(Debug)]
-enum Effect {
+enum CallKind {
     /// A plan, if the output accepts it.
     Plan(PlanResult),
     /// A plan in a script, unless the script fails.
     Script(PlanResult),
-    /// A list sent to an Emacs. It counts only if no Emacs accepted it.
+    /// A list sent to an Emacs.
     EmacsList(PlanResult),
+    /// A script that runs commands.
+    Commands,
     Other,
+}
+
+/// The tools that run commands.
+const SHELLS: [&str; 5] = ["exec_command", "shell", "shell_command", "local_shell", "container.exec"];
+
+/// The files of a change, in order.
+#[derive(Debug)]
+struct IndexedChanges<'a>(Vec<(Cow<'a, str>, PatchedFile<'a>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for IndexedChanges<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Changes;
+        impl<'de> Visitor<'de> for Changes {
+            type Value = IndexedChanges<'de>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("changes by file")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
+                let mut files = Vec::new();
+                while let Some(entry) = access.next_entry()? {
+                    files.push(entry);
+                }
+                Ok(IndexedChanges(files))
+            }
+        }
+        deserializer.deserialize_map(Changes)
+    }
 }
 
 impl CodexReader {
@@ -71,6 +122,12 @@ impl CodexReader {
             prompt: None,
             error: None,
             is_computed: false,
+            is_own: true,
+            model: None,
+            message: None,
+            response: None,
+            total: TokenCounts::default(),
+            has_items: false,
             events: Events::new(history),
         }
     }
@@ -87,17 +144,30 @@ impl CodexReader {
 
     /// Reads a line, without its line feed.
     pub fn read_line(&mut self, bytes: &[u8]) {
-        let Some(line) = RolloutLine::parse(bytes) else { return };
+        RolloutLine::parse_all(bytes).for_each(|line| self.value(&line));
+    }
+
+    fn value(&mut self, line: &RolloutLine<'_>) {
         if let Some(time) = line.timestamp.as_ref().and_then(|time| millis(&time.0))
             && self.time.replace(time).is_none()
         {
             self.events.date(time);
         }
         let kind = line.payload.kind.as_ref().map_or("", |kind| kind.0.as_str());
+        if let Some(turn) = &line.payload.turn_id {
+            self.is_own |= self.session.as_ref().is_some_and(|own| turn.0 >= own.session);
+        }
         match (line.kind.0.as_str(), kind) {
             ("session_meta", _) => self.meta(&line.payload),
-            ("event_msg", kind) => self.event(kind, &line),
-            ("response_item", kind) => self.item(kind, &line),
+            ("event_msg", kind) => self.event(kind, line),
+            ("response_item", kind) => self.item(kind, line),
+            ("turn_context", _) => self.model = line.payload.model.as_ref().map(|model| model.0.clone()),
+            ("token_usage_record", _) => {
+                if let (Some(usage), Some(total)) = (line.payload.usage, line.payload.thread_token_usage) {
+                    self.total = total;
+                    self.tokens(line, usage);
+                }
+            }
             _ => {}
         }
     }
@@ -113,10 +183,13 @@ impl CodexReader {
             "\"turn_aborted\"",
             "\"thread_name_updated\"",
         ];
-        let is_due = self.calls.any(|effect| !matches!(effect, Effect::Other));
+        let is_due = self.calls.any(|effect| !matches!(effect, CallKind::Other));
         let Ok(line) = std::str::from_utf8(bytes) else { return };
         if is_due || !self.has_title || MARKS.iter().any(|mark| line.contains(mark)) {
+            // Work is not counted far from the end of a file.
+            let is_own = self.session.is_some() && std::mem::take(&mut self.is_own);
             self.read_line(bytes);
+            self.is_own |= is_own;
         }
     }
 
@@ -126,6 +199,7 @@ impl CodexReader {
         if self.session.is_none() {
             let folder = payload.cwd.as_ref().map(|cwd| cwd.0.clone()).unwrap_or_default();
             self.session = Some(Arc::new(Source::main(Agent::Codex, &id.0, folder)));
+            self.is_own = payload.forked_from_id.is_none();
         }
     }
 
@@ -154,10 +228,20 @@ impl CodexReader {
                     self.emit(line, EventKind::Title(excerpt(&name, 100)));
                 }
             }
-            "item_completed" => {
-                let item = payload.item.as_ref();
-                let item = item.filter(|item| item.kind.as_ref().is_some_and(|kind| kind.0 == "UserMessage"));
-                self.prompt(line, item.and_then(|item| text(&item.content)));
+            "item_completed" => self.completed(line),
+            "agent_message" => self.message(line, text(&payload.message)),
+            "token_count" => {
+                let total = payload.info.and_then(|info| info.total_token_usage);
+                if let Some(total) = total.filter(|total| *total != self.total) {
+                    let tokens = total.since(std::mem::replace(&mut self.total, total));
+                    self.tokens(line, tokens);
+                }
+            }
+            "patch_apply_end" if payload.success == Some(true) => {
+                let files = payload.changes.map(changed_files).unwrap_or_default();
+                let effect = Effect { outcome: Some(CallOutcome::Ok), files, ..Effect::default() };
+                let id = payload.call_id.as_ref().map(|id| id.0.clone()).unwrap_or_default();
+                self.done(line, &id, "apply_patch", String::new(), effect);
             }
             _ => {}
         }
@@ -176,8 +260,96 @@ impl CodexReader {
         self.emit(line, EventKind::Prompt(prompt));
     }
 
+    /// Reads an item of the newer log.
+    fn completed(&mut self, line: &RolloutLine<'_>) {
+        let Some(item) = &line.payload.item else { return };
+        let id = item.id.as_ref().map_or("", |id| id.0.as_str());
+        let status = item.status.as_ref().map_or("", |status| status.0.as_str());
+        let outcome = match (status, item.exit_code) {
+            ("declined", _) => CallOutcome::Refused,
+            (_, Some(0)) | ("completed", None) => CallOutcome::Ok,
+            (_, Some(_)) | ("failed", None) => CallOutcome::Failed,
+            _ => CallOutcome::Unknown,
+        };
+        let effect = Effect { outcome: Some(outcome), exit_code: item.exit_code, ..Effect::default() };
+        match item.kind.as_ref().map_or("", |kind| kind.0.as_str()) {
+            "UserMessage" => self.prompt(line, item.content.as_ref().map(|text| text.0.clone())),
+            "CommandExecution" => {
+                self.has_items = true;
+                let output = item.aggregated_output.as_ref().map(|text| text.0.clone());
+                self.done(line, id, "exec_command", output.unwrap_or_default(), effect);
+            }
+            "FileChange" if status == "completed" => {
+                let files = item.changes.map(changed_files).unwrap_or_default();
+                self.done(line, id, "apply_patch", String::new(), Effect { files, ..effect });
+            }
+            _ => {}
+        }
+    }
+
+    /// Records a result that stands in an event. The output of the same call is then ignored.
+    fn done(&mut self, line: &RolloutLine<'_>, id: &str, name: &str, content: String, effect: Effect) {
+        if !self.is_new("output", id) {
+            return;
+        }
+        let call = self.calls.end(id);
+        let effect = if self.is_own { effect } else { Effect::default() };
+        let is_error = effect.outcome == Some(CallOutcome::Failed);
+        let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
+        if let EventKind::Result { name: known, .. } = &mut event
+            && known.is_empty()
+        {
+            name.clone_into(known);
+        }
+        self.emit(line, event);
+    }
+
+    fn message(&mut self, line: &RolloutLine<'_>, text: Option<String>) {
+        let text = text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        // The log has most messages twice.
+        if let Some(text) = text.filter(|text| self.message.as_ref() != Some(text)) {
+            self.message = Some(text.clone());
+            self.emit(line, EventKind::Message(text));
+        }
+    }
+
+    /// Notes that a response begins: its tokens, which come later, belong to this moment.
+    fn begin_response(&mut self, line: &RolloutLine<'_>) {
+        if self.response.is_none() && self.is_own {
+            let payload = &line.payload;
+            let name = payload.call_id.as_ref().or(payload.id.as_ref()).map_or("", |name| &name.0);
+            let time = line.timestamp.as_ref().map_or("", |time| &time.0);
+            self.response = Some(format!("{time} {name}"));
+            self.emit_usage(line, Usage::default());
+        }
+    }
+
+    fn tokens(&mut self, line: &RolloutLine<'_>, counts: TokenCounts) {
+        self.begin_response(line);
+        let tokens = Tokens::from(counts);
+        self.emit_usage(line, Usage { tokens, model: self.model.clone(), at_least: false });
+        self.response = None;
+    }
+
+    fn emit_usage(&mut self, line: &RolloutLine<'_>, usage: Usage) {
+        if let (true, Some(response)) = (self.is_own, self.response.clone()) {
+            let kind = EventKind::Usage { response, usage };
+            if let Some(event) = self.event_of(line, kind) {
+                self.events.push_work(event);
+            }
+        }
+    }
+
     fn item(&mut self, kind: &str, line: &RolloutLine<'_>) {
         let payload = &line.payload;
+        let is_said = kind == "message" && payload.role.as_ref().is_some_and(|role| role.0 == "assistant");
+        if is_said || matches!(kind, "reasoning" | "function_call" | "custom_tool_call" | "local_shell_call")
+        {
+            self.begin_response(line);
+        }
+        if is_said {
+            self.message(line, payload.content.as_ref().map(|text| text.0.clone()));
+        }
         match (kind, &payload.call_id, &payload.name) {
             ("reasoning", ..) => {
                 let thoughts = payload.summary.as_ref().map(|summary| summary.0.trim());
@@ -211,13 +383,13 @@ impl CodexReader {
                 || payload.namespace.as_ref().is_some_and(|namespace| namespace.0.starts_with("mcp__")));
         let parsed: Raw<'_> = serde_json::from_str(arguments).unwrap_or(Raw::Null);
         let effect = match name {
-            "update_plan" => plan(&parsed, &self.options).map(Effect::Plan),
+            "update_plan" => plan(&parsed, &self.options).map(CallKind::Plan),
             "exec" => self.script(line, script),
-            _ if is_emacs => Some(Effect::EmacsList(input::read(&parsed, &self.options))),
+            _ if is_emacs => Some(CallKind::EmacsList(input::read(&parsed, &self.options))),
             _ => None,
         };
         let input = match &effect {
-            Some(Effect::Plan(_) | Effect::EmacsList(_)) => None,
+            Some(CallKind::Plan(_) | CallKind::EmacsList(_)) => None,
             _ if parsed == Raw::Null => {
                 let input = if script.is_empty() { arguments } else { script };
                 Some(json!({ "input": Excerpt::<400>::of(input).0 }))
@@ -225,17 +397,22 @@ impl CodexReader {
             _ => Some(shortened(&parsed)),
         };
         let input = input.map(|input| input.to_string());
-        let event = self.calls.begin((id, name), input, self.time, effect.unwrap_or(Effect::Other));
+        let effect = effect.unwrap_or(match name {
+            "exec" if script.contains("exec_command(") => CallKind::Commands,
+            _ => CallKind::Other,
+        });
+        self.has_items = false;
+        let event = self.calls.begin((id, name), input, self.time, effect);
         self.emit(line, event);
     }
 
-    fn script(&mut self, line: &RolloutLine<'_>, script: &str) -> Option<Effect> {
+    fn script(&mut self, line: &RolloutLine<'_>, script: &str) -> Option<CallKind> {
         let Some(arguments) = script::list(script, "update_plan", "plan") else {
             let arguments = script::list(script, "todo_write", "todos")??;
-            return Some(Effect::EmacsList(input::read(&arguments, &self.options)));
+            return Some(CallKind::EmacsList(input::read(&arguments, &self.options)));
         };
         match arguments {
-            Some(arguments) => plan(&arguments, &self.options).map(Effect::Script),
+            Some(arguments) => plan(&arguments, &self.options).map(CallKind::Script),
             None => {
                 if !std::mem::replace(&mut self.is_computed, true) {
                     self.emit(line, EventKind::Unread(COMPUTED));
@@ -250,26 +427,103 @@ impl CodexReader {
         let call = self.calls.end(id);
         let is_plan = call.as_ref().is_some_and(|call| call.name == "update_plan");
         let is_error = is_plan && content != "Plan updated";
-        let event = result(call.as_ref(), id, content.clone(), is_error, self.time);
-        let plan = match call.map(|call| call.effect) {
-            Some(Effect::Plan(plan)) if !is_error => Some(plan),
-            Some(Effect::Script(plan)) if content.starts_with("Script completed") => Some(plan),
-            Some(Effect::EmacsList(plan)) if NO_EMACS.iter().any(|text| content.contains(text)) => Some(plan),
+        let mut effect = Effect::default();
+        if let Some(call) = call.as_ref().filter(|_| self.is_own) {
+            effect = effect_of(call, &content, is_error, self.has_items);
+        }
+        let event = result(call.as_ref(), id, content.clone(), is_error, self.time, effect);
+        let called = call.as_ref().and_then(|call| call.time);
+        let list = match call.map(|call| call.effect) {
+            Some(CallKind::Plan(plan)) if !is_error => Some(EventKind::List(plan)),
+            Some(CallKind::Script(plan)) if content.starts_with("Script completed") => {
+                Some(EventKind::List(plan))
+            }
+            Some(CallKind::EmacsList(plan)) if !content.contains(REFUSED) => {
+                Some(EventKind::EmacsList(plan, called))
+            }
             _ => None,
         };
-        if let Some(plan) = plan {
-            self.emit(line, EventKind::List(plan));
+        if let Some(list) = list {
+            self.emit(line, list);
         }
         self.emit(line, event);
     }
 
     fn emit(&mut self, line: &RolloutLine<'_>, kind: EventKind) {
-        let Some(source) = self.session.clone() else { return };
+        if let Some(event) = self.event_of(line, kind) {
+            self.events.push(event);
+        }
+    }
+
+    fn event_of(&self, line: &RolloutLine<'_>, kind: EventKind) -> Option<Event> {
+        let source = self.session.clone()?;
         let payload = &line.payload;
         let name = payload.call_id.as_ref().or(payload.id.as_ref()).map(|name| name.0.clone());
         let uuid = name.or_else(|| Some(line.timestamp.as_ref()?.0.clone())).unwrap_or_default();
-        self.events.push(Event { source, uuid, time: self.time, kind });
+        Some(Event { source, uuid, time: self.time, kind })
     }
+}
+
+/// The changed files of `{PATH: CHANGE}`. A move deletes one file and creates another.
+fn changed_files(changes: &RawValue) -> Vec<ChangedFile> {
+    let Ok(changes) = serde_json::from_str::<IndexedChanges<'_>>(changes.get()) else { return Vec::new() };
+    let mut files = Vec::new();
+    for (path, change) in changes.0 {
+        let content = change.content.as_deref().unwrap_or_default();
+        match change.kind.as_ref() {
+            "add" => files.push(ChangedFile::between(&path, None, Some(content))),
+            "delete" => files.push(ChangedFile::between(&path, Some(content), None)),
+            _ => {
+                let hunks = change.unified_diff.unwrap_or_default().into_owned();
+                let target = change.move_path.as_deref().unwrap_or(&path);
+                let moved = change.move_path.is_some();
+                let state = FileChange { created: moved, ..FileChange::default() };
+                files.push(ChangedFile::with_hunks(target, hunks, state));
+                if moved {
+                    let change = FileChange { deleted: true, ..FileChange::default() };
+                    files.push(ChangedFile { path: path.into_owned(), change, ..ChangedFile::default() });
+                }
+            }
+        }
+    }
+    files
+}
+
+/// What a call did, by its output.
+fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_items: bool) -> Effect {
+    let head = content.split("Output:").next().unwrap_or_default();
+    let is_shell = SHELLS.contains(&call.name.as_str());
+    let code = ["Process exited with code ", "Exit code: "]
+        .iter()
+        .find_map(|mark| number_after(head, mark))
+        .or_else(|| number_after(content, "\"exit_code\":").filter(|_| content.starts_with('{')));
+    let is_refused =
+        ["aborted by user", "rejected by user", "Rejected("].iter().any(|text| content.contains(text));
+    let outcome = match code {
+        Some(0) => CallOutcome::Ok,
+        Some(_) => CallOutcome::Failed,
+        None if head.contains("Process running with session ID") => CallOutcome::Background,
+        None if is_refused => CallOutcome::Refused,
+        None if is_shell || matches!(call.effect, CallKind::Commands) => CallOutcome::Unknown,
+        None if is_error => CallOutcome::Failed,
+        None => CallOutcome::Ok,
+    };
+    // The log of newer versions has an item for each command of a script.
+    let is_commands = matches!(call.effect, CallKind::Commands) && !has_items;
+    let outcome = if matches!(call.effect, CallKind::Commands) { CallOutcome::Unknown } else { outcome };
+    Effect {
+        outcome: Some(outcome),
+        exit_code: code.filter(|_| is_shell),
+        is_command: is_commands.then_some(true),
+        files: Vec::new(),
+    }
+}
+
+/// The number that follows a text.
+fn number_after(text: &str, mark: &str) -> Option<i64> {
+    let rest = text.split_once(mark)?.1;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
+    rest[..end].parse().ok()
 }
 
 /// Reads the arguments of `update_plan`; `None` if Codex refuses them.

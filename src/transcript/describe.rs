@@ -1,6 +1,5 @@
 //! Describes a session by the beginning and the end of its file.
 
-use std::fs;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -10,6 +9,7 @@ use super::codex::{self, CodexReader};
 use super::field::millis;
 use super::{Agent, EventKind};
 use crate::clock::Millis;
+use crate::file;
 use crate::input::Options;
 use crate::text::excerpt;
 
@@ -28,6 +28,9 @@ pub struct Description {
     pub begun: Option<Millis>,
     /// Whether the session is a subagent's or a reviewer's.
     pub is_subagent: bool,
+    /// Whether this version of Claude Code has files of its processes: those that name the interface
+    /// in their lines do.
+    pub has_processes: bool,
 }
 
 /// Bytes read at the beginning.
@@ -37,16 +40,22 @@ const END: [u64; 2] = [16 * 1024, 1024 * 1024];
 
 /// Describes a transcript; `None` if it names no session.
 pub fn describe(path: &Path) -> Option<Description> {
-    let mut file = fs::File::open(path).ok()?;
+    let mut file = file::open(path).ok()?;
     let mut reader = BufReader::new(&file).take(HEAD);
     let mut bytes = Vec::new();
     reader.read_until(b'\n', &mut bytes).ok()?;
     if codex::line::RolloutLine::is_first(&bytes) {
         return describe_rollout(&bytes, reader);
     }
-    let (session, is_subagent) = (String::new(), false);
-    let mut description =
-        Description { agent: Agent::Claude, session, folder: None, title: None, begun: None, is_subagent };
+    let mut description = Description {
+        agent: Agent::Claude,
+        session: String::new(),
+        folder: None,
+        title: None,
+        begun: None,
+        is_subagent: false,
+        has_processes: false,
+    };
     if let Some(line) = TranscriptLine::parse(&bytes) {
         description.add(&line);
     }
@@ -96,6 +105,7 @@ fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description>
         title,
         begun: line.timestamp.as_ref().and_then(|time| millis(&time.0)),
         is_subagent: line.payload.is_subagent(),
+        has_processes: false,
     })
 }
 
@@ -119,6 +129,7 @@ impl Description {
             self.session = session.to_owned();
             self.is_subagent = line.is_sidechain == Some(true);
         }
+        self.has_processes |= line.entrypoint.is_some();
         self.folder = self.folder.take().or_else(|| line.cwd.as_ref().map(|cwd| cwd.0.clone()));
         self.begun = self.begun.or_else(|| line.timestamp.and_then(millis));
         let is_prompt = line.kind == Some("user") && line.is_meta != Some(true);

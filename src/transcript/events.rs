@@ -40,6 +40,17 @@ impl Events {
         }
     }
 
+    /// Adds work. The tokens of a response replace earlier ones that were not taken yet.
+    pub fn push_work(&mut self, event: Event) {
+        let wanted = response_of(&event.kind);
+        let mut newest = self.newest.iter_mut().rev().take(NEWEST_USAGE);
+        let is_same = |known: &&mut Event| known.source == event.source && response_of(&known.kind) == wanted;
+        match newest.find(is_same).filter(|_| wanted.is_some()) {
+            Some(known) => known.kind = event.kind,
+            None => self.push(event),
+        }
+    }
+
     /// Sets the time of the events without one, which precede the first line with a time.
     pub fn date(&mut self, time: Millis) {
         for event in self.newest.iter_mut().chain(&mut self.older) {
@@ -51,6 +62,18 @@ impl Events {
     pub fn take(&mut self) -> Vec<Event> {
         let older = std::mem::take(&mut self.older);
         older.into_iter().chain(std::mem::take(&mut self.newest)).collect()
+    }
+}
+
+/// Number of events among which those of an open response are searched.
+const NEWEST_USAGE: usize = 256;
+
+/// The name of the response whose tokens an event tells.
+fn response_of(kind: &EventKind) -> Option<&str> {
+    match kind {
+        EventKind::Usage { response, .. } => Some(response),
+        EventKind::OfSubagent { kind, .. } => response_of(kind),
+        _ => None,
     }
 }
 

@@ -13,12 +13,14 @@ use super::describe::describe;
 use super::recorder::Recorder;
 use super::tail::{FileChange, Tail};
 use super::{Event, Reader};
+use crate::file::{self, Slice, Stamp};
 use crate::input::Options;
 use crate::journal::modified;
 
 /// Maximum number of subagents' files read when a session is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
-/// Bytes at the end of a file in which every line is parsed.
+/// Bytes of a file up to which every line is parsed. Of larger ones, this many at the end are.
+const WHOLE: u64 = 32 * 1024 * 1024;
 const NEAR: u64 = 8 * 1024 * 1024;
 
 /// Follows a session.
@@ -27,11 +29,15 @@ pub struct Follower {
     /// Writes the events to threads.
     pub recorder: Recorder,
     file: Tail,
+    /// Whether the file was read to its end once.
+    is_read: bool,
     /// Whether the transcript grew since the files beside it were last read.
     are_side_files_due: bool,
     subagents: Vec<SubagentFile>,
     /// The files of subagents found so far.
     seen: HashSet<PathBuf>,
+    /// Those of them that name no session yet, when they were last read.
+    unnamed: Vec<(PathBuf, Option<Stamp>)>,
     /// Folders of subagents' files and their modification times.
     folders: [(PathBuf, Option<SystemTime>); 2],
     lines: SessionReader,
@@ -54,6 +60,10 @@ pub struct Appended {
     pub change: FileChange,
     /// The number of bytes read in all files.
     pub bytes: u64,
+    /// The number of bytes skipped, because a line or a file was too long.
+    pub skipped: u64,
+    /// Whether the slice ended before everything was read. The events then come with a later call.
+    pub is_partial: bool,
     /// The events in them.
     pub events: Vec<Event>,
 }
@@ -74,9 +84,11 @@ impl Follower {
         Follower {
             recorder: Recorder::default(),
             file: Tail::new(path),
+            is_read: false,
             are_side_files_due: false,
             subagents: Vec::new(),
             seen: HashSet::new(),
+            unnamed: Vec::new(),
             folders,
             lines: SessionReader { reader: None, options, history },
         }
@@ -92,31 +104,58 @@ impl Follower {
     /// # Errors
     /// The session's own file cannot be read.
     pub fn read(&mut self) -> io::Result<Appended> {
+        self.read_slice(&Slice::WHOLE)
+    }
+
+    /// Like [`Follower::read`], but returns soon after the slice ends.
+    ///
+    /// # Errors
+    /// As [`Follower::read`].
+    pub fn read_slice(&mut self, slice: &Slice) -> io::Result<Appended> {
         let change = self.file.check()?;
         if change == FileChange::Replaced {
-            self.lines.reader = None;
-            self.recorder.restart();
-            self.subagents.clear();
-            self.seen.clear();
-            self.folders.iter_mut().for_each(|folder| folder.1 = None);
+            self.restart();
         }
-        let is_first = self.file.offset() == 0;
-        let mut bytes = 0;
+        let mut appended = Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new() };
         if matches!(change, FileChange::Grown | FileChange::Replaced) {
-            bytes += self.lines.read(&mut self.file)?;
+            self.lines.read(&mut self.file, slice, &mut appended)?;
             self.are_side_files_due = true;
         }
-        self.find_subagents();
+        if !appended.is_partial {
+            self.find_subagents();
+        }
         for subagent in &mut self.subagents {
-            bytes += subagent.read(&mut self.lines);
+            if appended.is_partial {
+                break;
+            }
+            subagent.read(&mut self.lines, slice, &mut appended);
+        }
+        if appended.is_partial {
+            return Ok(appended);
         }
         // While the transcript grows, the files may be ahead of it.
-        if self.are_side_files_due && (is_first || bytes == 0) {
+        let is_first = !std::mem::replace(&mut self.is_read, self.file.offset() > 0);
+        if self.are_side_files_due && (is_first || appended.bytes == 0) {
             self.are_side_files_due = false;
             self.read_side_files();
         }
-        let events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
-        Ok(Appended { change, bytes, events })
+        if let Some(reader) = self.lines.claude() {
+            let seen = &self.seen;
+            reader.take_sums(|id| seen.iter().any(|path| subagent_of(path) == Some(id)));
+        }
+        appended.events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
+        Ok(appended)
+    }
+
+    /// Begins again after the file was replaced.
+    fn restart(&mut self) {
+        self.lines.reader = None;
+        self.recorder.restart();
+        self.is_read = false;
+        self.subagents.clear();
+        self.seen.clear();
+        self.unnamed.clear();
+        self.folders.iter_mut().for_each(|folder| folder.1 = None);
     }
 
     fn read_side_files(&mut self) {
@@ -150,17 +189,23 @@ impl Follower {
         }
         found.sort();
         let first = found.len().saturating_sub(SUBAGENT_FILES);
-        for (_, path) in found.drain(first..) {
-            match describe(&path) {
-                Some(head) if head.session == session => self.subagents.extend(SubagentFile::of(path)),
-                Some(_) => {}
-                // Its first line is not complete yet.
-                None => {
-                    self.seen.remove(&path);
-                    self.folders.iter_mut().for_each(|folder| folder.1 = None);
-                }
+        self.unnamed.extend(found.drain(first..).map(|(_, path)| (path, None)));
+        self.unnamed.retain_mut(|(path, last)| {
+            let stamp = Stamp::of(path);
+            if stamp == *last && stamp.is_none_or(|stamp| stamp.is_certain()) {
+                return true;
             }
-        }
+            *last = stamp;
+            match describe(path) {
+                Some(head) if head.session == session => {
+                    self.subagents.extend(SubagentFile::of(std::mem::take(path)));
+                    false
+                }
+                Some(_) => false,
+                // Its first line is not complete yet.
+                None => true,
+            }
+        });
     }
 }
 
@@ -170,45 +215,52 @@ impl SubagentFile {
         Some(SubagentFile { id, file: Tail::new(path), meta: None, is_finished: false })
     }
 
-    /// Reads what was appended; returns the number of bytes. Errors are ignored, since the file may
-    /// disappear at any time.
-    fn read(&mut self, lines: &mut SessionReader) -> u64 {
+    /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
+    fn read(&mut self, lines: &mut SessionReader, slice: &Slice, appended: &mut Appended) {
         let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(self.file.path())) };
         let described = (meta != self.meta).then(|| SubagentMeta::read(self.file.path())).flatten();
-        self.meta = meta;
         let described = described.unwrap_or_default();
         if let (Some(reader), Some(call)) = (lines.claude(), &described.tool_use_id) {
             reader.set_call(&self.id, call);
         }
-        let mut bytes = 0;
         if let Ok(FileChange::Grown | FileChange::Replaced) = self.file.check() {
-            bytes = lines.read(&mut self.file).unwrap_or(0);
+            let _ = lines.read(&mut self.file, slice, appended);
             self.is_finished = false;
         }
+        if appended.is_partial {
+            return;
+        }
+        self.meta = meta;
         if let Some(reader) = lines.claude().filter(|_| described.finished) {
             self.is_finished = true;
             reader.end_subagent(&self.id, None);
         }
-        bytes
     }
 }
 
 impl SessionReader {
-    /// Reads the lines appended to a file; returns the number of bytes.
-    fn read(&mut self, file: &mut Tail) -> io::Result<u64> {
+    /// Reads the lines appended to a file.
+    fn read(&mut self, file: &mut Tail, slice: &Slice, appended: &mut Appended) -> io::Result<()> {
         let before = file.offset();
-        let near = fs::metadata(file.path())?.len().saturating_sub(NEAR);
-        let mut place = before;
-        file.read(|line| {
-            let reader = self.reader.get_or_insert_with(|| Reader::of(line, self.options, self.history));
-            if place < near {
+        let length = file::metadata(file.path())?.len();
+        let near = if length - before.min(length) <= WHOLE { 0 } else { length - NEAR };
+        let is_whole = file.read(slice, |end, line| {
+            let reader = self.reader.get_or_insert_with(|| {
+                // The events of a file that is read whole are recorded together.
+                let history = if near == 0 { usize::MAX } else { self.history };
+                Reader::of(line, self.options, history)
+            });
+            if end < near {
                 reader.read_old_line(line);
             } else {
                 reader.read_line(line);
             }
-            place += line.len() as u64 + 1;
         })?;
-        Ok(file.offset() - before)
+        let skipped = file.take_skipped();
+        appended.bytes += file.offset() - before;
+        appended.skipped += skipped;
+        appended.is_partial |= !is_whole;
+        Ok(())
     }
 
     fn claude(&mut self) -> Option<&mut ClaudeReader> {

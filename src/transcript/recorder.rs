@@ -15,11 +15,14 @@ use crate::change::diff;
 use crate::clock::Millis;
 use crate::identity::THRESHOLDS;
 use crate::item::{List, Status};
+use crate::observation::ITEMS;
 use crate::observation::{Content, Details, Filter, Type};
+use crate::recording::Recording;
 use crate::report;
 use crate::similarity::{Rarity, Words, similarity};
 use crate::store::Store;
-use crate::thread::{Activity, Outcome, State, Thread};
+use crate::thread::{Activity, Ending, Outcome, State, Thread, WriteOptions};
+use crate::work::Usage;
 
 /// The changes of a thread by a batch of events.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,14 +39,30 @@ pub struct ThreadUpdate {
     pub error: Option<String>,
 }
 
+/// Maximum number of calls that start subagents.
+const MOMENTS: usize = 4_096;
+
+/// The reason of the pause of a session whose file ends in mid-turn.
+const SESSION_ENDED: &str = "the session ended";
+
 /// Milliseconds of silence after which a turn counts as over.
 const RECENT: Millis = 600_000;
 
 /// Writes events to a store.
 #[derive(Debug, Default)]
 pub struct Recorder {
+    /// The root of the project, if it is not the folder in which the session began.
+    project: Option<String>,
     /// The threads written to, with the times of their last events.
     threads: HashMap<String, Millis>,
+    /// The titles of threads, which the user may forget while their sessions go on.
+    titles: HashMap<String, String>,
+    /// Whether the last list of a thread came from the agent's own tools.
+    has_own_lists: HashMap<String, bool>,
+    /// The items in progress when calls started subagents, by the ids of the calls.
+    moments: HashMap<String, Vec<String>>,
+    /// What may be recorded.
+    pub recording: Recording,
 }
 
 /// The update of a thread while a batch of events is recorded.
@@ -73,7 +92,12 @@ enum Cursor {
 impl Recorder {
     /// Forgets how far threads were recorded, after their file was replaced.
     pub fn restart(&mut self) {
-        self.threads.clear();
+        *self = Recorder::new(self.project.take());
+    }
+
+    /// A recorder for a session in this project; `None` stands for the session's folder.
+    pub fn new(project: Option<String>) -> Recorder {
+        Recorder { project, ..Recorder::default() }
     }
 
     /// Records events. The updates are ordered by the threads' first events, subagents first.
@@ -94,15 +118,35 @@ impl Recorder {
             let at = match touched.iter().position(|pending| pending.thread == key) {
                 Some(at) => at,
                 None => {
-                    touched.push(self.begin(store, key, events, place, now));
+                    touched.push(self.begin(store, key.clone(), events, place, now));
                     touched.len() - 1
                 }
             };
             let pending = &mut touched[at];
-            if pending.cursor.is_some_and(|cursor| cursor.covers(place, event)) {
+            if let EventKind::Title(title) = &event.kind {
+                self.titles.insert(pending.thread.clone(), title.clone());
+            }
+            let switch = self.switch(&pending.thread, event);
+            if pending.cursor.is_some_and(|cursor| cursor.covers(place, event))
+                || store.get(&key, now).is_some_and(|thread| is_known(thread, event))
+            {
                 continue;
             }
-            if event.source.subagent.is_none() && matches!(event.kind, EventKind::List(Ok(_))) {
+            let thread = store.open(&pending.thread, Map::new(), now);
+            if let Some(words) = switch {
+                thread.observe(
+                    Type::StateUpdate,
+                    words.into(),
+                    details(event),
+                    time_in(thread, event.time, now),
+                );
+            }
+            if is_superseded(thread, event) {
+                continue;
+            }
+            if event.source.subagent.is_none()
+                && matches!(event.kind, EventKind::List(Ok(_)) | EventKind::EmacsList(Ok(_), _))
+            {
                 store.set_current(&pending.thread);
             }
             pending.is_changed = true;
@@ -114,11 +158,45 @@ impl Recorder {
                 pending.error = error(event).filter(|_| is_recent(time, now)).map(str::to_owned);
             }
             self.threads.insert(pending.thread.clone(), time);
-            pending.outcome = record_event(thread, event, keep_completed, time).or(pending.outcome.take());
+            let outcome = self.record_event(&key, store, event, keep_completed, time);
+            let pending = &mut touched[at];
+            pending.outcome = outcome.or(pending.outcome.take());
         }
         touched.retain(|pending| pending.is_changed);
+        self.end_if_old(store, &touched, now);
         touched.sort_by_key(|pending| !pending.thread.contains('/'));
         touched.into_iter().map(|pending| update(store, pending, now)).collect()
+    }
+
+    /// Ends the threads just read of a session whose newest line is old, each at its last event. Its time
+    /// must not run until the moment of reading.
+    fn end_if_old(&self, store: &mut Store, touched: &[PendingUpdate], now: Millis) {
+        if self.threads.values().any(|time| is_recent(*time, now)) {
+            return;
+        }
+        for pending in touched {
+            let last = self.threads.get(&pending.thread).copied();
+            let active = store.get_mut(&pending.thread, now).filter(|thread| thread.state() == State::Active);
+            if let (Some(last), Some(thread)) = (last, active) {
+                let time = last.max(last_time(thread)).min(now);
+                thread.end_turn(SESSION_ENDED.into(), Ending::SessionEnded, time);
+            }
+        }
+    }
+
+    /// Says that the list of a thread comes from another tool than before, if it does.
+    fn switch(&mut self, key: &str, event: &Event) -> Option<&'static str> {
+        let is_own = match &event.kind {
+            EventKind::List(_) => true,
+            EventKind::EmacsList(..) => false,
+            _ => return None,
+        };
+        let before = self.has_own_lists.insert(key.to_owned(), is_own)?;
+        (before != is_own).then_some(if is_own {
+            "The plan now comes from the agent's own tasks, which it used after todo_write."
+        } else {
+            "The plan now comes from todo_write, which the agent used after its own tasks."
+        })
     }
 
     fn begin(
@@ -130,8 +208,11 @@ impl Recorder {
         now: Millis,
     ) -> PendingUpdate {
         let source = &events[place].source;
-        let about = about(store, source, now);
+        let about = about(store, source, self.project.as_deref(), now);
         let thread = store.open(&key, about, now);
+        if let Some(title) = self.titles.get(&key).filter(|_| thread.title().is_none()) {
+            thread.observe(Type::Title, title.as_str().into(), Details::default(), now);
+        }
         let (list, state) = (thread.list().clone(), thread.state());
         let cursor = if self.threads.contains_key(&key) { None } else { cursor(thread, source, events) };
         PendingUpdate {
@@ -146,12 +227,29 @@ impl Recorder {
         }
     }
 
-    /// Pauses the active threads, each at the time of its last event.
-    pub fn pause(&self, store: &mut Store, reason: &str, now: Millis) -> Vec<ThreadUpdate> {
+    /// Pauses the active threads, each at the time of its last event. If the agent of the thread
+    /// `session` is known to have ended, that thread and those of its subagents also say how; a
+    /// transcript may hold lines of earlier sessions, too.
+    pub fn pause(
+        &self,
+        store: &mut Store,
+        session: Option<&str>,
+        reason: &str,
+        ending: Option<Ending>,
+        now: Millis,
+    ) -> Vec<ThreadUpdate> {
         let paused = self.threads.iter().filter_map(|(key, time)| {
-            let thread = store.get_mut(key, now).filter(|thread| thread.state() == State::Active)?;
-            thread.set_paused(Some(reason.to_owned()), (*time).max(last_time(thread)).min(now));
-            let (thread, state) = (key.clone(), Some(thread.state()));
+            let thread = store.get_mut(key, now)?;
+            let before = (thread.state(), thread.ending());
+            let time = (*time).max(last_time(thread)).min(now);
+            let is_of = |session: &str| key == session || key.starts_with(&format!("{session}/"));
+            match ending.filter(|_| session.is_some_and(is_of)) {
+                Some(ending) => thread.end_turn(reason.to_owned(), ending, time),
+                None if before.0 == State::Active => thread.set_paused(Some(reason.to_owned()), time),
+                None => {}
+            }
+            let state = (before != (thread.state(), thread.ending())).then(|| thread.state())?;
+            let (thread, state) = (key.clone(), Some(state));
             Some(ThreadUpdate { thread, outcome: None, state, activity: Some(Activity::Idle), error: None })
         });
         paused.collect()
@@ -164,16 +262,22 @@ fn update(store: &mut Store, pending: PendingUpdate, now: Millis) -> ThreadUpdat
         let changes = diff(&pending.list, thread.list());
         outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
         let is_paused = thread.state() == State::Paused;
-        state = (is_paused != (pending.state == State::Paused)).then(|| thread.state());
+        let is_other = if outcome.is_none() {
+            thread.state() != pending.state
+        } else {
+            is_paused != (pending.state == State::Paused)
+        };
+        state = is_other.then(|| thread.state());
     }
     ThreadUpdate { thread: pending.thread, outcome, state, activity: pending.activity, error: pending.error }
 }
 
 /// The description of a new thread.
-fn about(store: &mut Store, source: &Source, now: Millis) -> Map<String, Value> {
+fn about(store: &mut Store, source: &Source, project: Option<&str>, now: Millis) -> Map<String, Value> {
     let mut about = Map::new();
-    if !source.folder.is_empty() {
-        about.insert("project".into(), format!("{}/", source.folder.trim_end_matches('/')).into());
+    let project = project.unwrap_or(&source.folder);
+    if !project.is_empty() {
+        about.insert("project".into(), format!("{}/", project.trim_end_matches('/')).into());
     }
     if source.subagent.is_some() {
         let from = source.call.as_ref().map(|call| call.from.clone());
@@ -184,18 +288,22 @@ fn about(store: &mut Store, source: &Source, now: Millis) -> Map<String, Value> 
     about
 }
 
-/// The item that a subagent works on: the open item most similar to the call's description, or
-/// else the item in progress at the time of the call.
+/// The open item that is most similar to `description`, if any is.
+pub fn open_item_like(list: &List, description: &str) -> Option<String> {
+    let rarity = Rarity::of([list.iter().map(|item| item.content.as_str())]);
+    let words = Words::of(description, &rarity);
+    let open = list.iter().filter(|item| item.status != Status::Completed);
+    let scored = open.map(|item| (similarity(&Words::of(&item.content, &rarity), &words), item));
+    let similar = scored.filter(|(score, _)| *score >= THRESHOLDS.replaced);
+    Some(similar.max_by(|a, b| a.0.total_cmp(&b.0))?.1.id.clone())
+}
+
+/// The item that a subagent works on: the one like the call's description, or else the item in
+/// progress at the time of the call.
 fn item_of(store: &mut Store, call: &SubagentCall, now: Millis) -> Option<String> {
     let parent = store.get(&call.from, now)?;
-    let rarity = Rarity::of([parent.list().iter().map(|item| item.content.as_str())]);
-    let words = Words::of(&call.description, &rarity);
-    let open = parent.list().iter().filter(|item| item.status != Status::Completed);
-    let scored = open.map(|item| (similarity(&Words::of(&item.content, &rarity), &words), item));
-    if let Some((_, item)) =
-        scored.filter(|(score, _)| *score >= THRESHOLDS.replaced).max_by(|a, b| a.0.total_cmp(&b.0))
-    {
-        return Some(item.id.clone());
+    if let Some(item) = open_item_like(parent.list(), &call.description) {
+        return Some(item);
     }
     let calls = parent.observations().select(&Filter { kind: Some(Type::ToolCall), ..Filter::default() });
     let is_call = |content: &Content| match content {
@@ -208,26 +316,47 @@ fn item_of(store: &mut Store, call: &SubagentCall, now: Millis) -> Option<String
 /// How far the thread was recorded before, by its newest observation from a line.
 fn cursor(thread: &Thread, source: &Source, events: &[Event]) -> Option<Cursor> {
     let is_ours = |event: &Event| *event.source == *source;
-    let last_list =
-        || events.iter().rposition(|event| is_ours(event) && matches!(event.kind, EventKind::List(_)));
+    let is_list = |event: &Event| matches!(event.kind, EventKind::List(_) | EventKind::EmacsList(..));
+    let last_list = || events.iter().rposition(|event| is_ours(event) && is_list(event));
     let observations = thread.observations().select(&Filter::default());
-    let mark = observations.iter().rev().find_map(|observation| {
+    // Files of subagents are read after the session's, so their events do not tell how far that was read.
+    let own = observations.iter().rev().filter(|one| !one.metadata.contains_key("agent"));
+    let mark = own.clone().find_map(|observation| {
         let time = observation.metadata.get("timestamp").and_then(Value::as_u64);
         Some((observation.metadata_str("uuid")?, time))
     });
     let Some((uuid, time)) = mark else {
         let revision = thread.revisions().iter().next_back()?;
         // An ACP client shows the lists of the same session.
-        let lists = [source.agent.as_str(), "acp"];
+        let lists = REPEATED;
         let is_ours = revision.stamp.source.as_deref().is_some_and(|source| lists.contains(&source));
         return is_ours.then(|| Cursor::Time(revision.stamp.timestamp, last_list()));
     };
-    let place = events.iter().rposition(|event| is_ours(event) && event.uuid == uuid && event.time == time);
+    let is_own = |event: &Event| is_ours(event) && !matches!(event.kind, EventKind::OfSubagent { .. });
+    let place = events.iter().rposition(|event| is_own(event) && event.uuid == uuid && event.time == time);
     place.map(Cursor::Place).or_else(|| time.map(|time| Cursor::Time(time, last_list())))
+}
+
+/// The sources of lists that repeat what an agent said elsewhere.
+const REPEATED: [&str; 3] = ["claude", "codex", "acp"];
+
+/// Whether an event is a list that the agent sent to this Emacs, or replaced by a list that it sent.
+fn is_superseded(thread: &Thread, event: &Event) -> bool {
+    let time = match &event.kind {
+        EventKind::List(_) => event.time,
+        EventKind::EmacsList(_, called) => *called,
+        _ => return false,
+    };
+    let last = thread.last_call(&REPEATED);
+    last > 0 && time.is_none_or(|time| time <= last)
 }
 
 impl Cursor {
     fn covers(self, place: usize, event: &Event) -> bool {
+        // The thread knows the subagents' work that it counted.
+        if matches!(event.kind, EventKind::OfSubagent { .. }) {
+            return false;
+        }
         match self {
             Cursor::Place(last) => place <= last,
             Cursor::Time(last, list) => list != Some(place) && event.time.is_some_and(|time| time <= last),
@@ -246,22 +375,92 @@ fn last_time(thread: &Thread) -> Millis {
     newest.first().map_or(revision, |observation| revision.max(observation.timestamp))
 }
 
-/// Records an event; returns the outcome of a write that changed the list.
-fn record_event(thread: &mut Thread, event: &Event, keep_completed: bool, time: Millis) -> Option<Outcome> {
-    if activity(event, time, time) == Some(Activity::Working) {
+impl Recorder {
+    /// Records an event; returns the outcome of a write that changed the list.
+    fn record_event(
+        &mut self,
+        key: &str,
+        store: &mut Store,
+        event: &Event,
+        keep_completed: bool,
+        time: Millis,
+    ) -> Option<Outcome> {
+        let (mut details, mut kind) = (details(event), &event.kind);
+        if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
+            details = self::details(&Event { kind: (**inner).clone(), ..event.clone() });
+            details.metadata.insert("agent".into(), subagent.as_str().into());
+            if let Some(items) = call.as_ref().and_then(|call| self.moment(store, key, call, time)) {
+                details.metadata.insert(ITEMS.into(), items.into());
+            }
+            kind = inner;
+        }
+        let thread = store.get_mut(key, time)?;
+        if is_counted(thread, kind, &details) {
+            return None;
+        }
+        if let EventKind::Call { id, name, .. } = kind
+            && matches!(name.as_str(), "Task" | "Agent")
+        {
+            let items = thread.in_progress();
+            details.metadata.insert(ITEMS.into(), items.clone().into());
+            if self.moments.len() >= MOMENTS {
+                self.moments.clear();
+            }
+            self.moments.insert(id.clone(), items);
+        }
+        if let EventKind::Result { effect, .. } = kind {
+            let files = effect.files.iter().map(|file| self.recording.entry(file, thread.project()));
+            let files: Vec<Value> = files.collect();
+            details.metadata.extend((!files.is_empty()).then(|| ("files".to_owned(), files.into())));
+        }
+        record_event(thread, event, kind, details, &self.recording, keep_completed, time)
+    }
+
+    /// The items in progress when a call was made, also when it was recorded by another process.
+    fn moment(&mut self, store: &mut Store, key: &str, call: &str, now: Millis) -> Option<Vec<String>> {
+        if !self.moments.contains_key(call) {
+            let found = store.get(key, now)?.observations().call(call)?;
+            let items = found.metadata.get(ITEMS)?.as_array()?.iter();
+            let items = items.filter_map(|item| item.as_str().map(str::to_owned)).collect();
+            self.moments.insert(call.to_owned(), items);
+        }
+        self.moments.get(call).cloned()
+    }
+}
+
+/// Records an event of this kind; returns the outcome of a write that changed the list.
+fn record_event(
+    thread: &mut Thread,
+    event: &Event,
+    kind: &EventKind,
+    details: Details,
+    recording: &Recording,
+    keep_completed: bool,
+    time: Millis,
+) -> Option<Outcome> {
+    // A session that seemed to have ended goes on with any event.
+    let goes_on = thread.pause_reason() == Some(SESSION_ENDED) && !matches!(kind, EventKind::Title(_));
+    if goes_on || activity(event, time, time) == Some(Activity::Working) {
         thread.set_activity(Activity::Working, time);
     }
-    let (kind, content) = match &event.kind {
-        EventKind::List(Ok(plan)) => {
-            let outcome =
-                thread.write(plan.clone(), Some(event.source.agent.as_str().into()), keep_completed, time);
+    let (kind, content) = match kind {
+        EventKind::List(Ok(plan)) | EventKind::EmacsList(Ok(plan), _) => {
+            let source = Some(event.source.agent.as_str().to_owned());
+            let options = WriteOptions { source, keep_completed, is_unanswered: true };
+            let outcome = thread.write(plan.clone(), options, time);
             return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
         }
         EventKind::Unread(why) => (Type::Error, (*why).into()),
-        EventKind::List(Err(problems)) => (Type::Error, report::refused(problems).into()),
+        EventKind::List(Err(problems)) | EventKind::EmacsList(Err(problems), _) => {
+            (Type::Error, report::refused(problems).into())
+        }
         EventKind::Title(title) if thread.title() == Some(title) => return None,
         EventKind::Title(title) => (Type::Title, title.as_str().into()),
         EventKind::Prompt(text) => (Type::Intent, text.as_str().into()),
+        EventKind::Message(text) => (Type::Message, json!({ "text": text })),
+        EventKind::Usage { usage, .. } => (Type::Usage, usage_content(usage)),
+        EventKind::SubagentSums { .. } => (Type::ToolExecution, json!({})),
+        EventKind::OfSubagent { .. } => return None,
         EventKind::Thoughts(text) => (Type::Thoughts, json!({ "text": text })),
         EventKind::Call { id, name, input: Some(input) } => {
             (Type::ToolCall, json!({ "id": id, "name": name, "input": input }))
@@ -271,24 +470,28 @@ fn record_event(thread: &mut Thread, event: &Event, keep_completed: bool, time: 
             (Type::ToolExecution, json!({ "id": id, "name": name, "content": content, "isError": is_error }))
         }
         EventKind::Interrupted => {
-            thread.end_turn("interrupted by the user".into(), time);
+            thread.end_turn("interrupted by the user".into(), Ending::EndOfTurn, time);
             (Type::AgentSuspended, "interrupted by the user".into())
         }
+        EventKind::Denied => {
+            thread.end_turn("permission denied".into(), Ending::Denied, time);
+            (Type::AgentSuspended, "permission denied".into())
+        }
         EventKind::SubagentEnded => {
-            thread.end_turn("the subagent returned".into(), time);
+            thread.end_turn("the subagent returned".into(), Ending::EndOfTurn, time);
             return None;
         }
         EventKind::TurnBegun => return None,
         EventKind::TurnEnded { error: None } => {
-            thread.end_turn("end of turn".into(), time);
+            thread.end_turn("end of turn".into(), Ending::EndOfTurn, time);
             return None;
         }
         EventKind::TurnEnded { error: Some(error) } => {
-            thread.end_turn(error.clone(), time);
+            thread.end_turn(error.clone(), Ending::Error, time);
             (Type::Error, error.as_str().into())
         }
     };
-    thread.observe(kind, content, details(event), time);
+    thread.observe_allowed(recording, kind, content, details, time);
     None
 }
 
@@ -296,9 +499,10 @@ fn record_event(thread: &mut Thread, event: &Event, keep_completed: bool, time: 
 fn activity(event: &Event, time: Millis, now: Millis) -> Option<Activity> {
     match &event.kind {
         EventKind::Title(_) => None,
-        EventKind::Interrupted | EventKind::SubagentEnded | EventKind::TurnEnded { .. } => {
-            Some(Activity::Idle)
-        }
+        EventKind::Interrupted
+        | EventKind::Denied
+        | EventKind::SubagentEnded
+        | EventKind::TurnEnded { .. } => Some(Activity::Idle),
         _ => Some(if is_recent(time, now) { Activity::Working } else { Activity::Idle }),
     }
 }
@@ -308,6 +512,39 @@ fn error(event: &Event) -> Option<&str> {
         EventKind::TurnEnded { error } => error.as_deref(),
         _ => None,
     }
+}
+
+/// Whether the thread has counted this work of a subagent already.
+fn is_known(thread: &Thread, event: &Event) -> bool {
+    let EventKind::OfSubagent { kind, .. } = &event.kind else { return false };
+    is_counted(thread, kind, &details(&Event { kind: (**kind).clone(), ..event.clone() }))
+}
+
+/// Whether the thread has counted this work already.
+fn is_counted(thread: &Thread, kind: &EventKind, details: &Details) -> bool {
+    match kind {
+        EventKind::Usage { response, usage } => thread.has_counted_usage(response, usage),
+        EventKind::Result { effect, .. } if effect.outcome.is_some() || !effect.files.is_empty() => {
+            thread.has_counted(Type::ToolExecution, &details.metadata)
+        }
+        EventKind::SubagentSums { .. } => thread.has_counted(Type::ToolExecution, &details.metadata),
+        _ => false,
+    }
+}
+
+fn usage_content(usage: &Usage) -> Value {
+    let Usage { tokens, model, at_least } = usage;
+    let mut content = json!({
+        "input": tokens.input,
+        "output": tokens.output,
+        "cacheRead": tokens.cache_read,
+        "cacheWrite": tokens.cache_write,
+        "atLeast": at_least,
+    });
+    if let Some(model) = model {
+        content["model"] = model.as_str().into();
+    }
+    content
 }
 
 fn is_recent(time: Millis, now: Millis) -> bool {
@@ -321,8 +558,25 @@ fn details(event: &Event) -> Details {
     }
     metadata.extend(event.time.map(|time| ("timestamp".to_owned(), time.into())));
     let title = match &event.kind {
-        EventKind::Call { name, .. } => Some(name.clone()),
-        EventKind::Result { name, is_error, duration, .. } => {
+        EventKind::Call { id, name, .. } => {
+            metadata.insert("callId".into(), id.as_str().into());
+            Some(name.clone())
+        }
+        EventKind::Usage { response, .. } => {
+            metadata.insert("response".into(), response.as_str().into());
+            None
+        }
+        EventKind::SubagentSums { added, removed, edits } => {
+            let sums = json!({ "added": added, "removed": removed, "edits": edits });
+            metadata.insert("byAgents".into(), sums);
+            metadata.insert("callId".into(), format!("sums {}", event.uuid).into());
+            None
+        }
+        EventKind::Result { id, name, is_error, duration, effect, .. } => {
+            metadata.insert("callId".into(), id.as_str().into());
+            metadata.extend(effect.outcome.map(|outcome| ("outcome".into(), outcome.as_str().into())));
+            metadata.extend(effect.exit_code.map(|code| ("exitCode".into(), code.into())));
+            metadata.extend(effect.is_command.map(|is_command| ("command".into(), is_command.into())));
             metadata.extend(duration.map(|duration| ("durationMs".to_owned(), duration.into())));
             Some(if *is_error { format!("{name} failed") } else { name.clone() })
         }

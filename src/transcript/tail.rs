@@ -1,18 +1,21 @@
 //! Reads the lines appended to a file, each once.
 
-use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::de::IgnoredAny;
 
+use crate::file::{self, Slice};
+
 /// Longer lines are skipped, since a line is held in memory until its line feed arrives.
-const LONGEST_LINE: usize = 64 * 1024 * 1024;
+pub const LONGEST_LINE: usize = 16 * 1024 * 1024;
+/// If more bytes are left to read, only the last ones are read.
+pub const MOST: u64 = 512 * 1024 * 1024;
 /// Number of bytes before the offset that identify the file.
 const KNOWN: usize = 256;
 /// Bytes read at a time.
-const CHUNK: usize = 1024 * 1024;
+const CHUNK: usize = 256 * 1024;
 
 /// How the file changed since it was last read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +35,8 @@ pub enum FileChange {
 pub struct Tail {
     path: PathBuf,
     offset: u64,
+    /// The length of the file when it was last checked, up to which it is read.
+    length: u64,
     modified: Option<SystemTime>,
     /// The last bytes before the offset, which identify the file.
     known: Vec<u8>,
@@ -39,8 +44,10 @@ pub struct Tail {
     partial: Vec<u8>,
     /// Whether the partial line was passed on, being complete JSON.
     is_passed: bool,
-    /// Whether the current line is too long.
+    /// Whether the current line is too long, or its beginning was skipped.
     skipping: bool,
+    /// Bytes skipped since the last [`Tail::take_skipped`].
+    skipped: u64,
 }
 
 impl Tail {
@@ -64,7 +71,7 @@ impl Tail {
     /// # Errors
     /// An error of the file system.
     pub fn check(&mut self) -> io::Result<FileChange> {
-        let data = match fs::metadata(&self.path) {
+        let data = match file::metadata(&self.path) {
             Ok(data) => data,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileChange::Missing),
             Err(error) => return Err(error),
@@ -74,11 +81,12 @@ impl Tail {
             return Ok(FileChange::Unchanged);
         }
         self.modified = modified;
+        self.length = data.len();
         if data.len() >= self.offset && self.is_known()? {
             return Ok(if data.len() == self.offset { FileChange::Unchanged } else { FileChange::Grown });
         }
         let path = std::mem::take(&mut self.path);
-        *self = Tail { modified, ..Tail::new(path) };
+        *self = Tail { modified, length: data.len(), ..Tail::new(path) };
         Ok(FileChange::Replaced)
     }
 
@@ -86,7 +94,7 @@ impl Tail {
         if self.known.is_empty() {
             return Ok(true);
         }
-        let mut file = File::open(&self.path)?;
+        let mut file = file::open(&self.path)?;
         file.seek(SeekFrom::Start(self.offset - self.known.len() as u64))?;
         let mut bytes = vec![0; self.known.len()];
         match file.read_exact(&mut bytes) {
@@ -96,16 +104,22 @@ impl Tail {
         }
     }
 
-    /// Calls `each` with every appended line, without its line feed. The last line is passed on if it
-    /// is complete JSON; otherwise it waits for its rest.
+    /// Bytes skipped since the last call, because lines were too long or the file was.
+    pub fn take_skipped(&mut self) -> u64 {
+        std::mem::take(&mut self.skipped)
+    }
+
+    /// Calls `each` with every line appended before the last check, without its line feed, and with the
+    /// offset of its end. The last line is passed on if it is complete JSON; otherwise it waits for its
+    /// rest. Returns whether all was read; if the slice ended before that, the next call continues.
     ///
     /// # Errors
     /// An error of the file system. Lines passed on before it are not passed on again.
-    pub fn read(&mut self, mut each: impl FnMut(&[u8])) -> io::Result<()> {
-        let mut file = File::open(&self.path)?;
+    pub fn read(&mut self, slice: &Slice, mut each: impl FnMut(u64, &[u8])) -> io::Result<bool> {
+        let mut file = file::open(&self.path)?;
         file.seek(SeekFrom::Start(self.offset))?;
         let mut chunk = vec![0; CHUNK];
-        loop {
+        while self.offset < self.length {
             let count = match file.read(&mut chunk) {
                 Ok(0) => break,
                 Ok(count) => count,
@@ -115,12 +129,30 @@ impl Tail {
             self.offset += count as u64;
             self.remember(&chunk[..count]);
             self.split(&chunk[..count], &mut each);
+            // The first lines, which name the session, are in the first chunk.
+            if self.length.saturating_sub(self.offset) > MOST {
+                self.skip_to(self.length - MOST);
+                file.seek(SeekFrom::Start(self.offset))?;
+            }
+            if self.offset < self.length && slice.is_over() {
+                return Ok(false);
+            }
         }
         if !self.is_passed && is_complete(&self.partial) {
             self.is_passed = true;
-            each(&self.partial);
+            each(self.offset, &self.partial);
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Continues at `offset`, with the first line that begins there.
+    fn skip_to(&mut self, offset: u64) {
+        self.skipped += offset - self.offset + self.partial.len() as u64;
+        self.offset = offset;
+        self.partial = Vec::new();
+        self.known.clear();
+        self.is_passed = false;
+        self.skipping = true;
     }
 
     fn remember(&mut self, bytes: &[u8]) {
@@ -129,17 +161,18 @@ impl Tail {
         self.known.extend_from_slice(&bytes[bytes.len().saturating_sub(KNOWN)..]);
     }
 
-    fn split(&mut self, bytes: &[u8], each: &mut impl FnMut(&[u8])) {
+    fn split(&mut self, bytes: &[u8], each: &mut impl FnMut(u64, &[u8])) {
         let mut rest = bytes;
         while let Some(end) = line_feed(rest) {
             let (line, behind) = (&rest[..end], &rest[end + 1..]);
+            let end = self.offset - behind.len() as u64;
             let is_done = std::mem::take(&mut self.is_passed) | std::mem::take(&mut self.skipping);
             if !is_done {
                 if self.partial.is_empty() {
-                    each(line);
+                    each(end, line);
                 } else {
                     self.partial.extend_from_slice(line);
-                    each(&self.partial);
+                    each(end, &self.partial);
                 }
             }
             self.partial.clear();
@@ -149,6 +182,7 @@ impl Tail {
             self.skipping = true;
         }
         if self.skipping {
+            self.skipped += (self.partial.len() + rest.len()) as u64;
             self.partial = Vec::new();
         } else {
             self.partial.extend_from_slice(rest);

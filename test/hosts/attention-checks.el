@@ -51,7 +51,7 @@ which the last one ended, and `test-notes' the notifications."
       (mapcar (lambda (agent)
                 (cons (intern (car (split-string (todo-write-agent-key agent) ":")))
                       (todo-write-agent-state agent)))
-              (todo-write-attention-agents)))
+              (todo-write-attention--sorted-agents)))
    '(add-variable-watcher 'todo-write-mode-line-string #'test-watch)
    '(progn (todo-write-follow-mode) (todo-write-mode-line-mode) (todo-write-notify-mode))
    t))

@@ -21,6 +21,7 @@
 (defvar claude-checks-folder nil "The project in which it runs.")
 (defvar claude-checks-environment nil "The environment of Claude Code.")
 (defvar claude-checks-process nil "The process of Claude Code.")
+(defvar claude-checks-servers nil "Its MCP servers, a plist of settings, or nil.")
 
 ;;; The model
 
@@ -94,13 +95,15 @@ subagent."
    (json-serialize
     `(:hasCompletedOnboarding t :theme "dark" :numStartups 5 :autoUpdates :false
       :customApiKeyResponses (:approved ["test-key"] :rejected [])
+      ,@(and claude-checks-servers (list :mcpServers claude-checks-servers))
       :projects (,(intern (concat ":" (directory-file-name claude-checks-folder)))
                  (:hasTrustDialogAccepted t :hasCompletedProjectOnboarding t))))
    nil (expand-file-name ".claude.json" claude-checks-home) nil 'silent)
   (make-directory (expand-file-name ".claude" claude-checks-home))
   (write-region
    (json-serialize
-    `(:permissions (:allow ["Bash" "TaskCreate" "TaskUpdate" "TaskList" "TodoWrite" "Agent"])
+    `(:permissions (:allow ["Bash" "TaskCreate" "TaskUpdate" "TaskList" "TodoWrite" "Agent"
+                           "mcp__todo-write"])
       ,@settings))
    nil (expand-file-name ".claude/settings.json" claude-checks-home) nil 'silent))
 
@@ -460,7 +463,7 @@ esac
        (claude-checks-wait
         "the new session"
         (lambda ()
-          (todo-write-follow-sessions-pid (concat "claude:" (claude-checks-own-session)))))
+          (todo-write-follow-sessions--pid (concat "claude:" (claude-checks-own-session)))))
        (should (equal (plist-get (todo-write-summary thread) :reason) "end of turn"))
        (should (equal (claude-checks-rows thread) '(("Rake" . "in_progress"))))))))
 

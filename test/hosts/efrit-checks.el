@@ -256,7 +256,7 @@
    efrit-checks-load (and mode efrit-checks-mode)
    `((require 'ert)
      (setq default-directory (file-name-as-directory (getenv "EFRIT")))
-     (load (expand-file-name ,(concat "test/" file)) nil t)
+     (load (expand-file-name ,(concat "test/lisp/" file)) nil t)
      (let (passed)
        (ert-run-tests t (lambda (event &rest args)
                           (when (and (eq event 'test-ended)
@@ -381,9 +381,10 @@ the session ended."
              efrit-api-key (concat "sk-ant-" (make-string 40 ?0)))
        (defvar ended nil)
        (defvar doing nil)
-       (todo-write-listen (lambda (thread what _data)
-                            (when (eq what 'activity)
-                              (push (todo-write-activity thread) doing)))))
+       (add-hook 'todo-write--event-functions
+                 (lambda (thread what _data)
+                   (when (eq what 'activity)
+                     (push (todo-write-activity thread) doing)))))
      forms
      '((nreverse doing)))))
 
@@ -444,7 +445,7 @@ the session ended."
         (list all load-path
               (mapcar (lambda (hook) (list hook (symbol-value hook)))
                       '(after-load-functions todo-write-change-functions
-                        todo-write--listeners)))))
+                        todo-write--event-functions)))))
     (defun same (a b)
       (or (eq a b)
           (and (consp a) (consp b)

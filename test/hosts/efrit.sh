@@ -24,7 +24,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/site" "$work/home/.emacs.d"
 cp -r "$efrit" "$work/efrit"
 find "$work/efrit" -name '*.elc' -delete
-find lisp -name '*.el' ! -name '*-autoloads.el' -exec cp {} "$work/site" \;
+find lisp efrit-do -maxdepth 1 -name '*.el' ! -name '*-autoloads.el' -exec cp {} "$work/site" \;
 cp lisp/todo-write-dyn.* "$work/site"
 
 emacsen=("$emacs")

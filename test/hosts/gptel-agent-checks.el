@@ -56,7 +56,7 @@
 ;; The order matters, because gptel-agent stays loaded.
 
 (ert-deftest gptel-agent-1-is-loaded-after-the-plans-were-asked-for ()
-  (todo-write-gptel-register t)
+  (todo-write-gptel-register)
   (should-not (featurep 'gptel-agent-tools))
   (require 'gptel-agent)
   (gptel-agent-checks-with
@@ -72,7 +72,8 @@
       (should (string-search "✓ Rake\n● Watering" (gptel-agent-checks-theirs))))))
 
 (ert-deftest gptel-agent-2-hears-of-edits-where-our-tool-stands-in ()
-  (todo-write-gptel-replace-agent-tool)
+  (let ((todo-write-gptel-agent 'answer))
+    (todo-write-gptel-register))
   (let* ((edited nil)
          (todo-write-change-functions
           (list (lambda (thread _outcome)
@@ -86,12 +87,11 @@
         (should (string-search "1/3 tasks completed" answer))
         (should (string-search "Weed" answer)))
       ;; Their tool did not run.
-      (should-not (gptel-agent-checks-theirs))))
-  (todo-write-gptel-replace-agent-tool t))
+      (should-not (gptel-agent-checks-theirs)))))
 
 (ert-deftest gptel-agent-3-is-left-alone-by-an-option ()
   (let ((todo-write-gptel-agent nil))
-    (todo-write-gptel-register t)
+    (todo-write-gptel-register)
     (gptel-agent-checks-with
       (should-not todo-write-gptel-thread)
       (should (string-search "● Watering" (gptel-agent-checks-theirs))))))

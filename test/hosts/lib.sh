@@ -122,7 +122,7 @@ check_in() { # EMACS FOLDER FILE [ARGUMENT...]
   echo "Emacs $(emacs_version "$candidate")"
   log=$(mktemp)
   EMACS=$candidate AGENTS=${AGENTS:-$agents} "${offline[@]}" "$candidate" -Q --batch \
-    -L "$lisp" -L test/hosts "$@" -l test/run.el "$file" </dev/null 2>&1 | tee "$log" || true
+    -L "$lisp" -L test/hosts "$@" -l test/lisp/run.el "$file" </dev/null 2>&1 | tee "$log" || true
   read -r p f s <<<"$(sed -n 's/^ERT: \([0-9]*\) passed, \([0-9]*\) failed, \([0-9]*\) skipped$/\1 \2 \3/p' "$log")" || true
   rm -f "$log"
   # A skipped check counts as failed: its behavior is unknown.

@@ -66,14 +66,14 @@ HOME is its home, ENVIRONMENT a list of its further variables."
 
 (defun mcp-checks-setup (agent home folder server)
   "Add SERVER to AGENT in HOME according to the setup; FOLDER is the project."
-  (let ((command (todo-write-mcp-setup-command agent server))
-        (file (plist-get (cdr (assoc agent todo-write-mcp-setup-agents)) :file)))
+  (let ((command (todo-write-mcp-setup--command agent server))
+        (file (plist-get (cdr (assoc agent todo-write-mcp-setup--agents)) :file)))
     (if command
         (let ((result (mcp-checks-agent home folder :command command)))
           (should (equal (cons 0 (cdr result)) result)))
       (let ((file (expand-file-name (string-remove-prefix "~/" file) home)))
         (make-directory (file-name-directory file) t)
-        (write-region (todo-write-mcp-setup-settings agent server) nil file nil 'silent)))))
+        (write-region (todo-write-mcp-setup--settings agent server) nil file nil 'silent)))))
 
 (cl-defun mcp-checks (agent tool &key thread prepare command environment (model #'mcp-checks-aimock))
   "Check that AGENT, which calls the tool TOOL, keeps its plan in Emacs.
@@ -90,7 +90,7 @@ MODEL is a function of the tool and of a function that takes that URL."
         (progn
           (call-process "git" nil nil nil "init" "--quiet" folder)
           (mcp-checks-setup agent home folder
-                            (list (todo-write-mcp-helper-program) "--socket-name"
+                            (list (todo-write-mcp-helper-program) "--socket"
                                   (todo-write-mcp-emacs-socket emacs)))
           (when prepare (funcall prepare home folder))
           (mcp-checks-edit-after-first-list emacs)

@@ -17,7 +17,7 @@ use todo_write::input::{Options, Plan, read_text};
 use todo_write::item::{List, Status};
 use todo_write::journal::{Durability, files_of};
 use todo_write::store::{Storage, Store};
-use todo_write::thread::Edit;
+use todo_write::thread::{Edit, WriteOptions};
 use todo_write::transcript::claude::ClaudeReader;
 
 use node::Node;
@@ -51,7 +51,7 @@ fn json(size: usize, budget: Option<f64>) {
     let mut write = || {
         now += 1;
         let plan = read_text(&texts[now as usize % 2], &options).unwrap_or_default();
-        let outcome = thread.write(plan, None, false, now);
+        let outcome = thread.write(plan, WriteOptions::default(), now);
         assert!(outcome.ok && (outcome.changes.len() == 2 || outcome.changes.len() == size));
         outcome
     };
@@ -159,7 +159,7 @@ fn journal_bytes() {
         };
         let thread = store.open("bench", Map::new(), 0);
         let drafts = (0..size).map(|n| draft(n, size / 2)).collect();
-        thread.write(Plan { drafts, ..Plan::default() }, None, false, 0);
+        thread.write(Plan { drafts, ..Plan::default() }, WriteOptions::default(), 0);
         let before = length();
         let _ = thread.edit(Edit::Status { id: "t1".into(), status: Status::Pending }, 1);
         (length() - before) as f64

@@ -1,7 +1,6 @@
 //! The files that Claude Code keeps beside a transcript `PROJECTS/PROJECT/SESSION.jsonl`.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
@@ -9,12 +8,14 @@ use serde::Deserialize;
 
 use super::tasks::Task;
 use crate::clock::Millis;
+use crate::file;
 use crate::journal::modified;
 use crate::raw::Raw;
 
-/// Maximum size of a file in bytes, and maximum number of task files.
-const LARGEST: u64 = 1024 * 1024;
+/// Maximum size of a file in bytes, maximum number of task files, and maximum size of all of them.
+const LARGEST: u64 = 64 * 1024;
 const MOST: usize = 2_000;
+const LARGEST_SUM: usize = 4 * 1024 * 1024;
 
 /// `agent-ID.meta.json`, beside a subagent's transcript.
 #[derive(Debug, Default, Deserialize)]
@@ -34,13 +35,13 @@ impl SubagentMeta {
 
     /// Reads the file that belongs to a subagent's transcript.
     pub fn read(transcript: &Path) -> Option<SubagentMeta> {
-        serde_json::from_slice(&contents(&SubagentMeta::path(transcript))?).ok()
+        serde_json::from_slice(&file::read(&SubagentMeta::path(transcript), LARGEST).ok()?).ok()
     }
 }
 
 /// The title that the user gave a session: `SESSION/custom-title.json`.
 pub fn custom_title(transcript: &Path) -> Option<String> {
-    let bytes = contents(&transcript.with_extension("").join("custom-title.json"))?;
+    let bytes = file::read(&transcript.with_extension("").join("custom-title.json"), LARGEST).ok()?;
     let file: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
     Some(file.get("customTitle")?.as_str()?.to_owned())
 }
@@ -62,14 +63,13 @@ pub fn tasks(transcript: &Path) -> Option<(Vec<Task>, Option<Millis>)> {
     if numbered.is_empty() && modified(&folder.join(".highwatermark")).is_none() {
         return None;
     }
-    let task = |path: &Path| Task::read(&serde_json::from_slice::<Raw<'_>>(&contents(path)?).ok()?);
-    let tasks = numbered.iter().filter_map(|(_, path)| task(path)).collect();
+    let mut left = LARGEST_SUM;
+    let task = |(_, path): &(u64, PathBuf)| {
+        let bytes = file::read(path, LARGEST.min(left as u64)).ok()?;
+        left -= bytes.len();
+        Task::read(&serde_json::from_slice::<Raw<'_>>(&bytes).ok()?)
+    };
+    let tasks = numbered.iter().filter_map(task).collect();
     let times = numbered.iter().filter_map(|(_, path)| modified(path)).max();
     Some((tasks, times.and_then(|time| Some(time.duration_since(UNIX_EPOCH).ok()?.as_millis() as Millis))))
-}
-
-fn contents(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(LARGEST).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }

@@ -2,11 +2,15 @@
 //!
 //! Parsing borrows from the line and cuts long texts, so that a line of megabytes allocates little.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::edits::PatchHunk;
 use crate::raw::Raw;
 use crate::transcript::field::Excerpt;
+use crate::work::Tokens;
 
 /// A line of any type; each type has its own fields.
 #[derive(Debug, Deserialize)]
@@ -27,8 +31,15 @@ pub struct TranscriptLine<'a> {
     pub session_id: Option<&'a str>,
     /// The id of the subagent, in versions that give it a file of its own.
     pub agent_id: Option<&'a str>,
+    /// `assistant`: the session that sent the request. In the lines that a fork copies, that is the
+    /// session from which it was forked.
+    pub request_session_id: Option<&'a str>,
     /// RFC 3339.
     pub timestamp: Option<&'a str>,
+    /// The version of Claude Code.
+    pub version: Option<Excerpt<40>>,
+    /// The request that the model's answer belongs to.
+    pub request_id: Option<Excerpt<200>>,
     /// Whether the line is a subagent's.
     pub is_sidechain: Option<bool>,
     /// `user`: whether Claude Code wrote the message, not the user.
@@ -50,6 +61,8 @@ pub struct TranscriptLine<'a> {
     /// `result`: whether the turn failed.
     #[serde(rename = "is_error")]
     pub is_error: Option<bool>,
+    /// `user`: who denied the call, if it was denied.
+    pub tool_denial_kind: Option<Excerpt<20>>,
     /// `user`: the tool's result as Claude Code itself keeps it; see [`ToolUseResult`].
     #[serde(borrow)]
     pub tool_use_result: Option<&'a RawValue>,
@@ -62,9 +75,35 @@ pub struct Message<'a> {
     pub id: Option<&'a str>,
     /// `end_turn` at the end of a turn.
     pub stop_reason: Option<&'a str>,
+    /// The model.
+    pub model: Option<Excerpt<100>>,
+    /// The tokens of the answer so far.
+    pub usage: Option<MessageUsage>,
     /// A text, or blocks; see [`Message::blocks`].
     #[serde(borrow)]
     pub content: Option<&'a RawValue>,
+}
+
+/// The tokens of an answer.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)] // As in the transcript.
+pub struct MessageUsage {
+    pub input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub cache_read_input_tokens: Option<u64>,
+    pub cache_creation_input_tokens: Option<u64>,
+}
+
+impl From<MessageUsage> for Tokens {
+    fn from(usage: MessageUsage) -> Tokens {
+        Tokens {
+            input: usage.input_tokens.unwrap_or(0),
+            output: usage.output_tokens.unwrap_or(0),
+            cache_read: usage.cache_read_input_tokens.unwrap_or(0),
+            cache_write: usage.cache_creation_input_tokens.unwrap_or(0),
+        }
+    }
 }
 
 /// A block of any type; each type has its own fields.
@@ -124,6 +163,31 @@ impl<'a> Message<'a> {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ToolUseResult<'a> {
+    /// `Write`: `create` or `update`.
+    #[serde(rename = "type", borrow)]
+    pub kind: Option<Cow<'a, str>>,
+    /// The difference, with tabs shown as spaces.
+    #[serde(borrow)]
+    pub structured_patch: Option<Vec<PatchHunk<'a>>>,
+    /// The text before an edit.
+    #[serde(borrow)]
+    pub original_file: Option<Cow<'a, str>>,
+    /// The text before the edits of `MultiEdit`.
+    #[serde(borrow)]
+    pub original_file_contents: Option<Cow<'a, str>>,
+    /// `Bash`: whether the user or a limit stopped the command.
+    pub interrupted: Option<bool>,
+    /// `Bash`: the name of a command that goes on in the background.
+    #[serde(borrow)]
+    pub background_task_id: Option<Cow<'a, str>>,
+    /// `Bash`: why an exit code is no failure.
+    #[serde(borrow)]
+    pub return_code_interpretation: Option<Cow<'a, str>>,
+    /// `Task`: the subagent.
+    #[serde(borrow)]
+    pub agent_id: Option<Cow<'a, str>>,
+    /// `Task`: what the subagent did.
+    pub tool_stats: Option<ToolStats>,
     /// False if the call changed nothing.
     #[serde(borrow)]
     pub success: Option<Raw<'a>>,
@@ -141,6 +205,16 @@ pub struct ToolUseResult<'a> {
     pub new_todos: Option<Raw<'a>>,
 }
 
+/// Sums of a subagent's work.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs)] // As in the transcript.
+pub struct ToolStats {
+    pub lines_added: u64,
+    pub lines_removed: u64,
+    pub edit_file_count: u64,
+}
+
 impl<'a> ToolUseResult<'a> {
     /// Parses the fields of an object. Some tools have a text or an array instead.
     pub fn read(result: &'a RawValue) -> ToolUseResult<'a> {
@@ -149,13 +223,43 @@ impl<'a> ToolUseResult<'a> {
     }
 }
 
-/// The text of a user's prompt, without the markup of Claude Code's own commands; `None` if the
-/// message is no prompt.
+/// Elements that Claude Code and its extensions add to what the user wrote.
+const ADDED: [&str; 12] = [
+    "ide_opened_file",
+    "ide_selection",
+    "ide_diagnostics",
+    "system-reminder",
+    "task-notification",
+    "command-message",
+    "command-contents",
+    "local-command-stdout",
+    "local-command-stderr",
+    "local-command-caveat",
+    "user-prompt-submit-hook",
+    "session-start-hook",
+];
+
+/// A text without the elements of [`ADDED`].
+fn without_added(text: &str) -> String {
+    let mut text = text.to_owned();
+    for name in ADDED {
+        let (start, end) = (format!("<{name}>"), format!("</{name}>"));
+        while let Some(from) = text.find(&start) {
+            let to = text[from..].find(&end).map_or(text.len(), |to| from + to + end.len());
+            text.replace_range(from..to, "");
+        }
+    }
+    text
+}
+
+/// The text of a user's prompt, without what Claude Code adds; `None` if the user wrote nothing. The
+/// arguments of a command are the user's words, its name alone is not a prompt.
 pub fn prompt(text: &str) -> Option<String> {
     if let Some(command) = tagged(text, "command-name") {
         let arguments = tagged(text, "command-args").unwrap_or_default();
         return Some(format!("{command} {arguments}").trim().to_owned());
     }
+    let text = without_added(text);
     let text = text.trim();
     let own = ["<local-command", "<bash-", "<system-reminder", "<task-notification", "Caveat: "];
     (!text.is_empty() && !own.iter().any(|start| text.starts_with(start))).then(|| text.to_owned())

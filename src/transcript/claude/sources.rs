@@ -57,6 +57,8 @@ struct SessionState {
     source: Arc<Source>,
     title: TitleSource,
     tasks: Tasks,
+    /// Whether the agent used its own tasks later than `todo_write`.
+    uses_own_tasks: bool,
 }
 
 #[derive(Debug)]
@@ -103,10 +105,32 @@ impl Sources {
         Some(source)
     }
 
+    /// Whether a line of this subagent was read.
+    pub fn has_subagent(&self, id: &str) -> bool {
+        self.subagents.iter().any(|known| known.source.subagent.as_deref() == Some(id))
+    }
+
+    /// The call of the main agent that led to a subagent, perhaps by other subagents.
+    pub fn root_call(&self, source: &Source) -> Option<String> {
+        let mut call = source.call.as_ref()?;
+        for _ in 0..SUBAGENTS {
+            let caller = self.subagents.iter().map(|known| &known.source).find(|one| one.key() == call.from);
+            match caller.and_then(|caller| caller.call.as_ref()) {
+                Some(above) => call = above,
+                None => break,
+            }
+        }
+        Some(call.id.clone())
+    }
+
     fn begin(&mut self, source: Source) -> Arc<Source> {
         let source = Arc::new(source);
-        let session =
-            SessionState { source: source.clone(), title: TitleSource::None, tasks: Tasks::default() };
+        let session = SessionState {
+            source: source.clone(),
+            title: TitleSource::None,
+            tasks: Tasks::default(),
+            uses_own_tasks: true,
+        };
         push_bounded(&mut self.sessions, SESSIONS, session);
         source
     }
@@ -124,6 +148,18 @@ impl Sources {
     /// The tasks of the source's session.
     pub fn tasks(&mut self, source: &Source) -> Option<&mut Tasks> {
         self.session_mut(source).map(|session| &mut session.tasks)
+    }
+
+    /// Records whether the main agent used its own tasks or `todo_write`.
+    pub fn use_own_tasks(&mut self, source: &Source, own: bool) {
+        if let Some(session) = self.session_mut(source).filter(|_| source.subagent.is_none()) {
+            session.uses_own_tasks = own;
+        }
+    }
+
+    /// Whether the main agent used its own tasks later than `todo_write`.
+    pub fn uses_own_tasks(&mut self, source: &Source) -> bool {
+        self.session_mut(source).is_some_and(|session| session.uses_own_tasks)
     }
 
     /// Whether there is a session and each has had its first prompt.
@@ -214,7 +250,7 @@ impl Sources {
         if subagent.has_list {
             return events.push(event);
         }
-        if matches!(event.kind, EventKind::List(_)) {
+        if matches!(event.kind, EventKind::List(_) | EventKind::EmacsList(..)) {
             subagent.has_list = true;
             let held = std::mem::take(&mut subagent.held);
             self.held -= held.len();

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 
 use crate::raw::Raw;
 use crate::transcript::field::Excerpt;
+use crate::work::Tokens;
 
 /// A line of any type; the payload has its contents.
 #[derive(Debug, Deserialize)]
@@ -61,13 +63,111 @@ pub struct Payload<'a> {
     /// `thread_name_updated`.
     pub thread_name: Option<Excerpt>,
     /// `item_completed`.
-    pub item: Option<CompletedItem>,
+    #[serde(borrow)]
+    pub item: Option<CompletedItem<'a>>,
+    /// `session_meta`: the session whose lines a fork repeats.
+    pub forked_from_id: Option<Excerpt<200>>,
+    /// Events: the turn.
+    pub turn_id: Option<Excerpt<100>>,
+    /// `message`: `assistant` or another role.
+    pub role: Option<Excerpt<40>>,
+    /// `message`: items of text.
+    pub content: Option<Excerpt>,
+    /// `turn_context`: the model.
+    pub model: Option<Excerpt<100>>,
+    /// `patch_apply_end`: whether the patch was applied.
+    pub success: Option<bool>,
+    /// `patch_apply_end`: what changed, by file.
+    #[serde(borrow)]
+    pub changes: Option<&'a RawValue>,
+    /// `token_count`: the tokens so far.
+    pub info: Option<TokenInfo>,
+    /// `token_usage_record`: the tokens of a response.
+    pub usage: Option<TokenCounts>,
+    /// `token_usage_record`: the tokens so far.
+    pub thread_token_usage: Option<TokenCounts>,
+}
+
+/// The tokens of `token_count`.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct TokenInfo {
+    /// The tokens of all responses so far.
+    pub total_token_usage: Option<TokenCounts>,
+}
+
+/// Numbers of tokens. Cached ones are part of the input.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)] // As in the rollout.
+pub struct TokenCounts {
+    pub input_tokens: u64,
+    pub cached_input_tokens: u64,
+    pub cache_write_input_tokens: u64,
+    pub output_tokens: u64,
+}
+
+impl TokenCounts {
+    /// The tokens since an earlier count.
+    pub fn since(self, before: TokenCounts) -> TokenCounts {
+        TokenCounts {
+            input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
+            cached_input_tokens: self.cached_input_tokens.saturating_sub(before.cached_input_tokens),
+            cache_write_input_tokens: self
+                .cache_write_input_tokens
+                .saturating_sub(before.cache_write_input_tokens),
+            output_tokens: self.output_tokens.saturating_sub(before.output_tokens),
+        }
+    }
+}
+
+impl From<TokenCounts> for Tokens {
+    fn from(counts: TokenCounts) -> Tokens {
+        let cached = counts.cached_input_tokens.saturating_add(counts.cache_write_input_tokens);
+        Tokens {
+            input: counts.input_tokens.saturating_sub(cached),
+            output: counts.output_tokens,
+            cache_read: counts.cached_input_tokens,
+            cache_write: counts.cache_write_input_tokens,
+        }
+    }
+}
+
+/// The change of a file. A move is an update with another path.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PatchedFile<'a> {
+    /// `add`, `update` or `delete`.
+    #[serde(rename = "type", borrow)]
+    pub kind: Cow<'a, str>,
+    /// `add`, `delete`: the text.
+    #[serde(borrow)]
+    pub content: Option<Cow<'a, str>>,
+    /// `update`: the hunks.
+    #[serde(borrow)]
+    pub unified_diff: Option<Cow<'a, str>>,
+    /// `update`: the new path.
+    #[serde(borrow)]
+    pub move_path: Option<Cow<'a, str>>,
 }
 
 /// The item of `item_completed`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct CompletedItem {
+pub struct CompletedItem<'a> {
+    /// The id; of a call outside a script, that of the call.
+    pub id: Option<Excerpt<190>>,
+    /// `CommandExecution`, `FileChange`: `completed`, `failed` or `declined`.
+    pub status: Option<Excerpt<40>>,
+    /// `CommandExecution`.
+    pub exit_code: Option<i64>,
+    /// `CommandExecution`: the program and its arguments.
+    pub command: Option<Excerpt<2_000>>,
+    /// `CommandExecution`: the output.
+    pub aggregated_output: Option<Excerpt<2_000>>,
+    /// `FileChange`: what changed, by file.
+    #[serde(borrow)]
+    pub changes: Option<&'a RawValue>,
     /// `UserMessage` and others.
     #[serde(rename = "type")]
     pub kind: Option<Excerpt<40>>,
@@ -85,8 +185,12 @@ impl Payload<'_> {
 impl<'a> RolloutLine<'a> {
     /// Parses a line; `None` if it has another form.
     pub fn parse(bytes: &'a [u8]) -> Option<RolloutLine<'a>> {
-        // Ignores what follows the first value, as for a line of Claude Code.
-        RolloutLine::deserialize(&mut serde_json::Deserializer::from_slice(bytes)).ok()
+        RolloutLine::parse_all(bytes).next()
+    }
+
+    /// Parses all values of a line: some lines hold two.
+    pub fn parse_all(bytes: &'a [u8]) -> impl Iterator<Item = RolloutLine<'a>> {
+        serde_json::Deserializer::from_slice(bytes).into_iter().map_while(Result::ok)
     }
 
     /// Whether a file that begins with this line is a rollout.

@@ -1,0 +1,168 @@
+;;; demo.el --- Play an agent and show its plan live -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; bin/demo runs this.  In a terminal it shows *efrit-todos* beside *efrit-do*;
+;; elsewhere it prints the plan after each change.  The environment selects
+;; the script; see bin/demo.
+
+;;; Code:
+
+(require 'efrit-do)
+(require 'efrit-do-replay)
+(require 'efrit-do-view)
+(require 'todo-write-view)
+(require 'todo-write-mode-line)
+
+(defun efrit-do-demo--variable (name)
+  "Return the value of the environment variable NAME, or nil if it is empty."
+  (let ((value (getenv name)))
+    (and value (not (string-empty-p value)) value)))
+
+(defun efrit-do-demo--stop (format &rest args)
+  "End the demo with a message of FORMAT and ARGS."
+  (princ (concat "demo: " (apply #'format format args) "\n")
+         #'external-debugging-output)
+  (kill-emacs 1))
+
+;;; What to play
+
+(defun efrit-do-demo--speed ()
+  "Return the value of SPEED, a number, or nil."
+  (let ((speed (efrit-do-demo--variable "SPEED")))
+    (and speed (string-to-number speed))))
+
+(defun efrit-do-demo--session-calls (number file)
+  "Return the title and inputs of session NUMBER in FILE.
+FILE has a JSON object in each line."
+  (with-temp-buffer
+    (insert-file-contents file)
+    (let ((count (count-lines (point-min) (point-max))))
+      (unless (<= 1 number count)
+        (efrit-do-demo--stop "SESSION must be a number from 1 to %d" count)))
+    (forward-line (1- number))
+    (let ((session (json-parse-buffer)))
+      (cons (gethash "session" session)
+            (seq-map (lambda (call) (gethash "input" call))
+                     (gethash "calls" session))))))
+
+(defun efrit-do-demo--start-session (number)
+  "Play the recorded session NUMBER; return its thread."
+  (let* ((corpus (efrit-do-demo--variable "TODO_WRITE_CORPUS"))
+         (file (and corpus (expand-file-name "corpus/sequences.jsonl" corpus))))
+    (unless (and file (file-readable-p file))
+      (efrit-do-demo--stop "SESSION=N needs recorded sessions, which are not \
+part of the repository: TODO_WRITE_CORPUS names their folder"))
+    (pcase-let* ((`(,title . ,inputs)
+                  (efrit-do-demo--session-calls (string-to-number number) file))
+                 (thread (format "demo:%s" title))
+                 (speed (or (efrit-do-demo--speed) 1)))
+      (todo-write-observe thread "TITLE" (format "Session %s" title))
+      (efrit-do-demo--write-next thread inputs
+                                 (if (> speed 0) (/ 1.5 speed) 0))
+      thread)))
+
+(defvar efrit-do-demo--playing nil
+  "Non-nil while a recorded session is played.")
+
+(defun efrit-do-demo--write-next (thread inputs pause)
+  "Write the first of INPUTS to THREAD, and the others after PAUSE each."
+  (setq efrit-do-demo--playing inputs)
+  (when inputs
+    (let ((outcome (todo-write thread (car inputs) "demo")))
+      (unless (plist-get outcome :ok)
+        (message "%s" (plist-get outcome :result))))
+    (run-at-time pause nil #'efrit-do-demo--write-next
+                 thread (cdr inputs) pause)))
+
+(defun efrit-do-demo--script ()
+  "Return the script in the file SCRIPT, or the package's own."
+  (condition-case problem
+      (efrit-do-replay-read
+       (let ((script (efrit-do-demo--variable "SCRIPT")))
+         (if script (expand-file-name script) (efrit-do-replay-demo))))
+    (efrit-do-script-error
+     (efrit-do-demo--stop "%s" (efrit-do-error-text problem)))))
+
+(defun efrit-do-demo--begin ()
+  "Return a session that is ready to play the script."
+  (let ((script (efrit-do-demo--script)))
+    (efrit-do-session-begin
+     (or (efrit-do-replay-command script) "Play the script")
+     'replay
+     (list :script script :speed (efrit-do-demo--speed)))))
+
+;;; Store
+
+(defun efrit-do-demo--use-temporary-store ()
+  "Keep the lists of the demo in a folder that Emacs deletes on exit."
+  (let ((directory (make-temp-file "todo-write-demo" t)))
+    (setq todo-write-directory directory)
+    (add-hook 'kill-emacs-hook
+              (lambda () (ignore-errors (delete-directory directory t)))
+              t)))
+
+;;; In a terminal
+
+(defun efrit-do-demo--arrange (session)
+  "Show the plan above and SESSION, if any, below or beside it."
+  (delete-other-windows)
+  (switch-to-buffer "*efrit-todos*")
+  (when session
+    (set-window-buffer (if (> (frame-width) 120) (split-window-right)
+                         (split-window-below (min 12 (/ (frame-height) 2))))
+                       (efrit-do-view-open session))))
+
+(defun efrit-do-demo-live ()
+  "Play in this frame."
+  (efrit-do-demo--use-temporary-store)
+  (setq inhibit-startup-screen t
+        efrit-do-show-todos nil)
+  (todo-write-mode-line-mode 1)
+  (let* ((number (efrit-do-demo--variable "SESSION"))
+         (session (unless number (efrit-do-demo--begin)))
+         (thread (if session (efrit-do-session-thread session)
+                   (efrit-do-demo--start-session number))))
+    (todo-write-show thread)
+    (efrit-do-demo--arrange session)
+    (add-hook 'efrit-do-end-functions
+              (lambda (_session)
+                (message "The end.  Look around: RET opens a row, H steps \
+through the revisions, C-x C-c quits")))
+    (when session
+      (efrit-do-session-start session))))
+
+;;; Without a terminal
+
+(defun efrit-do-demo--print (thread _outcome)
+  "Print the buffer of THREAD as text."
+  (todo-write-show thread)
+  (with-current-buffer "*efrit-todos*"
+    (princ (concat (string-trim-right (buffer-string)) "\n\n"))))
+
+(defun efrit-do-demo-batch ()
+  "Play without pauses and print every state of the plan."
+  (unless (efrit-do-demo--variable "SPEED")
+    (setenv "SPEED" "0"))
+  (efrit-do-demo--use-temporary-store)
+  (let* ((number (efrit-do-demo--variable "SESSION"))
+         (session (unless number (efrit-do-demo--begin))))
+    (add-hook 'todo-write-change-functions #'efrit-do-demo--print)
+    (if number
+        (progn
+          (efrit-do-demo--start-session number)
+          (while efrit-do-demo--playing
+            (accept-process-output nil 0.01)))
+      (efrit-do-session-start session)
+      (while (efrit-do-session-running-p session)
+        (accept-process-output nil 0.01))
+      (princ (format "%s\n" (or (efrit-do-session-reason session)
+                                (efrit-do-session-answer session))))
+      (unless (eq (efrit-do-session-status session) 'done)
+        (kill-emacs 1)))))
+
+(provide 'demo)
+;;; demo.el ends here

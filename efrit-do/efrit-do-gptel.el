@@ -1,0 +1,302 @@
+;;; efrit-do-gptel.el --- The backend gptel of efrit-do -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The backend `gptel' uses any model of gptel.  `efrit-do' uses it if gptel is
+;; loaded and has a backend and a model.  To use it always:
+;;
+;;   (setq efrit-do-backend 'gptel)
+;;
+;; gptel sends the requests.  Its tools queue their calls in the session.  A session
+;; that has ended does not answer them, so gptel sends no further request.
+
+;;; Code:
+
+(require 'efrit-do)
+
+(defvar gptel-backend)
+(defvar gptel-confirm-tool-calls)
+(defvar gptel-include-reasoning)
+(defvar gptel-model)
+(defvar gptel-request--handlers)
+(defvar gptel-stream)
+(defvar gptel-tools)
+(defvar gptel-use-context)
+(defvar gptel-use-tools)
+(defvar gptel--known-tools)
+(declare-function gptel--fsm-transition "ext:gptel-request")
+(declare-function gptel-abort "ext:gptel-request")
+(declare-function gptel-fsm-info "ext:gptel-request")
+(declare-function gptel-get-tool "ext:gptel-request")
+(declare-function gptel-make-fsm "ext:gptel-request")
+(declare-function gptel-make-tool "ext:gptel-request")
+(declare-function gptel-request "ext:gptel-request")
+(declare-function gptel-tool-args "ext:gptel-request")
+(declare-function gptel-tool-async "ext:gptel-request")
+(declare-function gptel-tool-confirm "ext:gptel-request")
+(declare-function gptel-tool-description "ext:gptel-request")
+(declare-function gptel-tool-function "ext:gptel-request")
+
+(defcustom efrit-do-gptel-retry-delay 5
+  "Seconds until a failed request is sent again, once.
+Requests are retried if the provider is busy (HTTP status 429, 503 or 529)
+or the connection is lost.  Nil means never."
+  :type '(choice number (const :tag "Never" nil))
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+(defcustom efrit-do-gptel-tools nil
+  "Names of tools made with `gptel-make-tool' that the agent may call too.
+They ask for consent as in gptel.  A tool of efrit-do with the same name
+takes precedence."
+  :type '(repeat string)
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+;;; Tools
+
+(defun efrit-do-gptel--register (name)
+  "Register the gptel tool NAME, unless efrit-do has one of that name.
+Signal an error if gptel has none."
+  (unless (efrit-do-get-tool name)
+    (let ((tool (gptel-get-tool name)))
+      (efrit-do-register-tool
+       :name name
+       :description (gptel-tool-description tool)
+       :args (gptel-tool-args tool)
+       :function (gptel-tool-function tool)
+       :async (gptel-tool-async tool)
+       :confirm (lambda (&rest values)
+                  (let ((confirm (gptel-tool-confirm tool)))
+                    (pcase gptel-confirm-tool-calls
+                      ('auto (if (functionp confirm) (apply confirm values)
+                               confirm))
+                      (always always))))))))
+
+(defun efrit-do-gptel--tool (session tool)
+  "Return a gptel tool that calls TOOL in SESSION."
+  ;; Bound to keep the tool out of gptel's menu: it belongs to SESSION.
+  (let ((gptel--known-tools nil)
+        (name (efrit-do-tool-name tool)))
+    (gptel-make-tool
+     :name name
+     :description (efrit-do-tool-description tool)
+     ;; gptel modifies its arguments.
+     :args (copy-tree (efrit-do-tool-arguments tool) t)
+     :async t
+     :function
+     (lambda (answer &rest values)
+       (efrit-do-session-call
+        session name
+        (cl-loop for spec in (efrit-do-tool-arguments tool)
+                 for value in values
+                 when value
+                 collect (cons (plist-get spec :name) value))
+        (lambda (outcome)
+          (funcall answer (plist-get outcome :content))))))))
+
+;;; Sending
+
+(cl-defstruct (efrit-do-gptel-state (:constructor efrit-do-gptel-state-create)
+                                    (:copier nil))
+  "State of the backend `gptel' in a session.
+BUFFER is the buffer of its requests, and INFO a copy of the info of gptel's
+state machine from before the last request.  RETRIED is non-nil if that was sent
+again, and TIMER waits to send it."
+  buffer info retried timer)
+
+(defun efrit-do-gptel--prompt (session)
+  "Return the command of SESSION, with its unfinished plan if it has one."
+  (let ((items (todo-write-items (efrit-do-session-thread session))))
+    (concat (efrit-do-session-command session)
+            (unless (seq-empty-p items)
+              (concat "\n\nAn earlier session left this plan; go on with it if \
+the command is about it:\n"
+                      (mapconcat (lambda (item)
+                                   (format "- %s (%s)" (plist-get item :content)
+                                           (plist-get item :status)))
+                                 items "\n"))))))
+
+(defun efrit-do-gptel--buffer (session)
+  "Return a new buffer with the settings for the requests of SESSION.
+It has the model and backend of the buffer in which the command was given."
+  (let* ((origin (if (buffer-live-p (efrit-do-session-origin session))
+                     (efrit-do-session-origin session)
+                   (current-buffer)))
+         (backend (buffer-local-value 'gptel-backend origin))
+         (model (buffer-local-value 'gptel-model origin)))
+    (with-current-buffer (generate-new-buffer " *efrit-do gptel*")
+      (setq default-directory (efrit-do-session-directory session))
+      (setq-local gptel-backend backend
+                  gptel-model model
+                  gptel-use-tools t
+                  gptel-use-context nil
+                  gptel-include-reasoning t
+                  ;; The session asks, in its own queue.
+                  gptel-confirm-tool-calls nil
+                  gptel-tools (mapcar (lambda (tool)
+                                        (efrit-do-gptel--tool session tool))
+                                      efrit-do-tools))
+      (current-buffer))))
+
+(defun efrit-do-gptel--make-fsm (session &optional info)
+  "Return a new state machine for gptel that also reports to SESSION.
+INFO is the plist of the previous machine if its request is sent again.
+
+If a connection is lost, gptel first enters the state that follows a complete
+answer, and then reports the failure.  So the handlers of these states run
+after gptel has returned, and only if the request has not failed."
+  (cl-flet ((later (state function)
+              (list state
+                    (lambda (machine)
+                      (run-at-time
+                       0 nil
+                       (lambda ()
+                         (unless (plist-get (gptel-fsm-info machine) :error)
+                           (funcall function session machine)
+                           (dolist (handler (alist-get state gptel-request--handlers))
+                             (funcall handler machine)))))))))
+    (gptel-make-fsm
+     :info info
+     :handlers `((WAIT ,(lambda (machine) (efrit-do-gptel--before-request session machine))
+                       ,@(alist-get 'WAIT gptel-request--handlers))
+                 ,(later 'TOOL #'efrit-do-gptel--turn-over)
+                 ,(later 'TRET #'ignore)
+                 ,(later 'DONE #'efrit-do-gptel--done)
+                 ,@gptel-request--handlers))))
+
+(cl-defmethod efrit-do-backend-start ((_backend (eql 'gptel)) session)
+  "Send the command of SESSION to the model."
+  (unless (require 'gptel nil t)
+    (signal 'todo-write-error
+            (list "gptel is not installed; `efrit-do-backend' needs it")))
+  (mapc #'efrit-do-gptel--register efrit-do-gptel-tools)
+  (when (efrit-do-session-request session)
+    (let ((buffer (efrit-do-gptel--buffer session)))
+      (setf (efrit-do-session-state session)
+            (efrit-do-gptel-state-create :buffer buffer))
+      (with-current-buffer buffer
+        (gptel-request (efrit-do-gptel--prompt session)
+          :callback (lambda (response info)
+                      (efrit-do-gptel--handle-response session response info))
+          :system (format "%s\nYour tools work in the directory %s"
+                          efrit-do-system-prompt
+                          (efrit-do-session-directory session))
+          :stream gptel-stream
+          :fsm (efrit-do-gptel--make-fsm session))))))
+
+(defun efrit-do-gptel--before-request (session machine)
+  "Prepare MACHINE for a request of SESSION that gptel is about to send."
+  (let ((info (gptel-fsm-info machine)))
+    ;; gptel does not reset this, and would stream no reasoning in the next turn.
+    (plist-put info :reasoning-block nil)
+    ;; A request modifies its info.
+    (setf (efrit-do-gptel-state-info (efrit-do-session-state session))
+          (plist-put (copy-sequence info) :data
+                     (copy-sequence (plist-get info :data))))))
+
+(defun efrit-do-gptel--send-again (session)
+  "Send the last request of SESSION again, unless the breaker trips."
+  (when (efrit-do-session-request session)
+    (gptel--fsm-transition
+     (efrit-do-gptel--make-fsm session (efrit-do-gptel-state-info
+                                        (efrit-do-session-state session)))
+     'WAIT)))
+
+;;; Responses
+
+(defun efrit-do-gptel--handle-response (session response info)
+  "Handle RESPONSE with INFO, the arguments of gptel's callback, for SESSION."
+  (pcase response
+    ((pred stringp) (efrit-do-session-token session response))
+    (`(reasoning . ,(and (pred stringp) text))
+     (efrit-do-session-token session text t))
+    (`(tool-result . ,_) (efrit-do-gptel--tools-answered session info))
+    ('nil (efrit-do-gptel--failed session info))))
+
+(defun efrit-do-gptel--turn-over (session machine)
+  "Record that the answer to SESSION from MACHINE is complete."
+  (let* ((info (gptel-fsm-info machine))
+         (reason (plist-get info :stop-reason)))
+    (efrit-do-session-answered
+     session `(:model ,(format "%s" (plist-get info :model))
+               ,@(and (stringp reason) (list :stopReason reason))))))
+
+(defun efrit-do-gptel--tools-answered (session info)
+  "Count the next request of SESSION, whose tool calls are all answered.
+gptel sends it after this, unless INFO has an error.  Calls of unknown tools,
+which gptel has answered itself, count too."
+  (dolist (call (plist-get info :tool-use))
+    (let ((name (plist-get call :name)))
+      (unless (efrit-do-get-tool name)
+        (efrit-do-session-refused session name (plist-get call :args)
+                                  (plist-get call :result)))))
+  (if (efrit-do-session-request session)
+      (setf (efrit-do-gptel-state-retried (efrit-do-session-state session)) nil)
+    (plist-put info :error "The session has ended")))
+
+(defun efrit-do-gptel--done (session machine)
+  "End SESSION, in which the model of MACHINE called no tool."
+  (efrit-do-gptel--turn-over session machine)
+  (efrit-do-session-end session 'done))
+
+;;; Failures
+
+(defun efrit-do-gptel--failed (session info)
+  "Retry the last request of SESSION, or end SESSION with the error in INFO.
+Both are done later, because gptel is still handling the failure."
+  (let* ((state (efrit-do-session-state session))
+         (problem (plist-get info :error))
+         (text (cond ((stringp problem) problem)
+                     ((plist-get problem :message))
+                     (problem (format "%S" problem))
+                     (t "No answer")))
+         (status (or (plist-get info :status) ""))
+         (cut (string-match-p
+               "\\`Curl failed with exit code \\(?:18\\|5[256]\\)\\>" text))
+         (busy (member (plist-get info :http-status) '("429" "503" "529")))
+         (cause (cond (cut (concat "The connection was cut: " text))
+                      ((string-match "\\`HTTP/[0-9.]+ +\\(.+\\)" status)
+                       (format "%s (%s)" text (match-string 1 status)))
+                      (t text)))
+         (delay efrit-do-gptel-retry-delay))
+    ;; Without an error, the machine's next state would be DONE.
+    (unless problem
+      (plist-put info :error text))
+    (run-at-time
+     0 nil
+     (lambda ()
+       (if (not (and delay (or cut busy) (efrit-do-session-running-p session)
+                     (not (efrit-do-gptel-state-retried state))))
+           (efrit-do-session-end session 'failed cause)
+         (setf (efrit-do-gptel-state-retried state) t
+               (efrit-do-gptel-state-timer state)
+               (run-at-time delay nil #'efrit-do-gptel--send-again session))
+         (efrit-do-session-retry session cause delay))))))
+
+;;; Abort and continue
+
+(cl-defmethod efrit-do-backend-abort ((_backend (eql 'gptel)) session)
+  "Abort the request of SESSION that is running, if any."
+  (when-let* ((state (efrit-do-session-state session))
+              (buffer (efrit-do-gptel-state-buffer state)))
+    (when (efrit-do-gptel-state-timer state)
+      (cancel-timer (efrit-do-gptel-state-timer state)))
+    (gptel-abort buffer)
+    (when (eq (efrit-do-session-status session) 'done)
+      ;; The callers may still need the buffer.
+      (run-at-time 0 nil #'kill-buffer buffer))))
+
+(cl-defmethod efrit-do-backend-continue ((_backend (eql 'gptel)) session)
+  "Send the last request of SESSION again, or the first one."
+  (let ((state (efrit-do-session-state session)))
+    (if (not (and state (efrit-do-gptel-state-info state)))
+        (efrit-do-backend-start 'gptel session)
+      (setf (efrit-do-gptel-state-retried state) nil)
+      (efrit-do-gptel--send-again session))))
+
+(provide 'efrit-do-gptel)
+;;; efrit-do-gptel.el ends here

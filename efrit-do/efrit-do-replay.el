@@ -1,0 +1,241 @@
+;;; efrit-do-replay.el --- A scripted agent -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The backend `replay' plays an agent from a file, without key and network:
+;;
+;;   (efrit-do-run "Refactor the login function"
+;;                 :backend 'replay :script "demo/refactor-login.json" :speed 0)
+;;
+;; A script is a JSON object:
+;;
+;;   {"title":   "Refactor the login function",    shown above the list
+;;    "command": "Refactor login.js, please",      what the user would type
+;;    "speed":   1,                 2 plays twice as fast, 0 without pauses
+;;    "directory": "login",         where tools work, from the script's folder
+;;    "loop":    false,             true starts over after the last turn
+;;    "turns": [                    one per request to the model
+;;      [{"thinking": "Three places call it …"},
+;;       {"pause": 1.5},                           in seconds at speed 1
+;;       {"text": "Here is my plan."},
+;;       {"tool": "todo_write", "input": {"todos": […]}},
+;;       {"error": "overloaded"}]]}                the request fails here
+;;
+;; The tools of a turn run after its text.  The next turn begins when all of them
+;; have answered.
+
+;;; Code:
+
+(require 'efrit-do-session)
+
+(defcustom efrit-do-replay-script nil
+  "File with the script that the backend `replay' plays.
+Nil means the demo of the package, whatever the command is."
+  :type '(choice (const :tag "The demo" nil) file)
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+(defconst efrit-do-replay--word-pause 0.04
+  "Seconds between two words of thinking or text, at speed 1.")
+
+(define-error 'efrit-do-script-error "The script cannot be played"
+  'todo-write-error)
+
+(cl-defstruct (efrit-do-replay (:constructor efrit-do-replay--make) (:copier nil))
+  "A script that is played.
+TURNS is a vector of lists of events (KIND . VALUE), and NEXT the index of the
+next turn.  EVENTS are the remaining events of this turn, TOOLS its tool events
+in reverse order, and OPEN the number of its unanswered calls."
+  title command directory (speed 1) loop turns (next 0) events tools (open 0) timer)
+
+;;; Reading
+
+(defun efrit-do-replay--error (format &rest args)
+  "Signal `efrit-do-script-error' with FORMAT and ARGS."
+  (signal 'efrit-do-script-error (list (apply #'format format args))))
+
+(defun efrit-do-replay--event (event where)
+  "Return EVENT, a JSON object at WHERE in the script, as (KIND . VALUE)."
+  (let* ((keys (and (hash-table-p event) (hash-table-keys event)))
+         (kind (car (remove "input" keys)))
+         (value (and kind (gethash kind event))))
+    (unless (and (member (remove "input" keys)
+                         '(("thinking") ("text") ("pause") ("tool") ("error")))
+                 (or (equal kind "tool") (not (member "input" keys))))
+      (efrit-do-replay--error "%s is no object with one of thinking, text, \
+pause, error, or tool with input" where))
+    (unless (if (equal kind "pause") (numberp value) (stringp value))
+      (efrit-do-replay--error "%s: the value of %s is not a %s" where kind
+                              (if (equal kind "pause") "number" "string")))
+    (cons (intern kind)
+          (if (equal kind "tool") (cons value (gethash "input" event)) value))))
+
+(defun efrit-do-replay--turns (turns)
+  "Return TURNS, the value of `turns', as a vector of lists of events."
+  (unless (and (vectorp turns) (seq-every-p #'vectorp turns))
+    (efrit-do-replay--error "The `turns' are not an array of arrays"))
+  (vconcat
+   (seq-map-indexed
+    (lambda (turn i)
+      (seq-map-indexed
+       (lambda (event j)
+         (efrit-do-replay--event event (format "Turn %d, event %d" (1+ i) (1+ j))))
+       turn))
+    turns)))
+
+(defun efrit-do-replay-read (script)
+  "Return an `efrit-do-replay' of SCRIPT, a file name or a decoded JSON object.
+Signal `efrit-do-script-error' with the place of the first problem."
+  (let ((folder (and (stringp script)
+                     (file-name-directory (expand-file-name script))))
+        (object (if (not (stringp script)) script
+                  (condition-case problem
+                      (with-temp-buffer
+                        (insert-file-contents script)
+                        (json-parse-buffer))
+                    (error (efrit-do-replay--error "Cannot read %s: %s" script
+                                                   (error-message-string problem)))))))
+    (unless (hash-table-p object)
+      (efrit-do-replay--error "The script is not a JSON object"))
+    (let ((speed (gethash "speed" object 1))
+          (directory (gethash "directory" object)))
+      (unless (and (numberp speed) (>= speed 0))
+        (efrit-do-replay--error "`speed' is not a number from 0 on"))
+      (unless (or (null directory) (stringp directory))
+        (efrit-do-replay--error "`directory' is not a string"))
+      (efrit-do-replay--make
+       :title (gethash "title" object) :command (gethash "command" object)
+       :directory (and directory (file-name-as-directory
+                                  (if folder (expand-file-name directory folder)
+                                    directory)))
+       :speed speed :loop (eq t (gethash "loop" object))
+       :turns (efrit-do-replay--turns (gethash "turns" object))))))
+
+(defun efrit-do-replay-demo ()
+  "Return the file name of the demo, in the folder demo/ beside this file."
+  (or (locate-file "demo/refactor-login.json"
+                   (list (file-name-directory (locate-library "efrit-do-replay"))))
+      (efrit-do-replay--error "There is no script to play: set \
+`efrit-do-replay-script', or `efrit-do-backend' to use a model")))
+
+;;; Playing
+
+(cl-defmethod efrit-do-backend-title ((_backend (eql 'replay)) session)
+  "Return the title in the script of SESSION."
+  (efrit-do-replay-title (efrit-do-replay--script session)))
+
+(cl-defmethod efrit-do-backend-notice ((_backend (eql 'replay)) session)
+  "Return a notice if SESSION plays the demo, which ignores the command."
+  (unless (or (plist-get (efrit-do-session-options session) :script)
+              efrit-do-replay-script)
+    "Demonstration: a scripted agent; set `efrit-do-backend' to give your \
+command to a model"))
+
+(cl-defmethod efrit-do-backend-start ((_backend (eql 'replay)) session)
+  "Play the script of SESSION."
+  (efrit-do-replay--script session)
+  (efrit-do-replay--schedule session 0))
+
+(cl-defmethod efrit-do-backend-continue ((_backend (eql 'replay)) session)
+  "Continue the script of SESSION after the last event."
+  (efrit-do-replay--schedule session 0))
+
+(cl-defmethod efrit-do-backend-abort ((_backend (eql 'replay)) session)
+  "Stop the script of SESSION."
+  (let ((script (efrit-do-session-state session)))
+    (when (and script (efrit-do-replay-timer script))
+      (cancel-timer (efrit-do-replay-timer script)))))
+
+(defun efrit-do-replay--script (session)
+  "Return the script of SESSION; read it when it is first needed."
+  (or (efrit-do-session-state session)
+      (let* ((options (efrit-do-session-options session))
+             (given (or (plist-get options :script) efrit-do-replay-script
+                        (efrit-do-replay-demo)))
+             (script (if (efrit-do-replay-p given) given
+                       (efrit-do-replay-read given))))
+        (when (plist-get options :speed)
+          (setf (efrit-do-replay-speed script) (plist-get options :speed)))
+        (when (and (efrit-do-replay-directory script)
+                   (not (plist-get options :directory)))
+          (setf (efrit-do-session-directory session)
+                (efrit-do-replay-directory script)))
+        (setf (efrit-do-session-state session) script))))
+
+(defun efrit-do-replay--schedule (session seconds)
+  "Continue the script of SESSION in SECONDS."
+  (setf (efrit-do-replay-timer (efrit-do-session-state session))
+        (run-at-time seconds nil #'efrit-do-replay--play session)))
+
+(defun efrit-do-replay--play (session)
+  "Play events of SESSION until one of them requires waiting."
+  (let ((script (efrit-do-session-state session)) (wait nil))
+    (condition-case problem
+        (while (and (not wait) (efrit-do-session-running-p session))
+          (setq wait (if (efrit-do-replay-events script)
+                         (efrit-do-replay--play-event session script)
+                       (efrit-do-replay--next session script))))
+      (error (efrit-do-session-end session 'failed (efrit-do-error-text problem))))
+    (when (and (numberp wait) (efrit-do-session-running-p session))
+      (efrit-do-replay--schedule session wait))))
+
+(defun efrit-do-replay--seconds (script seconds)
+  "Return SECONDS divided by the speed of SCRIPT, or nil for no pause."
+  (let ((speed (efrit-do-replay-speed script)))
+    (and (> speed 0) (> seconds 0) (/ seconds (float speed)))))
+
+(defun efrit-do-replay--play-event (session script)
+  "Play the next event of SCRIPT in SESSION.
+Return the seconds to wait, nil to go on, or `ended'."
+  (pcase (pop (efrit-do-replay-events script))
+    (`(begin) (unless (efrit-do-session-request session) 'ended))
+    (`(pause . ,seconds) (efrit-do-replay--seconds script seconds))
+    (`(error . ,text) (efrit-do-session-end session 'failed text) 'ended)
+    (`(tool . ,call) (push call (efrit-do-replay-tools script)) nil)
+    (`(,kind . ,text)
+     (let ((end (string-match "[^[:space:]][[:space:]]+[^[:space:]]" text)))
+       (when end
+         (setq end (1- (match-end 0)))
+         (push (cons kind (substring text end)) (efrit-do-replay-events script)))
+       (efrit-do-session-token session (substring text 0 end) (eq kind 'thinking))
+       (efrit-do-replay--seconds script efrit-do-replay--word-pause)))))
+
+(defun efrit-do-replay--next (session script)
+  "End a turn of SCRIPT in SESSION, and begin the next one.
+Return `answers' to wait for these, nil to go on, or `ended'."
+  (let* ((turns (efrit-do-replay-turns script))
+         (next (efrit-do-replay-next script))
+         (next (if (and (efrit-do-replay-loop script) (= next (length turns))) 0 next)))
+    (cond ((> (efrit-do-replay-open script) 0) 'answers)
+          ((efrit-do-replay-tools script)
+           (efrit-do-session-answered session)
+           (efrit-do-replay--call session script)
+           'answers)
+          ((< next (length turns))
+           (setf (efrit-do-replay-next script) (1+ next)
+                 (efrit-do-replay-events script)
+                 (cons '(begin) (copy-sequence (aref turns next))))
+           nil)
+          (t (efrit-do-session-answered session)
+             (if (efrit-do-session-message session)
+                 (efrit-do-session-request session)
+               (efrit-do-session-end session 'done))
+             'ended))))
+
+(defun efrit-do-replay--call (session script)
+  "Call the tools of this turn of SCRIPT in SESSION."
+  (let ((calls (nreverse (efrit-do-replay-tools script))))
+    (setf (efrit-do-replay-tools script) nil
+          (efrit-do-replay-open script) (length calls))
+    (pcase-dolist (`(,name . ,input) calls)
+      (efrit-do-session-call
+       session name input
+       (lambda (_outcome)
+         (when (zerop (cl-decf (efrit-do-replay-open script)))
+           (efrit-do-replay--schedule session 0)))))))
+
+(provide 'efrit-do-replay)
+;;; efrit-do-replay.el ends here

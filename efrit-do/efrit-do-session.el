@@ -1,0 +1,513 @@
+;;; efrit-do-session.el --- Sessions of efrit-do -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A session is one command of the user and the agent's work on it.  This file
+;; starts sessions, runs their tools one after the other, records everything in
+;; their threads, and ends them.
+;;
+;; A backend is a symbol with methods for `efrit-do-backend-start', `-continue'
+;; and `-abort'.  It runs no tools, but reports what the model does:
+;;
+;;   (efrit-do-session-request SESSION)        before each request; nil: stop
+;;   (efrit-do-session-token SESSION TEXT THINKING)
+;;   (efrit-do-session-answered SESSION)       the model's turn has ended
+;;   (efrit-do-session-call SESSION NAME INPUT THEN)
+;;   (efrit-do-session-end SESSION 'done)      or 'failed, with the reason
+
+;;; Code:
+
+(require 'efrit-do-builtin)
+
+(defcustom efrit-do-end-functions nil
+  "Abnormal hook called with a session after it has ended in any way."
+  :type 'hook
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+;;; Sessions
+
+(cl-defstruct (efrit-do-session (:constructor efrit-do-session--make) (:copier nil))
+  "A command of the user and the agent's work on it."
+  (id nil :documentation "A string, unique.")
+  (command nil :documentation "The user's command.")
+  (thread nil :documentation "Key of its list.")
+  (directory nil :documentation "Where its tools run.")
+  (origin nil :documentation "Buffer in which the user gave the command.")
+  (backend nil :documentation "Symbol: `replay', `gptel', ….")
+  (options nil :documentation "Plist for the backend.")
+  (status 'running :documentation "One of the symbols `running', `done',
+`stopped' (by the circuit breaker), `cancelled' and `failed'.")
+  (reason nil :documentation "Why it ended unless it is done, a string.")
+  (trace 1 :documentation "Number of times that it was started or continued.")
+  (results nil :documentation "Outcomes of the tool calls, newest first.")
+  (text nil :documentation "Text of the model in this turn.")
+  (earlier nil :documentation "Its last text before this turn.")
+  (message nil :documentation "Message of `session_complete'.")
+  (allowed nil :documentation "Names of tools that need no further consent.")
+  (requests 0 :documentation "Number of requests since it was started or continued.")
+  (counted nil :documentation "The tail of RESULTS from before it was continued.")
+  (calls nil :documentation "Queue of unanswered calls, each a list
+\(NAME INPUT THEN OUTCOME).  The first is running if BUSY.  OUTCOME is set if
+the session ended before the call was answered.")
+  (busy nil :documentation "Non-nil while a tool runs.")
+  (state nil :documentation "State of the backend."))
+
+(defvar efrit-do-sessions nil
+  "The last 20 sessions of this Emacs, newest first.")
+
+;;; Recording
+
+(defun efrit-do-session-running-p (session)
+  "Return non-nil if SESSION is running."
+  (eq (efrit-do-session-status session) 'running))
+
+(defun efrit-do-session--trace-id (session)
+  "Return the trace id of SESSION, which is new after each start."
+  (format "%s.%d" (efrit-do-session-id session) (efrit-do-session-trace session)))
+
+(defun efrit-do-session-record (session type content &rest metadata)
+  "Record CONTENT as an observation of TYPE in the thread of SESSION.
+METADATA are keywords and values."
+  (apply #'todo-write-observe (efrit-do-session-thread session) type
+         (if (stringp content) (todo-write--plain content) content)
+         :trace-id (efrit-do-session--trace-id session)
+         :sessionId (efrit-do-session-id session)
+         metadata))
+
+(defun efrit-do-session--stream (session type data &optional thinking)
+  "Stream DATA as an event of TYPE of SESSION, of a thought if THINKING."
+  (todo-write-stream (efrit-do-session-thread session)
+                     :type type :data data :thinking thinking
+                     :trace-id (efrit-do-session--trace-id session)
+                     :session-id (efrit-do-session-id session)))
+
+;;; Result
+
+(defun efrit-do-session-answer (session)
+  "Return the answer of SESSION without the output of tools, or nil.
+The answer is the last text, with the completion message unless the text
+contains it."
+  (let ((message (efrit-do-session-message session))
+        (text (or (efrit-do-session-text session)
+                  (efrit-do-session-earlier session))))
+    (cond ((and message text (not (string-search (string-trim message) text)))
+           (concat (string-trim text) "\n\n" message))
+          (t (or text message)))))
+
+(defun efrit-do-session-outcome (session)
+  "Return SESSION as a plist, the value of `efrit-do-run'."
+  (let ((reason (efrit-do-session-reason session))
+        (answer (efrit-do-session-answer session))
+        (results (reverse (efrit-do-session-results session))))
+    (list
+     :status (efrit-do-session-status session)
+     :result (string-join
+              `(,@(delq nil (list (efrit-do-session-notice session)
+                                  (and reason (format "The session ended: %s." reason))
+                                  answer))
+                ,@(mapcar (lambda (result)
+                            (format "[%s%s] %s" (plist-get result :name)
+                                    (if (plist-get result :is-error) ", failed" "")
+                                    (plist-get result :content)))
+                          results)
+                ,@(unless (or reason answer results)
+                    '("The agent said nothing and ran no tool.")))
+              "\n\n")
+     :tool-results results
+     :message (efrit-do-session-message session)
+     :reason reason
+     :thread (efrit-do-session-thread session))))
+
+;;; Backends
+
+(cl-defgeneric efrit-do-backend-start (backend session)
+  "Start SESSION with BACKEND.
+Signal `todo-write-error' if that is impossible."
+  (ignore session)
+  (signal 'todo-write-error (list (format "There is no backend `%s'" backend))))
+
+(cl-defgeneric efrit-do-backend-continue (backend session)
+  "Continue SESSION with BACKEND after an interruption.
+This is not called while a tool call is unanswered: its answer lets BACKEND go
+on.")
+
+(cl-defgeneric efrit-do-backend-abort (backend session)
+  "Stop all work of BACKEND for SESSION, which has ended."
+  (ignore backend session))
+
+(cl-defgeneric efrit-do-backend-title (backend session)
+  "Return a title for SESSION from BACKEND, or nil."
+  (ignore backend session)
+  nil)
+
+(cl-defgeneric efrit-do-backend-notice (backend session)
+  "Return a line to show before the text of SESSION, or nil.
+BACKEND returns one if its text does not answer the command."
+  (ignore backend session)
+  nil)
+
+(defun efrit-do-session-notice (session)
+  "Return the notice of SESSION's backend, or nil."
+  (efrit-do-backend-notice (efrit-do-session-backend session) session))
+
+;;; The circuit breaker
+
+(defcustom efrit-do-max-calls 200
+  "Maximum number of tool calls of a session.
+The next call is not run and ends the session.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+(defcustom efrit-do-max-requests 100
+  "Maximum number of requests of a session to the model.
+The next request is not sent and ends the session.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+(defcustom efrit-do-max-identical-calls 3
+  "Maximum number of identical tool calls in a row.
+Identical calls have the same tool and the same input.  The next call is not
+run and ends the session.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+(defcustom efrit-do-max-same-errors 3
+  "Number of identical errors in a row that ends a session.
+The model is not asked again.  Successful calls of other tools in between do
+not count.  Nil means no limit."
+  :type '(choice natnum (const :tag "No limit" nil))
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+(defun efrit-do-session--recent (session)
+  "Return the results of SESSION since it was started or continued, newest first."
+  (cl-ldiff (efrit-do-session-results session) (efrit-do-session-counted session)))
+
+(defun efrit-do--call-key (name input)
+  "Return a value that is equal for identical calls of NAME with INPUT.
+The order of the arguments does not count."
+  (let ((text (efrit-do-input-text input)))
+    (cons name (condition-case nil
+                   (sort (json-parse-string text :object-type 'alist)
+                         (lambda (a b) (string< (car a) (car b))))
+                 (error text)))))
+
+(defun efrit-do--error-key (result)
+  "Return a value that is equal for the same error in RESULT, or nil if none."
+  (and (plist-get result :is-error)
+       (cons (plist-get result :name)
+             ;; Printed addresses of objects differ.
+             (replace-regexp-in-string "0x[[:xdigit:]]+" "0x"
+                                       (plist-get result :content)))))
+
+(defun efrit-do-session--request-limit (session)
+  "Return the reason if SESSION must not send another request, or nil."
+  (when (and efrit-do-max-requests
+             (>= (efrit-do-session-requests session) efrit-do-max-requests))
+    (format "the agent sent %d %s, the limit of a session (`efrit-do-max-requests')"
+            efrit-do-max-requests
+            (ngettext "request" "requests" efrit-do-max-requests))))
+
+(defun efrit-do-session--call-limit (session name input)
+  "Return the reason if SESSION must not call NAME with INPUT, or nil."
+  (let ((recent (efrit-do-session--recent session))
+        (key (efrit-do--call-key name input)))
+    (cond
+     ((and efrit-do-max-calls (>= (length recent) efrit-do-max-calls))
+      (format "the agent made %d %s, the limit of a session (`efrit-do-max-calls')"
+              efrit-do-max-calls
+              (ngettext "tool call" "tool calls" efrit-do-max-calls)))
+     ((and efrit-do-max-identical-calls
+           (>= (cl-loop for result in recent
+                        while (equal key (efrit-do--call-key
+                                          (plist-get result :name)
+                                          (plist-get result :input)))
+                        count t)
+               efrit-do-max-identical-calls))
+      (format "the agent called %s %d times in a row with the same input \
+(`efrit-do-max-identical-calls')" name efrit-do-max-identical-calls)))))
+
+(defun efrit-do-session--error-limit (session)
+  "Return the reason to end SESSION after its newest result, or nil."
+  (let* ((recent (efrit-do-session--recent session))
+         (name (plist-get (car recent) :name))
+         (key (efrit-do--error-key (car recent)))
+         (errors (and key efrit-do-max-same-errors
+                      (cl-loop for result in recent
+                               for other = (efrit-do--error-key result)
+                               ;; Successes of other tools do not count.
+                               while (if other (equal other key)
+                                       (not (equal name (plist-get result :name))))
+                               count other))))
+    (when (and errors (>= errors efrit-do-max-same-errors))
+      (format "%s failed %d times in a row with the same error: %s \
+(`efrit-do-max-same-errors')" name errors (todo-write-row-line (cdr key) 200)))))
+
+;;; Reports of backends
+
+(defun efrit-do-session-request (session)
+  "Count a request of SESSION, and return non-nil if it may be sent.
+Otherwise SESSION has ended: the model completed it, the circuit breaker
+tripped, or the user stopped it."
+  (let ((trip (efrit-do-session--request-limit session)))
+    (cond
+     ((not (efrit-do-session-running-p session)) nil)
+     ((efrit-do-session-message session)
+      (efrit-do-session-end session 'done))
+     (trip
+      (efrit-do-session-end session 'stopped trip))
+     (t
+      (cl-incf (efrit-do-session-requests session))
+      (when (efrit-do-session-text session)
+        (setf (efrit-do-session-earlier session) (efrit-do-session-text session)
+              (efrit-do-session-text session) nil))
+      (efrit-do-session-record
+       session "LLM_STREAM_START"
+       (list :request (efrit-do-session-requests session)
+             :backend (symbol-name (efrit-do-session-backend session))))
+      t))))
+
+(defun efrit-do-session-token (session text &optional thinking)
+  "Stream TEXT of the model of SESSION; non-nil THINKING means a thought."
+  (when (and (efrit-do-session-running-p session)
+             (not (string-empty-p text)))
+    (unless thinking
+      (setf (efrit-do-session-text session)
+            (concat (efrit-do-session-text session) text)))
+    (efrit-do-session--stream session "TOKEN" text thinking)))
+
+(defun efrit-do-session-answered (session &optional metadata)
+  "Record the end of the model's turn in SESSION.
+METADATA is a plist about the turn, such as `:model'."
+  (when (efrit-do-session-running-p session)
+    (efrit-do-session--stream session "END" nil)
+    (when metadata
+      (efrit-do-session-record session "LLM_STREAM_METADATA" metadata))
+    (efrit-do-session-record
+     session "LLM_STREAM_END"
+     (list :request (efrit-do-session-requests session)))))
+
+(defun efrit-do-session-call (session name input then)
+  "Queue a call of the tool NAME with INPUT in SESSION.
+THEN is called with the outcome, a plist of `:content' and `:is-error', unless
+SESSION ends first."
+  (when (efrit-do-session-running-p session)
+    (setf (efrit-do-session-calls session)
+          (append (efrit-do-session-calls session) (list (list name input then nil))))
+    (efrit-do-session--schedule session)))
+
+(defun efrit-do-session-refused (session name input text)
+  "Count a call of NAME with INPUT that the backend answered with the error TEXT.
+It counts like a call that ran in SESSION."
+  (when (efrit-do-session-running-p session)
+    (let ((trip (or (efrit-do-session--call-limit session name input)
+                    (progn
+                      (push (list :id nil :name name :input input
+                                  :content (format "%s" text) :is-error t)
+                            (efrit-do-session-results session))
+                      (efrit-do-session--error-limit session)))))
+      (when trip
+        (efrit-do-session-end session 'stopped trip)))))
+
+(defun efrit-do-session-retry (session cause seconds)
+  "Record that a request of SESSION failed by CAUSE and is retried in SECONDS."
+  (efrit-do-session--stream session "ERROR" cause)
+  (efrit-do-session-record session "LLM_STREAM_ERROR" cause :retryAfter seconds)
+  ;; The model will repeat the text of the incomplete answer.
+  (setf (efrit-do-session-text session) nil))
+
+;;; The queue of tool calls
+
+(defun efrit-do-session--schedule (session)
+  "Run the next call of SESSION from a timer.
+A backend may report calls from a process filter, where tools must not run."
+  (run-at-time 0 nil #'efrit-do-session--run-next session))
+
+(defun efrit-do-session--run-next (session)
+  "Run the first call in the queue of SESSION, unless one is running."
+  (when (and (efrit-do-session-running-p session)
+             (efrit-do-session-calls session)
+             (not (efrit-do-session-busy session)))
+    (pcase-let* ((`(,name ,input . ,_) (car (efrit-do-session-calls session)))
+                 (trip (efrit-do-session--call-limit session name input)))
+      (if trip
+          (efrit-do-session-end session 'stopped trip)
+        (setf (efrit-do-session-busy session) t)
+        (condition-case problem
+            (let ((inhibit-quit nil))
+              (efrit-do-session--run session name input))
+          (quit
+           (setf (efrit-do-session-busy session) nil)
+           (efrit-do-session-end session 'cancelled "cancelled by the user"))
+          (error
+           (setf (efrit-do-session-busy session) nil)
+           (efrit-do-session-end session 'failed (efrit-do-error-text problem))))))))
+
+(defun efrit-do-session--run (session name input)
+  "Run the tool NAME with INPUT for SESSION, and record call and result."
+  (let* ((id (format "c%d" (1+ (length (efrit-do-session-results session)))))
+         (efrit-do-thread (efrit-do-session-thread session))
+         (efrit-do-origin (efrit-do-session-origin session))
+         (efrit-do-allowed-tools (efrit-do-session-allowed session))
+         (default-directory (efrit-do-session-directory session))
+         (start (float-time)))
+    (efrit-do-session-record
+     session "TOOL_CALL"
+     (list :id id :name name
+           ;; The changes of a long list are in the journal already.
+           :input (let ((efrit-do-output-limit 2000))
+                    (efrit-do-clip (efrit-do-input-text input))))
+     :call-id (concat (efrit-do-session--trace-id session) id))
+    (unwind-protect
+        (efrit-do-call-tool
+         name input
+         (lambda (outcome)
+           (efrit-do-session--ran session id name input outcome (- (float-time) start))))
+      (setf (efrit-do-session-allowed session) efrit-do-allowed-tools))))
+
+(defun efrit-do-session--ran (session id name input outcome seconds)
+  "Record OUTCOME of the call ID of SESSION, and answer the call.
+The tool NAME ran with INPUT for SECONDS."
+  (let ((content (plist-get outcome :content))
+        (failed (plist-get outcome :is-error)))
+    (setf (efrit-do-session-busy session) nil)
+    (push (list :id id :name name :input input :content content :is-error failed)
+          (efrit-do-session-results session))
+    (efrit-do-session-record
+     session "TOOL_EXECUTION"
+     `( :id ,id :name ,name :content ,content :isError ,(if failed t :false)
+        ,@(when-let* ((buffer (plist-get outcome :buffer)))
+            (list :buffer (todo-write--plain buffer))))
+     :durationMs (round (* 1000 seconds))
+     :call-id (concat (efrit-do-session--trace-id session) id)
+     :outcome (cond ((not failed) 'ok)
+                    ((string-prefix-p "The user refused" content) 'refused)
+                    (t 'failed))
+     :exit-code (and (equal name "shell_exec")
+                     (if failed
+                         (and (string-match "\\[exit code \\([0-9]+\\)\\]\\'" content)
+                              (string-to-number (match-string 1 content)))
+                       0)))
+    (if (efrit-do-session-running-p session)
+        (efrit-do-session--answer session outcome)
+      (setf (nth 3 (car (efrit-do-session-calls session))) outcome))))
+
+(defun efrit-do-session--answer (session outcome)
+  "Answer the first call of SESSION, whose result is the newest, with OUTCOME."
+  (when (plist-get outcome :complete)
+    (setf (efrit-do-session-message session) (plist-get outcome :complete)))
+  (if-let* ((trip (efrit-do-session--error-limit session)))
+      (progn
+        (setf (nth 3 (car (efrit-do-session-calls session))) outcome)
+        (efrit-do-session-end session 'stopped trip))
+    (let ((then (nth 2 (pop (efrit-do-session-calls session)))))
+      (efrit-do-session--schedule session)
+      (funcall then outcome))))
+
+;;; Beginning and end
+
+(defun efrit-do-session--unfinished (directory)
+  "Return the key of the plan in DIRECTORY that an earlier Emacs left, or nil.
+That is the newest plan of an agent there, if it is unfinished.  Plans of this
+Emacs do not count: `efrit-do-continue' continues their sessions."
+  (let ((key (seq-find (lambda (key) (string-prefix-p (concat directory "#") key))
+                       (todo-write-threads))))
+    (and key
+         (eq (todo-write-state key) 'paused)
+         (not (member key (mapcar #'efrit-do-session-thread efrit-do-sessions)))
+         (todo-write-restore key))))
+
+(defun efrit-do-session-begin (command backend options)
+  "Make a session for COMMAND with BACKEND and return it.
+OPTIONS is a plist: `:thread' is the key of the list, `:directory' the folder to
+work in, and the others are for the backend.  The default list is the plan that
+an earlier Emacs left unfinished in that folder, else a new one."
+  (when (string-blank-p command)
+    (signal 'todo-write-input-error '("The command is empty")))
+  (let* ((directory (file-name-as-directory
+                     (expand-file-name (or (plist-get options :directory)
+                                           (todo-write--project-root)))))
+         (id (format "%s-%04x" (format-time-string "%Y%m%dT%H%M%S") (random #x10000)))
+         (session (efrit-do-session--make
+                   :id id :command (substring-no-properties command)
+                   :directory directory :origin (current-buffer)
+                   :thread (or (plist-get options :thread)
+                               (efrit-do-session--unfinished (todo-write--plain directory))
+                               (format "%s#%s" (todo-write--plain directory) id))
+                   :backend backend :options options)))
+    (setq efrit-do-sessions (seq-take (cons session efrit-do-sessions) 20))
+    (add-hook 'kill-emacs-hook #'efrit-do--cancel-all)
+    session))
+
+(defun efrit-do-session-start (session)
+  "Start SESSION and return it.
+An error or quit of the backend ends SESSION and is signaled again."
+  (let ((backend (efrit-do-session-backend session))
+        (command (efrit-do-session-command session)))
+    (condition-case problem
+        (let ((title (or (efrit-do-backend-title backend session)
+                         (todo-write-row-line command 70))))
+          (todo-write-begin (efrit-do-session-thread session)
+                            :project (efrit-do-session-directory session)
+                            :agent "efrit-do")
+          (todo-write-set-activity (efrit-do-session-thread session) 'working)
+          (efrit-do-session-record session "INTENT" command)
+          (efrit-do-session-record session "TITLE" title)
+          (efrit-do-backend-start backend session))
+      ((error quit)
+       (efrit-do-session-end session 'failed (efrit-do-error-text problem))
+       (signal (car problem) (cdr problem))))
+    session))
+
+(defun efrit-do-session-end (session status &optional reason)
+  "End SESSION with STATUS for REASON, unless it has ended; return nil.
+Abort its backend, so that no tool runs and nothing is sent after this, and
+pause a list with open tasks."
+  (when (efrit-do-session-running-p session)
+    (setf (efrit-do-session-status session) status
+          (efrit-do-session-reason session) reason)
+    ;; Each step must run even if another fails.
+    (with-demoted-errors "Ending a session: %S"
+      (todo-write-end-turn (efrit-do-session-thread session)
+                           (or reason "the agent ended its turn")
+                           (eq status 'failed)))
+    (with-demoted-errors "Ending a session: %S"
+      (efrit-do-backend-abort (efrit-do-session-backend session) session))
+    (with-demoted-errors "Ending a session: %S"
+      (efrit-do-session--record-end session status reason))
+    (with-demoted-errors "Ending a session: %S"
+      (run-hook-with-args 'efrit-do-end-functions session))
+    nil))
+
+(defun efrit-do-session--record-end (session status reason)
+  "Record that SESSION ended with STATUS for REASON."
+  (let ((failed (eq status 'failed))
+        (text (efrit-do-session-text session)))
+    (efrit-do-session--stream session (if failed "ERROR" "END") reason)
+    (when failed
+      (efrit-do-session-record session "LLM_STREAM_ERROR" reason))
+    (when (memq status '(failed stopped))
+      (efrit-do-session-record session "ERROR" reason))
+    (if (not (eq status 'done))
+        (efrit-do-session-record session "AGENT_SUSPENDED" reason
+                                 :status (symbol-name status))
+      (when text
+        (efrit-do-session-record session "SYNTHESIS" text))
+      (efrit-do-session-record session "FINAL_RESPONSE"
+                               (or (efrit-do-session-answer session)
+                                   "The agent gave no answer.")))))
+
+(defun efrit-do--cancel-all ()
+  "Cancel all sessions, because Emacs exits."
+  (dolist (session efrit-do-sessions)
+    (efrit-do-session-end session 'cancelled "Emacs was closed")))
+
+(provide 'efrit-do-session)
+;;; efrit-do-session.el ends here

@@ -1,0 +1,362 @@
+;;; efrit-do-tools.el --- Registry of the tools an agent may call -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The registry of tools, and the function that runs one: it reads the arguments,
+;; asks the user if the tool needs consent, calls the tool, and shortens long output.
+
+;;; Code:
+
+(require 'todo-write)
+(require 'todo-write-row)
+
+(autoload 'todo-write-answer-wait "todo-write-answer")
+
+;; Upstream Efrit has a command and a feature of the same name.  Check before
+;; anything below redefines one of its functions.
+(when (and (or (featurep 'efrit-do)
+               (and (fboundp 'efrit-do)
+                    (not (autoloadp (symbol-function 'efrit-do)))))
+           (not (fboundp 'efrit-do-execute-tool)))
+  (signal 'todo-write-error
+          (list (format "The command `efrit-do' belongs to another package already%s; \
+to give that agent this list, turn on `todo-write-efrit-mode' instead"
+                        (let ((file (symbol-file 'efrit-do)))
+                          (if file (format " (%s)" file) ""))))))
+
+(defgroup efrit-do nil
+  "An agent that works in Emacs and shows its plan."
+  :group 'todo-write
+  :prefix "efrit-do-")
+
+(defcustom efrit-do-time-limit 60
+  "Seconds after which a shell command or an asynchronous tool is stopped.
+\\[keyboard-quit] stops other tools."
+  :type '(number :tag "Seconds")
+  :package-version '(efrit-do . "0.1.0"))
+
+(defcustom efrit-do-output-limit 20000
+  "Maximum length of a tool's result, in characters.
+The middle of a longer result is replaced by the number of characters left out."
+  :type 'natnum
+  :package-version '(efrit-do . "0.1.0"))
+
+(cl-defstruct (efrit-do-tool (:constructor efrit-do-tool-create) (:copier nil))
+  "A tool that the agent may call."
+  (name nil :documentation "A string in snake_case.")
+  (description nil :documentation "What it does, for the model, in a line or two.")
+  (args nil :documentation "List of plists `:name' `:description' `:type'
+\(a JSON type) `:optional' and, for arrays, `:items', in the order in which
+FUNCTION takes them; or a function that returns such a list.")
+  (function nil :documentation "Function of the arguments.  It returns a string,
+another value, which is printed, or a plist (:content STRING :is-error BOOL
+:buffer NAME), which is used unchanged; the user is offered the buffer called
+NAME.  Strings and printed values are shortened.  An error
+becomes a result.")
+  (confirm nil :documentation "Non-nil to ask the user first, or a function of
+the arguments that returns non-nil to ask.")
+  (async nil :documentation "Non-nil if FUNCTION has a callback for the result as
+its first argument.")
+  (format nil :documentation "What its arguments are when they are shown to the
+user, as for `todo-write-request': `shell', `lisp' or nil for text.")
+  (raw nil :documentation "Non-nil if FUNCTION takes the unchecked input as its
+only argument."))
+
+(defvar efrit-do-tools nil
+  "The tools, a list of `efrit-do-tool', in the order they are offered.
+Change it with `efrit-do-register-tool'.")
+
+(defvar efrit-do-thread nil
+  "Key of the thread that `todo_write' writes to, or nil for the project's.
+A session binds it while one of its tools runs.")
+
+(defun efrit-do-register-tool (&rest slots)
+  "Register a tool for agents, and return it.
+SLOTS are keywords and values for `efrit-do-tool'; `:name' and `:function' are
+required.  It replaces a tool of the same name.  Signal `todo-write-error' if
+one of the two is missing."
+  (let* ((tool (apply #'efrit-do-tool-create slots))
+         (name (efrit-do-tool-name tool))
+         (old (and (stringp name) (efrit-do-get-tool name))))
+    (unless (and (stringp name) (functionp (efrit-do-tool-function tool)))
+      (signal 'todo-write-error
+              (list "A tool needs a `:name' (string) and a `:function'")))
+    (setq efrit-do-tools (if old
+                             (cl-substitute tool old efrit-do-tools)
+                           (append efrit-do-tools (list tool))))
+    tool))
+
+(defun efrit-do-get-tool (name)
+  "Return the tool called NAME, or nil."
+  (seq-find (lambda (tool) (equal (efrit-do-tool-name tool) name)) efrit-do-tools))
+
+(defun efrit-do-tool-names ()
+  "Return the names of the tools that an agent may call."
+  (mapcar #'efrit-do-tool-name efrit-do-tools))
+
+(defun efrit-do-tool-arguments (tool)
+  "Return the argument specifications of TOOL, a list of plists."
+  (let ((args (efrit-do-tool-args tool)))
+    (if (functionp args) (funcall args) args)))
+
+;;; Input
+
+(defun efrit-do--input-fields (input)
+  "Return the fields of INPUT as an alist with strings as keys.
+INPUT is a JSON text, hash table, plist or alist.  Values are not converted.
+Signal `todo-write-input-error' if INPUT is not one of these."
+  (let ((object (if (not (stringp input)) input
+                  (condition-case problem
+                      (json-parse-string input)
+                    (error (signal 'todo-write-input-error
+                                   (list (format "The arguments are not JSON: %s"
+                                                 (efrit-do-error-text problem)))))))))
+    (unless (or (eq object :null)
+                (hash-table-p object)
+                (and (proper-list-p object)
+                     (or (keywordp (car object)) (seq-every-p #'consp object))))
+      (signal 'todo-write-input-error '("The arguments are not an object")))
+    (todo-write-json--fields object)))
+
+(defun efrit-do--fits-p (value type)
+  "Return non-nil if VALUE is of the JSON TYPE."
+  (pcase (format "%s" type)
+    ("string" (stringp value))
+    ("integer" (or (integerp value)
+                   (and (floatp value) (= value (ftruncate value)))))
+    ("number" (numberp value))
+    ("boolean" (memq value '(t nil :false :json-false)))
+    ("array" (or (vectorp value) (listp value)))
+    (_ t)))
+
+(defun efrit-do--read-arguments (tool input)
+  "Return the argument values of TOOL from INPUT, in order.
+Signal `todo-write-input-error' with all arguments that are missing or have the
+wrong type."
+  (if (efrit-do-tool-raw tool)
+      (list input)
+    (let ((fields (efrit-do--input-fields input)) problems values)
+      (dolist (spec (efrit-do-tool-arguments tool))
+        (let* ((name (plist-get spec :name))
+               (type (plist-get spec :type))
+               (value (cdr (assoc name fields))))
+          (when (eq value :null) (setq value nil))
+          (cond ((and (null value) (plist-get spec :optional)))
+                ((and (null value) (not (equal (format "%s" type) "boolean")))
+                 (push (format "`%s' (%s) is missing" name type) problems))
+                ((not (efrit-do--fits-p value type))
+                 (push (format "`%s' is not of type %s" name type) problems)))
+          (push value values)))
+      (when problems
+        (signal 'todo-write-input-error (list (string-join (nreverse problems) "; "))))
+      (nreverse values))))
+
+;;; Text
+
+(defun efrit-do-input-text (input)
+  "Return INPUT of a tool as JSON text, or printed if it is not JSON."
+  (cond ((stringp input) (substring-no-properties input))
+        ((null input) "{}")
+        (t (condition-case nil
+               (todo-write-to-json input)
+             (todo-write-error (efrit-do--print input))))))
+
+(defun efrit-do--print (value)
+  "Return VALUE printed; it may be circular."
+  (let ((print-circle t)) (prin1-to-string value)))
+
+;;; Consent
+
+(defcustom efrit-do-confirm 'tool
+  "Which tool calls need the user's consent.
+`tool' means that each tool decides: of the built-in ones, `eval_sexp' and
+`shell_exec' ask.  Nil means none, and t all.  A list has the names of tools
+that ask.  A function is called with the name of the tool and its input, and
+returns non-nil to ask."
+  :type '(choice (const :tag "Each tool decides" tool)
+                 (const :tag "Never ask" nil)
+                 (const :tag "Always ask" t)
+                 (repeat :tag "Only these tools" string)
+                 function)
+  :package-version '(efrit-do . "0.1.0"))
+
+(defcustom efrit-do-confirm-function #'efrit-do-ask
+  "Function that asks the user whether a tool call may run.
+It is called with the name of the tool and the text of the call.  It returns
+`yes', `no', (no . MESSAGE) with a message for the model, `always' (yes, and
+do not ask for this tool again in this session) or `quit' (stop the session);
+any other value means `no'."
+  :type 'function
+  :package-version '(efrit-do . "0.1.0"))
+
+(defvar efrit-do-allowed-tools nil
+  "Names of the tools that the user allowed for the rest of a session.")
+
+(defvar efrit-do--asked 0
+  "Number of questions asked in this Emacs.")
+
+(define-error 'efrit-do-refused "The user refused" 'todo-write-error)
+
+(defun efrit-do--call-text (values)
+  "Return the argument VALUES of a call as text for the user."
+  (mapconcat (lambda (value) (if (stringp value) value (format "%S" value)))
+             (delq nil (copy-sequence values)) "\n"))
+
+(defun efrit-do-ask (name text)
+  "Ask whether the tool NAME may run with TEXT; see `efrit-do-confirm-function'.
+The question is shown in a window of its own, as a request of the agent.
+Signal `efrit-do-refused' in a batch Emacs, which cannot ask."
+  (when noninteractive
+    (signal 'efrit-do-refused
+            (list (format "%s needs the user's consent, and Emacs runs in batch \
+mode (see `efrit-do-confirm')" name))))
+  (let ((tool (efrit-do-get-tool name)))
+    (pcase (todo-write-answer-wait
+            (or efrit-do-thread (concat (todo-write--project) "#efrit-do"))
+            :id (format "efrit-do-%d" (cl-incf efrit-do--asked))
+            :kind 'permission
+            :title (concat name ": " (todo-write-row-line text 100))
+            :detail text
+            :format (and tool (efrit-do-tool-format tool))
+            :options
+            `((:kind allow :value yes :label ,(format "Run this %s" name))
+              (:kind always :value always
+               :label ,(format "Run this and every later %s of this session" name))
+              (:kind deny :value no :text t :label "Do not run it; the agent goes on")
+              (:kind other :value quit :label "Stop the session")))
+      (`(no . ,(and message (pred stringp))) (cons 'no message))
+      (`(,answer . ,_) answer)
+      (_ 'no))))
+
+(defun efrit-do--ask (name text)
+  "Ask whether the tool NAME may run with TEXT, with the agent waiting.
+See `efrit-do-confirm-function' for the value."
+  (unwind-protect
+      (progn
+        (when efrit-do-thread
+          (todo-write-set-activity efrit-do-thread 'waiting (concat "permission: " name)))
+        (funcall efrit-do-confirm-function name
+                 ;; `efrit-do-ask' shows what is hidden; other functions need not.
+                 (if (eq efrit-do-confirm-function #'efrit-do-ask)
+                     text
+                   (todo-write-row-plain-lines text))))
+    (when efrit-do-thread
+      (todo-write-set-activity efrit-do-thread 'working))))
+
+(defun efrit-do--require-consent (tool input values)
+  "Ask the user for consent to TOOL if that is required.
+INPUT comes from the model, and VALUES are the arguments in it.  Signal
+`efrit-do-refused' if the answer is no, and quit if the user stops the session."
+  (let ((name (efrit-do-tool-name tool))
+        (confirm (efrit-do-tool-confirm tool)))
+    (when (and (not (member name efrit-do-allowed-tools))
+               (pcase efrit-do-confirm
+                 ('nil nil)
+                 ('t t)
+                 ('tool (if (functionp confirm) (apply confirm values) confirm))
+                 ((pred functionp) (funcall efrit-do-confirm name input))
+                 ((pred listp) (member name efrit-do-confirm))))
+      (pcase (efrit-do--ask name (efrit-do--call-text values))
+        ('yes)
+        ('always (cl-pushnew name efrit-do-allowed-tools :test #'equal))
+        ('quit (signal 'quit nil))
+        (answer (signal 'efrit-do-refused
+                        (list (concat (format "the user did not allow this call of %s" name)
+                                      (pcase answer
+                                        (`(no . ,message) (concat ": " message)))))))))))
+
+;;; Running
+
+(defun efrit-do-error-text (problem)
+  "Return the message of PROBLEM, an error caught by `condition-case'."
+  (if (and (stringp (cadr problem))
+           (or (eq (car problem) 'error)
+               (memq 'todo-write-error (get (car problem) 'error-conditions))))
+      (cadr problem)
+    (error-message-string problem)))
+
+(defun efrit-do-clip (text &optional cut)
+  "Return TEXT without its middle if it exceeds `efrit-do-output-limit'.
+CUT is the number of characters already removed from its middle, or nil.
+Bytes that are not text become U+FFFD, since no model takes them."
+  (let* ((text (todo-write--plain text))
+         (half (/ efrit-do-output-limit 2))
+         (length (length text))
+         (over (+ (- length (* 2 half)) (or cut 0))))
+    (if (and (<= length efrit-do-output-limit) (not cut))
+        text
+      (concat (substring text 0 half)
+              (format "\n[… %d characters left out …]\n" over)
+              (substring text (- length half))))))
+
+(defun efrit-do--outcome (value)
+  "Return VALUE of a tool as an outcome, a plist of `:content' and `:is-error'.
+An outcome is returned unchanged."
+  (if (and (consp value) (eq (car value) :content))
+      value
+    (list :content (efrit-do-clip
+                    (if (stringp value)
+                        (substring-no-properties value)
+                      (efrit-do--print value)))
+          :is-error nil)))
+
+(defun efrit-do--failure (text)
+  "Return the outcome of a call that failed for the reason TEXT."
+  (list :content (efrit-do-clip (concat "Error: " text)) :is-error t))
+
+(defun efrit-do--call-async (tool values then)
+  "Call TOOL, an asynchronous one, with VALUES; call THEN with the outcome.
+THEN is called once, with the answer or at the time limit."
+  (let* (timer done
+         (answer (lambda (outcome)
+                   (unless done
+                     (setq done t)
+                     (when timer (cancel-timer timer))
+                     (funcall then outcome)))))
+    (setq timer (run-at-time
+                 efrit-do-time-limit nil
+                 (lambda ()
+                   (funcall answer
+                            (efrit-do--failure
+                             (format "no answer within %s seconds"
+                                     efrit-do-time-limit))))))
+    (apply (efrit-do-tool-function tool)
+           (lambda (value) (funcall answer (efrit-do--outcome value)))
+           values)))
+
+(defun efrit-do-call-tool (name input then)
+  "Run the tool NAME with INPUT; call THEN with the outcome.
+See `efrit-do-execute-tool' for INPUT and the outcome.  Unless the tool is
+asynchronous, THEN is called before this returns.  A quit is not caught."
+  (let ((outcome
+         (condition-case problem
+             (let* ((tool (or (efrit-do-get-tool name)
+                              (signal 'todo-write-error
+                                      (list (format "There is no tool `%s'; there is: %s"
+                                                    name (string-join (efrit-do-tool-names)
+                                                                      ", "))))))
+                    (values (efrit-do--read-arguments tool input)))
+               (efrit-do--require-consent tool input values)
+               (if (efrit-do-tool-async tool)
+                   (progn (efrit-do--call-async tool values then) nil)
+                 (efrit-do--outcome (apply (efrit-do-tool-function tool) values))))
+           (error (efrit-do--failure (efrit-do-error-text problem))))))
+    (when outcome (funcall then outcome))))
+
+(defun efrit-do-execute-tool (name input)
+  "Run the tool NAME with INPUT and return its outcome.
+INPUT is a JSON text, hash table, plist or alist.  The outcome is a plist:
+`:content', the text for the model, and `:is-error', non-nil if the call
+failed.  Unknown tools, wrong arguments, refusals and errors of the tool are
+failures.  A quit is not caught."
+  (let (outcome)
+    (efrit-do-call-tool name input (lambda (value) (setq outcome value)))
+    (while (not outcome)
+      (accept-process-output nil 0.05))
+    outcome))
+
+(provide 'efrit-do-tools)
+;;; efrit-do-tools.el ends here

@@ -1,0 +1,404 @@
+;;; efrit-do-view.el --- Show a session as it runs -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The buffer *efrit-do* shows the thoughts, texts and tool calls of an agent.
+;; Thoughts and tool calls are parts, which are folded to their heading at first.
+
+;;; Code:
+
+(require 'efrit-do)
+(require 'text-property-search)
+(require 'todo-write-detail)
+(require 'todo-write-menu)
+(require 'todo-write-row)
+
+(autoload 'todo-write-show "todo-write-view" nil t)
+(autoload 'todo-write-log "todo-write-log" nil t)
+
+(defcustom efrit-do-show-todos t
+  "Non-nil shows the buffer *efrit-todos* with the first plan of a session."
+  :type 'boolean
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+(defcustom efrit-do-view-limit 4000
+  "Maximum length of a tool's result in *efrit-do*, in characters."
+  :type 'natnum
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+(defface efrit-do-command '((t :inherit (bold font-lock-function-name-face)))
+  "The user's command."
+  :group 'efrit-do)
+
+(defface efrit-do-heading '((t :inherit font-lock-keyword-face))
+  "The line of a tool call."
+  :group 'efrit-do)
+
+(define-derived-mode efrit-do-view-mode special-mode "Efrit-Do"
+  "Mode of the buffer that shows a session of an agent."
+  :interactive nil
+  (todo-write-menu-begin-mode)
+  (setq-local truncate-lines nil
+              word-wrap t
+              ;; Windows at the end stay there, even after the minibuffer has
+              ;; restored them.
+              window-point-insertion-type t
+              ;; Point is mostly at the end: keep the text before it visible.
+              scroll-conservatively 101)
+  (buffer-disable-undo)
+  (add-hook 'kill-buffer-hook #'efrit-do-view--forget nil t))
+
+(todo-write-menu-define 'efrit-do-view-mode efrit-do-view-mode-map "Efrit-Do"
+  '(("Agent"
+     ("C-c C-k" "Stop" efrit-do-cancel)
+     ("c" "Continue" efrit-do-continue))
+    ("Show"
+     ("P" "The plan" efrit-do-view-todos)
+     ("l" "The log" efrit-do-view-log))
+    ("Parts"
+     ("TAB" "Open or fold" efrit-do-view-toggle)
+     ("<backtab>" "Open or fold all" efrit-do-view-toggle-all)
+     ("n" "Next" efrit-do-view-next)
+     ("p" "Previous" efrit-do-view-previous))))
+
+(let ((map efrit-do-view-mode-map))
+  (define-key map (kbd "RET") #'efrit-do-view-toggle)
+  (define-key map [mouse-1] #'efrit-do-view-mouse-toggle))
+
+(defvar-local efrit-do-view--handle nil
+  "Subscription of this buffer to its session's thread, or nil.")
+
+(defvar-local efrit-do-view--open nil
+  "Overlay of the unfinished part, or nil.")
+
+(defvar-local efrit-do-view--calls nil
+  "Alist of call ids and the overlays of their parts.")
+
+(defvar-local efrit-do-view--planned nil
+  "Non-nil once the session has a plan.")
+
+;;; Writing at the end
+
+(defmacro efrit-do-view--appending (&rest body)
+  "Run BODY at the end of the buffer; point stays at the end if it is there.
+Because of `window-point-insertion-type', so do the points of windows."
+  (declare (indent 0) (debug t))
+  `(let ((at-end (eobp)))
+     (save-excursion
+       (goto-char (point-max))
+       (with-silent-modifications ,@body))
+     (when at-end (goto-char (point-max)))))
+
+(defun efrit-do-view--mark (mark)
+  "Return MARK, a string of one character, or a replacement if not displayable."
+  (if (char-displayable-p (aref mark 0)) mark
+    (pcase mark ("✓" "+") ("✗" "x") ("■" "#") (_ ">"))))
+
+(defun efrit-do-view--insert (text &optional face)
+  "Insert TEXT in FACE, without its properties and control characters."
+  (insert (propertize (todo-write-row-plain-lines text) 'face face)))
+
+(defun efrit-do-view--fresh-line ()
+  "Begin a new line if point is not at the beginning of one."
+  (unless (bolp) (insert "\n")))
+
+(defun efrit-do-view--heading (body mark label text face)
+  "Return the heading of the part with overlay BODY, a line in FACE.
+It has MARK, LABEL and as much of TEXT as fits."
+  (propertize (format "%s %s %s" (efrit-do-view--mark mark)
+                      (todo-write-row-line label)
+                      (efrit-do-view--one-line text label))
+              'face face 'mouse-face 'highlight 'efrit-do-part body))
+
+(defun efrit-do-view--part (label text face)
+  "Begin a foldable part under a heading of LABEL and TEXT in FACE.
+Return its overlay, which covers the part's body; that is empty so far."
+  (efrit-do-view--fresh-line)
+  (let ((body (make-overlay (point) (point) nil nil t)))
+    (overlay-put body 'invisible 'efrit-do)
+    (overlay-put body 'isearch-open-invisible
+                 (lambda (body) (overlay-put body 'invisible nil)))
+    (insert (efrit-do-view--heading body "▸" label text face) "\n")
+    (move-overlay body (1- (point)) (1- (point)))
+    body))
+
+(defun efrit-do-view--add (body text face)
+  "Add TEXT in FACE to the part with overlay BODY."
+  (let ((start (overlay-start body)))
+    (goto-char (overlay-end body))
+    ;; The body includes the newline of its heading, so that a folded part is
+    ;; one line.
+    (when (= start (overlay-end body))
+      (insert "\n"))
+    (efrit-do-view--insert text face)
+    (move-overlay body start (point))))
+
+(defun efrit-do-view--retitle (body mark label text face)
+  "Give the part with overlay BODY a new heading of MARK, LABEL and TEXT in FACE."
+  (save-excursion
+    (goto-char (overlay-start body))
+    (let ((end (point))
+          (beginning (line-beginning-position)))
+      (insert (efrit-do-view--heading body mark label text face))
+      (move-overlay body (point) (max (point) (overlay-end body)))
+      (delete-region beginning end))))
+
+(defun efrit-do-view--one-line (text before)
+  "Return TEXT as one line that fits into the window after the string BEFORE."
+  (let* ((window (get-buffer-window nil t))
+         ;; `window-max-chars-per-line' moves point.
+         (width (if window (save-excursion (window-max-chars-per-line window)) 79)))
+    (todo-write-row-line text (max 20 (- width (string-width before) 5)))))
+
+;;; Events
+
+(defun efrit-do-view--token (event)
+  "Show EVENT, a stream event with a token."
+  (let ((text (plist-get event :data)))
+    (if (string-suffix-p "_THINKING" (or (plist-get event :tokenType) ""))
+        (efrit-do-view--appending
+          (unless efrit-do-view--open
+            (setq efrit-do-view--open
+                  (efrit-do-view--part "Thinking…" "" 'todo-write-thought)))
+          (efrit-do-view--add efrit-do-view--open text 'todo-write-thought))
+      (efrit-do-view--close-thought)
+      (efrit-do-view--appending (efrit-do-view--insert text)))))
+
+(defun efrit-do-view--close-thought ()
+  "End the unfinished thought, if any."
+  (when efrit-do-view--open
+    (let* ((body efrit-do-view--open)
+           (text (buffer-substring-no-properties (overlay-start body)
+                                                 (overlay-end body))))
+      (setq efrit-do-view--open nil)
+      (with-silent-modifications
+        (efrit-do-view--retitle body "▸" "Thought:" text 'todo-write-thought)))))
+
+(defun efrit-do-view--call (content)
+  "Show a tool call; CONTENT is that of its observation."
+  (efrit-do-view--appending
+    (let* ((input (or (plist-get content :input) ""))
+           (body (efrit-do-view--part (plist-get content :name) input
+                                      'efrit-do-heading)))
+      (efrit-do-view--add body (concat input "\n") 'shadow)
+      (push (cons (plist-get content :id) body) efrit-do-view--calls))))
+
+(defun efrit-do-view--result (content)
+  "Show the result of a tool call; CONTENT is that of its observation."
+  (let ((body (cdr (assoc (plist-get content :id) efrit-do-view--calls)))
+        (text (or (plist-get content :content) ""))
+        (failed (eq t (plist-get content :isError))))
+    (when body
+      (efrit-do-view--appending
+        (let ((efrit-do-output-limit efrit-do-view-limit))
+          (efrit-do-view--add body (efrit-do-clip text) nil))
+        (efrit-do-view--retitle
+         body (if failed "✗" "✓") (concat (plist-get content :name) ":") text
+         (if failed 'todo-write-failed 'efrit-do-heading))
+        (goto-char (point-max))
+        (efrit-do-view--fresh-line)
+        (when-let* ((name (plist-get content :buffer)))
+          (efrit-do-view--offer name))))))
+
+(defun efrit-do-view--offer (name)
+  "Insert a button that shows the buffer called NAME."
+  (insert "  ")
+  (insert-text-button (concat "Show " (todo-write-row-line name))
+                      'follow-link t
+                      'help-echo "mouse-2, RET: show what the agent made"
+                      'action (lambda (_) (efrit-do-view-show-buffer name)))
+  (insert "\n"))
+
+(defun efrit-do-view-show-buffer (name)
+  "Show the buffer called NAME, beside its session and the plan.
+Signal a `user-error' if it was killed."
+  (let ((buffer (or (get-buffer name) (user-error "That buffer was killed"))))
+    (select-window
+     (or (get-buffer-window buffer)
+         (display-buffer buffer '((efrit-do-view--display-elsewhere
+                                   display-buffer-pop-up-window
+                                   display-buffer-use-some-window)
+                                  (inhibit-same-window . t)))))))
+
+(defun efrit-do-view--display-elsewhere (buffer alist)
+  "Display BUFFER in a window without a plan or a session; return it, or nil.
+ALIST is as for `display-buffer'."
+  (when-let* ((window (get-window-with-predicate
+                       (lambda (window)
+                         (not (or (window-dedicated-p window)
+                                  (with-current-buffer (window-buffer window)
+                                    (derived-mode-p 'todo-write-view-mode
+                                                    'efrit-do-view-mode))))))))
+    (window--display-buffer buffer window 'reuse alist)))
+
+(defun efrit-do-view--ended (mark text face)
+  "Show the end of the session as MARK and TEXT in FACE."
+  (efrit-do-view--close-thought)
+  (efrit-do-view--appending
+    (efrit-do-view--fresh-line)
+    (efrit-do-view--insert (format "%s %s\n" (efrit-do-view--mark mark) text) face)))
+
+(defun efrit-do-view--show (event)
+  "Show EVENT, an observation or a stream event, in the current buffer."
+  (let ((content (plist-get event :content)))
+    (pcase (plist-get event :type)
+      ("TOKEN" (efrit-do-view--token event))
+      ("TOOL_CALL" (efrit-do-view--close-thought) (efrit-do-view--call content))
+      ("TOOL_EXECUTION" (efrit-do-view--result content))
+      ("PLAN_UPDATE" (efrit-do-view--plan))
+      ("LLM_STREAM_END"
+       (efrit-do-view--close-thought)
+       (efrit-do-view--appending (efrit-do-view--fresh-line)))
+      ("AGENT_SUSPENDED"
+       (efrit-do-view--ended "■" (format "Stopped: %s.  c continues" content)
+                             'todo-write-failed))
+      ("AGENT_RESUMED" (efrit-do-view--ended "▶" "Goes on" 'efrit-do-heading))
+      ("FINAL_RESPONSE"
+       (efrit-do-view--ended
+        "■" (or (efrit-do-session-message efrit-do-buffer-session) "Done")
+        'success)))
+    (unless (plist-member event :data)
+      (efrit-do-view--update-header))))
+
+(defun efrit-do-view--plan ()
+  "Show the first plan of the session, by default above this buffer."
+  (let ((window (get-buffer-window nil t)))
+    (when (and efrit-do-show-todos window (not efrit-do-view--planned))
+      (setq efrit-do-view--planned t)
+      (todo-write-show (efrit-do-session-thread efrit-do-buffer-session) nil
+                       `((display-buffer-reuse-window display-buffer-in-direction)
+                         (direction . above) (window . ,window)
+                         (window-height . ,(/ (window-total-height window) 2)))))))
+
+(defun efrit-do-view--update-header ()
+  "Show the status of the session in the header line.
+The text has no words of agents, because a header line is a construct."
+  (let* ((session efrit-do-buffer-session)
+         (notice (efrit-do-session-notice session))
+         (requests (efrit-do-session-requests session))
+         (calls (length (efrit-do-session-results session))))
+    (setq header-line-format
+          (format " %s%s · %d %s · %d %s   %s"
+                  (if notice (concat (car (split-string notice ";")) " · ") "")
+                  (efrit-do-session-status session)
+                  requests (ngettext "request" "requests" requests)
+                  calls (ngettext "tool call" "tool calls" calls)
+                  (cond ((efrit-do-session-running-p session)
+                         "C-c C-k stop  P plan  ? menu")
+                        ((efrit-do--resumable-p session)
+                         "c continue  P plan  ? menu")
+                        (t "P plan  l log  ? menu"))))
+    (force-mode-line-update)))
+
+(defun efrit-do-view--forget ()
+  "End the subscription of this buffer."
+  (todo-write-unsubscribe efrit-do-view--handle))
+
+;;; Opening
+
+(defun efrit-do-view-open (session)
+  "Return a buffer that shows SESSION.
+That is a new one if another session is running in *efrit-do*."
+  (let ((buffer (get-buffer-create "*efrit-do*")))
+    (with-current-buffer buffer
+      (when (and efrit-do-buffer-session
+                 (efrit-do-session-running-p efrit-do-buffer-session))
+        (setq buffer (generate-new-buffer "*efrit-do*"))))
+    (with-current-buffer buffer
+      (efrit-do-view--forget)
+      (efrit-do-view-mode)
+      (setq efrit-do-buffer-session session
+            default-directory (efrit-do-session-directory session)
+            efrit-do-view--handle
+            (todo-write-subscribe
+             (lambda (event)
+               (when (buffer-live-p buffer)
+                 (with-current-buffer buffer
+                   (efrit-do-view--show event))))
+             :thread (efrit-do-session-thread session)))
+      (add-to-invisibility-spec 'efrit-do)
+      (with-silent-modifications
+        (erase-buffer)
+        (remove-overlays)
+        (when-let* ((notice (efrit-do-session-notice session)))
+          (efrit-do-view--insert (concat notice "\n\n") 'warning))
+        (efrit-do-view--insert (efrit-do-session-command session) 'efrit-do-command)
+        (insert "\n\n"))
+      (efrit-do-view--update-header))
+    buffer))
+
+(defun efrit-do-view-show (session)
+  "Show SESSION in a window."
+  (when-let* ((window (display-buffer (efrit-do-view-open session))))
+    (with-current-buffer (window-buffer window)
+      (set-window-point window (point-max)))))
+
+;;; Commands
+
+(defun efrit-do-view--part-at (position)
+  "Return the overlay of the part at POSITION, or nil."
+  (or (get-text-property position 'efrit-do-part)
+      (car (efrit-do-view--parts (overlays-at position)))))
+
+(defun efrit-do-view--parts (overlays)
+  "Return those of OVERLAYS that are the body of a part."
+  (seq-filter (lambda (overlay) (overlay-get overlay 'isearch-open-invisible)) overlays))
+
+(defun efrit-do-view-toggle ()
+  "Open or fold the part at point, or press the button there.
+Signal a `user-error' if there is neither."
+  (interactive nil efrit-do-view-mode)
+  (if-let* ((button (button-at (point))))
+      (push-button button)
+    (let ((body (or (efrit-do-view--part-at (point))
+                    (user-error "Nothing to open here"))))
+      (goto-char (overlay-start body))
+      (beginning-of-line)
+      (overlay-put body 'invisible
+                   (unless (overlay-get body 'invisible) 'efrit-do)))))
+
+(defun efrit-do-view-mouse-toggle (event)
+  "Open or fold the part that EVENT, a click, is on."
+  (interactive "e" efrit-do-view-mode)
+  (mouse-set-point event)
+  (when (efrit-do-view--part-at (point))
+    (efrit-do-view-toggle)))
+
+(defun efrit-do-view-toggle-all ()
+  "Open all parts, or fold them if none is folded."
+  (interactive nil efrit-do-view-mode)
+  (let* ((parts (efrit-do-view--parts (overlays-in (point-min) (point-max))))
+         (fold (not (seq-some (lambda (part) (overlay-get part 'invisible)) parts))))
+    (dolist (part parts)
+      (overlay-put part 'invisible (and fold 'efrit-do)))))
+
+(defun efrit-do-view-next (&optional backward)
+  "Go to the next part, or to the previous one if BACKWARD."
+  (interactive nil efrit-do-view-mode)
+  (when-let* ((found (funcall (if backward #'text-property-search-backward
+                                #'text-property-search-forward)
+                              'efrit-do-part nil nil t)))
+    (goto-char (prop-match-beginning found))))
+
+(defun efrit-do-view-previous ()
+  "Go to the previous part."
+  (interactive nil efrit-do-view-mode)
+  (efrit-do-view-next t))
+
+(defun efrit-do-view-todos ()
+  "Show the plan of this buffer's session."
+  (interactive nil efrit-do-view-mode)
+  (todo-write-show (efrit-do-session-thread efrit-do-buffer-session)))
+
+(defun efrit-do-view-log ()
+  "Show the log of this buffer's session."
+  (interactive nil efrit-do-view-mode)
+  (todo-write-log (efrit-do-session-thread efrit-do-buffer-session)))
+
+(provide 'efrit-do-view)
+;;; efrit-do-view.el ends here

@@ -1,0 +1,175 @@
+;;; efrit-do.el --- Give an agent a command and watch its plan -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; Author: The todo-write authors
+;; Version: 0.1.0
+;; Package-Requires: ((emacs "28.1") (todo-write "0.1.0"))
+;; Keywords: tools, convenience
+;; URL: https://example.org/todo-write
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `M-x efrit-do' reads a command, starts an agent, and shows its work in *efrit-do*
+;; and its plan in *efrit-todos*.  The agent is a model if gptel is loaded and
+;; configured, otherwise a scripted demonstration.  From Lisp:
+;;
+;;   (efrit-do-run "Rename foo to bar in this project")
+
+;;; Code:
+
+(require 'efrit-do-tools)
+(require 'efrit-do-session)
+
+(declare-function efrit-do-view-show "efrit-do-view")
+
+(defcustom efrit-do-backend 'auto
+  "The backend that runs the agent.
+`gptel' uses gptel's model, and `replay' plays the script
+`efrit-do-replay-script'.  `auto' means `gptel' if gptel is loaded and has a
+backend and a model, otherwise `replay'."
+  :type '(choice (const :tag "A model if gptel is set up, else a script" auto)
+                 (const :tag "A script" replay)
+                 (const :tag "A model, by gptel" gptel)
+                 (symbol :tag "Another backend"))
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+(defcustom efrit-do-system-prompt
+  "You work inside the user's Emacs, with tools.  Do what is asked, nothing more.
+Plan with todo_write when the work takes three or more steps, or when several
+things are asked: send the whole list each time, keep one task in_progress, and
+mark it completed as soon as it is done, not later.
+Do not plan a single action, such as opening a file or answering a question:
+just do it.
+When all is done, call session_complete and say what you did and found."
+  "System prompt for the model."
+  :type 'string
+  :group 'efrit-do
+  :package-version '(efrit-do . "0.1.0"))
+
+(defvar efrit-do-history nil
+  "Commands given to `efrit-do'.")
+
+;;;###autoload (autoload 'efrit-do-execute-tool "efrit-do")
+;;;###autoload (autoload 'efrit-do-tool-names "efrit-do")
+;;;###autoload (autoload 'efrit-do-register-tool "efrit-do")
+
+(defvar gptel-backend)
+(defvar gptel-model)
+
+(defun efrit-do--begin (command options)
+  "Make a session for COMMAND with OPTIONS, see `efrit-do-run'."
+  (let ((backend (or (plist-get options :backend) efrit-do-backend)))
+    (when (eq backend 'auto)
+      (setq backend (if (and (featurep 'gptel) gptel-backend gptel-model)
+                        'gptel
+                      'replay)))
+    (require (intern (format "efrit-do-%s" backend)) nil t)
+    (efrit-do-session-begin command backend options)))
+
+;;;###autoload
+(defun efrit-do (command)
+  "Let an agent work on COMMAND, and show its work.
+Return the session, which runs in the background."
+  (interactive (list (read-string "Do: " nil 'efrit-do-history)))
+  (require 'efrit-do-view)
+  (let ((session (efrit-do--begin command nil)))
+    (efrit-do-view-show session)
+    (efrit-do-session-start session)))
+
+;;;###autoload
+(defun efrit-do-run (command &rest options)
+  "Let an agent work on COMMAND, wait for it, and return the outcome.
+The outcome is a plist:
+`:status'        `done', `stopped' (by the circuit breaker), `cancelled' or
+                 `failed';
+`:result'        the agent's answer and the output of each tool, as text;
+`:tool-results'  a list of plists `:id' `:name' `:input' `:content' `:is-error';
+`:message'       the agent's message in `session_complete', or nil;
+`:reason'        why the session ended unless it is done, a string;
+`:thread'        the key of its list.
+
+OPTIONS are keywords and values: `:backend' (default `efrit-do-backend'),
+`:thread' (key of the list; the default is the plan that an earlier Emacs left
+unfinished in this project, else a new one), `:directory', `:timeout' (seconds
+after which the session ends as failed), and for the backend `replay' `:script'
+and `:speed'.
+A quit cancels the session.  Signal `todo-write-error' if it cannot start."
+  (let* ((session (efrit-do-session-start (efrit-do--begin command options)))
+         (timeout (plist-get options :timeout))
+         (end (and timeout (+ (float-time) timeout))))
+    (condition-case nil
+        (while (efrit-do-session-running-p session)
+          (accept-process-output nil 0.005)
+          (when (and end (> (float-time) end))
+            (efrit-do-session-end
+             session 'failed (format "not done within %s seconds" timeout))))
+      (quit (efrit-do-cancel session)))
+    (efrit-do-session-outcome session)))
+
+;;; Interrupting
+
+(defvar-local efrit-do-buffer-session nil
+  "The session shown in this buffer.")
+
+(defun efrit-do--session-with (predicate)
+  "Return this buffer's session or the newest one that satisfies PREDICATE."
+  (or (and efrit-do-buffer-session
+           (funcall predicate efrit-do-buffer-session)
+           efrit-do-buffer-session)
+      (seq-find predicate efrit-do-sessions)))
+
+;;;###autoload
+(defun efrit-do-cancel (&optional session)
+  "Stop SESSION, by default that of this buffer or the newest running one.
+Abort its request, run no further tool, and pause its list.
+`efrit-do-continue' continues it.  Signal a `user-error' if none is running."
+  (interactive)
+  (let ((session (or session
+                     (efrit-do--session-with #'efrit-do-session-running-p))))
+    (unless session
+      (user-error "No agent is running"))
+    (efrit-do-session-end session 'cancelled "cancelled by the user")
+    (when (called-interactively-p 'interactive)
+      (message "Stopped; M-x efrit-do-continue to continue"))))
+
+(defun efrit-do--resumable-p (session)
+  "Return non-nil if SESSION can be continued."
+  (memq (efrit-do-session-status session) '(cancelled stopped failed)))
+
+;;;###autoload
+(defun efrit-do-continue (&optional session)
+  "Continue SESSION, by default that of this buffer or the newest stopped one.
+Reset the circuit breaker, and return the session.  Signal a `user-error' if
+none can be continued."
+  (interactive)
+  (let ((session (or session (efrit-do--session-with #'efrit-do--resumable-p))))
+    (unless (and session (efrit-do--resumable-p session))
+      (user-error "No stopped session to continue"))
+    (when (efrit-do-session-busy session)
+      (user-error "A tool of this session is still running"))
+    (let ((why (efrit-do-session-reason session))
+          (calls (efrit-do-session-calls session)))
+      (setf (efrit-do-session-status session) 'running
+            (efrit-do-session-reason session) nil
+            (efrit-do-session-calls session) nil
+            (efrit-do-session-requests session) 0
+            (efrit-do-session-counted session) (efrit-do-session-results session))
+      (cl-incf (efrit-do-session-trace session))
+      (todo-write-set-activity (efrit-do-session-thread session) 'working)
+      (efrit-do-session-record session "AGENT_RESUMED" why)
+      (unless calls
+        (efrit-do-backend-continue (efrit-do-session-backend session) session))
+      ;; The model needs a result for each of its calls.
+      (pcase-dolist (`(,_ ,_ ,then ,outcome) calls)
+        (funcall then
+                 (or outcome
+                     (list :content (format "Not run: %s.  The user has \
+continued the session." why)
+                           :is-error t)))))
+    session))
+
+(provide 'efrit-do)
+;;; efrit-do.el ends here

@@ -1,0 +1,198 @@
+;;; todo-write-answer-text.el --- Show a text so that nothing is hidden  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The user decides by what is on the screen, and the text comes from an agent.  So
+;; invisible characters are escaped, runs of blanks, of empty lines and of the same
+;; invisible character are counted, and long lines are broken with a mark.  Marks have
+;; a face that the text cannot have, and each line of the text has a bar before it.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'subr-x)
+(require 'todo-write-row)
+
+(defface todo-write-answer-mark '((t :inherit (escape-glyph warning)))
+  "Face of what is inserted into a text to show what it hides."
+  :group 'todo-write-faces)
+
+(defconst todo-write-answer-text--blanks 40
+  "Runs of more blanks than this are counted.")
+
+(defconst todo-write-answer-text--same 8
+  "Runs of the same invisible character longer than this are counted.")
+
+(defconst todo-write-answer-text--unseen
+  (concat "[ \t][ \t]\\|\u3000\\|" todo-write-row--unseen)
+  "Regexp of blanks and invisible characters.")
+
+(defconst todo-write-answer-text--empty-lines 3
+  "Runs of more empty lines than this are counted.")
+
+(defconst todo-write-answer-text--line 2000
+  "Longer lines are broken, since Emacs displays them slowly.")
+
+(defconst todo-write-answer-text--fontify 20000
+  "Texts of more characters than this have no colors.")
+
+(defun todo-write-answer-text (text format)
+  "Return TEXT for display in FORMAT, a string with properties.
+FORMAT is as in `todo-write-request'.  Nothing in TEXT is hidden."
+  (with-temp-buffer
+    (let ((case-fold-search nil)
+          (inhibit-modification-hooks t))
+      (insert (string-trim-right (substring-no-properties text) "\n+"))
+      (todo-write-answer-text--print-if-dense)
+      (todo-write-answer-text--count-empty-lines)
+      (todo-write-answer-text--escape)
+      (todo-write-answer-text--break-lines)
+      (todo-write-answer-text--color format)
+      (todo-write-answer-text--color-marks)
+      (let ((bar (if (char-displayable-p ?│) " │ " " | ")))
+        (add-text-properties (point-min) (point-max)
+                             `(line-prefix ,bar wrap-prefix ,bar)))
+      (buffer-string))))
+
+(defconst todo-write-answer-text--most 5000
+  "Texts with more invisible characters than this are printed as Lisp strings.
+Escaping each of a million takes too long, and no person reads that.")
+
+(defun todo-write-answer-text--mark (start end mark)
+  "Replace the text from START to END by MARK, a string, and go after it."
+  (goto-char end)
+  (insert (propertize mark 'todo-write-mark t))
+  (delete-region start end))
+
+(defun todo-write-answer-text--print-if-dense ()
+  "Print the text as a Lisp string if it has very many invisible characters."
+  (goto-char (point-min))
+  (let ((regexp (concat todo-write-row--unseen "+")) (count 0))
+    (while (and (<= count todo-write-answer-text--most)
+                (re-search-forward regexp nil t))
+      (unless (memq (char-before) '(?\n ?\t))
+        (cl-incf count)))
+    (when (> count todo-write-answer-text--most)
+      (let ((text (buffer-string))
+            (print-escape-multibyte t)
+            (print-escape-nonascii t)
+            (print-escape-control-characters t)
+            print-escape-newlines)
+        (erase-buffer)
+        (todo-write-answer-text--mark (point) (point) "[printed as a Lisp string]\n")
+        (prin1 text (current-buffer))))))
+
+(defun todo-write-answer-text--count-empty-lines ()
+  "Replace runs of empty lines by their number."
+  ;; No regexp for a whole run: the matcher's stack is too small for a million lines.
+  (goto-char (point-min))
+  (while (re-search-forward "^[ \t\r]*\n" nil t)
+    (let ((start (match-beginning 0)) (count 1))
+      (while (looking-at "[ \t\r]*\n")
+        (cl-incf count)
+        (goto-char (match-end 0)))
+      (when (> count todo-write-answer-text--empty-lines)
+        (todo-write-answer-text--mark start (point) (format "[%d empty lines]\n" count))))))
+
+(defun todo-write-answer-text--escape ()
+  "Escape or count invisible characters, and count runs of blanks."
+  (goto-char (point-min))
+  (while (re-search-forward todo-write-answer-text--unseen nil t)
+    (goto-char (match-beginning 0))
+    (let ((start (point)) (char (char-after)))
+      (skip-chars-forward " \t")
+      (cond ((> (- (point) start) todo-write-answer-text--blanks)
+             (todo-write-answer-text--mark start (point)
+                                           (format "[%d blanks]" (- (point) start))))
+            ((> (point) start))
+            ((eq char ?\n) (forward-char))
+            (t (todo-write-answer-text--escape-run start char))))))
+
+(defun todo-write-answer-text--escape-run (start char)
+  "Escape the run of CHAR, an invisible character, at START."
+  (goto-char start)
+  (let* ((escape (todo-write-row--escape char))
+         (end (progn (while (eq char (char-after)) (forward-char)) (point)))
+         (count (- end start)))
+    (todo-write-answer-text--mark
+     start end (if (> count todo-write-answer-text--same)
+                   (format "[%d × %s]" count escape)
+                 (mapconcat #'identity (make-list count escape) "")))))
+
+(defun todo-write-answer-text--break-lines ()
+  "Break long lines with a mark."
+  (goto-char (point-min))
+  (while (not (eobp))
+    (let ((end (line-end-position)))
+      (if (<= (- end (point)) todo-write-answer-text--line)
+          (forward-line)
+        (forward-char todo-write-answer-text--line)
+        (todo-write-answer-text--mark (point) (point) "[the line goes on]\n")))))
+
+(defun todo-write-answer-text--color-marks ()
+  "Give marks their face, and no other text."
+  (goto-char (point-min))
+  (let ((position (point-min)))
+    (while (setq position (text-property-any position (point-max) 'todo-write-mark t))
+      (let ((end (next-single-property-change position 'todo-write-mark nil (point-max))))
+        (put-text-property position end 'face 'todo-write-answer-mark)
+        (setq position end)))))
+
+;;; Colors
+
+(defun todo-write-answer-text--color (format)
+  "Color the current buffer as FORMAT."
+  (pcase format
+    ('diff (todo-write-answer-text--color-lines
+            '(("^\\(?:diff \\|index \\|--- \\|\\+\\+\\+ \\).*" . diff-header)
+              ("^@@.*" . diff-hunk-header)
+              ("^\\+.*" . diff-added)
+              ("^-.*" . diff-removed))))
+    ('markdown (todo-write-answer-text--color-lines
+                '(("^#+ .*" . bold)
+                  ("^ *\\(?:[-*+]\\|[0-9]+[.)]\\) " . font-lock-builtin-face)
+                  ("`[^`\n]+`" . font-lock-constant-face)
+                  ("\\*\\*[^*\n]+\\*\\*" . bold))))
+    ('shell (todo-write-answer-text--color-by #'sh-mode))
+    ('lisp (todo-write-answer-text--color-by #'emacs-lisp-mode))))
+
+(defun todo-write-answer-text--color-lines (rules)
+  "Color the current buffer by RULES, an alist of regexps and faces.
+The first rule that matches applies."
+  (when (seq-some (lambda (rule) (string-prefix-p "diff" (symbol-name (cdr rule)))) rules)
+    (require 'diff-mode))
+  (pcase-dolist (`(,regexp . ,face) rules)
+    (goto-char (point-min))
+    (while (re-search-forward regexp nil t)
+      (unless (get-text-property (match-beginning 0) 'face)
+        (put-text-property (match-beginning 0) (match-end 0) 'face face)))))
+
+(defun todo-write-answer-text--color-by (mode)
+  "Color the current buffer by the font lock of MODE, a major mode.
+Only faces are taken from it: other properties could hide text."
+  (when (<= (buffer-size) todo-write-answer-text--fontify)
+    (let ((text (buffer-substring-no-properties (point-min) (point-max)))
+          (target (current-buffer))
+          (inhibit-message t)
+          (message-log-max nil))
+      (with-temp-buffer
+        ;; Colors are not worth an error.
+        (ignore-errors
+          (insert text)
+          (delay-mode-hooks (funcall mode))
+          (font-lock-ensure)
+          (let ((position (point-min)))
+            (while (< position (point-max))
+              (let ((end (next-single-property-change position 'face nil (point-max)))
+                    (face (get-text-property position 'face)))
+                (when face
+                  (with-current-buffer target
+                    (put-text-property position end 'face face)))
+                (setq position end)))))))))
+
+(provide 'todo-write-answer-text)
+;;; todo-write-answer-text.el ends here

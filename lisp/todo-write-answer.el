@@ -1,0 +1,667 @@
+;;; todo-write-answer.el --- Answer what agents ask  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; `M-x todo-write-answer' shows in *todo-write-request* what an agent asks, see
+;; todo-write-request.el, and `todo-write-answer-wait' asks and waits.  Both show all
+;; of it, see todo-write-answer-text.el.
+;;
+;; Nothing is answered by accident.  A key counts only if it follows a pause: 0.7 s
+;; after the request was first displayed, later half a second after the last key of
+;; any kind.  Keys that were typed ahead, or while Emacs was busy, do not count.
+;; Nothing but "no" is taken before the end of the text was on the screen, and what
+;; would be allowed always is asked a second time.  There is no default.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write-answer-text)
+(require 'todo-write-attention)
+(require 'todo-write-menu)
+(require 'todo-write-request)
+(require 'todo-write-row)
+
+(defface todo-write-answer-key '((t :inherit help-key-binding))
+  "Face of the keys that answer a request."
+  :group 'todo-write-faces)
+
+(defconst todo-write-answer--buffer "*todo-write-request*"
+  "Name of the buffer that shows a request.")
+
+(defvar-local todo-write-answer--request nil
+  "The request shown in this buffer, or nil.")
+
+(defvar-local todo-write-answer--always nil
+  "The option that the user may allow always, to be confirmed, or nil.")
+
+(defvar-local todo-write-answer--answers nil
+  "The user's answers so far, an alist of questions and strings or lists.")
+
+(defvar-local todo-write-answer--chosen nil
+  "The labels chosen so far for a question with several answers.")
+
+(defvar-local todo-write-answer--end-seen nil
+  "Non-nil if the end of the request was on the screen.")
+
+(defvar todo-write-answer--waiting nil
+  "Requests for which `todo-write-answer-wait' waits, innermost first.
+A list of (REQUEST . DEPTH), where DEPTH is that of its recursive edit.")
+
+;;; Which keys count
+
+(defconst todo-write-answer--first-pause 0.7
+  "Seconds without a key after a request was first displayed.")
+
+(defconst todo-write-answer--pause 0.5
+  "Seconds without a key before a key counts.")
+
+(defvar todo-write-answer--due todo-write-answer--pause
+  "The pause that is due: the first or a later one.")
+
+(defvar todo-write-answer--armed nil
+  "Non-nil if the next key counts.")
+
+(defvar todo-write-answer--counts nil
+  "Non-nil if the key of the current command counts.")
+
+(defvar todo-write-answer--timer nil
+  "Timer that makes the next key count, or nil.")
+
+(defun todo-write-answer--await-pause (&optional seconds)
+  "Let no key count until SECONDS pass without one, by default those due."
+  (setq todo-write-answer--armed nil
+        todo-write-answer--due (or seconds todo-write-answer--due))
+  (when todo-write-answer--timer
+    (cancel-timer todo-write-answer--timer))
+  (setq todo-write-answer--timer
+        (run-at-time todo-write-answer--due nil #'todo-write-answer--arm
+                     num-nonmacro-input-events)))
+
+(defun todo-write-answer--arm (events)
+  "Let the next key count if none was typed since there were EVENTS of input.
+Keys that wait to be read were typed while Emacs was busy."
+  (setq todo-write-answer--timer nil)
+  (if (or (input-pending-p) (/= events num-nonmacro-input-events))
+      (todo-write-answer--await-pause)
+    (setq todo-write-answer--armed t
+          todo-write-answer--due todo-write-answer--pause)))
+
+(defun todo-write-answer--note-key ()
+  "Note that a key was typed; for `pre-command-hook'.
+Its text is on the screen as it was displayed last."
+  (let ((buffer (get-buffer todo-write-answer--buffer)))
+    (if (not buffer)
+        (remove-hook 'pre-command-hook #'todo-write-answer--note-key)
+      (setq todo-write-answer--counts
+            (and todo-write-answer--armed (not executing-kbd-macro)))
+      (todo-write-answer--await-pause)
+      (with-current-buffer buffer
+        (unless todo-write-answer--end-seen
+          (setq todo-write-answer--end-seen (todo-write-answer--end-visible-p)))))))
+
+(defun todo-write-answer--end-visible-p ()
+  "Return non-nil if the end of the current buffer is on the screen."
+  (seq-some (lambda (window) (pos-visible-in-window-p (point-max) window))
+            (get-buffer-window-list nil nil 'visible)))
+
+(defun todo-write-answer--check (&optional deny)
+  "Signal a `user-error' unless the key of this command may answer.
+Non-nil DENY means that it allows nothing."
+  (unless (and todo-write-answer--request
+               (todo-write-request--open-p todo-write-answer--request))
+    (user-error "This is no longer asked"))
+  (unless todo-write-answer--counts
+    (user-error "Wait: a key counts half a second after the last one"))
+  (unless (or deny todo-write-answer--end-seen)
+    (user-error "Read to the end first: SPC scrolls")))
+
+;;; The buffer
+
+(defvar todo-write-answer-mode-map
+  (let ((map (make-sparse-keymap)))
+    (dotimes (digit 9)
+      (define-key map (number-to-string (1+ digit)) #'todo-write-answer-choose))
+    (define-key map [remap keyboard-quit] #'todo-write-answer-quit)
+    map)
+  "Keymap of `todo-write-answer-mode'.")
+
+(todo-write-menu-define 'todo-write-answer-mode todo-write-answer-mode-map "Request"
+  '(("Answer"
+     ("y" "Yes, once" todo-write-answer-yes)
+     ("A" "Always…" todo-write-answer-always)
+     ("n" "No" todo-write-answer-no)
+     ("N" "No, because…" todo-write-answer-no-because)
+     ("t" "Type an answer…" todo-write-answer-type)
+     ("RET" "Give the chosen answers" todo-write-answer-done))
+    ("Look"
+     ("SPC" "Scroll" scroll-up-command)
+     ("DEL" "Scroll back" scroll-down-command)
+     ("o" "Its own buffer or terminal" todo-write-answer-visit)
+     ("q" "Leave it open" todo-write-answer-leave))))
+
+(define-derived-mode todo-write-answer-mode special-mode "Request"
+  "Major mode of the buffer that shows what an agent asks.
+
+\\{todo-write-answer-mode-map}"
+  :interactive nil
+  (todo-write-menu-begin-mode)
+  (buffer-disable-undo)
+  (setq-local revert-buffer-function #'todo-write-answer--redraw)
+  (add-hook 'kill-buffer-hook #'todo-write-answer--killed nil t))
+
+(defun todo-write-answer--killed ()
+  "Stop what runs only while this buffer exists."
+  (remove-hook 'todo-write--event-functions #'todo-write-answer--on-event)
+  (when todo-write-answer--timer
+    (cancel-timer todo-write-answer--timer)
+    (setq todo-write-answer--timer nil)))
+
+(defun todo-write-answer--show (request)
+  "Show REQUEST in the selected window or another one, and select that."
+  (let ((buffer (get-buffer-create todo-write-answer--buffer)))
+    (with-current-buffer buffer
+      (unless (derived-mode-p 'todo-write-answer-mode)
+        (todo-write-answer-mode))
+      (setq todo-write-answer--request request
+            todo-write-answer--always nil
+            todo-write-answer--answers nil
+            todo-write-answer--chosen nil
+            todo-write-answer--end-seen nil)
+      (todo-write-answer--draw))
+    (add-hook 'todo-write--event-functions #'todo-write-answer--on-event)
+    (pop-to-buffer buffer '((display-buffer-reuse-window todo-write-answer--display)
+                            (window-height . todo-write-answer--fit)))
+    (todo-write-answer--reset-window)
+    (todo-write-answer--begin)))
+
+(defun todo-write-answer--display (buffer alist)
+  "Display BUFFER in a new window below all others; return it, or nil.
+None of them loses its buffer.  ALIST is as for `display-buffer'."
+  (when-let* ((window (split-window-no-error (frame-root-window) nil 'below)))
+    (window--display-buffer buffer window 'window alist)))
+
+(defun todo-write-answer--fit (window)
+  "Fit WINDOW to its request, up to two thirds of its frame."
+  (fit-window-to-buffer window (max 10 (/ (* 2 (frame-height)) 3))))
+
+(defun todo-write-answer--reset-window ()
+  "Let the selected window show the beginning of its buffer, all of each line."
+  (goto-char (point-min))
+  (set-window-start nil (point-min))
+  (set-window-hscroll nil 0))
+
+(defun todo-write-answer--begin ()
+  "Display the request, and let keys count after the first pause.
+Keys that were typed before it was on the screen are not for it."
+  (add-hook 'pre-command-hook #'todo-write-answer--note-key)
+  (setq todo-write-answer--counts nil)
+  (redisplay t)
+  (discard-input)
+  (todo-write-answer--await-pause todo-write-answer--first-pause))
+
+(defun todo-write-answer--draw ()
+  "Draw the request of the current buffer."
+  ;; Whatever the user's options and hooks are, nothing may be cut or hidden.
+  (setq-local truncate-lines nil
+              truncate-partial-width-windows nil
+              word-wrap nil
+              line-spacing nil
+              tab-width 8
+              selective-display nil
+              buffer-invisibility-spec nil
+              buffer-display-table nil
+              bidi-paragraph-direction 'left-to-right
+              header-line-format (todo-write-answer--header))
+  (let ((inhibit-read-only t)
+        (request todo-write-answer--request))
+    (erase-buffer)
+    (if (not (and request (todo-write-request--open-p request)))
+        (insert "\n This is no longer asked.\n")
+      (todo-write-answer--insert-who request)
+      (insert " " (propertize (todo-write-row-line (plist-get request :title) 300)
+                              'face 'todo-write-title)
+              "\n\n")
+      (when-let* ((detail (plist-get request :detail)))
+        ;; Commands are read from left to right, whatever letters are in them.
+        (setq-local bidi-display-reordering
+                    (not (memq (plist-get request :format) '(shell lisp diff))))
+        (insert (todo-write-answer-text detail (plist-get request :format)) "\n\n"))
+      (todo-write-answer--insert-choices request))
+    ;; The end of the text is on the screen with its last line.
+    (delete-char -1)
+    (set-buffer-modified-p nil)))
+
+(defun todo-write-answer--redraw (&rest _)
+  "Draw the request again, at the same place."
+  (let ((point (point)))
+    (todo-write-answer--draw)
+    (goto-char (min point (point-max)))))
+
+(defun todo-write-answer--header ()
+  "Return the header line, which has no words of agents."
+  (let ((request todo-write-answer--request))
+    (concat " "
+            (string-join
+             (delq nil
+                   (list (and (todo-write-answer--option 'allow) "y once")
+                         (and (todo-write-answer--option 'always) "A always")
+                         (and (todo-write-answer--option 'deny) "n no")
+                         (and (plist-get (todo-write-answer--option 'deny) :text)
+                              "N because…")
+                         (and (or (plist-get request :questions)
+                                  (todo-write-answer--numbered))
+                              (plist-get request :answer)
+                              "1–9 choose")
+                         "SPC scroll" "o its terminal" "q later" "? menu"))
+             "  "))))
+
+(defun todo-write-answer--insert-who (request)
+  "Insert a line that says who asks REQUEST, since when, and for which task."
+  (let* ((thread (plist-get request :thread))
+         (about (todo-write-about thread))
+         (agent (todo-write-agent--make :key thread :project (plist-get about :project)))
+         (task (plist-get (todo-write-summary thread t) :current)))
+    (insert " "
+            (propertize
+             (string-join
+              (delq nil
+                    (list (todo-write-row-line
+                           (or (plist-get about :agent) "an agent") 30)
+                          (and (plist-get about :project) (todo-write-agent-folder agent))
+                          (let ((age (todo-write-row--age
+                                      (/ (plist-get request :since) 1000.0))))
+                            (if (equal age "now") "asks now" (concat "asked " age " ago")))
+                          (and task (todo-write-row--truncate
+                                     (todo-write-row--text task 'in_progress) 60))))
+              (concat " " (todo-write-row--shape 'dot) " "))
+             'face 'todo-write-time)
+            "\n")))
+
+;;; Choices
+
+(defun todo-write-answer--option (kind)
+  "Return the first option of KIND of this buffer's request, or nil."
+  (and (plist-get todo-write-answer--request :answer)
+       (seq-find (lambda (option) (eq kind (plist-get option :kind)))
+                 (plist-get todo-write-answer--request :options))))
+
+(defun todo-write-answer--numbered ()
+  "Return the options of this buffer's request that digits choose."
+  (let ((lettered (mapcar #'todo-write-answer--option '(allow always deny))))
+    (seq-remove (lambda (option) (memq option lettered))
+                (plist-get todo-write-answer--request :options))))
+
+(defun todo-write-answer--question ()
+  "Return the question of this buffer's request that is to be answered next."
+  (seq-find (lambda (question)
+              (not (assoc (plist-get question :question) todo-write-answer--answers)))
+            (plist-get todo-write-answer--request :questions)))
+
+(defun todo-write-answer--insert-choices (request)
+  "Insert the possible answers to REQUEST and their keys."
+  (cond ((null (plist-get request :answer))
+         (insert " Emacs cannot answer this; answer it there:\n")
+         (todo-write-answer--insert-choice "o" "go there" #'todo-write-answer-visit))
+        (todo-write-answer--always
+         (insert " " (propertize "Always: " 'face 'todo-write-attention)
+                 (todo-write-row-line (plist-get todo-write-answer--always :label))
+                 "\n From now on, nothing of this is asked.\n")
+         (todo-write-answer--insert-choice "A" "yes, always" #'todo-write-answer-always)
+         (todo-write-answer--insert-choice "q" "back" #'todo-write-answer-leave))
+        ((plist-get request :questions)
+         (todo-write-answer--insert-question))
+        (t (todo-write-answer--insert-options))))
+
+(defun todo-write-answer--insert-choice (key label command &optional note)
+  "Insert a line with KEY, which runs COMMAND, LABEL and NOTE, a string or nil."
+  (let ((label (todo-write-row-line label 300)))
+    (insert "   ")
+    (insert-text-button (propertize key 'face 'todo-write-answer-key)
+                        'face 'todo-write-answer-key
+                        'follow-link t
+                        'action (lambda (_)
+                                  (let ((last-command-event (aref key 0)))
+                                    (call-interactively command))))
+    (insert "  " label
+            (if note (concat "  " (propertize (todo-write-row-line note 300)
+                                              'face 'todo-write-detail))
+              "")
+            "\n")))
+
+(defun todo-write-answer--insert-options ()
+  "Insert the options of a permission or a plan."
+  (pcase-dolist (`(,kind ,key ,command ,note)
+                 '((allow "y" todo-write-answer-yes "(once)")
+                   (always "A" todo-write-answer-always "(asks again)")
+                   (deny "n" todo-write-answer-no nil)))
+    (when-let* ((option (todo-write-answer--option kind)))
+      (todo-write-answer--insert-choice key (plist-get option :label) command note)
+      (when (and (eq kind 'deny) (plist-get option :text))
+        (todo-write-answer--insert-choice "N" (plist-get option :label)
+                                          #'todo-write-answer-no-because
+                                          "(with a message)"))))
+  (cl-loop for option in (todo-write-answer--numbered)
+           for digit from 1 to 9
+           do (todo-write-answer--insert-choice (number-to-string digit)
+                                                (plist-get option :label)
+                                                #'todo-write-answer-choose)))
+
+(defun todo-write-answer--insert-question ()
+  "Insert the questions answered so far, the next one, and its choices."
+  (pcase-dolist (`(,question . ,answer) (reverse todo-write-answer--answers))
+    (insert " " (todo-write-row--shape 'completed) " "
+            (propertize (concat (todo-write-row-line question 200) "  "
+                                (todo-write-row-line (string-join (ensure-list answer) ", ") 200))
+                        'face 'todo-write-completed)
+            "\n"))
+  (when-let* ((question (todo-write-answer--question)))
+    (insert (propertize (todo-write-answer-text (plist-get question :question) 'text)
+                        'face 'todo-write-title)
+            "\n")
+    (cl-loop for option in (plist-get question :options)
+             for digit from 1 to 9
+             for label = (plist-get option :label)
+             do (todo-write-answer--insert-choice
+                 (number-to-string digit)
+                 (if (plist-get question :multiple)
+                     (concat (if (member label todo-write-answer--chosen) "[x] " "[ ] ") label)
+                   label)
+                 #'todo-write-answer-choose (plist-get option :description)))
+    (todo-write-answer--insert-choice "t" "type an answer" #'todo-write-answer-type)
+    (when (plist-get question :multiple)
+      (todo-write-answer--insert-choice "RET" "give the chosen answers"
+                                        #'todo-write-answer-done)))
+  (when-let* ((option (todo-write-answer--option 'deny)))
+    (todo-write-answer--insert-choice "n" (plist-get option :label) #'todo-write-answer-no)))
+
+;;; Answering
+
+(defun todo-write-answer--give (value &optional text)
+  "Answer this buffer's request with VALUE and TEXT, and show what follows."
+  (let* ((request todo-write-answer--request)
+         (given (todo-write-answer-request (plist-get request :thread)
+                                           (plist-get request :id) value text)))
+    (unless given
+      (message "This was answered elsewhere"))))
+
+(defun todo-write-answer--take (kind)
+  "Return the option of KIND, or signal a `user-error' if it has no such option."
+  (or (todo-write-answer--option kind)
+      (user-error "This is no answer to this request")))
+
+(defun todo-write-answer-yes ()
+  "Allow once what the agent asks for."
+  (interactive nil todo-write-answer-mode)
+  (todo-write-answer--check)
+  (todo-write-answer--give (plist-get (todo-write-answer--take 'allow) :value)))
+
+(defun todo-write-answer-always ()
+  "Allow always what the agent asks for, after saying what that is."
+  (interactive nil todo-write-answer-mode)
+  (todo-write-answer--check)
+  (if todo-write-answer--always
+      (todo-write-answer--give (plist-get todo-write-answer--always :value))
+    (todo-write-answer--confirm-always (todo-write-answer--take 'always))))
+
+(defun todo-write-answer--confirm-always (option)
+  "Say what OPTION allows always, and let A confirm it after a pause."
+  (setq todo-write-answer--always option)
+  (todo-write-answer--draw)
+  (goto-char (point-max))
+  (todo-write-answer--begin))
+
+(defun todo-write-answer-no ()
+  "Refuse what the agent asks for."
+  (interactive nil todo-write-answer-mode)
+  (todo-write-answer--check 'deny)
+  (todo-write-answer--give (plist-get (todo-write-answer--take 'deny) :value)))
+
+(defun todo-write-answer-no-because ()
+  "Refuse what the agent asks for, with a message to it."
+  (interactive nil todo-write-answer-mode)
+  (todo-write-answer--check 'deny)
+  (let ((option (todo-write-answer--take 'deny))
+        (buffer (current-buffer))
+        (request todo-write-answer--request))
+    (unless (plist-get option :text)
+      (user-error "This agent takes no message with a no"))
+    (let ((text (string-trim (read-string "No, because: "))))
+      (when (string-empty-p text)
+        (user-error "Nothing was answered"))
+      (todo-write-answer--return buffer request)
+      (todo-write-answer--give (plist-get option :value) text))))
+
+(defun todo-write-answer--return (buffer request)
+  "Go back to BUFFER, or signal a `user-error' if REQUEST is no longer shown.
+It may have been answered elsewhere while the user typed."
+  (unless (and (buffer-live-p buffer)
+               (eq request (buffer-local-value 'todo-write-answer--request buffer))
+               (todo-write-request--open-p request))
+    (user-error "This was answered elsewhere"))
+  (set-buffer buffer))
+
+(defun todo-write-answer-choose ()
+  "Choose the answer with the number of the key."
+  (interactive nil todo-write-answer-mode)
+  (todo-write-answer--check)
+  (let* ((question (todo-write-answer--question))
+         (option (or (nth (- last-command-event ?1)
+                          (if question
+                              (plist-get question :options)
+                            (todo-write-answer--numbered)))
+                     (user-error "No answer has this number")))
+         (label (plist-get option :label)))
+    (cond ((plist-get question :multiple)
+           (setq todo-write-answer--chosen
+                 (if (member label todo-write-answer--chosen)
+                     (delete label todo-write-answer--chosen)
+                   (append todo-write-answer--chosen (list label))))
+           (todo-write-answer--redraw))
+          (question (todo-write-answer--answer question label))
+          ((eq (plist-get option :kind) 'always)
+           (todo-write-answer--confirm-always option))
+          (t (todo-write-answer--give (plist-get option :value))))))
+
+(defun todo-write-answer-done ()
+  "Give the answers chosen to a question that takes several."
+  (interactive nil todo-write-answer-mode)
+  (if-let* ((button (and (not (plist-get (todo-write-answer--question) :multiple))
+                         (button-at (point)))))
+      (push-button button)
+    (todo-write-answer--check)
+    (unless todo-write-answer--chosen
+      (user-error "Nothing is chosen"))
+    (todo-write-answer--answer (todo-write-answer--question) todo-write-answer--chosen)))
+
+(defun todo-write-answer-type ()
+  "Type an answer to the question."
+  (interactive nil todo-write-answer-mode)
+  (todo-write-answer--check)
+  (let ((question (or (todo-write-answer--question)
+                      (user-error "This is no answer to this request")))
+        (buffer (current-buffer))
+        (request todo-write-answer--request)
+        (text (string-trim (read-string "Answer: "))))
+    (when (string-empty-p text)
+      (user-error "Nothing was answered"))
+    (todo-write-answer--return buffer request)
+    (todo-write-answer--answer question (if (plist-get question :multiple) (list text) text))))
+
+(defun todo-write-answer--answer (question answer)
+  "Note ANSWER to QUESTION; after the last question, give all answers."
+  (push (cons (plist-get question :question) answer) todo-write-answer--answers)
+  (setq todo-write-answer--chosen nil)
+  (if (todo-write-answer--question)
+      (progn (setq todo-write-answer--end-seen nil)
+             (todo-write-answer--draw)
+             (todo-write-answer--fit (selected-window))
+             (todo-write-answer--reset-window)
+             (todo-write-answer--begin))
+    (todo-write-answer--give (reverse todo-write-answer--answers))))
+
+;;; Going elsewhere
+
+(defun todo-write-answer-visit ()
+  "Go to the buffer or terminal of the agent that asks."
+  (interactive nil todo-write-answer-mode)
+  (let* ((request (or todo-write-answer--request (user-error "This is no longer asked")))
+         (thread (plist-get request :thread)))
+    (if (plist-get request :visit)
+        (funcall (plist-get request :visit))
+      (todo-write-attention--visit (or (todo-write-attention--agent thread)
+                                      (todo-write-agent--make :key thread))))))
+
+(defun todo-write-answer-leave ()
+  "Leave the request open, or take back an \"always\" that is not confirmed."
+  (interactive nil todo-write-answer-mode)
+  (if (not todo-write-answer--always)
+      (progn (quit-window)
+             (message "Left open; M-x todo-write-answer shows it again"))
+    (setq todo-write-answer--always nil)
+    (todo-write-answer--draw)
+    (todo-write-answer--reset-window)))
+
+(defun todo-write-answer-quit ()
+  "Answer no if Emacs waits for this answer; otherwise quit as usual."
+  (interactive nil todo-write-answer-mode)
+  (let ((request todo-write-answer--request))
+    (if (not (and (assq request todo-write-answer--waiting)
+                  (todo-write-request--open-p request)))
+        (keyboard-quit)
+      (if-let* ((option (todo-write-answer--option 'deny)))
+          (todo-write-answer--give (plist-get option :value))
+        (todo-write-withdraw (plist-get request :thread) (plist-get request :id))))))
+
+;;;###autoload
+(defun todo-write-answer (&optional thread)
+  "Show what an agent asks, to answer it.
+THREAD is the key of the agent's thread; by default, that of the row at
+point in the overview, else that of this buffer's plan, else the agent
+that has waited longest.  After an answer, the next request is shown."
+  (interactive (list (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
+  (let ((thread (or thread (and (boundp 'todo-write-view-thread) todo-write-view-thread))))
+    (if-let* ((request (or (car (todo-write-answer--requests thread))
+                           (car (todo-write-requests)))))
+        (todo-write-answer--show request)
+      (todo-write-answer--refer))))
+
+(defun todo-write-answer--requests (thread)
+  "Return the open requests of THREAD and its subagents, oldest first."
+  (when thread
+    (seq-filter (lambda (request)
+                  (let ((key (plist-get request :thread)))
+                    (or (equal key thread)
+                        (equal thread (car (todo-write-parent key))))))
+                (todo-write-requests))))
+
+(defun todo-write-answer--refer ()
+  "Say that there is nothing to answer here, and who waits elsewhere."
+  (let ((agent (car (todo-write-attention--sorted-agents))))
+    (user-error "%s"
+                (if (and agent (eq (todo-write-agent-state agent) 'waiting))
+                    (concat (todo-write-attention--line agent)
+                            (substitute-command-keys
+                             "; answer it there: \\[todo-write-next-waiting]"))
+                  "No agent asks anything"))))
+
+;;; What follows
+
+(defun todo-write-answer--on-event (thread what id)
+  "Show what follows when the request ID of THREAD was closed.
+WHAT is as in `todo-write--event-functions'."
+  (when (eq what 'request)
+    (when-let* ((buffer (get-buffer todo-write-answer--buffer))
+                (request (buffer-local-value 'todo-write-answer--request buffer))
+                ((equal id (plist-get request :id)))
+                ((equal thread (plist-get request :thread)))
+                ((not (todo-write-request--open-p request))))
+      ;; Return from the answer first: the next question may be asked by then.
+      (run-at-time 0 nil #'todo-write-answer--follow request))
+    (when todo-write-answer--waiting
+      (run-at-time 0 nil #'todo-write-answer--stop-waiting))))
+
+(defun todo-write-answer--follow (request)
+  "Show the request after REQUEST, which was closed, or nothing.
+Only the window of REQUEST changes, and only if the user is in it does the
+next request come there."
+  (when-let* ((buffer (get-buffer todo-write-answer--buffer))
+              ((eq request (buffer-local-value 'todo-write-answer--request buffer))))
+    (let ((next (and (eq buffer (window-buffer (selected-window)))
+                     (not todo-write-answer--waiting)
+                     (car (todo-write-requests)))))
+      (if next
+          (todo-write-answer--show next)
+        (quit-windows-on buffer t)
+        (when (buffer-live-p buffer)
+          (kill-buffer buffer))))))
+
+;;; Waiting for the answer
+
+(defun todo-write-answer-wait (thread &rest request)
+  "Ask REQUEST of the agent of THREAD, wait, and return (VALUE . TEXT).
+REQUEST is as for `todo-write-request', without :answer.  The window of
+the question is selected, in a recursive edit.  Return nil if the request
+was withdrawn, for example by \\[keyboard-quit], and at once in a batch
+Emacs."
+  (unless noninteractive
+    (let* ((given nil)
+           (id (plist-get request :id))
+           (window (selected-window)))
+      (apply #'todo-write-request thread
+             :answer (lambda (value text) (setq given (cons value text)))
+             request)
+      (unwind-protect
+          (todo-write-answer--edit (todo-write-request--get thread id))
+        (todo-write-withdraw thread id)
+        (when (window-live-p window)
+          (select-window window)))
+      given)))
+
+(defun todo-write-answer--edit (request)
+  "Show REQUEST in a recursive edit until it is closed."
+  (let ((todo-write-answer--waiting
+         (cons (cons request (1+ (recursion-depth))) todo-write-answer--waiting))
+        (command-error-function (todo-write-answer--quitting command-error-function))
+        (overriding-local-map nil)
+        (overriding-terminal-local-map nil))
+    (condition-case nil
+        (while (todo-write-request--open-p request)
+          (todo-write-answer--show request)
+          (recursive-edit))
+      (quit nil))
+    ;; An outer question may have been answered in the meantime.
+    (when (cdr todo-write-answer--waiting)
+      (run-at-time 0 nil #'todo-write-answer--stop-waiting))))
+
+(defun todo-write-answer--quitting (otherwise)
+  "Return a `command-error-function' for which a quit in the question means no.
+A \\[keyboard-quit] typed while Emacs is busy is no key.  OTHERWISE is the
+function for other errors."
+  (lambda (problem context caller)
+    ;; The quit may have come in a process filter, with another buffer current.
+    (let* ((buffer (window-buffer (selected-window)))
+           (request (buffer-local-value 'todo-write-answer--request buffer)))
+      (if (and (eq (car problem) 'quit) request
+               (eq request (caar todo-write-answer--waiting))
+               (todo-write-request--open-p request))
+          (with-current-buffer buffer
+            (todo-write-answer-quit))
+        (funcall otherwise problem context caller)))))
+
+(defun todo-write-answer--stop-waiting ()
+  "Leave the recursive edit whose question is closed, if that is the innermost."
+  (pcase todo-write-answer--waiting
+    (`((,(and request (guard (not (todo-write-request--open-p request)))) . ,depth) . ,_)
+     (if (= depth (recursion-depth))
+         (throw 'exit nil)
+       ;; The user is in the minibuffer.
+       (run-at-time 0.2 nil #'todo-write-answer--stop-waiting)))))
+
+(provide 'todo-write-answer)
+;;; todo-write-answer.el ends here

@@ -1,0 +1,281 @@
+;;; todo-write-request.el --- Questions of agents to the user  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A request is a question of an agent that only the user can answer: a permission,
+;; a choice, the approval of a plan.  A host that knows what its agent asks calls
+;; `todo-write-request' with a function that brings the answer back.  This file keeps
+;; the open requests, in memory only.  Nothing here shows them or answers by itself:
+;; todo-write-answer.el reads the user's answer.
+;;
+;; While a request is open, its agent waits.  Every answered or withdrawn request is
+;; recorded in its thread as a STATE_UPDATE.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'todo-write)
+
+(defvar todo-write-request--open nil
+  "The open requests, oldest first, a list of plists.
+See `todo-write-requests'.")
+
+;;; Asking
+
+;;;###autoload
+(defun todo-write-request (thread &rest request)
+  "Let the user answer REQUEST of the agent of THREAD; return its id.
+REQUEST is a plist:
+  :id       a string, unique in THREAD; an open request with this id is
+            withdrawn
+  :kind     `permission', `question' or `plan'
+  :title    what is asked, a line
+  :detail   all that the answer is about: the command, the diff, the
+            plan's text
+  :format   what that is: `text' (the default), `shell', `lisp', `diff'
+            or `markdown'
+  :options  the answers, a list of plists: :label, a string; :value, any
+            object; :kind, which is `allow', `always', `deny' or `other';
+            and :text, non-nil if a message may go along.  The label of an
+            `always' says what it will allow
+  :questions  for the kind `question', a list of plists: :question, a
+            string; :header, a word or nil; :options, a list of plists
+            :label and :description, or nil if the answer is a text;
+            :multiple, non-nil if several can be chosen
+  :answer   function of VALUE and TEXT that answers the agent, or nil if
+            the user must answer elsewhere.  TEXT is the user's message
+            or nil.  VALUE is that of the chosen option or, for questions,
+            an alist (QUESTION . ANSWER), where ANSWER is a string or, for
+            several, a list of strings.  An error that it signals withdraws
+            the request
+  :visit    function without arguments that goes to the agent's own
+            question, or nil to go to the agent
+
+The agent is `waiting' for the request's title until it is answered or
+withdrawn.  The end of its turn withdraws its requests; for other reasons
+use `todo-write-withdraw'.  Signal `todo-write-input-error' if REQUEST is
+not such a plist."
+  (todo-write-request--check thread request)
+  (let ((id (plist-get request :id))
+        (inhibit-quit t))
+    (todo-write-withdraw thread id)
+    (setq todo-write-request--open
+          (append todo-write-request--open
+                  (list `(:thread ,thread :since ,(todo-write-request--now) ,@request))))
+    (add-hook 'todo-write--event-functions #'todo-write-request--on-event)
+    (todo-write-request--set-activity thread)
+    (todo-write--dispatch thread 'request id)
+    id))
+
+(defun todo-write-request--now ()
+  "Return the time in milliseconds since the epoch."
+  (truncate (* 1000 (float-time))))
+
+(defun todo-write-request--check (thread request)
+  "Signal `todo-write-input-error' unless THREAD is a key and REQUEST a request."
+  (unless (and (proper-list-p request) (cl-evenp (length request)))
+    (todo-write--wrong "request" request "keywords and values"))
+  (cl-flet ((check (what value predicate expected)
+              (unless (funcall predicate value)
+                (todo-write--wrong what value expected))))
+    (check "thread" thread #'stringp "a string")
+    (cl-loop
+     for (what predicate expected) in
+     '((:id stringp "a string")
+       (:title stringp "a string")
+       (:kind (lambda (kind) (memq kind '(permission question plan)))
+              "permission, question or plan")
+       (:detail (lambda (detail) (or (null detail) (stringp detail))) "a string or nil")
+       (:format (lambda (format) (memq format '(nil text shell lisp diff markdown)))
+                "text, shell, lisp, diff or markdown")
+       (:options (lambda (options)
+                   (and (listp options) (seq-every-p #'todo-write-request--option-p options)))
+                 "a list of options with :label and :kind")
+       (:questions (lambda (questions)
+                     (and (listp questions)
+                          (seq-every-p #'todo-write-request--question-p questions)))
+                   "a list of questions with :question")
+       (:answer (lambda (answer) (or (null answer) (functionp answer))) "a function or nil")
+       (:visit (lambda (visit) (or (null visit) (functionp visit))) "a function or nil"))
+     do (check (symbol-name what) (plist-get request what) predicate expected))))
+
+(defun todo-write-request--option-p (option)
+  "Return non-nil if OPTION is an option of a permission or a plan."
+  (and (consp option)
+       (stringp (plist-get option :label))
+       (memq (plist-get option :kind) '(allow always deny other))))
+
+(defun todo-write-request--question-p (question)
+  "Return non-nil if QUESTION is one of the questions of a request."
+  (and (consp question)
+       (stringp (plist-get question :question))
+       (listp (plist-get question :options))
+       (seq-every-p (lambda (option)
+                      (and (consp option) (stringp (plist-get option :label))))
+                    (plist-get question :options))))
+
+;;; Reading
+
+;;;###autoload
+(defun todo-write-requests (&optional thread)
+  "Return the open requests, of THREAD if that is non-nil, oldest first.
+They are plists as for `todo-write-request', with :thread, a key, and
+:since, the time of asking in milliseconds since the epoch.  Do not
+modify them."
+  (if thread
+      (seq-filter (lambda (request) (equal thread (plist-get request :thread)))
+                  todo-write-request--open)
+    (copy-sequence todo-write-request--open)))
+
+(defun todo-write-request--get (thread id)
+  "Return the open request ID of THREAD, or nil."
+  (seq-find (lambda (request)
+              (and (equal id (plist-get request :id))
+                   (equal thread (plist-get request :thread))))
+            todo-write-request--open))
+
+(defun todo-write-request--open-p (request)
+  "Return non-nil if REQUEST, a value of `todo-write-requests', is still open."
+  (memq request todo-write-request--open))
+
+;;; Closing
+
+;;;###autoload
+(defun todo-write-withdraw (thread id)
+  "Close the request ID of THREAD without an answer, if it is open.
+Hosts call this when it was answered elsewhere, or its agent no longer
+waits for it."
+  (when-let* ((request (todo-write-request--get thread id)))
+    (let ((inhibit-quit t))
+      (todo-write-request--close request "withdrawn"))
+    nil))
+
+;;;###autoload
+(defun todo-write-answer-request (thread id value &optional text)
+  "Answer the request ID of THREAD with VALUE, and TEXT, a message or nil.
+See `todo-write-request' for VALUE.  Return t if it was still open,
+otherwise nil, and then do nothing.  Signal `todo-write-input-error' for
+a VALUE or TEXT that is no answer to it, and `todo-write-error' if it can
+only be answered elsewhere.  If its `:answer' signals, it is withdrawn,
+and the error is passed on."
+  (when-let* ((request (todo-write-request--get thread id)))
+    (pcase-let* ((inhibit-quit t)
+                 (`(,outcome . ,answer) (todo-write-request--meaning request value text))
+                 (function (plist-get request :answer))
+                 (done nil))
+      (unless function
+        (signal 'todo-write-error (list "Only the agent's own dialog answers this")))
+      ;; Before calling it: it may ask the next question, or answer this one again.
+      (setq todo-write-request--open (remq request todo-write-request--open))
+      (unwind-protect
+          (progn (funcall function value text)
+                 (setq done t))
+        (todo-write-request--close request (if done outcome "withdrawn")
+                                   (and done answer) (and done text))))))
+
+(defun todo-write-request--meaning (request value text)
+  "Return (OUTCOME . ANSWER), what VALUE with TEXT means for REQUEST.
+OUTCOME is a word for the record, ANSWER the chosen label or, for
+questions, a vector of plists.  Signal `todo-write-input-error' if VALUE
+or TEXT is no answer."
+  (let* ((questions (plist-get request :questions))
+         (option (seq-find (lambda (option) (equal value (plist-get option :value)))
+                           (plist-get request :options))))
+    (unless (or (null text) (and (stringp text) (plist-get option :text)))
+      (todo-write--wrong "text" text (if option "no message with this option" "no message")))
+    (cond (option
+           (cons (pcase (plist-get option :kind)
+                   ('allow "allowed") ('always "always") ('deny "denied") (_ "answered"))
+                 (plist-get option :label)))
+          ((and questions (todo-write-request--answers-p value questions))
+           (cons "answered"
+                 (vconcat (mapcar (pcase-lambda (`(,question . ,answer))
+                                    (list :question question
+                                          :answer (if (listp answer) (vconcat answer) answer)))
+                                  value))))
+          (t (todo-write--wrong "value" value "the value of an option, or answers")))))
+
+(defun todo-write-request--answers-p (value questions)
+  "Return non-nil if VALUE is an alist with an answer to each of QUESTIONS."
+  (and (proper-list-p value)
+       (seq-every-p
+        (lambda (question)
+          (pcase (assoc (plist-get question :question) (seq-filter #'consp value))
+            (`(,_ . ,(and answer (pred stringp))) answer)
+            (`(,_ . ,(and answer (pred consp)))
+             (and (plist-get question :multiple) (seq-every-p #'stringp answer)))))
+        questions)
+       (= (length value) (length questions))))
+
+(defun todo-write-request--close (request outcome &optional answer text)
+  "Forget REQUEST, and record and tell that it ended by OUTCOME; return t.
+ANSWER and TEXT are the user's; see `todo-write-request--meaning'."
+  (let ((thread (plist-get request :thread)))
+    (setq todo-write-request--open (remq request todo-write-request--open))
+    (unwind-protect
+        (todo-write-request--set-activity thread)
+      (unwind-protect
+          ;; A full disk must not keep the next question from being shown.
+          (with-demoted-errors "Recording an answer: %S"
+            (todo-write-request--record request outcome answer text))
+        (unless todo-write-request--open
+          (remove-hook 'todo-write--event-functions #'todo-write-request--on-event))
+        (todo-write--dispatch thread 'request (plist-get request :id)))))
+  t)
+
+(defun todo-write-request--record (request outcome answer text)
+  "Record that REQUEST ended by OUTCOME with ANSWER and TEXT."
+  (cl-flet ((plain (string) (todo-write--plain (substring-no-properties string))))
+    (todo-write-observe
+     (plist-get request :thread) "STATE_UPDATE"
+     (list :request
+           `( :id ,(plain (plist-get request :id))
+              :kind ,(symbol-name (plist-get request :kind))
+              :title ,(plain (truncate-string-to-width (plist-get request :title) 200))
+              :since ,(plist-get request :since)
+              :outcome ,outcome
+              ,@(unless (equal outcome "withdrawn") '(:by "user"))
+              ,@(and answer (list :answer (if (stringp answer) (plain answer) answer)))
+              ,@(and text (list :text (plain text))))))))
+
+;;; Activity
+
+(defun todo-write-request--set-activity (thread)
+  "Let the agent of THREAD wait for its oldest open request.
+Without one, it does again what its host said last."
+  (let ((first (car (todo-write-requests thread)))
+        (held (gethash thread todo-write-activity--held)))
+    (cond (first
+           (let ((before (or held (todo-write-activity--in-turn thread))))
+             (remhash thread todo-write-activity--held)
+             (todo-write-set-activity thread 'waiting (plist-get first :title))
+             (puthash thread before todo-write-activity--held)))
+          (held
+           (remhash thread todo-write-activity--held)
+           (apply #'todo-write-set-activity thread held)))))
+
+(defun todo-write-request--on-event (thread what data)
+  "Withdraw the requests of THREAD if WHAT with DATA ended its turn.
+For `todo-write--event-functions'."
+  (when (or (eq what 'forgotten)
+            (and (eq what 'activity)
+                 (not (eq (car data) 'waiting))
+                 (not (todo-write-activity--suspended-p thread))))
+    (dolist (request (todo-write-requests thread))
+      ;; The host has just said what the agent does.
+      (remhash thread todo-write-activity--held)
+      (setq todo-write-request--open (remq request todo-write-request--open))
+      (unless (eq what 'forgotten)
+        (with-demoted-errors "Recording an answer: %S"
+          (todo-write-request--record request "withdrawn" nil nil)))
+      (todo-write--dispatch thread 'request (plist-get request :id)))
+    (unless todo-write-request--open
+      (remove-hook 'todo-write--event-functions #'todo-write-request--on-event))))
+
+(provide 'todo-write-request)
+;;; todo-write-request.el ends here

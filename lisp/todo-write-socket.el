@@ -1,0 +1,414 @@
+;;; todo-write-socket.el --- The socket for agents' programs  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The only way for other programs to reach this package: a Unix socket that only
+;; the user can open, and one JSON object a line each way, as doc/protocol.md
+;; describes.  The module parses the lines, so that nothing in them is evaluated,
+;; interned or taken as a file name.  This file keeps the connections; what a
+;; message means depends on the role of the program, see `todo-write-socket--roles'.
+;;
+;; `todo-write-mcp-mode' opens and closes the socket.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write-core)
+
+(autoload 'todo-write-mcp--receive "todo-write-mcp")
+
+(defcustom todo-write-socket nil
+  "File name of the socket by which agents' programs reach this Emacs.
+nil is todo-write/socket in /run/user/UID if you have such a folder, else
+/tmp/todo-write-UID/socket.  The socket's folder must be yours alone, with
+mode 0700, and is made if it is missing.  After a change, switch
+`todo-write-mcp-mode' off and on, and repeat `todo-write-mcp-setup', which
+tells the programs."
+  :group 'todo-write-hosts
+  :type '(choice (const :tag "The usual file" nil) file)
+  :package-version '(todo-write . "0.1.0"))
+
+(defconst todo-write-socket--protocol 1
+  "The version of the protocol.")
+
+(defconst todo-write-socket--line-limit (ash 1 20)
+  "Maximum size of a line in bytes.")
+
+(defconst todo-write-socket-connection-limit 200
+  "Maximum number of connections; more are refused.")
+
+(defconst todo-write-socket--patience 10
+  "Seconds that a connection has for its first line.")
+
+(defvar todo-write-socket--roles
+  '(("tool" . todo-write-mcp--receive)
+    ("check" . todo-write-socket--receive-check))
+  "Alist of the roles of programs, strings, and functions.
+A function is called with a connection of that role and a message, a
+plist as from `todo-write-dyn--socket-parse'.  Its `:type' is `hello' when
+the connection begins, and `closed' when it has ended.  Each `call' must
+be answered, at once or later, by `todo-write-socket--answer'.")
+
+(cl-defstruct (todo-write-socket-connection
+               (:constructor todo-write-socket--make-connection) (:copier nil))
+  "A connection of a program.
+PROCESS is the network process, LISTENER the one that accepted it, and
+HELLO the program's first message.  SKEW is how many milliseconds its
+clock is behind this one's.  CHUNKS are the pieces of an incomplete line,
+the last one first, and SIZE is their size.  TIMER closes a connection
+without a hello."
+  process listener hello (skew 0) chunks (size 0) timer)
+
+(defvar todo-write-socket--listener nil
+  "The process that accepts connections, or nil.")
+
+(defvar todo-write-socket--first nil
+  "The connection to the Emacs that has the socket, or nil.
+When it closes, this Emacs takes over.")
+
+(defvar todo-write-socket--connections nil
+  "List of the connections.")
+
+(defvar todo-write-socket--said nil
+  "Sentences that the user was told in this session.")
+
+;;; The file
+
+(defun todo-write-socket--file ()
+  "Return the name of the socket's file."
+  (let ((file-name-handler-alist nil)
+        (run (format "/run/user/%d" (user-uid))))
+    (cond (todo-write-socket (expand-file-name todo-write-socket))
+          ((todo-write-socket--ours-p run) (concat run "/todo-write/socket"))
+          (t (format "/tmp/todo-write-%d/socket" (user-uid))))))
+
+(defun todo-write-socket--ours-p (file &optional socket)
+  "Return non-nil if FILE is a folder that only this user can use.
+With SOCKET non-nil, it must be a socket.  Links are not followed."
+  (let ((attributes (file-attributes file 'integer)))
+    (and attributes
+         (equal (substring (file-attribute-modes attributes) 0 1) (if socket "s" "d"))
+         (eql (file-attribute-user-id attributes) (user-uid))
+         (zerop (logand (file-modes file 'nofollow) #o077)))))
+
+(defun todo-write-socket--prepare (file)
+  "Make the folder of the socket FILE; signal `todo-write-error' if it is unsafe."
+  (let ((folder (directory-file-name (file-name-directory file))))
+    (unless (featurep 'make-network-process '(:family local))
+      (todo-write-module--error "This system has no Unix sockets"))
+    (when (>= (string-bytes file) 100)
+      (todo-write-module--error "The socket's name %s is 100 bytes or longer; set todo-write-socket"
+                                file))
+    (unless (file-attributes folder)
+      (condition-case err
+          (with-file-modes #o700 (make-directory folder t))
+        (file-error (todo-write-module--error "%s" (error-message-string err)))))
+    (unless (todo-write-socket--ours-p folder)
+      (todo-write-module--error "The folder %s must be yours alone, with mode 0700" folder))
+    (when (and (file-attributes file) (not (todo-write-socket--ours-p file t)))
+      (todo-write-module--error "%s is not a socket of yours alone" file))))
+
+(defun todo-write-socket--connect (file)
+  "Return a process connected to the socket FILE, or nil if nothing listens."
+  (when (file-attributes file)
+    (ignore-error file-error
+      (make-network-process :name "todo-write-first" :family 'local :service file
+                            :coding 'binary :noquery t
+                            :filter #'todo-write-socket--hear-first
+                            :sentinel #'todo-write-socket--first-changed))))
+
+(defun todo-write-socket--delete-stale (file)
+  "Delete the socket FILE, to which nothing listens."
+  (when (file-attributes file)
+    (let ((aside (format "%s.%d" file (emacs-pid))))
+      (rename-file file aside t)
+      ;; Another Emacs may have replaced the file since.
+      (if-let* ((process (todo-write-socket--connect aside)))
+          (progn (set-process-sentinel process #'ignore)
+                 (delete-process process)
+                 (rename-file aside file))
+        (delete-file aside)))))
+
+;;; Opening and closing
+
+(defun todo-write-socket--open ()
+  "Accept connections, or become a client of the Emacs that does.
+Signal `todo-write-error' if the socket cannot be opened safely."
+  (unless (or (process-live-p todo-write-socket--listener)
+              (process-live-p todo-write-socket--first))
+    (let ((file (todo-write-socket--file))
+          (file-name-handler-alist nil))
+      (todo-write-socket--prepare file)
+      (if-let* ((first (todo-write-socket--connect file)))
+          (todo-write-socket--greet first)
+        (todo-write-socket--delete-stale file)
+        (condition-case err
+            (progn (setq todo-write-socket--listener (todo-write-socket--listen file))
+                   (add-hook 'kill-emacs-hook #'todo-write-socket--close))
+          (file-error (todo-write-module--error "%s" (error-message-string err))))))))
+
+(defun todo-write-socket--listen (file)
+  "Return a process that accepts connections to the new socket FILE."
+  (with-file-modes #o700
+    (make-network-process :name "todo-write-socket" :server 64 :family 'local :service file
+                          :coding 'binary :noquery t
+                          :filter #'todo-write-socket--receive
+                          :sentinel #'todo-write-socket--changed)))
+
+(defun todo-write-socket--close ()
+  "Close the socket and all connections."
+  (let ((listener todo-write-socket--listener))
+    (setq todo-write-socket--listener nil)
+    (remove-hook 'kill-emacs-hook #'todo-write-socket--close)
+    (when todo-write-socket--first
+      (set-process-sentinel todo-write-socket--first #'ignore)
+      (delete-process todo-write-socket--first)
+      (setq todo-write-socket--first nil))
+    (when (process-live-p listener)
+      (let ((file (process-contact listener :service))
+            (file-name-handler-alist nil))
+        (delete-process listener)
+        (ignore-errors (delete-file file))))
+    (dolist (connection todo-write-socket--connections)
+      (delete-process (todo-write-socket-connection-process connection)))))
+
+(defun todo-write-socket--state ()
+  "Return `open' if programs reach this Emacs, `client' if another, or nil."
+  (cond ((process-live-p todo-write-socket--listener) 'open)
+        ((process-live-p todo-write-socket--first) 'client)))
+
+;;; A second Emacs
+
+(defun todo-write-socket--first-pid ()
+  "Return the process id of the Emacs that has the socket, if known."
+  (and todo-write-socket--first (process-get todo-write-socket--first 'todo-write-pid)))
+
+(defun todo-write-socket--greet (first)
+  "Say hello to FIRST, the Emacs that has the socket."
+  (setq todo-write-socket--first first)
+  (ignore-errors
+    (process-send-string
+     first (todo-write-socket--line
+            `(:type "hello" :role "check" :protocol ,todo-write-socket--protocol
+              :id ,(format "emacs-%d" (emacs-pid))
+              :version ,todo-write-version :process ,(emacs-pid))))))
+
+(defun todo-write-socket--hear-first (process chunk)
+  "Tell the user what CHUNK, from the Emacs of PROCESS, says of it."
+  (when (string-match "\"process\":\\([0-9]+\\)" chunk)
+    (process-put process 'todo-write-pid (string-to-number (match-string 1 chunk)))
+    (todo-write-socket--say
+     "Agents write their plans in the Emacs with process %s; this one takes over when that ends"
+     (match-string 1 chunk))))
+
+(defun todo-write-socket--first-changed (process _event)
+  "Take over the socket if PROCESS, the connection to the first Emacs, closed."
+  (unless (process-live-p process)
+    (setq todo-write-socket--first nil)
+    ;; Other Emacsen may take over, too.
+    (run-with-timer (/ (random 200) 1000.0) nil #'todo-write-socket--take-over)))
+
+(defun todo-write-socket--take-over ()
+  "Open the socket after the Emacs that had it ended."
+  (with-demoted-errors "todo-write: %S"
+    (todo-write-socket--open)
+    (when todo-write-socket--listener
+      (message "Agents write their plans in this Emacs now"))))
+
+;;; Connections
+
+(defun todo-write-socket--say (format &rest args)
+  "Tell the user the sentence of FORMAT and ARGS, once in a session."
+  (let ((text (apply #'format-message format args)))
+    (unless (member text todo-write-socket--said)
+      (push text todo-write-socket--said)
+      (message "%s" text))))
+
+(defun todo-write-socket--changed (process event)
+  "Handle EVENT, a change of PROCESS's connection."
+  (let ((connection (process-get process 'todo-write-connection)))
+    (cond ((eq process todo-write-socket--listener))
+          ((string-prefix-p "open" event) (todo-write-socket--accept process))
+          ((and connection (not (process-live-p process)))
+           (todo-write-socket--closed connection)))))
+
+(defun todo-write-socket--accept (process)
+  "Begin the connection of PROCESS."
+  (let ((connection (todo-write-socket--make-connection
+                     :process process :listener todo-write-socket--listener)))
+    (set-process-query-on-exit-flag process nil)
+    (process-put process 'todo-write-connection connection)
+    (push connection todo-write-socket--connections)
+    (if (length> todo-write-socket--connections todo-write-socket-connection-limit)
+        (todo-write-socket--refuse connection "Too many programs are connected to this Emacs.")
+      (setf (todo-write-socket-connection-timer connection)
+            (run-with-timer todo-write-socket--patience nil #'todo-write-socket--refuse
+                            connection "The connection began without a hello.")))))
+
+(defun todo-write-socket--closed (connection)
+  "Forget CONNECTION, which was closed, and tell the function of its role."
+  (when (memq connection todo-write-socket--connections)
+    (setq todo-write-socket--connections (delq connection todo-write-socket--connections))
+    (todo-write-socket--cancel-timer connection)
+    (when (todo-write-socket-connection-hello connection)
+      (todo-write-socket--dispatch connection '(:type closed)))))
+
+(defun todo-write-socket--cancel-timer (connection)
+  "Let CONNECTION live without a time limit."
+  (when-let* ((timer (todo-write-socket-connection-timer connection)))
+    (cancel-timer timer)
+    (setf (todo-write-socket-connection-timer connection) nil)))
+
+(defun todo-write-socket--live-p (connection)
+  "Return non-nil if CONNECTION is open."
+  (process-live-p (todo-write-socket-connection-process connection)))
+
+(defun todo-write-socket--line (message)
+  "Return MESSAGE, a plist, as a line of bytes."
+  (concat (encode-coding-string (json-serialize message) 'utf-8) "\n"))
+
+(defun todo-write-socket--send (connection message)
+  "Send MESSAGE, a plist, by CONNECTION.
+Close a connection whose program does not read."
+  (let ((process (todo-write-socket-connection-process connection)))
+    (condition-case nil
+        (with-timeout (1 (delete-process process))
+          (process-send-string process (todo-write-socket--line message)))
+      (error (delete-process process)))))
+
+(defun todo-write-socket--refuse (connection text)
+  "Close CONNECTION, and say why with TEXT, a sentence."
+  (when (todo-write-socket--live-p connection)
+    (todo-write-socket--send connection (list :type "refused" :text text))
+    (delete-process (todo-write-socket-connection-process connection)))
+  (todo-write-socket--closed connection))
+
+(defun todo-write-socket--answer (connection call ok text &rest fields)
+  "Answer CALL, a message of CONNECTION, with TEXT.
+OK is nil for an error.  FIELDS is a plist of further fields of the
+answer, as for `json-serialize'."
+  (when (todo-write-socket--live-p connection)
+    (todo-write-socket--send
+     connection `(:type "answer" :call ,(plist-get call :call) :ok ,(if ok t :false)
+                  :text ,(todo-write-socket--unicode text) ,@fields))))
+
+(defun todo-write-socket--unicode (text)
+  "Return TEXT with characters replaced that JSON cannot represent."
+  (replace-regexp-in-string "[^\0-\ud7ff\ue000-\U0010ffff]" "?" text))
+
+;;; Messages
+
+(defun todo-write-socket--receive (process chunk)
+  "Handle the lines that CHUNK, from PROCESS, completes."
+  (when-let* ((connection (process-get process 'todo-write-connection)))
+    (let ((start 0) end)
+      (while (and (setq end (string-search "\n" chunk start))
+                  (todo-write-socket--live-p connection))
+        (when-let* ((line (todo-write-socket--collect connection (substring chunk start end))))
+          (setf (todo-write-socket-connection-chunks connection) nil
+                (todo-write-socket-connection-size connection) 0)
+          (todo-write-socket--handle connection (apply #'concat (nreverse line))))
+        (setq start (1+ end)))
+      (when (todo-write-socket--live-p connection)
+        (todo-write-socket--collect connection (substring chunk start))))))
+
+(defun todo-write-socket--collect (connection piece)
+  "Add PIECE to the incomplete line of CONNECTION, and return all its pieces.
+The last one is first.  Return nil if the line is too long."
+  (if (> (cl-incf (todo-write-socket-connection-size connection) (length piece))
+         todo-write-socket--line-limit)
+      (progn (setf (todo-write-socket-connection-chunks connection) nil)
+             (todo-write-socket--refuse connection "The line is longer than 1 MiB.")
+             nil)
+    (push piece (todo-write-socket-connection-chunks connection))))
+
+(defun todo-write-socket--handle (connection line)
+  "Handle LINE, bytes, of CONNECTION."
+  (if (not (featurep 'todo-write-dyn))
+      (todo-write-socket--refuse connection (todo-write-socket--no-module))
+    (condition-case err
+        (let* ((message (todo-write--call todo-write-dyn--socket-parse line))
+               (type (plist-get message :type)))
+          (cond ((todo-write-socket-connection-hello connection)
+                 (unless (or (memq type '(hello unknown))
+                             (and (eq type 'call)
+                                  (todo-write-socket--late-p connection message)))
+                   (todo-write-socket--dispatch connection message)))
+                ((eq type 'hello) (todo-write-socket--welcome connection message))
+                (t (todo-write-socket--refuse connection "The first line must be a hello."))))
+      (error (todo-write-socket--refuse connection (error-message-string err))))))
+
+(defun todo-write-socket--no-module ()
+  "Tell the user that the module is missing; return a sentence for an agent."
+  (todo-write-module--tell-user "An agent cannot write its plan: the module is not loaded.")
+  "This Emacs lacks the module of todo-write; go on without the list, and tell the user to run \
+M-x todo-write-module-load in Emacs.")
+
+(defun todo-write-socket--welcome (connection hello)
+  "Begin to serve CONNECTION, whose first message is HELLO."
+  (todo-write-socket--cancel-timer connection)
+  (let ((version (plist-get hello :version)))
+    (cond
+     ((/= (plist-get hello :protocol) todo-write-socket--protocol)
+      (todo-write-socket--refuse
+       connection (todo-write-socket--outdated "is not of the same version as todo-write")))
+     ((not (assoc (plist-get hello :role) todo-write-socket--roles))
+      (todo-write-socket--refuse connection "This Emacs does not know that role."))
+     (t
+      (unless (equal version todo-write-version)
+        (todo-write-socket--outdated "is not of the same version as todo-write"))
+      (when (plist-get hello :outdated)
+        (todo-write-socket--outdated "was set up by an earlier version"))
+      (setf (todo-write-socket-connection-hello connection) hello
+            (todo-write-socket-connection-skew connection)
+            (if-let* ((now (plist-get hello :now))) (- (todo-write-socket--now) now) 0))
+      (todo-write-socket--send connection `(:type "welcome" :protocol ,todo-write-socket--protocol
+                                           :version ,todo-write-version
+                                           :emacs ,emacs-version :process ,(emacs-pid)))
+      (todo-write-socket--dispatch connection hello)))))
+
+(defvar todo-write-socket--outdated-programs nil
+  "Why programs that connected must be set up again, a list of phrases.")
+
+(defun todo-write-socket--outdated (why)
+  "Tell the user, once, that a program must be set up again; return a sentence.
+WHY is a phrase about the program."
+  (cl-pushnew why todo-write-socket--outdated-programs :test #'equal)
+  (todo-write-socket--say "An agent's todo-write-mcp %s; run M-x todo-write-mcp-setup again" why)
+  (format "This todo-write-mcp %s; tell the user to run M-x todo-write-mcp-setup in Emacs again."
+          why))
+
+(defun todo-write-socket--now ()
+  "Return the time in milliseconds since the epoch."
+  (truncate (* 1000 (float-time))))
+
+(defun todo-write-socket--late-p (connection call)
+  "Return non-nil if the program of CONNECTION no longer waits for CALL."
+  (when-let* ((until (plist-get call :until)))
+    (< (+ until (todo-write-socket-connection-skew connection)) (todo-write-socket--now))))
+
+(defun todo-write-socket--dispatch (connection message)
+  "Pass MESSAGE to the function of CONNECTION's role."
+  (let ((function (cdr (assoc (plist-get (todo-write-socket-connection-hello connection) :role)
+                              todo-write-socket--roles))))
+    (condition-case err
+        (funcall function connection message)
+      (error
+       (if (eq (plist-get message :type) 'call)
+           (todo-write-socket--answer connection message nil (error-message-string err))
+         (display-warning 'todo-write (error-message-string err)))))))
+
+(defun todo-write-socket--receive-check (connection message)
+  "Answer MESSAGE of CONNECTION, whose program only asks who is here."
+  (when (eq (plist-get message :type) 'call)
+    (todo-write-socket--answer
+     connection message t (format "Emacs %s, process %d, answers with todo-write %s."
+                                  emacs-version (emacs-pid) todo-write-version))))
+
+(provide 'todo-write-socket)
+;;; todo-write-socket.el ends here

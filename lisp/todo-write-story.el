@@ -1,0 +1,528 @@
+;;; todo-write-story.el --- What an agent did for a task  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The story of a task, shown below its open row: a summary of the work, the files
+;; that changed, and a line for each thing that the agent said, ran or changed.  A
+;; call and its result are one entry.  todo-write-visit.el acts on the entries.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-row)
+(require 'todo-write-detail)
+(require 'todo-write-failure)
+
+(defcustom todo-write-story-limit 40
+  "Number of entries that an open row shows, the newest.
+A line above them opens the earlier ones."
+  :type 'natnum
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
+
+(defface todo-write-said '((t :inherit default))
+  "Face of what the agent says between its calls."
+  :group 'todo-write-faces)
+
+(defconst todo-write-story--events
+  '("MESSAGE" "THOUGHTS" "TOOL_CALL" "TOOL_EXECUTION" "ERROR" "REQUEST")
+  "Types of the observations that become entries.")
+
+(defconst todo-write-story--plan-tools
+  (concat "\\`\\(?:mcp__.*__\\)?\\(?:todo_write\\|todowrite\\|write_todos\\|update_plan"
+          "\\|TodoWrite\\|Task\\(?:Create\\|Update\\|List\\|Get\\)\\)\\'")
+  "Regexp of the names of tools that only change the plan.")
+
+(defconst todo-write-story--edit-tools
+  '("Edit" "MultiEdit" "Write" "NotebookEdit" "apply_patch" "edit" "write" "replace" "write_file")
+  "Names of tools that change files.")
+
+(defconst todo-write-story--command-tools
+  '("Bash" "bash" "shell" "exec_command" "shell_command" "shell_exec" "local_shell"
+    "run_shell_command" "PowerShell" "exec")
+  "Names of tools that run commands.")
+
+(cl-defstruct (todo-write-story-entry (:constructor todo-write-story--entry) (:copier nil))
+  "An entry of a story.
+KEY is a string that names it as long as the thread lives.  KIND is
+`said', `thought', `command', `edit', `call', `error', `wait' or
+`change'.  TIME is in milliseconds.  TEXT is one line, ready to show.
+CALL and RESULT are the observations of the call and of its result, or
+nil."
+  key kind time text call result)
+
+;;; Entries
+
+(defun todo-write-story--entries (thread id)
+  "Return the entries of item ID of THREAD, oldest first.
+ID `outside' stands for what was done while no item was in progress."
+  (let* ((project (plist-get (todo-write-about thread) :project))
+         (calls (make-hash-table :test #'equal))
+         (entries (delq nil (mapcar (lambda (observation)
+                                      (todo-write-story--read observation calls project))
+                                    (todo-write-story--observations thread id)))))
+    ;; The sort is stable.  Within a millisecond, the beginning of a task comes
+    ;; before the events during it, and its end after them.
+    (let ((changes (and (stringp id) (todo-write-story--changes thread id))))
+      (sort (append (seq-take changes 1) entries (seq-drop changes 1))
+            (lambda (a b) (< (todo-write-story-entry-time a)
+                             (todo-write-story-entry-time b)))))))
+
+(defun todo-write-story--observations (thread id)
+  "Return the observations of THREAD that belong to the story of ID, a list."
+  (seq-filter
+   (lambda (observation)
+     (and (member (plist-get observation :type) todo-write-story--events)
+          (or (stringp id)
+              (null (plist-get (plist-get observation :metadata) :items)))
+          (or (stringp id) (null (plist-get observation :parentId)))))
+   (if (stringp id)
+       (todo-write-observations thread :step id)
+     (todo-write-observations thread))))
+
+(defun todo-write-story--read (observation calls project)
+  "Return OBSERVATION of an agent in PROJECT as a new entry, or nil.
+CALLS is a hash table from the ids of calls to their entries; the result
+of a call becomes part of the entry of the call."
+  (let* ((type (plist-get observation :type))
+         (content (plist-get observation :content))
+         (fields (and (consp content) content))
+         (call-id (or (plist-get (plist-get observation :metadata) :callId)
+                      (plist-get fields :id)))
+         (entry (and call-id (gethash call-id calls))))
+    (cond
+     ((and (member type '("TOOL_CALL" "TOOL_EXECUTION"))
+           (string-match-p todo-write-story--plan-tools
+                           (todo-write-story--string (plist-get fields :name))))
+      nil)
+     ((and entry (equal type "TOOL_EXECUTION"))
+      (setf (todo-write-story-entry-result entry) observation)
+      (when (and (memq (todo-write-story-entry-kind entry) '(call edit))
+                 (todo-write-story--files entry))
+        (setf (todo-write-story-entry-kind entry) 'edit
+              (todo-write-story-entry-text entry)
+              (todo-write-story--files-text (todo-write-story--files entry) project)))
+      nil)
+     (t
+      (setq entry (todo-write-story--make observation type fields project))
+      (when call-id (puthash call-id entry calls))
+      entry))))
+
+(defun todo-write-story--make (observation type fields project)
+  "Return an entry of OBSERVATION of TYPE, whose content has FIELDS.
+File names are relative to PROJECT."
+  (let* ((content (plist-get observation :content))
+         (name (todo-write-story--string (plist-get fields :name)))
+         (files (plist-get (plist-get observation :metadata) :files))
+         (kind (pcase type
+                 ("MESSAGE" 'said)
+                 ("THOUGHTS" 'thought)
+                 ("ERROR" 'error)
+                 ("REQUEST" 'wait)
+                 ((guard (or files (member name todo-write-story--edit-tools))) 'edit)
+                 ((guard (member name todo-write-story--command-tools)) 'command)
+                 (_ 'call)))
+         (text (if files
+                   (todo-write-story--files-text files project)
+                 (todo-write-story--text content project))))
+    (todo-write-story--entry
+     :key (plist-get observation :id)
+     :kind kind
+     :time (plist-get observation :timestamp)
+     :text (todo-write-row-line
+            (if (and (eq kind 'call) (not (equal name "")))
+                (concat name " " text)
+              text)
+            400)
+     :call (unless (equal type "TOOL_EXECUTION") observation)
+     :result (when (equal type "TOOL_EXECUTION") observation))))
+
+(defun todo-write-story--string (value)
+  "Return VALUE if it is a string, else an empty one."
+  (if (stringp value) value ""))
+
+(defun todo-write-story--relative (path project)
+  "Return PATH relative to PROJECT if it is below that.
+The agent chose the name, so no file name handler may see it."
+  (string-remove-prefix (file-name-as-directory (or project "/")) path))
+
+(defun todo-write-story--files-text (files project)
+  "Return the names of FILES, a list of plists, relative to PROJECT."
+  (let ((path (todo-write-story--relative (plist-get (car files) :path) project)))
+    (if (cdr files) (format "%s and %d more" path (length (cdr files))) path)))
+
+(defun todo-write-story--call-p (entry)
+  "Return non-nil if ENTRY is a call, which has something to visit."
+  (memq (todo-write-story-entry-kind entry) '(command edit call)))
+
+(defun todo-write-story--files (entry)
+  "Return the files that the call of ENTRY changed, a list of plists."
+  (append (plist-get (plist-get (todo-write-story-entry-result entry) :metadata) :files) nil))
+
+(defun todo-write-story--outcome (entry)
+  "Return the outcome of the call of ENTRY, a symbol, or nil if it has none."
+  (let* ((result (todo-write-story-entry-result entry))
+         (outcome (plist-get (plist-get result :metadata) :outcome)))
+    (cond ((eq (todo-write-story-entry-kind entry) 'error) 'failed)
+          (outcome (intern-soft outcome))
+          ((null result) nil)
+          ((eq t (plist-get (plist-get result :content) :isError)) 'failed)
+          (t 'ok))))
+
+(defun todo-write-story--output (entry)
+  "Return what the call of ENTRY returned, a string, or nil."
+  (let* ((content (plist-get (todo-write-story-entry-result entry) :content))
+         (output (if (consp content)
+                     (or (plist-get content :content) (plist-get content :text)
+                         (plist-get content :result))
+                   content)))
+    (and (stringp output) output)))
+
+;;; Texts
+
+(defun todo-write-story--text (content project)
+  "Return the text of CONTENT, of an observation in PROJECT.
+For a tool call, that is its most telling argument."
+  (cond ((stringp content) content)
+        ((not (consp content)) (if content (format "%s" content) ""))
+        ((seq-find #'stringp (mapcar (lambda (key) (plist-get content key))
+                                     '(:text :content :message :title))))
+        ((plist-get content :input)
+         (todo-write-story--argument (plist-get content :input) project))
+        ((plist-get content :name) "")
+        ((plist-member content :todoList)
+         (format "%d tasks, %d changes" (length (plist-get content :todoList))
+                 (length (plist-get (plist-get content :changes) :changes))))
+        (t (todo-write-to-json content))))
+
+(defun todo-write-story--input (input)
+  "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
+  (or (and (stringp input) (ignore-errors (json-parse-string input))) input))
+
+(defun todo-write-story--argument (input project)
+  "Return the most telling part of INPUT, the arguments of a call in PROJECT.
+That is the first of the usual arguments, else the first short string,
+else all of INPUT."
+  (let* ((decoded (todo-write-story--input input))
+         (fields (todo-write-json--fields decoded))
+         (name (seq-find (lambda (name) (todo-write-story--words (cdr (assoc name fields))))
+                         '("command" "cmd" "file_path" "notebook_path" "path" "pattern"
+                           "query" "url" "description" "prompt")))
+         (text (todo-write-story--words (cdr (assoc name fields)))))
+    (cond ((member name '("file_path" "notebook_path" "path"))
+           (concat (todo-write-story--relative text project)
+                   (todo-write-story--range (cdr (assoc "offset" fields))
+                                            (cdr (assoc "limit" fields)))))
+          (text)
+          ((seq-find (lambda (value) (and (stringp value) (< 0 (length value) 100)))
+                     (mapcar #'cdr fields)))
+          ((not (or fields (equal decoded input))) "")
+          ((stringp input) input)
+          (t (format "%S" input)))))
+
+(defun todo-write-story--words (value)
+  "Return VALUE, an argument, if it is text or a vector of words, else nil."
+  (cond ((stringp value) (unless (string-blank-p value) value))
+        ((and (vectorp value) (seq-every-p #'stringp value))
+         (unless (seq-empty-p value) (string-join value " ")))))
+
+(defun todo-write-story--range (offset limit)
+  "Return the range of LIMIT lines from line OFFSET on, such as \":1-160\"."
+  (let ((first (if (natnump offset) offset 1)))
+    (cond ((natnump limit) (format ":%d-%d" first (+ first limit -1)))
+          ((natnump offset) (format ":%d-" first))
+          (t ""))))
+
+;;; The summary
+
+(defun todo-write-story--lines (added removed)
+  "Return the numbers of lines ADDED and REMOVED as a string, such as +80 −109."
+  (concat (propertize (format "+%d" added) 'face 'todo-write-lines-added)
+          " "
+          (propertize (format "%s%d" (todo-write-row--shape 'minus) removed)
+                      'face 'todo-write-lines-removed)))
+
+(defun todo-write-story--summary (thread id)
+  "Return what the agent did for item ID of THREAD as one line, or nil.
+ID is as in `todo-write-work'."
+  (let* ((work (todo-write-work thread id))
+         (times (and (stringp id) (todo-write-times thread id)))
+         (parts (append (ensure-list (todo-write-story--span times))
+                        (todo-write-story--work work))))
+    (when parts
+      (string-join parts (format " %s " (todo-write-row--shape 'dot))))))
+
+(defun todo-write-story--span (times)
+  "Return when a task with TIMES was in progress, or nil."
+  (pcase-let ((`(,started ,completed ,created)
+               (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
+    (cond (completed (concat (todo-write-story--clock (or started created completed))
+                             (if started "–" " ") (todo-write-story--clock completed)))
+          (started (concat "since " (todo-write-story--clock started)))
+          (created (concat "added " (todo-write-story--clock created))))))
+
+(defun todo-write-story--clock (milliseconds)
+  "Return MILLISECONDS since the epoch as time of day, or with the date if old."
+  (let ((time (/ milliseconds 1000)))
+    (format-time-string (if (time-less-p (time-since time) 43200) "%R" "%F %R") time)))
+
+(defun todo-write-story--work (work)
+  "Return WORK, as from `todo-write-work', as a list of strings."
+  (let* ((commands (plist-get work :commands))
+         (run (or (plist-get commands :run) 0))
+         (failed (or (plist-get commands :failed) 0))
+         (refused (or (plist-get commands :refused) 0))
+         (files (length (plist-get work :files)))
+         (responses (or (plist-get work :responses) 0)))
+    (delq nil
+          (list (when (> files 0) (todo-write-story--count files "file"))
+                (cond ((> failed 0) (format "%d of %s failed" failed
+                                            (todo-write-story--count run "command")))
+                      ((> run 0) (todo-write-story--count run "command")))
+                (when (> refused 0) (format "%d refused" refused))
+                (when (> responses 0) (todo-write-story--count responses "response"))
+                (todo-write-story--tokens (plist-get work :tokens))
+                (when (plist-get work :models)
+                  (mapconcat #'todo-write-story--model (plist-get work :models) ", "))
+                (when (plist-get work :shared) "shared with other tasks")))))
+
+(defun todo-write-story--count (number noun)
+  "Return NUMBER and NOUN, in the plural unless it is one."
+  (format "%d %s%s" number noun (if (= number 1) "" "s")))
+
+(defun todo-write-story--tokens (tokens)
+  "Return TOKENS, a plist as in `todo-write-work', as a string, or nil."
+  (when tokens
+    (format "new %s, out %s%s, re-read %s"
+            (todo-write-story--number (+ (plist-get tokens :input)
+                                         (plist-get tokens :cacheWrite)))
+            (if (plist-get tokens :atLeast) (todo-write-row--shape 'at-least) "")
+            (todo-write-story--number (plist-get tokens :output))
+            (todo-write-story--number (plist-get tokens :cacheRead)))))
+
+(defun todo-write-story--number (number)
+  "Return NUMBER in at most four characters, such as 345k."
+  (cond ((< number 1000) (format "%d" number))
+        ((< number 9950) (format "%.1fk" (/ number 1000.0)))
+        ((< number 999500) (format "%dk" (round number 1000)))
+        ((< number 9950000) (format "%.1fM" (/ number 1000000.0)))
+        (t (format "%dM" (round number 1000000)))))
+
+(defun todo-write-story--model (model)
+  "Return MODEL, a name, without the parts that all such names have."
+  (replace-regexp-in-string "\\`claude-\\|-20[0-9]\\{6\\}\\'" ""
+                            (todo-write-row-line model 40)))
+
+;;; Lines
+
+(defun todo-write-story--insert (thread id width &optional open earlier)
+  "Insert the story of item ID of THREAD as lines of WIDTH columns.
+OPEN is a list of the keys of entries that are shown in full.  Unless
+EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
+  (let* ((entries (todo-write-story--entries thread id))
+         (hidden (if earlier 0 (max 0 (- (length entries) todo-write-story-limit))))
+         (shown (nthcdr hidden entries))
+         (room (todo-write-story--room shown width))
+         day)
+    (todo-write-story--insert-summary thread id width)
+    (when (> hidden 0)
+      (insert (propertize (format "     %d earlier" hidden)
+                          'face 'todo-write-detail 'todo-write-earlier id
+                          'todo-write-stop t
+                          'mouse-face 'highlight 'help-echo "RET, mouse-1: show them")
+              "\n"))
+    (dolist (entry shown)
+      (let ((date (format-time-string "%F" (/ (todo-write-story-entry-time entry) 1000))))
+        (unless (equal date (or day (format-time-string "%F")))
+          (insert (propertize (concat "     " date "\n") 'face 'todo-write-time)))
+        (setq day date))
+      (todo-write-story--insert-entry entry width room)
+      (when (member (todo-write-story-entry-key entry) open)
+        (todo-write-story--insert-whole entry)))))
+
+(defun todo-write-story--insert-summary (thread id width)
+  "Insert what was done for item ID of THREAD in sums, filled to WIDTH."
+  (let ((summary (todo-write-story--summary thread id))
+        (files (plist-get (todo-write-work thread id) :files))
+        (project (plist-get (todo-write-about thread) :project)))
+    (when summary
+      (todo-write-story--insert-flow
+       (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
+               (split-string summary (format " %s " (todo-write-row--shape 'dot))))
+       (propertize (format " %s " (todo-write-row--shape 'dot)) 'face 'todo-write-detail)
+       width))
+    (todo-write-story--insert-flow
+     (mapcar (lambda (file)
+               (let ((path (plist-get file :path)))
+                 (propertize
+                  (concat (todo-write-row--truncate
+                           (todo-write-row-line (todo-write-story--relative path project))
+                           (max 10 (- width 20)))
+                          "  " (todo-write-story--lines (plist-get file :added)
+                                                       (plist-get file :removed)))
+                  'todo-write-file path 'todo-write-stop t 'mouse-face 'highlight
+                  'help-echo "RET: visit the file; =: show its changes")))
+             files)
+     "     " width)))
+
+(defun todo-write-story--insert-flow (parts separator width)
+  "Insert PARTS, strings, with SEPARATOR between them, in lines of WIDTH columns."
+  (let ((column 0))
+    (dolist (part parts)
+      (let ((size (todo-write-row--width part)))
+        (when (> (+ column (length separator) size) (- width 5))
+          (insert "\n")
+          (setq column 0))
+        (if (= column 0)
+            ;; Point stops at the beginning of a line.
+            (insert (apply #'propertize "     " (text-properties-at 0 part)))
+          (insert separator)
+          (cl-incf column (length separator)))
+        (insert part)
+        (cl-incf column size)))
+    (when parts (insert "\n"))))
+
+(defconst todo-write-story--head 14
+  "Columns before the text of an entry: indentation, time and shape.")
+
+(defconst todo-write-story--end 11
+  "Columns of the duration or the lines of an entry.")
+
+(defun todo-write-story--room (entries width)
+  "Return the columns for the text of ENTRIES in lines of WIDTH columns.
+The reasons of failures need some room to the right."
+  (let ((room (- width todo-write-story--head todo-write-story--end)))
+    (max 10 (if (and (> room 40) (seq-some #'todo-write-story--reason entries))
+                (min 60 (round (* room 0.55)))
+              room))))
+
+(defun todo-write-story--reason (entry)
+  "Return the line that says why the call of ENTRY failed, or nil."
+  (when-let* ((output (and (memq (todo-write-story--outcome entry) '(failed refused))
+                           (todo-write-story--output entry)))
+              (line (todo-write-failure--line output)))
+    (todo-write-row-line line 200)))
+
+(defun todo-write-story--mark (entry)
+  "Return the shape and the face of ENTRY, and its outcome in words, a list."
+  (pcase (cons (todo-write-story-entry-kind entry) (todo-write-story--outcome entry))
+    (`(said . ,_) '(nil nil "said"))
+    (`(thought . ,_) '(thought todo-write-thought "thought"))
+    (`(wait . ,_) '(paused todo-write-paused "waited for you"))
+    (`(change . ,_) '(nil nil "the plan changed"))
+    (`(,_ . refused) '(refused todo-write-failed "refused, so it never ran"))
+    (`(,_ . failed) '(removed todo-write-failed "failed"))
+    (`(edit . ,_) '(edit todo-write-moved "changed"))
+    (`(,_ . ok) '(completed todo-write-completed-shape "succeeded"))
+    (`(,_ . background) '(tool todo-write-time "runs in the background"))
+    (_ '(tool todo-write-time "outcome unknown"))))
+
+(defun todo-write-story--insert-entry (entry width room)
+  "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
+  (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
+               (said (memq (todo-write-story-entry-kind entry) '(said thought change)))
+               (right (if said "" (todo-write-story--right entry)))
+               (reason (unless said (todo-write-story--reason entry)))
+               (text (todo-write-story--shown-text
+                      entry (if said (- width todo-write-story--head (if shape 0 -2)) room)))
+               (start (point)))
+    (insert "     "
+            (propertize (format-time-string "%R  " (/ (todo-write-story-entry-time entry) 1000))
+                        'face 'todo-write-time)
+            (if shape (concat (propertize (todo-write-row--shape shape) 'face face) " ") "")
+            text)
+    (unless (string-empty-p right)
+      (insert (make-string (max 1 (- (+ room todo-write-story--end)
+                                     (todo-write-row--width text) (todo-write-row--width right)))
+                           ?\s)
+              right))
+    (when reason
+      (let ((left (- width todo-write-story--head todo-write-story--end room 3)))
+        (when (> left 8)
+          (when (string-empty-p right)
+            (insert (make-string (- (+ room todo-write-story--end)
+                                    (todo-write-row--width text))
+                                 ?\s)))
+          (insert "   " (propertize (todo-write-row--truncate reason left)
+                                    'face 'todo-write-failed)))))
+    (insert "\n")
+    (add-text-properties
+     start (point)
+     (list 'todo-write-entry entry 'todo-write-stop t 'mouse-face (list 'highlight)
+           'help-echo (propertize (todo-write-story--help entry words reason)
+                                  'help-echo-inhibit-substitution t)))))
+
+(defun todo-write-story--shown-text (entry width)
+  "Return the text of ENTRY in its face, cut to WIDTH columns."
+  (let ((text (todo-write-story-entry-text entry)))
+    (pcase (todo-write-story-entry-kind entry)
+      ('said (propertize (concat (todo-write-row--shape 'quote)
+                                 (todo-write-row--truncate text (- width 2))
+                                 (todo-write-row--shape 'unquote))
+                         'face 'todo-write-said))
+      ('thought (propertize (todo-write-row--truncate text width) 'face 'todo-write-thought))
+      (_ (todo-write-row--truncate text width)))))
+
+(defun todo-write-story--help (entry words reason)
+  "Return the help text of ENTRY: its text, its outcome in WORDS, and REASON."
+  (let* ((metadata (plist-get (todo-write-story-entry-result entry) :metadata))
+         (code (plist-get metadata :exitCode)))
+    (concat (todo-write-story-entry-text entry) "\n" words
+            (and code (not (eql code 0)) (format ", exit code %s" code))
+            (and reason (concat ": " reason)))))
+
+(defun todo-write-story--right (entry)
+  "Return the end of the line of ENTRY: lines changed, or how long it took."
+  (let* ((files (todo-write-story--files entry))
+         (call (todo-write-story-entry-call entry))
+         (metadata (plist-get (or (todo-write-story-entry-result entry) call) :metadata))
+         (duration (plist-get metadata :durationMs)))
+    (cond (files
+           (todo-write-story--lines (apply #'+ (mapcar (lambda (file) (plist-get file :added)) files))
+                                   (apply #'+ (mapcar (lambda (file) (plist-get file :removed))
+                                                      files))))
+          ((and (numberp duration) (>= duration 1000))
+           (propertize (todo-write-story--duration (truncate duration)) 'face 'todo-write-time))
+          (t ""))))
+
+(defun todo-write-story--duration (milliseconds)
+  "Return MILLISECONDS as seconds, or as `todo-write-row--time' from a minute on."
+  (if (< milliseconds 60000)
+      (format "%d s" (/ milliseconds 1000))
+    (todo-write-row--time milliseconds)))
+
+(defun todo-write-story--insert-whole (entry)
+  "Insert all of ENTRY with its line breaks: the call, its patches and its output."
+  (let* ((start (point))
+         (call (todo-write-story-entry-call entry))
+         (content (plist-get call :content))
+         (texts (delq nil (append
+                           (list (and call (todo-write-story--text content nil)))
+                           (mapcar (lambda (file) (plist-get file :patch))
+                                   (todo-write-story--files entry))
+                           (unless (todo-write-story--files entry)
+                             (list (todo-write-story--output entry)))))))
+    (dolist (text texts)
+      (dolist (line (split-string (string-trim-right (todo-write-row-plain-lines text)) "\n"))
+        (insert (make-string todo-write-story--head ?\s) line "\n")))
+    (add-text-properties start (point)
+                         (list 'todo-write-entry entry 'face 'todo-write-detail))))
+
+;;; Changes of the task
+
+(defun todo-write-story--changes (thread id)
+  "Return the changes of item ID of THREAD as entries."
+  (let ((number 0))
+    (mapcar (pcase-lambda (`(,time . ,text))
+              (todo-write-story--entry :key (format "%s/%d" id (cl-incf number))
+                                       :kind 'change :time time :text text))
+            (todo-write-detail--changes thread id))))
+
+(provide 'todo-write-story)
+;;; todo-write-story.el ends here

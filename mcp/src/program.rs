@@ -1,0 +1,66 @@
+//! The program: its arguments, and how it ends.
+
+use std::path::PathBuf;
+use std::process::exit;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::ServiceExt;
+
+use crate::USAGE;
+use crate::emacs::Emacs;
+use crate::server::{LIMIT, Server};
+use crate::transport;
+
+/// Runs the program with the arguments of this process.
+#[tokio::main(flavor = "current_thread")]
+pub async fn run() {
+    let (mut socket, mut check, mut outdated) = (None, false, false);
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--check") => check = true,
+            Some("--socket") => socket = arguments.next().map(PathBuf::from),
+            Some("--help") => return print!("{USAGE}"),
+            Some("--version") => return println!("todo-write-mcp {}", env!("CARGO_PKG_VERSION")),
+            // Earlier versions passed all other options to emacsclient.
+            _ => outdated = true,
+        }
+    }
+    if check {
+        let answer = Emacs::new(socket, "check", outdated).check(LIMIT).await;
+        println!("{}", answer.text);
+        exit(answer.is_error.into());
+    }
+    let emacs = Emacs::new(socket, "tool", outdated);
+    let server = Arc::new(Server::new(emacs));
+    tokio::select! {
+        _ = serve(server.clone()) => {}
+        _ = server.keep_up() => {}
+        _ = signal() => {}
+    }
+    server.end(Duration::from_millis(1500)).await;
+    // Returning would wait for the thread that reads stdin.
+    exit(0)
+}
+
+/// Serves requests until the end of input.
+async fn serve(server: Arc<Server>) {
+    if let Ok(running) = server.serve(transport::Stdio::new()).await {
+        let _ = running.waiting().await;
+    }
+}
+
+/// Waits for a signal to terminate. Later ones are ignored, so that `end` can still notify Emacs.
+async fn signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()];
+    let [Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)] = kinds.map(signal) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+        _ = hangup.recv() => {}
+    }
+}

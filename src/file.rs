@@ -1,0 +1,109 @@
+//! Opens files that others can place.
+//!
+//! Opening a pipe blocks until it has a writer, reading a device may never end, and any file may have
+//! more bytes than memory. So this module's [`open`] is the only way to such a file, and every reader
+//! has a bound.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Opens a regular file for reading. A link to one is followed.
+///
+/// # Errors
+/// [`io::ErrorKind::InvalidInput`] if it is not a regular file, or an error of the file system.
+pub fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    // The type is checked after opening, since another file may take this one's place before that. The
+    // flags keep the call from waiting for a writer, and a terminal from becoming the process's own.
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
+}
+
+/// The metadata of a regular file.
+///
+/// # Errors
+/// As [`open`].
+pub fn metadata(path: &Path) -> io::Result<fs::Metadata> {
+    let data = fs::metadata(path)?;
+    if data.is_file() { Ok(data) } else { Err(not_regular()) }
+}
+
+fn not_regular() -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
+}
+
+/// Reads the first bytes of a file, at most `most`.
+///
+/// # Errors
+/// As [`open`].
+pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a whole file.
+///
+/// # Errors
+/// [`io::ErrorKind::FileTooLarge`] if it has more than `most` bytes, else as [`open`].
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let bytes = read_start(path, most + 1)?;
+    if bytes.len() as u64 > most { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(bytes) }
+}
+
+/// The modification time and size of a file. A file whose stamp is the same was not written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    modified: Option<SystemTime>,
+    length: u64,
+}
+
+/// The coarsest resolution of modification times in use.
+const CLOCK_TICK: Duration = Duration::from_secs(2);
+
+impl Stamp {
+    /// The stamp of a file, a folder or anything else; `None` if there is nothing.
+    pub fn of(path: &Path) -> Option<Stamp> {
+        fs::metadata(path).ok().map(|data| Stamp::new(&data))
+    }
+
+    /// The stamp in a file's metadata.
+    pub fn new(data: &fs::Metadata) -> Stamp {
+        Stamp { modified: data.modified().ok(), length: data.len() }
+    }
+
+    /// Whether a later change certainly gets another stamp.
+    pub fn is_certain(&self) -> bool {
+        self.modified.is_some_and(|time| time.elapsed().is_ok_and(|age| age > CLOCK_TICK))
+    }
+}
+
+/// The time that a call may take. What is left is read by the next call.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slice {
+    end: Option<Instant>,
+}
+
+impl Slice {
+    /// No limit.
+    pub const WHOLE: Slice = Slice { end: None };
+
+    /// A slice that begins now.
+    pub fn of(length: Duration) -> Slice {
+        Slice { end: Instant::now().checked_add(length) }
+    }
+
+    /// Whether the time is over.
+    pub fn is_over(&self) -> bool {
+        self.end.is_some_and(|end| Instant::now() >= end)
+    }
+}

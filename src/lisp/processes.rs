@@ -1,0 +1,35 @@
+//! Lisp functions about the processes of agents.
+
+use emacs::{Env, Result, Value, defun};
+
+use super::{border, read, write};
+use crate::process::{self, ProcessState};
+
+/// Return the state of the process ID: `alive', `suspended', `dead', or nil if this system does not
+/// tell.  START, a string, is field 22 of the process's stat; another process is `dead'.  Without
+/// START, any process of that number counts.
+#[defun]
+fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Option<Value<'e>>> {
+    border(env, || {
+        let id = u32::try_from(read::whole_number::<i64>("id", id)?).unwrap_or_default();
+        let start = read::optional("start", start, read::text)?;
+        let name = match process::state(id, start.as_deref()) {
+            ProcessState::Alive => "alive",
+            ProcessState::Suspended => "suspended",
+            ProcessState::Dead => "dead",
+            ProcessState::Unknown => return Ok(None),
+        };
+        write::symbol(env, name).map(Some)
+    })
+}
+
+/// Return the folders that the environment variable NAME, a string, has in this user's processes.
+#[defun]
+fn folders_named_by<'e>(env: &'e Env, name: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let folders = process::folders_named_by(&read::text("name", name)?);
+        let folders: Vec<String> =
+            folders.iter().filter_map(|folder| Some(folder.to_str()?.to_owned())).collect();
+        write::texts(env, &folders)
+    })
+}

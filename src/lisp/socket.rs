@@ -1,0 +1,93 @@
+//! Lisp functions for the socket of Emacs.
+
+use emacs::{Env, IntoLisp, Result, Value, defun};
+
+use super::write::Plist;
+use super::{border, read, write};
+use crate::error::Error;
+use crate::protocol::{Activity, Call, Hello, Message, parse};
+
+emacs::use_symbols! {
+    k_type => ":type" k_protocol => ":protocol" k_role => ":role" k_id => ":id"
+    k_version => ":version" k_client => ":client" k_client_version => ":clientVersion"
+    k_project => ":project" k_process => ":process" k_started => ":started" k_now => ":now"
+    k_lost => ":lost" k_outdated => ":outdated" k_claude_folder => ":claudeFolder"
+    k_codex_folder => ":codexFolder" k_call => ":call" k_until => ":until"
+    k_session => ":session" k_source => ":source" k_subagent => ":subagent"
+    k_arguments => ":arguments" k_activity => ":activity" k_why => ":why" k_task => ":task" k_killed => ":killed"
+    hello call cancel activity bye unknown
+}
+
+/// Parse LINE, a message of a program that connected to the socket, in UTF-8.
+///
+/// The value is a plist: `:type', one of `hello', `call', `cancel', `activity', `bye' and
+/// `unknown', and the fields of that type that LINE has; see doc/protocol.md.  `:arguments' is JSON
+/// text, everything else a string, a number or t.  Signal `todo-write-input-error' for a line that
+/// is no message.
+#[defun]
+fn socket_parse<'e>(env: &'e Env, line: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let text = read::text("line", line)?;
+        let plist = Plist::new(env);
+        match parse(&text).map_err(invalid)? {
+            Message::Hello(message) => fields_of_hello(plist.set(k_type, hello.bind(env))?, env, &message),
+            Message::Call(message) => fields_of_call(plist.set(k_type, call.bind(env))?, env, &message),
+            Message::Cancel(message) => {
+                plist.set(k_type, cancel.bind(env))?.set(k_call, message.call as i64)?.finish()
+            }
+            Message::Activity(message) => {
+                fields_of_activity(plist.set(k_type, activity.bind(env))?, &message)
+            }
+            Message::Bye(message) => {
+                let killed = message.killed.then(|| true.into_lisp(env)).transpose()?;
+                plist.set(k_type, bye.bind(env))?.set_some(k_killed, killed)?.finish()
+            }
+            Message::Unknown(name) => plist.set(k_type, unknown.bind(env))?.set(k_id, name)?.finish(),
+        }
+    })
+}
+
+fn invalid(error: serde_json::Error) -> Error {
+    Error::Argument { path: "line".into(), received: error.to_string(), expected: "a message".into() }
+}
+
+fn fields_of_hello<'e>(plist: Plist<'e>, env: &'e Env, message: &Hello) -> Result<Value<'e>> {
+    plist
+        .set(k_protocol, i64::from(message.protocol))?
+        .set(k_role, &message.role)?
+        .set(k_id, &message.id)?
+        .set_some(k_version, message.version.as_ref())?
+        .set_some(k_client, message.client.as_ref())?
+        .set_some(k_client_version, message.client_version.as_ref())?
+        .set_some(k_project, message.project.as_ref())?
+        .set_some(k_process, message.process.map(i64::from))?
+        .set_some(k_started, message.started.map(|time| time as i64))?
+        .set_some(k_now, message.now.map(|time| time as i64))?
+        .set_some(k_lost, message.lost.map(|time| time as i64))?
+        .set_some(k_outdated, message.outdated.then(|| true.into_lisp(env)).transpose()?)?
+        .set_some(k_claude_folder, message.claude_folder.as_ref())?
+        .set_some(k_codex_folder, message.codex_folder.as_ref())?
+        .finish()
+}
+
+fn fields_of_call<'e>(plist: Plist<'e>, env: &'e Env, message: &Call<'_>) -> Result<Value<'e>> {
+    let arguments = message.arguments.map(|arguments| write::text(env, arguments.get())).transpose()?;
+    plist
+        .set(k_call, message.call as i64)?
+        .set_some(k_until, message.until.map(|time| time as i64))?
+        .set_some(k_session, message.session.as_ref())?
+        .set_some(k_source, message.source.as_ref())?
+        .set_some(k_subagent, message.subagent.as_ref())?
+        .set_some(k_task, message.task.as_ref())?
+        .set_some(k_arguments, arguments)?
+        .finish()
+}
+
+fn fields_of_activity<'e>(plist: Plist<'e>, message: &Activity) -> Result<Value<'e>> {
+    plist
+        .set(k_session, &message.session)?
+        .set_some(k_subagent, message.subagent.as_ref())?
+        .set(k_activity, &message.activity)?
+        .set_some(k_why, message.why.as_ref())?
+        .finish()
+}

@@ -1,0 +1,102 @@
+//! Lisp functions on the work of agents.
+
+use emacs::{Env, Result, Value, defun};
+
+use super::write::{self, Plist};
+use super::{border, now, read, with_module};
+use crate::work::{FileWork, Part, Work, patch};
+
+emacs::use_symbols! {
+    k_files => ":files" k_path => ":path" k_added => ":added" k_removed => ":removed" k_edits => ":edits"
+    k_created => ":created" k_deleted => ":deleted" k_commands => ":commands" k_run => ":run"
+    k_failed => ":failed" k_refused => ":refused" k_background => ":background" k_unknown => ":unknown"
+    k_responses => ":responses" k_tokens => ":tokens" k_input => ":input" k_output => ":output"
+    k_cache_read => ":cacheRead" k_cache_write => ":cacheWrite" k_at_least => ":atLeast"
+    k_models => ":models" k_shared => ":shared"
+    outside
+}
+
+/// Calls `work` with the part that ID names: an item's id, the symbol `outside`, or nil for all.
+fn with_part<T>(id: Value<'_>, work: impl FnOnce(Part<'_>) -> T) -> Result<T> {
+    if id == *outside {
+        return Ok(work(Part::Outside));
+    }
+    let id = read::optional("id", id, read::text)?;
+    Ok(work(id.as_deref().map_or(Part::Whole, Part::Item)))
+}
+
+/// Return what the agent of THREAD did while item ID was in progress, a plist, or nil.
+///
+/// ID is a string; `outside' stands for all that was done while no item was in progress, nil for
+/// the whole thread.  The keys are `:files', a list of plists `:path :added :removed :edits :created
+/// :deleted'; `:added', `:removed', `:edits'; `:commands', a plist `:run :failed :refused
+/// :background :unknown'; `:responses'; `:tokens', a plist `:input :output :cacheRead :cacheWrite
+/// :atLeast', or nil; `:models', strings; `:shared'.
+#[defun]
+fn work<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<Value<'e>>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let found = with_part(id, |part| {
+            with_module(|module| {
+                let thread = module.store.get(&key, now())?;
+                Some((thread.work(part)?.clone(), thread.has_tokens()))
+            })
+        })?;
+        found.map(|(work, has_tokens)| to_lisp(env, &work, has_tokens)).transpose()
+    })
+}
+
+fn to_lisp<'e>(env: &'e Env, work: &Work, has_tokens: bool) -> Result<Value<'e>> {
+    let commands = Plist::new(env)
+        .set(k_run, work.commands.run as i64)?
+        .set(k_failed, work.commands.failed as i64)?
+        .set(k_refused, work.commands.refused as i64)?
+        .set(k_background, work.commands.background as i64)?
+        .set(k_unknown, work.commands.unknown as i64)?
+        .finish()?;
+    let tokens = || {
+        Plist::new(env)
+            .set(k_input, work.tokens.input as i64)?
+            .set(k_output, work.tokens.output as i64)?
+            .set(k_cache_read, work.tokens.cache_read as i64)?
+            .set(k_cache_write, work.tokens.cache_write as i64)?
+            .set(k_at_least, work.lower_bounds > 0)?
+            .finish()
+    };
+    Plist::new(env)
+        .set(k_files, write::list_of(env, &work.files, |one| file(env, one))?)?
+        .set(k_added, work.added as i64)?
+        .set(k_removed, work.removed as i64)?
+        .set(k_edits, work.edits as i64)?
+        .set(k_commands, commands)?
+        .set(k_responses, work.responses as i64)?
+        .set(k_tokens, has_tokens.then(tokens).transpose()?)?
+        .set(k_models, write::texts(env, &work.models)?)?
+        .set(k_shared, work.shared)?
+        .finish()
+}
+
+fn file<'e>(env: &'e Env, file: &FileWork) -> Result<Value<'e>> {
+    Plist::new(env)
+        .set(k_path, write::text(env, &file.path)?)?
+        .set(k_added, file.added as i64)?
+        .set(k_removed, file.removed as i64)?
+        .set(k_edits, file.edits as i64)?
+        .set(k_created, file.created)?
+        .set(k_deleted, file.deleted)?
+        .finish()
+}
+
+/// Return the recorded changes of a part of THREAD as one unified diff, oldest first.
+///
+/// ID is as for `todo-write-dyn--work'.  PATH, the absolute name of a file, or nil for all.
+#[defun(name = "patch")]
+fn work_patch<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>, path: Value<'e>) -> Result<String> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let path = read::optional("path", path, read::text)?;
+        let found =
+            with_part(id, |part| with_module(|module| module.store.work_observations(&key, part, now())))?;
+        Ok(patch(&found, path.as_deref()))
+    })
+}

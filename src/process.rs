@@ -1,0 +1,69 @@
+//! The processes of this machine.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::{collections::BTreeSet, ffi::OsStr};
+
+use crate::file;
+
+/// The state of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessState {
+    /// It runs or sleeps.
+    Alive,
+    /// A signal such as SIGSTOP stopped it.
+    Suspended,
+    /// It ended, perhaps without its parent having noticed.
+    Dead,
+    /// This system has no `/proc`.
+    Unknown,
+}
+
+/// The state of the process `id` that began at `start`, field 22 of its `stat`. Another process that
+/// has the number now does not count. Without `start`, any process with the number counts.
+pub fn state(id: u32, start: Option<&str>) -> ProcessState {
+    let Ok(stat) = file::read_start(Path::new(&format!("/proc/{id}/stat")), 4_096) else {
+        let is_known = Path::new("/proc/self/stat").exists();
+        return if is_known { ProcessState::Dead } else { ProcessState::Unknown };
+    };
+    // The second field, a name in parentheses, may hold any bytes.
+    let stat = String::from_utf8_lossy(&stat);
+    let Some((_, rest)) = stat.rsplit_once(')') else { return ProcessState::Dead };
+    let fields: Vec<&str> = rest.split_ascii_whitespace().take(20).collect();
+    match (fields.first(), fields.get(19)) {
+        (_, began) if start.is_some() && start != began.copied() => ProcessState::Dead,
+        (Some(&("T" | "t")), _) => ProcessState::Suspended,
+        (None | Some(&("Z" | "X")), _) => ProcessState::Dead,
+        _ => ProcessState::Alive,
+    }
+}
+
+/// The values of the environment variable `name` in this user's processes that are absolute names of
+/// folders. Nothing else is kept of their environments.
+pub fn folders_named_by(name: &str) -> BTreeSet<PathBuf> {
+    let mark = format!("{name}=").into_bytes();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbered = processes.filter(|entry| entry.file_name().as_bytes().iter().all(u8::is_ascii_digit));
+    // The system refuses to show the environments of other users' processes, except to root.
+    let environments =
+        numbered.filter(is_ours).filter_map(|entry| fs::read(entry.path().join("environ")).ok());
+    let values = environments.filter_map(|environment| {
+        let value =
+            environment.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(&mark[..]))?;
+        Some(PathBuf::from(OsStr::from_bytes(value)))
+    });
+    values.filter(|folder| folder.is_absolute() && folder.is_dir()).collect()
+}
+
+fn is_ours(process: &fs::DirEntry) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let owner = |path: &Path| fs::metadata(path).ok().map(|data| data.uid());
+    owner(&process.path()).is_some_and(|uid| Some(uid) == owner(Path::new("/proc/self")))
+}
+
+/// Whether this user has a process of that number.
+pub fn exists(id: u32) -> bool {
+    use rustix::process::{Pid, test_kill_process};
+    Pid::from_raw(id.cast_signed()).is_some_and(|pid| test_kill_process(pid).is_ok())
+}

@@ -1,0 +1,304 @@
+//! What of an agent's work is recorded: numbers always, contents only where the user allows it.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::observation::Type;
+use crate::patch::{FileChange, compare, complete};
+
+/// The key of the metadata of a call whose contents were not recorded.
+pub const HIDDEN: &str = "hidden";
+
+/// The user's options.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// Whether only the numbers of changes are recorded, without their text.
+    pub numbers_only: bool,
+    /// Globs of files and folders whose contents are never recorded.
+    pub excluded: Vec<String>,
+}
+
+/// One changed file of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChangedFile {
+    /// The name, absolute or relative to the project.
+    pub path: String,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// What else happened to it.
+    pub change: FileChange,
+    /// The hunks of the patch, or nothing if they are unknown.
+    pub hunks: String,
+}
+
+/// A file as a host reports it: with both texts, or with numbers and perhaps a patch.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ReportedFile<'a> {
+    path: String,
+    added: Option<u64>,
+    removed: Option<u64>,
+    created: Option<bool>,
+    deleted: Option<bool>,
+    #[serde(borrow)]
+    patch: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    old_text: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    new_text: Option<Cow<'a, str>>,
+}
+
+impl ChangedFile {
+    /// The change from one text to another; none for a file that does not exist.
+    pub fn between(path: &str, old: Option<&str>, new: Option<&str>) -> ChangedFile {
+        let change = compare(old.unwrap_or_default(), new.unwrap_or_default());
+        ChangedFile {
+            path: path.to_owned(),
+            added: change.added,
+            removed: change.removed,
+            change: FileChange { created: old.is_none(), deleted: new.is_none(), inexact: false },
+            hunks: change.hunks,
+        }
+    }
+
+    /// A change whose hunks are given; their lines are counted.
+    pub fn with_hunks(path: &str, hunks: String, change: FileChange) -> ChangedFile {
+        let (added, removed) = count_signs(&hunks);
+        ChangedFile { path: path.to_owned(), added, removed, change, hunks }
+    }
+}
+
+/// The numbers of lines that hunks add and remove.
+fn count_signs(hunks: &str) -> (u64, u64) {
+    let (mut added, mut removed, mut old, mut new) = (0, 0, 0_u64, 0_u64);
+    for line in hunks.split('\n') {
+        // The numbers of the header tell where a hunk ends, so that no line is taken for a header.
+        if old == 0 && new == 0 {
+            (old, new) = hunk_size(line).unwrap_or_default();
+            continue;
+        }
+        match line.as_bytes().first() {
+            Some(b'+') => (added, new) = (added + 1, new.saturating_sub(1)),
+            Some(b'-') => (removed, old) = (removed + 1, old.saturating_sub(1)),
+            Some(b'\\') => {}
+            _ => (old, new) = (old.saturating_sub(1), new.saturating_sub(1)),
+        }
+    }
+    (added, removed)
+}
+
+/// The numbers of old and new lines in `@@ -1,2 +3,4 @@`.
+fn hunk_size(line: &str) -> Option<(u64, u64)> {
+    let (old, new) = line.strip_prefix("@@ -")?.split_once(" +")?;
+    let count = |range: &str| match range.split_once(',') {
+        Some((_, count)) => count.parse().ok(),
+        None => Some(1),
+    };
+    Some((count(old)?, count(new.split_once(' ').map_or(new, |(range, _)| range))?))
+}
+
+impl Recording {
+    /// The entry of a changed file in the metadata of an observation.
+    pub fn entry(&self, file: &ChangedFile, project: &str) -> Value {
+        let path = absolute(&file.path, project);
+        let mut entry = json!({ "path": path, "added": file.added, "removed": file.removed });
+        for (key, is_set) in [
+            ("created", file.change.created),
+            ("deleted", file.change.deleted),
+            ("inexact", file.change.inexact && !file.hunks.is_empty()),
+        ] {
+            if is_set {
+                entry[key] = true.into();
+            }
+        }
+        let is_empty = file.hunks.is_empty() && !file.change.created && !file.change.deleted;
+        if !self.numbers_only && !is_empty && !self.excludes(&path) && !self.excludes(project) {
+            entry["patch"] = complete(&path, project, file.change, &file.hunks).into();
+        }
+        entry
+    }
+
+    /// Reads the `files` of an observation of a host.
+    pub fn read_files(&self, project: &str, metadata: &mut Map<String, Value>) {
+        if let Some(Value::Array(files)) = metadata.get_mut("files") {
+            files.retain(|file| ReportedFile::deserialize(file).is_ok_and(|file| !file.path.is_empty()));
+            for file in files {
+                if let Ok(reported) = ReportedFile::deserialize(&*file) {
+                    *file = self.reported(reported, project);
+                }
+            }
+        }
+    }
+
+    /// Drops what must not be recorded. The call of a result may have been hidden.
+    pub fn hide(
+        &self,
+        project: &str,
+        kind: Type,
+        was_hidden: bool,
+        content: &mut Value,
+        metadata: &mut Map<String, Value>,
+    ) {
+        let is_call = matches!(kind, Type::ToolCall | Type::ToolExecution);
+        if is_call && (was_hidden || self.hides(project, content, metadata)) {
+            metadata.insert(HIDDEN.into(), true.into());
+            let Value::Object(fields) = content else { return *content = Value::Null };
+            fields.retain(|key, _| matches!(key.as_str(), "id" | "name" | "isError"));
+        } else if self.excludes(project) && kind != Type::Usage {
+            *content = Value::Null;
+        }
+    }
+
+    fn reported(&self, file: ReportedFile<'_>, project: &str) -> Value {
+        let mut changed = match (&file.old_text, &file.new_text, file.patch) {
+            (None, None, Some(patch)) => {
+                let start =
+                    if patch.starts_with("@@ -") { Some(0) } else { patch.find("\n@@ -").map(|at| at + 1) };
+                let hunks = start.map_or("", |start| &patch[start..]);
+                ChangedFile::with_hunks(&file.path, hunks.to_owned(), FileChange::default())
+            }
+            (None, None, None) => ChangedFile { path: file.path, ..ChangedFile::default() },
+            (old, new, _) => ChangedFile::between(&file.path, old.as_deref(), new.as_deref()),
+        };
+        changed.added = file.added.unwrap_or(changed.added);
+        changed.removed = file.removed.unwrap_or(changed.removed);
+        changed.change.created = file.created.unwrap_or(changed.change.created);
+        changed.change.deleted = file.deleted.unwrap_or(changed.change.deleted);
+        self.entry(&changed, project)
+    }
+
+    /// Whether a call or its result may show the contents of an excluded file.
+    fn hides(&self, project: &str, content: &Value, metadata: &Map<String, Value>) -> bool {
+        if self.excluded.is_empty() {
+            return false;
+        }
+        let files = metadata.get("files").and_then(Value::as_array);
+        let mut paths = files.into_iter().flatten().filter_map(|file| file.get("path")?.as_str());
+        let names = content.get("input").map(Value::to_string).unwrap_or_default();
+        self.excludes(project)
+            || paths.any(|path| self.excludes(path))
+            || metadata.get("path").and_then(Value::as_str).is_some_and(|path| self.excludes(path))
+            || words(&names).any(|word| self.excludes(word))
+    }
+
+    /// Whether the user excludes a file or folder, or one above it.
+    pub fn excludes(&self, path: &str) -> bool {
+        let path = path.trim_end_matches('/');
+        let prefixes = || path.match_indices('/').map(|(place, _)| &path[..place]).chain([path]);
+        !path.is_empty()
+            && self.excluded.iter().map(|glob| glob.trim_end_matches('/')).any(|glob| {
+                if glob.contains('/') {
+                    prefixes().any(|prefix| matches(glob, prefix))
+                } else {
+                    path.split('/').any(|name| matches_name(glob.as_bytes(), name.as_bytes()))
+                }
+            })
+    }
+}
+
+/// The parts of a command or of arguments that may be names of files.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| c.is_whitespace() || "\"'`()[]{}<>|&;,=:\\".contains(c))
+        .filter(|word| !word.is_empty())
+}
+
+/// The absolute name of a file of a project.
+fn absolute<'p>(path: &'p str, project: &str) -> Cow<'p, str> {
+    let is_absolute =
+        path.starts_with(['/', '~']) || path.get(1..3).is_some_and(|rest| rest.starts_with(":"));
+    if is_absolute || project.is_empty() {
+        return Cow::Borrowed(path);
+    }
+    let path = path.trim_start_matches("./");
+    Cow::Owned(format!("{}/{path}", project.trim_end_matches('/')))
+}
+
+/// Whether a glob matches a whole name. `*` and `?` do not match a slash, `**` does.
+fn matches(glob: &str, name: &str) -> bool {
+    let (glob, name): (Vec<char>, Vec<char>) = (glob.chars().collect(), name.chars().collect());
+    // The places in the glob that the name read so far may have reached.
+    let mut reached = vec![false; glob.len() + 1];
+    reached[0] = true;
+    skip_stars(&glob, &mut reached);
+    for c in name {
+        let mut next = vec![false; glob.len() + 1];
+        for place in (0..glob.len()).filter(|place| reached[*place]) {
+            match glob[place] {
+                '*' => next[place] |= c != '/' || is_double(&glob, place),
+                '?' => next[place + 1] |= c != '/',
+                other => next[place + 1] |= c == other,
+            }
+        }
+        skip_stars(&glob, &mut next);
+        reached = next;
+    }
+    reached[glob.len()]
+}
+
+/// Whether a glob without a slash matches a name without one. It allocates nothing, since each word of
+/// each call is compared with each glob.
+fn matches_name(glob: &[u8], name: &[u8]) -> bool {
+    // The place after the last star, and where it began to match.
+    let (mut star, mut place, mut at) = (None, 0, 0);
+    while at < name.len() {
+        match glob.get(place) {
+            Some(b'*') => {
+                place += 1;
+                star = Some((place, at));
+            }
+            Some(c) if *c == b'?' || *c == name[at] => (place, at) = (place + 1, at + 1),
+            _ => match star {
+                Some((after, from)) => {
+                    star = Some((after, from + 1));
+                    (place, at) = (after, from + 1);
+                }
+                None => return false,
+            },
+        }
+    }
+    glob[place..].iter().all(|c| *c == b'*')
+}
+
+/// A star also matches nothing.
+fn skip_stars(glob: &[char], reached: &mut [bool]) {
+    for place in 0..glob.len() {
+        reached[place + 1] |= reached[place] && glob[place] == '*';
+    }
+}
+
+fn is_double(glob: &[char], place: usize) -> bool {
+    glob.get(place + 1) == Some(&'*') || place > 0 && glob[place - 1] == '*'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_exclude_files_folders_and_what_is_below_them() {
+        let recording = |glob: &str| Recording { excluded: vec![glob.into()], ..Recording::default() };
+        for (glob, path, expected) in [
+            (".env", "/p/.env", true),
+            (".env", "/p/.environment", false),
+            (".env.*", "/p/.env.local", true),
+            ("*.pem", "/p/keys/a.pem", true),
+            ("secret", "/p/secret/a/b", true),
+            ("/home/me/secret/", "/home/me/secret/a", true),
+            ("/home/me/secret", "/home/me/secrets", false),
+            ("/home/*/secret", "/home/me/secret", true),
+            ("/home/*/secret", "/home/me/you/secret", false),
+            ("/home/**/secret", "/home/me/you/secret", true),
+        ] {
+            assert_eq!(recording(glob).excludes(path), expected, "{glob} {path}");
+        }
+    }
+
+    #[test]
+    fn lines_that_look_like_headers_are_counted() {
+        assert_eq!(count_signs("@@ -1,2 +1,2 @@\n---- a\n+++ b\n x\n@@ -9 +9,0 @@\n-y\n"), (1, 2));
+    }
+}

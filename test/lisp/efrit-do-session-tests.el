@@ -1,0 +1,717 @@
+;;; efrit-do-session-tests.el --- Tests of a session, by scripts -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; These tests run whole sessions of the scripted backend and check their
+;; results, their records and their ends.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-test-helper)
+(require 'efrit-do)
+(require 'efrit-do-replay)
+
+(defmacro efrit-do-session-tests--with-sessions (&rest body)
+  "Run BODY with an empty store, a tool that counts, and no questions asked.
+The tool `count' returns how often it ran; `fail' fails with its argument."
+  (declare (indent 0) (debug t))
+  `(todo-write-with-store
+     (let* ((inhibit-message t)
+            (efrit-do-backend 'replay)
+            (efrit-do-sessions nil)
+            (efrit-do-tools efrit-do-tools)
+            (efrit-do-confirm nil)
+            (ran 0))
+       (efrit-do-register-tool
+        :name "count" :args '((:name "n" :type "integer" :optional t))
+        :function (lambda (_n) (format "run %d" (cl-incf ran))))
+       (efrit-do-register-tool
+        :name "fail" :args '((:name "why" :type "string"))
+        :function (lambda (why) (cl-incf ran) (error "%s" why)))
+       ,@body)))
+
+(defun efrit-do-session-tests--script (turns &rest more)
+  "Return a script of TURNS, lists of events, and MORE keys and values.
+An event is a plist, as in JSON."
+  (json-parse-string
+   (json-serialize
+    (append more
+            (list :speed 0
+                  :turns (vconcat (mapcar (lambda (turn) (vconcat turn))
+                                          turns)))))))
+
+(defun efrit-do-session-tests--run (turns &rest options)
+  "Run a session that plays TURNS with OPTIONS; return its outcome."
+  (apply #'efrit-do-run "Tidy up" :timeout 20
+         :script (efrit-do-session-tests--script turns) options))
+
+(defun efrit-do-session-tests--status (turns)
+  "Run a session that plays TURNS; return how it ended."
+  (plist-get (efrit-do-session-tests--run turns) :status))
+
+(defun efrit-do-session-tests--start (turns &rest more)
+  "Start a session that plays TURNS, a script with MORE keys; return it."
+  (efrit-do-session-start
+   (efrit-do-session-begin
+    "Tidy up" 'replay
+    (list :script (apply #'efrit-do-session-tests--script turns more)))))
+
+(defun efrit-do-session-tests--await (session)
+  "Wait until SESSION has ended and return it."
+  (todo-write-test-wait (lambda () (not (efrit-do-session-running-p session))))
+  session)
+
+(defun efrit-do-session-tests--plan (&rest statuses)
+  "Return a call of todo_write for tasks with STATUSES."
+  (let ((n 0))
+    (list :tool "todo_write"
+          :input (apply #'todo-write-test-todos
+                        (mapcar (lambda (status)
+                                  (list (format "Task %d" (cl-incf n)) status))
+                                statuses)))))
+
+(defun efrit-do-session-tests--types (thread)
+  "Return the types of the observations of THREAD, in order."
+  (mapcar (lambda (each) (plist-get each :type))
+          (todo-write-observations thread)))
+
+(defun efrit-do-session-tests--of-type (thread type)
+  "Return the observations of TYPE in THREAD, a list."
+  (append (todo-write-observations thread :type type) nil))
+
+(defconst efrit-do-session-tests--work
+  `(((:thinking "Two things to do.") (:text "A plan first.")
+     (:tool "todo_write"
+      :input (:todos [(:content "Sweep" :status "in_progress" :activeForm "Sweeping")
+                      (:content "Dust" :status "pending" :activeForm "Dusting")])))
+    ((:thinking "The broom.") (:tool "count" :input (:n 1))
+     (:tool "todo_write"
+      :input (:todos [(:content "Sweep" :status "completed" :activeForm "Sweeping")
+                      (:content "Dust" :status "in_progress" :activeForm "Dusting")])))
+    ((:thinking "The cloth.")
+     (:tool "todo_write"
+      :input (:todos [(:content "Sweep" :status "completed" :activeForm "Sweeping")
+                      (:content "Dust" :status "completed" :activeForm "Dusting")])))
+    ((:thinking "All done.") (:text "The room is clean.")
+     (:tool "session_complete" :input (:message "Swept and dusted."))))
+  "A session in four turns: a plan, two steps, the end.")
+
+;;; Results
+
+(ert-deftest efrit-do-run-returns-status-result-and-every-tool-result ()
+  (efrit-do-session-tests--with-sessions
+    (let ((outcome (efrit-do-session-tests--run efrit-do-session-tests--work)))
+      (should (eq (plist-get outcome :status) 'done))
+      (should (equal (plist-get outcome :message) "Swept and dusted."))
+      (should-not (plist-get outcome :reason))
+      (should (equal (mapcar (lambda (result) (plist-get result :name))
+                             (plist-get outcome :tool-results))
+                     '("todo_write" "count" "todo_write" "todo_write"
+                       "session_complete")))
+      (should (eq (todo-write-state (plist-get outcome :thread)) 'done)))))
+
+(ert-deftest efrit-do-result-has-the-output-of-each-tool ()
+  ;; Other agents return only "executed successfully".
+  (efrit-do-session-tests--with-sessions
+    (let ((result (plist-get (efrit-do-session-tests--run
+                              '(((:tool "count") (:tool "count"))))
+                             :result)))
+      (should (string-search "run 1" result))
+      (should (string-search "run 2" result))
+      (should-not (string-search "successfully" result)))))
+
+(ert-deftest efrit-do-result-says-so-when-nothing-happened ()
+  (efrit-do-session-tests--with-sessions
+    (should (equal (plist-get (efrit-do-session-tests--run nil) :result)
+                   "The agent said nothing and ran no tool."))))
+
+(ert-deftest efrit-do-completion-message-replaces-neither-results-nor-text ()
+  ;; In other agents, the message of session_complete replaces the results.
+  (efrit-do-session-tests--with-sessions
+    (let ((outcome (efrit-do-session-tests--run
+                    '(((:text "I counted.") (:tool "count"))
+                      ((:text "Once.")
+                       (:tool "session_complete"
+                        :input (:message "Counting is over.")))))))
+      (dolist (part '("Once." "Counting is over." "run 1"))
+        (should (string-search part (plist-get outcome :result))))
+      (should (equal (plist-get (car (plist-get outcome :tool-results)) :content)
+                     "run 1")))))
+
+(ert-deftest efrit-do-runs-the-other-tools-of-the-turn-that-completes ()
+  (efrit-do-session-tests--with-sessions
+    (let ((outcome (efrit-do-session-tests--run
+                    '(((:tool "session_complete" :input (:message "Bye."))
+                       (:tool "count"))
+                      ((:tool "count"))))))
+      (should (eq (plist-get outcome :status) 'done))
+      (should (= ran 1)))))
+
+(ert-deftest efrit-do-distinguishes-failed-calls-from-successful-ones ()
+  (efrit-do-session-tests--with-sessions
+    (let ((outcome (efrit-do-session-tests--run
+                    '(((:tool "fail" :input (:why "no luck")))
+                      ((:tool "count"))))))
+      (should (equal (mapcar (lambda (result) (and (plist-get result :is-error) t))
+                             (plist-get outcome :tool-results))
+                     '(t nil)))
+      (should (string-search "[fail, failed] Error: no luck"
+                             (plist-get outcome :result))))))
+
+(ert-deftest efrit-do-pauses-the-list-of-an-agent-that-stops-early ()
+  (efrit-do-session-tests--with-sessions
+    (let ((outcome (efrit-do-session-tests--run
+                    (list (list (efrit-do-session-tests--plan "in_progress"))
+                          '((:text "Enough."))))))
+      (should (eq (plist-get outcome :status) 'done))
+      (should (eq (todo-write-state (plist-get outcome :thread)) 'paused)))))
+
+(ert-deftest efrit-do-works-in-the-thread-and-directory-it-is-given ()
+  (efrit-do-session-tests--with-sessions
+    (let ((outcome (efrit-do-session-tests--run
+                    (list (list (efrit-do-session-tests--plan "pending")
+                                '(:tool "eval_sexp"
+                                  :input (:expr "default-directory"))))
+                    :thread "mine" :directory "/tmp")))
+      (should (equal (plist-get outcome :thread) "mine"))
+      (should (equal (todo-write-test-contents "mine") '("Task 1")))
+      (should (equal (plist-get (cadr (plist-get outcome :tool-results))
+                                :content)
+                     "\"/tmp/\"")))))
+
+(ert-deftest efrit-do-gives-each-session-a-thread-of-its-own-in-its-project ()
+  (efrit-do-session-tests--with-sessions
+    (let ((a (plist-get (efrit-do-session-tests--run nil :directory "/tmp") :thread))
+          (b (plist-get (efrit-do-session-tests--run nil :directory "/tmp") :thread)))
+      (should-not (equal a b))
+      (should (string-prefix-p "/tmp/#" a)))))
+
+(ert-deftest efrit-do-result-says-first-that-it-is-a-demonstration ()
+  (efrit-do-session-tests--with-sessions
+    (should (string-match-p
+             "\\`Demonstration: a scripted agent; set `efrit-do-backend'"
+             (plist-get (efrit-do-run "x" :backend 'auto :speed 0 :timeout 30)
+                        :result)))
+    ;; A user who names a script needs no such notice.
+    (should (equal (plist-get (efrit-do-session-tests--run '(((:text "Mine."))))
+                              :result)
+                   "Mine."))
+    (mapc (lambda (name) (when (get-buffer name) (kill-buffer name)))
+          '("login.js (proposed)" "login.test.js (proposed)"))))
+
+;;; Records
+
+(ert-deftest efrit-do-records-a-session-from-intent-to-final-response ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((outcome (efrit-do-session-tests--run
+                     '(((:thinking "Hm.") (:text "Now.") (:tool "count"))
+                       ((:text "Done.")))))
+           (thread (plist-get outcome :thread)))
+      (should (equal (efrit-do-session-tests--types thread)
+                     '("INTENT" "TITLE" "LLM_STREAM_START" "THOUGHTS"
+                       "LLM_STREAM_END" "TOOL_CALL" "TOOL_EXECUTION"
+                       "LLM_STREAM_START" "LLM_STREAM_END" "SYNTHESIS"
+                       "FINAL_RESPONSE")))
+      (should (equal (plist-get (todo-write-summary thread) :title) "Tidy up")))))
+
+(ert-deftest efrit-do-records-call-and-result-under-one-id ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((thread (plist-get (efrit-do-session-tests--run
+                               '(((:tool "count" :input (:n 4)))))
+                              :thread))
+           (call (plist-get (car (efrit-do-session-tests--of-type
+                                  thread "TOOL_CALL"))
+                            :content))
+           (result (plist-get (car (efrit-do-session-tests--of-type
+                                    thread "TOOL_EXECUTION"))
+                              :content)))
+      (should (equal (plist-get call :id) (plist-get result :id)))
+      (should (equal (plist-get call :input) "{\"n\":4}"))
+      (should (equal (plist-get result :content) "run 1")))))
+
+(ert-deftest efrit-do-records-output-whose-bytes-are-not-text ()
+  (efrit-do-session-tests--with-sessions
+    (let ((thread (plist-get (efrit-do-session-tests--run
+                              '(((:tool "shell_exec" :input (:command "printf 'a\\377b'")))))
+                             :thread)))
+      (should (equal (mapcar (lambda (result)
+                               (plist-get (plist-get result :content) :content))
+                             (efrit-do-session-tests--of-type thread "TOOL_EXECUTION"))
+                     '("a\ufffdb"))))))
+
+(ert-deftest efrit-do-records-a-long-input-in-part-and-runs-it-whole ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((plan (apply #'efrit-do-session-tests--plan (make-list 200 "pending")))
+           (thread (plist-get (efrit-do-session-tests--run (list (list plan)))
+                              :thread))
+           (call (plist-get (car (efrit-do-session-tests--of-type
+                                  thread "TOOL_CALL"))
+                            :content)))
+      (should (= 200 (length (todo-write-items thread))))
+      (should (string-search "left out" (plist-get call :input)))
+      (should (< (length (plist-get call :input)) 2100)))))
+
+(ert-deftest efrit-do-records-the-answer-once-and-not-the-outputs-again ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((thread (plist-get (efrit-do-session-tests--run
+                               efrit-do-session-tests--work)
+                              :thread))
+           (answers (efrit-do-session-tests--of-type thread "FINAL_RESPONSE")))
+      (should (equal (mapcar (lambda (each) (plist-get each :content)) answers)
+                     '("The room is clean.\n\nSwept and dusted."))))))
+
+(ert-deftest efrit-do-records-thoughts-in-all-three-phases ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((thread (plist-get (efrit-do-session-tests--run
+                               efrit-do-session-tests--work)
+                              :thread))
+           (dust (todo-write-test-id thread "Dust")))
+      (should
+       (equal (mapcar (lambda (thought)
+                        (let ((metadata (plist-get thought :metadata)))
+                          (list (plist-get metadata :phase)
+                                (plist-get metadata :tokenType)
+                                (plist-get metadata :stepDescription)
+                                (plist-get thought :parentId))))
+                      (efrit-do-session-tests--of-type thread "THOUGHTS"))
+              `(("planning" "PLANNING_LLM_THINKING" nil nil)
+                ("execution" "EXECUTION_LLM_THINKING" "Sweep"
+                 ,(todo-write-test-id thread "Sweep"))
+                ("execution" "EXECUTION_LLM_THINKING" "Dust" ,dust)
+                ("synthesis" "SYNTHESIS_LLM_THINKING" nil nil)))))))
+
+(ert-deftest efrit-do-gives-all-of-one-run-the-same-trace ()
+  (efrit-do-session-tests--with-sessions
+    (let ((thread (plist-get (efrit-do-session-tests--run
+                              '(((:thinking "Hm.") (:tool "count"))))
+                             :thread)))
+      (should (= 1 (length (delete-dups
+                            (mapcar (lambda (each) (plist-get each :traceId))
+                                    (todo-write-observations thread)))))))))
+
+(ert-deftest efrit-do-streams-thoughts-and-text-word-by-word ()
+  (efrit-do-session-tests--with-sessions
+    (let (heard)
+      (todo-write-subscribe
+       (lambda (event)
+         (when (equal (plist-get event :type) "TOKEN")
+           (push (cons (plist-get event :tokenType) (plist-get event :data))
+                 heard)))
+       :kind 'stream)
+      (efrit-do-session-tests--run '(((:thinking "One two.") (:text "Three four."))))
+      (should (equal (nreverse heard)
+                     '(("PLANNING_LLM_THINKING" . "One ")
+                       ("PLANNING_LLM_THINKING" . "two.")
+                       ("PLANNING_LLM_RESPONSE" . "Three ")
+                       ("PLANNING_LLM_RESPONSE" . "four.")))))))
+
+;;; The circuit breaker
+
+(defun efrit-do-session-tests--check-stopped (outcome what)
+  "Check that OUTCOME is that of a session stopped because of WHAT.
+Nothing ran and nothing was sent after that."
+  (let* ((thread (plist-get outcome :thread))
+         (types (efrit-do-session-tests--types thread)))
+    (should (eq (plist-get outcome :status) 'stopped))
+    (should (string-search what (plist-get outcome :reason)))
+    (should (string-search what (plist-get outcome :result)))
+    (should (eq (todo-write-state thread) 'paused))
+    (should (equal (plist-get (todo-write-summary thread) :reason)
+                   (plist-get outcome :reason)))
+    (should (equal (cl-remove-if-not
+                    (lambda (type)
+                      (member type '("LLM_STREAM_START" "TOOL_CALL"
+                                     "TOOL_EXECUTION")))
+                    (member "ERROR" types))
+                   nil))
+    (should (equal (car (last types)) "AGENT_SUSPENDED"))))
+
+(defun efrit-do-session-tests--loop (&rest turn)
+  "Run a session that plans and then repeats TURN endlessly; return its outcome.
+Go on for a while, to see whether anything happens after its end."
+  (let* ((plan (efrit-do-session-tests--plan "in_progress" "pending"))
+         (outcome
+          (efrit-do-run "Tidy up" :timeout 20
+                        :script (efrit-do-session-tests--script
+                                 (cons (list plan) (make-list 1000 turn)))))
+         (count (length (todo-write-observations (plist-get outcome :thread)))))
+    (dotimes (_ 10) (accept-process-output nil 0.01))
+    (should (= count (length (todo-write-observations
+                              (plist-get outcome :thread)))))
+    outcome))
+
+(defun efrit-do-session-tests--requests (outcome)
+  "Return the number of requests in the session of OUTCOME."
+  (length (efrit-do-session-tests--of-type (plist-get outcome :thread)
+                                           "LLM_STREAM_START")))
+
+(ert-deftest efrit-do-stops-at-the-limit-of-calls ()
+  ;; In another agent, fifteen more calls ran after the breaker had tripped.
+  (efrit-do-session-tests--with-sessions
+    (let* ((efrit-do-max-calls 6)
+           (efrit-do-max-identical-calls nil)
+           (outcome (efrit-do-session-tests--loop '(:tool "count"))))
+      (efrit-do-session-tests--check-stopped outcome "6 tool calls")
+      (should (= ran 5))
+      (should (= (efrit-do-session-tests--requests outcome) 7)))))
+
+(ert-deftest efrit-do-stops-at-the-limit-of-identical-calls ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((efrit-do-max-identical-calls 2)
+           (outcome (efrit-do-session-tests--loop '(:tool "count"
+                                                    :input (:n 1)))))
+      (efrit-do-session-tests--check-stopped outcome "2 times in a row")
+      (should (= ran 2))
+      (should (= (efrit-do-session-tests--requests outcome) 4)))))
+
+(ert-deftest efrit-do-stops-at-the-limit-of-the-same-error ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((efrit-do-max-same-errors 4)
+           (efrit-do-max-identical-calls nil)
+           (outcome (efrit-do-session-tests--loop
+                     '(:tool "fail" :input (:why "no luck")))))
+      (efrit-do-session-tests--check-stopped outcome "no luck")
+      (should (= ran 4))
+      (should (= (efrit-do-session-tests--requests outcome) 5)))))
+
+(ert-deftest efrit-do-stops-at-the-limit-of-requests ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((efrit-do-max-requests 5)
+           (efrit-do-max-identical-calls nil)
+           (outcome (efrit-do-session-tests--loop '(:tool "count"))))
+      (efrit-do-session-tests--check-stopped outcome "5 requests")
+      (should (= ran 4))
+      (should (= (efrit-do-session-tests--requests outcome) 5)))))
+
+(ert-deftest efrit-do-runs-no-tool-of-the-turn-in-which-it-stops ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((efrit-do-max-calls 3)
+           (outcome (efrit-do-session-tests--loop
+                     '(:tool "count" :input (:n 1)) '(:tool "count" :input (:n 2))
+                     '(:tool "count" :input (:n 3)) '(:tool "count" :input (:n 4)))))
+      (efrit-do-session-tests--check-stopped outcome "3 tool calls")
+      (should (= ran 2)))))
+
+(ert-deftest efrit-do-counts-calls-as-identical-whatever-the-form-of-their-input ()
+  (efrit-do-session-tests--with-sessions
+    (let ((efrit-do-max-identical-calls 2))
+      (should (eq 'stopped
+                  (efrit-do-session-tests--status
+                   '(((:tool "buffer_create" :input (:name "x" :content "")))
+                     ((:tool "buffer_create" :input (:content "" :name "x")))
+                     ((:tool "buffer_create"
+                       :input "{\"content\": \"\", \"name\": \"x\"}"))))))
+      (kill-buffer "x") (kill-buffer "x<2>"))))
+
+(ert-deftest efrit-do-allows-similar-calls-and-different-errors ()
+  (efrit-do-session-tests--with-sessions
+    (let ((efrit-do-max-identical-calls 1)
+          (efrit-do-max-same-errors 2))
+      (should (eq 'done
+                  (efrit-do-session-tests--status
+                   '(((:tool "count" :input (:n 1))) ((:tool "count" :input (:n 2)))
+                     ((:tool "fail" :input (:why "a"))) ((:tool "fail" :input (:why "b")))
+                     ((:tool "count" :input (:n 1))))))))))
+
+(ert-deftest efrit-do-counts-the-same-error-between-successes-of-other-tools ()
+  (efrit-do-session-tests--with-sessions
+    (let ((efrit-do-max-same-errors 2))
+      (should (eq 'stopped
+                  (efrit-do-session-tests--status
+                   '(((:tool "fail" :input (:why "a"))) ((:tool "count"))
+                     ((:tool "fail" :input (:why "a"))))))))))
+
+(ert-deftest efrit-do-counts-an-error-from-one-again-after-the-tool-succeeded ()
+  (efrit-do-session-tests--with-sessions
+    (let ((efrit-do-max-same-errors 2))
+      (should (eq 'done
+                  (efrit-do-session-tests--status
+                   '(((:tool "eval_sexp" :input (:expr "(error \"a\")")))
+                     ((:tool "eval_sexp" :input (:expr "1")))
+                     ((:tool "eval_sexp" :input (:expr "(error \"a\")"))))))))))
+
+(ert-deftest efrit-do-continues-if-there-are-no-limits ()
+  (efrit-do-session-tests--with-sessions
+    (let ((efrit-do-max-calls nil) (efrit-do-max-requests nil)
+          (efrit-do-max-identical-calls nil) (efrit-do-max-same-errors nil))
+      (should (eq 'done (plist-get (efrit-do-session-tests--run
+                                    (make-list 250 '((:tool "count"))))
+                                   :status)))
+      (should (= ran 250)))))
+
+;;; Stopping and continuing
+
+(ert-deftest efrit-do-cancel-stops-at-once-and-pauses-the-list ()
+  (efrit-do-session-tests--with-sessions
+    (let ((session (efrit-do-session-tests--start
+                    (list (list (efrit-do-session-tests--plan "in_progress"))
+                          '((:pause 60) (:tool "count")))
+                    :speed 1)))
+      (todo-write-test-wait
+       (lambda () (eq 'active (todo-write-state
+                               (efrit-do-session-thread session)))))
+      (efrit-do-cancel)
+      (should (eq (efrit-do-session-status session) 'cancelled))
+      (let ((thread (efrit-do-session-thread session)))
+        (should (eq (todo-write-state thread) 'paused))
+        (should (equal (car (last (efrit-do-session-tests--types thread)))
+                       "AGENT_SUSPENDED")))
+      (should (zerop ran)))))
+
+(ert-deftest efrit-do-continue-resumes-where-the-session-stopped ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((session (efrit-do-session-tests--start
+                     (list (list (efrit-do-session-tests--plan "in_progress"))
+                           '((:pause 60) (:text "Later.") (:tool "count")))
+                     :speed 1))
+           (thread (efrit-do-session-thread session)))
+      (todo-write-test-wait (lambda () (eq 'active (todo-write-state thread))))
+      (efrit-do-cancel)
+      (setf (efrit-do-replay-speed (efrit-do-session-state session)) 0)
+      (efrit-do-continue)
+      (should (eq (todo-write-state thread) 'active))
+      (efrit-do-session-tests--await session)
+      (should (eq (efrit-do-session-status session) 'done))
+      (should (equal (efrit-do-session-text session) "Later."))
+      (should (= ran 1))
+      (should (member "AGENT_RESUMED" (efrit-do-session-tests--types thread))))))
+
+(ert-deftest efrit-do-quit-in-a-tool-cancels-and-tells-the-model-later ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((outcome (efrit-do-session-tests--run
+                     '(((:tool "eval_sexp" :input (:expr "(signal 'quit nil)"))
+                        (:tool "count"))
+                       ((:text "I see.")))))
+           (session (car efrit-do-sessions)))
+      (should (eq (plist-get outcome :status) 'cancelled))
+      (should (zerop ran))
+      (efrit-do-continue)
+      (efrit-do-session-tests--await session)
+      (should (eq (efrit-do-session-status session) 'done))
+      ;; Both calls are answered without being run.
+      (should (zerop ran))
+      (should (equal (efrit-do-session-text session) "I see.")))))
+
+(ert-deftest efrit-do-continue-lets-the-breaker-count-from-zero ()
+  (efrit-do-session-tests--with-sessions
+    (let ((efrit-do-max-calls 2))
+      (should (eq 'stopped (plist-get (efrit-do-session-tests--run
+                                       '(((:tool "count" :input (:n 1)))
+                                         ((:tool "count" :input (:n 2)))
+                                         ((:tool "count" :input (:n 3)))
+                                         ((:tool "count" :input (:n 4)))))
+                                      :status)))
+      (should (eq 'done (efrit-do-session-status
+                         (efrit-do-session-tests--await (efrit-do-continue)))))
+      ;; The call that tripped the breaker is answered, not run.
+      (should (= ran 3)))))
+
+(ert-deftest efrit-do-numbers-calls-on-after-it-continues ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((efrit-do-max-calls 1)
+           (thread (plist-get (efrit-do-session-tests--run
+                               '(((:tool "count" :input (:n 1)))
+                                 ((:tool "count" :input (:n 2)))
+                                 ((:tool "count" :input (:n 3)))))
+                              :thread)))
+      (efrit-do-session-tests--await (efrit-do-continue))
+      (should (equal (mapcar (lambda (call) (plist-get (plist-get call :content) :id))
+                             (efrit-do-session-tests--of-type thread "TOOL_CALL"))
+                     '("c1" "c2"))))))
+
+(ert-deftest efrit-do-cancel-and-continue-say-when-there-is-nothing-to-do ()
+  (efrit-do-session-tests--with-sessions
+    (should-error (efrit-do-cancel) :type 'user-error)
+    (should-error (efrit-do-continue) :type 'user-error)
+    (efrit-do-session-tests--run '(((:text "Done."))))
+    (should-error (efrit-do-cancel) :type 'user-error)
+    (should-error (efrit-do-continue) :type 'user-error)))
+
+(ert-deftest efrit-do-run-gives-up-after-its-timeout ()
+  (efrit-do-session-tests--with-sessions
+    (let ((outcome (efrit-do-run "Tidy up" :timeout 0.1
+                                 :script (efrit-do-session-tests--script
+                                          '(((:pause 60))) :speed 1)
+                                 :speed 1)))
+      (should (eq (plist-get outcome :status) 'failed))
+      (should (string-search "0.1 seconds" (plist-get outcome :reason))))))
+
+(ert-deftest efrit-do-runs-two-sessions-side-by-side ()
+  (efrit-do-session-tests--with-sessions
+    (let ((a (efrit-do-session-tests--start
+              (list (list (efrit-do-session-tests--plan "in_progress")
+                          '(:tool "count")))))
+          (b (efrit-do-session-tests--start
+              (list (list (efrit-do-session-tests--plan "pending" "pending")
+                          '(:tool "count"))))))
+      (efrit-do-session-tests--await a)
+      (efrit-do-session-tests--await b)
+      (should (= ran 2))
+      (should (equal (mapcar (lambda (session)
+                               (length (todo-write-items
+                                        (efrit-do-session-thread session))))
+                             (list a b))
+                     '(1 2))))))
+
+(ert-deftest efrit-do-ends-even-if-a-hook-fails ()
+  (efrit-do-session-tests--with-sessions
+    (let ((debug-on-error nil)
+          (efrit-do-end-functions (list (lambda (_session) (error "Oops")))))
+      (should (eq 'done (plist-get (efrit-do-session-tests--run
+                                    '(((:text "Done."))))
+                                   :status))))))
+
+;;; Activity
+
+(ert-deftest efrit-do-is-working-until-the-session-ends ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((said nil)
+           (efrit-do-max-calls 1)
+           (listener (lambda (_thread what data)
+                       (when (eq what 'activity) (push (car data) said)))))
+      (pcase-dolist
+          (`(,turns ,status ,activity)
+           '((((:text "Done.")) done nil)
+             (((:error "overloaded")) failed failed)
+             (((:tool "count") (:tool "count")) stopped nil)
+             (((:tool "eval_sexp" :input (:expr "(signal 'quit nil)"))) cancelled nil)))
+        (setq said nil)
+        (todo-write-test-listening listener
+          (should (eq status (plist-get (efrit-do-session-tests--run (list turns) :thread "a")
+                                        :status))))
+        (should (equal (reverse said) (list 'working activity)))))))
+
+(ert-deftest efrit-do-is-working-again-after-it-continues ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((session (efrit-do-session-tests--start '(((:pause 60) (:text "Later."))) :speed 1))
+           (thread (efrit-do-session-thread session)))
+      (should (todo-write-activity thread))
+      (efrit-do-cancel)
+      (should-not (todo-write-activity thread))
+      (setf (efrit-do-replay-speed (efrit-do-session-state session)) 0)
+      (efrit-do-continue)
+      (should (todo-write-activity thread))
+      (efrit-do-session-tests--await session)
+      (should-not (todo-write-activity thread)))))
+
+(ert-deftest efrit-do-has-failed-if-it-cannot-start ()
+  (efrit-do-session-tests--with-sessions
+    (should-error (efrit-do-run "x" :thread "a" :script "/no/such/file"))
+    (should (eq (car (todo-write-activity "a")) 'failed))))
+
+;;; The prompt
+
+(ert-deftest efrit-do-asks-for-a-plan-on-several-steps-and-not-on-one-action ()
+  ;; Without these lines, the model makes no plan.
+  (should (string-match-p "Plan with todo_write .*three or more"
+                          efrit-do-system-prompt))
+  (should (string-search "Do not plan a single action" efrit-do-system-prompt))
+  (should (<= (length (split-string efrit-do-system-prompt "\n")) 8)))
+
+;;; Scripts
+
+(ert-deftest efrit-do-fails-at-an-error-in-the-script-and-continues-after-it ()
+  (efrit-do-session-tests--with-sessions
+    (let ((outcome (efrit-do-session-tests--run
+                    '(((:text "Half") (:error "overloaded"))
+                      ((:tool "count"))))))
+      (should (eq (plist-get outcome :status) 'failed))
+      (should (equal (plist-get outcome :reason) "overloaded"))
+      (let ((types (efrit-do-session-tests--types (plist-get outcome :thread))))
+        (should (member "LLM_STREAM_ERROR" types))
+        (should (member "ERROR" types)))
+      (efrit-do-session-tests--await (efrit-do-continue))
+      (should (= ran 1)))))
+
+(ert-deftest efrit-do-says-where-a-script-is-wrong ()
+  (efrit-do-session-tests--with-sessions
+    (pcase-dolist (`(,turns . ,where)
+                   '((((:tool "count") (:tols "count")) . "Turn 1, event 2")
+                     (((:text "a" :thinking "b")) . "Turn 1, event 1")
+                     (((:pause "long")) . "not a number")))
+      (should (string-search
+               where (cadr (should-error
+                            (efrit-do-session-tests--run (list turns))
+                            :type 'efrit-do-script-error)))))
+    (should-error (efrit-do-run "x" :script "/no/such/file")
+                  :type 'efrit-do-script-error)))
+
+(ert-deftest efrit-do-repeats-a-script-with-loop ()
+  (efrit-do-session-tests--with-sessions
+    (let ((efrit-do-max-identical-calls 3))
+      (should (eq 'stopped
+                  (plist-get (efrit-do-run
+                              "x" :script (efrit-do-session-tests--script
+                                           '(((:tool "count"))) :loop t))
+                             :status)))
+      (should (= ran 3)))))
+
+(ert-deftest efrit-do-says-that-a-backend-is-unknown ()
+  (efrit-do-session-tests--with-sessions
+    (should (string-search "no backend `nobody'"
+                           (cadr (should-error (efrit-do-run "x" :backend 'nobody)
+                                               :type 'todo-write-error))))))
+
+(ert-deftest efrit-do-finds-the-plan-that-an-earlier-emacs-left-unfinished ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((plan (list :tool "todo_write"
+                       :input (todo-write-test-todos '("Sweep" "in_progress") "Mop")))
+           (turns (list (list plan)))
+           (first (plist-get (efrit-do-session-tests--run turns) :thread)))
+      ;; This Emacs still has the session, which can be continued.
+      (should-not (equal first (plist-get (efrit-do-session-tests--run '()) :thread)))
+      (todo-write-forget (efrit-do-session-thread (car efrit-do-sessions)))
+      ;; A new Emacs has only the journal of the session.
+      (setq efrit-do-sessions nil)
+      (let ((outcome (efrit-do-session-tests--run
+                      '(((:tool "count" :input (:n 1)))))))
+        (should (equal (plist-get outcome :thread) first))
+        (should (equal (todo-write-test-contents first) '("Sweep" "Mop")))))))
+
+(ert-deftest efrit-do-refuses-an-empty-command ()
+  (efrit-do-session-tests--with-sessions
+    (should-error (efrit-do-run "  ") :type 'todo-write-input-error)))
+
+(ert-deftest efrit-do-demo-replans-in-the-middle-and-ends-done ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((outcome (efrit-do-run "x" :speed 0 :timeout 30))
+           (thread (plist-get outcome :thread))
+           (kinds (mapcan (lambda (revision)
+                            (let ((n (plist-get revision :revision)))
+                              (todo-write-test-types
+                               (todo-write-changes-between thread (1- n) n))))
+                          (cdr (todo-write-revisions thread)))))
+      (should (eq (plist-get outcome :status) 'done))
+      (should (eq (todo-write-state thread) 'done))
+      (should (= 1 (cl-count "added" kinds :test #'equal)))
+      (should (= 1 (cl-count "modified" kinds :test #'equal)))
+      (should (= 5 (length (todo-write-items thread))))
+      (should-not (seq-some (lambda (result) (plist-get result :is-error))
+                            (plist-get outcome :tool-results)))
+      (dolist (name '("login.js (proposed)" "login.test.js (proposed)"))
+        (when (get-buffer name) (kill-buffer name))))))
+
+(ert-deftest efrit-do-demo-keeps-a-task-of-the-user-and-is-not-done ()
+  (efrit-do-session-tests--with-sessions
+    (let* ((added nil)
+           (todo-write-change-functions
+            (list (lambda (thread _)
+                    (unless added
+                      (setq added t)
+                      (todo-write-edit thread 'add "Update the changelog")))))
+           (thread (plist-get (efrit-do-run "x" :speed 0 :timeout 30) :thread)))
+      (should (equal (mapcar (lambda (item) (plist-get item :content))
+                             (seq-remove (lambda (item)
+                                           (equal (plist-get item :status) "completed"))
+                                         (todo-write-items thread)))
+                     '("Update the changelog")))
+      (should-not (eq (todo-write-state thread) 'done))
+      (dolist (name '("login.js (proposed)" "login.test.js (proposed)"))
+        (when (get-buffer name) (kill-buffer name))))))
+
+(provide 'efrit-do-session-tests)
+;;; efrit-do-session-tests.el ends here

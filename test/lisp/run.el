@@ -1,0 +1,123 @@
+;;; run.el --- Run the ERT tests in batch  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Runs the given test files, or all test/lisp/*-tests.el:
+;;
+;;     emacs -Q --batch -l test/lisp/run.el [FILE...]
+;;
+;; The Lisp under test is the one on the load path (`-L DIR'), or else
+;; lisp/ and efrit-do/.
+;; Tests find the repository by the environment variable TODO_WRITE_ROOT.
+;; MATCH in the environment is a regexp on the names of the tests to run, and
+;; VERBOSE=1 prints the passing tests, too, and how long each took.
+;;
+;; The last line is "ERT: N passed, N failed, N skipped".
+
+;;; Code:
+
+(require 'backtrace)
+(require 'cl-lib)
+(require 'ert)
+(require 'pp)
+(require 'subr-x)
+
+(defconst run-root
+  (expand-file-name "../.." (file-name-directory load-file-name))
+  "The repository.")
+
+(defconst run-home (make-temp-file "todo-write-test-" t)
+  "Folder of the user's Emacs directory and of all temporary files.
+It is deleted at the end, with the files of tests and killed child processes.")
+
+(defun run-condition (condition)
+  "Return CONDITION, signalled by a test, as readable text."
+  (let ((print-escape-newlines t)
+        (print-length 60)
+        (print-level 12))
+    (string-trim-right
+     (truncate-string-to-width (pp-to-string condition) 4000 nil nil t))))
+
+(defun run-frames (result)
+  "Return the part of RESULT's backtrace within the test."
+  (let* ((backtrace-line-length 160)
+         (text (backtrace-to-string (ert-test-result-with-condition-backtrace result))))
+    (string-trim-right
+     (substring text 0 (string-match "^ *ert--run-test-internal" text)))))
+
+(defun run-report-failure (test result)
+  "Print that TEST failed with RESULT, and why."
+  (message "\nFAILED %s" (ert-test-name test))
+  (pcase-dolist (`(,prefix . ,info) (reverse (ert-test-result-with-condition-infos result)))
+    (message "%s%s" prefix info))
+  (let ((condition (ert-test-result-with-condition-condition result)))
+    (message "%s" (run-condition condition))
+    (unless (eq (car condition) 'ert-test-failed)
+      (message "%s" (run-frames result)))))
+
+(defun run-report-skip (test result)
+  "Print that TEST was skipped with RESULT, and why."
+  (let ((reason (cadr (ert-test-result-with-condition-condition result))))
+    (message "skipped %s: %s" (ert-test-name test)
+             (if (stringp reason) reason (format "%S" reason)))))
+
+(defun run-report (event &rest arguments)
+  "Print EVENT of a run of tests, with its ARGUMENTS."
+  (pcase (cons event arguments)
+    (`(test-ended ,_ ,test ,result)
+     ;; These forms hold all values that tests have seen, which makes each later
+     ;; garbage collection ten times as long.
+     (setf (ert-test-result-should-forms result) nil)
+     (cond
+      ((ert-test-skipped-p result) (run-report-skip test result))
+      ((not (ert-test-result-expected-p test result))
+       (if (ert-test-result-with-condition-p result)
+           (run-report-failure test result)
+         (message "\nFAILED %s: %S" (ert-test-name test) (type-of result))))
+      ((getenv "VERBOSE") (message "passed  %s (%.2f s)" (ert-test-name test)
+                                    (ert-test-result-duration result)))))
+    (`(run-ended ,stats ,aborted)
+     (let* ((skipped (ert-stats-skipped stats))
+            (passed (ert-stats-completed-expected stats))
+            (failed (- (ert-stats-total stats) passed skipped)))
+       (message "\nERT: %d passed, %d failed, %d skipped" passed failed skipped)
+       (kill-emacs (if (and (zerop failed) (not aborted)) 0 1))))))
+
+;; Native compilation in the background slows down the tests, and a trampoline
+;; for a mocked primitive takes seconds.
+(dolist (variable '(native-comp-jit-compilation
+                    native-comp-deferred-compilation
+                    native-comp-enable-subr-trampolines
+                    comp-enable-subr-trampolines))
+  (when (boundp variable)
+    (set variable nil)))
+
+;; Emacs abbreviates it to ~/..., which tests that set HOME would look for elsewhere.
+(setq default-directory (expand-file-name default-directory))
+(add-hook 'kill-emacs-hook (lambda () (delete-directory run-home t)))
+(setenv "TODO_WRITE_ROOT" run-root)
+(set-language-environment "UTF-8")
+(setq user-emacs-directory (file-name-as-directory run-home)
+      temporary-file-directory (file-name-as-directory (expand-file-name "tmp" run-home)))
+(make-directory temporary-file-directory)
+(setenv "TMPDIR" temporary-file-directory)
+(add-to-list 'load-path (expand-file-name "test/lisp" run-root))
+(unless (locate-library "todo-write")
+  (dolist (folder '("efrit-do" "lisp"))
+    (add-to-list 'load-path (expand-file-name folder run-root)))
+  ;; The compiled files may be older than the sources.
+  (setq load-prefer-newer t))
+
+(dolist (file (or (prog1 command-line-args-left
+                    (setq command-line-args-left nil))
+                  (directory-files (expand-file-name "test/lisp" run-root) t "-tests\\.el\\'")))
+  (load (expand-file-name file) nil t))
+
+(ert-run-tests (let ((match (getenv "MATCH")))
+                 (if (member match '(nil "")) t match))
+               #'run-report)
+
+;;; run.el ends here

@@ -1,0 +1,268 @@
+;;; soak-checks.el --- The invariants of the soak  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The buffers show what the store has.  Subscribers and hooks hear of every
+;; revision.  The journals return every acknowledged list, also after a kill or a
+;; quit in the middle of a write.
+
+;;; Code:
+
+(require 'soak-work)
+
+(declare-function todo-write-dyn--loaded "ext:todo-write-dyn")
+
+(defun soak--must (holds &rest words)
+  "Signal an error with WORDS, arguments of `format', unless HOLDS."
+  (unless holds
+    (error "%s" (apply #'format words))))
+
+;;; Notification
+
+(defvar soak--told (make-hash-table :test #'equal)
+  "The newest revision of each thread that subscribers heard of.")
+
+(defvar soak--hooked (make-hash-table :test #'equal)
+  "The newest revision of each thread that the hook heard of.")
+
+(defun soak--note-event (event)
+  "Note the revision of EVENT, a PLAN_UPDATE."
+  (puthash (plist-get event :threadId) (plist-get (plist-get event :content) :revision)
+           soak--told))
+
+(defun soak--note-change (thread outcome)
+  "Note the revision of THREAD in OUTCOME."
+  (puthash thread (max (plist-get outcome :revision) (gethash thread soak--hooked 0))
+           soak--hooked))
+
+(defun soak--note-forgotten (thread what _data)
+  "Remove the notes about THREAD if WHAT is `forgotten'."
+  (when (eq what 'forgotten)
+    (remhash thread soak--told)
+    (remhash thread soak--hooked)))
+
+(defun soak-listen ()
+  "Start to note revisions; return a function that stops it."
+  (let ((handle (todo-write-subscribe #'soak--note-event :type "PLAN_UPDATE")))
+    (add-hook 'todo-write-change-functions #'soak--note-change)
+    (add-hook 'todo-write--event-functions #'soak--note-forgotten)
+    (lambda ()
+      (todo-write-unsubscribe handle)
+      (remove-hook 'todo-write-change-functions #'soak--note-change)
+      (remove-hook 'todo-write--event-functions #'soak--note-forgotten))))
+
+(defun soak--check-told ()
+  "Check that the hook and the subscribers heard of every revision."
+  (dolist (thread (todo-write-threads-loaded))
+    (let ((revision (plist-get (todo-write-summary thread) :revision)))
+      (dolist (told (list soak--told soak--hooked))
+        (soak--must (equal (gethash thread told 0) revision) "%s is at revision %d, heard of was %S"
+                    thread revision (gethash thread told))))))
+
+;;; Display
+
+(defun soak--seen-rows ()
+  "Return the rows of the current buffer as a list of (ID . LINE)."
+  (let ((position (point-min)) rows)
+    (while (< position (point-max))
+      (let ((id (get-text-property position 'todo-write-id)))
+        (when (and id (not (member id todo-write-view--ghosts)))
+          (push (cons id (save-excursion
+                           (goto-char position)
+                           (buffer-substring-no-properties position (line-end-position))))
+                rows)))
+      (setq position (next-single-property-change position 'todo-write-id nil (point-max))))
+    (nreverse rows)))
+
+(defun soak--check-view ()
+  "Check that the plan's buffer shows the list: each task, its text and shape, in order."
+  (when-let* ((buffer (get-buffer todo-write-view-buffer-name)))
+    (with-current-buffer buffer
+      (let ((rows (soak--seen-rows))
+            (items (and todo-write-view-thread
+                        (append (todo-write-items todo-write-view-thread) nil)))
+            (paused (and todo-write-view-thread
+                         (eq (todo-write-state todo-write-view-thread) 'paused))))
+        (soak--must (equal (mapcar #'car rows)
+                           (mapcar (lambda (item) (plist-get item :id)) items))
+                    "The buffer shows %S, the list has %S" rows items)
+        (cl-mapc (lambda (row item)
+                   (let* ((kind (todo-write-row--kind item paused))
+                          (text (todo-write-row--text item kind)))
+                     (soak--must (or (< todo-write-view--width 30)
+                                     (string-prefix-p
+                                      (concat (todo-write-row--shape kind) " "
+                                              (substring text 0 (min 6 (length text))))
+                                      (string-trim-left (cdr row))))
+                                 "A row reads %S, its task is %S" row item)))
+                 rows items)))))
+
+(defun soak--drawn ()
+  "Return the text of the plan's buffer without details.
+The value is a cons: the rows and the text without times, and the text."
+  (let ((todo-write-view--ghosts nil) (open todo-write-view--open))
+    (setq todo-write-view--open nil)
+    (todo-write-view--redraw open)
+    (prog1 (let ((text (buffer-substring-no-properties (point-min) (point-max))))
+             (cons (cons (mapcar #'car (soak--seen-rows))
+                         (replace-regexp-in-string "[ 0-9:]+" " " text))
+                   text))
+      (setq todo-write-view--open open))))
+
+(defun soak--check-redraw ()
+  "Check that redrawing the plan's buffer does not change it."
+  (when-let* ((buffer (get-buffer todo-write-view-buffer-name)))
+    ;; A redisplay fits it to its windows.
+    (redisplay t)
+    (with-current-buffer buffer
+      (let ((before (soak--drawn)))
+        (todo-write-view-refresh)
+        (let ((after (soak--drawn)))
+          (soak--must (equal (car before) (car after)) "Redrawn, %s became %s"
+                      (cdr before) (cdr after)))
+        (todo-write-view-refresh)))))
+
+(defun soak--check-mode-line ()
+  "Check that the mode line agrees with the list of its thread."
+  (when-let* ((thread todo-write-mode-line--thread)
+              (items (todo-write-items thread)))
+    (let ((completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
+                                items)))
+      (soak--must (if (zerop (length items))
+                      ;; It counts done plans that the user has not seen.
+                      (string-match-p "\\`\\(?:\\[✓[0-9]+\\] \\)?\\'"
+                                      (or todo-write-mode-line-string ""))
+                    (string-prefix-p (format "[%d/%d" completed (length items))
+                                     todo-write-mode-line-string))
+                  "The mode line says %S of %d items" todo-write-mode-line-string (length items)))))
+
+(defun soak-check ()
+  "Check the invariants that hold after each operation."
+  (soak--check-told)
+  (soak--check-view)
+  (soak--check-mode-line))
+
+;;; Journals
+
+(defmacro soak--with-copy (&rest body)
+  "Run BODY with a copy of all journals, as a new Emacs would read them."
+  (declare (indent 0))
+  `(let ((todo-write-directory (expand-file-name "copy" (file-name-directory
+                                                         (directory-file-name
+                                                          todo-write-directory))))
+         (from todo-write-directory)
+         (todo-write--event-functions nil))
+     (copy-directory from todo-write-directory nil nil t)
+     (unwind-protect (progn ,@body)
+       (mapc #'todo-write-forget (todo-write-threads-loaded))
+       (delete-directory todo-write-directory t)
+       ;; Make the module use the usual folder again, for the times of rows.
+       (let ((todo-write-directory from))
+         (todo-write-threads-loaded)))))
+
+(defun soak--kept (thread)
+  "Return what the journal must keep of THREAD."
+  (list (todo-write-items thread) (todo-write-revisions thread) (todo-write-about thread)
+        (mapcar (lambda (item) (plist-get (todo-write-times thread (plist-get item :id)) :created))
+                (todo-write-items thread))))
+
+(soak-define replay 1
+  "All journals are read again."
+  (let* ((threads (todo-write-threads-loaded))
+         (kept (mapcar #'soak--kept threads)))
+    (soak--with-copy
+      (cl-mapc (lambda (thread kept)
+                 (soak--must (equal kept (soak--kept thread))
+                             "%s was %S, its journal says %S" thread kept (soak--kept thread)))
+               threads kept)))
+  (soak--check-redraw))
+
+;;; Kill and quit
+
+(defun soak--start (name form &rest arguments)
+  "Start another Emacs, process NAME, with FORM and the command line ARGUMENTS."
+  (make-process
+   :name name :buffer (generate-new-buffer (format " *%s*" name)) :noquery t
+   :connection-type 'pipe :sentinel #'ignore
+   :command `(,(expand-file-name invocation-name invocation-directory) "-Q" "--batch"
+              "-L" ,(file-name-directory (locate-library "todo-write")) "-l" "todo-write"
+              "--eval" ,(prin1-to-string form) ,@arguments)))
+
+(defun soak--wait (condition)
+  "Wait until CONDITION, a function, returns non-nil; at most a minute."
+  (let ((deadline (+ (float-time) 60)))
+    (while (not (funcall condition))
+      (soak--must (< (float-time) deadline) "Still waiting after a minute")
+      (accept-process-output nil 0.02))))
+
+(defun soak--acknowledged (process)
+  "Return the last number in the output of PROCESS, or nil."
+  (with-current-buffer (process-buffer process)
+    (save-excursion
+      (goto-char (point-max))
+      (when (re-search-backward "^\\([0-9]+\\)\n" nil t)
+        (string-to-number (match-string 1))))))
+
+(soak-define crash 1
+  "Another Emacs is killed while it writes; its acknowledged lists remain."
+  (let* ((thread (format "soak crash %d" (random 4)))
+         (process
+          (soak--start
+           "soak-crash"
+           `(let ((todo-write-directory ,todo-write-directory) (n 0))
+              (setq n (plist-get (todo-write-summary ,thread) :revision))
+              (while t
+                (setq n (1+ n))
+                (todo-write ,thread (list :todos (vector (list :content (format "List %d" n)
+                                                               :status "pending"
+                                                               :activeForm "Writing"))))
+                (message "%d" n)))))
+         (moment (random 60)))
+    (unwind-protect
+        (progn
+          (soak--wait (lambda () (soak--acknowledged process)))
+          (accept-process-output process (/ moment 1000.0))
+          (signal-process process 'SIGKILL)
+          (soak--wait (lambda () (not (process-live-p process))))
+          (while (accept-process-output process 0))
+          (soak--check-survivor thread (soak--acknowledged process)))
+      (let ((buffer (process-buffer process)))
+        (delete-process process)
+        (kill-buffer buffer)))))
+
+(defun soak--check-survivor (thread acknowledged)
+  "Check that THREAD has the list number ACKNOWLEDGED, or the one after it."
+  (soak--with-copy
+    (let ((revision (plist-get (todo-write-summary thread) :revision)))
+      (soak--must (<= acknowledged revision (1+ acknowledged))
+                  "%s: %d was acknowledged, %d was read" thread acknowledged revision)
+      (soak--must (equal (plist-get (aref (todo-write-items thread) 0) :content)
+                         (format "List %d" revision))
+                  "%s: revision %d is %S" thread revision (todo-write-items thread))))
+  (when (> acknowledged 2000)
+    (todo-write-forget thread)))
+
+(soak-define quit 2
+  "The user presses C-g at a random moment while an agent writes."
+  (let ((thread (soak--thread))
+        (deadline (+ (float-time) 60))
+        (killer nil))
+    (soak--must
+     (eq 'quit (condition-case nil
+                   (progn
+                     (setq killer (make-process
+                                   :name "soak-quit" :noquery t :connection-type 'pipe
+                                   :command (list "sh" "-c" (format "sleep 0.%03d; kill -INT %d"
+                                                                    (random 40) (emacs-pid)))))
+                     (while (< (float-time) deadline)
+                       (todo-write thread (soak--input (soak--next-rows thread)))))
+                 (quit 'quit)))
+     "No quit came")
+    (soak--wait (lambda () (not (and killer (process-live-p killer)))))))
+
+(provide 'soak-checks)
+;;; soak-checks.el ends here

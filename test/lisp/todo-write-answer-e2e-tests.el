@@ -1,0 +1,424 @@
+;;; todo-write-answer-e2e-tests.el --- A user answers agents by keys  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The user types in an Emacs in a terminal while agents ask.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'todo-write-user-helper)
+
+;;; The user's Emacs
+
+(defmacro todo-write-answer-user (&rest body)
+  "Run BODY while the user's Emacs runs in a terminal, in a folder of its own."
+  (declare (indent 0) (debug t))
+  `(let ((default-directory (file-name-as-directory (make-temp-file "answer" t))))
+     (unwind-protect
+         (todo-write-user-call 24 80 (lambda () (todo-write-answer-user--load) ,@body))
+       (delete-directory default-directory t))))
+
+(defun todo-write-answer-user--load ()
+  "Load what the user's Emacs needs."
+  (todo-write-user-eval
+   '(require 'efrit-do)
+   '(require 'todo-write-answer)
+   '(todo-write-module-load)
+   '(setq confirm-kill-emacs nil)
+   '(defvar test-answers nil "Answers that agents got, newest first.")
+   '(defvar test-result nil "Result of the tool that ran last.")
+   '(defun test-ask (thread id &rest request)
+      (apply #'todo-write-request thread
+             :id id :kind 'permission
+             :answer (lambda (value text) (push (list id value text) test-answers))
+             (append request
+                     (list :title "Run a command" :detail "npm test" :format 'shell
+                           :options '((:label "Run it" :value yes :kind allow)
+                                      (:label "Run every npm test of this project"
+                                       :value ever :kind always)
+                                      (:label "Do not run it" :value no :kind deny :text t)
+                                      (:label "Run it elsewhere" :value there :kind other))))))
+   ;; As an agent does: from a timer.
+   '(defun test-tool (name input)
+      (setq test-result nil)
+      (run-at-time 0 nil
+                   (lambda ()
+                     (setq test-result (efrit-do-execute-tool name input))
+                     (write-region (plist-get test-result :content) nil "result.new" nil 'silent)
+                     (rename-file "result.new" "result" t))))))
+
+(defun todo-write-answer-user--tool (name &rest input)
+  "Let an agent call the tool NAME with INPUT, and wait until it asks the user."
+  (todo-write-user-eval `(test-tool ,name ',input))
+  (todo-write-answer-user--wait-for-question))
+
+(defun todo-write-answer-user--wait-for-question ()
+  "Wait until the user sees a question in the selected window."
+  (todo-write-test-wait
+   (lambda ()
+     (todo-write-user-eval
+      '(and (> (recursion-depth) 0)
+            (eq (window-buffer (selected-window)) (get-buffer "*todo-write-request*")))))))
+
+(defun todo-write-answer-user--pause ()
+  "Wait until the user has paused long enough for a key to count."
+  (todo-write-test-wait (lambda () (todo-write-user-eval 'todo-write-answer--armed))))
+
+(defun todo-write-answer-user--press (keys)
+  "Press each of KEYS, a string, after a pause."
+  (seq-doseq (key keys)
+    (todo-write-answer-user--pause)
+    (todo-write-user-type (string key))))
+
+(defun todo-write-answer-user--result ()
+  "Wait until the tool of the agent has returned, and return its outcome."
+  (todo-write-test-wait (lambda () (todo-write-user-eval 'test-result))))
+
+(defun todo-write-answer-user--quit (keys)
+  "Type KEYS, which quit, and return what the tool of the agent then tells it.
+A quit may end what this Emacs has just asked the user's Emacs instead, so
+type them again when nothing happens."
+  (let ((again 0))
+    (todo-write-test-wait
+     (lambda ()
+       (when (>= (float-time) again)
+         (setq again (+ 2 (float-time)))
+         (process-send-string todo-write-user-process keys))
+       (file-exists-p "result"))))
+  (prog1 (with-temp-buffer
+           (insert-file-contents "result")
+           (buffer-string))
+    (delete-file "result")))
+
+(defun todo-write-answer-user--on-screen ()
+  "Return the text that the window of the question shows."
+  (todo-write-user-eval
+   '(let ((window (get-buffer-window "*todo-write-request*")))
+      (redisplay t)
+      (with-current-buffer (window-buffer window)
+        (buffer-substring-no-properties (window-start window) (window-end window t))))))
+
+(defun todo-write-answer-user--message ()
+  "Return what the echo area shows, or an empty string."
+  (or (todo-write-user-eval '(current-message)) ""))
+
+;;; Nothing by accident
+
+(ert-deftest todo-write-answer-ordinary-typing-answers-nothing ()
+  (todo-write-answer-user
+    (dolist (prose '("as they say" "great! and" "yes, yes\ry\ry" "A A A!!" "nN 123"))
+      (todo-write-answer-user--tool "shell_exec" :command "touch evil")
+      ;; The first key may come after a pause, the others do not.
+      (process-send-string todo-write-user-process (concat " " prose))
+      (todo-write-answer-user--pause)
+      (should-not (todo-write-user-eval 'test-result))
+      (should (= 1 (length (todo-write-user-eval '(mapcar #'car (todo-write-requests))))))
+      (todo-write-user-eval '(todo-write-answer))
+      (todo-write-answer-user--press "n")
+      (should (plist-get (todo-write-answer-user--result) :is-error)))
+    (should-not (file-exists-p "evil"))))
+
+(ert-deftest todo-write-answer-keys-typed-before-the-question-are-not-for-it ()
+  (todo-write-answer-user
+    (todo-write-user-eval
+     '(run-at-time 0 nil
+                   (lambda ()
+                     (write-region "" nil "busy" nil 'silent)
+                     (while (not (file-exists-p "go on")))
+                     (test-tool "shell_exec" '(:command "touch evil")))))
+    (todo-write-test-wait (lambda () (file-exists-p "busy")))
+    (process-send-string todo-write-user-process "yyyy")
+    (write-region "" nil "go on" nil 'silent)
+    (todo-write-answer-user--wait-for-question)
+    (should-not (todo-write-user-eval 'test-result))
+    (todo-write-answer-user--press "y")
+    (should-not (plist-get (todo-write-answer-user--result) :is-error))))
+
+(ert-deftest todo-write-answer-keys-typed-while-emacs-is-busy-do-not-count ()
+  (todo-write-answer-user
+    (todo-write-answer-user--tool "shell_exec" :command "touch evil")
+    (todo-write-answer-user--pause)
+    ;; The first key after a pause counts.
+    (todo-write-user-type " ")
+    (todo-write-user-eval
+     '(run-at-time 0 nil
+                   (lambda ()
+                     (write-region "" nil "busy" nil 'silent)
+                     (while (not (file-exists-p "go on"))))))
+    (todo-write-test-wait (lambda () (file-exists-p "busy")))
+    (process-send-string todo-write-user-process "yy")
+    (let ((end (+ (float-time) 0.8)))
+      ;; Longer than the pause that a key needs.
+      (todo-write-test-wait (lambda () (> (float-time) end))))
+    (write-region "" nil "go on" nil 'silent)
+    (todo-write-test-wait
+     (lambda () (string-search "Wait" (todo-write-answer-user--message))))
+    (should-not (todo-write-user-eval 'test-result))
+    (should-not (file-exists-p "evil"))))
+
+(ert-deftest todo-write-answer-two-thousand-random-keys-answer-nothing ()
+  (todo-write-answer-user
+    (todo-write-user-eval
+     '(defun test-appear ()
+        (dolist (request (todo-write-requests))
+          (todo-write-withdraw (plist-get request :thread) (plist-get request :id)))
+        (dotimes (i 3)
+          (test-ask (format "agent%d" i) (format "%d" (random 1000000))))
+        (run-at-time 0 nil #'todo-write-answer)))
+    (let ((keys "yAnN123t \rqoaybcdefgijklmnprsuvz")
+          (last (float-time)) (longest 0))
+      (dotimes (i 2000)
+        (when (= 0 (% i 40))
+          (todo-write-user-eval '(test-appear)))
+        (process-send-string todo-write-user-process
+                             (string (aref keys (random (length keys)))))
+        (accept-process-output nil (if (= 0 (% i 50)) 0.25 (/ (random 20) 1000.0)))
+        (setq longest (max longest (- (float-time) last))
+              last (float-time)))
+      ;; On a machine that is too busy, the keys came too slowly.
+      (when (> longest 0.4)
+        (ert-skip (format "Two keys were %.2f s apart" longest)))
+      (should-not (todo-write-user-eval 'test-answers)))))
+
+(ert-deftest todo-write-answer-takes-no-key-of-a-keyboard-macro ()
+  (todo-write-answer-user
+    (todo-write-user-eval '(test-ask "a" "1") '(todo-write-answer))
+    (todo-write-answer-user--pause)
+    (todo-write-user-eval '(ignore-errors (execute-kbd-macro "y")))
+    (should-not (todo-write-user-eval 'test-answers))
+    (todo-write-answer-user--press "y")
+    (should (equal '(("1" yes nil)) (todo-write-user-eval 'test-answers)))))
+
+(ert-deftest todo-write-answer-always-takes-two-keys-and-says-what-it-allows ()
+  (todo-write-answer-user
+    (todo-write-user-eval '(test-ask "a" "1") '(todo-write-answer))
+    (todo-write-answer-user--press "A")
+    (should-not (todo-write-user-eval 'test-answers))
+    (should (string-match-p "Always: Run every npm test of this project"
+                            (todo-write-answer-user--on-screen)))
+    ;; At once, it does not count; taken back, it must be asked again.
+    (process-send-string todo-write-user-process "A")
+    (todo-write-answer-user--press "qA")
+    (should-not (todo-write-user-eval 'test-answers))
+    (todo-write-answer-user--press "A")
+    (should (equal '(("1" ever nil)) (todo-write-user-eval 'test-answers)))))
+
+;;; Nothing hidden
+
+(ert-deftest todo-write-answer-shows-a-payload-behind-blanks-with-truncated-lines ()
+  (todo-write-answer-user
+    (todo-write-user-eval '(setq-default truncate-lines t))
+    (dolist (blanks (list (make-string 400 ?\s) (make-string 4000 ?\s)
+                          (make-string 30 #x2800) "\ufe0f\u00a0"))
+      (todo-write-answer-user--tool "shell_exec"
+                                    :command (concat "git status" blanks "; touch evil"))
+      (let ((screen (todo-write-answer-user--on-screen)))
+        (should (string-match-p "git status\\(\\[.*\\]\\|\\\\u.*\\); touch evil" screen)))
+      (should-not (todo-write-user-eval
+                   '(buffer-local-value 'truncate-lines (get-buffer "*todo-write-request*"))))
+      (todo-write-answer-user--press "n")
+      (todo-write-answer-user--result))
+    (should-not (file-exists-p "evil"))))
+
+(ert-deftest todo-write-answer-takes-no-yes-before-the-end-was-on-the-screen ()
+  (todo-write-answer-user
+    (todo-write-answer-user--tool
+     "shell_exec"
+     :command (concat (mapconcat (lambda (i) (format ": line %d" i)) (number-sequence 1 500) "\n")
+                      "\n: line 501\ntouch evil"))
+    (todo-write-answer-user--press "yA1")
+    (should (string-search "Read to the end" (todo-write-answer-user--message)))
+    (let ((seen (todo-write-answer-user--on-screen)) (screens 1))
+      (while (and (< screens 100) (not (string-search "touch evil" seen)))
+        (todo-write-user-type " ")
+        (cl-incf screens)
+        (setq seen (concat seen (todo-write-answer-user--on-screen))))
+      (dotimes (i 501)
+        (should (string-search (format ": line %d\n" (1+ i)) seen))))
+    (todo-write-user-type " ")
+    (should-not (file-exists-p "evil"))
+    (todo-write-answer-user--press "y")
+    (should-not (plist-get (todo-write-answer-user--result) :is-error))
+    (should (file-exists-p "evil"))))
+
+;;; What an agent makes
+
+(ert-deftest efrit-do-offers-a-buffer-that-the-agent-makes-and-keeps-all-windows ()
+  (todo-write-answer-user
+    (let ((script '((speed . 0)
+                    (turns . [[((tool . "todo_write")
+                                (input (todos . [((content . "Write it") (status . "in_progress")
+                                                  (activeForm . "Writing it"))])))]
+                              [((tool . "buffer_create")
+                                (input (name . "made\u202e") (content . "text")))]
+                              [((text . "Done."))]]))))
+      (todo-write-user-eval
+       `(progn
+          (require 'efrit-do-view)
+          (switch-to-buffer "mine")
+          (setq efrit-do-backend 'replay
+                efrit-do-replay-script (json-parse-string ,(json-serialize script)))
+          (efrit-do "Write it")
+          nil))
+      (todo-write-test-wait
+       (lambda () (todo-write-user-eval
+                   '(eq 'done (efrit-do-session-status (car efrit-do-sessions))))))
+      (cl-flet ((windows () (todo-write-user-eval
+                             '(sort (mapcar (lambda (window) (buffer-name (window-buffer window)))
+                                            (window-list))
+                                    #'string<))))
+        (should (equal (windows) '("*efrit-do*" "*efrit-todos*" "mine")))
+        (todo-write-user-eval
+         '(progn (select-window (get-buffer-window "*efrit-do*"))
+                 (goto-char (point-min))
+                 (search-forward "Show made\\u202e")
+                 (backward-char)
+                 nil))
+        (todo-write-user-type "\r")
+        (should (equal (windows) '("*efrit-do*" "*efrit-todos*" "made\\u202e")))))))
+
+;;; Answers
+
+(ert-deftest efrit-do-c-g-means-no ()
+  (todo-write-answer-user
+    (todo-write-answer-user--tool "shell_exec" :command "touch evil")
+    (should (string-search "did not allow" (todo-write-answer-user--quit "\C-g")))
+    (todo-write-answer-user--tool "shell_exec" :command "touch evil")
+    (should (string-search "did not allow" (todo-write-answer-user--quit "\C-]")))
+    (should (= 0 (todo-write-user-eval '(recursion-depth))))
+    (should-not (file-exists-p "evil"))))
+
+(ert-deftest efrit-do-c-g-means-no-also-while-emacs-is-busy ()
+  (todo-write-answer-user
+    (todo-write-answer-user--tool "shell_exec" :command "touch evil")
+    (todo-write-user-eval
+     '(run-at-time 0 nil
+                   (lambda ()
+                     (write-region "" nil "busy" nil 'silent)
+                     (while (not (file-exists-p "go on"))))))
+    (todo-write-test-wait (lambda () (file-exists-p "busy")))
+    (process-send-string todo-write-user-process "\C-g")
+    (write-region "" nil "go on" nil 'silent)
+    (should (string-search "did not allow" (todo-write-answer-user--quit "")))
+    (should-not (file-exists-p "evil"))))
+
+(ert-deftest efrit-do-tells-the-model-the-message-of-a-no ()
+  (todo-write-answer-user
+    (todo-write-answer-user--tool "shell_exec" :command "touch evil")
+    (todo-write-answer-user--press "N")
+    (process-send-string todo-write-user-process "Use make check\r")
+    (should (string-search "did not allow this call of shell_exec: Use make check"
+                           (plist-get (todo-write-answer-user--result) :content)))))
+
+(ert-deftest efrit-do-asks-again-after-the-question-was-left-open ()
+  (todo-write-answer-user
+    (todo-write-answer-user--tool "shell_exec" :command "touch wanted")
+    (todo-write-user-type "q")
+    (todo-write-test-wait
+     (lambda () (not (todo-write-user-eval '(get-buffer-window "*todo-write-request*")))))
+    (should (todo-write-user-eval '(and (todo-write-requests) t)))
+    (todo-write-user-type "\extodo-write-answer\r")
+    (todo-write-answer-user--press "y")
+    (should-not (plist-get (todo-write-answer-user--result) :is-error))
+    (should (file-exists-p "wanted"))
+    (should (= 0 (todo-write-user-eval '(recursion-depth))))))
+
+(ert-deftest efrit-do-restores-the-window-that-was-selected-before-it-asked ()
+  (todo-write-answer-user
+    (todo-write-user-eval '(progn (split-window-right) (switch-to-buffer "mine") nil))
+    (let ((before (todo-write-user-eval '(mapcar #'buffer-name
+                                                 (mapcar #'window-buffer (window-list))))))
+      (todo-write-answer-user--tool "shell_exec" :command "true")
+      (todo-write-answer-user--press "y")
+      (todo-write-answer-user--result)
+      (should (equal before (todo-write-user-eval
+                             '(mapcar #'buffer-name (mapcar #'window-buffer (window-list)))))))))
+
+(ert-deftest efrit-do-keeps-two-questions-apart ()
+  (todo-write-answer-user
+    (todo-write-user-eval
+     '(defvar test-results nil)
+     '(dolist (name '("one" "two"))
+        (run-at-time 0 nil
+                     (lambda ()
+                       (let ((efrit-do-thread name))
+                         (push (cons name (plist-get (efrit-do-execute-tool
+                                                      "eval_sexp" (list :expr (format "%S" name)))
+                                                     :content))
+                               test-results))))))
+    (todo-write-test-wait
+     (lambda () (= 2 (todo-write-user-eval '(length (todo-write-requests))))))
+    ;; The outer question is answered first, from within the inner one.
+    (todo-write-user-eval '(todo-write-answer "one"))
+    (todo-write-answer-user--press "y")
+    (todo-write-user-eval '(todo-write-answer "two"))
+    (todo-write-answer-user--press "n")
+    (todo-write-test-wait
+     (lambda () (= 2 (todo-write-user-eval '(length test-results)))))
+    (let ((results (todo-write-user-eval 'test-results)))
+      (should (equal "\"one\"" (cdr (assoc "one" results))))
+      (should (string-search "did not allow" (cdr (assoc "two" results)))))
+    (should (= 0 (todo-write-user-eval '(recursion-depth))))))
+
+(ert-deftest todo-write-answer-shows-the-next-request-after-an-answer ()
+  (todo-write-answer-user
+    (todo-write-user-eval '(test-ask "a" "1") '(test-ask "b" "2" :title "Second")
+                          '(todo-write-answer))
+    (todo-write-answer-user--press "y")
+    (todo-write-test-wait
+     (lambda () (string-search "Second" (todo-write-answer-user--on-screen))))
+    (todo-write-answer-user--press "4")
+    (should (string-search "No answer has this number" (todo-write-answer-user--message)))
+    (todo-write-answer-user--press "1")
+    (should (equal '(("2" there nil) ("1" yes nil)) (todo-write-user-eval 'test-answers)))
+    (todo-write-test-wait
+     (lambda () (not (todo-write-user-eval '(get-buffer "*todo-write-request*")))))))
+
+(ert-deftest todo-write-answer-takes-away-what-was-answered-elsewhere ()
+  (todo-write-answer-user
+    (todo-write-user-eval '(test-ask "a" "1") '(todo-write-answer))
+    (todo-write-answer-user--pause)
+    (todo-write-user-eval '(todo-write-withdraw "a" "1"))
+    (todo-write-test-wait
+     (lambda () (not (todo-write-user-eval '(get-buffer "*todo-write-request*")))))
+    (should-not (todo-write-user-eval 'test-answers))))
+
+(ert-deftest todo-write-answer-never-takes-the-focus-for-a-new-request ()
+  (todo-write-answer-user
+    (todo-write-user-eval '(test-ask "a" "1"))
+    (todo-write-user-type "xyz")
+    (should (equal "*scratch*" (todo-write-user-eval
+                                '(buffer-name (window-buffer (selected-window))))))
+    (should (equal "xyz" (todo-write-user-eval
+                          '(with-current-buffer "*scratch*"
+                             (buffer-substring (max 1 (- (point-max) 3)) (point-max))))))))
+
+(ert-deftest todo-write-answer-reads-the-answers-to-questions ()
+  (todo-write-answer-user
+    (todo-write-user-eval
+     '(test-ask "a" "1" :kind 'question :title "Two things" :detail nil :options nil
+                :questions '((:question "Which colour?"
+                              :options ((:label "Red") (:label "Blue" :description "Cold")))
+                             (:question "Which files?" :multiple t
+                              :options ((:label "a.c") (:label "b.c") (:label "c.c")))
+                             (:question "Why?")))
+     '(todo-write-answer))
+    (todo-write-answer-user--press "2")
+    (todo-write-answer-user--press "131")
+    (todo-write-answer-user--press "2\r")
+    (todo-write-answer-user--press "t")
+    (process-send-string todo-write-user-process "So it is\r")
+    (todo-write-test-wait (lambda () (todo-write-user-eval 'test-answers)))
+    (should (equal '(("1" (("Which colour?" . "Blue") ("Which files?" "c.c" "b.c")
+                           ("Why?" . "So it is"))
+                      nil))
+                   (todo-write-user-eval 'test-answers)))))
+
+(provide 'todo-write-answer-e2e-tests)
+;;; todo-write-answer-e2e-tests.el ends here

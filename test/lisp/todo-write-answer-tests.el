@@ -1,0 +1,127 @@
+;;; todo-write-answer-tests.el --- Tests of showing requests  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; How the text of a request is shown, and what `todo-write-answer' finds.  The keys
+;; are tested in a real Emacs, see todo-write-answer-e2e-tests.el.
+
+;;; Code:
+
+(require 'todo-write-test-helper)
+(require 'todo-write-answer)
+
+(defun todo-write-answer-tests--shown (text &optional format)
+  "Return TEXT as it is shown, without properties."
+  (substring-no-properties (todo-write-answer-text text (or format 'shell))))
+
+;;; Hidden text
+
+(defconst todo-write-answer-tests--payloads
+  (let ((end "; rm -rf ~"))
+    (append
+     (mapcar (lambda (middle) (concat "git status" middle end))
+             (list (make-string 400 ?\s)
+                   (make-string 4000 ?\s)
+                   (make-string 1000000 ?\s)
+                   (make-string 4000 ?\t)
+                   (make-string 4000 #xa0)
+                   (make-string 4000 #x2800)
+                   (make-string 4000 #x3000)
+                   (make-string 4000 #x200b)
+                   (make-string 5000 ?\n)
+                   (mapconcat #'identity (make-list 5000 "  \t\n") "")
+                   (mapconcat #'identity (make-list 5000 "\r\n") "")
+                   (mapconcat #'identity (make-list 5000 "echo fine\n") "")
+                   (make-string 1000000 ?x)
+                   (mapconcat #'identity (make-list 300000 "a\u202e") "")
+                   "\u202e \u2066 \u2067 \u2068 \u200f"
+                   "\e[8m\e[2K\e[1A\b\b\b\r"
+                   "\u00ad\u034f\u061c\u115f\u1160\u17b4\u180e\ufe0f\ufeff\uffa0\u3164"
+                   "\U000e0001\U000e0072\U000e006d\U000e0100"
+                   "\u2000\u2001\u2007\u202f\u205f\u1680\u2028\u2029\u0085\v\f"
+                   "\U0001d159\U00016fe4\U0001bca0\U00013430"
+                   "\0"))
+     (list (concat "git status" (propertize (concat end " ") 'invisible t 'display ""
+                                            'face '(:height 0.01) 'composition '((1)))))))
+  "Texts that hide their end, which is a second command.")
+
+(ert-deftest todo-write-answer-shows-or-marks-all-of-the-worst-texts ()
+  (should (>= (length todo-write-answer-tests--payloads) 20))
+  (dolist (payload todo-write-answer-tests--payloads)
+    (dolist (format '(shell lisp text diff markdown))
+      (let ((shown (todo-write-answer-text payload format)) (case-fold-search nil))
+        (should (string-match-p "\\`git status" (string-remove-prefix
+                                                 "[printed as a Lisp string]\n\"" shown)))
+        (should (string-match-p "; rm -rf ~" shown))
+        ;; All that is left of what cannot be seen are the ends of lines.
+        (should-not (string-match-p todo-write-row--unseen
+                                    (replace-regexp-in-string "[\n\t]" "" shown t t)))
+        (should-not (string-match-p "[ \t\u3000]\\{41\\}\\|\\(?:^[ \t]*\n\\)\\{4\\}" shown))
+        (should (seq-every-p (lambda (line) (<= (length line) 2100))
+                             (split-string shown "\n")))
+        (dolist (property '(invisible display composition intangible))
+          (should-not (text-property-not-all 0 (length shown) property nil shown)))))))
+
+(ert-deftest todo-write-answer-counts-blanks-and-empty-lines ()
+  (should (equal (todo-write-answer-tests--shown (concat "ls" (make-string 4000 ?\s) "; rm"))
+                 "ls[4000 blanks]; rm"))
+  (should (equal (todo-write-answer-tests--shown (concat "ls" (make-string 400 #xa0) "; rm"))
+                 "ls[400 × \\u00a0]; rm"))
+  (should (equal (todo-write-answer-tests--shown (concat "ls" (make-string 10 ?\n) "rm"))
+                 "ls\n[9 empty lines]\nrm")))
+
+(ert-deftest todo-write-answer-escapes-what-looks-like-a-blank ()
+  (should (equal (todo-write-answer-tests--shown "a\u2800b\ufe0fc\u00a0d\u3000e\U000e0041f\e")
+                 "a\\u2800b\\ufe0fc\\u00a0d\\u3000e\\U000e0041f\\u001b")))
+
+(ert-deftest todo-write-answer-shows-ordinary-text-unchanged ()
+  (dolist (text '("(defun f (x)\n\t(list x))\n\n\n(f 1)" "grüße 東京" "if x:\n        y\n"))
+    (should (equal (todo-write-answer-tests--shown text 'lisp) (string-trim-right text)))))
+
+(ert-deftest todo-write-answer-marks-look-like-no-text-of-an-agent ()
+  (cl-flet ((face (text) (get-text-property 1 'face (todo-write-answer-text text 'text))))
+    (should (eq 'todo-write-answer-mark (face "\u202e")))
+    (should-not (face "\\u202e"))
+    (should-not (face (propertize "\\u202e" 'face 'todo-write-answer-mark)))))
+
+(ert-deftest todo-write-answer-colors-text-only-by-faces ()
+  (let ((emacs-lisp-mode-hook (list (lambda () (error "A hook runs")))))
+    (pcase-dolist (`(,text ,format ,face)
+                   '(("+new" diff diff-added)
+                     ("-old" diff diff-removed)
+                     ("# Plan" markdown bold)
+                     ("(defun f ())" lisp font-lock-keyword-face)))
+      (should (eq face (get-text-property (if (eq format 'lisp) 1 0) 'face
+                                          (todo-write-answer-text text format)))))))
+
+;;; The list of invisible characters
+
+(ert-deftest todo-write-row-plain-escapes-other-blanks ()
+  (should (equal (todo-write-row-plain "a\u00a0b\u2800c\ufe0fd\u2003e\u202f")
+                 "a\\u00a0b\\u2800c\\ufe0fd\\u2003e\\u202f")))
+
+(ert-deftest todo-write-row-plain-leaves-emoji-alone ()
+  (dolist (text '("⚠\ufe0f Fix" "1\ufe0f\u20e3 First" "東京\u3000タワー"))
+    (should (equal (todo-write-row-plain text) text))))
+
+;;; Which request
+
+(ert-deftest todo-write-answer-waits-for-no-answer-in-batch ()
+  (should noninteractive)
+  (todo-write-with-store
+    (should-not (todo-write-answer-wait
+                 "a" :id "1" :kind 'permission :title "ls"
+                 :options '((:label "Yes" :value yes :kind allow))))
+    (should-not (todo-write-requests))))
+
+(ert-deftest todo-write-answer-says-that-nothing-is-asked ()
+  (todo-write-with-store
+    (should (string-search "No agent asks"
+                           (cadr (should-error (todo-write-answer) :type 'user-error))))))
+
+(provide 'todo-write-answer-tests)
+;;; todo-write-answer-tests.el ends here

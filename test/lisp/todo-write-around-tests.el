@@ -1,0 +1,449 @@
+;;; todo-write-around-tests.el --- Tests of menus, bookmarks, tab bar and auto-show  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Menus, bookmarks, desktops, imenu, header line, tab bar, spinner, and plans
+;; that appear by themselves.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'bookmark)
+(require 'desktop)
+(require 'imenu)
+(require 'tab-bar)
+(require 'transient)
+(require 'todo-write-header-line)
+(require 'todo-write-bookmark)
+(require 'todo-write-view-test-helper)
+(require 'todo-write-auto-show)
+(require 'todo-write-org)
+(require 'todo-write-mode-line)
+(require 'todo-write-doctor)
+(require 'todo-write-history)
+(require 'todo-write-timeline)
+(require 'todo-write-list)
+(require 'todo-write-log)
+(require 'todo-write-menu)
+(require 'efrit-do-view)
+
+;;; Menus and keys
+
+(ert-deftest todo-write-menu-offers-the-commands-of-the-buffers-keys ()
+  (todo-write-test-with-view
+    (should (eq (key-binding "?") 'todo-write-menu))
+    (dolist (key '("RET" "e" "+" "k" "t" "R" "u" "." "<" ">" "d" "H" "T" "l" "s" "^" "L"
+                   "N" "w" "W" "X"))
+      (let ((suffix (transient-get-suffix (todo-write-menu--transient 'todo-write-view-mode)
+                                          key)))
+        (should suffix)
+        (should (eq (plist-get (car (last suffix)) :command) (key-binding (kbd key))))))))
+
+(ert-deftest todo-write-menu-shows-the-keys-of-every-buffer ()
+  (dolist (mode '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
+                  todo-write-list-mode todo-write-log-mode todo-write-doctor-mode))
+    (with-temp-buffer
+      (funcall mode)
+      (should (eq (key-binding "?") 'todo-write-menu))
+      (should (command-completion-using-modes-p 'todo-write-menu (current-buffer)))
+      (pcase-dolist (`(,key ,_ ,command)
+                     (mapcan (lambda (group) (copy-sequence (cdr group)))
+                             (get mode 'todo-write-menu)))
+        (should (eq (key-binding (kbd key)) command))
+        (should (eq (plist-get (car (last (transient-get-suffix
+                                           (todo-write-menu--transient mode) key)))
+                               :command)
+                    command)))))
+  (with-temp-buffer
+    (should-error (todo-write-menu) :type 'user-error)))
+
+(defconst todo-write-menu-tests--modes
+  '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
+    todo-write-list-mode todo-write-log-mode todo-write-doctor-mode efrit-do-view-mode)
+  "The modes of our buffers.")
+
+(ert-deftest todo-write-keys-that-scroll-or-quit-do-so-in-every-buffer ()
+  (dolist (mode todo-write-menu-tests--modes)
+    (ert-info ((symbol-name mode))
+      (with-temp-buffer
+        (funcall mode)
+        (should (equal '(scroll-up-command scroll-down-command keyboard-quit quit-window
+                         revert-buffer todo-write-menu)
+                       (mapcar (lambda (key) (key-binding (kbd key)))
+                               '("SPC" "DEL" "C-g" "q" "g" "?"))))))))
+
+(ert-deftest todo-write-keys-mean-one-thing-in-every-buffer ()
+  (dolist (mode todo-write-menu-tests--modes)
+    (with-temp-buffer
+      (funcall mode)
+      (pcase-dolist (`(,key . ,commands)
+                     '(("t" todo-write-edit-cycle-status)
+                       ("e" todo-write-edit-text)
+                       ("+" todo-write-edit-add)
+                       ("k" todo-write-edit-delete todo-write-list-forget)
+                       ("R" todo-write-edit-restore)
+                       ("u" todo-write-edit-undo)
+                       ("w" todo-write-copy todo-write-doctor-copy)
+                       ("W" todo-write-copy-as)
+                       ("X" todo-write-export-timeline)
+                       ("s" todo-write-switch)
+                       ("L" todo-write-list)
+                       ("^" todo-write-view-to-parent)
+                       ("." todo-write-view-to-current)
+                       ("H" todo-write-history)
+                       ("T" todo-write-timeline)
+                       ("l" todo-write-log efrit-do-view-log)
+                       ("P" efrit-do-view-todos)
+                       ("d" todo-write-view-toggle-fold todo-write-list-dismiss)
+                       ("m" todo-write-list-toggle-seen)
+                       ("N" todo-write-next-waiting)
+                       ("x")))
+        (let ((command (key-binding (kbd key))))
+          (ert-info ((format "%s in %s" key mode))
+            (when (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)" (format "%s" command))
+              (should (memq command commands)))))))))
+
+(ert-deftest todo-write-view-describes-its-keys-and-has-a-menu-bar ()
+  (todo-write-test-with-view
+    (should (string-match-p "todo-write-view-visit"
+                            (substitute-command-keys
+                             "\\{todo-write-view-mode-map}")))
+    (should (lookup-key todo-write-view-mode-map [menu-bar Plan]))
+    (should (string-match-p "in progress" (documentation 'todo-write-view-mode)))))
+
+(defun todo-write-around-tests--commands (map)
+  "Return the commands of the keys in MAP itself, without mouse events."
+  (let (found)
+    (map-keymap-internal
+     (lambda (event binding)
+       (cond ((memq event '(menu-bar remap mouse-1 mouse-2 follow-link)))
+             ((keymapp binding)
+              (setq found (append (todo-write-around-tests--commands binding) found)))
+             ((commandp binding) (push binding found))))
+     map)
+    found))
+
+(ert-deftest todo-write-menu-bars-offer-the-commands-of-the-keys ()
+  (dolist (map (list todo-write-view-mode-map todo-write-list-mode-map
+                     todo-write-history-mode-map todo-write-timeline-mode-map
+                     todo-write-log-mode-map))
+    (let (offered (commands (todo-write-around-tests--commands map)))
+      (map-keymap (lambda (_ menu)
+                    (map-keymap (lambda (_ item)
+                                  (when (eq 'menu-item (car-safe item))
+                                    (push (nth 2 item) offered)))
+                                (if (eq 'menu-item (car-safe menu)) (nth 2 menu) menu)))
+                  (lookup-key map [menu-bar]))
+      (should commands)
+      ;; They do the same as a click.
+      (should-not (seq-difference commands
+                                  (append '(next-line previous-line todo-write-view-next
+                                                      todo-write-view-previous)
+                                          offered))))))
+
+(ert-deftest todo-write-row-faces-inherit-and-shapes-differ ()
+  (dolist (face (face-list))
+    (when (string-prefix-p "todo-write-" (symbol-name face))
+      (ert-info ((symbol-name face))
+        (pcase-dolist (`(,_ . ,attributes) (face-default-spec face))
+          (should (plist-get (if (keywordp (car attributes)) attributes (car attributes))
+                             :inherit))))))
+  (let ((shapes (mapcar (lambda (kind) (alist-get kind todo-write-row--shapes))
+                        '(completed in_progress pending paused removed))))
+    (dolist (shape (list #'car #'cadr))
+      (should (= 5 (length (seq-uniq (mapcar shape shapes))))))))
+
+(defun todo-write-around-tests--left-behind (show)
+  "Return how many conses remain after SHOW, a form, has opened a hundred views.
+Each view is killed.  Count the conses in a new Emacs: after an `add-hook'
+with a depth, Emacs 28 keeps every function ever added to that hook."
+  (todo-write-test-child
+   '(progn (require 'todo-write-doctor)
+(require 'todo-write-history)
+           (require 'todo-write-list)
+           (require 'todo-write-log))
+   `(let ((todo-write-directory nil)
+          (come-and-go (lambda (times)
+                         (dotimes (_ times)
+                           (kill-buffer ,show))
+                         (garbage-collect)
+                         (nth 2 (assq 'conses (garbage-collect))))))
+      (todo-write "a" ',(todo-write-test-todos "One" "Two"))
+      (funcall come-and-go 3)
+      (let ((before (funcall come-and-go 3)))
+        (prin1 (- (funcall come-and-go 100) before))))))
+
+(ert-deftest todo-write-opening-and-killing-views-leaks-no-memory ()
+  (dolist (show '((todo-write-show "a") (todo-write-history "a") (todo-write-timeline "a")
+                  (todo-write-log "a") (todo-write-list)))
+    (ert-info ((format "%S" show))
+      (should (< (todo-write-around-tests--left-behind show) 100)))))
+
+(ert-deftest todo-write-menu-context-acts-on-the-clicked-task ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (should (memq #'todo-write-menu--context context-menu-functions))
+    (goto-char (point-min))
+    (search-forward "Two")
+    (let* ((click `(mouse-3 (,(selected-window) ,(point) (0 . 0) 0)))
+           (menu (todo-write-menu--context (make-sparse-keymap "Menu") click))
+           (command (lookup-key menu [todo-write-edit-cycle-status])))
+      (goto-char (point-min))
+      (call-interactively command)
+      (should (equal "in_progress"
+                     (plist-get (todo-write-item "a" (todo-write-test-id "a" "Two")) :status)))
+      (should-not (lookup-key (todo-write-menu--context
+                               (make-sparse-keymap) `(mouse-3 (,(selected-window) 1 (0 . 0) 0)))
+                              [todo-write-edit-delete])))))
+
+(ert-deftest todo-write-view-never-looks-modified ()
+  (todo-write-test-with-view
+    (dolist (step (list (lambda () (todo-write-test-write "a" "One" '("Two" "in_progress")))
+                        (lambda () (todo-write-test-write "a" "One"))
+                        (lambda () (todo-write-test-open "One"))
+                        (lambda () (todo-write-pause "a"))
+                        (lambda () (todo-write-observe "a" "TITLE" "T"))
+                        #'todo-write-view--tick
+                        #'todo-write-view-refresh))
+      (funcall step)
+      (should-not (buffer-modified-p)))))
+
+;;; Index, bookmarks, desktops
+
+(ert-deftest todo-write-view-has-an-index-of-its-tasks ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (let ((index (imenu--make-index-alist t)))
+      (goto-char (cdr (assoc "Two" index)))
+      (should (looking-at-p " ○ Two")))))
+
+(ert-deftest todo-write-view-can-be-bookmarked-with-its-task ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-view--goto (todo-write-test-id "a" "Two"))
+    (let ((bookmark (bookmark-make-record)))
+      (kill-buffer)
+      (todo-write-bookmark-jump bookmark)
+      (should (equal todo-write-view-thread "a"))
+      (should (looking-at-p " ○ Two")))
+    (todo-write-forget "a")
+    (should-error (todo-write-bookmark-jump '("x" (thread . "a"))) :type 'user-error)))
+
+(ert-deftest todo-write-view-comes-back-with-a-desktop ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One")
+    (let ((misc (funcall desktop-save-buffer "/tmp/")))
+      (should (desktop-save-buffer-p nil (buffer-name) 'todo-write-view-mode))
+      (kill-buffer)
+      (let ((buffer (todo-write-bookmark-restore nil "x" misc)))
+        (should (bufferp buffer))
+        (should (equal "a" (buffer-local-value 'todo-write-view-thread buffer)))))
+    (should-not (todo-write-bookmark-restore nil "x" nil))))
+
+;;; Spinner, header line, tab bar
+
+(ert-deftest todo-write-mode-line-turns-a-spinner-only-while-an-agent-works ()
+  (todo-write-test-with-shapes
+    (todo-write-test-write "a" '("One" "in_progress" "Going"))
+    (unwind-protect
+        (progn
+          (todo-write-mode-line-mode 1)
+          (should (string-prefix-p "[0/1 Going]" todo-write-mode-line-string))
+          (todo-write-set-activity "a" 'working)
+          (let ((first todo-write-mode-line-string))
+            (should (string-match-p "\\`\\[[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] 0/1 Going\\]" first))
+            (todo-write-test-wait
+             (lambda () (not (equal first todo-write-mode-line-string)))))
+          (todo-write-set-activity "a" nil)
+          (todo-write-test-wait (lambda () (not todo-write-activity--timer)))
+          (should (string-prefix-p "[0/1 Going]" todo-write-mode-line-string)))
+      (todo-write-set-activity "a" nil)
+      (todo-write-mode-line-mode -1))))
+
+(ert-deftest todo-write-activity-has-no-timer-where-nothing-shows-a-spinner ()
+  (todo-write-with-store
+    (unwind-protect
+        (progn
+          (todo-write-test-write "a" '("One" "in_progress" "Going"))
+          (todo-write-set-activity "a" 'working)
+          (should-not todo-write-activity--timer)
+          (todo-write-mode-line-mode 1)
+          (should todo-write-activity--timer)
+          (todo-write-mode-line-mode -1)
+          (todo-write-test-wait (lambda () (not todo-write-activity--timer)))
+          (with-temp-buffer
+            (todo-write-header-line-mode 1)
+            (should todo-write-activity--timer)
+            (todo-write-header-line-mode -1)
+            (todo-write-test-wait (lambda () (not todo-write-activity--timer)))))
+      (todo-write-set-activity "a" nil)
+      (todo-write-mode-line-mode -1))))
+
+(ert-deftest todo-write-activity-turns-the-spinner-until-the-last-agent-is-done ()
+  (todo-write-with-store
+    (unwind-protect
+        (progn
+          (todo-write-mode-line-mode 1)
+          (todo-write-set-activity "a" 'working)
+          (todo-write-set-activity "a" 'working)
+          (todo-write-set-activity "b" 'working)
+          (todo-write-set-activity "a" nil)
+          (should-not (todo-write-activity--spinner "a"))
+          (should (todo-write-activity--spinner "b"))
+          (should todo-write-activity--timer)
+          (todo-write-set-activity "b" nil)
+          (todo-write-test-wait (lambda () (not todo-write-activity--timer))))
+      (todo-write-mode-line-mode -1))))
+
+(ert-deftest todo-write-mode-line-forgets-a-thread ()
+  (todo-write-test-with-shapes
+    (unwind-protect
+        (progn (todo-write-mode-line-mode 1)
+               (todo-write-test-write "a" "One")
+               (should todo-write-mode-line-string)
+               (todo-write-forget "a")
+               (should-not todo-write-mode-line-string))
+      (todo-write-mode-line-mode -1))))
+
+(ert-deftest todo-write-header-line-shows-the-plan-of-its-buffer ()
+  (todo-write-test-with-shapes
+    (with-temp-buffer
+      (rename-buffer "chat")
+      (todo-write-header-line-mode 1)
+      (todo-write-test-write "chat" '("One" "in_progress" "100 % of it"))
+      (todo-write-test-write "other" "x" "y")
+      (should (equal " 0/1 100 % of it"
+                     (substring-no-properties todo-write-header-line--string)))
+      (should (equal header-line-format '("" todo-write-header-line--string)))
+      (todo-write-header-line-mode -1)
+      (should-not header-line-format)
+      (should-not (memq #'todo-write-header-line--on-event todo-write--event-functions)))))
+
+(ert-deftest todo-write-header-line-leaves-another-header-line-alone ()
+  (with-temp-buffer
+    (setq header-line-format "mine")
+    (should-error (todo-write-header-line-mode 1) :type 'user-error)
+    (should (equal header-line-format "mine"))
+    (should-not todo-write-header-line-mode)))
+
+(ert-deftest todo-write-header-line-and-tab-bar-show-their-plans-when-clicked ()
+  (todo-write-test-with-shapes
+    (save-window-excursion
+      (unwind-protect
+          (with-temp-buffer
+            (rename-buffer "chat")
+            (switch-to-buffer (current-buffer))
+            (todo-write-header-line-mode 1)
+            (todo-write-tab-bar-mode 1)
+            (todo-write-test-write "chat" "One")
+            (todo-write-test-write "other" "Two")
+            (pcase-dolist (`(,where ,area ,shown)
+                           `((,(selected-window) header-line "chat")
+                             (,(selected-frame) tab-bar "other")))
+              (todo-write-mode-line-show `(mouse-1 (,where ,area (0 . 0) 0)))
+              (with-current-buffer todo-write-view-buffer-name
+                (should (equal todo-write-view-thread shown)))))
+        (todo-write-tab-bar-mode -1)))))
+
+(ert-deftest todo-write-tab-bar-shows-the-plan-and-takes-it-away ()
+  (todo-write-test-with-shapes
+    (let ((before tab-bar-format))
+      (unwind-protect
+          (progn (todo-write-tab-bar-mode 1)
+                 (todo-write-test-write "a" '("One" "in_progress" "Going"))
+                 (should (memq 'todo-write-tab-bar tab-bar-format))
+                 (should (equal " [0/1 Going] " (nth 2 (car (todo-write-tab-bar))))))
+        (todo-write-tab-bar-mode -1))
+      (should (equal tab-bar-format before))
+      (should-not (todo-write-tab-bar)))))
+
+;;; Plans that appear by themselves
+
+(defmacro todo-write-around-tests--with-auto-show (&rest body)
+  "Run BODY with `todo-write-auto-show-mode' on, in a frame with one window."
+  (declare (indent 0) (debug t))
+  `(todo-write-test-with-shapes
+     (switch-to-buffer "*scratch*")
+     (delete-other-windows)
+     (unwind-protect (progn (todo-write-auto-show-mode 1) ,@body)
+       (todo-write-auto-show-mode -1)
+       (mapc (lambda (window)
+               (unless (eq window (selected-window)) (delete-window window)))
+             (window-list)))))
+
+(defun todo-write-around-tests--window ()
+  "Return the window of the plan, or nil."
+  (get-buffer-window todo-write-view-buffer-name))
+
+(ert-deftest todo-write-auto-show-shows-a-plan-without-selecting-it ()
+  (todo-write-around-tests--with-auto-show
+    (let ((selected (selected-window)))
+      (todo-write-test-write "a" "One")
+      (should (todo-write-around-tests--window))
+      (should (eq selected (selected-window))))))
+
+(ert-deftest todo-write-auto-show-takes-the-window-that-shows-the-buffer ()
+  (todo-write-around-tests--with-auto-show
+    (let ((selected (selected-window)))
+      (switch-to-buffer (todo-write-show "a"))
+      (delete-other-windows)
+      (todo-write-test-write "b" "One")
+      (should (equal (list selected) (window-list)))
+      (should (equal "b" todo-write-view-thread)))))
+
+(ert-deftest todo-write-auto-show-stays-closed-once-the-user-closed-it ()
+  (todo-write-around-tests--with-auto-show
+    (todo-write-test-write "a" "One")
+    (quit-window nil (todo-write-around-tests--window))
+    (should-not (todo-write-around-tests--window))
+    (todo-write-test-write "a" "One" "Two")
+    (should-not (todo-write-around-tests--window))
+    (todo-write-test-write "b" "Other")
+    (should (todo-write-around-tests--window))))
+
+(ert-deftest todo-write-auto-show-keeps-the-plan-of-a-working-agent ()
+  (todo-write-around-tests--with-auto-show
+    (todo-write-test-write "a" "One")
+    (todo-write-test-write "b" "Other")
+    (let ((shown (lambda () (buffer-local-value
+                             'todo-write-view-thread
+                             (window-buffer (todo-write-around-tests--window))))))
+      (should (equal "a" (funcall shown)))
+      (todo-write-test-write "a" '("One" "completed"))
+      (should (equal "a" (funcall shown)))
+      (todo-write-test-write "b" "Other" "More")
+      (should (equal "b" (funcall shown))))))
+
+(ert-deftest todo-write-auto-show-obeys-the-rules-of-display-buffer ()
+  (todo-write-around-tests--with-auto-show
+    (let ((display-buffer-alist '(("\\*efrit-todos\\*" (display-buffer-no-window)
+                                   (allow-no-window . t)))))
+      (todo-write-test-write "a" "One")
+      (should-not (todo-write-around-tests--window)))))
+
+(ert-deftest todo-write-auto-show-removes-a-done-plan-after-a-time ()
+  (todo-write-around-tests--with-auto-show
+    (let ((todo-write-auto-show-seconds 0.05))
+      (todo-write-test-write "a" "One")
+      (todo-write-test-write "a" '("One" "completed"))
+      (should (todo-write-around-tests--window))
+      (todo-write-test-wait (lambda () (not (todo-write-around-tests--window)))))))
+
+(ert-deftest todo-write-auto-show-shows-only-wanted-plans-and-no-subagents ()
+  (todo-write-around-tests--with-auto-show
+    (let ((todo-write-auto-show (lambda (key) (member key '("b" "c")))))
+      (todo-write-test-write "a" "One")
+      (should-not (todo-write-around-tests--window))
+      (todo-write-begin "b" :parent "a")
+      (todo-write-test-write "b" "Two")
+      (should-not (todo-write-around-tests--window))
+      (todo-write-test-write "c" "Three")
+      (should (todo-write-around-tests--window)))))
+
+(provide 'todo-write-around-tests)
+;;; todo-write-around-tests.el ends here

@@ -1,0 +1,680 @@
+;;; todo-write-attention-tests.el --- Tests of which agent needs you  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; States and their order, seen and unseen, dismissal, going there, and what
+;; mode line, tab bar and notifications say of agents.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-view-test-helper)
+(require 'todo-write-attention)
+(require 'todo-write-follow)
+(require 'todo-write-list)
+(require 'todo-write-mode-line)
+(require 'todo-write-notify)
+
+(defconst todo-write-attention-tests--name-operations
+  '(abbreviate-file-name directory-file-name expand-file-name file-local-name
+    file-name-as-directory file-name-directory file-name-nondirectory file-remote-p
+    substitute-in-file-name unhandled-file-name-directory)
+  "Operations on names of remote files that access no file.")
+
+(defvar todo-write-attention-tests--focused t
+  "Whether the frame of the tests has the focus.")
+
+(defmacro todo-write-attention-tests--with (&rest body)
+  "Run BODY with an empty store while something listens for attention.
+The frame has the focus and shows no agent; `heard' has the last
+transitions, (KEY . STATE), newest first."
+  (declare (indent 0) (debug t))
+  `(todo-write-test-with-shapes
+     (let* (heard
+            (todo-write-attention-tests--focused t)
+            (todo-write-attention--agents nil)
+            (listener (lambda (_ what agent)
+                        (when (eq what 'agent-transition)
+                          (push (cons (todo-write-agent-key agent)
+                                      (todo-write-agent-state agent))
+                                heard)))))
+       (ignore heard)
+       (cl-letf (((symbol-function 'frame-focus-state)
+                  (lambda (&optional _) todo-write-attention-tests--focused)))
+         (switch-to-buffer "*scratch*")
+         (delete-other-windows)
+         (todo-write-attention--watch 'tests t)
+         (unwind-protect (todo-write-test-listening listener ,@body)
+           (todo-write-attention--watch 'tests nil))))))
+
+(defun todo-write-attention-tests--state (key)
+  "Return the state of the agent of the thread KEY."
+  (todo-write-agent-state (todo-write-attention--agent key)))
+
+(defun todo-write-attention-tests--order ()
+  "Return the keys of all agents in order."
+  (mapcar #'todo-write-agent-key (todo-write-attention--sorted-agents)))
+
+(defun todo-write-attention-tests--agent (key doing since &rest more)
+  "Return an agent of KEY that is DOING something SINCE a time, and MORE."
+  (apply #'todo-write-agent--make :key key :doing doing :since since more))
+
+(defmacro todo-write-attention-tests--messages (&rest body)
+  "Run BODY and return the messages that it shows, newest first."
+  (declare (indent 0) (debug t))
+  `(let (messages)
+     (cl-letf (((symbol-function 'message)
+                (lambda (format &rest args)
+                  (when format (push (apply #'format format args) messages)))))
+       ,@body)
+     messages))
+
+;;; States
+
+(ert-deftest todo-write-attention-says-what-hosts-say-and-guesses-nothing ()
+  (pcase-dolist (`((,activity ,said ,inferred ,plan) ,doing)
+                 '(((waiting t nil active) waiting)
+                   ((failed t nil active) failed)
+                   ((working t nil paused) working)
+                   ((nil t nil active) rest)
+                   ((nil nil nil active) unknown)
+                   ((nil nil nil empty) unknown)
+                   ((nil nil nil done) rest)
+                   ((nil nil nil paused) rest)
+                   ((working t t active) working)
+                   ((waiting t t active) unknown)
+                   ((failed t t active) unknown)
+                   ((nil t t active) unknown)))
+    (should (eq doing (todo-write-attention--doing activity said inferred plan)))))
+
+(ert-deftest todo-write-attention-orders-states-and-within-them-times ()
+  (let* ((agents (list (todo-write-attention-tests--agent "unknown" 'unknown 9)
+                       (todo-write-attention-tests--agent "idle" 'rest 9)
+                       (todo-write-attention-tests--agent "working old" 'working 1)
+                       (todo-write-attention-tests--agent "working new" 'working 2)
+                       (todo-write-attention-tests--agent "done" 'rest 1 :unseen t)
+                       (todo-write-attention-tests--agent "waits less" 'waiting 5)
+                       (todo-write-attention-tests--agent "failed" 'failed 4)
+                       (todo-write-attention-tests--agent "waits longest" 'waiting 3)))
+         (sorted (mapcar #'todo-write-agent-key
+                         (sort agents #'todo-write-attention--before-p))))
+    (should (equal sorted '("waits longest" "failed" "waits less" "done" "working new"
+                            "working old" "idle" "unknown")))))
+
+(ert-deftest todo-write-attention-derives-from-activity-ending-and-sight ()
+  (pcase-dolist (`(,doing ,ending ,unseen ,attention ,state)
+                 '((waiting nil nil needs-you waiting)
+                   (failed error nil needs-you failed)
+                   (rest nil t unseen done)
+                   (rest killed t unseen stopped)
+                   (rest killed nil idle stopped)
+                   (rest nil nil idle idle)
+                   (working nil nil working working)
+                   (suspended nil nil idle suspended)
+                   (unknown nil nil unknown unknown)))
+    (let ((agent (todo-write-attention-tests--agent "a" doing 1 :ending ending :unseen unseen)))
+      (should (eq attention (todo-write-agent-attention agent)))
+      (should (eq state (todo-write-agent-state agent))))))
+
+(ert-deftest todo-write-attention-sorts-stopped-agents-after-unseen-ones ()
+  (todo-write-attention-tests--with
+    (todo-write-test-write "finished" '("One" "completed"))
+    (todo-write-end-turn "finished")
+    (todo-write-test-write "works" '("One" "in_progress"))
+    (todo-write-set-activity "works" 'working)
+    (dolist (ending '(killed denied session-ended))
+      (let ((key (symbol-name ending)))
+        (todo-write-test-write key '("One" "in_progress"))
+        (todo-write-set-activity key 'working)
+        (todo-write-end-turn key nil nil ending)
+        (should (eq 'stopped (todo-write-attention-tests--state key)))))
+    (should (equal "finished" (car (todo-write-attention-tests--order))))
+    (should (equal "works" (car (last (todo-write-attention-tests--order)))))
+    (should (equal '(nil 0 1 1) (todo-write-attention--count)))))
+
+(ert-deftest todo-write-attention-needs-the-user-only-for-waiting-and-failed ()
+  (dolist (doing '(waiting failed working rest unknown))
+    (let ((agent (todo-write-attention-tests--agent "a" doing 1 :unseen t)))
+      (should (eq (and (todo-write-attention--needed-p agent) t)
+                  (and (memq doing '(waiting failed)) t))))))
+
+(ert-deftest todo-write-attention-follows-turns ()
+  (todo-write-attention-tests--with
+    (todo-write-set-activity "a" 'working)
+    (todo-write-set-activity "a" 'waiting "permission")
+    (todo-write-set-activity "a" 'working)
+    (todo-write-end-turn "a")
+    (todo-write-set-activity "a" 'working)
+    (todo-write-end-turn "a" "overloaded" t)
+    (should (equal (reverse heard)
+                   '(("a" . working) ("a" . waiting) ("a" . working) ("a" . done)
+                     ("a" . working) ("a" . failed))))))
+
+(ert-deftest todo-write-attention-ignores-subagents ()
+  (todo-write-attention-tests--with
+    (todo-write-test-write "a" "One")
+    (todo-write-begin "sub" :parent "a")
+    (todo-write-set-activity "sub" 'waiting "permission")
+    (should (equal (todo-write-attention-tests--order) '("a")))))
+
+(ert-deftest todo-write-attention-forgets-with-the-thread ()
+  (todo-write-attention-tests--with
+    (todo-write-set-activity "a" 'waiting)
+    (todo-write-forget "a")
+    (should-not (todo-write-attention--sorted-agents))))
+
+;;; Seen, dismissed
+
+(ert-deftest todo-write-attention-counts-an-ended-turn-as-unseen-until-seen ()
+  (todo-write-attention-tests--with
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-set-activity "a" 'working)
+    (todo-write-end-turn "a")
+    (should (eq 'done (todo-write-attention-tests--state "a")))
+    (switch-to-buffer (todo-write-show "a"))
+    (todo-write-attention--look)
+    (should (eq 'idle (todo-write-attention-tests--state "a")))))
+
+(ert-deftest todo-write-attention-counts-a-done-plan-of-a-silent-host-as-unseen ()
+  (todo-write-attention-tests--with
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (should (eq 'unknown (todo-write-attention-tests--state "a")))
+    (todo-write-test-write "a" '("One" "completed"))
+    (should (eq 'done (todo-write-attention-tests--state "a")))))
+
+(ert-deftest todo-write-attention-sees-only-what-a-focused-frame-shows ()
+  (todo-write-attention-tests--with
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-set-activity "a" 'working)
+    (switch-to-buffer (todo-write-show "a"))
+    (let ((todo-write-attention-tests--focused nil))
+      (todo-write-end-turn "a")
+      (todo-write-attention--look)
+      (should (eq 'done (todo-write-attention-tests--state "a"))))
+    (todo-write-attention--look)
+    (should (eq 'idle (todo-write-attention-tests--state "a")))
+    (todo-write-set-activity "a" 'working)
+    (todo-write-end-turn "a")
+    (should (eq 'idle (todo-write-attention-tests--state "a")))))
+
+(ert-deftest todo-write-attention-is-not-ended-by-looking ()
+  (todo-write-attention-tests--with
+    (todo-write-set-activity "a" 'waiting "permission")
+    (switch-to-buffer (todo-write-show "a"))
+    (todo-write-attention--look)
+    (todo-write-attention--see (todo-write-attention--agent "a"))
+    (should (todo-write-attention--needed-p (todo-write-attention--agent "a")))))
+
+(ert-deftest todo-write-attention-dismissal-lasts-until-something-new ()
+  (todo-write-attention-tests--with
+    (todo-write-set-activity "a" 'waiting "permission to read")
+    (todo-write-set-activity "b" nil)
+    (let ((agent (todo-write-attention--agent "a")))
+      (todo-write-attention--dismiss agent t)
+      (should-not (todo-write-attention--needed-p agent))
+      (should (= 3 (todo-write-attention--rank agent)))
+      (todo-write-test-write "a" "One")
+      (should-not (todo-write-attention--needed-p agent))
+      (todo-write-set-activity "a" 'waiting "permission to write")
+      (should (todo-write-attention--needed-p agent)))))
+
+(ert-deftest todo-write-attention-counts-earlier-turns-as-seen ()
+  (todo-write-with-store
+    (todo-write-set-activity "a" 'working)
+    (todo-write-end-turn "a")
+    (let ((todo-write-attention--watchers nil)
+          (todo-write-attention--agents nil))
+      (should (equal '(idle) (mapcar #'todo-write-agent-state (todo-write-attention--sorted-agents)))))))
+
+;;; Going there
+
+(defmacro todo-write-attention-tests--with-chats (names &rest body)
+  "Run BODY with a buffer for each of NAMES, about the thread of that name."
+  (declare (indent 1) (debug t))
+  `(todo-write-attention-tests--with
+     (let ((buffers (mapcar (lambda (name)
+                              (with-current-buffer (get-buffer-create (concat "chat " name))
+                                (setq-local todo-write-view-thread name)
+                                (current-buffer)))
+                            ,names)))
+       (unwind-protect (progn ,@body)
+         (mapc #'kill-buffer buffers)))))
+
+(ert-deftest todo-write-next-waiting-visits-each-and-comes-back ()
+  (todo-write-attention-tests--with-chats '("a" "b" "c")
+    (dolist (key '("b" "a"))
+      (todo-write-set-activity key 'waiting)
+      (setf (todo-write-agent-since (todo-write-attention--agent key)) (length heard)))
+    (todo-write-set-activity "c" 'working)
+    (dolist (name '("chat b" "chat a" "*scratch*"))
+      (todo-write-next-waiting)
+      (should (equal name (buffer-name (window-buffer)))))
+    (todo-write-next-waiting)
+    ;; Once answered, an agent is not visited again.
+    (todo-write-set-activity "b" 'working)
+    (dolist (name '("chat a" "*scratch*"))
+      (todo-write-next-waiting)
+      (should (equal name (buffer-name (window-buffer)))))))
+
+(ert-deftest todo-write-next-waiting-begins-again-from-another-buffer ()
+  (todo-write-attention-tests--with-chats '("a")
+    (todo-write-set-activity "a" 'waiting)
+    (todo-write-next-waiting)
+    (switch-to-buffer "*Messages*")
+    (todo-write-next-waiting)
+    (should (equal "chat a" (buffer-name (window-buffer))))
+    (todo-write-next-waiting)
+    (should (equal "*Messages*" (buffer-name (window-buffer))))))
+
+(ert-deftest todo-write-next-waiting-says-that-none-waits ()
+  (todo-write-attention-tests--with
+    (todo-write-set-activity "a" 'working)
+    (should (equal '("No agent needs you")
+                   (todo-write-attention-tests--messages (todo-write-next-waiting))))
+    (should (equal "*scratch*" (buffer-name (window-buffer))))))
+
+(ert-deftest todo-write-next-waiting-with-a-prefix-reads-any-agent-grouped-by-state ()
+  (todo-write-attention-tests--with-chats '("a" "b")
+    (todo-write-set-activity "a" 'waiting)
+    (todo-write-set-activity "b" 'working)
+    (let (groups)
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (_prompt table &rest _)
+                   (let ((group (completion-metadata-get
+                                 (completion-metadata "" table nil) 'group-function)))
+                     (setq groups (mapcar (lambda (key) (funcall group key nil))
+                                          (all-completions "" table))))
+                   "b")))
+        (todo-write-next-waiting t))
+      (should (equal groups '("waiting" "working")))
+      (should (equal "chat b" (buffer-name (window-buffer)))))))
+
+(ert-deftest todo-write-attention-finds-the-terminal-buffer-of-a-process ()
+  (skip-unless (file-directory-p "/proc/self"))
+  (with-temp-buffer
+    (let* ((default-directory "/")
+           (process (make-process :name "terminal" :buffer (current-buffer)
+                                  :command '("sh" "-c" "sh -c 'echo $$; cat; :'; :")))
+           (pid (todo-write-test-wait
+                 (lambda () (accept-process-output process 0.02)
+                   (and (string-match "^[0-9]+" (buffer-string))
+                        (string-to-number (match-string 0 (buffer-string))))))))
+      (set-process-query-on-exit-flag process nil)
+      (should-not (eql pid (process-id process)))
+      (let ((default-directory "/ssh:nowhere.invalid:/"))
+        (should (eq (current-buffer) (todo-write-attention--terminal pid))))
+      ;; A daemon's child is not a descendant, but uses the process's terminal.
+      (cl-letf (((symbol-function 'todo-write-attention--processes)
+                 (lambda (pid) `((,pid (ttname . ,(replace-regexp-in-string
+                                                   "pts/" "pts"
+                                                   (process-tty-name process))))))))
+        (should (eq (current-buffer) (todo-write-attention--terminal pid))))
+      (should-not (todo-write-attention--terminal (emacs-pid)))
+      (delete-process process))))
+
+(ert-deftest todo-write-attention-sees-the-agent-in-a-terminal-that-is-shown ()
+  (skip-unless (file-directory-p "/proc/self"))
+  (todo-write-attention-tests--with
+    (let* ((buffer (generate-new-buffer "terminal"))
+           (process (make-process :name "terminal" :buffer buffer :noquery t
+                                  :command '("cat"))))
+      (unwind-protect
+          (cl-letf (((symbol-function 'todo-write-attention--pid)
+                     (lambda (_) (process-id process))))
+            (todo-write-set-activity "a" 'working)
+            (todo-write-end-turn "a")
+            (should (eq 'done (todo-write-attention-tests--state "a")))
+            (switch-to-buffer buffer)
+            (todo-write-attention--look)
+            (should (eq 'idle (todo-write-attention-tests--state "a")))
+            (todo-write-set-activity "a" 'working)
+            (todo-write-end-turn "a")
+            (should (eq 'idle (todo-write-attention-tests--state "a"))))
+        (delete-process process)
+        (kill-buffer buffer)))))
+
+(ert-deftest todo-write-attention-accesses-no-remote-folder ()
+  (todo-write-attention-tests--with
+    (let ((file-name-handler-alist
+           (list (cons "\\`/elsewhere:" (lambda (operation &rest _)
+                                         (ert-fail (format "%s" operation)))))))
+      (let ((agent (todo-write-agent--make :key "a" :project "/elsewhere:/srv/login/")))
+        (should (equal "login" (todo-write-agent-name agent)))
+        (should (equal "/elsewhere:/srv/login/" (todo-write-agent-path agent)))))))
+
+(ert-deftest todo-write-attention-timers-access-no-remote-folder ()
+  (let* (accessed
+         (local (make-temp-file "home" t))
+         (projects (expand-file-name ".claude/projects/-srv-login" local))
+         (todo-write-follow-agents (list (cons 'claude (expand-file-name ".claude" local))
+                                         '(claude . "/elsewhere:/root/.claude")
+                                         '(codex . "/elsewhere:/root/.codex")))
+         (todo-write-follow-interval 0.02)
+         (todo-write-follow-all nil)
+         (file-name-handler-alist
+          (cons (cons "\\`/elsewhere:"
+                      (lambda (operation &rest args)
+                        (unless (memq operation todo-write-attention-tests--name-operations)
+                          (push operation accessed))
+                        (if (eq operation 'file-remote-p)
+                            "/elsewhere:"
+                          (let (file-name-handler-alist)
+                            (apply operation args)))))
+                file-name-handler-alist)))
+    (make-directory projects t)
+    (todo-write-attention-tests--with
+      (unwind-protect
+          (with-temp-buffer
+            (setq default-directory "/elsewhere:/srv/login/")
+            (switch-to-buffer (current-buffer))
+            (todo-write-begin "a" :project default-directory)
+            (todo-write-test-write "a" '("One" "in_progress"))
+            (todo-write-set-activity "a" 'working)
+            (todo-write-mode-line-mode 1)
+            (todo-write-list)
+            (todo-write-follow-mode 1)
+            (setq accessed nil)
+            ;; A hostile transcript names a remote folder, too.
+            (write-region
+             (concat (json-serialize '(:type "user" :sessionId "s" :uuid "u" :cwd "/elsewhere:/srv"
+                                       :message (:role "user" :content "Hello")))
+                     "\n")
+             nil (expand-file-name "s.jsonl" projects) nil 'silent)
+            (let ((searched (car todo-write-follow--searched)))
+              (todo-write-test-wait
+               (lambda () (> (car todo-write-follow--searched) (+ searched 0.5)))))
+            (todo-write-list--tick)
+            (todo-write-show "a")
+            (todo-write-view--tick)
+            (todo-write-set-activity "a" 'waiting "Allow?")
+            (redisplay t)
+            (should-not accessed))
+        (todo-write-follow-mode -1)
+        (todo-write-mode-line-mode -1)
+        (kill-buffer "*todo-write-list*")
+        (delete-directory local t)))))
+
+(ert-deftest todo-write-attention-without-a-buffer-shows-the-plan-and-says-where ()
+  (todo-write-attention-tests--with
+    (todo-write-begin "a" :project "/srv/login/")
+    (todo-write-test-write "a" "One")
+    (todo-write-set-activity "a" 'waiting)
+    (cl-letf (((symbol-function 'todo-write-attention--pid) (lambda (_) 4194303))
+              ((symbol-function 'todo-write-attention--tmux-pane) (lambda (_) "main:1.0")))
+      (should (equal (car (todo-write-attention-tests--messages (todo-write-next-waiting)))
+                     (concat "login has no buffer in this Emacs; process 4194303, "
+                             "tmux pane main:1.0 in /srv/login/")))
+      (should (equal "a" todo-write-view-thread)))))
+
+;;; Mode line and tab bar
+
+(defmacro todo-write-attention-tests--with-mode-line (&rest body)
+  "Run BODY with the mode line on."
+  (declare (indent 0) (debug t))
+  `(todo-write-attention-tests--with
+     (unwind-protect
+         (progn (todo-write-mode-line-mode 1) ,@body)
+       (todo-write-mode-line-mode -1))))
+
+(defun todo-write-attention-tests--mode-line ()
+  "Return what the mode line shows, without the spinner."
+  (and todo-write-mode-line-string
+       (replace-regexp-in-string "[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] " ""
+                                 (string-trim (substring-no-properties
+                                               todo-write-mode-line-string)))))
+
+(ert-deftest todo-write-mode-line-says-who-needs-you-in-place-of-the-plan ()
+  (todo-write-attention-tests--with-mode-line
+    (todo-write-begin "a" :project "/srv/login/")
+    (todo-write-test-write "a" '("One" "in_progress" "Going"))
+    (todo-write-set-activity "a" 'working)
+    (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line)))
+    (todo-write-set-activity "a" 'waiting "permission to run npm test")
+    (should (equal "[! login: permission to run npm test]"
+                   (todo-write-attention-tests--mode-line)))
+    (should (eq 'todo-write-attention
+                (get-text-property 0 'face todo-write-mode-line-string)))
+    (todo-write-set-activity "b" 'waiting)
+    (should (string-prefix-p "[!2 login: " (todo-write-attention-tests--mode-line)))
+    (todo-write-set-activity "a" 'working)
+    (todo-write-set-activity "b" 'working)
+    (should (equal "[0/1 Going +1]" (todo-write-attention-tests--mode-line)))))
+
+(defun todo-write-attention-tests--select (folder)
+  "Show a buffer of FOLDER in the selected window."
+  (switch-to-buffer (get-buffer-create "file"))
+  (setq default-directory folder)
+  (run-hook-with-args 'window-buffer-change-functions (selected-frame)))
+
+(ert-deftest todo-write-mode-line-shows-the-plan-of-the-selected-project ()
+  (todo-write-attention-tests--with-mode-line
+    (unwind-protect
+        (progn
+          (pcase-dolist (`(,key ,project) '(("a" "/srv/login/") ("b" "/srv/login/") ("c" "/srv/")
+                                            ("d" "/elsewhere:/srv/mail") ("e" "/srv/log/")))
+            (todo-write-begin key :project project)
+            (todo-write-test-write key `("One" "in_progress" ,(concat "Doing " key)))
+            (todo-write-set-activity key 'working))
+          (todo-write-begin "sub" :parent "a" :project "/srv/login/")
+          (todo-write-test-write "sub" '("One" "in_progress" "Doing less"))
+          (pcase-dolist (`(,folder ,shown)
+                         '(("/srv/login/" "b") ("/srv/login/src/" "b") ("/srv/shop/" "c")
+                           ("/elsewhere:/srv/mail/" "d") ("/srv/log/" "e")))
+            (todo-write-attention-tests--select folder)
+            (should (equal (format "[0/1 Doing %s +4]" shown)
+                           (todo-write-attention-tests--mode-line))))
+          ;; A write elsewhere leaves it as it is.
+          (todo-write-test-write "a" '("Two" "in_progress" "Doing more"))
+          (should (equal "[0/1 Doing e +4]" (todo-write-attention-tests--mode-line)))
+          (let ((string todo-write-mode-line-string))
+            (todo-write-attention-tests--select "/srv/log/")
+            (should (eq string todo-write-mode-line-string)))
+          (todo-write-attention-tests--select "/srv/login/")
+          (should (equal "[0/1 Doing more +4]" (todo-write-attention-tests--mode-line))))
+      (kill-buffer "file"))))
+
+(ert-deftest todo-write-mode-line-outside-of-projects-shows-the-plan-written-last ()
+  (todo-write-attention-tests--with-mode-line
+    (unwind-protect
+        (progn
+          (todo-write-begin "a" :project "/srv/login/")
+          (todo-write-test-write "a" '("One" "in_progress" "Going"))
+          (todo-write-attention-tests--select "/var/")
+          (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line))))
+      (kill-buffer "file"))))
+
+(ert-deftest todo-write-mode-line-counts-done-and-unseen-agents ()
+  (todo-write-attention-tests--with-mode-line
+    (should-not todo-write-mode-line-string)
+    (todo-write-set-activity "b" 'working)
+    (should-not todo-write-mode-line-string)
+    (todo-write-end-turn "b")
+    (should (equal "[✓1]" (todo-write-attention-tests--mode-line)))
+    (todo-write-test-write "a" '("One" "in_progress" "Going"))
+    (should (equal "[0/1 Going ✓1]" (todo-write-attention-tests--mode-line)))
+    (todo-write-attention--see (todo-write-attention--agent "b"))
+    (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line)))))
+
+(ert-deftest todo-write-mode-line-shows-hostile-reasons-inert ()
+  (todo-write-attention-tests--with-mode-line
+    (todo-write-set-activity "a" 'waiting (propertize "%b\n\u202e" 'display "evil"))
+    (should (equal "[! a: %b \\u202e]" (todo-write-attention-tests--mode-line)))
+    (should-not (text-property-not-all 0 (length todo-write-mode-line-string)
+                                       'display nil todo-write-mode-line-string))))
+
+(ert-deftest todo-write-mode-line-help-lists-all-agents-that-need-you ()
+  (todo-write-attention-tests--with-mode-line
+    (todo-write-set-activity "a" 'waiting "permission")
+    (todo-write-set-activity "b" 'failed "overloaded")
+    (setf (todo-write-agent-since (todo-write-attention--agent "a")) 1)
+    (should (equal "a: permission\nb: failed: overloaded\nmouse-1: go there"
+                   (funcall (get-text-property 0 'help-echo todo-write-mode-line-string)
+                            nil nil nil)))))
+
+(ert-deftest todo-write-mode-line-click-goes-to-the-agent-that-waits ()
+  (todo-write-attention-tests--with-chats '("a")
+    (todo-write-set-activity "a" 'waiting)
+    (todo-write-mode-line-show `(mouse-1 (,(selected-window) mode-line (0 . 0) 0)))
+    (should (equal "chat a" (buffer-name (window-buffer))))))
+
+(ert-deftest todo-write-tab-bar-shows-a-plan-that-the-mode-line-shows-already ()
+  (todo-write-attention-tests--with-mode-line
+    (unwind-protect
+        (progn (todo-write-test-write "a" '("One" "in_progress" "Going"))
+               (todo-write-tab-bar-mode 1)
+               (should (equal " [0/1 Going] " (nth 2 (car (todo-write-tab-bar)))))
+               (todo-write-tab-bar-mode -1)
+               (should-not (todo-write-tab-bar))
+               (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line))))
+      (todo-write-tab-bar-mode -1))))
+
+(ert-deftest todo-write-tab-bar-says-who-needs-you ()
+  (todo-write-attention-tests--with
+    (unwind-protect
+        (progn (todo-write-tab-bar-mode 1)
+               (todo-write-set-activity "a" 'waiting "permission")
+               (should (equal " [! a: permission] " (nth 2 (car (todo-write-tab-bar))))))
+      (todo-write-tab-bar-mode -1))))
+
+;;; Notifications
+
+(defmacro todo-write-attention-tests--with-notes (&rest body)
+  "Run BODY with `notes' bound to the notifications made so far, newest first.
+Withdrawn ones are in `withdrawn'."
+  (declare (indent 0) (debug t))
+  `(todo-write-attention-tests--with
+     (let* (notes withdrawn
+            (todo-write-notify-seconds 0.02)
+            (todo-write-notify-function
+             (lambda (&rest note)
+               (push note notes)
+               (lambda () (push note withdrawn)))))
+       (ignore withdrawn)
+       (unwind-protect (progn (todo-write-notify-mode 1) ,@body)
+         (todo-write-notify-mode -1)))))
+
+(defun todo-write-attention-tests--settle ()
+  "Wait until no notification is due."
+  (todo-write-test-wait (lambda () (not todo-write-notify--due))))
+
+(ert-deftest todo-write-notify-is-off-by-default ()
+  (should-not (default-value 'todo-write-notify-mode)))
+
+(ert-deftest todo-write-notify-says-once-that-an-agent-needs-you ()
+  (todo-write-attention-tests--with-notes
+    (todo-write-set-activity "a" 'working)
+    (todo-write-set-activity "a" 'waiting "permission")
+    (should-not notes)
+    (todo-write-attention-tests--settle)
+    (should (equal notes '(("a" "a needs you" "a: permission"))))
+    (todo-write-test-write "a" "One")
+    (todo-write-attention-tests--settle)
+    (should (= 1 (length notes)))))
+
+(ert-deftest todo-write-notify-is-silent-about-requests-answered-soon ()
+  (todo-write-attention-tests--with-notes
+    (todo-write-set-activity "a" 'waiting "permission")
+    (todo-write-set-activity "a" 'working)
+    (should-not todo-write-notify--due)))
+
+(ert-deftest todo-write-notify-withdraws-notes-about-answered-requests ()
+  (todo-write-attention-tests--with-notes
+    (todo-write-set-activity "a" 'waiting "permission")
+    (todo-write-attention-tests--settle)
+    (should-not withdrawn)
+    (todo-write-set-activity "a" 'working)
+    (should (equal withdrawn notes))))
+
+(ert-deftest todo-write-notify-tells-of-several-agents-at-once ()
+  (todo-write-attention-tests--with-notes
+    (dolist (key '("a" "b" "c"))
+      (todo-write-set-activity key 'waiting "permission"))
+    (todo-write-attention-tests--settle)
+    (should (equal (mapcar #'cadr notes) '("3 agents need you")))
+    (todo-write-set-activity "a" 'working)
+    (should-not withdrawn)
+    (todo-write-set-activity "b" 'working)
+    (todo-write-set-activity "c" 'working)
+    (should (equal withdrawn notes))))
+
+(ert-deftest todo-write-notify-is-silent-about-agents-that-a-focused-frame-shows ()
+  (todo-write-attention-tests--with-notes
+    (todo-write-test-write "a" "One")
+    (switch-to-buffer (todo-write-show "a"))
+    (todo-write-set-activity "a" 'waiting "permission")
+    (todo-write-attention-tests--settle)
+    (should-not notes)))
+
+(ert-deftest todo-write-notify-is-silent-about-agents-that-waited-before ()
+  (todo-write-attention-tests--with
+    (todo-write-set-activity "a" 'waiting "permission")
+    (unwind-protect
+        (progn (todo-write-notify-mode 1)
+               (should-not todo-write-notify--due))
+      (todo-write-notify-mode -1))))
+
+(ert-deftest todo-write-notify-tells-of-done-agents-only-if-wanted ()
+  (todo-write-attention-tests--with-notes
+    (dolist (todo-write-notify-done '(nil t))
+      (todo-write-set-activity "a" 'working)
+      (todo-write-end-turn "a")
+      (todo-write-attention-tests--settle)
+      (should (equal (mapcar #'cadr notes) (and todo-write-notify-done '("a is done")))))))
+
+(ert-deftest todo-write-notify-without-a-desktop-uses-the-echo-area ()
+  (require 'notifications nil t)
+  (cl-letf (((symbol-function 'notifications-notify) #'ignore))
+    (should (equal '("T: x <b>")
+                   (todo-write-attention-tests--messages
+                     (should-not (todo-write-notify-default "a" "T" "x <b>")))))))
+
+(defconst todo-write-attention-tests--desktop
+  '((require 'dbus)
+    (require 'notifications)
+    (require 'todo-write-notify)
+    (defvar calls nil)
+    (defvar capabilities '("body" "body-markup"))
+    (dbus-register-service :session notifications-service)
+    (pcase-dolist (`(,method . ,handler)
+                   `(("Notify" . ,(lambda (&rest arguments)
+                                    (push (list (nth 3 arguments) (nth 4 arguments)) calls)
+                                    '(:uint32 7)))
+                     ("GetCapabilities" . ,(lambda () (list (cons :array capabilities))))
+                     ("CloseNotification" . ,(lambda (id) (push (list 'closed id) calls)
+                                               :ignore))))
+      (dbus-register-method :session notifications-service notifications-path
+                            notifications-interface method handler))
+    (todo-write-attention--watch 'tests t)
+    (todo-write-set-activity "a" 'waiting)
+    (with-current-buffer (get-buffer-create "chat a")
+      (setq-local todo-write-view-thread "a"))
+    (let ((withdraw (todo-write-notify-default "a" "T & U" "x <b> & y")))
+      (dbus-send-signal :session notifications-service notifications-path
+                        notifications-interface "ActionInvoked" :uint32 7 "default")
+      (with-timeout (10)
+        (while (not (equal "chat a" (buffer-name (window-buffer))))
+          (read-event nil nil 0.02)))
+      (funcall withdraw))
+    (setq capabilities '("body"))
+    (todo-write-notify-default "a" "T" "x <b>")
+    (prin1 (list (buffer-name (window-buffer)) (reverse calls))))
+  "Forms that notify by D-Bus, with a desktop that answers as dunst 1.9 does.")
+
+(ert-deftest todo-write-notify-tells-the-desktop-and-goes-where-it-is-clicked ()
+  (skip-unless (and (executable-find "dbus-run-session") (featurep 'dbusbind)))
+  (should (equal '("chat a" (("T & U" "x &lt;b&gt; &amp; y") (closed 7) ("T" "x <b>")))
+                 (with-temp-buffer
+                   (let ((command (let ((todo-write-directory nil))
+                                    (apply #'todo-write-test-emacs
+                                           todo-write-attention-tests--desktop))))
+                     (apply #'call-process "dbus-run-session" nil '(t nil) nil "--" command))
+                   (goto-char (point-min))
+                   (read (current-buffer))))))
+
+(provide 'todo-write-attention-tests)
+;;; todo-write-attention-tests.el ends here

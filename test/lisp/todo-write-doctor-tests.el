@@ -1,0 +1,117 @@
+;;; todo-write-doctor-tests.el --- Tests of the doctor  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The reports of the doctor on a healthy setup and on broken ones, each in a new
+;; home and a new Emacs.  bin/try-install writes them to doc/doctor.txt.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-copy-helper)
+
+(defvar todo-write-doctor-mode-map)
+(declare-function todo-write-doctor "todo-write-doctor")
+(declare-function todo-write-doctor--text "todo-write-doctor")
+
+(defun todo-write-doctor-tests--says (&rest forms)
+  "Evaluate FORMS in an Emacs with the copy; return the doctor's report."
+  (apply #'todo-write-copy-emacs
+         (append forms '((require 'todo-write-doctor) (todo-write-doctor--text)))))
+
+(defconst todo-write-doctor-tests-set-ups
+  '(("Healthy"
+     (todo-write-copy-put-sources)
+     (todo-write-copy-put-module todo-write-copy-folder)
+     (todo-write-doctor-tests--says
+      '(require 'todo-write-mode-line) '(todo-write-mode-line-mode)
+      '(todo-write "a" "{\"todos\": []}")))
+    ("No module, and no cargo to build it"
+     (todo-write-copy-put-sources)
+     (todo-write-doctor-tests--says '(setenv "CARGO_HOME" "/nowhere") '(setq exec-path nil)))
+    ("A module of another version"
+     (todo-write-copy-put-module todo-write-copy-folder "0.0.1")
+     (todo-write-doctor-tests--says))
+    ("A journal folder that cannot be created"
+     (todo-write-copy-put-module todo-write-copy-folder)
+     (write-region "" nil (concat todo-write-copy-folder "file") nil 'silent)
+     (todo-write-doctor-tests--says '(setq todo-write-directory "~/file/journals")))
+    ("A journal folder that others can read"
+     (todo-write-copy-put-module todo-write-copy-folder)
+     (make-directory (concat todo-write-copy-folder "open"))
+     (set-file-modes (concat todo-write-copy-folder "open") #o755)
+     (todo-write-doctor-tests--says '(setq todo-write-directory "~/open/")))
+    ("A host that is installed, but off"
+     (todo-write-copy-put-module todo-write-copy-folder)
+     (make-directory (concat todo-write-copy-folder ".claude/projects") t)
+     (todo-write-doctor-tests--says '(setenv "CLAUDE_CONFIG_DIR" nil)))
+    ("An Emacs without modules, as if built so"
+     (todo-write-doctor-tests--says '(setq module-file-suffix nil))))
+  "Setups: lists of a title and forms, the last of which returns a report.
+They are evaluated with a copy of the package.")
+
+(defun todo-write-doctor-tests--set-up (title)
+  "Return the doctor's report on the setup TITLE."
+  (todo-write-copy-with
+    (eval `(progn ,@(cdr (assoc title todo-write-doctor-tests-set-ups))) t)))
+
+(defun todo-write-doctor-print ()
+  "Print the doctor's reports on all setups."
+  (let ((coding-system-for-write 'utf-8))
+    (dolist (set-up todo-write-doctor-tests-set-ups)
+      (princ (format "## %s\n\n%s\n" (car set-up)
+                     (todo-write-doctor-tests--set-up (car set-up)))))))
+
+(ert-deftest todo-write-doctor-finds-no-problem-in-a-healthy-setup ()
+  (let ((text (todo-write-doctor-tests--set-up "Healthy")))
+    (should (string-prefix-p "todo-write is in order." text))
+    (should (string-match-p "It is loaded\\." text))
+    (should (string-match-p "Mode line: on" text))
+    (should-not (string-match-p "PROBLEM" text))))
+
+(ert-deftest todo-write-doctor-names-each-problem-and-its-remedy ()
+  (pcase-dolist (`(,title ,problem ,remedy)
+                 '(("No module, and no cargo to build it"
+                    "PROBLEM: The module is missing"
+                    "cannot be built here: cargo is missing.*prebuilt .* into ~")
+                   ("A module of another version"
+                    "PROBLEM: The module ~/todo-write-dyn.* is version 0.0.1"
+                    "There is no download .* prebuilt")
+                   ("A journal folder that cannot be created"
+                    "PROBLEM: ~/file/journals cannot be created" "Set todo-write-directory")
+                   ("A journal folder that others can read"
+                    "PROBLEM: ~/open is accessible to other users (755)" "chmod 700 ~/open")
+                   ("A host that is installed, but off"
+                    "\\[-\\] Claude Code and Codex: installed, but off"
+                    "M-x todo-write-follow")
+                   ("An Emacs without modules, as if built so"
+                    "PROBLEM: It is built without support for modules" "--with-modules")))
+    (should (string-match-p (concat problem ".*\n +→ .*" remedy)
+                            (todo-write-doctor-tests--set-up title)))))
+
+(ert-deftest todo-write-doctor-makes-no-file-and-loads-no-module ()
+  (todo-write-copy-with
+    (todo-write-copy-put-module todo-write-copy-folder)
+    (let ((before (directory-files-recursively todo-write-copy-folder "")))
+      (should-not (todo-write-copy-emacs '(require 'todo-write-doctor)
+                                         '(todo-write-doctor)
+                                         '(featurep 'todo-write-dyn)))
+      (should (equal (directory-files-recursively todo-write-copy-folder "") before)))))
+
+(ert-deftest todo-write-doctor-is-copied-by-a-key ()
+  (require 'todo-write-doctor)
+  (save-window-excursion
+    (todo-write-doctor)
+    (unwind-protect
+        (let ((kill-ring nil) (interprogram-cut-function nil))
+          (should buffer-read-only)
+          (call-interactively (key-binding "w"))
+          (should (string-prefix-p "todo-write " (current-kill 0)))
+          (should (equal (current-kill 0) (buffer-string))))
+      (kill-buffer))))
+
+(provide 'todo-write-doctor-tests)
+;;; todo-write-doctor-tests.el ends here

@@ -1,0 +1,1013 @@
+;;; todo-write-follow-tests.el --- Following sessions of Claude Code  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A thread shows the list that its session wrote into the transcript, whenever
+;; following begins.  The sessions are invented, in the format of real ones;
+;; todo-write-follow-e2e-tests.el follows recorded ones.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'todo-write-test-helper)
+(require 'todo-write-follow)
+(require 'todo-write-notify)
+(require 'todo-write-history)
+(require 'todo-write-org)
+
+(defconst todo-write-follow-tests--fixtures
+  (expand-file-name "test/fixtures/transcripts/"
+                    (or (getenv "TODO_WRITE_ROOT")
+                        (expand-file-name
+                         ".." (file-name-directory (or load-file-name buffer-file-name)))))
+  "Folder of the sessions.")
+
+(defconst todo-write-follow-tests--bakery "claude:5e55a000-0000-4000-8000-000000000001"
+  "Key of the session in todo-write.jsonl.")
+
+(defmacro todo-write-follow-tests--with (&rest body)
+  "Evaluate BODY with an empty store and an empty folder of transcripts.
+`project' is the root of a project, `folder' its folder of transcripts;
+`home' has the folders of both agents."
+  (declare (indent 0) (debug t))
+  `(todo-write-with-store
+     (let* ((project (file-name-as-directory (make-temp-file "bakery" t)))
+            (home (make-temp-file "home" t))
+            (todo-write-follow-agents (list (cons 'claude (expand-file-name ".claude" home))
+                                            (cons 'codex (expand-file-name ".codex" home))))
+            (projects (expand-file-name ".claude/projects/" home))
+            (folder (expand-file-name (todo-write-follow-sessions--escape project)
+                                      projects))
+            (default-directory project)
+            (todo-write-follow-interval 0.05)
+            (todo-write-follow-quiet nil)
+            (todo-write-follow-sessions--found nil)
+            (todo-write-follow--sessions nil))
+       (make-directory folder t)
+       (unwind-protect (progn ,@body)
+         (todo-write-follow-stop)
+         (delete-directory project t)
+         (delete-directory home t)))))
+
+(defun todo-write-follow-tests--append (file &rest lines)
+  "Append LINES to FILE: strings as they are, other objects as lines of JSON."
+  (let ((coding-system-for-write 'utf-8-unix))
+    (write-region (mapconcat (lambda (line)
+                               (if (stringp line) line
+                                 (concat (json-serialize line) "\n")))
+                             lines "")
+                  nil file t 'silent)))
+
+(defun todo-write-follow-tests--session (file session prompt &rest contents)
+  "Write a session with the id SESSION, which begins with PROMPT, to FILE.
+Its agent has a list of CONTENTS.  Return FILE."
+  (todo-write-follow-tests--append
+   file
+   `(:type "user" :uuid ,(concat session "-1") :sessionId ,session :cwd ,default-directory
+           :isSidechain :false :message (:role "user" :content ,prompt)))
+  (when contents
+    (apply #'todo-write-follow-tests--write file session "w1" contents))
+  file)
+
+(defun todo-write-follow-tests--write (file session id &rest contents)
+  "Let the agent of SESSION in FILE write a list of CONTENTS by the call ID."
+  (todo-write-follow-tests--append
+   file
+   `(:type "assistant" :uuid ,(concat session id) :sessionId ,session :isSidechain :false
+           :message (:id ,id :content
+                     [(:type "tool_use" :id ,id :name "TodoWrite"
+                       :input ,(apply #'todo-write-test-todos contents))]))
+   `(:type "user" :uuid ,(concat session id "r") :sessionId ,session :isSidechain :false
+           :message (:content [(:type "tool_result" :tool_use_id ,id :content "ok")]))))
+
+(defun todo-write-follow-tests--fixture (name)
+  "Return the file NAME among the fixtures."
+  (expand-file-name name todo-write-follow-tests--fixtures))
+
+;;; A session
+
+(ert-deftest todo-write-follow-tests-a-session-becomes-a-thread ()
+  (todo-write-follow-tests--with
+    (should (equal (todo-write-follow (todo-write-follow-tests--fixture "todo-write.jsonl"))
+                   todo-write-follow-tests--bakery))
+    (let ((rows (todo-write-test-rows todo-write-follow-tests--bakery)))
+      (should (equal (mapcar #'cadr rows) '("completed" "completed" "in_progress")))
+      (should (equal (nth 1 rows)
+                     '("Mix the dough “à la maison” 🍞" "completed"
+                       "Mixing the dough “à la maison” 🍞"))))
+    (let ((summary (todo-write-summary todo-write-follow-tests--bakery)))
+      (should (equal (plist-get summary :title) "/bake rye bread, two loaves"))
+      (should (eq (plist-get summary :state) 'paused))
+      (should (equal (plist-get summary :reason) "interrupted by the user")))
+    (should (equal (plist-get (todo-write-about todo-write-follow-tests--bakery) :project)
+                   "/home/user/bakery/"))
+    (should (equal (todo-write-current-thread) todo-write-follow-tests--bakery))))
+
+(ert-deftest todo-write-follow-tests-a-subagent-has-its-list-under-the-task ()
+  (todo-write-follow-tests--with
+    (dolist (case '(("todo-write.jsonl" . "Mix the dough “à la maison” 🍞")
+                    ("5e55a000-0000-4000-8000-000000000003.jsonl" . "Arrange the window")))
+      (let* ((thread (todo-write-follow (todo-write-follow-tests--fixture (car case))))
+             (children (todo-write-children thread)))
+        (should (= (length children) 1))
+        (should (equal (cdar children) (todo-write-test-id thread (cdr case))))
+        (should (todo-write-test-rows (caar children)))))))
+
+(ert-deftest todo-write-follow-tests-task-calls-build-a-list ()
+  (todo-write-follow-tests--with
+    (should (equal (todo-write-test-rows
+                    (todo-write-follow (todo-write-follow-tests--fixture "tasks.jsonl")))
+                   '(("Sweep the floor" "completed" "Sweeping the floor")
+                     ("Count the till twice" "in_progress" "Counting the till")
+                     ("Lock up" "pending" "Locking up"))))))
+
+(ert-deftest todo-write-follow-tests-thoughts-and-calls-are-observed-with-their-times ()
+  (todo-write-follow-tests--with
+    (let* ((thread (todo-write-follow (todo-write-follow-tests--fixture "todo-write.jsonl")))
+           (find (lambda (type) (append (todo-write-observations thread :type type) nil)))
+           (thought (car (funcall find "THOUGHTS")))
+           (refused (nth 2 (funcall find "TOOL_EXECUTION"))))
+      (should (equal (plist-get (plist-get thought :content) :text)
+                     "Rye needs a sourdough.\nSo the first step is to feed it."))
+      (should (= (plist-get thought :timestamp)
+                 (plist-get (plist-get thought :metadata) :timestamp)
+                 1770714001111))
+      (should (eq (plist-get (plist-get refused :content) :isError) t))
+      (should (equal (plist-get refused :title) "TodoWrite failed"))
+      (should (equal (mapcar (lambda (call) (plist-get (plist-get call :content) :name))
+                             (funcall find "TOOL_CALL"))
+                     '("TodoWrite" "Bash" "TodoWrite" "TodoWrite" "Task" "Task"
+                       "TodoWrite"))))))
+
+(ert-deftest todo-write-follow-tests-following-twice-repeats-nothing ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--fixture "todo-write.jsonl"))
+           (thread (todo-write-follow file))
+           (state (lambda () (list (length (todo-write-revisions thread))
+                                   (length (todo-write-observations thread))))))
+      (todo-write-edit thread 'add "Eat")
+      (let ((before (funcall state)))
+        (todo-write-follow file)
+        (todo-write-follow-stop file)
+        (todo-write-follow file)
+        (should (equal (funcall state) before))
+        (should (member "Eat" (todo-write-test-contents thread)))
+        ;; Another Emacs, on the same journals.
+        (todo-write-follow-stop)
+        (let ((todo-write-directory (concat todo-write-directory "-copy")))
+          (copy-directory (string-remove-suffix "-copy" todo-write-directory)
+                          todo-write-directory)
+          (unwind-protect
+              (progn (todo-write-follow file)
+                     (should (equal (funcall state) before)))
+            (todo-write-follow-stop)
+            (delete-directory todo-write-directory t)))))))
+
+;;; Growing
+
+(ert-deftest todo-write-follow-tests-appended-lines-show-without-a-command ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (thread (todo-write-follow file))
+           told)
+      (let ((todo-write-change-functions
+             (list (lambda (&rest args) (push args told)))))
+        (todo-write-follow-tests--write file "a" "w2" "Mix" "Rest")
+        (todo-write-test-wait (lambda () told))
+        (should (equal (todo-write-test-contents thread) '("Mix" "Rest")))
+        (should (equal (caar told) thread))
+        (should (equal (todo-write-test-types (plist-get (cadar told) :changes))
+                       '("added")))))))
+
+(ert-deftest todo-write-follow-tests-polling-suffices-without-file-notifications ()
+  (todo-write-follow-tests--with
+    (cl-letf (((symbol-function 'file-notify-add-watch)
+               (lambda (&rest _) (signal 'file-notify-error '("No such thing")))))
+      (let* ((file (todo-write-follow-tests--session
+                    (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+             (thread (todo-write-follow file)))
+        (todo-write-follow-tests--write file "a" "w2" "Rest")
+        (todo-write-test-wait
+         (lambda () (equal (todo-write-test-contents thread) '("Rest"))))))))
+
+(ert-deftest todo-write-follow-tests-half-a-line-waits-for-its-rest ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (other (expand-file-name "other" folder))
+           (thread (todo-write-follow file))
+           (session (todo-write-follow--find file)))
+      (todo-write-follow-tests--write other "a" "w2" "Rest — für später")
+      (let ((text (with-temp-buffer
+                    (insert-file-contents other)
+                    (buffer-string))))
+        (dolist (char (append text nil))
+          (todo-write-follow-tests--append file (string char))
+          (todo-write-follow--poll session))
+        (should (equal (todo-write-test-contents thread) '("Rest — für später")))
+        (should (= 2 (length (todo-write-revisions thread))))))))
+
+(ert-deftest todo-write-follow-tests-a-truncated-or-replaced-file-is-read-from-its-beginning ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix" "Rest" "Bake"))
+           (thread (todo-write-follow file))
+           (shows (lambda (&rest contents)
+                    (todo-write-test-wait
+                     (lambda () (equal (todo-write-test-contents thread) contents))))))
+      (write-region "" nil file nil 'silent)
+      (todo-write-follow-tests--write file "a" "w2" "Cut")
+      (funcall shows "Cut")
+      (rename-file file (concat file ".1"))
+      (todo-write-follow-tests--session file "a" "Bake" "Rotated" "twice as long" "as before")
+      (funcall shows "Rotated" "twice as long" "as before")
+      (todo-write-follow-tests--write file "a" "w3" "Goes on")
+      (funcall shows "Goes on"))))
+
+(ert-deftest todo-write-follow-tests-a-refused-call-changes-nothing ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (thread (todo-write-follow file)))
+      (todo-write-follow-tests--write file "a" "w2" "Refused")
+      ;; The same file except for the answer.
+      (with-temp-buffer
+        (insert-file-contents file)
+        (goto-char (point-max))
+        (search-backward "\"tool_result\",")
+        (insert "\"tool_result\",\"is_error\":true,")
+        (delete-char (length "\"tool_result\","))
+        (write-region nil nil file nil 'silent))
+      (todo-write-follow--poll (todo-write-follow--find file))
+      (should (equal (todo-write-test-contents thread) '("Mix")))
+      (should (= 1 (length (todo-write-revisions thread)))))))
+
+(ert-deftest todo-write-follow-tests-a-quiet-session-is-paused-until-its-next-line ()
+  (todo-write-follow-tests--with
+    (let* ((todo-write-follow-quiet 600)
+           (file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake"
+                  '("Mix" "in_progress")))
+           thread states)
+      (set-file-times file (time-subtract nil 3600))
+      (setq thread (todo-write-follow file))
+      (should (eq (todo-write-state thread) 'paused))
+      (should (string-prefix-p "quiet since" (plist-get (todo-write-summary thread) :reason)))
+      (todo-write-test-listening
+          (lambda (_thread what state) (when (eq what 'state) (push state states)))
+        (todo-write-follow-tests--write file "a" "w2" '("Mix" "in_progress") "Rest")
+        (todo-write-test-wait (lambda () (eq (todo-write-state thread) 'active)))
+        (should (equal states '(active)))
+        (todo-write-follow-stop file)
+        (should (equal states '(paused active)))
+        (should (equal (plist-get (todo-write-summary thread) :reason)
+                       "no longer followed"))))))
+
+(ert-deftest todo-write-follow-tests-a-subscriber-may-wait-for-input ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (thread (todo-write-follow file))
+           (depth 0) (deepest 0)
+           (todo-write-change-functions
+            (list (lambda (&rest _)
+                    (setq depth (1+ depth) deepest (max depth deepest))
+                    (todo-write-follow-tests--write file "a" "w3" "Third")
+                    (sleep-for 0.2)
+                    (setq depth (1- depth))))))
+      (todo-write-follow-tests--write file "a" "w2" "Second")
+      (todo-write-test-wait (lambda () (equal (todo-write-test-contents thread) '("Third"))))
+      (should (= deepest 1)))))
+
+;;; Activity
+
+(defun todo-write-follow-tests--process (home text &rest arguments)
+  "Write the file of this process as TEXT, formatted with ARGUMENTS, below HOME.
+Return its name."
+  (let ((file (expand-file-name (format ".claude/sessions/%d.json" (emacs-pid)) home)))
+    (make-directory (file-name-directory file) t)
+    (write-region (apply #'format text arguments) nil file nil 'silent)
+    file))
+
+(defun todo-write-follow-tests--start ()
+  "Return the start of this process in clock ticks of Linux, or skip the test."
+  (unless (file-exists-p "/proc/self/stat") (ert-skip "This is not Linux"))
+  (with-temp-buffer
+    (insert-file-contents-literally (format "/proc/%d/stat" (emacs-pid)))
+    (nth 21 (split-string (replace-regexp-in-string "(.*)" "name" (buffer-string))))))
+
+(defmacro todo-write-follow-tests--with-process (&rest body)
+  "Evaluate BODY with a followed session, whose process reports its status.
+`thread' is its key.  (says STATUS MORE) lets its process report STATUS and
+MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
+  (declare (indent 0) (debug t))
+  `(todo-write-follow-tests--with
+     (let* ((start (todo-write-follow-tests--start))
+            (file (todo-write-follow-tests--session
+                   (expand-file-name "a.jsonl" folder) "a" "Bake" '("Mix" "in_progress")))
+            (thread (todo-write-follow file)))
+       (cl-flet ((says (status &optional more)
+                   (todo-write-follow-tests--process
+                    home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":%S%s}"
+                    start status (or more "")))
+                 (shows (state &rest activity)
+                   (todo-write-test-wait
+                    (lambda ()
+                      (equal (list state activity)
+                             (list (todo-write-state thread)
+                                   (pcase (todo-write-activity thread)
+                                     (`(,what . ,why) (if why (list what why) (list what))))))))))
+         ,@body))))
+
+(ert-deftest todo-write-follow-tests-a-process-says-what-its-agent-does ()
+  (todo-write-follow-tests--with-process
+    (says "busy")
+    (shows 'active 'working)
+    (todo-write-test-wait
+     (lambda () (equal (todo-write-follow-sessions--pid thread) (emacs-pid))))
+    (says "waiting" ",\"waitingFor\":\"permission\\nprompt\"")
+    (shows 'active 'waiting "permission prompt")
+    (says "shell")
+    (shows 'active 'working)
+    (says "idle")
+    (shows 'paused)
+    (should (equal (plist-get (todo-write-summary thread) :reason) "end of turn"))
+    (says "busy")
+    (shows 'active 'working)
+    (delete-file (says "busy"))
+    (shows 'paused)
+    (should (equal (plist-get (todo-write-summary thread) :reason) "agent exited"))))
+
+(ert-deftest todo-write-follow-tests-a-process-may-go-on-to-another-session ()
+  (todo-write-follow-tests--with-process
+    (says "idle")
+    (shows 'paused)
+    (says "busy")
+    (shows 'active 'working)
+    ;; As Claude Code does by /clear.
+    (todo-write-follow-tests--process
+     home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"idle\"}" start)
+    (shows 'paused)
+    (should (equal (plist-get (todo-write-summary thread) :reason) "another session began"))))
+
+(ert-deftest todo-write-follow-tests-an-unknown-status-reports-no-activity ()
+  (todo-write-follow-tests--with-process
+    (says "busy")
+    (shows 'active 'working)
+    (says "dreaming")
+    (shows 'active)
+    (should (todo-write-activity-inferred-p thread))))
+
+(ert-deftest todo-write-follow-tests-a-half-written-process-file-changes-nothing ()
+  (todo-write-follow-tests--with-process
+    (says "busy")
+    (shows 'active 'working)
+    (todo-write-follow-tests--process home "{\"sessionId\":\"a\",\"sta")
+    (todo-write-follow--poll-processes)
+    (shows 'active 'working)
+    (says "waiting")
+    (shows 'active 'waiting)))
+
+(ert-deftest todo-write-follow-tests-the-file-of-another-process-is-ignored ()
+  (todo-write-follow-tests--with-process
+    (let ((before (todo-write-activity thread)))
+      ;; The first is of another process with the same number, the second of another session.
+      (pcase-dolist (`(,session . ,start) `(("a" . "1") ("b" . ,start)))
+        (todo-write-follow-tests--process
+         home "{\"sessionId\":%S,\"procStart\":%S,\"status\":\"waiting\"}" session start)
+        (todo-write-follow--poll-processes)
+        (should (equal (todo-write-activity thread) before))
+        (should (eq (todo-write-state thread) 'active))))))
+
+(ert-deftest todo-write-follow-tests-a-silent-session-is-not-paused-while-its-process-works ()
+  (todo-write-follow-tests--with-process
+    (let ((todo-write-follow-quiet 600))
+      (says "busy")
+      (shows 'active 'working)
+      (setf (todo-write-follow--session-heard (todo-write-follow--find file)) 0.0)
+      (todo-write-follow--poll-all)
+      (shows 'active 'working))))
+
+;;; Endings
+
+(defmacro todo-write-follow-tests--with-child (&rest body)
+  "Evaluate BODY with a session whose process, `child', says that it works.
+`file' is the transcript, of which nothing is followed yet; (ended) returns
+its state, ending and reason."
+  (declare (indent 0) (debug t))
+  `(todo-write-follow-tests--with
+     (let* ((child (start-process "child" nil "sleep" "60"))
+            (pid (process-id child))
+            (file (expand-file-name "a.jsonl" folder))
+            (own (expand-file-name (format ".claude/sessions/%d.json" pid) home)))
+       (set-process-query-on-exit-flag child nil)
+       (todo-write-follow-tests--append
+        file `(:type "mode" :sessionId "a" :cwd ,default-directory :entrypoint "cli"))
+       (todo-write-follow-tests--session file "a" "Bake" '("Mix" "in_progress"))
+       (make-directory (file-name-directory own) t)
+       (write-region (format "{\"sessionId\":\"a\",\"status\":\"busy\"}") nil own nil 'silent)
+       (cl-flet ((ended ()
+                   (let ((summary (todo-write-summary "claude:a")))
+                     (list (plist-get summary :state) (plist-get summary :ending)
+                           (plist-get summary :reason)))))
+         (ignore own)
+         (unwind-protect (progn ,@body)
+           (delete-process child))))))
+
+(defun todo-write-follow-tests--kill (child)
+  "Kill the process CHILD, and wait until it is gone."
+  (signal-process child 'kill)
+  (todo-write-test-wait (lambda () (not (process-live-p child)))))
+
+(ert-deftest todo-write-follow-tests-an-agent-killed-before-was-killed ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow-tests--kill child)
+    (todo-write-follow file)
+    (should (equal (ended) '(paused killed "killed")))
+    (should-not (todo-write-activity "claude:a"))))
+
+(ert-deftest todo-write-follow-tests-an-agent-killed-while-followed-was-killed ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow file)
+    (should (equal (ended) '(active nil nil)))
+    (todo-write-follow-tests--kill child)
+    (todo-write-test-wait (lambda () (equal (ended) '(paused killed "killed"))))))
+
+(ert-deftest todo-write-follow-tests-an-agent-that-exits-ends-its-session ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow file)
+    (delete-file own)
+    (todo-write-test-wait (lambda () (equal (ended) '(paused session-ended "agent exited"))))))
+
+(ert-deftest todo-write-follow-tests-an-agent-that-exited-before-does-not-work ()
+  (todo-write-follow-tests--with-child
+    (delete-file own)
+    (todo-write-follow file)
+    (should (equal (ended) '(paused session-ended "agent exited")))
+    (should-not (todo-write-activity "claude:a"))))
+
+(ert-deftest todo-write-follow-tests-a-killed-agent-that-is-resumed-is-idle ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow file)
+    (todo-write-follow-tests--kill child)
+    (todo-write-test-wait (lambda () (equal (ended) '(paused killed "killed"))))
+    (todo-write-follow-tests--process home "{\"sessionId\":\"a\",\"status\":\"idle\"}")
+    (todo-write-test-wait (lambda () (equal (ended) '(paused end-of-turn "end of turn"))))))
+
+(ert-deftest todo-write-follow-tests-a-file-left-behind-does-not-undo-a-later-end ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow-tests--kill child)
+    (todo-write-follow-tests--append
+     file '(:type "assistant" :uuid "end" :sessionId "a" :isSidechain :false
+            :message (:id "end" :stop_reason "end_turn" :content [(:type "text" :text "Mixed")])))
+    (todo-write-follow file)
+    (should (equal (ended) '(paused end-of-turn "end of turn")))))
+
+(ert-deftest todo-write-follow-tests-a-denied-permission-ends-the-turn ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow file)
+    (todo-write-follow-tests--append
+     file
+     '(:type "assistant" :uuid "c" :sessionId "a" :isSidechain :false
+       :message (:id "c" :content [(:type "tool_use" :id "c" :name "Write" :input (:file_path "x"))]))
+     '(:type "user" :uuid "r" :sessionId "a" :isSidechain :false :toolDenialKind "user-rejected"
+       :toolUseResult "User rejected tool use"
+       :message (:content [(:type "tool_result" :tool_use_id "c" :is_error t :content "No")]))
+     '(:type "user" :uuid "i" :sessionId "a" :isSidechain :false
+       :message (:content [(:type "text" :text "[Request interrupted by user for tool use]")])))
+    (write-region "{\"sessionId\":\"a\",\"status\":\"idle\"}" nil own nil 'silent)
+    (todo-write-test-wait (lambda () (equal (ended) '(paused denied "permission denied"))))
+    (write-region "{\"sessionId\":\"a\",\"status\":\"busy\"}" nil own nil 'silent)
+    (todo-write-test-wait (lambda () (equal (ended) '(active nil nil))))))
+
+(ert-deftest todo-write-follow-tests-a-suspended-process-stops-the-clock ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow file)
+    (let ((attention (lambda () (mapcar #'todo-write-agent-state (todo-write-attention--sorted-agents)))))
+      (should (equal '(working) (funcall attention)))
+      (signal-process child 'stop)
+      (todo-write-test-wait (lambda () (equal (ended) '(paused nil "suspended"))))
+      (should (equal '(suspended) (funcall attention)))
+      (should-not (todo-write-activity "claude:a"))
+      (should-not (plist-get (todo-write-times "claude:a" "t1") :running))
+      (signal-process child 'cont)
+      (todo-write-test-wait (lambda () (equal (ended) '(active nil nil))))
+      (should (equal '(working) (funcall attention))))))
+
+(ert-deftest todo-write-follow-tests-to-stop-following-does-not-pause-a-live-agent ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow file)
+    (todo-write-follow-stop file)
+    (should (equal (ended) '(active nil nil)))
+    (should (equal '(unknown) (mapcar #'todo-write-agent-state (todo-write-attention--sorted-agents))))
+    (should-not (plist-get (todo-write-times "claude:a" "t1") :running))))
+
+;;; Several sessions at once
+
+(ert-deftest todo-write-follow-tests-a-second-session-does-not-end-a-first-that-works ()
+  (todo-write-follow-tests--with-child
+    (todo-write-follow-mode)
+    (should (equal (ended) '(active nil nil)))
+    (todo-write-follow-tests--session (expand-file-name "b.jsonl" folder) "b" "Mill" "Grind")
+    (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:b") '("Grind"))))
+    (todo-write-test-write "other" "Only that something is told")
+    (should (equal (ended) '(active nil nil)))
+    (should (equal (todo-write-activity "claude:a") '(working)))
+    (todo-write-follow-tests--write file "a" "w2" '("Mix" "completed") "Knead")
+    (todo-write-test-wait
+     (lambda () (equal (todo-write-test-contents "claude:a") '("Mix" "Knead"))))
+    ;; The first is followed until it ends.
+    (delete-file own)
+    (todo-write-test-wait (lambda () (equal (ended) '(paused session-ended "agent exited"))))
+    (todo-write-test-wait (lambda () (not (todo-write-follow--find file))))
+    (should (todo-write-follow--find (expand-file-name "b.jsonl" folder)))))
+
+(ert-deftest todo-write-follow-tests-a-session-that-is-resumed-is-followed-at-once ()
+  (todo-write-follow-tests--with-child
+    (delete-file own)
+    (set-file-times file (time-subtract nil 3600))
+    (todo-write-follow-tests--session (expand-file-name "b.jsonl" folder) "b" "Mill" "Grind")
+    (todo-write-follow-mode)
+    (should-not (todo-write-follow--find file))
+    (write-region (format "{\"sessionId\":\"a\",\"status\":\"busy\",\"cwd\":%S,\"startedAt\":%d}"
+                          (directory-file-name project) (1+ (truncate (* 1000 (float-time)))))
+                  nil own nil 'silent)
+    (todo-write-test-wait (lambda () (equal (ended) '(active nil nil))))))
+
+(defun todo-write-follow-tests--wait-for-event (condition)
+  "Wait until CONDITION, a function, returns non-nil; handle notifications."
+  (todo-write-test-wait (lambda () (read-event nil nil 0.01) (funcall condition))))
+
+(defmacro todo-write-follow-tests--with-notifications (&rest body)
+  "Evaluate BODY without polls, so that only file notifications tell.
+Skip the test if this system has none."
+  (declare (indent 0) (debug t))
+  `(progn
+     (unless (and (bound-and-true-p file-notify--library))
+       (ert-skip "This Emacs has no file notifications"))
+     (let ((todo-write-follow-interval 1000)) ,@body)))
+
+(ert-deftest todo-write-follow-tests-notifications-tell-of-new-sessions-everywhere ()
+  (dolist (all '(nil t))
+    (todo-write-follow-tests--with-child
+      (todo-write-follow-tests--with-notifications
+        (let ((todo-write-follow-all all)
+              (new (expand-file-name "b.jsonl" folder))
+              (line (json-serialize `(:type "user" :uuid "b-1" :sessionId "b" :cwd ,project
+                                      :isSidechain :false
+                                      :message (:role "user" :content "Mill")))))
+          (delete-file file)
+          (write-region (format "{\"sessionId\":\"b\",\"status\":\"busy\",\"cwd\":%S}"
+                                (directory-file-name project))
+                        nil own nil 'silent)
+          (todo-write-follow-mode)
+          ;; Claude Code may write the first line in two pieces.
+          (todo-write-follow-tests--append new (substring line 0 20))
+          (todo-write-follow-tests--wait-for-event (lambda () (member new todo-write-follow--unnamed)))
+          (todo-write-follow-tests--append new (substring line 20) "\n")
+          (todo-write-follow-tests--wait-for-event (lambda () (todo-write-follow--find new)))
+          (todo-write-follow-tests--write new "b" "w1" "Grind")
+          (todo-write-follow-tests--wait-for-event
+           (lambda () (equal (todo-write-test-contents "claude:b") '("Grind")))))))))
+
+(ert-deftest todo-write-follow-tests-sessions-that-were-over-are-not-live ()
+  (todo-write-follow-tests--with-child
+    (delete-file own)
+    (let ((todo-write-follow-all t)
+          (todo-write-follow-quiet 600))
+      (todo-write-follow-mode)
+      (should-not (todo-write-follow--find file))
+      ;; One that ends while it is followed stays.
+      (todo-write-follow-tests--write file "a" "w2" '("Mix" "completed"))
+      ;; The clock of the file system is some milliseconds late.
+      (set-file-times file (time-add nil 1))
+      (todo-write-test-wait (lambda () (todo-write-follow--find file))))))
+
+;;; Folders
+
+(ert-deftest todo-write-follow-tests-folders-of-running-agents-are-found ()
+  (todo-write-follow-tests--with
+    (let* ((other (make-temp-file "other" t))
+           (process-environment (cons (concat "CLAUDE_CONFIG_DIR=" other) process-environment))
+           (child (start-process "child" nil "sleep" "60")))
+      (set-process-query-on-exit-flag child nil)
+      (unwind-protect
+          (progn
+            ;; It has the variable once it runs the program.
+            (todo-write-test-wait
+             (lambda ()
+               (todo-write-follow-sessions--find-homes)
+               (member (cons 'claude other) (todo-write-follow-sessions--homes))))
+            (todo-write-follow-sessions--hear-home 'codex "/no/such/folder")
+            (should-not (assoc "/no/such/folder" (mapcar #'cdr (todo-write-follow-sessions--homes)))))
+        (delete-process child)))))
+
+(ert-deftest todo-write-follow-tests-a-worktree-is-a-project-of-its-own ()
+  (todo-write-follow-tests--with
+    (let ((worktree (expand-file-name ".claude/worktrees/oven/" project))
+          (sub (expand-file-name "src/" project)))
+      (make-directory (expand-file-name ".git" project))
+      (make-directory worktree t)
+      (make-directory sub)
+      (write-region (format "gitdir: %s.git/worktrees/oven\n" project)
+                    nil (expand-file-name ".git" worktree) nil 'silent)
+      (cl-flet ((session (name folder)
+                  (let ((default-directory folder)
+                        (file (expand-file-name
+                               (format "%s/%s.jsonl"
+                                       (todo-write-follow-sessions--escape folder) name)
+                               projects)))
+                    (make-directory (file-name-directory file) t)
+                    (todo-write-follow-tests--session file name "Bake" "Mix"))))
+        (let ((in-worktree (session "w" worktree)) (in-sub (session "s" sub)))
+          (should (todo-write-follow-sessions--of-project-p in-sub project))
+          (should-not (todo-write-follow-sessions--of-project-p in-worktree project))
+          (should (todo-write-follow-sessions--of-project-p in-worktree worktree))
+          (dolist (file (list in-worktree in-sub)) (todo-write-follow file))
+          (should (equal project (plist-get (todo-write-about "claude:s") :project)))
+          (should (equal worktree (plist-get (todo-write-about "claude:w") :project)))
+          (should (equal (concat (file-name-nondirectory (directory-file-name project)) "/oven")
+                         (todo-write-agent-place
+                          (seq-find (lambda (agent) (equal "claude:w" (todo-write-agent-key agent)))
+                                    (todo-write-attention--sorted-agents))))))))))
+
+(ert-deftest todo-write-follow-tests-a-forgotten-session-is-shown-whole-again ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder)
+                                                   "a" "Bake" "Mix" "Knead"))
+           (thread (todo-write-follow file)))
+      (todo-write-forget thread)
+      (should (equal thread (todo-write-follow file)))
+      (should (equal (todo-write-test-contents thread) '("Mix" "Knead")))
+      (todo-write-forget thread)
+      (todo-write-follow-tests--write file "a" "w2" "Mix" "Bake")
+      (todo-write-test-wait (lambda () (equal (todo-write-test-contents thread) '("Mix" "Bake"))))
+      (should (equal (plist-get (todo-write-summary thread) :title) "Bake")))))
+
+;;; Codex
+
+(defun todo-write-follow-tests--rollout (home name folder &rest payloads)
+  "Write a rollout of Codex, NAME, that began in FOLDER; return its file.
+HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
+  (let ((file (expand-file-name (format ".codex/sessions/2026/11/22/rollout-2026-11-22T08-00-00-%s.jsonl" name)
+                                home)))
+    (make-directory (file-name-directory file) t)
+    (apply #'todo-write-follow-tests--append file
+           (mapcar (pcase-lambda (`(,type . ,payload))
+                     (list :timestamp (format-time-string "%FT%T.%3NZ" nil t)
+                           :type type :payload payload))
+                   (cons `("session_meta" :id ,name :cwd ,folder :originator "codex_cli"
+                           :cli_version "0.169.0")
+                         payloads)))
+    file))
+
+(defun todo-write-follow-tests--codex-plan (id &rest entries)
+  "Return the payloads of a plan of ENTRIES, (STEP . STATUS), by the call ID."
+  (list
+   `("response_item" :type "function_call" :name "update_plan" :call_id ,id
+     :arguments ,(json-serialize
+                  (list :plan (vconcat (mapcar (lambda (entry)
+                                                 (list :step (car entry) :status (cdr entry)))
+                                               entries)))))
+   `("response_item" :type "function_call_output" :call_id ,id :output "Plan updated")))
+
+(defconst todo-write-follow-tests--codex-prompt
+  '(("event_msg" :type "task_started")
+    ("event_msg" :type "user_message" :message "Bake with Codex"))
+  "The payloads with which a turn of Codex begins.")
+
+(ert-deftest todo-write-follow-tests-the-mode-follows-codex-and-its-turns ()
+  (todo-write-follow-tests--with
+    (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
+    (set-file-times (expand-file-name "a.jsonl" folder) (time-subtract nil 100))
+    (todo-write-follow-mode)
+    (should (todo-write-test-contents "claude:a"))
+    (todo-write-follow-tests--rollout home "elsewhere" "/elsewhere")
+    (let ((file (apply #'todo-write-follow-tests--rollout home "c" (directory-file-name project)
+                       (append todo-write-follow-tests--codex-prompt
+                               (todo-write-follow-tests--codex-plan "1" '("Mix" . "in_progress"))))))
+      (todo-write-test-wait (lambda () (equal (todo-write-test-contents "codex:c") '("Mix"))))
+      (should (equal (mapcar #'todo-write-follow--session-file todo-write-follow--sessions)
+                     (list file)))
+      (should (equal (todo-write-activity "codex:c") '(working)))
+      (todo-write-follow-tests--append
+       file (list :timestamp (format-time-string "%FT%T.%3NZ" nil t)
+                  :type "event_msg" :payload '(:type "task_complete")))
+      (todo-write-test-wait (lambda () (eq (todo-write-state "codex:c") 'paused)))
+      (should-not (todo-write-activity "codex:c")))))
+
+(ert-deftest todo-write-follow-tests-a-hostile-title-is-offered-literally ()
+  (todo-write-follow-tests--with
+    (let* ((default-directory "/tmp/a\u202eb\e[31m/")
+           (file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake \u202e\u200b \e[31m it\nnow")))
+      (pcase-let ((`(,title ,_ ,_ ,note) (todo-write-follow-sessions--describe file)))
+        (should (string-prefix-p "Bake" title))
+        (should (string-match-p "Claude Code" note))
+        (dolist (text (list title note))
+          (should-not (string-match-p "[\u202e\u200b\e\n]" text)))))))
+
+(ert-deftest todo-write-follow-tests-sessions-of-both-agents-are-offered ()
+  (todo-write-follow-tests--with
+    (let ((start (todo-write-follow-tests--start)))
+      (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake")
+      (todo-write-follow-tests--process
+       home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":\"waiting\",\"waitingFor\":\"plan\"}"
+       start)
+      (set-file-times (apply #'todo-write-follow-tests--rollout home "c" project
+                             todo-write-follow-tests--codex-prompt)
+                      (time-subtract nil 100))
+      ;; A reviewer's session is not one of the user's.
+      (todo-write-follow-tests--append
+       (expand-file-name ".codex/sessions/2026/11/22/rollout-2026-11-22T09-00-00-r.jsonl" home)
+       `(:timestamp "2026-11-22T09:00:00.000Z" :type "session_meta"
+         :payload (:id "r" :cwd ,project :parent_thread_id "c")))
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (_prompt table &rest _)
+                   (let ((titles (all-completions "" table)))
+                     (should (equal titles '("Bake" "Bake with Codex")))
+                     (should (equal
+                              (mapcar (lambda (affixed)
+                                        (substring-no-properties (nth 2 affixed)))
+                                      (funcall (alist-get 'affixation-function
+                                                          (cdr (completion-metadata "" table nil)))
+                                               titles))
+                              (list (concat "  " project "  Claude Code  waiting: plan")
+                                    (concat "  " project "  Codex"))))
+                     (car titles)))))
+        (todo-write-follow-sessions--read)))))
+
+;;; Remote files
+
+(ert-deftest todo-write-follow-tests-a-remote-session-is-copied-as-it-grows ()
+  (todo-write-follow-tests--with
+    (require 'tramp)
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix — für später"))
+           (tramp-methods
+            (cons '("mock" (tramp-login-program "sh") (tramp-login-args (("-i")))
+                    (tramp-remote-shell "/bin/sh") (tramp-remote-shell-args ("-c"))
+                    (tramp-connection-timeout 10))
+                  tramp-methods))
+           (tramp-verbose 0)
+           (remote (concat "/mock:" (system-name) ":" file)))
+      (skip-unless (ignore-errors (file-exists-p remote)))
+      (should-error (todo-write-follow (file-name-directory remote))
+                    :type 'todo-write-input-error)
+      (let ((thread (todo-write-follow remote)))
+        (should (equal (todo-write-test-contents thread) '("Mix — für später")))
+        (todo-write-follow-tests--write file "a" "w2" "Rest")
+        (todo-write-test-wait
+         (lambda () (equal (todo-write-test-contents thread) '("Rest"))))
+        (write-region "" nil file nil 'silent)
+        (todo-write-follow-tests--write file "a" "w3" "Cut")
+        (todo-write-test-wait
+         (lambda () (equal (todo-write-test-contents thread) '("Cut"))))
+        (with-temp-buffer
+          (insert-file-contents
+           (todo-write-follow--session-copy (todo-write-follow--find remote)))
+          (should-not (re-search-forward "^tail:" nil t)))
+        (delete-process (todo-write-follow--session-tail
+                         (todo-write-follow--find remote)))
+        (todo-write-test-wait (lambda () (not (todo-write-follow--find remote))))
+        (should (eq (todo-write-state thread) 'paused))))))
+
+;;; The newest session
+
+(ert-deftest todo-write-follow-tests-the-mode-follows-a-new-session ()
+  (todo-write-follow-tests--with
+    (let ((contents (lambda (session)
+                      (todo-write-test-contents (concat "claude:" session))))
+          (file (lambda (name) (expand-file-name (concat name ".jsonl") folder))))
+      (set-file-times (todo-write-follow-tests--session (funcall file "a") "a" "Old" "A")
+                      (time-subtract nil 100))
+      (todo-write-follow-tests--session (funcall file "b") "b" "New" "B")
+      (todo-write-follow-mode)
+      (should (equal (funcall contents "b") '("B")))
+      (should-not (funcall contents "a"))
+      ;; Files of subagents and of other projects do not count.
+      (todo-write-follow-tests--session (funcall file "agent-1") "x" "Agent" "X")
+      (todo-write-follow-tests--session (funcall file "c") "c" "Newer" "C")
+      (todo-write-test-wait (lambda () (equal (funcall contents "c") '("C"))))
+      (should-not (funcall contents "x"))
+      (should (equal (mapcar #'todo-write-follow--session-file todo-write-follow--sessions)
+                     (list (funcall file "c"))))
+      (todo-write-follow-stop (funcall file "c"))
+      (should-not todo-write-follow-mode)
+      (should-not todo-write-follow--timer))))
+
+(ert-deftest todo-write-follow-tests-the-mode-waits-for-a-first-session ()
+  (todo-write-follow-tests--with
+    (delete-directory folder)
+    (todo-write-follow-mode)
+    (make-directory folder)
+    (todo-write-follow-tests--session (expand-file-name "a.jsonl" folder) "a" "Bake" "A")
+    (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:a") '("A"))))))
+
+(ert-deftest todo-write-follow-tests-a-session-below-the-root-belongs-to-the-project ()
+  (todo-write-follow-tests--with
+    (let ((below (concat folder "-shop")) (beside (concat folder "2")))
+      (mapc #'make-directory (list below beside))
+      (make-directory (expand-file-name "shop" project))
+      (let ((default-directory (expand-file-name "shop" project)))
+        (todo-write-follow-tests--session (expand-file-name "a.jsonl" below) "a" "Below" "A"))
+      (let ((default-directory (concat (directory-file-name project) "-shop/")))
+        (todo-write-follow-tests--session (expand-file-name "b.jsonl" below) "b" "Beside" "B"))
+      (todo-write-follow-mode)
+      (should (equal (todo-write-test-contents "claude:a") '("A")))
+      (should-not (todo-write-test-contents "claude:b")))))
+
+(ert-deftest todo-write-follow-tests-the-mode-can-follow-all-live-sessions ()
+  (todo-write-follow-tests--with
+    (let* ((todo-write-follow-all t)
+           (todo-write-follow-quiet 600)
+           (start (todo-write-follow-tests--start))
+           (session (lambda (name age)
+                      (let ((file (expand-file-name (concat "-" name "/" name ".jsonl") projects))
+                            (default-directory (concat "/" name "/")))
+                        (make-directory (file-name-directory file) t)
+                        (set-file-times
+                         (todo-write-follow-tests--session file name "Work" (upcase name))
+                         (time-subtract nil age))
+                        file)))
+           (contents (lambda () (mapcar #'todo-write-test-contents
+                                        '("claude:a" "claude:b" "claude:c" "claude:d")))))
+      (funcall session "a" 10)
+      (funcall session "b" 7200)
+      (funcall session "c" 7200)
+      (todo-write-follow-tests--process
+       home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"idle\"}" start)
+      (todo-write-follow-mode)
+      (should (equal (funcall contents) '(("A") ("B") nil nil)))
+      (funcall session "d" 0)
+      (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil ("D")))))
+      ;; A stopped session stays stopped; the others are followed.
+      (let ((file (expand-file-name "-a/a.jsonl" projects)))
+        (todo-write-follow-stop file)
+        (funcall session "c" 0)
+        (todo-write-test-wait (lambda () (nth 2 (funcall contents))))
+        (should todo-write-follow-mode)
+        (should-not (todo-write-follow--find file))
+        (should (equal (plist-get (todo-write-summary "claude:a") :reason)
+                       "no longer followed"))))))
+
+(ert-deftest todo-write-follow-tests-earlier-waits-and-ends-do-not-notify ()
+  (todo-write-follow-tests--with
+    (let* ((start (todo-write-follow-tests--start))
+           (todo-write-attention--agents nil)
+           (todo-write-notify-seconds 0)
+           (told nil)
+           (todo-write-notify-function (lambda (&rest note) (push (cadr note) told) nil))
+           (old (- (float-time) 7200))
+           (follow (lambda (name time)
+                     (let ((file (expand-file-name (concat name ".jsonl") folder)))
+                       (todo-write-follow-tests--session file name "Bake" '("Mix" "in_progress"))
+                       (set-file-times file time)
+                       (todo-write-follow file))))
+           (says (lambda (name status)
+                   (todo-write-follow-tests--process
+                    home "{\"sessionId\":%S,\"procStart\":%S,\"status\":%S}"
+                    name start status))))
+      (unwind-protect
+          (progn
+            (todo-write-notify-mode)
+            ;; An old status of a live process is still valid.
+            (set-file-times (funcall says "a" "waiting") old)
+            (let ((a (todo-write-attention--agent (funcall follow "a" old))))
+              (should (todo-write-attention--needed-p a))
+              (should (= (todo-write-agent-since a) (truncate (* 1000 old)))))
+            (should-not todo-write-notify--due)
+            (funcall says "b" "idle")
+            (should (eq 'idle (todo-write-agent-state
+                               (todo-write-attention--agent (funcall follow "b" old)))))
+            (funcall says "c" "waiting")
+            (funcall follow "c" (time-add nil 1))
+            (todo-write-test-wait (lambda () told))
+            (should (equal told (list (concat (file-name-nondirectory (directory-file-name project))
+                                              " needs you")))))
+        (todo-write-notify-mode -1)))))
+
+;;; Choosing a session
+
+(ert-deftest todo-write-follow-tests-sessions-of-the-project-come-first ()
+  (todo-write-follow-tests--with
+    (let ((other (expand-file-name "-elsewhere" projects)) shown)
+      (make-directory other)
+      (let ((default-directory "/elsewhere/"))
+        (todo-write-follow-tests--session (expand-file-name "o.jsonl" other) "o" "Elsewhere"))
+      (set-file-times (todo-write-follow-tests--session
+                       (expand-file-name "a.jsonl" folder) "a" "Older, here")
+                      (time-subtract nil 7200))
+      (dolist (name '("b" "c"))
+        (set-file-times (todo-write-follow-tests--session
+                         (expand-file-name (concat name ".jsonl") folder) name "Twice")
+                        (time-subtract nil (if (equal name "b") 60 3600))))
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (_prompt table &rest arguments)
+                   (setq shown (cons (all-completions "" table)
+                                     (completion-metadata "" table nil)))
+                   (nth 4 arguments))))
+        (should (equal (todo-write-follow-sessions--read)
+                       (expand-file-name "b.jsonl" folder))))
+      (should (equal (car shown) '("Twice" "Twice <c>" "Older, here" "Elsewhere")))
+      (let ((affixed (funcall (alist-get 'affixation-function (cdr shown))
+                              '("Older, here" "Elsewhere"))))
+        (should (equal (mapcar #'substring-no-properties (car affixed))
+                       (list "Older, here" "     2 h  "
+                             (concat "  " (abbreviate-file-name project) "  Claude Code"))))
+        (should (equal (substring-no-properties (nth 2 (cadr affixed)))
+                       "  /elsewhere/  Claude Code"))))))
+
+(defun todo-write-follow-tests--task (file id name input)
+  "Let the agent of the session \"s\" in FILE make the call ID of NAME with INPUT."
+  (todo-write-follow-tests--append
+   file
+   `(:type "assistant" :uuid ,id :sessionId "s" :isSidechain :false
+           :message (:id ,id :content [(:type "tool_use" :id ,id :name ,name :input ,input)]))
+   `(:type "user" :uuid ,(concat id "r") :sessionId "s" :isSidechain :false
+           :message (:content [(:type "tool_result" :tool_use_id ,id :content "ok")]))))
+
+(ert-deftest todo-write-follow-tests-a-row-ends-with-the-blockers-and-owner-of-its-task ()
+  (todo-write-follow-tests--with
+    (let* ((file (expand-file-name "s.jsonl" folder))
+           (text (lambda (line)           ; without its shape
+                   (string-join (cdr (split-string line)) " ")))
+           (rows (lambda ()
+                   (mapcar text (cdr (split-string (buffer-substring-no-properties
+                                                    (point-min) (point-max))
+                                                   "\n" t))))))
+      (todo-write-follow-tests--session file "s" "Bake")
+      (seq-do-indexed (lambda (subject index)
+                        (todo-write-follow-tests--task file (format "c%d" index) "TaskCreate"
+                                                       (list :subject subject)))
+                      '("Bake" "Sift" "Knead"))
+      (todo-write-follow-tests--task file "u1" "TaskUpdate"
+                                     '(:taskId "1" :addBlockedBy ["2" "3"] :owner "baker\u202e"))
+      (todo-write-follow file)
+      (with-current-buffer (todo-write-show "claude:s")
+        (should (equal (funcall rows) '("Bake after 2, 3 @baker\\u202e" "Sift" "Knead")))
+        (todo-write-follow-tests--task file "u2" "TaskUpdate"
+                                       '(:taskId "2" :status "completed"))
+        (todo-write-test-wait
+         (lambda () (equal (car (funcall rows)) "Bake after 3 @baker\\u202e")))
+        (todo-write-follow-tests--task file "u3" "TaskUpdate"
+                                       '(:taskId "1" :status "completed"))
+        (todo-write-test-wait (lambda () (equal (car (funcall rows)) "Bake")))))))
+
+(ert-deftest todo-write-follow-tests-copies-history-and-open-rows-show-blockers ()
+  (todo-write-follow-tests--with
+    (let ((file (expand-file-name "s.jsonl" folder)))
+      (todo-write-follow-tests--session file "s" "Bake")
+      (seq-do-indexed (lambda (subject index)
+                        (todo-write-follow-tests--task file (format "c%d" index) "TaskCreate"
+                                                       (list :subject subject)))
+                      '("Bake (after 9)" "Sift"))
+      (todo-write-follow-tests--task file "u1" "TaskUpdate"
+                                     '(:taskId "1" :addBlockedBy ["2"] :owner "@@baker"))
+      (todo-write-follow file)
+      (should (equal (todo-write-check-list "claude:s" 'markdown)
+                     "- [ ] Bake (after 9) \u200b(after 2  @@@baker)\n- [ ] Sift\n"))
+      (dolist (format '(org markdown))
+        (with-temp-buffer
+          (insert (todo-write-check-list "claude:s" format))
+          (todo-write-from-org "copy" (point-min) (point-max))
+          (should (equal (todo-write-test-contents "copy") '("Bake (after 9)" "Sift")))))
+      (let* ((item (aref (todo-write-items "claude:s") 0))
+             (lines (concat (todo-write-detail--string "claude:s" item 80)
+                            (todo-write-row--string
+                              (todo-write-story--insert "claude:s" (plist-get item :id) 80)))))
+        (should (string-search "Owner: @@baker\n" lines))
+        (should (string-search "After: Sift\n" lines))
+        (should (string-search "owner @@baker\n" lines))
+        (should (string-search "after: Sift\n" lines)))
+      (save-window-excursion
+        (with-current-buffer (todo-write-history "claude:s")
+          (goto-char (point-min))
+          (should (re-search-forward "Bake (after 9) +after 2  @@@baker$" nil t))
+          (kill-buffer))))))
+
+(ert-deftest todo-write-follow-tests-wrong-arguments-are-input-errors ()
+  (todo-write-follow-tests--with
+    (dolist (form '((todo-write-dyn--transcript-open 5 nil)
+                    (todo-write-dyn--transcript-read nil nil)
+                    (todo-write-dyn--transcript-read "file" nil)
+                    (todo-write-dyn--transcripts-in "x" nil nil nil)
+                    (todo-write-dyn--processes (list 5))
+                    (todo-write-dyn--process-killed-p nil nil)
+                    (todo-write-dyn--file-bytes "x" -1)
+                    (todo-write-dyn--transcript-pause (make-hash-table) "why" nil)
+                    (todo-write-dyn--transcript-describe [])))
+      (should-error (eval form t) :type 'todo-write-input-error))
+    (should-error (todo-write-follow folder) :type 'todo-write-input-error)
+    (should-not (todo-write-follow (expand-file-name "later.jsonl" folder)))
+    (todo-write-follow-tests--session (expand-file-name "later.jsonl" folder)
+                                      "l" "Late" "L")
+    (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:l") '("L"))))))
+
+(provide 'todo-write-follow-tests)
+;;; todo-write-follow-tests.el ends here

@@ -1,0 +1,263 @@
+;;; todo-write-gptel-e2e-tests.el --- Plans in gptel chats over HTTP  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; These tests run the real gptel in chats against a mock LLM server.  bin/setup
+;; fetches both.  If one is missing, the tests are skipped.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-gptel)
+(require 'todo-write-mock-helper)
+
+(defvar gptel-backend)
+(defvar gptel-confirm-tool-calls)
+(defvar gptel-model)
+(defvar gptel-post-response-functions)
+(declare-function gptel-abort "ext:gptel-request")
+(declare-function gptel-backend-models "ext:gptel-request")
+(declare-function gptel-make-preset "ext:gptel")
+(declare-function gptel-mode "ext:gptel")
+(declare-function gptel-send "ext:gptel")
+(declare-function gptel--apply-preset "ext:gptel")
+(defvar gptel--known-presets)
+(defvar gptel--known-tools)
+(defvar gptel-tools)
+
+(defmacro todo-write-gptel-e2e--with-chat (port &rest body)
+  "Evaluate BODY in a new chat with the mock server on PORT; then restore gptel."
+  (declare (indent 1) (debug t))
+  `(progn
+     (todo-write-mock-load-gptel)
+     (todo-write-with-store
+       (todo-write-with-mock ,port "hosts/gptel.json"
+         (let ((tools (default-value 'gptel-tools))
+               (gptel--known-tools nil)
+               (inhibit-message t)
+               (chat (generate-new-buffer "*Chat*")))
+           (unwind-protect
+               (with-current-buffer chat
+                 (text-mode)
+                 (gptel-mode)
+                 ,@body)
+             ;; The server goes, and a request under way would fail.
+             (while (gptel-abort chat))
+             (todo-write-gptel-mode -1)
+             (set-default 'gptel-tools tools)
+             (kill-buffer chat)))))))
+
+(defun todo-write-gptel-e2e--say (prompt)
+  "Send PROMPT in the current chat."
+  (goto-char (point-max))
+  (insert prompt)
+  (gptel-send))
+
+(defun todo-write-gptel-e2e--use (provider port)
+  "Let the current chat use the server on PORT as PROVIDER."
+  (setq-local gptel-backend (todo-write-mock-backend provider port)
+              gptel-model (car (gptel-backend-models gptel-backend))))
+
+(defun todo-write-gptel-e2e--wait-for (text)
+  "Wait until the current chat contains TEXT."
+  (todo-write-test-wait (lambda () (string-search text (buffer-string))) 20))
+
+(defun todo-write-gptel-e2e--press (keys)
+  "Press KEYS where gptel asks for a permission in the current chat."
+  (let ((overlay (seq-find (lambda (overlay) (overlay-get overlay 'gptel-tool))
+                           (overlays-in (point-min) (point-max)))))
+    (goto-char (overlay-start overlay))
+    (call-interactively (key-binding (kbd keys)))))
+
+(defun todo-write-gptel-e2e--header ()
+  "Return our text in the header line of the current chat."
+  (and (memq 'todo-write-gptel--header (flatten-tree header-line-format))
+       todo-write-gptel--header))
+
+;;; A chat
+
+(defun todo-write-gptel-e2e--check-chat (provider)
+  "Check a chat in which a model of PROVIDER writes its plan twice."
+  (todo-write-gptel-e2e--with-chat port
+    (let (headers)
+      (todo-write-gptel-mode)
+      (todo-write-gptel-e2e--use provider port)
+      (let ((todo-write-change-functions
+             (list (lambda (&rest _) (push (todo-write-gptel-e2e--header) headers)))))
+        (todo-write-gptel-e2e--say "Bake a cake")
+        (todo-write-gptel-e2e--wait-for "warm enough"))
+      (should (equal (todo-write-test-rows todo-write-gptel-thread)
+                     '(("Mix the dough" "completed" "Mixing 100% of the dough")
+                       ("Heat the oven" "in_progress" "Heating the oven"))))
+      (should (= (length (todo-write-revisions todo-write-gptel-thread)) 2))
+      (should (equal (mapcar #'substring-no-properties (reverse headers))
+                     '(" 0/2 Mixing 100% of the dough" " 1/2 Heating the oven")))
+      (todo-write-test-wait (lambda () (eq 'paused (todo-write-state todo-write-gptel-thread))))
+      (should (equal (substring-no-properties (todo-write-gptel-e2e--header))
+                     (concat " 1/2 " (todo-write-row--shape 'paused) " Heating the oven")))
+      (should (equal (todo-write-mock-answers port)
+                     '("0/2 tasks completed. Current: Mixing 100% of the dough."
+                       "1/2 tasks completed. Current: Heating the oven."))))))
+
+(ert-deftest todo-write-gptel-keeps-the-plan-of-a-chat-with-openai ()
+  (todo-write-gptel-e2e--check-chat 'openai))
+
+(ert-deftest todo-write-gptel-keeps-the-plan-of-a-chat-with-anthropic ()
+  (todo-write-gptel-e2e--check-chat 'anthropic))
+
+(ert-deftest todo-write-gptel-sends-our-schema ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-mode)
+    (todo-write-gptel-e2e--use 'openai port)
+    (todo-write-gptel-e2e--say "Bake a cake")
+    (todo-write-gptel-e2e--wait-for "warm enough")
+    (let* ((body (plist-get (car (todo-write-mock-requests port)) :body))
+           (tool (plist-get (aref (plist-get body :tools) 0) :function))
+           (schema (todo-write-tool-schema))
+           (sent (plist-get (plist-get tool :parameters) :properties)))
+      (should (equal (plist-get tool :name) "todo_write"))
+      (should (equal (plist-get tool :description) (alist-get 'description schema)))
+      (should (equal (plist-get (plist-get tool :parameters) :required) ["todos"]))
+      (should (equal (json-serialize sent)
+                     (json-serialize
+                      (alist-get 'properties (alist-get 'input_schema schema))))))))
+
+(ert-deftest todo-write-gptel-sends-a-refusal-to-the-model ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-mode)
+    (todo-write-gptel-e2e--use 'openai port)
+    (todo-write-gptel-e2e--say "Boil an egg")
+    (todo-write-gptel-e2e--wait-for "should not have")
+    (should (string-search "todos[0].status: received \"blocked\""
+                           (car (todo-write-mock-answers port))))
+    (should (eq (todo-write-state todo-write-gptel-thread) 'empty))
+    (should-not (todo-write-gptel-e2e--header))))
+
+(defmacro todo-write-gptel-e2e--doing (&rest body)
+  "Run BODY; return the activities that were reported meanwhile, in order."
+  (declare (indent 0) (debug t))
+  `(let (doing)
+     (todo-write-test-listening
+         (lambda (thread what _data)
+           (when (eq what 'activity)
+             (push (todo-write-activity thread) doing)))
+       ,@body)
+     (nreverse doing)))
+
+(ert-deftest todo-write-gptel-pauses-the-plan-after-the-answer ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-mode)
+    (todo-write-gptel-e2e--use 'openai port)
+    (should (equal (todo-write-gptel-e2e--doing
+                     (todo-write-gptel-e2e--say "Bake a cake")
+                     (todo-write-test-wait
+                      (lambda () (and todo-write-gptel-thread
+                                      (eq 'paused (todo-write-state todo-write-gptel-thread))))))
+                   '((working) nil)))
+    (should (equal "end of turn"
+                   (plist-get (todo-write-summary todo-write-gptel-thread) :reason)))))
+
+(ert-deftest todo-write-gptel-waits-while-gptel-asks-for-a-permission ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-mode)
+    (todo-write-gptel-e2e--use 'openai port)
+    (let* ((gptel-confirm-tool-calls t)
+           (thread (todo-write-gptel--ensure-thread))
+           (waits (lambda () (eq 'waiting (car (todo-write-activity thread))))))
+      (should (equal (todo-write-gptel-e2e--doing
+                       (todo-write-gptel-e2e--say "Bake a cake")
+                       (todo-write-test-wait waits)
+                       (todo-write-gptel-e2e--press "C-c C-c")
+                       (todo-write-test-wait waits)
+                       (should (equal (todo-write-test-contents thread)
+                                      '("Mix the dough" "Heat the oven")))
+                       (todo-write-gptel-e2e--press "C-c C-k"))
+                     '((working) (waiting . "permission: todo_write")
+                       (working) (waiting . "permission: todo_write") nil)))
+      (should (equal "tool calls cancelled"
+                     (plist-get (todo-write-summary thread) :reason))))))
+
+(ert-deftest todo-write-gptel-reports-a-failed-request ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-mode)
+    (todo-write-gptel-e2e--use 'openai port)
+    (todo-write-gptel-e2e--say "Fry fish")
+    (todo-write-test-wait
+     (lambda () (and todo-write-gptel-thread
+                     (eq 'failed (car (todo-write-activity todo-write-gptel-thread))))))
+    (should (string-search "The pan is on fire"
+                           (cdr (todo-write-activity todo-write-gptel-thread))))
+    (should (eq 'paused (todo-write-state todo-write-gptel-thread)))))
+
+(ert-deftest todo-write-gptel-pauses-the-plan-of-an-aborted-request ()
+  (todo-write-gptel-e2e--with-chat port
+    (todo-write-gptel-mode)
+    (todo-write-gptel-e2e--use 'openai port)
+    (todo-write-gptel-e2e--say "Peel potatoes")
+    (todo-write-test-wait (lambda () todo-write-gptel-thread))
+    (should (eq (todo-write-state todo-write-gptel-thread) 'active))
+    (todo-write-test-wait (lambda () (todo-write-activity todo-write-gptel-thread)))
+    (gptel-abort (current-buffer))
+    (should-not (todo-write-activity todo-write-gptel-thread))
+    (should (eq (todo-write-state todo-write-gptel-thread) 'paused))
+    (should (equal (get-text-property 1 'face (todo-write-gptel-e2e--header))
+                   'todo-write-paused))))
+
+(ert-deftest todo-write-gptel-shows-the-plan-in-the-chat-but-not-to-the-model ()
+  (todo-write-gptel-e2e--with-chat port
+    (let ((todo-write-gptel-in-chat 'folded))
+      (todo-write-gptel-mode)
+      (todo-write-gptel-e2e--use 'openai port)
+      (todo-write-gptel-e2e--say "Bake a cake")
+      (todo-write-gptel-e2e--wait-for "warm enough")
+      (let ((shown (lambda ()
+                     (overlay-get todo-write-gptel--overlay 'before-string)))
+            (position (overlay-start todo-write-gptel--overlay)))
+        (should (string-match-p "\\`\n?[^\n]*1/2[^\n]*\n\\'" (funcall shown)))
+        (should (< (string-search "dough is ready" (buffer-string)) position
+                   (string-search "warm enough" (buffer-string))))
+        (todo-write-gptel-toggle)
+        (should (string-match-p "Mix the dough" (funcall shown)))
+        (todo-write-edit todo-write-gptel-thread 'add "Wash up")
+        (should (string-match-p "Wash up" (funcall shown)))
+        (todo-write-gptel-toggle)
+        (should-not (string-match-p "Wash up" (funcall shown))))
+      (should-not (string-search "Wash up" (buffer-string))))))
+
+(ert-deftest todo-write-gptel-gives-presets-the-tool-by-its-name ()
+  (todo-write-gptel-e2e--with-chat port
+    (let ((gptel--known-presets nil))
+      (todo-write-gptel-register)
+      (should-not (default-value 'gptel-tools))
+      (gptel-make-preset 'planner :tools '(:append ("todo_write")))
+      (gptel--apply-preset 'planner (lambda (variable value)
+                                      (set (make-local-variable variable) value)))
+      (todo-write-gptel-e2e--use 'openai port)
+      (todo-write-gptel-e2e--say "Bake a cake")
+      (todo-write-gptel-e2e--wait-for "warm enough")
+      (should (= (length (todo-write-items todo-write-gptel-thread)) 2)))))
+
+(ert-deftest todo-write-gptel-replaces-the-tool-of-gptel-agent ()
+  (todo-write-gptel-e2e--with-chat port
+    (defalias 'gptel-agent--write-todo (lambda (_todos) "theirs"))
+    (setq-local gptel-tools
+                (list (gptel-make-tool :name "TodoWrite" :category "gptel-agent"
+                                       :description "Theirs"
+                                       :function 'gptel-agent--write-todo
+                                       :args '((:name "todos" :type "array")))))
+    (let ((todo-write-gptel-agent 'answer))
+      (todo-write-gptel-mode))
+    (setq-local gptel-tools (remq (gptel-get-tool "todo_write") gptel-tools))
+    (todo-write-gptel-e2e--use 'openai port)
+    (todo-write-gptel-e2e--say "Knead bread")
+    (todo-write-gptel-e2e--wait-for "It rises")
+    (should (= (length (todo-write-items todo-write-gptel-thread)) 3))
+    (should (string-prefix-p "0/3" (car (todo-write-mock-answers port))))
+    (todo-write-gptel-mode -1)
+    (should (equal "theirs" (funcall 'gptel-agent--write-todo [])))))
+
+(provide 'todo-write-gptel-e2e-tests)
+;;; todo-write-gptel-e2e-tests.el ends here

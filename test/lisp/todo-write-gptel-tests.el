@@ -1,0 +1,217 @@
+;;; todo-write-gptel-tests.el --- Plans in gptel chats, without gptel  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-gptel)
+(require 'todo-write-test-helper)
+
+(defmacro todo-write-gptel-tests--in-chat (&rest body)
+  "Evaluate BODY in a new buffer with a store of its own."
+  (declare (indent 0) (debug t))
+  `(todo-write-with-store
+     (let ((todo-write--event-functions nil))
+       (with-temp-buffer
+         ,@body))))
+
+(defun todo-write-gptel-tests--todos (&rest entries)
+  "Return ENTRIES, as for `todo-write-test-todos', as gptel passes them."
+  (plist-get (apply #'todo-write-test-todos entries) :todos))
+
+(ert-deftest todo-write-gptel-gives-each-chat-one-thread ()
+  (todo-write-gptel-tests--in-chat
+    (let ((first (current-buffer)))
+      (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
+      (with-temp-buffer
+        (todo-write-gptel--write (todo-write-gptel-tests--todos "Other"))
+        (should-not (equal todo-write-gptel-thread
+                           (buffer-local-value 'todo-write-gptel-thread first))))
+      (let ((thread todo-write-gptel-thread))
+        (rename-buffer (generate-new-buffer-name "renamed"))
+        (todo-write-gptel--write (todo-write-gptel-tests--todos "One" "Two"))
+        (should (equal todo-write-gptel-thread thread))
+        (should (equal (todo-write-test-contents thread) '("One" "Two")))))))
+
+(ert-deftest todo-write-gptel-restores-the-list-of-a-chat-in-a-file ()
+  (todo-write-with-store
+    (let ((file (make-temp-file "chat" nil ".md")) threads)
+      (unwind-protect
+          (dotimes (_ 2)
+            (with-current-buffer (find-file-noselect file)
+              (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
+              (push todo-write-gptel-thread threads)
+              (kill-buffer)))
+        (delete-file file))
+      (should (equal (car threads) (cadr threads)))
+      (should (= (length (todo-write-revisions (car threads))) 1)))))
+
+(ert-deftest todo-write-gptel-answers-a-bad-call-with-its-problems ()
+  (todo-write-gptel-tests--in-chat
+    (should (string-search "received null" (todo-write-gptel--write nil)))
+    (should (string-search "todos[0].status"
+                           (todo-write-gptel--write [(:content "A" :status "high")])))))
+
+(ert-deftest todo-write-gptel-pauses-the-plan-of-a-chat-that-is-closed ()
+  (todo-write-gptel-tests--in-chat
+    (let (thread)
+      ;; Temporary buffers run no hooks.
+      (with-current-buffer (generate-new-buffer "chat")
+        (todo-write-gptel--write (todo-write-gptel-tests--todos '("One" "in_progress")))
+        (setq thread todo-write-gptel-thread)
+        (kill-buffer))
+      (should (eq (todo-write-state thread) 'paused)))))
+
+(ert-deftest todo-write-gptel-follows-the-users-edits-in-the-header-line ()
+  (todo-write-gptel-tests--in-chat
+    (todo-write-gptel--write (todo-write-gptel-tests--todos '("One" "in_progress" "Doing one")))
+    (should (string-search "0/1 Doing one" todo-write-gptel--header))
+    (todo-write-edit todo-write-gptel-thread 'add "Two")
+    (should (string-search "0/2 Doing one" todo-write-gptel--header))
+    (todo-write-end-turn todo-write-gptel-thread "aborted")
+    (should (eq (get-text-property 1 'face todo-write-gptel--header)
+                'todo-write-paused))))
+
+(ert-deftest todo-write-gptel-shows-hostile-text-in-the-header-line-literally ()
+  (todo-write-gptel-tests--in-chat
+    (let ((text (propertize "%b %- {%[ \u202eabc" 'display "no" 'face 'error)))
+      (todo-write-gptel--write
+       (todo-write-gptel-tests--todos (list "One" "in_progress" text)))
+      (should (string-search "%b %- {%[ \\u202eabc" todo-write-gptel--header))
+      (should-not (text-property-not-all 0 (length todo-write-gptel--header)
+                                         'display nil todo-write-gptel--header))
+      ;; Only the symbol stands in the header line, never the text.
+      (should (equal header-line-format '("" todo-write-gptel--header))))))
+
+(ert-deftest todo-write-gptel-leaves-other-header-lines-in-place ()
+  (todo-write-gptel-tests--in-chat
+    (setq header-line-format "Mine")
+    (dotimes (n 2)
+      (todo-write-gptel--write (todo-write-gptel-tests--todos (format "Task %d" n))))
+    (should (equal header-line-format '("" todo-write-gptel--header " " "Mine")))))
+
+(ert-deftest todo-write-gptel-does-not-use-the-header-line-when-disabled ()
+  (todo-write-gptel-tests--in-chat
+    (let ((todo-write-gptel-header-line nil))
+      (todo-write-gptel--write (todo-write-gptel-tests--todos "One"))
+      (should-not header-line-format))))
+
+(ert-deftest todo-write-gptel-lets-todo-write-show-find-the-plan-of-the-chat ()
+  (todo-write-gptel-tests--in-chat
+    (todo-write-gptel--write (todo-write-gptel-tests--todos "Of this chat"))
+    (let ((thread todo-write-gptel-thread))
+      (todo-write-test-write "another" "Of another")
+      (require 'todo-write-view)
+      (let ((buffer (todo-write-show)))
+        (unwind-protect
+            (should (equal (buffer-local-value 'todo-write-view-thread buffer) thread))
+          (kill-buffer buffer))))))
+
+(ert-deftest todo-write-gptel-has-nothing-to-unfold-before-there-is-a-plan ()
+  (with-temp-buffer
+    (should-error (todo-write-gptel-toggle) :type 'user-error)))
+
+;;; Init files
+
+(defconst todo-write-gptel-tests--tool-names
+  '(mapcar #'gptel-tool-name (default-value 'gptel-tools))
+  "Form for the names of the tools that all chats have.")
+
+(defun todo-write-gptel-tests--gptel ()
+  "Return forms that put gptel on the load path, or skip the test."
+  (let ((folders (file-expand-wildcards
+                  (expand-file-name ".deps/elpa/*" (getenv "TODO_WRITE_ROOT")))))
+    (unless (seq-find (lambda (folder) (string-suffix-p "/gptel" folder)) folders)
+      (ert-skip "gptel is not there; bin/setup test fetches it"))
+    `((setq load-path (append ',folders load-path)))))
+
+(ert-deftest todo-write-gptel-can-be-turned-on-before-gptel-is-loaded ()
+  (todo-write-with-store
+    (should (equal (apply #'todo-write-test-child
+                          (append (todo-write-gptel-tests--gptel)
+                                  `((autoload 'todo-write-gptel-mode "todo-write-gptel")
+                                    (let ((before after-load-functions))
+                                      (todo-write-gptel-mode)
+                                      (let ((waits (not (equal before after-load-functions))))
+                                        (require 'gptel)
+                                        (prin1 (list ,todo-write-gptel-tests--tool-names
+                                                     waits
+                                                     (equal before after-load-functions))))))))
+                   '(("todo_write") t t)))))
+
+(ert-deftest todo-write-gptel-is-on-for-the-doctor-as-soon-as-it-is-turned-on ()
+  (should (equal (todo-write-test-child
+                  '(require 'todo-write-gptel)
+                  '(require 'todo-write-doctor)
+                  '(let ((on (lambda () (string-search "gptel: on" (todo-write-doctor--text))))
+                         before)
+                     (setq before (funcall on))
+                     (todo-write-gptel-mode)
+                     (prin1 (list before (and (funcall on) t)))))
+                 '(nil t))))
+
+(ert-deftest todo-write-gptel-can-be-turned-on-after-gptel-is-loaded ()
+  (todo-write-with-store
+    (should (equal (apply #'todo-write-test-child
+                          (append (todo-write-gptel-tests--gptel)
+                                  `((require 'gptel)
+                                    (require 'todo-write-gptel)
+                                    (todo-write-gptel-mode)
+                                    ;; Again does no harm.
+                                    (todo-write-gptel-mode)
+                                    (prin1 ,todo-write-gptel-tests--tool-names))))
+                   '("todo_write")))))
+
+(ert-deftest todo-write-gptel-registers-a-tool-that-no-chat-has-yet ()
+  (todo-write-with-store
+    (should (equal (apply #'todo-write-test-child
+                          (append (todo-write-gptel-tests--gptel)
+                                  `((require 'gptel)
+                                    (require 'todo-write-gptel)
+                                    (prin1 (list (gptel-tool-name (todo-write-gptel-register))
+                                                 (gptel-tool-name (gptel-get-tool "todo_write"))
+                                                 ,todo-write-gptel-tests--tool-names)))))
+                   '("todo_write" "todo_write" nil)))))
+
+(ert-deftest todo-write-gptel-mode-takes-away-all-that-it-brought ()
+  (todo-write-with-store
+    (should
+     (equal (apply
+             #'todo-write-test-child
+             (append
+              (todo-write-gptel-tests--gptel)
+              '((require 'gptel)
+                (require 'todo-write-gptel)
+                (set-buffer (generate-new-buffer "chat"))
+                (setq header-line-format '("backend" "status" "info")
+                      gptel-mode t
+                      gptel-use-header-line t)
+                (let* ((state (lambda ()
+                                (list (copy-sequence gptel--known-tools) gptel-tools
+                                      gptel-prompt-transform-functions
+                                      gptel-post-tool-call-functions
+                                      gptel-post-response-functions
+                                      todo-write--event-functions after-load-functions
+                                      (mapcar (lambda (function)
+                                                (and (fboundp function)
+                                                     (advice--p (symbol-function function))))
+                                              '(gptel--display-tool-calls
+                                                gptel--accept-tool-calls
+                                                gptel--reject-tool-calls
+                                                gptel-agent--write-todo))
+                                      kill-buffer-hook header-line-format)))
+                       (before (funcall state))
+                       on)
+                  (todo-write-gptel-mode)
+                  (todo-write-gptel--write [(:content "A" :status "in_progress")])
+                  (setq on (funcall state))
+                  (todo-write-gptel-mode -1)
+                  (prin1 (list (cl-mapcar #'equal before on)
+                               (equal before (funcall state))
+                               (todo-write-state todo-write-gptel-thread)))))))
+            '((nil nil nil nil nil nil t nil nil nil) t paused)))))
+
+(provide 'todo-write-gptel-tests)
+;;; todo-write-gptel-tests.el ends here

@@ -1,0 +1,120 @@
+;;; todo-write-hostile-tests.el --- Following beside hostile files  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Files that others place below the folders of agents stop neither Emacs nor the
+;; sessions beside them.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-test-helper)
+(require 'todo-write-hostile-helper)
+(require 'todo-write-follow)
+(require 'todo-write-list)
+(require 'efrit-do)
+
+(ert-deftest todo-write-hostile-files-do-not-stop-following-the-project ()
+  (todo-write-hostile-with
+    (set-file-times (expand-file-name "sparse.jsonl" folder) 1000)
+    (todo-write-follow-mode)
+    (todo-write-test-wait #'todo-write-hostile-followed-p)))
+
+(ert-deftest todo-write-hostile-files-do-not-stop-following-all-sessions ()
+  (todo-write-hostile-with
+    (let ((todo-write-follow-all t)
+          (later (expand-file-name "later.jsonl" folder)))
+      (todo-write-follow-mode)
+      (todo-write-test-wait #'todo-write-hostile-followed-p)
+      (todo-write-hostile--write later (todo-write-hostile--lines "later" project "Knead"))
+      (todo-write-test-wait
+       (lambda () (equal (todo-write-test-contents "claude:later") '("Knead")))))))
+
+(ert-deftest todo-write-a-file-that-cannot-be-named-is-said-once ()
+  (todo-write-hostile-with
+    (let ((said nil))
+      (clrhash todo-write-follow-sessions--skipped)
+      (cl-letf (((symbol-function 'message)
+                 (lambda (format &rest arguments)
+                   (when format (push (apply #'format format arguments) said)))))
+        (dotimes (_ 3)
+          (todo-write-follow-sessions--files (list folder))))
+      (should (equal 1 (cl-count-if (lambda (text) (string-search "not text" text)) said))))))
+
+(ert-deftest todo-write-a-followed-file-that-becomes-a-pipe-is-given-up ()
+  (todo-write-hostile-with
+    (let ((file (expand-file-name "good.jsonl" folder)))
+      (todo-write-follow file)
+      (should (todo-write-hostile-followed-p))
+      (delete-file file)
+      (todo-write-hostile--pipe file)
+      (should (todo-write-test-warnings
+                (todo-write-test-wait (lambda () (not (todo-write-follow--find file))))))
+      (should (equal (todo-write-test-contents "claude:good") '("Sift"))))))
+
+(ert-deftest todo-write-the-chooser-offers-sessions-among-hostile-files ()
+  (todo-write-hostile-with
+    (cl-letf (((symbol-function 'completing-read)
+               (lambda (_prompt table &rest _) (car (all-completions "" table)))))
+      (should (member (file-name-nondirectory (todo-write-follow-sessions--read))
+                      '("good.jsonl" "sparse.jsonl"))))))
+
+(ert-deftest todo-write-an-error-with-one-session-does-not-stop-the-others ()
+  (todo-write-hostile-with
+    (let ((debug-on-error nil) (polled nil))
+      (todo-write-follow (expand-file-name "good.jsonl" folder))
+      (todo-write-follow (expand-file-name "sparse.jsonl" folder))
+      (todo-write-follow--each
+       (lambda (session)
+         (push (file-name-base (todo-write-follow--session-file session)) polled)
+         (error "Broken")))
+      (should (equal (sort polled #'string<) '("good" "sparse"))))))
+
+(ert-deftest todo-write-following-many-sessions-sets-timers-and-watches-for-all-of-them ()
+  (todo-write-hostile-with
+    (let* ((todo-write-follow-all t)
+           (timers 0)
+           (watched (make-hash-table :test #'equal))
+           (note-timer (lambda (_time repeat function &rest _)
+                         (when (and repeat (eq function #'todo-write-follow--poll-all))
+                           (cl-incf timers))))
+           (note-watch (lambda (file &rest _) (cl-incf (gethash file watched 0)))))
+      (dotimes (n 60)
+        (let ((name (format "many%d" n)))
+          (todo-write-hostile--write (expand-file-name (concat name ".jsonl") folder)
+                                     (todo-write-hostile--lines name project name))))
+      (advice-add 'run-with-timer :before note-timer)
+      (advice-add 'file-notify-add-watch :before note-watch)
+      (unwind-protect
+          (progn
+            (todo-write-follow-mode)
+            (todo-write-test-wait
+             (lambda ()
+               (cl-loop for n below 60
+                        always (todo-write-follow--thread-p (format "claude:many%d" n))))))
+        (advice-remove 'run-with-timer note-timer)
+        (advice-remove 'file-notify-add-watch note-watch))
+      ;; One for each slice of beginnings, not one for each session.
+      (should (< timers 40))
+      (should (equal 1 (gethash (expand-file-name "many7.jsonl" folder) watched))))))
+
+(ert-deftest todo-write-the-overview-shows-a-plan-in-a-hostile-project ()
+  (todo-write-hostile-with
+    (todo-write-follow (expand-file-name "good.jsonl" folder))
+    (with-current-buffer (todo-write-list)
+      (unwind-protect
+          (should (string-search "Sift" (buffer-string)))
+        (kill-buffer)))))
+
+(ert-deftest efrit-do-read-file-does-not-wait-for-a-pipe-in-place-of-a-file ()
+  (todo-write-hostile-with
+    (cl-letf (((symbol-function 'efrit-do--check-readable) #'ignore))
+      (should (plist-get (efrit-do-execute-tool
+                          "read_file" (list :path (expand-file-name "below/.git" project)))
+                         :is-error)))))
+
+(provide 'todo-write-hostile-tests)
+;;; todo-write-hostile-tests.el ends here

@@ -1,0 +1,366 @@
+;;; todo-write-journal-tests.el --- Tests of journals  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Another Emacs restores the lists, two processes do not damage each other's
+;; journals, and a failing disk loses no list.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'seq)
+(require 'todo-write-row)
+(require 'todo-write-test-helper)
+
+(defun todo-write-journal-tests--files (&optional pattern)
+  "Return the names of the journals, or of the files that match PATTERN."
+  (directory-files todo-write-directory nil (or pattern "\\.jsonl\\'")))
+
+(defun todo-write-journal-tests--path ()
+  "Return the path of the only journal."
+  (let ((files (todo-write-journal-tests--files)))
+    (should (= (length files) 1))
+    (expand-file-name (car files) todo-write-directory)))
+
+(defun todo-write-journal-tests--insert (path start end text)
+  "Replace the bytes of PATH from START to END, counted from 0, by TEXT."
+  (with-temp-buffer
+    (set-buffer-multibyte nil)
+    (insert-file-contents-literally path)
+    (delete-region (+ (point-min) start) (min (point-max) (+ (point-min) end)))
+    (goto-char (+ (point-min) start))
+    (insert text)
+    (let ((coding-system-for-write 'no-conversion))
+      (write-region nil nil path nil 'silent))))
+
+;;; Another Emacs
+
+(ert-deftest todo-write-a-list-outlives-its-emacs ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "漢 One" :status "completed" :activeForm "F")
+                                (:content "Two" :status "pending" :activeForm "G")]) "host")
+     '(todo-write-edit "a" 'rename "t2" "Zwei")
+     '(todo-write-observe "a" "INTENT" "Count")
+     '(prin1 t))
+    (should (equal (todo-write-test-rows "a")
+                   '(("漢 One" "completed" "F") ("Zwei" "pending" "Zwei"))))
+    (should (equal (mapcar (lambda (revision) (plist-get revision :author))
+                           (todo-write-revisions "a"))
+                   '("agent" "user")))
+    (should (equal (todo-write-test-contents "a" 1) '("漢 One" "Two")))
+    (should (equal (plist-get (aref (todo-write-observations "a" :type "INTENT") 0) :content)
+                   "Count"))
+    (ert-info ("New ids continue after the old ones")
+      (todo-write-edit "a" 'add "Three")
+      (should (equal (todo-write-test-id "a" "Three") "t3")))))
+
+(ert-deftest todo-write-a-thread-active-at-exit-is-restored-as-paused-with-a-reason ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "in_progress" :activeForm "F")]))
+     '(prin1 t))
+    (should (eq (todo-write-state "a") 'paused))
+    (should (string-search "ended" (plist-get (todo-write-summary "a") :reason)))
+    (should-not (plist-get (todo-write-times "a" "t1") :running))
+    (todo-write-test-write "a" '("One" "in_progress" "F"))
+    (should (eq (todo-write-state "a") 'active))))
+
+(ert-deftest todo-write-a-users-pause-and-a-finished-list-are-restored-unchanged ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
+     '(todo-write-pause "a" "lunch")
+     '(todo-write "b" '(:todos [(:content "One" :status "completed" :activeForm "F")]))
+     '(prin1 t))
+    (should (equal (plist-get (todo-write-summary "a") :reason) "lunch"))
+    (should (eq (todo-write-state "b") 'done))))
+
+(ert-deftest todo-write-the-agent-hears-of-an-edit-made-in-an-earlier-emacs ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "Doing: One")]))
+     '(todo-write-edit "a" 'add "By the user")
+     '(prin1 t))
+    (let ((outcome (todo-write-test-write "a" "One")))
+      (should (string-search "By the user" (plist-get outcome :result)))
+      (should (equal (todo-write-test-contents "a") '("One" "By the user"))))))
+
+;; File systems of Unix take any bytes; those of macOS and Windows take text.
+(ert-deftest todo-write-takes-a-list-in-a-folder-whose-name-is-not-text ()
+  (skip-unless (eq system-type 'gnu/linux))
+  (todo-write-with-store
+    (let* ((root (make-temp-file "todo-write-project" t))
+           (default-directory (concat root "/caf\351/")))
+      (unwind-protect
+          (progn
+            (make-directory default-directory)
+            (todo-write-test-write "a" "One")
+            (should (equal (concat root "/caf\N{REPLACEMENT CHARACTER}/")
+                           (plist-get (todo-write-about "a") :project)))
+            (should (equal "a" (todo-write-restore))))
+        (delete-directory default-directory)
+        (delete-directory root)))))
+
+(ert-deftest todo-write-restore-loads-the-newest-thread-of-the-project ()
+  (todo-write-with-store
+    (let* ((root (file-name-as-directory (make-temp-file "todo-write-project" t)))
+           (one (file-name-as-directory (expand-file-name "one" root)))
+           (two (file-name-as-directory (expand-file-name "two" root)))
+           (write (lambda (key folder)
+                    (make-directory folder t)
+                    `(let ((default-directory ,folder))
+                       (todo-write ,key '(:todos [(:content "In" :status "pending"
+                                                   :activeForm "F")]))))))
+      (unwind-protect
+          (progn
+            (todo-write-test-child (funcall write "old" one) (funcall write "new" one)
+                                   (funcall write "other" two) '(prin1 t))
+            (dolist (file (todo-write-journal-tests--files "old"))
+              (set-file-times (expand-file-name file todo-write-directory) 1000000000))
+            (let ((default-directory one)) (should (equal (todo-write-restore) "new")))
+            (let ((default-directory two)) (should (equal (todo-write-restore) "other")))
+            (let ((default-directory root)) (should-not (todo-write-restore)))
+            (should (equal (todo-write-restore "old") "old"))
+            (should-not (todo-write-restore "never was"))
+            (should (equal (sort (todo-write-threads) #'string<) '("new" "old" "other")))
+            (should (equal (plist-get (todo-write-about "new") :project) one)))
+        (delete-directory root t)))))
+
+(ert-deftest todo-write-a-forgotten-thread-stays-forgotten ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
+     '(todo-write-forget "a") '(prin1 t))
+    (should-not (todo-write-threads))
+    (should-not (todo-write-journal-tests--files))))
+
+(ert-deftest todo-write-durability-disk-keeps-the-same-lists ()
+  (todo-write-with-store
+    (let ((todo-write-durability 'disk))
+      (todo-write-test-child
+       '(dotimes (n 20)
+          (todo-write "a" (list :todos (vector (list :content (format "Task %d" n)
+                                                     :status "pending" :activeForm "F")))))
+       '(prin1 t)))
+    (should (equal (todo-write-test-contents "a") '("Task 19")))
+    (should (= (length (todo-write-revisions "a")) 20))))
+
+;;; Two processes
+
+(ert-deftest todo-write-a-second-emacs-warns-and-writes-a-file-of-its-own ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "Mine")
+    (let* ((first (todo-write-journal-tests--path))
+           (before (file-attribute-size (file-attributes first)))
+           (said (todo-write-test-child
+                  '(let (said)
+                     (fset 'display-warning (lambda (_ text &rest _) (push text said)))
+                     (todo-write "a" '(:todos [(:content "Theirs" :status "pending"
+                                                :activeForm "F")]))
+                     (prin1 said)))))
+      (should (= (length said) 1))
+      (should (string-search "another Emacs" (car said)))
+      (should (= (length (todo-write-journal-tests--files)) 2))
+      (should (= (file-attribute-size (file-attributes first)) before))
+      (should (equal (todo-write-test-contents "a") '("Mine")))
+      (todo-write-test-write "a" "Mine" "Still mine")
+      (should (equal (todo-write-test-contents "a") '("Mine" "Still mine"))))))
+
+(ert-deftest todo-write-another-emacs-does-not-delete-a-journal-in-use ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "Mine")
+    (set-file-times (todo-write-journal-tests--path) 1000000000)
+    (todo-write-test-child '(prin1 (todo-write-prune)))
+    (should (= (length (todo-write-journal-tests--files)) 1))))
+
+(ert-deftest todo-write-prune-deletes-old-and-surplus-journals ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(dolist (key '("a" "b" "c" "d"))
+        (todo-write key '(:todos [(:content "One" :status "pending" :activeForm "F")])))
+     '(prin1 t))
+    (set-file-times (expand-file-name (car (todo-write-journal-tests--files))
+                                      todo-write-directory)
+                    1000000000)
+    (should (= (let ((todo-write-journal-count nil)) (todo-write-prune)) 1))
+    (should (= (length (todo-write-threads)) 3))
+    (should (= (let ((todo-write-journal-count 1)) (todo-write-prune)) 2))
+    (should (= (length (todo-write-threads)) 1))
+    (should (= (let ((todo-write-journal-days nil) (todo-write-journal-count nil))
+                 (todo-write-prune))
+               0))))
+
+;;; A failing disk
+
+(ert-deftest todo-write-without-a-usable-folder-lists-stay-in-memory-with-one-warning ()
+  (todo-write-with-store
+    (let ((file (expand-file-name "file" todo-write-directory)))
+      (write-region "" nil file nil 'silent)
+      (let* ((todo-write-directory (expand-file-name "below" file))
+             (warnings (todo-write-test-warnings
+                         (todo-write-test-write "a" "One")
+                         (todo-write-test-write "b" "Two")
+                         (todo-write-edit "a" 'add "Three"))))
+        (should (= (length warnings) 1))
+        (should (string-search "memory" (car warnings)))
+        (should (equal (todo-write-test-contents "a") '("One" "Three")))
+        (should (equal (todo-write-test-contents "b") '("Two")))
+        (ert-info ("The next write after the repair saves everything")
+          (delete-file file)
+          (todo-write-test-write "a" "One" "Three" "Four")
+          (let ((copy (expand-file-name "copy" (file-name-directory file))))
+            (copy-directory todo-write-directory copy)
+            (let ((todo-write-directory copy))
+              (should (equal (todo-write-test-contents "a")
+                             '("One" "Three" "Four"))))))))))
+
+(ert-deftest todo-write-without-a-folder-there-is-no-file-and-no-warning ()
+  (todo-write-with-store
+    (let ((todo-write-directory nil))
+      (unwind-protect
+          (should-not (todo-write-test-warnings (todo-write-test-write "memory" "One")))
+        (todo-write-forget "memory")))
+    (should-not (todo-write-journal-tests--files "\\`[^.]"))))
+
+;;; Damage
+
+(ert-deftest todo-write-a-truncated-record-is-dropped-with-a-warning-and-all-else-kept ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
+     '(todo-write-edit "a" 'add "Two")
+     '(prin1 t))
+    (let* ((path (todo-write-journal-tests--path))
+           (size (file-attribute-size (file-attributes path))))
+      (todo-write-journal-tests--insert path (- size 5) size "")
+      (let ((warnings (todo-write-test-warnings (todo-write-edit "a" 'add "Three"))))
+        (should (= (length warnings) 1))
+        (should (string-search "truncated" (car warnings))))
+      (should (equal (todo-write-test-contents "a") '("One" "Three"))))))
+
+(ert-deftest todo-write-a-damaged-record-is-set-aside-with-a-warning-and-all-else-kept ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
+     '(todo-write-edit "a" 'add "Damaged")
+     '(todo-write-edit "a" 'add "Three")
+     '(prin1 t))
+    (let* ((path (todo-write-journal-tests--path))
+           (place (with-temp-buffer
+                    (insert-file-contents-literally path)
+                    (search-forward "Damaged")
+                    (1- (match-beginning 0)))))
+      (todo-write-journal-tests--insert path place (1+ place) "\0")
+      (let ((warnings (todo-write-test-warnings (todo-write-edit "a" 'add "Four"))))
+        (should (= (length warnings) 1))
+        (should (string-search "moved to" (car warnings))))
+      (should (= (length (todo-write-journal-tests--files "\\.bad\\'")) 1))
+      (should (equal (todo-write-test-contents "a") '("One" "Three" "Four")))
+      (ert-info ("The journal is valid again")
+        (should (equal (plist-get (todo-write-summary "a") :revision) 4))))))
+
+(ert-deftest todo-write-a-folder-full-of-rubbish-stops-nothing ()
+  (todo-write-with-store
+    (dolist (name '("empty.jsonl" "words.jsonl" "bytes.jsonl"))
+      (write-region (cdr (assoc name '(("empty.jsonl" . "") ("words.jsonl" . "hello\n")
+                                       ("bytes.jsonl" . "\0\1\2\n\n"))))
+                    nil (expand-file-name name todo-write-directory) nil 'silent))
+    (make-directory (expand-file-name "folder.jsonl" todo-write-directory))
+    (should-not (todo-write-threads))
+    (should-not (todo-write-test-warnings (todo-write-test-write "a" "One")))
+    (should (equal (todo-write-threads) '("a")))))
+
+;;; Files
+
+(ert-deftest todo-write-only-the-user-can-read-a-journal ()
+  (todo-write-with-store
+    (let* ((outer todo-write-directory)
+           (todo-write-directory (expand-file-name "deep/er" outer)))
+      (with-file-modes #o777 (todo-write-test-write "a" "Secret"))
+      (should (= (file-modes todo-write-directory) #o700))
+      (should (= (file-modes (todo-write-journal-tests--path)) #o600)))))
+
+(ert-deftest todo-write-no-key-becomes-a-path-and-no-two-share-a-file ()
+  (todo-write-with-store
+    (let ((keys (list "../../escape" "/etc/passwd" "a/b" "a\\b" "a b" "a-b" "A-b" "." ".."
+                      "~" "nul\0byte" "line\nbreak" "CON" "漢字" "漢" " " "%s" "$HOME"
+                      "*efrit-do: x*" (make-string 5000 ?k) (make-string 5001 ?k)
+                      "a.jsonl" "--help")))
+      (dolist (key keys)
+        (todo-write-test-write key (concat "In " (substring key 0 1))))
+      (should (= (length (todo-write-journal-tests--files)) (length keys)))
+      (should (= (length (directory-files todo-write-directory nil "\\`[^.]"))
+                 (length keys)))
+      (dolist (file (todo-write-journal-tests--files))
+        (should (string-match-p "\\`[a-z0-9-]+\\.jsonl\\'" file))
+        (should (< (length file) 100)))
+      (let ((there (todo-write-test-child
+                    '(let ((print-escape-nonascii t) (print-escape-newlines t))
+                       (prin1 (mapcar #'string-to-list (todo-write-threads)))))))
+        (should (equal (sort (mapcar #'concat there) #'string<)
+                       (sort (copy-sequence keys) #'string<)))))))
+
+(ert-deftest todo-write-a-journal-grows-with-the-changes-not-with-the-list ()
+  (cl-flet ((grown (length)
+              (todo-write-with-store
+                (let ((todo-write-max-items 20000))
+                  (apply #'todo-write-test-write "a"
+                         (mapcar (lambda (n) (format "Task %d" n))
+                                 (number-sequence 1 length)))
+                  ;; A full record may follow the first one.
+                  (todo-write-edit "a" 'status "t1" "in_progress")
+                  (let* ((path (todo-write-journal-tests--path))
+                         (before (file-attribute-size (file-attributes path))))
+                    (todo-write-edit "a" 'status "t2" "completed")
+                    (- (file-attribute-size (file-attributes path)) before))))))
+    (should (< (abs (- (grown (if (todo-write-test-module-assertions-p) 1000 10000))
+                       (grown 10)))
+               20))))
+
+(ert-deftest todo-write-a-plan-that-cannot-be-saved-says-so-until-it-is-saved ()
+  (todo-write-with-store
+    (let* ((folder (expand-file-name "not-a-folder" (file-name-directory
+                                                     (directory-file-name todo-write-directory))))
+           (todo-write-directory folder)
+           (kill-emacs-query-functions nil)
+           (warnings nil)
+           (asked 0))
+      (write-region "" nil folder nil 'silent)
+      (cl-letf (((symbol-function 'display-warning)
+                 (lambda (_type message &rest _) (push message warnings)))
+                ((symbol-function 'yes-or-no-p) (lambda (_) (cl-incf asked) nil)))
+        (unwind-protect
+            (progn
+              (todo-write-test-write "full" "One")
+              (should (= (length warnings) 1))
+              (should (plist-get (todo-write-summary "full") :unsaved))
+              (should (string-search "not saved"
+                                     (todo-write-row--string
+                                       (todo-write-row--insert-header
+                                        (todo-write-summary "full") 80))))
+              (ert-info ("Ten minutes later, the user is warned again")
+                (timer-event-handler todo-write--save-timer)
+                (should (= (length warnings) 2)))
+              (ert-info ("Emacs asks before it exits")
+                (should-not (run-hook-with-args-until-failure 'kill-emacs-query-functions))
+                (should (= asked 1)))
+              (ert-info ("The next good write saves everything")
+                (delete-file folder)
+                (todo-write-test-write "full" "One" "Two")
+                (should-not (plist-get (todo-write-summary "full") :unsaved))
+                (should (run-hook-with-args-until-failure 'kill-emacs-query-functions))
+                (should (= asked 1))
+                (should-not todo-write--save-timer)
+                (should (directory-files folder nil "\\.jsonl\\'"))))
+          (when todo-write--save-timer
+            (cancel-timer todo-write--save-timer)
+            (setq todo-write--save-timer nil))
+          (ignore-errors (delete-directory folder t)))))))
+
+(provide 'todo-write-journal-tests)
+;;; todo-write-journal-tests.el ends here

@@ -1,0 +1,386 @@
+;;; todo-write-list-tests.el --- Tests of the overview and of switching  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; All plans in a list, completion of threads, and which plan is shown first.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-view-test-helper)
+(require 'todo-write-list)
+(require 'todo-write-history)
+(require 'todo-write-log)
+
+(defmacro todo-write-list-tests--with (&rest body)
+  "Run BODY with an empty store and no overview."
+  (declare (indent 0) (debug t))
+  `(todo-write-test-with-shapes
+     (unwind-protect (progn ,@body)
+       (when (get-buffer "*todo-write-list*")
+         (kill-buffer "*todo-write-list*")))))
+
+(defun todo-write-list-tests--rows ()
+  "Return the rows of the overview as lists (STATE PLAN DONE NOW) of strings."
+  (with-current-buffer (todo-write-list)
+    (mapcar (pcase-lambda (`(,_ [,state ,_ ,_ ,_ ,plan ,done ,now]))
+              (mapcar #'substring-no-properties (list state (car plan) done now)))
+            tabulated-list-entries)))
+
+(ert-deftest todo-write-list-shows-progress-state-and-current-task-of-all-threads ()
+  (todo-write-list-tests--with
+    (todo-write-observe "a" "TITLE" "Login")
+    (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress" "Doing two"))
+    (todo-write-test-write "b" '("One" "completed"))
+    (todo-write-test-write "c" '("One" "in_progress" "Doing one"))
+    (todo-write-pause "c")
+    (todo-write-set-activity "a" 'waiting "permission to run it")
+    (let ((rows (todo-write-list-tests--rows)))
+      (should (equal (car rows) '("! waiting" "Login" "1/2" "permission to run it")))
+      (should (equal (sort (cdr rows) (lambda (a b) (string< (cadr a) (cadr b))))
+                     '(("○ idle" "b" "1/1" "") ("○ idle" "c" "0/1" "Doing one")))))
+    (todo-write-set-activity "a" 'working)
+    (with-current-buffer (todo-write-list)
+      (should (derived-mode-p 'tabulated-list-mode))
+      (goto-char (point-min))
+      (should (search-forward "Doing two")))))
+
+(ert-deftest todo-write-list-tells-finished-agents-from-stopped-ones ()
+  (todo-write-list-tests--with
+    (pcase-dolist (`(,key ,status ,ending)
+                   '(("finished" "completed" end-of-turn) ("over" "in_progress" end-of-turn)
+                     ("exited" "in_progress" session-ended) ("killed" "in_progress" killed)
+                     ("denied" "in_progress" denied) ("closed" "completed" session-ended)))
+      (todo-write-test-write key (list "One" status "Doing one"))
+      (todo-write-set-activity key 'working)
+      (todo-write-end-turn key nil nil ending))
+    (should (equal (sort (todo-write-list-tests--rows)
+                         (lambda (a b) (string< (cadr a) (cadr b))))
+                   '(("○ idle" "closed" "1/1" "")
+                     ("✗ stopped" "denied" "0/1" "(permission denied)")
+                     ("✗ stopped" "exited" "0/1" "Doing one")
+                     ("○ idle" "finished" "1/1" "")
+                     ("✗ stopped" "killed" "0/1" "(killed)")
+                     ("○ idle" "over" "0/1" "Doing one"))))))
+
+(ert-deftest todo-write-show-begins-with-the-project-at-hand ()
+  (todo-write-list-tests--with
+    (let ((ours (make-temp-file "ours" t)) (theirs (make-temp-file "theirs" t)))
+      (unwind-protect
+          (progn
+            (todo-write-begin "x" :project (todo-write-list-tests--root ours))
+            (todo-write-test-write "x" "One")
+            (todo-write-begin "y" :project (todo-write-list-tests--root theirs))
+            (todo-write-test-write "y" "One")
+            (let ((default-directory (file-name-as-directory ours)))
+              (should (equal "x" (todo-write-view--default-thread))))
+            (let ((default-directory (file-name-as-directory theirs)))
+              (should (equal "y" (todo-write-view--default-thread)))))
+        (delete-directory ours t)
+        (delete-directory theirs t)))))
+
+(defun todo-write-list-tests--root (folder)
+  "Return the project of FOLDER as the store keeps it."
+  (let ((default-directory (file-name-as-directory folder)))
+    (todo-write--project)))
+
+(ert-deftest todo-write-list-only-looks-at-threads-of-earlier-sessions ()
+  (todo-write-list-tests--with
+    (should (equal 2 (todo-write-test-child
+                      '(todo-write "old" '(:todos [(:content "One" :status "completed"
+                                                    :activeForm "x")
+                                                   (:content "Two" :status "pending"
+                                                    :activeForm "x")]))
+                      '(prin1 (length (todo-write-items "old"))))))
+    (should (equal (todo-write-list-tests--rows) '(("○ idle" "old" "1/2" ""))))
+    (should-not (todo-write-threads-loaded))
+    (todo-write-switch "old")
+    (should (equal (todo-write-threads-loaded) '("old")))
+    (should (string-match-p "✓ One" (with-current-buffer todo-write-view-buffer-name
+                                      (todo-write-test-text))))))
+
+(ert-deftest todo-write-list-is-live-and-keeps-point-with-its-thread ()
+  (todo-write-list-tests--with
+    (todo-write-test-write "a" "One")
+    (todo-write-list)
+    (goto-char (todo-write-list--find "a"))
+    (todo-write-test-write "b" "One" "Two")
+    (todo-write-test-wait
+     (lambda () (string-match-p "0/2" (todo-write-test-text))))
+    (should (equal "a" (tabulated-list-get-id)))))
+
+(ert-deftest todo-write-list-ret-shows-and-k-forgets-the-plan-at-point ()
+  (todo-write-list-tests--with
+    (todo-write-test-write "a" "One")
+    (todo-write-test-write "b" "Two")
+    (todo-write-list)
+    (goto-char (todo-write-list--find "a"))
+    (save-window-excursion
+      (todo-write-test-press "RET")
+      (should (equal "a" (buffer-local-value 'todo-write-view-thread (window-buffer)))))
+    (goto-char (todo-write-list--find "b"))
+    (cl-letf (((symbol-function 'yes-or-no-p) #'always))
+      (todo-write-test-press "k"))
+    (should (equal (todo-write-threads) '("a")))
+    (should-not (todo-write-list--find "b"))))
+
+(ert-deftest todo-write-list-shows-agent-text-as-it-is ()
+  (todo-write-list-tests--with
+    (todo-write-observe "a" "TITLE" (propertize "x\u202ey" 'display "evil"))
+    (todo-write-test-write "a" '("One" "in_progress" "z\u200b %s"))
+    (should (equal (todo-write-list-tests--rows)
+                   '(("? unknown" "x\\u202ey" "0/1" "z\\u200b %s"))))))
+
+(defun todo-write-list-tests--states ()
+  "Return the keys and states in the overview's buffer, in order."
+  (with-current-buffer "*todo-write-list*"
+    (save-excursion
+      (goto-char (point-min))
+      (cl-loop while (tabulated-list-get-id)
+               collect (cons (tabulated-list-get-id)
+                             (cadr (split-string (aref (tabulated-list-get-entry) 0))))
+               do (forward-line)))))
+
+(ert-deftest todo-write-list-moves-rows-at-transitions-but-not-while-it-is-selected ()
+  (todo-write-list-tests--with
+    (dolist (key '("a" "b" "c"))
+      (todo-write-set-activity key 'working))
+    (todo-write-list)
+    (let ((order (mapcar #'car (todo-write-list-tests--states))))
+      (todo-write-set-activity (nth 2 order) 'waiting)
+      (should (equal (todo-write-list-tests--states)
+                     `((,(nth 0 order) . "working") (,(nth 1 order) . "working")
+                       (,(nth 2 order) . "waiting"))))
+      (todo-write-test-press "g")
+      (should (equal (car (todo-write-list-tests--states)) `(,(nth 2 order) . "waiting")))
+      (goto-char (todo-write-list--find (nth 2 order)))
+      (save-window-excursion
+        (switch-to-buffer "*scratch*")
+        (todo-write-set-activity (nth 2 order) nil)
+        (todo-write-set-activity (nth 1 order) 'failed)
+        (should (equal (car (todo-write-list-tests--states)) `(,(nth 1 order) . "failed")))
+        (should (= 3 (length (todo-write-list-tests--states)))))
+      (should (equal (nth 2 order) (tabulated-list-get-id))))))
+
+(ert-deftest todo-write-list-folds-old-agents-but-none-that-needs-you ()
+  (todo-write-list-tests--with
+    (dolist (key '("old" "needed"))
+      (todo-write-test-write key '("One" "completed"))
+      (setf (todo-write-agent-since
+             (seq-find (lambda (agent) (equal key (todo-write-agent-key agent)))
+                       (todo-write-attention--sorted-agents)))
+            1))
+    (todo-write-set-activity "needed" 'waiting)
+    (setf (nth 3 (gethash "needed" todo-write-activity--table)) 1)
+    (todo-write-list)
+    (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed")))
+    (goto-char (point-min))
+    (search-forward "1 older")
+    (todo-write-test-press "RET")
+    (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed" "old")))))
+
+(ert-deftest todo-write-list-fits-its-window-and-says-why-in-a-narrow-one ()
+  (todo-write-list-tests--with
+    (todo-write-set-activity "a" 'waiting (make-string 80 ?x))
+    (dolist (width '(40 60 80 100 160))
+      (cl-letf (((symbol-function 'window-body-width) (lambda (&rest _) width)))
+        (with-current-buffer (todo-write-list)
+          (goto-char (point-min))
+          (ert-info ((buffer-substring-no-properties (point) (line-end-position)))
+            (should (<= (string-width (buffer-substring (point) (line-end-position))) width)))
+          (should (>= (how-many "x" (point) (line-end-position))
+                      (max 17 (min 59 (/ (- width 50) 2))))))))))
+
+(ert-deftest todo-write-list-updates-ages-only-while-it-is-shown ()
+  (todo-write-list-tests--with
+    (todo-write-set-activity "a" 'working)
+    (let ((buffer (todo-write-list)))
+      (setf (todo-write-agent-since (todo-write-attention--agent "a"))
+            (- (todo-write-agent-since (todo-write-attention--agent "a")) (* 5 60000)))
+      (should-not (string-search "5 min" (todo-write-test-text)))
+      (todo-write-list--tick)
+      (should (string-search "5 min" (todo-write-test-text)))
+      (should (timerp todo-write-list--timer))
+      (kill-buffer buffer)
+      (should-not todo-write-list--timer))))
+
+(ert-deftest todo-write-list-tells-agents-of-one-project-and-title-apart ()
+  (todo-write-list-tests--with
+    (dolist (key '("claude:1234567890" "claude:abcdefghij"))
+      (todo-write-observe key "TITLE" "Login"))
+    (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
+                   '("123456… Login" "abcdef… Login")))))
+
+(ert-deftest todo-write-list-tells-folders-of-one-name-apart-by-their-branches ()
+  (todo-write-list-tests--with
+    (let ((root (make-temp-file "todo-write-branches" t)))
+      (unwind-protect
+          (pcase-let ((`(,main ,linked ,other)
+                       (mapcar (lambda (name)
+                                 (let ((folder (expand-file-name (concat name "/login/") root)))
+                                   (make-directory folder t)
+                                   folder))
+                               '("main" "linked" "other"))))
+            (make-directory (expand-file-name ".git/worktrees/login" main) t)
+            (pcase-dolist (`(,file ,text)
+                           `((".git/HEAD" "ref: refs/heads/main\n")
+                             (".git/worktrees/login/HEAD" "ref: refs/heads/fix/login\n")
+                             ("../../linked/login/.git"
+                              ,(format "gitdir: %s.git/worktrees/login\n" main))))
+              (write-region text nil (expand-file-name file main) nil 'silent))
+            (pcase-dolist (`(,key ,folder) `(("claude:main" ,main) ("claude:linked" ,linked)
+                                             ("codex:3333333333" ,other)))
+              (todo-write-begin key :project folder)
+              (todo-write-observe key "TITLE" "Login"))
+            (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
+                           '("333333… Login" "fix/login Login" "main Login"))))
+        (delete-directory root t)))))
+
+(ert-deftest todo-write-list-names-the-program-as-its-host-does ()
+  (todo-write-list-tests--with
+    (pcase-dolist (`(,key ,agent) '(("claude:1" nil) ("mcp:opencode:7" nil) ("acp:5" "gemini")
+                                    ("acp:6" "claude") ("draft" nil)))
+      (todo-write-begin key :agent agent)
+      (todo-write-set-activity key 'working))
+    (with-current-buffer (todo-write-list)
+      (should (equal (sort (mapcar (lambda (row) (aref (cadr row) 2)) tabulated-list-entries)
+                           #'string<)
+                     '("" "Claude" "Claude" "gemini" "opencode"))))))
+
+(ert-deftest todo-write-list-keys-see-dismiss-and-look ()
+  (todo-write-list-tests--with
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-list)
+    (todo-write-set-activity "a" 'waiting)
+    (goto-char (todo-write-list--find "a"))
+    (let ((agent (todo-write-attention--agent "a")))
+      (todo-write-test-press "d")
+      (should-not (todo-write-attention--needed-p agent))
+      (should-error (todo-write-test-press "m") :type 'user-error)
+      (todo-write-set-activity "a" nil)
+      (should (eq 'done (todo-write-agent-state agent)))
+      (todo-write-test-press "m")
+      (should (eq 'idle (todo-write-agent-state agent)))
+      (todo-write-test-press "m")
+      (should (eq 'done (todo-write-agent-state agent)))
+      (todo-write-test-press "C-o")
+      (should (eq 'idle (todo-write-agent-state agent)))
+      (should (get-buffer-window todo-write-view-buffer-name))
+      (should (equal "*todo-write-list*" (buffer-name (window-buffer)))))))
+
+(ert-deftest todo-write-list-keys-go-to-the-agent-at-point-and-to-the-next-that-waits ()
+  (todo-write-list-tests--with
+    (let ((chats (mapcar (lambda (key)
+                           (with-current-buffer (get-buffer-create (concat "chat " key))
+                             (setq-local todo-write-view-thread key)
+                             (current-buffer)))
+                         '("a" "b"))))
+      (unwind-protect
+          (save-window-excursion
+            (todo-write-list)
+            (todo-write-set-activity "a" 'working)
+            (todo-write-set-activity "b" 'waiting)
+            (todo-write-end-turn "a")
+            (should (eq 'done (todo-write-agent-state (todo-write-attention--agent "a"))))
+            (goto-char (todo-write-list--find "a"))
+            (todo-write-test-press "o")
+            (should (equal "chat a" (buffer-name (window-buffer))))
+            (should (eq 'idle (todo-write-agent-state (todo-write-attention--agent "a"))))
+            (pop-to-buffer "*todo-write-list*")
+            (todo-write-test-press "N")
+            (should (equal "chat b" (buffer-name (window-buffer))))
+            (should (eq 'waiting (todo-write-agent-state (todo-write-attention--agent "b")))))
+        (mapc #'kill-buffer chats)))))
+
+(ert-deftest todo-write-switch-completes-with-progress-and-title ()
+  (todo-write-list-tests--with
+    (todo-write-observe "key-1" "TITLE" "Login")
+    (todo-write-test-write "key-1" '("One" "completed") "Two")
+    (let (annotation)
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (_prompt collection &rest _)
+                   (setq annotation
+                         (funcall (completion-metadata-get
+                                   (completion-metadata "" collection nil)
+                                   'annotation-function)
+                                  "Login"))
+                   (car (all-completions "" collection)))))
+        (call-interactively #'todo-write-switch))
+      (should (string-match-p "1/2  \\? unknown  now" annotation))
+      (should (equal "key-1" (buffer-local-value 'todo-write-view-thread
+                                                 (get-buffer todo-write-view-buffer-name)))))))
+
+(defconst todo-write-list-tests--hostile
+  "Log\\{global-map}in \\[save-buffers-kill-emacs] %s \u202e\u200b\e[31m\nnext"
+  "A title that would expand, reverse text, color a terminal or break a line.")
+
+(defun todo-write-list-tests--harmless-p (text)
+  "Return non-nil if TEXT shows no character of the hostile title raw."
+  (not (string-match-p "[\u202e\u200b\e\n]" text)))
+
+(ert-deftest todo-write-list-tooltips-show-hostile-titles-literally ()
+  (todo-write-list-tests--with
+    (todo-write-begin "claude:1" :project "/tmp/a\\{global-map}b/")
+    (todo-write-observe "claude:1" "TITLE" todo-write-list-tests--hostile)
+    (todo-write-test-write "claude:1" (list todo-write-list-tests--hostile "in_progress"))
+    (dolist (buffer (list (todo-write-list) (todo-write-log "claude:1")
+                          (todo-write-history "claude:1") (todo-write-timeline "claude:1")))
+      (with-current-buffer buffer
+        (let ((position (point-min)) (helped 0))
+          (while (< position (point-max))
+            (when-let* ((help (get-text-property position 'help-echo)))
+              (cl-incf helped)
+              (unless (equal help (substitute-command-keys help))
+                (should (get-text-property 0 'help-echo-inhibit-substitution help))))
+            (setq position (next-single-property-change position 'help-echo nil (point-max))))
+          (should (> helped 0)))))))
+
+(ert-deftest todo-write-completion-shows-hostile-titles-and-keys-literally ()
+  (todo-write-list-tests--with
+    (dolist (key (list "claude:1" "claude:2" (concat "mcp:" todo-write-list-tests--hostile)))
+      (todo-write-observe key "TITLE" todo-write-list-tests--hostile))
+    (todo-write-test-write (concat "gptel:" todo-write-list-tests--hostile) "One")
+    (let (shown)
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (prompt table &rest _)
+                   (let ((annotate (completion-metadata-get (completion-metadata "" table nil)
+                                                            'annotation-function))
+                         (titles (all-completions "" table)))
+                     (setq shown (cons prompt (append titles (mapcar annotate titles))))
+                     (car (last titles))))))
+        (should (member (todo-write-read-thread "Plan: ") (todo-write-threads))))
+      (should (= (length shown) 9))
+      (dolist (text shown)
+        (should (todo-write-list-tests--harmless-p text))))))
+
+(ert-deftest todo-write-show-begins-with-the-parent-of-a-subagent ()
+  (todo-write-list-tests--with
+    (todo-write-test-write "main" "One")
+    (todo-write-begin "sub" :parent "main" :parent-item "t1")
+    (todo-write-test-write "sub" "Two")
+    (should (equal "main" (todo-write-view--default-thread)))))
+
+(ert-deftest todo-write-view-shows-that-its-thread-was-forgotten ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One")
+    (todo-write-forget "a")
+    (should (string-match-p "No plan yet" (todo-write-test-text)))))
+
+(ert-deftest todo-write-view-shows-a-title-that-comes-late-at-once ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (let ((drawn 0)
+          (line (symbol-function 'todo-write-row--text)))
+      (cl-letf (((symbol-function 'todo-write-row--text)
+                 (lambda (&rest args) (cl-incf drawn) (apply line args))))
+        (todo-write-observe "a" "TITLE" "Late title"))
+      (should (string-prefix-p " Late title" (todo-write-test-text)))
+      (should (= drawn 0)))))
+
+(provide 'todo-write-list-tests)
+;;; todo-write-list-tests.el ends here

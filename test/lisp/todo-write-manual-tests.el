@@ -1,0 +1,394 @@
+;;; todo-write-manual-tests.el --- Tests of the manual -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; These tests compare the manual, doc/todo-write.org, with the definitions of the
+;; package in both directions: names, defaults, keys, arguments and links.  They
+;; also run its examples.
+
+;;; Code:
+
+(require 'help-fns)
+(require 'org)
+(require 'todo-write-test-helper)
+
+(defconst todo-write-manual-file
+  (expand-file-name "doc/todo-write.org" (getenv "TODO_WRITE_ROOT"))
+  "The manual.")
+
+(defconst todo-write-manual-others '("efrit-do-clear-todos")
+  "Names in the manual that look like ours and belong to other packages.")
+
+(defmacro todo-write-manual-with (&rest body)
+  "Evaluate BODY in a buffer with the manual, with point at its beginning."
+  (declare (indent 0) (debug t))
+  `(with-temp-buffer
+     (insert-file-contents todo-write-manual-file)
+     (goto-char (point-min))
+     ,@body))
+
+(defun todo-write-manual-matches (regexp &optional group)
+  "Return all matches of GROUP of REGEXP in the current buffer, a list."
+  (save-excursion
+    (goto-char (point-min))
+    (let ((case-fold-search nil))
+      (cl-loop while (re-search-forward regexp nil t)
+               collect (match-string-no-properties (or group 0))))))
+
+(defun todo-write-manual-marked (text)
+  "Return the parts of TEXT between = or ~, a list of strings."
+  (with-temp-buffer
+    (insert text)
+    (goto-char (point-min))
+    (cl-loop while (re-search-forward "\\([=~]\\)\\(\\S-.*?\\)\\1\\(?:,? \\|$\\)" nil t)
+             collect (match-string 2))))
+
+;;; Definitions of the package
+
+(defconst todo-write-manual-libraries
+  (cl-loop for folder in (seq-uniq (mapcar (lambda (library)
+                                             (file-name-directory (locate-library library)))
+                                           '("todo-write" "efrit-do")))
+           nconc (cl-loop for file in (directory-files folder nil "\\.el\\'")
+                          unless (string-suffix-p "-autoloads.el" file)
+                          collect (file-name-sans-extension file)))
+  "The names of the packages' Lisp files, without folder and extension.")
+
+(mapc (lambda (library) (require (intern library))) todo-write-manual-libraries)
+
+(defun todo-write-manual-ours-p (symbol &optional type)
+  "Return non-nil if one of our files defines the public SYMBOL.
+TYPE is as for `symbol-file'."
+  (and (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)" (symbol-name symbol))
+       (not (string-match-p "--" (symbol-name symbol)))
+       (let ((file (symbol-file symbol type)))
+         (and file (member (file-name-base file) todo-write-manual-libraries)))))
+
+(defun todo-write-manual-symbols (predicate &optional type)
+  "Return the names of our symbols for which PREDICATE returns non-nil.
+TYPE is as for `symbol-file'."
+  (let (names)
+    (mapatoms (lambda (symbol)
+                (when (and (todo-write-manual-ours-p symbol type)
+                           (funcall predicate symbol))
+                  (push (symbol-name symbol) names))))
+    (sort names #'string<)))
+
+(defun todo-write-manual-missing (names)
+  "Return those of NAMES that the manual does not mention."
+  (todo-write-manual-with
+    (seq-remove (lambda (name)
+                  (goto-char (point-min))
+                  (re-search-forward (format "\\_<%s\\_>" (regexp-quote name)) nil t))
+                names)))
+
+(defun todo-write-manual-should-have (names)
+  "Fail unless the manual mentions all NAMES and there is at least one."
+  (should names)
+  (should-not (todo-write-manual-missing names)))
+
+(ert-deftest todo-write-manual-has-every-command ()
+  (todo-write-manual-should-have
+   (todo-write-manual-symbols
+    (lambda (symbol)
+      (and (commandp symbol)
+           (not (and (boundp symbol) (keymapp (symbol-value symbol))))))
+    'defun)))
+
+(ert-deftest todo-write-every-option-says-its-version-and-has-a-group ()
+  (should-not
+   (seq-remove (lambda (name)
+                 (let ((option (intern name)))
+                   (and (get option 'custom-package-version)
+                        (seq-some (lambda (group) (assq option (get group 'custom-group)))
+                                  '(todo-write todo-write-view todo-write-attention
+                                    todo-write-hosts efrit-do)))))
+               (todo-write-manual-symbols
+                (lambda (symbol)
+                  ;; Modes and their hooks are options of their own kind.
+                  (and (get symbol 'standard-value) (custom-variable-p symbol)
+                       (not (string-match-p "-mode\\(?:-hook\\)?\\'" (symbol-name symbol)))))
+                'defvar))))
+
+(ert-deftest todo-write-manual-has-every-option ()
+  (todo-write-manual-should-have
+   (todo-write-manual-symbols (lambda (symbol) (get symbol 'custom-type)) 'defvar)))
+
+(ert-deftest todo-write-manual-has-every-hook ()
+  (todo-write-manual-should-have
+   (todo-write-manual-symbols
+    (lambda (symbol)
+      (and (boundp symbol)
+           (string-match-p "-\\(?:hook\\|functions?\\)\\'" (symbol-name symbol)))))))
+
+(ert-deftest todo-write-manual-has-every-face ()
+  (todo-write-manual-should-have (todo-write-manual-symbols #'facep 'defface)))
+
+(ert-deftest todo-write-manual-has-every-error ()
+  (todo-write-manual-should-have
+   (cl-loop for symbol being the symbols
+            when (and (get symbol 'error-conditions)
+                      (string-match-p "\\`todo-write-\\|\\`efrit-do-script" (symbol-name symbol))
+                      (not (string-match-p "--" (symbol-name symbol))))
+            collect (symbol-name symbol))))
+
+(ert-deftest todo-write-manual-has-every-function-of-the-api ()
+  (todo-write-manual-should-have
+   (todo-write-manual-symbols
+    (lambda (symbol)
+      (and (functionp symbol)
+           (member (file-name-base (or (symbol-file symbol 'defun) ""))
+                   '("todo-write" "todo-write-core" "todo-write-events" "efrit-do"))))
+    'defun)))
+
+;;; Names in the manual
+
+(defun todo-write-manual-known-p (name)
+  "Return non-nil if NAME exists."
+  (let ((symbol (intern name)))
+    (or (fboundp symbol) (boundp symbol) (facep symbol) (featurep symbol)
+        (get symbol 'error-conditions)
+        (member name todo-write-manual-libraries)
+        (member name todo-write-manual-others)
+        ;; The hook of a mode is unbound until the mode runs.
+        (and (string-suffix-p "-hook" name) (fboundp (intern (string-remove-suffix "-hook" name))))
+        ;; The build makes this file.
+        (equal name "todo-write-autoloads"))))
+
+(ert-deftest todo-write-manual-names-only-what-exists ()
+  (todo-write-manual-with
+    (let ((names (todo-write-manual-matches
+                  "\\_<\\(?:todo-write\\|efrit-do\\)-[a-z0-9-]*[a-z0-9]\\_>")))
+      (should (> (length names) 200))
+      (should-not (seq-remove #'todo-write-manual-known-p (delete-dups names))))))
+
+(ert-deftest todo-write-manual-has-the-right-defaults-of-options ()
+  (let ((told 0))
+    (todo-write-manual-with
+      (while (re-search-forward "^- ~\\([^~]+\\)~ :: =\\([^=\n]+\\)=\\. " nil t)
+        (let ((symbol (intern (match-string 1))) (default (match-string 2)))
+          (cl-incf told)
+          (when (get symbol 'standard-value)
+            (should (equal (list symbol default)
+                           (list symbol
+                                 (prin1-to-string
+                                  (eval (car (get symbol 'standard-value)) t)))))))))
+    (should (> told 40))))
+
+(ert-deftest todo-write-manual-has-the-right-arguments-of-functions ()
+  (let ((told 0))
+    (todo-write-manual-with
+      (dolist (call (todo-write-manual-matches "~(\\(\\(?:todo-write\\|efrit-do\\)[^)]*\\))~" 1))
+        (let* ((name (car (split-string call)))
+               (function (intern name)))
+          ;; A call with a quote or a string is an example.
+          (when (let ((case-fold-search nil))
+                  (string-match-p "\\`[^ ]+\\(?: &?[A-Za-z-]+\\)*\\'" call))
+            (cl-incf told)
+            (should (fboundp function))
+            (unless (or (= (length (split-string call)) 1) (string-suffix-p "-mode" name))
+              (should (equal (format "(%s)" call) (todo-write-manual-usage function))))))))
+    (should (> told 30))))
+
+(defun todo-write-manual-usage (function)
+  "Return the usage of FUNCTION, as in (todo-write-items THREAD &optional REVISION)."
+  (let ((usage (car (help-split-fundoc (documentation function t) function)))
+        (case-fold-search nil))
+    (replace-regexp-in-string
+     "[ (]fn\\b" (lambda (match) (concat (substring match 0 1) (symbol-name function)))
+     (or usage (prin1-to-string
+                (help--make-usage function (help-function-arglist function t)))))))
+
+;;; Keys
+
+(defun todo-write-manual-rows (table)
+  "Return the rows of the table of keys named TABLE, as conses (KEY . COMMAND)."
+  (todo-write-manual-with
+    (re-search-forward (format "^#\\+name: %s\n|.*\n|[-+]+|\n" (regexp-quote table)))
+    (let (rows)
+      (while (looking-at "| \\(.*?\\) | \\(.*?\\) | ")
+        (let* ((cells (list (match-string 1) (match-string 2)))
+               (keys (todo-write-manual-marked (nth 0 cells)))
+               (commands (todo-write-manual-marked (nth 1 cells))))
+          (when (= (length commands) 1)
+            (setq commands (make-list (length keys) (car commands))))
+          (should (= (length keys) (length commands)))
+          (setq rows (append rows (cl-mapcar #'cons keys commands))))
+        (forward-line))
+      rows)))
+
+(defun todo-write-manual-bindings (map)
+  "Return the bindings of MAP itself, as a list of conses (KEY . COMMAND)."
+  (let (bindings)
+    (cl-labels ((walk (map prefix)
+                  (map-keymap-internal
+                   (lambda (event definition)
+                     (let ((keys (vconcat prefix (vector event))))
+                       (cond ((memq event '(menu-bar remap follow-link)))
+                             ((keymapp definition) (walk definition keys))
+                             ((and definition (symbolp definition))
+                              (push (cons (key-description keys) (symbol-name definition))
+                                    bindings)))))
+                   map)))
+      (walk map []))
+    (mapcar (lambda (binding)
+              (cons (replace-regexp-in-string
+                     "\\`ESC " "M-" (car binding))
+                    (cdr binding)))
+            bindings)))
+
+(ert-deftest todo-write-manual-has-the-right-keys-of-each-buffer ()
+  (let ((tables (todo-write-manual-with
+                  (todo-write-manual-matches "^#\\+name: \\(.*-mode-map\\)$" 1))))
+    (should (equal (sort (copy-sequence tables) #'string<)
+                   (todo-write-manual-symbols
+                    (lambda (symbol)
+                      (and (boundp symbol) (keymapp (symbol-value symbol))
+                           (string-suffix-p "-mode-map" (symbol-name symbol)))))))
+    (dolist (table tables)
+      (let ((rows (todo-write-manual-rows table))
+            (map (symbol-value (intern table))))
+        (should-not (seq-difference (todo-write-manual-bindings map) rows))
+        (with-temp-buffer
+          (funcall (intern (string-remove-suffix "-map" table)))
+          (pcase-dolist (`(,key . ,command) rows)
+            (should (equal (list table key command)
+                           (list table key
+                                 (symbol-name (key-binding (kbd key))))))))))))
+
+;;; Links
+
+(ert-deftest todo-write-manual-links-of-the-front-page-lead-somewhere ()
+  (let* ((root (getenv "TODO_WRITE_ROOT"))
+         (ids (todo-write-manual-with
+                (todo-write-manual-matches "^:CUSTOM_ID: \\(.*\\)$" 1)))
+         (links (with-temp-buffer
+                  (insert-file-contents (expand-file-name "README.org" root))
+                  (todo-write-manual-matches "\\[\\[file:\\([^]]+\\)\\]" 1))))
+    (should links)
+    (dolist (link links)
+      (pcase-let ((`(,file ,id) (split-string link "::#")))
+        (should (file-exists-p (expand-file-name file root)))
+        (when id
+          (should (member id ids)))))))
+
+(ert-deftest todo-write-manual-links-lead-somewhere ()
+  (todo-write-manual-with
+    (let ((files (todo-write-manual-matches "\\[\\[file:\\([^]]+\\)\\]" 1))
+          (places (todo-write-manual-matches "\\[\\[#\\([^]]+\\)\\]" 1))
+          (ids (todo-write-manual-matches "^:CUSTOM_ID: \\(.*\\)$" 1))
+          (titles (todo-write-manual-matches
+                   "^\\*+ \\(.*\\)\n:PROPERTIES:\n:CUSTOM_ID:" 1)))
+      (should files)
+      (dolist (file files)
+        (should (file-exists-p
+                 (expand-file-name file (file-name-directory todo-write-manual-file)))))
+      (should places)
+      (should-not (seq-difference places ids))
+      ;; Web sites derive the anchors from the headings.
+      (should (equal ids (mapcar (lambda (title)
+                                   (string-replace
+                                    " " "-" (replace-regexp-in-string
+                                             "[^a-z0-9 -]" "" (downcase title))))
+                                 titles))))))
+
+;;; Examples
+
+(defun todo-write-manual-block (name)
+  "Return the text of the manual's source block NAME."
+  (todo-write-manual-with
+    (re-search-forward (format "^#\\+name: %s\n#\\+begin_src .*\n" (regexp-quote name)))
+    (buffer-substring-no-properties
+     (point) (progn (re-search-forward "^#\\+end_src") (match-beginning 0)))))
+
+(defun todo-write-manual-evaluate (text)
+  "Evaluate the Lisp in TEXT; return the value of the last form but one.
+The example ends by showing a buffer."
+  (let ((forms (read (format "(%s)" text))))
+    (mapcar (lambda (form) (eval form t)) forms)))
+
+(ert-deftest todo-write-manual-example-of-a-host-works ()
+  (todo-write-with-store
+    (todo-write-manual-evaluate (todo-write-manual-block "host"))
+    (should (equal (alist-get 'name (aref (alist-get 'tools (my-host-request "chat-1")) 0))
+                   "todo_write"))
+    (let* ((text (todo-write-manual-block "host-played"))
+           (values (todo-write-manual-evaluate text)))
+      (should (string-match ";; => \\(\".*\"\\)" text))
+      (should (equal (nth 1 values) (read (match-string 1 text))))
+      (should (equal (todo-write-test-contents "chat-1") '("Run the tests" "Fix what fails")))
+      (should (eq (todo-write-state "chat-1") 'paused))
+      (should-not (todo-write-activity "chat-1"))
+      (my-host-stop "chat-1" "overloaded" t)
+      (should (equal (todo-write-activity "chat-1") '(failed . "overloaded")))
+      (should (with-current-buffer (nth 3 values)
+                (string-search "Running the tests" (buffer-string))))
+      (should (string-search "text" (my-host-call "chat-1" "todo_write" "{\"text\": 1}")))
+      (should (equal (my-host-call "chat-1" "grep" "{}") "There is no tool grep"))
+      (kill-buffer (nth 3 values)))))
+
+(defun todo-write-manual-timeless (value)
+  "Return VALUE, decoded JSON, with all times 0."
+  (pcase value
+    ((pred vectorp) (vconcat (mapcar #'todo-write-manual-timeless value)))
+    (`((,_ . ,_) . ,_)
+     (sort (mapcar (lambda (pair)
+                     (cons (car pair)
+                           (if (eq (car pair) 'timestamp) 0
+                             (todo-write-manual-timeless (cdr pair)))))
+                   value)
+           (lambda (a b) (string< (car a) (car b)))))
+    (_ value)))
+
+(ert-deftest todo-write-manual-shows-an-observation-as-it-comes ()
+  (todo-write-with-store
+    (todo-write-manual-evaluate (todo-write-manual-block "host"))
+    (kill-buffer (car (last (todo-write-manual-evaluate
+                             (todo-write-manual-block "host-played")))))
+    (let* ((shown (json-parse-string (todo-write-manual-block "plan-update")
+                                     :object-type 'alist))
+           (changes (alist-get 'changes (alist-get 'content shown)))
+           heard)
+      ;; The block has "the same change" in place of a copy.
+      (should (equal (alist-get 'statusChanged changes) ["the same change"]))
+      (setf (alist-get 'statusChanged changes) (alist-get 'changes changes))
+      (todo-write-subscribe (lambda (event) (setq heard event)) :type "PLAN_UPDATE")
+      (my-host-call "chat-1" "todo_write"
+                    (json-serialize
+                     `((todos . ,(alist-get 'todoList (alist-get 'content shown))))))
+      (should (equal (todo-write-manual-timeless shown)
+                     (todo-write-manual-timeless
+                      (json-parse-string (todo-write-to-json heard)
+                                         :object-type 'alist)))))))
+
+(ert-deftest todo-write-manual-lists-every-type-of-observation ()
+  (todo-write-with-store
+    (let ((types (todo-write-manual-with
+                   (re-search-forward "^\\*\\* Types\n")
+                   (narrow-to-region (point) (re-search-forward "\n\n"))
+                   (todo-write-manual-matches "=\\([A-Z_]+\\)=" 1))))
+      (should (= (length types) 20))
+      (dolist (type types)
+        (unless (member type '("PLAN_UPDATE" "ITEM_STATUS_CHANGE"))
+          (should (equal (plist-get (todo-write-observe "types" type "x") :type) type)))))))
+
+(ert-deftest todo-write-manual-examples-evaluate ()
+  (let ((blocks 0))
+    (todo-write-manual-with
+      (while (re-search-forward "^#\\+begin_src emacs-lisp\\(.*\\)\n" nil t)
+        (let ((start (point)))
+          (re-search-forward "^#\\+end_src")
+          (cl-incf blocks)
+          ;; Parentheses are balanced, and our functions exist.
+          (dolist (form (read (format "(%s)" (buffer-substring start (match-beginning 0)))))
+            (should (consp form))
+            (when (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)"
+                                  (symbol-name (car form)))
+              (should (fboundp (car form))))))))
+    (should (> blocks 12))))
+
+(provide 'todo-write-manual-tests)
+;;; todo-write-manual-tests.el ends here

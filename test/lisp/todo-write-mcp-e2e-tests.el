@@ -1,0 +1,405 @@
+;;; todo-write-mcp-e2e-tests.el --- Agents' calls, by MCP  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; These tests call the program `todo-write-mcp', which calls an Emacs through its
+;; socket: with the client of the official SDK, with the inspector, and with lines
+;; that no client should send.  test/hosts/mcp.sh uses genuine agents.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-doctor)
+(require 'todo-write-mcp-helper)
+
+(defmacro todo-write-mcp-e2e-with-emacs (emacs &rest body)
+  "Evaluate BODY with EMACS bound to a separate Emacs with an empty store."
+  (declare (indent 1) (debug (symbolp body)))
+  `(let ((todo-write-directory (make-temp-file "todo-write-test" t)))
+     (todo-write-mcp-helper-program)
+     (let ((,emacs (todo-write-mcp-emacs-start)))
+       (unwind-protect (progn ,@body)
+         (todo-write-mcp-emacs-stop ,emacs)
+         (delete-directory todo-write-directory t)))))
+
+(defun todo-write-mcp-e2e--initialize (client &optional version capabilities)
+  "Begin the session of the bare CLIENT; return the answer.
+It asks for VERSION of the protocol and has CAPABILITIES."
+  (prog1 (todo-write-mcp-ask
+          client `(:jsonrpc "2.0" :id 0 :method "initialize"
+                   :params (:protocolVersion ,(or version "2025-11-25")
+                            :capabilities ,(or capabilities (make-hash-table))
+                            :clientInfo (:name "bare" :version "1"))))
+    (todo-write-mcp-send client '(:jsonrpc "2.0" :method "notifications/initialized"))))
+
+(defun todo-write-mcp-e2e--line (id arguments)
+  "Return a line that calls the tool with ID and ARGUMENTS, bytes of JSON."
+  (format "{\"jsonrpc\":\"2.0\",\"method\":\"tools/call\",\"params\":{\"name\":\"todo_write\",\"arguments\":%s},\"id\":%d}"
+          arguments id))
+
+(defun todo-write-mcp-e2e--bare-thread (emacs)
+  "Return the key of the thread of the bare client in EMACS."
+  (seq-find (lambda (thread) (string-prefix-p "mcp:bare:" thread))
+            (todo-write-mcp-emacs-threads emacs)))
+
+;;; The official client
+
+(ert-deftest todo-write-mcp-e2e-a-client-keeps-its-list-in-emacs ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let* ((folder (file-name-as-directory (make-temp-file "gärten 1" t)))
+           (client (with-environment-variables (("CLAUDE_CODE_SESSION_ID" "abc-1"))
+                     (todo-write-mcp-client-start
+                      emacs :name "claude-code"
+                      :root (concat "file://" (url-hexify-string
+                                               (directory-file-name folder)
+                                               url-path-allowed-chars)))))
+           (tools (todo-write-mcp-ask client '(:method "tools/list"))))
+      (should (equal ["todo_write"]
+                     (vconcat (mapcar (lambda (tool) (plist-get tool :name))
+                                      (plist-get tools :tools)))))
+      (should (car (todo-write-mcp-client-call
+                    client (todo-write-test-todos '("Rake" "in_progress") "Wässern"))))
+      (should (equal (todo-write-mcp-emacs-rows emacs "claude:abc-1")
+                     '(("Rake" . "in_progress") ("Wässern" . "pending"))))
+      (should (equal (todo-write-mcp-emacs-eval
+                      emacs '(plist-get (todo-write-about "claude:abc-1") :project))
+                     folder))
+      (todo-write-mcp-emacs-eval emacs '(progn (todo-write-edit "claude:abc-1" 'add "Weed") t))
+      (pcase-let ((`(,ok . ,text) (todo-write-mcp-client-call
+                                   client (todo-write-test-todos '("Rake" "blocked")))))
+        (should-not ok)
+        (should (string-match-p "blocked" text)))
+      (pcase-let ((`(,ok . ,text) (todo-write-mcp-client-call
+                                   client (todo-write-test-todos '("Rake" "completed")
+                                                                 '("Wässern" "in_progress")))))
+        (should ok)
+        (should (string-match-p "Weed" text)))
+      (should (equal (mapcar #'car (todo-write-mcp-emacs-rows emacs "claude:abc-1"))
+                     '("Rake" "Wässern" "Weed")))
+      (todo-write-mcp-end client)
+      (todo-write-test-wait
+       (lambda ()
+         (eq 'paused (todo-write-mcp-emacs-eval emacs '(todo-write-state "claude:abc-1"))))))))
+
+(ert-deftest todo-write-mcp-e2e-two-sessions-at-once-have-two-lists ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((one (todo-write-mcp-client-start emacs :name "one"))
+          (two (todo-write-mcp-client-start emacs :name "two")))
+      (dolist (client (list one two))
+        (dotimes (n 5)
+          (todo-write-mcp-send
+           client (list :method "tools/call"
+                        :params (list :name "todo_write"
+                                      :arguments (todo-write-test-todos (format "%d" n)))))))
+      (dolist (client (list one two))
+        (dotimes (_ 5)
+          (should (car (todo-write-mcp-answer (todo-write-mcp-read client)))))
+        (todo-write-mcp-end client))
+      (let ((threads (todo-write-mcp-emacs-threads emacs)))
+        (should (equal 2 (length threads)))
+        (dolist (thread threads)
+          (should (equal (todo-write-mcp-emacs-rows emacs thread) '(("4" . "pending")))))))))
+
+(ert-deftest todo-write-mcp-e2e-a-restarted-emacs-gets-the-next-call ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((client (with-environment-variables (("CLAUDE_CODE_SESSION_ID" "abc-1"))
+                    (todo-write-mcp-client-start emacs :name "claude-code"))))
+      (should (car (todo-write-mcp-client-call client (todo-write-test-todos "One"))))
+      (todo-write-mcp-emacs-stop emacs)
+      (should (equal (todo-write-mcp-client-call client (todo-write-test-todos "One"))
+                     '(nil . "Emacs does not answer; go on without the list, and tell the user to run M-x todo-write-mcp-mode in Emacs.")))
+      (setq emacs (todo-write-mcp-emacs-start (todo-write-mcp-emacs-socket emacs)))
+      (todo-write-test-wait
+       (lambda ()
+         (string-match-p "1 agent could not reach this Emacs since [0-9][0-9]:[0-9][0-9]$"
+                         (todo-write-mcp-emacs-messages emacs))))
+      (should (equal (todo-write-mcp-client-call client (todo-write-test-todos "One" "Two"))
+                     '(t . "0/2 tasks completed.")))
+      (should (equal (todo-write-mcp-emacs-rows emacs "claude:abc-1")
+                     '(("One" . "pending") ("Two" . "pending"))))
+      (todo-write-mcp-end client))))
+
+(ert-deftest todo-write-mcp-e2e-a-busy-emacs-does-not-block-the-agent ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((client (todo-write-mcp-client-start emacs))
+          (busy (make-temp-name (expand-file-name "busy" temporary-file-directory))))
+      (todo-write-mcp-emacs-eval
+       emacs `(progn (run-at-time 0 nil (lambda ()
+                                          (write-region "" nil ,busy nil 'silent)
+                                          (let ((end (+ 10 (float-time))))
+                                            (while (< (float-time) end)))))
+                     t))
+      (todo-write-test-wait (lambda () (file-exists-p busy)))
+      (let ((start (float-time)))
+        (should (equal (todo-write-mcp-client-call client (todo-write-test-todos "One"))
+                       '(nil . "Emacs does not answer; go on without the list.")))
+        (should (< 4 (- (float-time) start) 9)))
+      ;; This waits until Emacs has read the call above, too late.
+      (should-not (todo-write-mcp-emacs-threads emacs))
+      (should (car (todo-write-mcp-client-call client (todo-write-test-todos "Two"))))
+      (todo-write-mcp-end client))))
+
+(ert-deftest todo-write-mcp-e2e-a-call-of-almost-a-mebibyte-is-accepted-and-a-larger-one-refused ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((client (todo-write-mcp-client-start emacs))
+          (todos (lambda (count)
+                   (apply #'todo-write-test-todos
+                          (cl-loop for n below count
+                                   collect (list (format "%d %s" n (make-string 900 ?x))
+                                                 "pending" "x"))))))
+      (should (car (todo-write-mcp-client-call client (funcall todos 990))))
+      (should (equal 990 (length (todo-write-mcp-emacs-rows
+                                  emacs (car (todo-write-mcp-emacs-threads emacs))))))
+      (should (equal (todo-write-mcp-client-call client (funcall todos 1200))
+                     '(nil . "The list is larger than 1 MiB; send a shorter one.")))
+      (todo-write-mcp-end client))))
+
+(ert-deftest todo-write-mcp-e2e-the-inspector-calls-the-tool ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (with-temp-buffer
+      (let ((exec-path (cons (todo-write-mcp-helper-file ".deps/mcp/node_modules/.bin") exec-path)))
+        (with-environment-variables (("PATH" (string-join exec-path path-separator)))
+          (let ((status
+                 (call-process
+                  "mcp-inspector" nil '(t nil) nil "--cli" (todo-write-mcp-helper-program)
+                  "--socket" (todo-write-mcp-emacs-socket emacs)
+                  "--method" "tools/call" "--tool-name" "todo_write" "--tool-arg"
+                  "todos=[{\"content\":\"One\",\"status\":\"pending\",\"activeForm\":\"Doing one\"}]")))
+            (should (equal (list status (buffer-string)) (list 0 (buffer-string)))))))
+      (goto-char (point-min))
+      (should (search-forward "\"isError\": false" nil t)))
+    (should (equal (todo-write-mcp-emacs-rows emacs (car (todo-write-mcp-emacs-threads emacs)))
+                   '(("One" . "pending"))))))
+
+;;; Bare lines
+
+(ert-deftest todo-write-mcp-e2e-each-version-of-the-protocol-is-supported ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (pcase-dolist (`(,asked ,given) '(("2025-06-18" "2025-06-18") ("2025-11-25" "2025-11-25")
+                                      ("2024-11-05" "2024-11-05") ("2026-07-28" "2025-11-25")))
+      (let ((client (todo-write-mcp-raw-start emacs)))
+        (should (equal given (plist-get (plist-get (todo-write-mcp-e2e--initialize client asked)
+                                                   :result)
+                                        :protocolVersion)))
+        (should (car (todo-write-mcp-answer
+                      (plist-get (todo-write-mcp-ask
+                                  client (todo-write-mcp-e2e--line 1 "{\"todos\":[]}"))
+                                 :result))))
+        (todo-write-mcp-end client)))))
+
+(ert-deftest todo-write-mcp-e2e-a-probe-and-early-notifications-come-before-a-session ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((client (todo-write-mcp-raw-start emacs)))
+      (todo-write-mcp-send client '(:jsonrpc "2.0" :method "notifications/initialized"))
+      (todo-write-mcp-send client '(:jsonrpc "2.0" :method "notifications/cancelled"
+                                    :params (:requestId 7)))
+      (should (plist-get (todo-write-mcp-ask client '(:jsonrpc "2.0" :id 1 :method "server/discover"))
+                         :error))
+      (let ((discovered
+             (todo-write-mcp-ask
+              client '(:jsonrpc "2.0" :id 2 :method "server/discover"
+                       :params (:_meta (:io.modelcontextprotocol/protocolVersion "2025-11-25"
+                                        :io.modelcontextprotocol/clientCapabilities #s(hash-table)))))))
+        (should (seq-contains-p (plist-get (plist-get discovered :result) :supportedVersions)
+                                "2025-11-25")))
+      (should (plist-get (todo-write-mcp-e2e--initialize client) :result))
+      (todo-write-mcp-end client))))
+
+(ert-deftest todo-write-mcp-e2e-a-notification-of-a-cancelled-call-changes-nothing ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((client (todo-write-mcp-raw-start emacs)))
+      (todo-write-mcp-e2e--initialize client)
+      (dotimes (n 3)
+        (should (plist-get (todo-write-mcp-ask
+                            client (todo-write-mcp-e2e--line (1+ n) "{\"todos\":[]}"))
+                           :result))
+        (todo-write-mcp-send client `(:jsonrpc "2.0" :method "notifications/cancelled"
+                                      :params (:requestId ,(1+ n)))))
+      (todo-write-mcp-end client))))
+
+(ert-deftest todo-write-mcp-e2e-every-call-with-an-id-is-answered ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((client (todo-write-mcp-raw-start emacs))
+          (id 0))
+      (todo-write-mcp-e2e--initialize client)
+      (dolist (arguments
+               (list "[]" "\"todos\"" "7" "null" "{}" "{\"todos\":null}" "{\"todos\":{}}"
+                     "[{\"content\":\"a\",\"status\":\"pending\",\"activeForm\":\"b\"}]"
+                     "{\"todos\":[{\"content\":\"\\ud800\",\"status\":\"pending\",\"activeForm\":\"\\ude00\"}]}"
+                     "{\"todos\":[{\"content\":\"a\\u0000b\",\"status\":\"pending\",\"activeForm\":\"b\"}]}"
+                     "{\"todos\":[{\"content\":\"\377\376\",\"status\":\"pending\",\"activeForm\":\"b\"}]}"
+                     (concat "{\"todos\":" (make-string 120 ?\[) (make-string 120 ?\]) "}")
+                     (concat "{\"todos\":" (make-string 9000 ?\[) (make-string 9000 ?\]) "}")))
+        (setq id (1+ id))
+        (should (equal id (plist-get (todo-write-mcp-ask
+                                      client (todo-write-mcp-e2e--line id arguments))
+                                     :id))))
+      (dolist (line '("{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"no/such\"}"
+                      "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":7}"
+                      "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"tools/call\"}"
+                      "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"tools/call\",\"params\":{\"name\":\"x\"}}"
+                      "{\"jsonrpc\":\"2.0\",\"id\":99,\"method\":\"tools/call\",\"params\":[]}"))
+        (let ((answer (todo-write-mcp-ask client line)))
+          (should (equal 99 (plist-get answer :id)))
+          (should (plist-get answer :error))))
+      (should (plist-get (todo-write-mcp-ask client "{nonsense") :error))
+      (todo-write-mcp-send client "")
+      (should (plist-member (todo-write-mcp-ask client '(:jsonrpc "2.0" :id 100 :method "ping"))
+                            :result))
+      (todo-write-mcp-end client))))
+
+(ert-deftest todo-write-mcp-e2e-hostile-text-is-text ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((client (todo-write-mcp-client-start emacs))
+          (texts '("\") (setq todo-write-owned t) (\"" "#.(setq todo-write-owned t)"
+                   "`(,(kill-emacs))" "'; rm -rf ~; echo '" "%s%n $(id) \\" "-nil \"--eval\"")))
+      (should (car (todo-write-mcp-client-call client (apply #'todo-write-test-todos texts))))
+      (should (equal (mapcar #'car (todo-write-mcp-emacs-rows
+                                    emacs (car (todo-write-mcp-emacs-threads emacs))))
+                     texts))
+      (should-not (todo-write-mcp-emacs-eval emacs '(boundp 'todo-write-owned)))
+      (todo-write-mcp-end client))))
+
+(ert-deftest todo-write-mcp-e2e-a-session-ends-by-signal-or-by-end-of-input ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (dolist (end '(SIGINT SIGTERM SIGHUP eof SIGKILL))
+      (let ((client (todo-write-mcp-raw-start emacs)))
+        (todo-write-mcp-e2e--initialize client)
+        (todo-write-mcp-ask client (todo-write-mcp-e2e--line
+                                    1 "{\"todos\":[{\"content\":\"a\",\"status\":\"pending\",\"activeForm\":\"b\"}]}"))
+        (let ((thread (todo-write-mcp-e2e--bare-thread emacs)))
+          (should (eq 'active (todo-write-mcp-emacs-eval emacs `(todo-write-state ,thread))))
+          (if (eq end 'eof)
+              (process-send-eof client)
+            (signal-process client end))
+          (todo-write-test-wait
+           (lambda ()
+             (eq 'paused (todo-write-mcp-emacs-eval emacs `(todo-write-state ,thread))))
+           20)
+          (todo-write-mcp-emacs-eval emacs `(progn (todo-write-forget ,thread) t)))
+        (todo-write-mcp-end client)))))
+
+;;; The socket
+
+(defun todo-write-mcp-e2e--bare-call (client &optional content)
+  "Call the tool by the bare CLIENT with a task CONTENT; return (OK . TEXT)."
+  (todo-write-mcp-answer
+   (plist-get (todo-write-mcp-ask
+               client (todo-write-mcp-e2e--line
+                       1 (format "{\"todos\":[{\"content\":\"%s\",\"status\":\"pending\",\"activeForm\":\"b\"}]}"
+                                 (or content "a"))))
+              :result)))
+
+(ert-deftest todo-write-mcp-e2e-a-second-emacs-takes-over-when-the-first-ends ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((second (todo-write-mcp-emacs-start (todo-write-mcp-emacs-socket emacs)))
+          (client (todo-write-mcp-raw-start emacs)))
+      (unwind-protect
+          (progn
+            (should (eq 'client (todo-write-mcp-emacs-eval second '(todo-write-socket--state))))
+            (todo-write-test-wait
+             (lambda ()
+               (string-search
+                (format "Agents write their plans in the Emacs with process %d; this one takes over"
+                        (process-id (todo-write-mcp-emacs-process emacs)))
+                (todo-write-mcp-emacs-messages second))))
+            (todo-write-mcp-e2e--initialize client)
+            (should (car (todo-write-mcp-e2e--bare-call client "One")))
+            (let ((thread (todo-write-mcp-e2e--bare-thread emacs)))
+              (should-not (todo-write-mcp-emacs-eval second `(todo-write-activity ,thread)))
+              (todo-write-mcp-emacs-stop emacs)
+              (todo-write-test-wait
+               (lambda () (eq 'open (todo-write-mcp-emacs-eval second '(todo-write-socket--state)))))
+              (should (car (todo-write-mcp-e2e--bare-call client "Two")))
+              (should (equal '(("Two" . "pending")) (todo-write-mcp-emacs-rows second thread))))
+            (todo-write-mcp-end client))
+        (todo-write-mcp-emacs-stop second)))))
+
+(ert-deftest todo-write-mcp-e2e-the-program-uses-no-socket-that-others-can-use ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let* ((socket (todo-write-mcp-emacs-socket emacs))
+           (folder (directory-file-name (file-name-directory socket)))
+           (refused (lambda ()
+                      (let ((client (todo-write-mcp-raw-start emacs)))
+                        (todo-write-mcp-e2e--initialize client)
+                        (pcase-let ((`(,ok . ,text) (todo-write-mcp-e2e--bare-call client)))
+                          (should-not ok)
+                          (should (string-search "is not the user's alone" text)))
+                        (todo-write-mcp-end client)))))
+      (dolist (file (list socket folder))
+        (set-file-modes file #o770)
+        (funcall refused)
+        (set-file-modes file #o700)
+        (when (eql 0 (user-uid))
+          (call-process "chown" nil nil nil "12345" file)
+          (funcall refused)
+          (call-process "chown" nil nil nil "0" file)))
+      (should-not (todo-write-mcp-emacs-threads emacs)))))
+
+(ert-deftest todo-write-mcp-e2e-old-options-are-ignored-and-said ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((client (todo-write-mcp-raw-start emacs "--socket-name" "/nowhere/server"
+                                            "--server-file" "x" "--emacsclient" "/bin/false")))
+      (todo-write-mcp-e2e--initialize client)
+      (should (string-match-p "M-x todo-write-mcp-setup"
+                              (cdr (todo-write-mcp-e2e--bare-call client))))
+      (should-not (string-match-p "setup" (cdr (todo-write-mcp-e2e--bare-call client))))
+      (should (equal '("was set up by an earlier version")
+                     (todo-write-mcp-emacs-eval emacs 'todo-write-socket--outdated-programs)))
+      (todo-write-mcp-end client))))
+
+(defun todo-write-mcp-e2e--files-with (text folder)
+  "Return the files below FOLDER that have TEXT, but for journals."
+  (with-temp-buffer
+    (call-process "grep" nil t nil "-rl" "--devices=skip" "--exclude=*.jsonl" "-e" text folder)
+    (split-string (buffer-string) "\n" t)))
+
+(ert-deftest todo-write-mcp-e2e-no-text-of-a-call-is-on-a-command-line-or-in-a-file ()
+  (unless (file-directory-p "/proc/self")
+    (ert-skip "The command lines of processes are unknown here"))
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((client (todo-write-mcp-raw-start emacs))
+          (text (concat "confidential" (make-string 100000 ?x)))
+          (busy (make-temp-name (expand-file-name "busy" temporary-file-directory))))
+      (todo-write-mcp-e2e--initialize client)
+      (should (car (todo-write-mcp-e2e--bare-call client)))
+      (todo-write-mcp-emacs-eval
+       emacs `(progn (run-at-time 0 nil (lambda ()
+                                          (write-region "" nil ,busy nil 'silent)
+                                          (while (file-exists-p ,busy))))
+                     t))
+      (todo-write-test-wait (lambda () (file-exists-p busy)))
+      (todo-write-mcp-send client (todo-write-mcp-e2e--line
+                                   2 (format "{\"todos\":[{\"content\":%S}]}" text)))
+      ;; While Emacs is busy, the call is under way.
+      (dotimes (_ 5)
+        (accept-process-output nil 0.05)
+        (should-not (seq-filter (lambda (pid)
+                                  (string-search "confidential"
+                                                 (or (alist-get 'args (process-attributes pid)) "")))
+                                (list-system-processes)))
+        (should-not (todo-write-mcp-e2e--files-with "confidential" temporary-file-directory)))
+      (delete-file busy)
+      (should (equal 2 (plist-get (todo-write-mcp-read client) :id)))
+      (should-not (todo-write-mcp-e2e--files-with "confidential" temporary-file-directory))
+      (todo-write-mcp-end client))))
+
+;;; The doctor
+
+(ert-deftest todo-write-mcp-e2e-the-doctor-calls-this-emacs-through-the-program ()
+  (let* ((todo-write-mcp-program (todo-write-mcp-helper-program))
+         (todo-write-socket (todo-write-mcp-helper-socket))
+         (inhibit-message t))
+    (todo-write-mcp-mode)
+    (unwind-protect
+        (progn
+          (should (string-match-p "a call through .* reached this Emacs" (todo-write-doctor--text)))
+          (let ((todo-write-mcp-program (executable-find "true")))
+            (should (string-match-p "did not reach this Emacs" (todo-write-doctor--text)))))
+      (todo-write-mcp-mode -1))))
+
+(provide 'todo-write-mcp-e2e-tests)
+;;; todo-write-mcp-e2e-tests.el ends here

@@ -1,0 +1,168 @@
+;;; todo-write-mcp-setup-tests.el --- Tests of giving agents the tool  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; These tests check what `todo-write-mcp-setup' shows, copies and runs for each
+;; agent, and what the doctor reports of it.  test/hosts/mcp.sh uses the commands
+;; and settings with genuine agents.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-mcp-setup)
+(require 'todo-write-doctor)
+(require 'todo-write-socket-helper)
+
+(defconst todo-write-mcp-setup-tests--server
+  '("/opt/to do/todo-write-mcp" "--socket" "/run/\"s\""))
+
+(defmacro todo-write-mcp-setup-tests--with (answers &rest body)
+  "Evaluate BODY with the program /bin/true and a user who gives ANSWERS.
+All agents seem to be installed, but their commands are not run."
+  (declare (indent 1) (debug t))
+  `(let* ((todo-write-mcp-program (executable-find "true"))
+          (todo-write-socket (todo-write-socket-test-file))
+          (kill-ring nil) (interprogram-cut-function nil)
+          (answers ,answers) (asked nil) (ran nil)
+          (call (symbol-function 'call-process)))
+     (ignore asked ran)
+     (cl-letf (((symbol-function 'executable-find) (lambda (name &rest _) name))
+               ((symbol-function 'y-or-n-p) (lambda (question) (push question asked) (pop answers)))
+               ((symbol-function 'call-process)
+                (lambda (program &rest arguments)
+                  (push (cons program (cdddr arguments)) ran)
+                  (funcall call "echo" nil t nil "Added."))))
+       (unwind-protect (progn ,@body)
+         (todo-write-mcp-mode -1)
+         (when (get-buffer "*todo-write MCP*") (kill-buffer "*todo-write MCP*"))))))
+
+(ert-deftest todo-write-mcp-setup-each-agent-has-a-command-or-settings ()
+  (dolist (agent (mapcar #'car todo-write-mcp-setup--agents))
+    (let ((command (todo-write-mcp-setup--command agent todo-write-mcp-setup-tests--server))
+          (settings (todo-write-mcp-setup--settings agent todo-write-mcp-setup-tests--server)))
+      (should (xor command settings))
+      (if command
+          (should (equal (last command 3) todo-write-mcp-setup-tests--server))
+        (should (string-search "/opt/to do/todo-write-mcp" settings))
+        (should (string-search "/run/\\\"s\\\"" settings))
+        (unless (equal agent "Goose")
+          (should (json-parse-string settings)))))))
+
+(ert-deftest todo-write-mcp-setup-shows-and-copies-the-instructions ()
+  (dolist (agent (mapcar #'car todo-write-mcp-setup--agents))
+    (todo-write-mcp-setup-tests--with nil
+      (todo-write-mcp-setup agent)
+      (let ((text (with-current-buffer "*todo-write MCP*" (buffer-string))))
+        (should (string-search (car kill-ring) text))
+        (should (string-search todo-write-socket (car kill-ring)))
+        (should (eq (todo-write-socket--state) 'open))
+        (should (string-match-p "plan tool" text))
+        (should (string-search todo-write-mcp-setup--instructions text)))
+      (should-not ran))))
+
+(ert-deftest todo-write-mcp-setup-runs-the-agents-own-command-after-a-yes ()
+  (todo-write-mcp-setup-tests--with '(t)
+    (todo-write-mcp-setup "Codex")
+    (should (equal ran `(("codex" "mcp" "add" "todo-write" "--" ,todo-write-mcp-program
+                          "--socket" ,todo-write-socket)
+                         ("codex" "mcp" "remove" "todo-write"))))
+    (with-current-buffer "*todo-write MCP*"
+      (should (string-match-p "Added\\.\n\nDone" (buffer-string))))))
+
+(ert-deftest todo-write-mcp-setup-merges-settings-and-repeats-without-change ()
+  (let* ((new (cdr (todo-write-mcp-setup--get "Claude Code" :merge)))
+         (old "{\"model\": \"opus\", \"permissions\": {\"allow\": [\"Bash(ls)\"], \"ask\": [null, false, {}]}}")
+         (merged (todo-write-mcp-setup--merged old new)))
+    (should (equal '(:model "opus"
+                     :permissions (:allow ["Bash(ls)" "mcp__todo-write__todo_write"]
+                                   :ask [:null :false nil]
+                                   :deny ["TodoWrite" "TaskCreate" "TaskUpdate" "TaskGet" "TaskList"]))
+                   (json-parse-string merged :object-type 'plist :null-object :null
+                                      :false-object :false)))
+    (should (equal merged (todo-write-mcp-setup--merged merged new)))
+    (should (json-parse-string (todo-write-mcp-setup--merged "" new)))
+    (should-error (todo-write-mcp-setup--merged "{} // mine" new))))
+
+(ert-deftest todo-write-mcp-setup-writes-settings-after-a-yes-and-keeps-a-backup ()
+  (let* ((home (file-name-as-directory (make-temp-file "todo-write-home" t)))
+         (process-environment (cons (concat "HOME=" home) process-environment))
+         (file (concat home ".claude/settings.json")))
+    (unwind-protect
+        (pcase-dolist (`(,answers ,written ,says) '(((nil nil) nil "^\\+.*mcp__todo-write__todo_write")
+                                                    ((nil t) t "^Written")
+                                                    ((nil nil) t "The file has these already")))
+          (make-directory (file-name-directory file) t)
+          (unless (file-exists-p file) (write-region "{\"a\": 1}" nil file nil 'silent))
+          (todo-write-mcp-setup-tests--with answers
+            (todo-write-mcp-setup "Claude Code")
+            (with-current-buffer "*todo-write MCP*"
+              (goto-char (point-min))
+              (should (re-search-forward says nil t))))
+          (should (eq written (file-exists-p (concat file ".before-todo-write"))))
+          (with-temp-buffer
+            (insert-file-contents file)
+            (should (= 1 (gethash "a" (json-parse-string (buffer-string)))))
+            (should (eq written (and (search-forward "mcp__todo-write" nil t) t)))))
+      (delete-directory home t))))
+
+(ert-deftest todo-write-mcp-setup-copies-the-program-to-a-folder-that-stays ()
+  (let* ((folder (file-name-as-directory (make-temp-file "todo-write-bin" t)))
+         (user-emacs-directory folder)
+         (program (concat folder "todo-write-mcp")))
+    (unwind-protect
+        (dolist (version '("0.1.0" "0.2.0"))
+          (write-region (format "#!/bin/sh\n: 'todo-write-mcp version %s;'\n" version) nil program nil 'silent)
+          (set-file-modes program #o755)
+          (todo-write-mcp-setup-tests--with nil
+            (let ((todo-write-mcp-program nil) (todo-write-module-directory folder))
+              (todo-write-mcp-setup "Codex")
+              (let ((stable (car (todo-write-mcp-setup--server))))
+                (should (equal stable (concat folder "todo-write-bin/todo-write-mcp")))
+                (should (file-executable-p stable))
+                (should (equal version (todo-write-module--file-version stable)))
+                (should (string-search stable (car kill-ring)))
+                (should (equal (directory-files (concat folder "todo-write-bin") nil "[^.]")
+                               '("todo-write-mcp")))))))
+      (delete-directory folder t))))
+
+(ert-deftest todo-write-mcp-setup-asks-before-it-gets-the-program ()
+  (todo-write-mcp-setup-tests--with '(nil)
+    (let ((todo-write-mcp-program nil) (exec-path nil) (todo-write-module-directory "/nowhere/")
+          (todo-write-module--lisp "/nowhere/"))
+      (cl-letf (((symbol-function 'todo-write-module--can-ask-p) #'always)
+                ((symbol-function 'todo-write-module--ways)
+                 (lambda (_name) '((build . "Build it now, with cargo")))))
+        (should-error (todo-write-mcp-setup "Codex") :type 'todo-write-error)
+        (should (equal asked '("The program todo-write-mcp is missing.  Build it now, with cargo? ")))))))
+
+(ert-deftest todo-write-mcp-setup-names-a-program-that-cannot-be-run ()
+  (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
+    (should-error (todo-write-mcp-setup "Codex") :type 'user-error)))
+
+(ert-deftest todo-write-mcp-setup-the-doctor-names-what-is-missing ()
+  (let ((todo-write-mcp-program "/nowhere/todo-write-mcp"))
+    (should (string-match-p "todo-write-mcp is missing\n.*todo-write-mcp-setup"
+                            (todo-write-doctor--text))))
+  (let ((todo-write-mcp-program (executable-find "true")))
+    (should (string-match-p "MCP: off.*\n.*todo-write-mcp-mode" (todo-write-doctor--text)))))
+
+(ert-deftest todo-write-mcp-setup-names-the-socket-only-if-the-user-changed-it ()
+  (todo-write-mcp-setup-tests--with nil
+    (should (equal (todo-write-mcp-setup--server)
+                   (list todo-write-mcp-program "--socket" todo-write-socket)))
+    (let ((todo-write-socket nil))
+      (should (equal (todo-write-mcp-setup--server) (list todo-write-mcp-program))))))
+
+(ert-deftest todo-write-mcp-setup-the-doctor-says-that-a-program-must-be-set-up-again ()
+  (todo-write-mcp-setup-tests--with nil
+    (let ((todo-write-socket--outdated-programs '("was set up by an earlier version")))
+      (todo-write-mcp-mode)
+      (should (string-match-p "set up by an earlier version\n.*todo-write-mcp-setup"
+                              (todo-write-doctor--text))))))
+
+(provide 'todo-write-mcp-setup-tests)
+;;; todo-write-mcp-setup-tests.el ends here

@@ -1,0 +1,314 @@
+;;; todo-write-mcp-tests.el --- Tests of the calls of MCP clients  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; These tests connect to the socket as the program does.  The program itself is
+;; tested in todo-write-mcp-e2e-tests.el.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-list)
+(require 'todo-write-socket-helper)
+
+(ert-deftest todo-write-mcp-a-list-gets-the-thread-of-its-session ()
+  (todo-write-with-socket
+    (pcase-dolist (`(,client ,session ,thread)
+                   '(("claude-code" "5e55-10" "claude:5e55-10")
+                     ("codex-mcp-client" "0199-a" "codex:0199-a")
+                     ("copilot-cli" "77" "mcp:copilot-cli:77")
+                     ("opencode" nil "mcp:opencode:4-17")
+                     ("claude-code" nil "mcp:claude-code:4-17")
+                     ("../e vil\n" "a/b" "mcp:..-e-vil-:a-b")))
+      (let ((program (todo-write-socket-test-hello :client client :id thread :process 4)))
+        (should (car (todo-write-socket-test-write program session "One" '("Two" "in_progress"))))
+        (should (equal (todo-write-test-contents thread) '("One" "Two")))))))
+
+(ert-deftest todo-write-mcp-a-thread-has-the-project-and-a-title ()
+  (todo-write-with-socket
+    (let* ((folder (file-name-as-directory (make-temp-file "todo-write-mcp" t)))
+           (name (file-name-nondirectory (directory-file-name folder))))
+      (todo-write-socket-test-write (todo-write-socket-test-hello :project folder) "a" "One")
+      (should (equal (plist-get (todo-write-about "claude:a") :project) folder))
+      (should (equal (plist-get (todo-write-summary "claude:a") :title)
+                     (concat "Claude Code in " name))))))
+
+(ert-deftest todo-write-mcp-a-client-cannot-name-a-remote-project ()
+  (todo-write-with-socket
+    (let ((asked nil))
+      (let ((file-name-handler-alist
+             (list (cons "\\`/nowhere:" (lambda (&rest _) (setq asked t) nil)))))
+        (todo-write-socket-test-write
+         (todo-write-socket-test-hello :project "/nowhere:host:/~/x") "a" "One"))
+      (should-not asked)
+      (should (equal (plist-get (todo-write-about "claude:a") :project)
+                     (expand-file-name "~/"))))))
+
+(ert-deftest todo-write-mcp-a-refused-list-is-an-error-with-its-problems ()
+  (todo-write-with-socket
+    (let ((answer (todo-write-socket-test-write (todo-write-socket-test-hello) "a"
+                                                '("One" "blocked"))))
+      (should-not (car answer))
+      (should (string-match-p "todos\\[0\\]\\.status" (cdr answer))))))
+
+(ert-deftest todo-write-mcp-the-next-call-reports-the-users-edits ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)))
+      (todo-write-socket-test-write program "a" "One")
+      (todo-write-edit "claude:a" 'add "Mine")
+      (should (string-match-p "Mine" (cdr (todo-write-socket-test-write program "a" "One"))))
+      (should-not (string-match-p
+                   "Mine" (cdr (todo-write-socket-test-write program "a" "One" "Mine")))))))
+
+;;; The end of a session
+
+(defun todo-write-mcp-tests--bye (program)
+  "Let PROGRAM, a connection, say goodbye, and wait until Emacs has heard it."
+  (todo-write-socket-test-send program '(:type "bye"))
+  (delete-process program)
+  (todo-write-test-wait (lambda () (null todo-write-socket--connections))))
+
+(ert-deftest todo-write-mcp-a-session-that-ends-is-paused ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)))
+      (todo-write-socket-test-write program "a" '("One" "in_progress"))
+      (should (todo-write-activity "claude:a"))
+      (todo-write-mcp-tests--bye program)
+      (should-not (todo-write-activity "claude:a"))
+      (should (eq (todo-write-state "claude:a") 'paused))
+      (should (equal "session ended" (plist-get (todo-write-summary "claude:a") :reason)))
+      (todo-write-socket-test-write (todo-write-socket-test-hello) "a" '("One" "in_progress"))
+      (should (eq (todo-write-state "claude:a") 'active)))))
+
+(ert-deftest todo-write-mcp-a-finished-plan-stays-done-when-its-session-ends ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)))
+      (todo-write-socket-test-write program "a" '("One" "completed"))
+      (todo-write-mcp-tests--bye program)
+      (should (eq (todo-write-state "claude:a") 'done)))))
+
+(ert-deftest todo-write-mcp-the-end-of-an-older-program-does-not-pause ()
+  (todo-write-with-socket
+    (let ((older (todo-write-socket-test-hello))
+          (program (todo-write-socket-test-hello :id "program-2")))
+      (todo-write-socket-test-write older "a" '("One" "in_progress"))
+      (todo-write-socket-test-write program "a" '("One" "in_progress"))
+      (todo-write-socket-test-send older '(:type "bye"))
+      (delete-process older)
+      (todo-write-test-wait (lambda () (null (cdr todo-write-socket--connections))))
+      (should (eq (todo-write-state "claude:a") 'active)))))
+
+(ert-deftest todo-write-mcp-a-broken-connection-stops-the-clock-until-the-program-is-back ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)))
+      (todo-write-socket-test-write program "a" '("One" "in_progress"))
+      (should (plist-get (todo-write-times "claude:a" "t1") :running))
+      (delete-process program)
+      (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
+      (should (todo-write-activity-inferred-p "claude:a"))
+      (should-not (plist-get (todo-write-times "claude:a" "t1") :running))
+      ;; The process lives.
+      (todo-write-mcp--check-programs)
+      (should (eq (todo-write-state "claude:a") 'active))
+      (todo-write-socket-test-write (todo-write-socket-test-hello) "a" '("One" "in_progress"))
+      (should (plist-get (todo-write-times "claude:a" "t1") :running)))))
+
+(ert-deftest todo-write-mcp-a-program-that-does-not-come-back-has-exited ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)) (todo-write-mcp--silence 0))
+      (todo-write-socket-test-write program "a" "One")
+      (delete-process program)
+      (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused)))
+      (should (equal "agent exited" (plist-get (todo-write-summary "claude:a") :reason))))))
+
+(ert-deftest todo-write-mcp-a-killed-program-has-exited ()
+  (todo-write-with-socket
+    (let* ((process (start-process "mcp" nil "cat"))
+           (program (todo-write-socket-test-hello :process (process-id process))))
+      (todo-write-socket-test-write program "a" "One")
+      (todo-write-mcp--check-programs)
+      (should (eq (todo-write-state "claude:a") 'active))
+      (delete-process process)
+      (delete-process program)
+      (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused)))
+      (todo-write-mcp--check-programs)
+      (should-not todo-write-mcp--timer))))
+
+(ert-deftest todo-write-mcp-it-is-unknown-what-a-quiet-agent-does ()
+  (todo-write-with-socket
+    (todo-write-socket-test-write (todo-write-socket-test-hello) "a" "One")
+    (let ((last (assoc "claude:a" (todo-write-mcp--program-sessions
+                                   (todo-write-mcp--serving "claude:a")))))
+      (cl-decf (cdr last) (1+ todo-write-mcp--silence))
+      (todo-write-mcp--check-programs)
+      (should-not (todo-write-activity "claude:a"))
+      (should (todo-write-activity-inferred-p "claude:a"))
+      (should (eq (todo-write-state "claude:a") 'active))
+      (cl-decf (cdr last) todo-write-mcp--quiet)
+      (todo-write-mcp--check-programs)
+      (should (eq (todo-write-state "claude:a") 'paused)))))
+
+;;; Sessions that change, and subagents
+
+(defun todo-write-mcp-tests--call (program session &rest call)
+  "Write a list for SESSION, as its process file says, by PROGRAM; CALL has more fields.
+Its last element is a list of entries."
+  (should (car (todo-write-socket-test-call
+                program (append (list :session session :source "process")
+                                (butlast call)
+                                (list :arguments (apply #'todo-write-test-todos
+                                                        (car (last call)))))))))
+
+(defun todo-write-mcp-tests--tell (program session activity &rest more)
+  "Let PROGRAM tell the ACTIVITY of SESSION with MORE fields."
+  (todo-write-socket-test-send
+   program (append (list :type "activity" :session session :activity activity) more))
+  ;; The answer comes after what was sent before.
+  (todo-write-socket-test-call program (list :session session :arguments "none")))
+
+(defun todo-write-mcp-tests--listed ()
+  "Return the keys of the rows of the overview."
+  (save-window-excursion
+    (with-current-buffer (todo-write-list)
+      (unwind-protect (progn (revert-buffer)
+                             (mapcar #'car tabulated-list-entries))
+        (kill-buffer)))))
+
+(ert-deftest todo-write-mcp-another-session-of-the-process-ends-the-first ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)))
+      (todo-write-mcp-tests--call program "a" '(("One" "in_progress")))
+      (todo-write-mcp-tests--call program "b" '(("Two" "in_progress")))
+      (should (equal '("One") (todo-write-test-contents "claude:a")))
+      (should (eq 'paused (todo-write-state "claude:a")))
+      (should (equal "session ended" (plist-get (todo-write-summary "claude:a") :reason)))
+      (should-not (todo-write-activity "claude:a"))
+      (should (equal '("Two") (todo-write-test-contents "claude:b")))
+      (should (equal '("claude:b") (todo-write-mcp-tests--listed)))
+      ;; As by /resume.
+      (todo-write-mcp-tests--call program "a" '(("One" "completed") ("Three" "in_progress")))
+      (should (equal '("One" "Three") (todo-write-test-contents "claude:a")))
+      (should (eq 'active (todo-write-state "claude:a")))
+      (should (eq 'paused (todo-write-state "claude:b")))
+      (should (equal '("claude:a") (todo-write-mcp-tests--listed)))
+      (should (equal '("t1" "t2") (mapcar (lambda (item) (plist-get item :id))
+                                          (todo-write-items "claude:a")))))))
+
+(ert-deftest todo-write-mcp-a-client-may-have-several-sessions-at-once ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello :client "codex-mcp-client")))
+      (dolist (session '("a" "b"))
+        (should (car (todo-write-socket-test-write program session '("One" "in_progress")))))
+      (dolist (session '("codex:a" "codex:b"))
+        (should (eq 'active (todo-write-state session)))))))
+
+(ert-deftest todo-write-mcp-a-subagents-list-is-below-the-task-it-works-for ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)))
+      (todo-write-mcp-tests--call program "a" '(("Rake the leaves" "in_progress")
+                                                ("Water the beds") ("Sow")))
+      (todo-write-mcp-tests--call program "a" :subagent "f00" :task "Water the flower beds"
+                                  '(("Find the can" "in_progress")))
+      (todo-write-mcp-tests--call program "a" :subagent "f01" '(("Look around")))
+      (should (equal '("Rake the leaves" "Water the beds" "Sow")
+                     (todo-write-test-contents "claude:a")))
+      (should (equal '("Find the can") (todo-write-test-contents "claude:a/f00")))
+      (should (equal '("claude:a" . "t2") (todo-write-parent "claude:a/f00")))
+      (should (equal '("claude:a" . "t1") (todo-write-parent "claude:a/f01")))
+      (should (equal "Water the flower beds"
+                     (plist-get (todo-write-summary "claude:a/f00") :title)))
+      (todo-write-mcp-tests--tell program "a" "idle" :subagent "f00")
+      (should (eq 'paused (todo-write-state "claude:a/f00")))
+      (should (eq 'active (todo-write-state "claude:a")))
+      ;; The main agent's items are still the same.
+      (todo-write-mcp-tests--call program "a" '(("Rake the leaves" "completed")
+                                                ("Water the beds" "in_progress") ("Sow")))
+      (should (equal '("t1" "t2" "t3") (mapcar (lambda (item) (plist-get item :id))
+                                               (todo-write-items "claude:a")))))))
+
+(ert-deftest todo-write-mcp-the-process-tells-what-its-agent-does ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)))
+      (todo-write-mcp-tests--call program "a" '(("One" "in_progress")))
+      (pcase-dolist (`(,told ,activity ,state)
+                     '(("waiting" (waiting . "permission prompt") active)
+                       ("working" (working) active) ("idle" nil paused)
+                       ("working" (working) active) ("suspended" nil paused)
+                       ("working" (working) active)))
+        (todo-write-socket-test-send
+         program (list :type "activity" :session "a" :activity told :why "permission\nprompt"))
+        (todo-write-test-wait (lambda () (equal activity (todo-write-activity "claude:a"))))
+        (should (eq state (todo-write-state "claude:a"))))
+      ;; It needs no guess.
+      (let ((todo-write-mcp--silence -1) (todo-write-mcp--quiet -1))
+        (todo-write-mcp--check-programs)
+        (should (equal '(working) (todo-write-activity "claude:a")))))))
+
+(ert-deftest todo-write-mcp-a-new-session-without-a-plan-ends-the-plan-of-the-old-one ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)))
+      (todo-write-mcp-tests--call program "a" '(("One" "in_progress")))
+      (todo-write-socket-test-send program '(:type "activity" :session "b" :activity "idle"))
+      (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:a"))))
+      (should (equal '("claude:a") (todo-write-threads)))
+      (todo-write-socket-test-send program '(:type "activity" :session "a" :activity "working"))
+      (todo-write-test-wait (lambda () (eq 'active (todo-write-state "claude:a")))))))
+
+(ert-deftest todo-write-mcp-a-killed-agent-is-told-from-one-that-ended ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)))
+      (todo-write-mcp-tests--call program "a" '(("One" "in_progress")))
+      (todo-write-socket-test-send program '(:type "bye" :killed t))
+      (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:a"))))
+      (should (eq 'killed (plist-get (todo-write-summary "claude:a") :ending))))))
+
+(ert-deftest todo-write-mcp-a-call-that-comes-too-late-is-dropped ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello))
+          (now (truncate (* 1000 (float-time)))))
+      (todo-write-socket-test-send
+       program (list :type "call" :call 1 :session "a" :until (- now 1)
+                     :arguments (todo-write-test-todos "One")))
+      (todo-write-socket-test-send
+       program (list :type "call" :call 2 :session "a" :until (+ now 60000)
+                     :arguments (todo-write-test-todos "Two")))
+      (should (equal 2 (plist-get (todo-write-socket-test-read program) :call)))
+      (should (equal '("Two") (todo-write-test-contents "claude:a")))
+      (should (equal 1 (length (todo-write-revisions "claude:a")))))))
+
+(ert-deftest todo-write-mcp-a-program-with-another-clock-is-not-late ()
+  (todo-write-with-socket
+    (let* ((now (- (truncate (* 1000 (float-time))) 3600000))
+           (program (todo-write-socket-test-hello :now now)))
+      (should (car (todo-write-socket-test-call
+                    program (list :session "a" :until (+ now 5000)
+                                  :arguments (todo-write-test-todos "One"))))))))
+
+(ert-deftest todo-write-mcp-the-user-hears-which-agents-could-not-reach-this-emacs ()
+  (todo-write-with-socket
+    (let ((said nil))
+      (cl-letf (((symbol-function 'message)
+                 (lambda (format &rest args) (push (apply #'format format args) said))))
+        (todo-write-socket-test-hello :id "1" :lost 1000000000000)
+        (todo-write-socket-test-hello :id "2" :lost 1000000060000)
+        (todo-write-test-wait
+         (lambda ()
+           (member (format-time-string "2 agents could not reach this Emacs since %H:%M" 1000000000)
+                   said)))))))
+
+(ert-deftest todo-write-mcp-the-program-has-the-tool-of-the-package ()
+  (let ((ours (json-parse-string (json-serialize (todo-write-tool-schema))
+                                 :object-type 'alist))
+        (its (with-temp-buffer
+               (insert-file-contents
+                (expand-file-name "mcp/src/tool.json" (getenv "TODO_WRITE_ROOT")))
+               (json-parse-buffer :object-type 'alist))))
+    (pcase-dolist (`(,key . ,its-key) '((name . name) (description . description)
+                                        (input_schema . inputSchema)))
+      (should (equal (alist-get key ours) (alist-get its-key its))))))
+
+(provide 'todo-write-mcp-tests)
+;;; todo-write-mcp-tests.el ends here

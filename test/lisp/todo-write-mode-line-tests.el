@@ -1,0 +1,179 @@
+;;; todo-write-mode-line-tests.el --- Tests of the mode line  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The text that `todo-write-mode-line-mode' adds to the mode line, and its complete
+;; removal.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-test-helper)
+(require 'todo-write-mode-line)
+(require 'todo-write-view)
+
+(defmacro todo-write-mode-line-tests--with (&rest body)
+  "Run BODY with the mode on and an empty store."
+  (declare (indent 0) (debug t))
+  `(todo-write-with-store
+     (let ((coding (terminal-coding-system)))
+       (unwind-protect
+           (progn
+             (set-terminal-coding-system 'utf-8)
+             (todo-write-row--forget-shapes)
+             (todo-write-mode-line-mode 1)
+             ,@body)
+         (todo-write-mode-line-mode -1)
+         (set-terminal-coding-system coding)
+         (todo-write-row--forget-shapes)))))
+
+(defun todo-write-mode-line-tests--text ()
+  "Return what the mode line shows of the plan."
+  (and todo-write-mode-line-string
+       (string-remove-suffix " " (substring-no-properties todo-write-mode-line-string))))
+
+(ert-deftest todo-write-mode-line-shows-count-and-current-task ()
+  (todo-write-mode-line-tests--with
+    (should-not todo-write-mode-line-string)
+    (todo-write "a" (todo-write-test-todos
+                     '("Read" "completed") '("Convert" "in_progress" "Converting") "Test"))
+    (should (equal (todo-write-mode-line-tests--text) "[1/3 Converting]"))))
+
+(ert-deftest todo-write-mode-line-shows-the-thread-written-last ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos "One"))
+    (todo-write "b" (todo-write-test-todos "Two" "Three"))
+    (should (equal (todo-write-mode-line-tests--text) "[0/2]"))))
+
+(ert-deftest todo-write-mode-line-shows-a-plan-that-was-there-before ()
+  (todo-write-with-store
+    (todo-write "a" (todo-write-test-todos "One"))
+    (unwind-protect
+        (progn (todo-write-mode-line-mode 1)
+               (should (equal (todo-write-mode-line-tests--text) "[0/1]")))
+      (todo-write-mode-line-mode -1))))
+
+(ert-deftest todo-write-mode-line-shows-the-effect-of-a-listener ()
+  (todo-write-mode-line-tests--with
+    (let ((pause (lambda (thread what _)
+                   (when (eq what 'change)
+                     (todo-write-pause thread)))))
+      (todo-write-test-listening pause
+        (todo-write-test-write "a" '("One" "in_progress" "Doing one")))
+      (should (equal (todo-write-mode-line-tests--text) "[0/1 ‖ Doing one]")))))
+
+(ert-deftest todo-write-mode-line-shows-the-effect-of-a-subscriber ()
+  (todo-write-mode-line-tests--with
+    (let* (handle
+           (edit (lambda (_)
+                   (todo-write-unsubscribe handle)
+                   (todo-write-edit "a" 'add "Two"))))
+      (setq handle (todo-write-subscribe edit :type "PLAN_UPDATE"))
+      (todo-write-test-write "a" '("One" "in_progress" "Doing one"))
+      (should (equal (todo-write-mode-line-tests--text) "[0/2 Doing one]")))))
+
+(ert-deftest todo-write-mode-line-tells-done-paused-and-empty-apart ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos '("One" "in_progress" "Going")))
+    (todo-write-pause "a" "stopped")
+    (should (equal (todo-write-mode-line-tests--text) "[0/1 ‖ Going]"))
+    (todo-write-resume "a")
+    (should (equal (todo-write-mode-line-tests--text) "[0/1 Going]"))
+    (todo-write "a" (todo-write-test-todos '("One" "completed")))
+    (should (equal (todo-write-mode-line-tests--text) "[1/1 ✓]"))
+    (todo-write "a" (todo-write-test-todos))
+    (should-not todo-write-mode-line-string)))
+
+(ert-deftest todo-write-mode-line-is-cut-by-columns ()
+  (todo-write-mode-line-tests--with
+    (let ((todo-write-mode-line-width 20))
+      (pcase-dolist (`(,text . ,shown)
+                     `((,(make-string 14 ?x) . "[0/1 xxxxxxxxxxxxxx]")
+                       (,(make-string 15 ?x) . "[0/1 xxxxxxxxxxxxx…]")
+                       (,(make-string 7 ?長) . "[0/1 長長長長長長長]")
+                       (,(make-string 50 ?長) . "[0/1 長長長長長長…]")
+                       (,(concat "長" (make-string 50 ?x)) . "[0/1 長xxxxxxxxxxx…]")))
+        (todo-write "a" (todo-write-test-todos (list text "in_progress" text)))
+        (should (equal (todo-write-mode-line-tests--text) shown))))))
+
+(ert-deftest todo-write-mode-line-without-room-for-a-task-shows-the-count ()
+  (todo-write-mode-line-tests--with
+    (dolist (case '((9 . "[0/1 Do…]") (8 . "[0/1]") (0 . "[0/1]")))
+      (todo-write "a" (todo-write-test-todos))
+      (let ((todo-write-mode-line-width (car case)))
+        (todo-write "a" (todo-write-test-todos '("One" "in_progress")))
+        (should (equal (todo-write-mode-line-tests--text) (cdr case)))))))
+
+(ert-deftest todo-write-mode-line-shows-agent-text-as-it-is ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos
+                     (list "x" "in_progress"
+                           (propertize "5 %b \u202e" 'display "other" 'face 'error))))
+    ;; A string that is a variable's value is shown verbatim: % needs no %%.
+    (should (equal (todo-write-mode-line-tests--text) "[0/1 5 %b \\u202e]"))
+    (should-not (text-property-not-all 0 (length todo-write-mode-line-string)
+                                       'display nil todo-write-mode-line-string))
+    (should (eq (get-text-property 5 'face todo-write-mode-line-string)
+                'todo-write-mode-line))
+    (should-not (next-property-change 0 todo-write-mode-line-string))))
+
+(ert-deftest todo-write-mode-line-is-not-computed-by-redisplay ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos "One"))
+    (should (equal (cdr (assq 'todo-write-mode-line-mode mode-line-misc-info))
+                   '(("" todo-write-mode-line-string))))
+    (should (get 'todo-write-mode-line-string 'risky-local-variable))
+    (let ((string todo-write-mode-line-string))
+      (format-mode-line mode-line-format)
+      (should (eq string todo-write-mode-line-string)))))
+
+(ert-deftest todo-write-mode-line-help-shows-the-list ()
+  (todo-write-mode-line-tests--with
+    (todo-write-observe "a" "TITLE" "Login")
+    (todo-write "a" (todo-write-test-todos '("One" "completed") '("Two" "in_progress") "Three"))
+    (let* ((function (get-text-property 0 'help-echo todo-write-mode-line-string))
+           (help (funcall function nil nil nil)))
+      (should (string-prefix-p "Login\n ✓ One\n ● Doing: Two\n ○ Three\n" help))
+      (should (get-text-property 0 'help-echo-inhibit-substitution help)))))
+
+(ert-deftest todo-write-mode-line-help-of-a-long-list-shows-its-open-tasks ()
+  (todo-write-mode-line-tests--with
+    (let ((todo-write-mode-line-help-lines 3))
+      (todo-write "a" (apply #'todo-write-test-todos
+                             (append (mapcar (lambda (n) (list (format "Done %d" n) "completed"))
+                                             (number-sequence 1 20))
+                                     (mapcar (lambda (n) (format "Open %d" n))
+                                             (number-sequence 1 20)))))
+      (should (string-match-p "\\`Plan\n ✓ Done 20\n ○ Open 1\n ○ Open 2\n +37 more\n"
+                              (todo-write-mode-line--help))))))
+
+(ert-deftest todo-write-mode-line-mouse-1-shows-the-plan ()
+  (todo-write-mode-line-tests--with
+    (todo-write "a" (todo-write-test-todos "One"))
+    (let ((command (lookup-key (get-text-property 0 'local-map todo-write-mode-line-string)
+                               [mode-line mouse-1])))
+      (save-window-excursion
+        (unwind-protect
+            (progn
+              (funcall command `(mouse-1 (,(selected-window) mode-line (0 . 0) 0)))
+              (should (get-buffer-window todo-write-view-buffer-name))
+              (with-current-buffer todo-write-view-buffer-name
+                (should (equal todo-write-view-thread "a"))))
+          (mapc #'kill-buffer todo-write-view--buffers))))))
+
+(ert-deftest todo-write-mode-line-off-leaves-nothing-behind ()
+  (let ((before (copy-tree (default-value 'mode-line-misc-info))))
+    (todo-write-mode-line-tests--with
+      (todo-write-mode-line-mode 1)
+      (should (= (length (default-value 'mode-line-misc-info)) (1+ (length before)))))
+    (should (equal (default-value 'mode-line-misc-info) before))
+    (should-not todo-write-mode-line-string)
+    (should-not (memq #'todo-write-mode-line--on-event todo-write--event-functions))))
+
+(provide 'todo-write-mode-line-tests)
+;;; todo-write-mode-line-tests.el ends here

@@ -1,0 +1,310 @@
+;;; todo-write-module-tests.el --- Tests of loading the module  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Loading of the module, and the messages if it fails.  Each test starts an
+;; Emacs with a copy of the Lisp files, which it may damage.
+;; todo-write-install-e2e-tests.el tests the build.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-copy-helper)
+(require 'todo-write-test-helper)
+(require 'todo-write-user-helper)
+
+(ert-deftest todo-write-module-is-loaded-by-the-first-call ()
+  (should (equal (todo-write-test-child
+                  '(prin1 (list (featurep 'todo-write-dyn)
+                                (progn (todo-write-current-thread)
+                                       (featurep 'todo-write-dyn))
+                                (todo-write-state "a")
+                                (featurep 'todo-write-dyn))))
+                 '(nil nil empty t))))
+
+(ert-deftest todo-write-module-is-loaded-by-each-mode-that-is-switched-on ()
+  (pcase-dolist (`(,library ,mode)
+                 '((mode-line todo-write-mode-line-mode) (mode-line todo-write-tab-bar-mode)
+                   (header-line todo-write-header-line-mode) (notify todo-write-notify-mode)
+                   (auto-show todo-write-auto-show-mode) (follow todo-write-follow-mode)
+                   (agent-shell todo-write-agent-shell-mode) (eca todo-write-eca-mode)
+                   (efrit todo-write-efrit-mode) (gptel todo-write-gptel-register)))
+    (ert-info ((symbol-name mode))
+      (should (equal (todo-write-test-child
+                      `(progn (require ',(intern (format "todo-write-%s" library)))
+                              (prin1 (list (featurep 'todo-write-dyn)
+                                           (progn (,mode) (featurep 'todo-write-dyn))))))
+                     '(nil t))))))
+
+(defmacro todo-write-module-tests--as-user (&rest body)
+  "Evaluate BODY while a user's Emacs with a copy of the package runs.
+It records the depth of the deepest minibuffer."
+  (declare (indent 0) (debug t))
+  `(todo-write-copy-with
+     (todo-write-copy-put-sources)
+     (let ((load-path (cons todo-write-copy-folder load-path)))
+       (todo-write-user-call
+        24 80
+        (lambda ()
+          (todo-write-user-eval
+           '(progn (require 'todo-write-list)
+                   (require 'todo-write-mode-line)
+                   (defvar deepest 0)
+                   (add-hook 'minibuffer-setup-hook
+                             (lambda () (setq deepest (max deepest (minibuffer-depth)))))))
+          ,@body)))))
+
+(defun todo-write-module-tests--wait-for-prompt (regexp)
+  "Wait until the user's Emacs asks a question that matches REGEXP."
+  (todo-write-test-wait
+   (lambda ()
+     (string-match-p regexp (todo-write-user-eval
+                             '(or (and (active-minibuffer-window)
+                                       (with-current-buffer (window-buffer (minibuffer-window))
+                                         (buffer-string)))
+                                  ""))))))
+
+(ert-deftest todo-write-module-missing-makes-a-command-ask-once ()
+  (todo-write-module-tests--as-user
+    (dolist (command '("todo-write-list" "todo-write-show"))
+      (todo-write-user-eval '(setq todo-write-module--declined nil deepest 0))
+      (todo-write-user-type (format "\ex%s\r" command))
+      (todo-write-module-tests--wait-for-prompt "Build it now")
+      (should (equal 1 (todo-write-user-eval 'deepest)))
+      (todo-write-user-type "n")
+      (todo-write-test-wait
+       (lambda () (todo-write-user-eval '(not (active-minibuffer-window)))))
+      (should (equal '(1 nil nil)
+                     (todo-write-user-eval
+                      '(progn (redisplay t)
+                              (list deepest (get-buffer "*todo-write-list*")
+                                    (get-buffer "*efrit-todos*")))))))))
+
+(ert-deftest todo-write-module-missing-shows-one-message-with-a-button ()
+  (todo-write-module-tests--as-user
+    ;; As in the init file, no command runs.
+    (todo-write-user-eval '(progn (todo-write-mode-line-mode) (todo-write-tab-bar-mode) nil))
+    (todo-write-test-wait
+     (lambda () (todo-write-user-eval '(and (get-buffer-window "*Warnings*") t))))
+    (todo-write-user-eval
+     '(progn (defvar heard nil)
+             (run-at-time 0 nil (lambda ()
+                                  (condition-case err (todo-write "a" "{\"todos\":[]}")
+                                    (todo-write-error (setq heard (cadr err))))))))
+    (todo-write-test-wait (lambda () (todo-write-user-eval 'heard)))
+    (should (string-match-p "\\`The module is not loaded.*M-x todo-write-module-load\\'"
+                            (todo-write-user-eval 'heard)))
+    (should (equal '(0 1)
+                   (todo-write-user-eval
+                    '(with-current-buffer "*Warnings*"
+                       (list deepest (how-many "Get the module" (point-min) (point-max)))))))
+    (todo-write-user-eval
+     '(progn (select-window (get-buffer-window "*Warnings*"))
+             (goto-char (point-min))
+             (search-forward "[Get")
+             nil))
+    (todo-write-user-type "\r")
+    (todo-write-module-tests--wait-for-prompt "Build it now")))
+
+(ert-deftest todo-write-module-is-not-loaded-in-timers-filters-and-redisplay ()
+  (pcase-dolist (`(,place ,form)
+                 '((timer (run-at-time 0 nil #'call))
+                   (filter (make-process :name "a" :command '("echo" "a")
+                                         :filter (lambda (&rest _) (call))))
+                   (redisplay (progn (setq-default mode-line-format '(:eval (call)))
+                                     (redisplay t)))))
+    (ert-info ((symbol-name place))
+      (todo-write-module-tests--as-user
+        (todo-write-copy-put-module todo-write-copy-folder)
+        (todo-write-user-eval
+         '(progn (defvar heard nil)
+                 (defun call ()
+                   (setq heard (condition-case err (symbol-name (todo-write-state "a"))
+                                 (todo-write-error (cadr err))))
+                   "")
+                 nil)
+         form
+         nil)
+        (todo-write-test-wait (lambda () (todo-write-user-eval 'heard)))
+        (should (equal '("The module is not loaded." nil 0)
+                       (todo-write-user-eval
+                        '(list (car (split-string heard "  ")) (featurep 'todo-write-dyn)
+                               deepest))))))))
+
+(ert-deftest todo-write-module-every-first-call-loads-it ()
+  (dolist (call '((todo-write "a" "{\"todos\":[]}") (todo-write-items "a")
+                  (todo-write-diff nil nil) (todo-write-apply-changes nil nil)
+                  (todo-write-token-context nil nil) (todo-write-threads)
+                  (todo-write-to-json (list :ok t)) (todo-write-undo "a")
+                  (todo-write-observations "a") (todo-write-prune)
+                  (todo-write-stream "a" :type "TOKEN" :data "b")))
+    (should (equal (todo-write-test-child
+                    `(let ((todo-write-directory nil))
+                       (condition-case err ,call
+                         (todo-write-input-error nil)
+                         (todo-write-error
+                          (unless (string-search "undo" (error-message-string err))
+                            (signal (car err) (cdr err)))))
+                       (prin1 (featurep 'todo-write-dyn))))
+                   t))))
+
+(defun todo-write-module-tests--commands ()
+  "Return (COMMAND . LIBRARY) of each command of todo-write that is autoloaded."
+  (let (commands)
+    (dolist (file (directory-files (file-name-directory (locate-library "todo-write")) t
+                                   "\\`todo-write.*\\.el\\'"))
+      (with-temp-buffer
+        (insert-file-contents file)
+        (while (re-search-forward "^;;;###autoload\n(\\(?:defun\\|define-minor-mode\\) \\([^ ]+\\)" nil t)
+          (push (cons (intern (match-string 1)) (intern (file-name-base file))) commands))))
+    commands))
+
+(ert-deftest todo-write-module-no-command-needs-another-call-before-it ()
+  (let ((commands (todo-write-module-tests--commands)))
+    (should (assq 'todo-write-show commands))
+    (pcase-dolist (`(,command . ,library) commands)
+      (unless (memq command '(todo-write-module-build todo-write-module-download
+                                todo-write-follow))
+        (ert-info ((symbol-name command))
+          (should (eq (todo-write-test-child
+                       `(let ((todo-write-directory (make-temp-file "first" t)) (noninteractive nil)
+                              (inhibit-interaction t))
+                          (require ',library)
+                          (prin1 (condition-case err
+                                     (progn (when (commandp ',command)
+                                              (call-interactively ',command))
+                                            'done)
+                                   (void-function err)
+                                   (error 'done)))))
+                      'done)))))))
+
+(ert-deftest todo-write-module-missing-says-how-to-get-it ()
+  (todo-write-copy-with
+    (should (string-match-p
+             "is missing.*its Rust sources are not beside the Lisp files.*prebuilt"
+             (todo-write-copy-emacs '(todo-write-state "a"))))
+    (todo-write-copy-put-sources)
+    (should (string-match-p
+             "is missing.  Build it with M-x todo-write-module-build"
+             (todo-write-copy-emacs '(todo-write-state "a"))))))
+
+(ert-deftest todo-write-module-without-cargo-says-what-to-get ()
+  (todo-write-copy-with
+    (todo-write-copy-put-sources)
+    (should (string-match-p
+             "cargo is missing; get Rust from https://rustup.rs"
+             (todo-write-copy-emacs
+              '(setenv "CARGO_HOME" "/nowhere")
+              '(setq exec-path nil)
+              '(todo-write-state "a"))))))
+
+(ert-deftest todo-write-module-with-a-broken-cargo-says-what-it-says ()
+  (todo-write-copy-with
+    (todo-write-copy-put-sources)
+    (let ((cargo (concat todo-write-copy-folder "cargo")))
+      (with-temp-file cargo
+        (insert "#!/bin/sh\necho 'error: no toolchain' >&2\nexit 1\n"))
+      (set-file-modes cargo #o700))
+    (should (string-match-p
+             "cargo says .*error: no toolchain"
+             (todo-write-copy-emacs
+              `(push ,todo-write-copy-folder exec-path)
+              '(todo-write-state "a"))))))
+
+(ert-deftest todo-write-module-with-old-rust-says-which-is-needed ()
+  (todo-write-copy-with
+    (todo-write-copy-put-sources)
+    (let ((toml (concat todo-write-copy-folder "Cargo.toml")))
+      (with-temp-file toml
+        (insert-file-contents toml)
+        (re-search-forward "^rust-version = \"\\([^\"]+\\)\"")
+        (replace-match "999.0" t t nil 1)))
+    (should (string-match-p
+             "Rust is [0-9.]+ and must be 999.0 or later"
+             (todo-write-copy-emacs '(todo-write-state "a"))))))
+
+(ert-deftest todo-write-module-of-another-version-is-not-loaded ()
+  (todo-write-copy-with
+    (let ((file (todo-write-copy-put-module todo-write-copy-folder "9.9.9")))
+      ;; It is older than the Lisp files, as after an upgrade.
+      (set-file-times file 0)
+      (should (equal (todo-write-module--file-version file) "9.9.9"))
+      (pcase-let ((`(,text ,loaded)
+                   (todo-write-copy-emacs
+                    '(list (condition-case err (todo-write-state "a")
+                             (error (error-message-string err)))
+                           (featurep 'todo-write-dyn)))))
+        (should (string-match-p "is version 9.9.9, the Lisp files are" text))
+        (should-not loaded)))))
+
+(ert-deftest todo-write-module-loaded-before-an-upgrade-needs-a-restart ()
+  (todo-write-copy-with
+    (todo-write-copy-put-module todo-write-copy-folder)
+    (delete-file (concat todo-write-copy-folder "todo-write-module.elc"))
+    (let ((lisp (concat todo-write-copy-folder "todo-write-module.el")))
+      (pcase-let ((`(,before ,after)
+                   (todo-write-copy-emacs
+                    '(list (todo-write-state "a")
+                           (progn
+                             (with-temp-file (locate-library "todo-write-module.el")
+                               (insert-file-contents (locate-library "todo-write-module.el"))
+                               (re-search-forward "defconst todo-write-version \"\\([^\"]+\\)")
+                               (replace-match "9.9.9" t t nil 1))
+                             (load "todo-write-module" nil t)
+                             (load "todo-write-core" nil t)
+                             (condition-case err (todo-write-state "a")
+                               (error (error-message-string err))))))))
+        (should (eq before 'empty))
+        (should (file-exists-p lisp))
+        (should (string-match-p "the Lisp files are 9.9.9; .*restart Emacs" after))))))
+
+(ert-deftest todo-write-module-directory-may-hold-a-prebuilt-one ()
+  (todo-write-copy-with
+    (todo-write-copy-put-module (concat todo-write-copy-folder "prebuilt"))
+    (should (eq 'empty
+                (todo-write-copy-emacs
+                 `(setq todo-write-module-directory
+                        ,(concat todo-write-copy-folder "prebuilt"))
+                 '(todo-write-state "a"))))))
+
+(ert-deftest todo-write-module-sources-are-found-through-links ()
+  (todo-write-copy-with
+    (todo-write-copy-put-sources)
+    (let ((links (make-temp-file "todo-write-links" t)))
+      (unwind-protect
+          (progn
+            (dolist (file (directory-files todo-write-copy-folder t "\\.el\\'"))
+              (make-symbolic-link
+               file (expand-file-name (file-name-nondirectory file) links)))
+            (should (equal (todo-write-copy-emacs
+                            `(push ,links load-path)
+                            '(load "todo-write-module" nil t)
+                            '(list (todo-write-module--sources)
+                                   (todo-write-module--folder)
+                                   todo-write-module--lisp))
+                           (list (file-truename todo-write-copy-folder)
+                                 (file-truename todo-write-copy-folder)
+                                 (file-name-as-directory links)))))
+        (delete-directory links t)))))
+
+(ert-deftest todo-write-module-and-all-files-have-one-version ()
+  (let ((root (getenv "TODO_WRITE_ROOT")))
+    (pcase-dolist (`(,file ,regexp)
+                   '(("Cargo.toml" "^version = \"\\([^\"]+\\)\"")
+                     ("Cargo.lock" "^name = \"todo-write\"\nversion = \"\\([^\"]+\\)\"")
+                     ("lisp/todo-write.el" "^;; Version: \\(.+\\)$")
+                     ("CHANGELOG.org" "^\\* \\([0-9.]+\\)")))
+      (with-temp-buffer
+        (insert-file-contents (expand-file-name file root))
+        (should (re-search-forward regexp nil t))
+        (should (equal (cons file (match-string 1))
+                       (cons file todo-write-version))))))
+  (should (equal (todo-write-module--file-version (todo-write-copy-module))
+                 todo-write-version))
+  (should (equal todo-write-module--loaded-version todo-write-version)))
+
+(provide 'todo-write-module-tests)
+;;; todo-write-module-tests.el ends here

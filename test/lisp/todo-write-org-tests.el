@@ -1,0 +1,253 @@
+;;; todo-write-org-tests.el --- Tests of check lists, links and timelines  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Plans as Org and Markdown, Org links to plans, and timelines with their
+;; exports.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-link)
+(require 'todo-write-timeline)
+(require 'todo-write-view-test-helper)
+(require 'todo-write-history)
+(require 'todo-write-org)
+
+(defmacro todo-write-org-tests--with-plan (&rest body)
+  "Run BODY in a live buffer of a plan of three tasks."
+  (declare (indent 0) (debug t))
+  `(todo-write-test-with-view
+     (todo-write-observe "a" "TITLE" "Login")
+     (todo-write-test-write "a" '("Read" "completed") '("Change | it" "in_progress") "Test")
+     ,@body))
+
+(ert-deftest todo-write-copy-makes-an-org-check-list-and-with-a-prefix-markdown ()
+  (todo-write-org-tests--with-plan
+    (todo-write-test-press "w")
+    (should (equal (current-kill 0) "- [X] Read\n- [-] Change | it\n- [ ] Test\n"))
+    (let ((current-prefix-arg '(4)))
+      (todo-write-test-press "w"))
+    (should (equal (current-kill 0) "- [x] Read\n- [ ] Change | it\n- [ ] Test\n"))))
+
+(ert-deftest todo-write-copy-shows-invisible-characters-as-escapes ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "x\u202ey")
+    (should (equal (todo-write-check-list "a" 'markdown) "- [ ] x\\u202ey\n"))))
+
+(ert-deftest todo-write-insert-org-makes-a-heading-with-a-cookie-in-org ()
+  (todo-write-org-tests--with-plan
+    (with-temp-buffer
+      (org-mode)
+      (insert "* Notes\n")
+      (todo-write-insert-org "a")
+      (should (equal (buffer-string)
+                     "* Notes\n** Login [1/3]\n- [X] Read\n- [-] Change | it\n- [ ] Test\n")))
+    (with-temp-buffer
+      (todo-write-insert-org "a")
+      (should (string-prefix-p "- [X] Read\n" (buffer-string))))))
+
+(ert-deftest todo-write-from-org-reads-org-and-markdown ()
+  (todo-write-with-store
+    (pcase-dolist
+        (`(,text . ,rows)
+         '(("- [X] One\n- [-] Two\n  more\n- [ ] Three\n"
+            ("One" "completed") ("Two more" "in_progress") ("Three" "pending"))
+           ("* [x] One\n  + [ ] Nested\n1. [ ] Two\n2) [ ] Three\n"
+            ("One" "completed") ("Nested" "pending") ("Two" "pending") ("Three" "pending"))
+           ("Some words\n- no box\n- [ ] One\n\ntail\n" ("One" "pending"))))
+      (with-temp-buffer
+        (insert text)
+        (should (plist-get (todo-write-from-org "n" (point-min) (point-max)) :ok))
+        (should (equal (mapcar (lambda (row) (seq-take row 2)) (todo-write-test-rows "n"))
+                       rows))))))
+
+(ert-deftest todo-write-from-org-takes-the-list-at-point ()
+  (todo-write-with-store
+    (with-temp-buffer
+      (insert "* One\n- [ ] a\n- [ ] b\n\n* Two\n- [ ] c\n")
+      (goto-char (point-min))
+      (search-forward "b")
+      (cl-letf (((symbol-function 'completing-read) (lambda (&rest _) "n")))
+        (call-interactively #'todo-write-from-org))
+      (should (equal (todo-write-test-contents "n") '("a" "b"))))))
+
+(ert-deftest todo-write-from-org-is-the-inverse-of-a-check-list ()
+  (todo-write-org-tests--with-plan
+    (with-temp-buffer
+      (insert (todo-write-check-list "a"))
+      (todo-write-from-org "copy" (point-min) (point-max)))
+    (should (equal (todo-write-check-list "a") (todo-write-check-list "copy")))))
+
+(ert-deftest todo-write-from-org-without-a-list-says-so ()
+  (todo-write-with-store
+    (with-temp-buffer
+      (insert "nothing")
+      (should-error (todo-write-from-org "n" (point-min) (point-max)) :type 'user-error)
+      (should-not (todo-write-threads)))))
+
+;;; Links
+
+(ert-deftest todo-write-link-stores-and-opens-a-plan-and-its-task ()
+  (require 'ol)
+  (let ((org-link-parameters org-link-parameters))
+    (todo-write-link-setup)
+    (todo-write-test-with-shapes
+      (let ((key "chat [ü] ::x"))
+        (todo-write-test-write key "One" "Two")
+        (switch-to-buffer (todo-write-show key))
+        (goto-char (point-min))
+        (search-forward "Two")
+        (let* ((org-store-link-plist nil)
+               (link (progn (todo-write-link--store)
+                            (plist-get org-store-link-plist :link))))
+          (should (equal (plist-get org-store-link-plist :description) "Two"))
+          (goto-char (point-min))
+          (should-not (string-match-p "[][ ]" link))
+          (switch-to-buffer "*scratch*")
+          (org-link-open-from-string (format "[[%s]]" link))
+          (with-current-buffer todo-write-view-buffer-name
+            (should (equal todo-write-view-thread key))
+            (should (looking-at-p " ○ Two"))))))))
+
+(ert-deftest todo-write-link-to-a-forgotten-plan-says-so ()
+  (todo-write-test-with-shapes
+    (should-error (todo-write-link--open "gone") :type 'user-error)))
+
+(ert-deftest todo-write-link-loads-org-only-when-asked ()
+  (should (equal "nil" (todo-write-test-child
+                        '(progn (require 'todo-write-view)
+                                (require 'todo-write-org)
+                                (prin1 (format "%s" (featurep 'ol))))))))
+
+;;; Timelines
+
+(defmacro todo-write-org-tests--with-times (&rest body)
+  "Run BODY in a live buffer whose tasks were in progress at known times."
+  (declare (indent 0) (debug t))
+  `(cl-letf (((symbol-function 'todo-write-times)
+              (lambda (_thread &optional id)
+                (and id
+                     (pcase id
+                       ("t1" '(:spent 40000 :running nil :intervals ((0 . 20000) (60000 . 80000))))
+                       ("t2" '(:spent 20000 :running nil :intervals ((20000 . 40000))))
+                       (_ '(:spent 0 :running nil :intervals nil)))))))
+     (todo-write-org-tests--with-plan ,@body)))
+
+(ert-deftest todo-write-timeline-shows-each-interval-as-text-in-a-terminal ()
+  (todo-write-org-tests--with-times
+    (let* ((rows (todo-write-timeline--rows "a"))
+           (span (todo-write-timeline--span rows)))
+      (should (equal span '(0 . 80000)))
+      (should (equal (mapcar (lambda (row)
+                               (substring-no-properties (todo-write-timeline-bar row span 8)))
+                             rows)
+                     '("━━····━━" "··━━····")))
+      (with-current-buffer (todo-write-timeline "a")
+        (should (string-match-p "✓ Read +[━·]+ +0:40$" (todo-write-test-text)))
+        (should-not (string-match-p "Test" (todo-write-test-text)))
+        (goto-char (point-min))
+        (search-forward "Change")
+        (todo-write-test-press "RET")
+        (with-current-buffer (window-buffer)
+          (should (equal todo-write-view-thread "a"))
+          (should (looking-at-p " . Doing: Change")))
+        (kill-buffer "*todo-write-timeline*")))))
+
+(defun todo-write-org-tests--shapes ()
+  "Return the shape and the first word of each row of the timeline of \"a\"."
+  (mapcar (lambda (row)
+            (list (plist-get row :kind)
+                  (car (split-string (plist-get (plist-get row :item) :content)))))
+          (todo-write-timeline--rows "a")))
+
+(defun todo-write-org-tests--wait-a-moment ()
+  "Wait until the clock of the store has advanced."
+  (let ((start (floor (* 1000 (float-time)))))
+    (todo-write-test-wait (lambda () (< (1+ start) (floor (* 1000 (float-time))))))))
+
+(ert-deftest todo-write-timeline-shows-tasks-that-left-the-list ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("Dropped later" "in_progress") "Never begun" "Kept on")
+    (todo-write-org-tests--wait-a-moment)
+    (todo-write-test-write "a" '("Dropped later" "pending") '("Done and cleared" "in_progress")
+                           "Never begun" "Kept on")
+    (todo-write-org-tests--wait-a-moment)
+    (todo-write-test-write "a" '("Dropped later" "pending") '("Done and cleared" "completed")
+                           '("Kept on" "in_progress"))
+    (todo-write-org-tests--wait-a-moment)
+    (todo-write-test-write "a" '("Kept on" "in_progress"))
+    (should (equal (todo-write-org-tests--shapes)
+                   '((removed "Dropped") (completed "Done") (in_progress "Kept"))))
+    (should (string-match-p "^| Dropped later | dropped |" (todo-write-timeline--org "a")))
+    (with-current-buffer (todo-write-timeline "a")
+      (should (string-match-p "^ ✗ Dropped later +[━·]+ +0:00$" (todo-write-test-text)))
+      (kill-buffer))
+    ;; A restored task is in the list again, and shown once.
+    (todo-write-undo "a")
+    (should (equal (todo-write-org-tests--shapes)
+                   '((pending "Dropped") (completed "Done") (in_progress "Kept"))))))
+
+(ert-deftest todo-write-timeline-counts-the-running-interval ()
+  (let ((now (floor (* 1000 (float-time)))))
+    (should (equal (todo-write-timeline--intervals
+                    '(:spent 5000 :running t :intervals ((1000 . 3000))) now)
+                   `((1000 . 3000) (,(- now 3000) . ,now))))))
+
+(ert-deftest todo-write-timeline-without-a-started-task-says-so ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One")
+    (with-current-buffer (todo-write-timeline "a")
+      (should (string-match-p "No task has started yet" (todo-write-test-text)))
+      (kill-buffer))
+    (should-error (todo-write-timeline--svg "a") :type 'user-error)))
+
+(ert-deftest todo-write-timeline-draws-bars-as-svg-in-graphical-frames ()
+  (todo-write-org-tests--with-times
+    (cl-letf* (((symbol-function 'display-graphic-p) #'always)
+               ((symbol-function 'image-type-available-p) #'always)
+               ((symbol-function 'svg-image) (lambda (svg &rest _) (list 'image svg))))
+      (let* ((rows (todo-write-timeline--rows "a"))
+             (image (todo-write-timeline--svg-bar (car rows) '(0 . 80000) 40)))
+        (should (= 2 (length (dom-by-tag (cadr image) 'rect))))))))
+
+(ert-deftest todo-write-export-timeline-writes-svg-and-org ()
+  (todo-write-org-tests--with-times
+    (let ((svg (make-temp-file "timeline" nil ".svg"))
+          (org (make-temp-file "timeline" nil ".org")))
+      (unwind-protect
+          (progn
+            (todo-write-export-timeline "a" svg)
+            (with-temp-buffer
+              (insert-file-contents svg)
+              (let ((dom (if (libxml-available-p)
+                             (libxml-parse-xml-region (point-min) (point-max))
+                           (ert-skip "no libxml"))))
+                ;; The background and three intervals.
+                (should (= 4 (length (dom-by-tag dom 'rect))))
+                (should (string-match-p "Change | it" (dom-texts dom)))))
+            (todo-write-export-timeline "a" org)
+            (with-temp-buffer
+              (insert-file-contents org)
+              (should (= 3 (count-matches "^| [RC]" (point-min))))
+              (should (search-forward "| Change \\vert{} it | in_progress |"))
+              (goto-char (point-min))
+              (should (search-forward "| 0:20 |")))
+            (should-error (todo-write-export-timeline "a" "/tmp/x.png") :type 'user-error))
+        (delete-file svg)
+        (delete-file org)))))
+
+(ert-deftest todo-write-timeline-svg-escapes-agent-text ()
+  (todo-write-org-tests--with-times
+    (todo-write-edit "a" 'rename "t1" "<script>&\u202e")
+    (let ((svg (todo-write-timeline--svg "a")))
+      (should-not (string-match-p "<script>" svg))
+      (should (string-match-p "\\\\u202e" svg)))))
+
+(provide 'todo-write-org-tests)
+;;; todo-write-org-tests.el ends here

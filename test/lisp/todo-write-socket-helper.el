@@ -1,0 +1,97 @@
+;;; todo-write-socket-helper.el --- Programs that connect to the socket  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Connections to the socket of this Emacs, as programs make them: they send lines
+;; and read answers.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-mcp)
+(require 'todo-write-socket)
+(require 'todo-write-test-helper)
+
+(defun todo-write-socket-test-file ()
+  "Return the name of a socket in a new private folder."
+  (expand-file-name "socket" (make-temp-file "socket" t)))
+
+(defmacro todo-write-with-socket (&rest body)
+  "Evaluate BODY with an empty store while `todo-write-mcp-mode' is on."
+  (declare (indent 0) (debug t))
+  `(let ((todo-write-socket (todo-write-socket-test-file))
+         (todo-write-socket--said nil)
+         (todo-write-socket--outdated-programs nil)
+         (todo-write-mcp--programs (make-hash-table :test #'equal))
+         (todo-write-mcp--lost nil)
+         (todo-write-mcp--timer nil))
+     (todo-write-with-store
+       (unwind-protect
+           (progn (todo-write-mcp-mode)
+                  (should (eq 'open (todo-write-socket--state)))
+                  ,@body)
+         (todo-write-mcp-mode -1)
+         (todo-write-socket-test-close-all)
+         (when todo-write-mcp--timer (cancel-timer todo-write-mcp--timer))))))
+
+(defun todo-write-socket-test-close-all ()
+  "Close all connections of this file."
+  (dolist (process (process-list))
+    (when (string-prefix-p "test-program" (process-name process))
+      (delete-process process))))
+
+(defun todo-write-socket-test-connect (&optional file)
+  "Return a connection to the socket FILE, by default that of this Emacs."
+  (make-network-process :name "test-program" :family 'local :coding 'binary :noquery t
+                        :service (or file (todo-write-socket--file))
+                        :buffer (generate-new-buffer " *test program*" t)
+                        :sentinel #'ignore))
+
+(defun todo-write-socket-test-send (process line)
+  "Send LINE, bytes or a plist, to PROCESS."
+  (process-send-string process
+                       (concat (if (stringp line) line (json-serialize line)) "\n")))
+
+(defun todo-write-socket-test-read (process)
+  "Return the next line of PROCESS as a plist, or nil once it is closed."
+  (with-current-buffer (process-buffer process)
+    (todo-write-test-wait (lambda ()
+                            (goto-char (point-min))
+                            (or (search-forward "\n" nil t)
+                                (not (process-live-p process)))))
+    (when (> (point) (point-min))
+      (prog1 (json-parse-string
+              (decode-coding-string (buffer-substring (point-min) (point)) 'utf-8)
+              :object-type 'plist :false-object nil :null-object nil)
+        (delete-region (point-min) (point))))))
+
+(defun todo-write-socket-test-hello (&rest fields)
+  "Connect as a program whose hello has FIELDS, a plist; return the connection.
+The answer must be a welcome."
+  (let ((process (todo-write-socket-test-connect)))
+    (todo-write-socket-test-send
+     process (append '(:type "hello") fields
+                     (list :protocol 1 :role "tool" :id "program-1" :version todo-write-version
+                           :client "claude-code" :process (emacs-pid) :started 17
+                           :project temporary-file-directory)))
+    (should (equal "welcome" (plist-get (todo-write-socket-test-read process) :type)))
+    process))
+
+(defun todo-write-socket-test-call (process call)
+  "Send CALL, a plist, to PROCESS; return (OK . TEXT), the answer."
+  (todo-write-socket-test-send process (append '(:type "call") call '(:call 1)))
+  (let ((answer (todo-write-socket-test-read process)))
+    (should (equal "answer" (plist-get answer :type)))
+    (cons (plist-get answer :ok) (plist-get answer :text))))
+
+(defun todo-write-socket-test-write (process session &rest entries)
+  "Write ENTRIES for SESSION by PROCESS; return (OK . TEXT), the answer."
+  (todo-write-socket-test-call
+   process (list :session (or session :null)
+                 :arguments (apply #'todo-write-test-todos entries))))
+
+(provide 'todo-write-socket-helper)
+;;; todo-write-socket-helper.el ends here

@@ -1,0 +1,256 @@
+;;; todo-write-socket-tests.el --- Tests of the socket  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; These tests connect to the socket as programs do, and as no program should.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-socket-helper)
+
+;; Emacs does not declare it special.
+(defvar features)
+
+;;; Where it lies
+
+(ert-deftest todo-write-socket-only-the-user-can-open-it ()
+  (let ((todo-write-socket (expand-file-name "new/socket" (make-temp-file "socket" t)))
+        (modes (default-file-modes)))
+    (unwind-protect
+        (progn
+          (set-default-file-modes #o777)
+          (todo-write-socket--open)
+          (should (equal #o700 (file-modes (file-name-directory todo-write-socket))))
+          (should (equal "srwx------" (file-attribute-modes (file-attributes todo-write-socket))))
+          (todo-write-socket--close)
+          (should-not (file-exists-p todo-write-socket)))
+      (set-default-file-modes modes)
+      (todo-write-socket--close))))
+
+(ert-deftest todo-write-socket-lies-in-the-users-own-folder ()
+  (let ((todo-write-socket nil))
+    (should (member (todo-write-socket--file)
+                    (list (format "/run/user/%d/todo-write/socket" (user-uid))
+                          (format "/tmp/todo-write-%d/socket" (user-uid)))))))
+
+(ert-deftest todo-write-socket-refuses-a-folder-that-others-can-use ()
+  (let* ((folder (make-temp-file "socket" t))
+         (link (concat folder "-link")))
+    (make-symbolic-link folder link)
+    (pcase-dolist (`(,name ,modes) `((,folder #o755) (,folder #o770) (,folder #o701)
+                                     (,link #o700)))
+      (set-file-modes folder modes)
+      (let ((todo-write-socket (expand-file-name "socket" name)))
+        (should-error (todo-write-socket--open) :type 'todo-write-error)
+        (should-not (todo-write-socket--state))
+        (should-not (file-exists-p todo-write-socket))))))
+
+(ert-deftest todo-write-socket-refuses-the-folder-or-socket-of-another-user ()
+  (unless (eql 0 (user-uid))
+    (ert-skip "Only root can give a file away"))
+  (let ((todo-write-socket (todo-write-socket-test-file)))
+    (make-network-process :name "test-program" :server t :family 'local
+                          :service todo-write-socket :noquery t)
+    (set-file-modes todo-write-socket #o700)
+    (unwind-protect
+        (dolist (file (list todo-write-socket
+                            (directory-file-name (file-name-directory todo-write-socket))))
+          (should (eql 0 (call-process "chown" nil nil nil "12345" file)))
+          (should-error (todo-write-socket--open) :type 'todo-write-error)
+          (should-not (todo-write-socket--state))
+          (should (file-attributes todo-write-socket)))
+      (todo-write-socket-test-close-all))))
+
+(ert-deftest todo-write-socket-replaces-a-stale-one-and-no-other-file ()
+  (let* ((todo-write-socket (todo-write-socket-test-file))
+         (stale (make-network-process :name "stale" :server t :family 'local
+                                      :service todo-write-socket :noquery t)))
+    (set-file-modes todo-write-socket #o700)
+    (delete-process stale)
+    (unwind-protect
+        (progn (todo-write-socket--open)
+               (should (eq 'open (todo-write-socket--state)))
+               (should (equal '("socket") (directory-files (file-name-directory todo-write-socket)
+                                                           nil "socket"))))
+      (todo-write-socket--close))
+    (write-region "mine" nil todo-write-socket nil 'silent)
+    (set-file-modes todo-write-socket #o600)
+    (should-error (todo-write-socket--open) :type 'todo-write-error)
+    (should (file-exists-p todo-write-socket))))
+
+(ert-deftest todo-write-socket-refuses-a-name-of-a-hundred-bytes-in-words ()
+  (let ((todo-write-socket (concat (make-temp-file "socket" t) "/" (make-string 100 ?x))))
+    (should (string-match-p "100 bytes or longer"
+                            (cadr (should-error (todo-write-socket--open)
+                                                :type 'todo-write-error))))))
+
+(ert-deftest todo-write-socket-that-cannot-be-opened-leaves-the-mode-off ()
+  (let ((todo-write-socket "/proc/nowhere/socket") (warning-minimum-log-level :emergency))
+    (todo-write-mcp-mode)
+    (should-not todo-write-mcp-mode)))
+
+;;; Lines
+
+(ert-deftest todo-write-socket-lines-may-come-in-pieces-and-together ()
+  (todo-write-with-socket
+    (let ((process (todo-write-socket-test-hello))
+          (line (encode-coding-string
+                 (concat "{\"type\":\"call\",\"call\":1,\"session\":\"a\",\"arguments\":{\"todos\":"
+                         "[{\"content\":\"Wässern\",\"status\":\"pending\",\"activeForm\":\"W\"}]}}\n")
+                 'utf-8)))
+      (seq-doseq (byte line)
+        (process-send-string process (unibyte-string byte))
+        (accept-process-output nil 0.001))
+      (process-send-string process (concat line line))
+      (dotimes (_ 3)
+        (should (plist-get (todo-write-socket-test-read process) :ok)))
+      (should (equal '("Wässern") (todo-write-test-contents "claude:a"))))))
+
+(ert-deftest todo-write-socket-passes-the-agents-input-on-as-it-is ()
+  (todo-write-with-socket
+    (let ((input "{ \"todos\" :[],\"a\":1.50,\"a\":1e400, \"é\":\"\\u00e9\" }") got)
+      (cl-letf (((alist-get "tool" todo-write-socket--roles nil nil #'equal)
+                 (lambda (connection message)
+                   (when (eq (plist-get message :type) 'call)
+                     (setq got (plist-get message :arguments))
+                     (todo-write-socket--answer connection message t "")))))
+        (let ((process (todo-write-socket-test-hello)))
+          (todo-write-socket-test-send
+           process (encode-coding-string
+                    (format "{\"type\":\"call\",\"call\":7,\"arguments\":%s}" input) 'utf-8))
+          (should (equal 7 (plist-get (todo-write-socket-test-read process) :call)))
+          (should (equal got input)))))))
+
+(ert-deftest todo-write-socket-ends-a-connection-with-an-invalid-line-in-words ()
+  (todo-write-with-socket
+    (let ((owned nil))
+      (ignore owned)
+      (dolist (line (list "" "garbage" "null" "[]" "{}" "{\"type\":7}" "(setq owned t)"
+                          "{\"type\":\"call\"}" "{\"type\":\"call\",\"call\":\"1\"}"
+                          "{\"type\":\"call\",\"call\":1,\"session\":{}}"
+                          "{\"type\":\"call\",\"call\":-1}"
+                          "{\"type\":\"call\",\"call\":1,\"arguments\":[}"
+                          "{\"type\":\"call\",\"call\":1,\"session\":\"\303\"}"
+                          "{\"type\":\"call\",\"call\":1,\"session\":\"\377\376\"}"
+                          (make-string 100000 ?\[)
+                          (concat "{\"type\":" (make-string 100000 ?\[))))
+        (ert-info ((truncate-string-to-width line 60) :prefix "Line: ")
+          (let ((process (todo-write-socket-test-hello)))
+            (todo-write-socket-test-send process line)
+            (let ((answer (todo-write-socket-test-read process)))
+              (should (equal "refused" (plist-get answer :type)))
+              (should (< 10 (length (plist-get answer :text)) 400)))
+            (should-not (todo-write-socket-test-read process)))))
+      (should-not owned)
+      (should-not todo-write-socket--connections))))
+
+(ert-deftest todo-write-socket-deep-input-is-refused-and-the-connection-stays ()
+  (todo-write-with-socket
+    (let ((process (todo-write-socket-test-hello)))
+      (todo-write-socket-test-send
+       process (concat "{\"type\":\"call\",\"call\":1,\"session\":\"a\",\"arguments\":{\"todos\":"
+                       (make-string 200000 ?\[) (make-string 200000 ?\]) "}}"))
+      (should-not (plist-get (todo-write-socket-test-read process) :ok))
+      (should (car (todo-write-socket-test-write process "a" "One"))))))
+
+(ert-deftest todo-write-socket-ends-a-connection-with-a-line-of-ten-megabytes ()
+  (todo-write-with-socket
+    (let ((process (todo-write-socket-test-hello)))
+      (ignore-errors
+        (process-send-string process (make-string (* 10 1024 1024) ?x)))
+      (todo-write-test-wait (lambda () (not (process-live-p process))))
+      (should-not todo-write-socket--connections))
+    (should (car (todo-write-socket-test-write (todo-write-socket-test-hello) "a" "One")))))
+
+(ert-deftest todo-write-socket-ignores-unknown-types-and-fields ()
+  (todo-write-with-socket
+    (let ((process (todo-write-socket-test-hello :later '(:x 1))))
+      (todo-write-socket-test-send process '(:type "kill-emacs"))
+      (todo-write-socket-test-send process '(:type "later" :form "(kill-emacs)"))
+      (should (car (todo-write-socket-test-call
+                    process (list :session "a" :later [1] :arguments
+                                  (todo-write-test-todos "One"))))))))
+
+(ert-deftest todo-write-socket-needs-a-hello-first-and-a-role-that-it-knows ()
+  (todo-write-with-socket
+    (dolist (line '((:type "call" :call 1) (:type "bye")
+                    (:type "hello" :protocol 1 :role "eval" :id "x")
+                    (:type "hello" :protocol 1 :id "x")))
+      (let ((process (todo-write-socket-test-connect)))
+        (todo-write-socket-test-send process line)
+        (should (equal "refused" (plist-get (todo-write-socket-test-read process) :type)))
+        (should-not (todo-write-socket-test-read process))))
+    (let* ((todo-write-socket--patience 0.05)
+           (process (todo-write-socket-test-connect)))
+      (should (equal "refused" (plist-get (todo-write-socket-test-read process) :type))))))
+
+(ert-deftest todo-write-socket-interns-nothing-of-a-message ()
+  (todo-write-with-socket
+    (let ((process (todo-write-socket-test-hello :role "tool" :todo-write-hostile-key 1)))
+      (todo-write-socket-test-send process "{\"type\":\"todo-write-hostile-type\"}")
+      (todo-write-socket-test-send process "{\"type\":\"bye\",\"todo-write-hostile-field\":1}")
+      (todo-write-test-wait (lambda () (hash-table-empty-p todo-write-mcp--programs)))
+      (should-not (intern-soft (concat "todo-write-hostile-" "type")))
+      (should-not (intern-soft (concat ":todo-write-hostile-" "field"))))))
+
+;;; Many, and slow
+
+(ert-deftest todo-write-socket-a-program-that-does-not-read-does-not-block-emacs ()
+  (todo-write-with-socket
+    (let* ((process (todo-write-socket-test-hello :role "check"))
+           (connection (car todo-write-socket--connections))
+           (start (float-time)))
+      ;; This Emacs reads only what it waits for.
+      (set-process-filter process t)
+      (while (todo-write-socket--live-p connection)
+        (should (< (- (float-time) start) 30))
+        (todo-write-socket--answer connection '(:call 1) t (make-string 100000 ?x)))
+      (should-not todo-write-socket--connections))))
+
+(ert-deftest todo-write-socket-a-thousand-connections-are-bounded ()
+  (todo-write-with-socket
+    (let ((most 0))
+      (dotimes (_ 1000)
+        ;; A full queue refuses.
+        (ignore-error file-error (todo-write-socket-test-connect))
+        (accept-process-output nil 0.001)
+        (setq most (max most (length todo-write-socket--connections)))
+        (when (> (length (process-list)) 600)
+          (todo-write-socket-test-close-all)))
+      (should (<= 100 most todo-write-socket-connection-limit)))
+    (todo-write-socket-test-close-all)
+    (todo-write-test-wait (lambda () (null todo-write-socket--connections)))
+    (should (car (todo-write-socket-test-write (todo-write-socket-test-hello) "a" "One")))))
+
+;;; Versions, and the module
+
+(ert-deftest todo-write-socket-says-on-both-sides-that-versions-differ ()
+  (todo-write-with-socket
+    (let ((process (todo-write-socket-test-connect)))
+      (todo-write-socket-test-send process '(:type "hello" :protocol 2 :role "tool" :id "x"))
+      (should (string-search "M-x todo-write-mcp-setup"
+                             (plist-get (todo-write-socket-test-read process) :text)))
+      (should (equal 1 (length todo-write-socket--said))))
+    (let ((process (todo-write-socket-test-hello :version "0.0.1")))
+      (should (car (todo-write-socket-test-write process "a" "One"))))
+    (todo-write-socket-test-hello :outdated t)
+    (should (equal 2 (length todo-write-socket--said)))
+    (should (member "was set up by an earlier version" todo-write-socket--outdated-programs))))
+
+(ert-deftest todo-write-socket-without-the-module-each-call-gets-a-sentence ()
+  (todo-write-with-socket
+    (let ((features (remq 'todo-write-dyn features)) (todo-write-module--told t))
+      (dotimes (_ 2)
+        (let ((process (todo-write-socket-test-connect)))
+          (todo-write-socket-test-send process '(:type "hello"))
+          (should (string-search "go on without the list"
+                                 (plist-get (todo-write-socket-test-read process) :text)))))
+      (should-not (featurep 'todo-write-dyn)))))
+
+(provide 'todo-write-socket-tests)
+;;; todo-write-socket-tests.el ends here

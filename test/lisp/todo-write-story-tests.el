@@ -1,0 +1,250 @@
+;;; todo-write-story-tests.el --- Tests of the story of a task  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-story)
+(require 'todo-write-visit)
+(require 'todo-write-view-test-helper)
+
+(defun todo-write-story-tests--call (id name input &optional output &rest metadata)
+  "Record a call ID of NAME with INPUT, and its OUTPUT with METADATA, unless nil."
+  (todo-write-observe "a" "TOOL_CALL" (list :id id :name name :input input) :call-id id)
+  (when output
+    (apply #'todo-write-observe "a" "TOOL_EXECUTION"
+           (list :id id :name name :content output) :call-id id metadata)))
+
+(defun todo-write-story-tests--lines (width)
+  "Return the story of the first task as a list of lines of WIDTH columns."
+  (split-string (todo-write-row--string (todo-write-story--insert "a" "t1" width)) "\n" t))
+
+(defmacro todo-write-story-tests--with-task (&rest body)
+  "Run BODY with a view of the plan \"a\", whose only task is in progress."
+  (declare (indent 0) (debug t))
+  `(todo-write-test-with-view
+     (todo-write-begin "a" :project "/home/user/shop/")
+     (todo-write-test-write "a" '("One" "in_progress"))
+     ,@body))
+
+(ert-deftest todo-write-story-shows-a-call-by-its-most-telling-argument ()
+  (todo-write-story-tests--with-task
+    (pcase-dolist
+        (`(,name ,input ,shown)
+         '(("Read" "{\"file_path\":\"/home/user/shop/till/auth.go\",\"limit\":160}"
+            "Read till/auth.go:1-160")
+           ("Read" "{\"file_path\":\"/etc/hosts\",\"offset\":20,\"limit\":5}"
+            "Read /etc/hosts:20-24")
+           ("Bash" "{\"description\":\"Test\",\"command\":\"go test\\n./...\"}" "go test ./...")
+           ("shell" "{\"command\":[\"ls\",\"-l\"]}" "ls -l")
+           ("Grep" "{\"glob\":\"*.go\",\"pattern\":\"till\"}" "Grep till")
+           ("WebFetch" "{\"prompt\":\"Sum up\",\"url\":\"https://example.org\"}"
+            "WebFetch https://example.org")
+           ("Other" "{\"long\":3,\"first\":\"this\",\"second\":\"that\"}" "Other this")
+           ("Count" "{\"n\":4}" "Count {\"n\":4}")
+           ("Cut" "{\"command\":\"go te" "Cut {\"command\":\"go te")
+           ("Decoded" (:file_path "/home/user/shop/a") "Decoded a")))
+      (todo-write-story-tests--call "c" name input)
+      (should (string-suffix-p (concat "▸ " shown)
+                               (car (last (todo-write-story-tests--lines 100))))))))
+
+(ert-deftest todo-write-story-pairs-a-call-with-its-result-by-id ()
+  (todo-write-story-tests--with-task
+    (todo-write-story-tests--call "c1" "Bash" '(:command "make"))
+    (todo-write-story-tests--call "c2" "Bash" '(:command "make test") "fine" :outcome 'ok)
+    (todo-write-observe "a" "TOOL_EXECUTION"
+                        '(:id "c1" :name "Bash" :content "make: *** Error 1") :call-id "c1"
+                        :outcome 'failed :durationMs 65000)
+    (let ((lines (last (todo-write-story-tests--lines 100) 2)))
+      (should (string-match-p "✗ make +1:05   make: \\*\\*\\* Error 1\\'" (car lines)))
+      (should (string-match-p "✓ make test\\'" (cadr lines))))))
+
+(ert-deftest todo-write-story-tells-outcomes-apart-by-shape ()
+  (todo-write-story-tests--with-task
+    (pcase-dolist (`(,outcome ,shape) '((ok "✓") (failed "✗") (refused "⊘") (background "▸")
+                                        (unknown "▸")))
+      (todo-write-story-tests--call (symbol-name outcome) "Bash" '(:command "ls") "text"
+                                    :outcome outcome)
+      (should (string-match-p (concat "  " shape " ls")
+                              (car (last (todo-write-story-tests--lines 100))))))))
+
+(ert-deftest todo-write-story-shows-a-changed-file-with-its-lines ()
+  (todo-write-story-tests--with-task
+    (todo-write-story-tests--call
+     "c" "Edit" '(:file_path "/home/user/shop/till/a.go") "done" :outcome 'ok
+     :files '((:path "/home/user/shop/till/a.go" :oldText "a\n" :newText "b\nc\n")))
+    (let ((lines (todo-write-story-tests--lines 100)))
+      (should (string-match-p "✎ till/a\\.go +\\+2 −1\\'" (car (last lines))))
+      (should (member "     till/a.go  +2 −1" lines))
+      (should (string-match-p "· 1 file\\'" (car lines))))))
+
+(ert-deftest todo-write-story-keeps-silent-on-the-tools-of-the-plan ()
+  (todo-write-story-tests--with-task
+    (let ((before (length (todo-write-story-tests--lines 100))))
+      (dolist (name '("todo_write" "TodoWrite" "TaskUpdate" "update_plan"
+                      "mcp__todo-write__todo_write"
+                      "mcp__plugin_todo-write_todo-write__todo_write"))
+        (todo-write-story-tests--call name name '(:id "1") "Updated"))
+      (should (= before (length (todo-write-story-tests--lines 100)))))))
+
+(ert-deftest todo-write-story-fits-its-lines-to-any-width ()
+  (todo-write-story-tests--with-task
+    (todo-write-observe "a" "MESSAGE" (make-string 300 ?m))
+    (todo-write-story-tests--call "c" "Bash" (list :command (make-string 200 ?x))
+                                  "error: no" :outcome 'failed :durationMs 3000)
+    (todo-write-story-tests--call
+     "d" "Edit" '(:file_path "/a") "done" :outcome 'ok
+     :files (list (list :path (concat "/home/user/shop/" (make-string 150 ?f))
+                        :added 5 :removed 100)))
+    (dolist (width '(42 80 160))
+      (dolist (line (todo-write-story-tests--lines width))
+        (should (<= (string-width line) width))))))
+
+(ert-deftest todo-write-story-shows-the-newest-entries-and-counts-the-others ()
+  (todo-write-story-tests--with-task
+    (dotimes (n 50)
+      (todo-write-observe "a" "MESSAGE" (format "message %d." n)))
+    (todo-write-test-open "One")
+    (should-not (string-match-p "message 9\\." (todo-write-test-text)))
+    (should (string-match-p "message 11\\." (todo-write-test-text)))
+    (goto-char (point-min))
+    (search-forward "11 earlier")
+    (beginning-of-line)
+    (todo-write-test-press "RET")
+    (should (string-match-p "message 0\\." (todo-write-test-text)))))
+
+(ert-deftest todo-write-story-tab-shows-all-of-an-entry-with-its-line-breaks ()
+  (todo-write-story-tests--with-task
+    (todo-write-story-tests--call "c" "Bash" '(:command "make\nmake test") "one\ntwo" :outcome 'ok)
+    (todo-write-test-open "One")
+    (search-forward "make make test")
+    (beginning-of-line)
+    (todo-write-test-press "TAB")
+    (should (string-match-p "\n +make\n +make test\n +one\n +two\n" (todo-write-test-text)))
+    (todo-write-test-press "TAB")
+    (should-not (string-match-p "\n +two\n" (todo-write-test-text)))))
+
+(ert-deftest todo-write-story-n-and-p-go-through-entries ()
+  (todo-write-story-tests--with-task
+    (todo-write-test-write "a" '("One" "in_progress") "Two")
+    (todo-write-observe "a" "MESSAGE" "First.")
+    (todo-write-test-open "One")
+    (todo-write-test-press "n")
+    (should (looking-at-p ".*added"))
+    (todo-write-test-press "n")
+    (should (looking-at-p ".*First\\."))
+    (todo-write-test-press "n")
+    (should (looking-at-p ".*Two"))
+    (todo-write-test-press "p")
+    (should (looking-at-p ".*First\\."))))
+
+(ert-deftest todo-write-story-keeps-point-on-its-entry-while-others-come ()
+  (todo-write-story-tests--with-task
+    (dotimes (n 45)
+      (todo-write-observe "a" "MESSAGE" (format "message %d." n)))
+    (todo-write-test-open "One")
+    (search-forward "message 20.")
+    (dotimes (n 5)
+      (todo-write-observe "a" "MESSAGE" (format "later %d." n)))
+    (todo-write-test-wait (lambda () (string-match-p "later 4" (todo-write-test-text))))
+    (should (looking-back "message 20\\." (line-beginning-position)))))
+
+(ert-deftest todo-write-visit-opens-the-file-at-the-changed-line ()
+  (let ((folder (file-name-as-directory (make-temp-file "todo-write" t))))
+    (unwind-protect
+        (todo-write-test-with-view
+          (todo-write-begin "a" :project folder)
+          (todo-write-test-write "a" '("One" "in_progress"))
+          (let* ((file (concat folder "shelf.txt"))
+                 (old (mapconcat #'number-to-string (number-sequence 1 20) "\n"))
+                 (new (string-replace "\n15\n" "\nfifteen\n" old)))
+            (with-temp-file file (insert new))
+            (todo-write-story-tests--call
+             "c" "Edit" (list :file_path file) "done" :outcome 'ok
+             :files (list (list :path file :oldText old :newText new)))
+            (todo-write-test-open "One")
+            (search-forward "✎")
+            (todo-write-test-press "RET")
+            (should (equal buffer-file-name file))
+            (should (looking-at-p "fifteen"))
+            (kill-buffer)))
+      (delete-directory folder t))))
+
+(ert-deftest todo-write-visit-says-that-a-file-is-gone ()
+  (todo-write-story-tests--with-task
+    (should-error (todo-write-visit--open-file "a" "/nowhere/at/all") :type 'user-error)))
+
+(ert-deftest todo-write-visit-does-not-open-what-is-no-regular-file ()
+  (let ((pipe (make-temp-name (expand-file-name "todo-write" temporary-file-directory))))
+    (skip-unless (eql 0 (call-process "mkfifo" nil nil nil pipe)))
+    (unwind-protect
+        (todo-write-story-tests--with-task
+          (should-error (todo-write-visit--open-file "a" pipe) :type 'user-error))
+      (delete-file pipe))))
+
+(ert-deftest todo-write-visit-reads-no-name-of-an-agent-as-remote ()
+  (todo-write-story-tests--with-task
+    (should-error (todo-write-visit--open-file "a" "/ssh:host:/etc/hosts") :type 'user-error)))
+
+(ert-deftest todo-write-visit-shows-the-output-with-links-to-errors ()
+  (todo-write-story-tests--with-task
+    (todo-write-story-tests--call "c" "Bash" '(:command "make") "a.c:3:1: error: no\nlast line"
+                                  :outcome 'failed)
+    (todo-write-test-open "One")
+    (search-forward "✗")
+    (todo-write-test-press "RET")
+    (with-current-buffer "*todo-write-output*"
+      (should (string-match-p "make\n\na\\.c:3:1: error: no\nlast line" (buffer-string)))
+      (font-lock-ensure)
+      (goto-char (point-min))
+      (compilation-next-error 1)
+      (should (looking-at-p "a\\.c:3")))))
+
+(ert-deftest todo-write-diff-shows-a-task-and-an-entry-in-diff-mode ()
+  (todo-write-story-tests--with-task
+    (dolist (name '("a" "b"))
+      (todo-write-story-tests--call
+       name "Edit" '(:file_path "/x") "done" :outcome 'ok
+       :files (list (list :path (concat "/home/user/shop/" name) :oldText "1\n" :newText "2\n"))))
+    (todo-write-test-open "One")
+    (search-forward "✎ a")
+    (todo-write-test-press "=")
+    (with-current-buffer "*todo-write-diff*"
+      (should (derived-mode-p 'diff-mode))
+      (should (string-match-p "^\\+\\+\\+ b/a$" (buffer-string)))
+      (should-not (string-match-p "^\\+\\+\\+ b/b$" (buffer-string))))
+    (todo-write-show-diff "a" "t1")
+    (with-current-buffer "*todo-write-diff*"
+      (should (string-match-p "^\\+\\+\\+ b/b$" (buffer-string))))))
+
+(ert-deftest todo-write-diff-takes-back-a-change-of-the-agent ()
+  (let ((folder (file-name-as-directory (make-temp-file "todo-write" t))))
+    (unwind-protect
+        (todo-write-test-with-view
+          (todo-write-begin "a" :project folder)
+          (todo-write-test-write "a" '("One" "in_progress"))
+          (let ((file (concat folder "shelf.txt")))
+            (with-temp-file file (insert "one\ntwo\nthree\n"))
+            (todo-write-story-tests--call
+             "c" "Edit" (list :file_path file) "done" :outcome 'ok
+             :files (list (list :path file :oldText "one\n2\nthree\n"
+                                :newText "one\ntwo\nthree\n")))
+            (todo-write-show-diff "a" "t1")
+            (with-current-buffer "*todo-write-diff*"
+              (goto-char (point-min))
+              (diff-hunk-next)
+              (diff-apply-hunk t))
+            (with-current-buffer (get-file-buffer file)
+              (should (equal (buffer-string) "one\n2\nthree\n"))
+              (set-buffer-modified-p nil)
+              (kill-buffer))))
+      (delete-directory folder t))))
+
+(ert-deftest todo-write-diff-says-that-nothing-is-recorded ()
+  (todo-write-story-tests--with-task
+    (should-error (todo-write-show-diff "a") :type 'user-error)))
+
+(provide 'todo-write-story-tests)
+;;; todo-write-story-tests.el ends here

@@ -1,0 +1,173 @@
+;;; todo-write-test-helper.el --- Shared functions of the tests  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A new store for each test, waiting for conditions, and other Emacs processes
+;; on the same store.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'todo-write)
+
+;; Some tests call functions of the module directly.
+(todo-write-module-load)
+
+(defmacro todo-write-with-store (&rest body)
+  "Evaluate BODY with an empty store whose journals are in a new folder."
+  (declare (indent 0) (debug t))
+  `(let* ((todo-write-directory (make-temp-file "todo-write-test" t))
+          (todo-write--subscribers nil)
+          (todo-write-activity--table (make-hash-table :test #'equal)))
+     (unwind-protect (progn ,@body)
+       (todo-write-test-close)
+       (delete-directory todo-write-directory t))))
+
+(defun todo-write-test-close ()
+  "Forget the threads of this store, to close their journals."
+  (todo-write--configure)
+  (dolist (thread (todo-write-dyn--loaded))
+    (ignore-errors (todo-write-forget thread))))
+
+(defun todo-write-test-todos (&rest entries)
+  "Return a tool input whose tasks are ENTRIES.
+Each is CONTENT, for a pending task, or (CONTENT STATUS [ACTIVE-FORM])."
+  (list :todos
+        (vconcat
+         (mapcar (lambda (entry)
+                   (pcase-let ((`(,content ,status ,active-form)
+                                (ensure-list entry)))
+                     (list :content content
+                           :status (or status "pending")
+                           :activeForm (or active-form
+                                           (concat "Doing: " content)))))
+                 entries))))
+
+(defun todo-write-test-contents (thread &optional revision)
+  "Return the contents of THREAD's items, at REVISION, as a list."
+  (mapcar (lambda (item) (plist-get item :content))
+          (todo-write-items thread revision)))
+
+(defun todo-write-test-wait (condition &optional seconds)
+  "Wait until CONDITION, a function, returns non-nil, and return its value.
+Fail after SECONDS, 10 by default."
+  (let ((deadline (+ (float-time) (or seconds 10))) value)
+    (while (not (setq value (funcall condition)))
+      (when (> (float-time) deadline)
+        (ert-fail (format "Still waiting after %s seconds" (or seconds 10))))
+      (accept-process-output nil 0.02))
+    value))
+
+;;; Calls and their results
+
+(defun todo-write-test-write (thread &rest entries)
+  "Write ENTRIES, as for `todo-write-test-todos', to THREAD; return the outcome.
+Fail if they are refused."
+  (let ((outcome (todo-write thread (apply #'todo-write-test-todos entries))))
+    (unless (plist-get outcome :ok)
+      (ert-fail (plist-get outcome :result)))
+    outcome))
+
+(defun todo-write-test-id (thread content)
+  "Return the id of THREAD's item with CONTENT, or nil."
+  (plist-get (seq-find (lambda (item) (equal (plist-get item :content) content))
+                       (todo-write-items thread))
+             :id))
+
+(defun todo-write-test-rows (thread &optional revision)
+  "Return THREAD's list at REVISION as a list of (CONTENT STATUS ACTIVE-FORM)."
+  (mapcar (lambda (item)
+            (list (plist-get item :content) (plist-get item :status)
+                  (plist-get item :activeForm)))
+          (todo-write-items thread revision)))
+
+(defun todo-write-test-types (changes)
+  "Return the types in CHANGES, a changes plist, as a list in order."
+  (mapcar (lambda (change) (plist-get change :type))
+          (plist-get changes :changes)))
+
+(defmacro todo-write-test-warnings (&rest body)
+  "Evaluate BODY and return the warnings that it displays, as strings.
+Errors that BODY handles do not enter the debugger."
+  (declare (indent 0) (debug t))
+  `(let ((debug-on-error nil) (warnings nil))
+     (cl-letf (((symbol-function 'display-warning)
+                (lambda (_type message &rest _) (push message warnings))))
+       ,@body)
+     (nreverse warnings)))
+
+(defmacro todo-write-test-listening (function &rest body)
+  "Evaluate BODY while FUNCTION is called with each event of a thread.
+See `todo-write--event-functions'."
+  (declare (indent 1) (debug t))
+  (let ((listener (make-symbol "listener")))
+    `(let ((,listener ,function))
+       (add-hook 'todo-write--event-functions ,listener)
+       (unwind-protect (progn ,@body)
+         (remove-hook 'todo-write--event-functions ,listener)))))
+
+;;; Files
+
+(defun todo-write-test-file (name)
+  "Return the name of the file NAME in the repository."
+  (expand-file-name name (getenv "TODO_WRITE_ROOT")))
+
+(defun todo-write-test-corpus (name)
+  "Return the names of the recorded files NAME, with wildcards.
+They are not part of the repository: TODO_WRITE_CORPUS names their
+folder.  Say that a part of the running test is skipped without them."
+  (let ((folder (getenv "TODO_WRITE_CORPUS")))
+    (or (and folder (not (string-empty-p folder))
+             (file-expand-wildcards
+              (expand-file-name name (todo-write-test-file folder))))
+        (ignore (message "skipped part of %s: no %s in TODO_WRITE_CORPUS"
+                         (ert-test-name (ert-running-test)) name)))))
+
+;;; Other Emacs processes
+
+(defun todo-write-test-module-assertions-p ()
+  "Return non-nil if this Emacs runs with module assertions, which are slow.
+Emacs removes the option from `command-line-args'."
+  (string-search "--module-assertions"
+                 (or (cdr (assq 'args (process-attributes (emacs-pid)))) "")))
+
+(defun todo-write-test-load-path ()
+  "Return options that add the folders of both packages to an Emacs's `load-path'."
+  (mapcan (lambda (library)
+            (when-let ((file (locate-library library)))
+              (list "-L" (file-name-directory file))))
+          (list "todo-write" "efrit-do")))
+
+(defun todo-write-test-emacs (&rest forms)
+  "Return the command, a list, of an Emacs that evaluates FORMS in batch.
+It uses the same module, and the current value of `todo-write-directory'
+as its journal folder."
+  (let ((print-length nil) (print-level nil))
+    `(,(expand-file-name invocation-name invocation-directory) "-Q" "--batch"
+      ,@(and (todo-write-test-module-assertions-p) '("--module-assertions"))
+      "--eval" "(setq native-comp-jit-compilation nil)"
+      ,@(todo-write-test-load-path)
+      "-l" "todo-write"
+      "--eval" ,(prin1-to-string
+                 `(progn (setq todo-write-directory ,todo-write-directory
+                               todo-write-durability ',todo-write-durability)
+                         ,@forms)))))
+
+(defun todo-write-test-child (&rest forms)
+  "Evaluate FORMS in another Emacs; return the object that they print.
+They must print one Lisp object with `prin1'.  Ignore standard error."
+  (with-temp-buffer
+    (let* ((command (apply #'todo-write-test-emacs forms))
+           (status (apply #'call-process (car command) nil '(t nil) nil
+                          (cdr command))))
+      (unless (eq status 0)
+        (ert-fail (format "Emacs ended with %s: %s" status (buffer-string))))
+      (goto-char (point-min))
+      (read (current-buffer)))))
+
+(provide 'todo-write-test-helper)
+;;; todo-write-test-helper.el ends here

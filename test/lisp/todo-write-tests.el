@@ -1,0 +1,481 @@
+;;; todo-write-tests.el --- Tests of the Lisp API  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The public functions of todo-write.el: values, errors, and calls of listeners.
+;; Input, diff, observations, journals and merging have files of their own.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'ert)
+(require 'todo-write-test-helper)
+
+(defun todo-write-tests--keys (plist)
+  "Return the keys of PLIST in order."
+  (cl-loop for (key) on plist by #'cddr collect key))
+
+;;; Writing
+
+(ert-deftest todo-write-an-accepted-write-returns-a-whole-outcome ()
+  (todo-write-with-store
+    (let ((outcome (todo-write "a" (todo-write-test-todos
+                                    '("Build" "in_progress" "Building") "Ship")
+                               "host")))
+      (should (equal (todo-write-tests--keys outcome)
+                     '(:ok :revision :result :changes :notices :errors :forced
+                       :state :resumed :told :warnings :summary)))
+      (should (eq (plist-get outcome :ok) t))
+      (should (equal (plist-get outcome :revision) 1))
+      (should (equal (plist-get outcome :summary) (todo-write-summary "a")))
+      (should (equal (plist-get outcome :result)
+                     "0/2 tasks completed. Current: Building."))
+      (should (equal (todo-write-test-types (plist-get outcome :changes))
+                     '("added" "added")))
+      (should-not (plist-get outcome :notices))
+      (should-not (plist-get outcome :errors)))))
+
+(ert-deftest todo-write-a-refused-write-says-where-what-and-what-is-allowed ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "Kept")
+    (let* ((outcome (todo-write "a" '(:todos [(:content "X" :status "blocked"
+                                               :activeForm "Xing")])))
+           (problem (car (plist-get outcome :errors))))
+      (should-not (plist-get outcome :ok))
+      (should (equal (plist-get outcome :revision) 1))
+      (should-not (plist-get outcome :changes))
+      (should (equal (todo-write-tests--keys problem) '(:path :received :expected)))
+      (should (equal (plist-get problem :path) "todos[0].status"))
+      (should (equal (plist-get problem :received) "\"blocked\""))
+      (should (string-search "in_progress" (plist-get problem :expected)))
+      (should (string-search "todos[0].status" (plist-get outcome :result)))
+      (should (equal (todo-write-test-contents "a") '("Kept"))))))
+
+(ert-deftest todo-write-the-same-list-again-makes-no-revision ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One")
+    (let ((outcome (todo-write-test-write "a" "One")))
+      (should (equal (plist-get outcome :revision) 1))
+      (should-not (plist-get outcome :changes)))))
+
+(ert-deftest todo-write-an-item-is-a-plist-of-strings ()
+  (todo-write-with-store
+    (todo-write "a" "{\"todos\": [{\"content\": \"One\", \"status\": \"in_progress\",
+                      \"activeForm\": \"Doing one\", \"priority\": \"high\"}]}")
+    (should (equal (todo-write-items "a")
+                   [(:status "in_progress" :id "t1" :content "One"
+                     :activeForm "Doing one" :priority "high"
+                     :addedBy "agent" :told t)]))
+    (should (equal (todo-write-item "a" "t1") (aref (todo-write-items "a") 0)))))
+
+(ert-deftest todo-write-the-result-names-unfinished-items-that-vanish ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "Dropped open" '("Dropped done" "completed") "Stays")
+    (let ((result (plist-get (todo-write-test-write "a" "Stays") :result)))
+      (should (string-search "Dropped open" result))
+      (should-not (string-search "Dropped done" result)))))
+
+(ert-deftest todo-write-an-id-is-never-given-twice ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-test-write "a" "One")
+    (todo-write-test-write "a" "One" "Something else entirely")
+    (should (equal (mapcar (lambda (item) (plist-get item :id)) (todo-write-items "a"))
+                   '("t1" "t3")))))
+
+;;; Objects that outcomes share
+
+(defun todo-write-tests--last-change (outcome)
+  "Return the last change of OUTCOME."
+  (let ((changes (plist-get (plist-get outcome :changes) :changes)))
+    (aref changes (1- (length changes)))))
+
+(ert-deftest todo-write-modifying-an-outcome-affects-no-other-outcome ()
+  (todo-write-with-store
+    (let* ((outcome (todo-write-test-write "a" '("One" "in_progress" "Doing one")))
+           (item (plist-get (todo-write-tests--last-change outcome) :item))
+           (summary (todo-write-summary "a")))
+      (dolist (object (list item (plist-get summary :current)))
+        (dolist (key '(:id :content :status :activeForm))
+          (fillarray (plist-get object key) ?x))
+        (plist-put object :priority "x"))
+      (plist-put summary :total 9)
+      (fillarray (plist-get (plist-get outcome :changes) :added) nil)
+      (fillarray (plist-get (todo-write-tests--last-change outcome) :type) ?x))
+    (should (equal (plist-get (todo-write-tests--last-change
+                               (todo-write-test-write "a" '("One" "completed" "Doing one")))
+                              :previousItem)
+                   '(:status "in_progress" :id "t1" :content "One"
+                     :activeForm "Doing one" :priority nil
+                     :addedBy "agent" :told t)))
+    (should (equal (plist-get (todo-write-summary "a") :total) 1))))
+
+(ert-deftest todo-write-outcomes-of-items-with-equal-ids-never-mix ()
+  (todo-write-with-store
+    ;; The threads have equal ids, and distant items of the long list change.
+    (let ((long (mapcar (lambda (n) (format "Task %d of many" n)) (number-sequence 1 200))))
+      (apply #'todo-write-test-write "long" long)
+      (todo-write-test-write "short" "One" "Two")
+      (dolist (status '("in_progress" "completed" "pending"))
+        (dolist (n '(0 64 128))
+          (setf (nth n long) (list (format "Task %d of many" (1+ n)) status "At it"))
+          (should (equal (plist-get (todo-write-tests--last-change
+                                     (apply #'todo-write-test-write "long" long))
+                                    :item)
+                         (aref (todo-write-items "long") n))))
+        (should (equal (plist-get (todo-write-tests--last-change
+                                   (todo-write-test-write "short" (list "One" status "At one") "Two"))
+                                  :item)
+                       (aref (todo-write-items "short") 0)))))))
+
+;;; Editing
+
+(ert-deftest todo-write-edit-adds-at-the-end-or-at-a-place ()
+  (todo-write-with-store
+    (todo-write-edit "a" 'add "Last")
+    (todo-write-edit "a" 'add "First" 0)
+    (let ((outcome (todo-write-edit "a" 'add "Far" 99)))
+      (should (plist-get outcome :ok))
+      (should (equal (todo-write-test-types (plist-get outcome :changes)) '("added"))))
+    (should (equal (todo-write-test-contents "a") '("First" "Last" "Far")))))
+
+(ert-deftest todo-write-edit-renames-with-the-active-form ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "Old")
+    (let ((outcome (todo-write-edit "a" 'rename "t1" "New")))
+      (should (equal (todo-write-test-types (plist-get outcome :changes)) '("modified"))))
+    (should (equal (todo-write-test-rows "a") '(("New" "pending" "New"))))))
+
+(ert-deftest todo-write-edit-sets-a-status-by-string-or-symbol ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-edit "a" 'status "t1" "completed")
+    (let ((outcome (todo-write-edit "a" "status" "t2" 'in_progress)))
+      (should (equal (todo-write-test-types (plist-get outcome :changes))
+                     '("status_changed"))))
+    (should (equal (mapcar #'cadr (todo-write-test-rows "a"))
+                   '("completed" "in_progress")))))
+
+(ert-deftest todo-write-edit-moves-and-deletes ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One" "Two" "Three")
+    (should (equal (todo-write-test-types
+                    (plist-get (todo-write-edit "a" 'move "t3" 0) :changes))
+                   '("reordered")))
+    (should (equal (todo-write-test-contents "a") '("Three" "One" "Two")))
+    (should (equal (todo-write-test-types
+                    (plist-get (todo-write-edit "a" 'delete "t1") :changes))
+                   '("removed")))
+    (should (equal (todo-write-test-contents "a") '("Three" "Two")))))
+
+(ert-deftest todo-write-edit-signals-an-impossible-operation-and-changes-nothing ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One")
+    (dolist (call '((add) (add "") (add " \n") (add "A" -1) (add "A" 0 0)
+                    (rename "t1" "") (rename "t9" "A") (rename "t1")
+                    (status "t1" "blocked") (status "t9" "pending")
+                    (move "t1" -1) (move "t1" nil) (move "t9" 0)
+                    (delete "t9") (delete) (delete "t1" "t1")
+                    (explode "t1") (nil)))
+      (ert-info ((format "%S" call))
+        (should-error (apply #'todo-write-edit "a" call)
+                      :type 'todo-write-input-error)))
+    (should-error (todo-write-edit "a" 'add (make-string 2001 ?x))
+                  :type 'todo-write-input-error)
+    (should (equal (todo-write-test-contents "a") '("One")))
+    (should (= (length (todo-write-revisions "a")) 1))))
+
+(ert-deftest todo-write-undo-goes-back-step-by-step-and-then-signals ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One")
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-edit "a" 'delete "t1")
+    (should (plist-get (todo-write-undo "a") :ok))
+    (should (equal (todo-write-test-contents "a") '("One" "Two")))
+    (todo-write-undo "a")
+    (should (equal (todo-write-test-contents "a") '("One")))
+    (todo-write-undo "a")
+    (should (equal (todo-write-items "a") []))
+    (should-error (todo-write-undo "a") :type 'todo-write-error)
+    (should (= (plist-get (todo-write-summary "a") :revision) 6))))
+
+(ert-deftest todo-write-undo-restores-a-dropped-item-with-its-id ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-test-write "a" "Two")
+    (todo-write-undo "a")
+    (should (equal (todo-write-test-id "a" "One") "t1"))))
+
+;;; State
+
+(ert-deftest todo-write-the-state-follows-from-the-list ()
+  (todo-write-with-store
+    (should (eq (todo-write-state "a") 'empty))
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (should (eq (todo-write-state "a") 'active))
+    (todo-write-test-write "a" '("One" "completed"))
+    (should (eq (todo-write-state "a") 'done))
+    (todo-write "a" '(:todos []))
+    (should (eq (todo-write-state "a") 'empty))))
+
+(ert-deftest todo-write-a-pause-has-a-reason-and-the-next-write-ends-it ()
+  (todo-write-with-store
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (should (eq (todo-write-pause "a" "lunch") 'paused))
+    (should (equal (plist-get (todo-write-summary "a") :reason) "lunch"))
+    (should-not (plist-get (todo-write-times "a" "t1") :running))
+    (should (eq (todo-write-resume "a") 'active))
+    (should-not (plist-get (todo-write-summary "a") :reason))
+    (should (plist-get (todo-write-times "a" "t1") :running))
+    (todo-write-pause "a")
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (should (eq (todo-write-state "a") 'active))))
+
+(ert-deftest todo-write-listeners-hear-of-a-state-only-when-it-changes ()
+  (todo-write-with-store
+    (let ((heard nil))
+      (todo-write-test-write "a" "One")
+      (todo-write-test-listening (lambda (&rest news) (push news heard))
+        (todo-write-pause "unknown")
+        (todo-write-pause "a")
+        (todo-write-pause "a" "again")
+        (todo-write-resume "a")
+        (todo-write-resume "a"))
+      (should (equal (nreverse heard) '(("a" state paused) ("a" state active)))))))
+
+(ert-deftest todo-write-a-listener-hears-all-that-happens-until-it-stops ()
+  (todo-write-with-store
+    (let* ((heard nil)
+           (outcome nil)
+           (listener (lambda (thread what data)
+                       (should (equal thread "a"))
+                       (push (cons what data) heard))))
+      (todo-write-test-listening listener
+        (setq outcome (todo-write-test-write "a" "One"))
+        (todo-write-test-write "a" "One")
+        (todo-write-observe "a" "TITLE" "Bake")
+        (todo-write-pause "a")
+        (todo-write-forget "a"))
+      (todo-write-test-write "a" "Two")
+      (should (equal (nreverse heard)
+                     `((change . ,outcome) (observed . "TITLE") (state . paused)
+                       (forgotten . nil)))))))
+
+;;; Reading
+
+(ert-deftest todo-write-an-unknown-thread-reads-as-an-empty-list ()
+  (todo-write-with-store
+    (should (equal (todo-write-items "nobody") []))
+    (should (equal (todo-write-items "nobody" 0) []))
+    (should-not (todo-write-item "nobody" "t1"))
+    (should-not (todo-write--previous-id "nobody" "t1"))
+    (should-not (todo-write-times "nobody" "t1"))
+    (should-not (todo-write-revisions "nobody"))
+    (should (equal (todo-write-observations "nobody") []))
+    (should (eq (todo-write-resume "nobody") 'empty))
+    (should (= (plist-get (todo-write-summary "nobody") :total) 0))
+    (should-not (todo-write-threads))
+    (should-not (directory-files todo-write-directory nil "jsonl"))))
+
+(ert-deftest todo-write-revisions-tell-who-did-what ()
+  (todo-write-with-store
+    (todo-write "a" (todo-write-test-todos "One") "host")
+    (todo-write-edit "a" 'add "Two")
+    (todo-write-undo "a")
+    (let ((revisions (todo-write-revisions "a")))
+      (should (equal (mapcar (lambda (revision)
+                               (mapcar (lambda (key) (plist-get revision key))
+                                       '(:revision :author :source :operation :restores)))
+                             revisions)
+                     '((1 "agent" "host" "write" nil)
+                       (2 "user" nil "add" nil)
+                       (3 "user" nil "undo" 1))))
+      (should (cl-every (lambda (revision) (natnump (plist-get revision :timestamp)))
+                        revisions)))))
+
+(ert-deftest todo-write-every-revision-can-be-read-again ()
+  (todo-write-with-store
+    (dotimes (n 150)
+      (apply #'todo-write-test-write "a"
+             (mapcar (lambda (k) (format "Task %d" k)) (number-sequence 0 n))))
+    (dotimes (n 151)
+      (should (= (length (todo-write-items "a" n)) n)))
+    (should-error (todo-write-items "a" 151) :type 'todo-write-input-error)))
+
+(ert-deftest todo-write-changes-between-folds-any-span-into-one-set ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-test-write "a" '("One" "in_progress") "Two")
+    (todo-write-test-write "a" '("One" "completed") "Two" "Three")
+    (should (equal (todo-write-test-types (todo-write-changes-between "a" 1 3))
+                   '("status_changed" "added")))
+    (should (equal (todo-write-test-types (todo-write-changes-between "a" 0 3))
+                   '("added" "added" "added")))
+    (should (equal (todo-write-test-types (todo-write-changes-between "a" 3 1))
+                   '("status_changed" "removed")))
+    (should-not (todo-write-test-types (todo-write-changes-between "a" 2 2)))
+    (should-error (todo-write-changes-between "a" 0 4) :type 'todo-write-input-error)))
+
+(ert-deftest todo-write-the-previous-id-is-that-of-the-row-above ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One" "Two")
+    (should-not (todo-write--previous-id "a" "t1"))
+    (should (equal (todo-write--previous-id "a" "t2") "t1"))
+    (should-not (todo-write--previous-id "a" "t9"))))
+
+(ert-deftest todo-write-times-tell-created-started-completed-and-intervals ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One")
+    (let ((times (todo-write-times "a" "t1")))
+      (should (natnump (plist-get times :created)))
+      (should-not (plist-get times :started))
+      (should (equal (plist-get times :spent) 0)))
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (should (plist-get (todo-write-times "a" "t1") :running))
+    (todo-write-test-wait
+     (lambda () (> (plist-get (todo-write-times "a" "t1") :spent) 20)))
+    (todo-write-test-write "a" '("One" "completed"))
+    (let* ((times (todo-write-times "a" "t1"))
+           (interval (car (plist-get times :intervals))))
+      (should-not (plist-get times :running))
+      (should (equal (plist-get times :started) (car interval)))
+      (should (equal (plist-get times :completed) (cdr interval)))
+      (should (equal (plist-get times :spent) (- (cdr interval) (car interval))))
+      (should (> (plist-get times :spent) 20)))))
+
+(ert-deftest todo-write-times-without-an-id-are-those-of-all-items-in-list-order ()
+  (todo-write-with-store
+    (should-not (todo-write-times "a"))
+    (todo-write-test-write "a" "One" '("Two" "completed"))
+    (todo-write-edit "a" 'move "t2" 0)
+    (todo-write-edit "a" 'add "Three" 1)
+    (should (equal (todo-write-times "a")
+                   (mapcar (lambda (id) (cons id (todo-write-times "a" id)))
+                           '("t2" "t3" "t1"))))))
+
+(ert-deftest todo-write-the-parent-of-a-thread-is-the-one-it-was-begun-with ()
+  (todo-write-with-store
+    (todo-write-begin "a")
+    (todo-write-begin "b" :parent "a" :parent-item "t1")
+    (should-not (todo-write-parent "a"))
+    (should (equal (todo-write-parent "b") '("a" . "t1")))))
+
+(ert-deftest todo-write-items-removed-returns-started-items-oldest-first ()
+  (todo-write-with-store
+    (todo-write-test-write "a" '("One" "in_progress") "Two" '("Three" "in_progress"))
+    (dolist (id '("t3" "t2" "t1"))
+      (todo-write-edit "a" 'delete id))
+    (should (equal (mapcar (lambda (item) (plist-get item :id))
+                           (todo-write-items-removed "a"))
+                   '("t3" "t1")))))
+
+(ert-deftest todo-write-the-summary-counts-and-names-the-current-item ()
+  (todo-write-with-store
+    (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress") "Three")
+    (todo-write-observe "a" "TITLE" "Count to three")
+    (should (equal (todo-write-summary "a")
+                   (list :revision 1 :completed 1 :yours 0
+                         :current (aref (todo-write-items "a") 1)
+                         :state 'active :total 3 :title "Count to three" :reason nil)))))
+
+(ert-deftest todo-write-a-summary-has-the-newest-title ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-observe "a" "TITLE" "Count to two")
+    (should (equal (plist-get (todo-write-summary "a") :title) "Count to two"))))
+
+(ert-deftest todo-write-an-outcome-has-the-state-and-whether-it-ended-a-pause ()
+  (todo-write-with-store
+    (should (eq (plist-get (todo-write-test-write "a" "One") :state) 'active))
+    (todo-write-pause "a")
+    (let ((refused (todo-write "a" "{}")))
+      (should (eq (plist-get refused :state) 'paused))
+      (should-not (plist-get refused :resumed)))
+    (should (eq (plist-get (todo-write-edit "a" 'add "Two") :state) 'paused))
+    (let ((accepted (todo-write-test-write "a" "One")))
+      (should (eq (plist-get accepted :state) 'active))
+      (should (plist-get accepted :resumed)))
+    (let ((done (todo-write-test-write "a" '("One" "completed") '("Two" "completed"))))
+      (should (eq (plist-get done :state) 'done))
+      (should-not (plist-get done :resumed)))
+    (should (eq (plist-get (todo-write-undo "a") :state) 'active))))
+
+(ert-deftest todo-write-options-may-be-set-or-bound-at-any-time ()
+  (todo-write-with-store
+    (let ((accepted (lambda ()
+                      (plist-get (todo-write "a" (todo-write-test-todos "Much too long")) :ok)))
+          (limit todo-write-max-length))
+      (should (funcall accepted))
+      (let ((todo-write-max-length 3))
+        (should-not (funcall accepted)))
+      (should (funcall accepted))
+      (unwind-protect
+          (progn (setq todo-write-max-length 3)
+                 (should-not (funcall accepted)))
+        (setq todo-write-max-length limit))
+      (with-temp-buffer
+        (setq-local todo-write-max-length 3)
+        (should (funcall accepted))))))
+
+(ert-deftest todo-write-threads-are-separate-and-the-one-written-last-is-current ()
+  (todo-write-with-store
+    (todo-write-test-write "b" "In b")
+    (todo-write-test-write "a" "In a")
+    (should (equal (sort (todo-write-threads) #'string<) '("a" "b")))
+    (should (equal (todo-write-current-thread) "a"))
+    (should (equal (todo-write-test-contents "b") '("In b")))))
+
+(ert-deftest todo-write-forget-leaves-neither-list-nor-history-nor-file ()
+  (todo-write-with-store
+    (todo-write-test-write "a" "One")
+    (todo-write-forget "a")
+    (should-not (todo-write-threads))
+    (should-not (todo-write-current-thread))
+    (should (equal (todo-write-items "a") []))
+    (should-not (todo-write-revisions "a"))
+    (should-not (directory-files todo-write-directory nil "jsonl"))))
+
+;;; The hook
+
+(ert-deftest todo-write-change-functions-get-thread-and-outcome ()
+  (todo-write-with-store
+    (let* ((heard nil)
+           (todo-write-change-functions (list (lambda (&rest args) (push args heard))))
+           (outcome (todo-write-test-write "a" "One")))
+      (should (equal heard (list (list "a" outcome))))
+      (todo-write-edit "a" 'status "t1" "completed")
+      (todo-write-undo "a")
+      (should (= (length heard) 3))
+      (ert-info ("Neither a refused write nor one that changes nothing")
+        (todo-write "a" "{")
+        (todo-write-test-write "a" "One")
+        (should (= (length heard) 3))))))
+
+(ert-deftest todo-write-a-change-function-that-signals-is-reported-and-stops-no-other ()
+  (todo-write-with-store
+    (let* ((heard nil)
+           (todo-write-change-functions
+            (list (lambda (&rest _) (error "Broken hook"))
+                  (lambda (&rest _) (setq heard t)))))
+      (let ((warnings (todo-write-test-warnings (todo-write-test-write "a" "One"))))
+        (should heard)
+        (should (= (length warnings) 1))
+        (should (string-search "Broken hook" (car warnings)))))))
+
+(ert-deftest todo-write-a-change-function-may-write-and-edit ()
+  (todo-write-with-store
+    (let ((todo-write-change-functions
+           (list (lambda (thread outcome)
+                   (when (and (equal thread "a") (= (plist-get outcome :revision) 1))
+                     (todo-write-test-write thread "One" "Two")
+                     (todo-write-test-write "other" "Mirror")
+                     (todo-write-edit thread 'add "Three"))))))
+      (todo-write-test-write "a" "One")
+      (should (equal (todo-write-test-contents "a") '("One" "Two" "Three")))
+      (should (equal (todo-write-test-contents "other") '("Mirror"))))))
+
+(provide 'todo-write-tests)
+;;; todo-write-tests.el ends here

@@ -1,0 +1,73 @@
+;;; todo-write-user-helper.el --- A real Emacs in a terminal  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Starts the Emacs of a user in a terminal.  Tests send it keys through the
+;; terminal, and query it through its server.
+
+;;; Code:
+
+(require 'ert)
+(require 'server)
+(require 'todo-write-test-helper)
+
+(defvar todo-write-user-process nil
+  "The process of the user's Emacs, which receives the keys.")
+
+(defun todo-write-user-eval (&rest forms)
+  "Return the value of FORMS in the user's Emacs."
+  (pcase (server-eval-at "user" `(condition-case problem (list 'value (progn ,@forms))
+                                   (error (cons 'failed problem))))
+    (`(value ,value) value)
+    (problem (ert-fail problem))))
+
+(defun todo-write-user-type (keys)
+  "Type KEYS, a string, and wait until Emacs has read them."
+  (let ((before (todo-write-user-eval 'num-nonmacro-input-events)))
+    (process-send-string todo-write-user-process keys)
+    (todo-write-test-wait
+     (lambda ()
+       (<= (+ before (length keys))
+           (todo-write-user-eval 'num-nonmacro-input-events))))))
+
+(defun todo-write-user-terminal (lines columns &rest command)
+  "Return a process that runs COMMAND in a terminal of LINES and COLUMNS."
+  (let* ((process-environment (cons "TERM=xterm-256color" process-environment))
+         (process (make-process :name "terminal" :command command :noquery t
+                                :connection-type 'pty :filter #'ignore)))
+    (set-process-window-size process lines columns)
+    process))
+
+(defun todo-write-user-call (lines columns function)
+  "Call FUNCTION while the user's Emacs runs in a terminal of LINES and COLUMNS."
+  (let* ((folder (make-temp-file "todo-write-user" t))
+         (server-use-tcp nil)
+         (server-socket-dir folder)
+         (todo-write-user-process
+          (apply #'todo-write-user-terminal
+                 lines columns (expand-file-name invocation-name invocation-directory) "-Q" "-nw"
+                 `(,@(todo-write-test-load-path)
+                   "--eval" ,(prin1-to-string
+                              `(progn (require 'server)
+                                      (setq native-comp-jit-compilation nil
+                                            load-prefer-newer t
+                                            server-use-tcp nil
+                                            server-name "user"
+                                            server-socket-dir ,folder)
+                                      (server-start)))))))
+    (unwind-protect
+        (progn
+          (todo-write-test-wait
+           (lambda () (ignore-errors (eq 'ready (todo-write-user-eval ''ready))))
+           30)
+          (todo-write-user-eval '(setq todo-write-directory nil todo-write-flash-seconds 0))
+          (funcall function))
+      (delete-process todo-write-user-process)
+      (delete-directory folder t))))
+
+(provide 'todo-write-user-helper)
+;;; todo-write-user-helper.el ends here

@@ -1,0 +1,67 @@
+;;; todo-write-view-test-helper.el --- Shared functions of the tests of buffers  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; A live buffer in the only window of a frame, and its text as a user sees it.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-test-helper)
+(require 'todo-write-view)
+
+(defmacro todo-write-test-with-shapes (&rest body)
+  "Run BODY with an empty store and a terminal that displays all shapes."
+  (declare (indent 0) (debug t))
+  `(let ((todo-write-flash-seconds 0)
+         (coding (terminal-coding-system)))
+     (todo-write-with-store
+       (unwind-protect
+           (save-window-excursion
+             (set-terminal-coding-system 'utf-8)
+             (todo-write-row--forget-shapes)
+             ,@body)
+         (set-terminal-coding-system coding)
+         (todo-write-row--forget-shapes)
+         (mapc #'kill-buffer todo-write-view--buffers)))))
+
+(defmacro todo-write-test-with-view (&rest body)
+  "Run BODY in a live buffer of the thread \"a\", in the only window."
+  (declare (indent 0) (debug t))
+  `(todo-write-test-with-shapes
+     (switch-to-buffer (todo-write-show "a"))
+     (delete-other-windows)
+     ,@body))
+
+(defun todo-write-test-text ()
+  "Return the text of the current buffer without properties."
+  (buffer-substring-no-properties (point-min) (point-max)))
+
+(defun todo-write-test-seen ()
+  "Return the lines of the current buffer as a user sees them, without the header.
+Folds replace the folded rows, and times are left out."
+  (let ((text "") (position (point-min)))
+    (while (< position (point-max))
+      (let ((fold (todo-write-view--fold-at position)))
+        (setq text (concat text (if fold (overlay-get fold 'display)
+                                  (string (char-after position))))
+              position (if fold (overlay-end fold) (1+ position)))))
+    (mapcar (lambda (line) (replace-regexp-in-string " +[0-9]+:[0-9:]+\\'" "" line))
+            (cdr (split-string (substring-no-properties text) "\n" t)))))
+
+(defun todo-write-test-open (content)
+  "Open the row of the item of thread \"a\" with CONTENT, or close it."
+  (todo-write-view--goto (todo-write-test-id "a" content))
+  (todo-write-test-press "RET"))
+
+(defun todo-write-test-press (keys)
+  "Run the command bound to KEYS, as for `kbd', in this buffer."
+  (call-interactively (key-binding (kbd keys))))
+
+(provide 'todo-write-view-test-helper)
+;;; todo-write-view-test-helper.el ends here

@@ -1,0 +1,588 @@
+;;; todo-write-view-tests.el --- Tests of the live buffer  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The buffer of `todo-write-show': its text and properties, and the positions of
+;; point and windows.
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-test-helper)
+(require 'todo-write-view-test-helper)
+
+(defun todo-write-view-tests--write (&rest entries)
+  "Write ENTRIES, as for `todo-write-test-todos', to the thread \"a\"."
+  (should (plist-get (todo-write "a" (apply #'todo-write-test-todos entries)) :ok)))
+
+
+(defun todo-write-view-tests--rows ()
+  "Return the rows of the current buffer without times, as a list of strings."
+  (mapcar (lambda (line) (replace-regexp-in-string " +[0-9:]+\\'" "" line))
+          (cdr (split-string (buffer-substring-no-properties (point-min) (point-max))
+                             "\n" t))))
+
+(defun todo-write-view-tests--characters ()
+  "Return the characters of the current buffer without times.
+Each is a list of the character, its face and the id of its row."
+  (cl-loop for position from (point-min) below (point-max)
+           for face = (get-text-property position 'face)
+           unless (eq face 'todo-write-time)
+           collect (list (char-after position) face
+                         (get-text-property position 'todo-write-id))))
+
+(defun todo-write-view-tests--line (position)
+  "Return the line at POSITION."
+  (save-excursion
+    (goto-char position)
+    (buffer-substring-no-properties (line-beginning-position) (line-end-position))))
+
+(defun todo-write-view-tests--redisplay ()
+  "Run the hook that redisplay runs for the selected window.
+Another buffer is current then, which must not change."
+  (let ((window (selected-window))
+        (functions (remq t window-size-change-functions)))
+    (should functions)
+    (with-temp-buffer
+      (insert "text of the user")
+      (dolist (function functions)
+        (funcall function window))
+      (should (equal (buffer-string) "text of the user")))))
+
+(defun todo-write-view-tests--header ()
+  "Return the header of the current buffer."
+  (todo-write-view-tests--line (point-min)))
+
+;;; Appearance of rows
+
+(ert-deftest todo-write-view-shows-each-status-by-its-shape ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write
+     '("Read the code" "completed")
+     '("Change the code" "in_progress" "Changing the code")
+     "Test the code")
+    (should (equal (todo-write-view-tests--rows)
+                   '(" ✓ Read the code" " ● Changing the code" " ○ Test the code")))))
+
+(defun todo-write-view-tests--look ()
+  "Return each character of the current buffer with its face and display."
+  (mapcar (lambda (position)
+            (list (char-after position) (get-text-property position 'face)
+                  (get-text-property position 'display)
+                  (get-text-property position 'todo-write-id)))
+          (number-sequence (point-min) (1- (point-max)))))
+
+(ert-deftest todo-write-view-changed-rows-look-as-in-a-full-redraw ()
+  (todo-write-test-with-view
+    (dolist (steps '((0 1 8) (9 10 11) (12 9) (3 10)))
+      (dolist (current steps)
+        (apply #'todo-write-view-tests--write
+               (mapcar (lambda (n)
+                         (list (format "Task %d of a dozen" n)
+                               (cond ((< n current) "completed")
+                                     ((= n current) "in_progress")
+                                     (t "pending"))))
+                       (number-sequence 0 11))))
+      (let ((redrawn (todo-write-view-tests--look)))
+        (todo-write-view-refresh)
+        (should (equal redrawn (todo-write-view-tests--look)))))))
+
+(ert-deftest todo-write-view-header-has-title-count-and-bar ()
+  (todo-write-test-with-view
+    (todo-write-observe "a" "TITLE" "Tidy up")
+    (todo-write-view-tests--write '("One" "completed") "Two")
+    (should (string-match-p "\\` Tidy up +1/2  ━+─+\\'" (todo-write-view-tests--header)))))
+
+(ert-deftest todo-write-view-without-a-title-says-plan ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One")
+    (should (string-match-p "\\` Plan +0/1  ─+\\'" (todo-write-view-tests--header)))))
+
+(ert-deftest todo-write-view-says-when-all-is-done ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write '("One" "completed"))
+    (should (string-match-p "✓ done 1/1" (todo-write-view-tests--header)))))
+
+(ert-deftest todo-write-view-shows-a-pause-by-shape-and-reason ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write
+     '("Wait" "in_progress" "Waiting"))
+    (todo-write-pause "a" "interrupted")
+    (should (equal (todo-write-view-tests--rows) '(" ‖ Waiting")))
+    (should (string-match-p "interrupted.*‖ paused 0/1" (todo-write-view-tests--header)))
+    (todo-write-resume "a")
+    (should (equal (todo-write-view-tests--rows) '(" ● Waiting")))
+    (should-not (string-match-p "paused" (todo-write-view-tests--header)))))
+
+(ert-deftest todo-write-view-says-in-words-that-there-is-no-plan ()
+  (todo-write-test-with-view
+    (should (string-match-p "No plan yet" (buffer-string)))
+    (todo-write-view-tests--write "One")
+    (should-not (string-match-p "No plan yet" (buffer-string)))
+    (todo-write-view-tests--write)
+    (should (string-match-p "The list is empty" (buffer-string)))))
+
+(ert-deftest todo-write-view-uses-ascii-where-shapes-cannot-be-displayed ()
+  (todo-write-test-with-view
+    (cl-letf (((symbol-function 'char-displayable-p) #'ignore))
+      (todo-write-view-refresh)
+      (todo-write-view-tests--write
+       '("One" "completed")
+       '("Two" "in_progress")
+       (make-string 200 ?a))
+      (should-not (string-match-p "[^[:ascii:]]" (buffer-string))))))
+
+(ert-deftest todo-write-view-shows-invisible-characters-as-escapes ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "turn \u202e around" "no\u200bwidth")
+    (should (equal (todo-write-view-tests--rows)
+                   '(" ○ turn \\u202e around" " ○ no\\u200bwidth")))))
+
+(ert-deftest todo-write-row-plain-escapes-invisible-characters ()
+  (pcase-dolist (`(,given ,shown)
+                 '(("plain 日本語 é" "plain 日本語 é")
+                   ("100 % \\[undo] \\1" "100 % \\[undo] \\1")
+                   ("a\u0000b\tc\u007f\u0085" "a\\u0000b\\u0009c\\u007f\\u0085")
+                   ("\u2066x\u2069" "\\u2066x\\u2069")
+                   ("\ufeff\u2028" "\\ufeff\\u2028")
+                   ("\U000e0041" "\\U000e0041")))
+    (should (equal (todo-write-row-plain given) shown)))
+  (should-not (text-properties-at 0 (todo-write-row-plain (propertize "a" 'display "b")))))
+
+(ert-deftest todo-write-view-ignores-properties-of-agent-text ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write
+     (propertize "One" 'display "Two" 'invisible t))
+    (should-not (text-property-any (point-min) (point-max) 'display "Two"))
+    (should-not (text-property-any (point-min) (point-max) 'invisible t))))
+
+(ert-deftest todo-write-view-cuts-long-and-wide-rows-to-the-window ()
+  (todo-write-test-with-view
+    (let ((wide (apply #'concat (make-list 15 "長い")))
+          (todo-write-view-max-width 40))
+      (todo-write-view-tests--write
+       (list wide "in_progress" wide) (make-string 90 ?x))
+      (todo-write-view-refresh)
+      (goto-char (point-min))
+      (while (not (eobp))
+        (should (<= (string-width (buffer-substring (point) (line-end-position))) 40))
+        (forward-line))
+      (should (string-match-p "…" (nth 0 (todo-write-view-tests--rows))))
+      (goto-char (point-min))
+      (forward-line 1)
+      (let ((help (funcall (get-text-property (point) 'help-echo)
+                           nil (current-buffer) (point))))
+        (should (equal help wide))
+        (should (get-text-property 0 'help-echo-inhibit-substitution help))))))
+
+(ert-deftest todo-write-view-times-end-in-one-column ()
+  (should (equal (mapcar #'todo-write-row--time '(0 999 42000 70000 3599999 3600000 36061000))
+                 '("0:00" "0:00" "0:42" "1:10" "59:59" "1:00:00" "10:01:01")))
+  (dolist (text '("short" "日本語の仕事" "a rather long text that is cut in the end"))
+    (let ((line (todo-write-row--fit text "1:10" 30)))
+      (should (= (string-width line) 30))
+      (should (string-suffix-p "1:10" line)))))
+
+(ert-deftest todo-write-view-refits-rows-when-the-width-changes ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write (make-string 70 ?x))
+    (should-not (string-match-p "…" (buffer-string)))
+    (let ((tick (buffer-chars-modified-tick)))
+      (todo-write-view-tests--redisplay)
+      (should (= tick (buffer-chars-modified-tick))))
+    (split-window-right)
+    (todo-write-view-tests--redisplay)
+    (should (string-match-p "…" (buffer-string)))))
+
+;;; Redrawing
+
+(ert-deftest todo-write-view-redraws-only-the-rows-that-changed ()
+  (todo-write-test-with-view
+    (apply #'todo-write-view-tests--write (mapcar #'number-to-string (number-sequence 1 100)))
+    (let* ((drawn nil)
+           (line (symbol-function 'todo-write-row--text)))
+      (cl-letf (((symbol-function 'todo-write-row--text)
+                 (lambda (item &rest rest)
+                   (push (plist-get item :content) drawn)
+                   (apply line item rest))))
+        (todo-write-edit "a" 'status (todo-write-test-id "a" "50") "completed")
+        (should (equal drawn '("50")))
+        (setq drawn nil)
+        (todo-write-edit "a" 'add "new" 10)
+        (should (equal drawn '("new")))
+        (setq drawn nil)
+        (todo-write-edit "a" 'move (todo-write-test-id "a" "90") 0)
+        (should (equal drawn '("90")))))))
+
+(defun todo-write-view-tests--random-list (contents)
+  "Return a random list of items of some of CONTENTS, some of them new."
+  (let* ((some (seq-filter (lambda (_) (> (random 5) 0)) contents))
+         (new (cl-loop repeat (random 3) collect (format "Task number %d" (random 100000))))
+         (all (append some new)))
+    (mapcar (lambda (content)
+              (list content (nth (random 3) '("pending" "in_progress" "completed"))))
+            (if (= 0 (random 3)) (sort all (lambda (_ _) (= 0 (random 2)))) all))))
+
+(defun todo-write-view-tests--random-step ()
+  "Change the thread \"a\" at random, without the view."
+  (let* ((items (todo-write-items "a"))
+         (contents (mapcar (lambda (item) (plist-get item :content)) items))
+         (id (and (> (length items) 0)
+                  (plist-get (aref items (random (length items))) :id))))
+    (pcase (random 10)
+      ((or 0 1 2) (apply #'todo-write-view-tests--write
+                         (todo-write-view-tests--random-list contents)))
+      (3 (todo-write-edit "a" 'add (format "Own %d" (random 100000))
+                          (random (1+ (length items)))))
+      (4 (ignore-error todo-write-error (todo-write-undo "a")))
+      (5 (todo-write-pause "a"))
+      (6 (todo-write-resume "a"))
+      ((guard (null id)))
+      (7 (todo-write-edit "a" 'delete id))
+      (8 (todo-write-edit "a" 'move id (random (length items))))
+      (9 (todo-write-edit "a" 'rename id (format "Renamed %d" (random 100000)))))))
+
+(ert-deftest todo-write-view-always-equals-a-full-redraw ()
+  (random "todo-write")
+  (todo-write-test-with-view
+    (dotimes (step 300)
+      (todo-write-view-tests--random-step)
+      (let ((fresh (let ((todo-write-view-buffer-name "*fresh plan*"))
+                     (save-window-excursion
+                       (with-current-buffer (todo-write-show "a")
+                         (prog1 (cons (todo-write-view-tests--rows)
+                                      (todo-write-view-tests--characters))
+                           (kill-buffer)))))))
+        (should (equal (cons step (todo-write-view-tests--rows)) (cons step (car fresh))))
+        (should (equal (todo-write-view-tests--characters) (cdr fresh)))))))
+
+(ert-deftest todo-write-view-leaves-other-threads-alone ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One")
+    (let ((tick (buffer-modified-tick)))
+      (todo-write "b" (todo-write-test-todos "Other"))
+      (should (= tick (buffer-modified-tick)))
+      (should (equal (todo-write-view-tests--rows) '(" ○ One"))))))
+
+(ert-deftest todo-write-view-shows-a-thread-that-was-forgotten-and-restarted ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One" "Two")
+    (todo-write-forget "a")
+    (todo-write-view-tests--write "New")
+    (should (equal (todo-write-view-tests--rows) '(" ○ New")))))
+
+(ert-deftest todo-write-view-is-right-when-another-subscriber-writes-meanwhile ()
+  (todo-write-test-with-view
+    (let* ((todo-write-change-functions (copy-sequence todo-write-change-functions))
+           (writer (lambda (_thread outcome)
+                     (when (= 1 (plist-get outcome :revision))
+                       (todo-write-edit "a" 'add "Theirs")))))
+      (add-hook 'todo-write-change-functions writer)
+      (todo-write-view-tests--write "One")
+      (should (equal (mapcar (lambda (row) (string-trim-right row " +yours"))
+                             (todo-write-view-tests--rows))
+                     '(" ○ One" " ○ Theirs"))))))
+
+(ert-deftest todo-write-view-without-a-thread-shows-the-first-that-is-written ()
+  (todo-write-with-store
+    (unwind-protect
+        (with-current-buffer (todo-write-show)
+          (should-not todo-write-view-thread)
+          (todo-write-view-tests--write "One")
+          (should (equal todo-write-view-thread "a"))
+          (should (string-match-p "One" (buffer-string))))
+      (mapc #'kill-buffer todo-write-view--buffers))))
+
+(ert-deftest todo-write-view-strikes-dropped-tasks-until-the-next-revision ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write
+     '("Done" "completed") "Keep" "Drop" "Last")
+    (todo-write-view-tests--write "Keep" "Last")
+    (should (equal (todo-write-view-tests--rows) '(" ○ Keep" " ✗ Drop" " ○ Last")))
+    (goto-char (point-min))
+    (search-forward "Drop")
+    (should (eq (get-text-property (1- (point)) 'face) 'todo-write-removed))
+    (should (eq (get-text-property (point) 'face) 'todo-write-pending))
+    (todo-write-view-tests--write '("Keep" "completed") "Last")
+    (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" " ○ Last" " 1 dropped")))))
+
+(ert-deftest todo-write-view-shows-no-trace-of-a-cancelled-task ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "Keep" "Cancel" "Drop" "Last")
+    (todo-write-view-tests--write "Keep" '("Cancel" "cancelled") "Last")
+    (let ((rows '(" ○ Keep" " ✗ Drop" " ○ Last")))
+      (should (equal (todo-write-view-tests--rows) rows))
+      (todo-write-view--draw)
+      (should (equal (todo-write-view-tests--rows) rows)))))
+
+(ert-deftest todo-write-view-brings-a-dropped-task-back-by-undo ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "Keep" "Drop" "Last")
+    (todo-write-view-tests--write "Keep" "Last")
+    (todo-write-undo "a")
+    (should (equal (todo-write-view-tests--rows)
+                   '(" ○ Keep" " ○ Drop" " ○ Last")))))
+
+(defun todo-write-view-tests--highlighted ()
+  "Return a list of the highlighted text and its other faces."
+  (let (text faces)
+    (save-excursion
+      (goto-char (point-min))
+      (while (not (eobp))
+        (when (eq (get-char-property (point) 'face) 'todo-write-flash)
+          (push (char-after) text)
+          (cl-pushnew (get-text-property (point) 'face) faces))
+        (forward-char)))
+    (list (concat (nreverse text)) faces)))
+
+(ert-deftest todo-write-view-highlights-changed-rows-for-a-moment ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One" "Two" "Three")
+    (let ((todo-write-flash-seconds 0.1)
+          (before (buffer-string)))
+      (todo-write-edit "a" 'status (todo-write-test-id "a" "Two") "completed")
+      (should (equal (todo-write-view-tests--highlighted)
+                     '(" ✓ Two\n" (todo-write-completed todo-write-completed-shape))))
+      (should todo-write-view--timer)
+      (todo-write-edit "a" 'status (todo-write-test-id "a" "Two") "pending")
+      (todo-write-edit "a" 'status (todo-write-test-id "a" "Three") "completed")
+      (should (equal (car (todo-write-view-tests--highlighted)) " ✓ Three\n"))
+      (todo-write-edit "a" 'status (todo-write-test-id "a" "Three") "pending")
+      (should-not (buffer-modified-p))
+      (todo-write-test-wait
+       (lambda () (equal (todo-write-view-tests--highlighted) '("" nil))))
+      (should-not todo-write-view--timer)
+      (should-not (buffer-modified-p))
+      (should (equal-including-properties (buffer-string) before)))))
+
+(ert-deftest todo-write-view-highlights-dropped-moved-and-redrawn-rows ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One" "Two" "Three")
+    (let ((todo-write-flash-seconds 0.1))
+      (todo-write-view-tests--write "Three" "One")
+      (should (equal (car (todo-write-view-tests--highlighted)) " ○ Three\n ✗ Two\n"))
+      (todo-write-view-refresh)
+      (todo-write-edit "a" 'delete (todo-write-test-id "a" "One"))
+      (todo-write-test-wait
+       (lambda () (equal (todo-write-view-tests--highlighted) '("" nil)))))))
+
+;;; Positions
+
+(ert-deftest todo-write-view-keeps-point-and-scroll-with-their-tasks ()
+  (todo-write-test-with-view
+    (let ((contents (mapcar (lambda (n) (format "Task %d" n)) (number-sequence 1 60)))
+          (other (split-window-below)))
+      (set-window-buffer other (current-buffer))
+      (apply #'todo-write-view-tests--write contents)
+      (let ((place (lambda (content)
+                     (save-excursion (goto-char (point-min))
+                                     (search-forward (concat content "\n"))
+                                     (match-beginning 0)))))
+        (goto-char (funcall place "Task 20"))
+        (set-window-point other (funcall place "Task 45"))
+        (set-window-start other (save-excursion (goto-char (funcall place "Task 40"))
+                                                (line-beginning-position)))
+        (apply #'todo-write-view-tests--write
+               (append '("New 1" "New 2") (seq-subseq contents 0 19)
+                       (list '("Task 20" "completed"))
+                       (seq-subseq contents 20 39)
+                       '("New before the top")
+                       (seq-subseq contents 39 44)
+                       '(("Task 45" "completed"))
+                       (seq-subseq contents 45)))
+        (should (equal (todo-write-view-tests--line (point)) " ✓ Task 20"))
+        (should (equal (todo-write-view-tests--line (window-point other)) " ✓ Task 45"))
+        (should (= 3 (save-excursion (goto-char (window-point other)) (current-column))))
+        (should (equal (todo-write-view-tests--line (window-start other))
+                       " ○ Task 40"))))))
+
+(ert-deftest todo-write-view-keeps-point-with-a-task-that-moves-unseen ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One" "Two" "Three")
+    (search-forward "Thr")
+    (with-current-buffer (prog1 (current-buffer) (switch-to-buffer "*scratch*"))
+      (should-not (get-buffer-window))
+      (todo-write-view-tests--write "Three" "One" "Two")
+      (should (looking-at-p "ee$"))
+      (should (= 2 (line-number-at-pos))))))
+
+(ert-deftest todo-write-view-shows-what-is-added-at-the-top ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One" "Two")
+    (set-window-start (selected-window) (point-min))
+    (todo-write-view-tests--write "Zero" "One" "Two")
+    (should (= (window-start) (point-min)))))
+
+(ert-deftest todo-write-view-keeps-the-mark-when-times-update ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write '("One" "in_progress") "Two")
+    (goto-char (point-min))
+    (search-forward "One")
+    (push-mark (point) t t)
+    (search-forward "Two")
+    (let ((marked (mark)))
+      (todo-write-view--tick)
+      (should (= marked (mark))))))
+
+(ert-deftest todo-write-view-never-selects-a-window ()
+  (todo-write-test-with-view
+    (let ((window (split-window-below))
+          (scratch (get-buffer-create "*scratch*")))
+      (select-window window)
+      (switch-to-buffer scratch)
+      (todo-write-show "a")
+      (todo-write-view-tests--write "One")
+      (todo-write-pause "a")
+      (should (eq (selected-window) window))
+      (should (eq (window-buffer) scratch)))))
+
+(ert-deftest todo-write-show-as-a-command-selects-the-window ()
+  (todo-write-test-with-view
+    (let ((buffer (current-buffer)))
+      (switch-to-buffer "*scratch*")
+      (call-interactively #'todo-write-show)
+      (should (eq (window-buffer (selected-window)) buffer)))))
+
+;;; Times
+
+(ert-deftest todo-write-view-updates-the-time-of-the-running-row ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write '("Run" "in_progress") "Wait")
+    (should (string-match-p "Doing: Run +0:00$" (buffer-string)))
+    (todo-write-test-wait
+     (lambda () (string-match-p "Doing: Run +0:0[1-9]$" (buffer-string))))))
+
+(ert-deftest todo-write-view-has-a-timer-only-while-a-visible-task-runs ()
+  (todo-write-test-with-view
+    (should-not todo-write-view--timer)
+    (todo-write-view-tests--write '("Run" "in_progress"))
+    (should todo-write-view--timer)
+    (todo-write-pause "a")
+    (should-not todo-write-view--timer)
+    (todo-write-resume "a")
+    (should todo-write-view--timer)
+    (let ((buffer (current-buffer)))
+      (switch-to-buffer "*scratch*")
+      (todo-write-view--tick)
+      (should-not todo-write-view--timer)
+      (switch-to-buffer buffer)
+      (todo-write-view-tests--redisplay)
+      (should todo-write-view--timer))
+    (todo-write-view-tests--write '("Run" "completed"))
+    (should-not todo-write-view--timer)))
+
+(ert-deftest todo-write-view-leaves-nothing-behind-when-killed ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write '("Run" "in_progress"))
+    (todo-write-test-open "Run")
+    (todo-write-observe "a" "TOOL_CALL" "ls")
+    (should todo-write-view--event-timer)
+    (kill-buffer)
+    (should-not todo-write-view--timer)
+    (should-not todo-write-view--event-timer)
+    (should-not (memq #'todo-write-view--on-event todo-write--event-functions))))
+
+;;; Keys
+
+(ert-deftest todo-write-view-n-and-p-move-between-tasks ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One" "Two")
+    (goto-char (point-min))
+    (todo-write-test-press "n")
+    (should (looking-at-p " ○ One"))
+    (todo-write-test-press "n")
+    (should (looking-at-p " ○ Two"))
+    (should-error (todo-write-test-press "n") :type 'user-error)
+    (should (looking-at-p " ○ Two"))
+    (todo-write-test-press "p")
+    (should (looking-at-p " ○ One"))
+    (should-error (todo-write-test-press "p") :type 'user-error)))
+
+(ert-deftest todo-write-view-ret-opens-and-closes-a-row-and-updates-keep-it-open ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write
+     '("Write the text" "in_progress" "Writing") "Two")
+    (todo-write-view--goto (todo-write-test-id "a" "Write the text"))
+    (todo-write-test-press "RET")
+    (should (string-match-p "^     Write the text\n" (buffer-string)))
+    (should (string-match-p "^     since [0-9:]+$" (buffer-string)))
+    (should (looking-at-p " ● Writing"))
+    (todo-write-view-tests--write
+     "Zero" "Two" '("Write the text" "completed" "Writing"))
+    (should (string-match-p "^ ✓ Write the text.*\n     While at it: Writing\n" (buffer-string)))
+    (todo-write-test-press "TAB")
+    (should-not (string-match-p "While at it" (buffer-string)))))
+
+(ert-deftest todo-write-view-mouse-1-opens-the-row-clicked-on ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One" "Two")
+    (search-forward "Two")
+    (let ((event `(mouse-1 (,(selected-window) ,(point) (0 . 0) 0))))
+      (goto-char (point-min))
+      (funcall (key-binding [mouse-1]) event)
+      (should (string-match-p "○ Two\n     While at it" (buffer-string))))))
+
+(ert-deftest todo-write-view-details-are-open-to-extension ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One")
+    (let ((todo-write-detail-functions
+           (list (lambda (thread item)
+                   (list (format "%s in %s" (plist-get item :content) thread))))))
+      (todo-write-view--goto (todo-write-test-id "a" "One"))
+      (todo-write-test-press "RET")
+      (should (string-match-p "^     One in a\n" (buffer-string))))))
+
+(ert-deftest todo-write-view-is-read-only-and-keeps-no-undo ()
+  (todo-write-test-with-view
+    (todo-write-view-tests--write "One")
+    (should buffer-read-only)
+    (should-not (buffer-modified-p))
+    (should (eq buffer-undo-list t))
+    (should-error (insert "x") :type 'buffer-read-only)))
+
+(ert-deftest todo-write-view-survives-a-buffer-killed-without-hooks ()
+  (todo-write-test-with-view
+    (with-temp-buffer (todo-write-view-mode))
+    (todo-write-view-tests--write "One")
+    (should (string-search "One" (buffer-string)))))
+
+(ert-deftest todo-write-view-header-says-what-the-agent-does-and-why ()
+  (todo-write-test-with-view
+    (todo-write-observe "a" "TITLE" "Login")
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (let ((header (lambda () (car (split-string (todo-write-test-text) "  +" t " ")))))
+      (should (equal "Login" (funcall header)))
+      (pcase-dolist (`(,activity ,why ,shown)
+                     '((working nil "(working since [0-9]+:[0-9]+)")
+                       (waiting "permission to run \u202e" "(waits for you: permission to run \\\\u202e)")
+                       (failed "overloaded" "(failed: overloaded)")))
+        (todo-write-set-activity "a" activity why)
+        (should (string-match-p (concat "\\` Login  " shown " ") (todo-write-test-text))))
+      (todo-write-end-turn "a" "interrupted")
+      (should (string-match-p "\\` Login  (interrupted) " (todo-write-test-text))))))
+
+(ert-deftest todo-write-view-header-drops-the-bar-and-then-the-title-before-the-note ()
+  (pcase-dolist
+      (`(,width ,doing ,shown)
+       '((78 "working since 09:07" " Refactor the login function  (working since 09:07)   2/6  ━")
+         (60 "working since 09:07" " Refactor the login function  (working since 09:07)      2/6")
+         (40 "working since 09:07" " Refactor t…  (working since 09:07)  2/6")
+         (34 "working since 09:07" " (working since 09:07)         2/6")
+         (20 "working since 09:07" " (working sinc…  2/6")
+         (60 "waits for you: permission to run npm test"
+          " Refactor…  (waits for you: permission to run npm test)  2/6")
+         (40 nil " Refactor the login fu…  2/6  ━━━───────")))
+    (should (string-prefix-p
+             shown
+             (todo-write-row--string
+               (todo-write-row--insert-header
+                '(:state active :total 6 :completed 2 :title "Refactor the login function")
+                width doing))))))
+
+(provide 'todo-write-view-tests)
+;;; todo-write-view-tests.el ends here

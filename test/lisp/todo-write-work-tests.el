@@ -1,0 +1,190 @@
+;;; todo-write-work-tests.el --- What each task did  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The work of threads, as hosts report it by `todo-write-observe'.
+
+;;; Code:
+
+(require 'ert)
+(require 'todo-write-org)
+(require 'todo-write-test-helper)
+
+(defun todo-write-work-tests--get (work &rest keys)
+  "Return the value at the path KEYS in the plist WORK."
+  (dolist (key keys work)
+    (setq work (plist-get work key))))
+
+(defun todo-write-work-tests--edit (thread path old new)
+  "Report that the agent of THREAD changed PATH from OLD to NEW."
+  (todo-write-observe thread "TOOL_EXECUTION" '(:name "Edit")
+                      :outcome 'ok :files `((:path ,path :oldText ,old :newText ,new))))
+
+(ert-deftest todo-write-work-counts-for-the-task-in-progress ()
+  (todo-write-with-store
+    (should-not (todo-write-work "a"))
+    (todo-write-begin "a" :project "/p/")
+    (todo-write-work-tests--edit "a" "/p/before" nil "x\n")
+    (todo-write-test-write "a" '("One" "in_progress") '("Two" "pending"))
+    (todo-write-work-tests--edit "a" "/p/f" "one\ntwo\n" "one\n2\nthree\n")
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'failed :exit-code 2)
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'refused)
+    (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress"))
+    (todo-write-observe "a" "USAGE" '(:input 3 :output 5 :cacheRead 7 :cacheWrite 11
+                                      :model "m" :atLeast t))
+    (let ((one (todo-write-work "a" "t1"))
+          (two (todo-write-work "a" "t2")))
+      (should (equal (plist-get one :files)
+                     '((:path "/p/f" :added 2 :removed 1 :edits 1 :created nil :deleted nil))))
+      (should (equal (plist-get one :commands)
+                     '(:run 1 :failed 1 :refused 1 :background 0 :unknown 0)))
+      (should (equal (plist-get two :tokens)
+                     '(:input 3 :output 5 :cacheRead 7 :cacheWrite 11 :atLeast t)))
+      (should (equal (plist-get two :models) '("m")))
+      (should (equal (todo-write-work-tests--get (todo-write-work "a" 'outside) :files)
+                     '((:path "/p/before" :added 1 :removed 0 :edits 1
+                        :created t :deleted nil))))
+      (should (equal (plist-get (todo-write-work "a") :edits) 2))
+      (should-not (todo-write-work "a" "t9")))))
+
+(ert-deftest todo-write-work-of-two-tasks-is-shared ()
+  (todo-write-with-store
+    (let ((todo-write-several-in-progress 'allow))
+      (todo-write-test-write "a" '("One" "in_progress") '("Two" "in_progress"))
+      (todo-write-work-tests--edit "a" "/p/f" "" "x")
+      (should (equal (mapcar (lambda (id)
+                               (let ((work (todo-write-work "a" id)))
+                                 (list (plist-get work :added) (plist-get work :shared))))
+                             '("t1" "t2" nil))
+                     '((1 t) (1 t) (1 nil)))))))
+
+(ert-deftest todo-write-work-is-the-same-after-a-restart ()
+  (todo-write-with-store
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\n")
+    (todo-write-observe "a" "USAGE" '(:input 1 :output 2) :response "r")
+    (todo-write-observe "a" "USAGE" '(:input 1 :output 9) :response "r")
+    (let ((work (todo-write-work "a" "t1"))
+          (patch (todo-write-patch "a")))
+      (should (equal (todo-write-work-tests--get work :tokens :output) 9))
+      (should (equal (plist-get work :responses) 1))
+      (should (equal (todo-write-test-child
+                      '(prin1 (list (todo-write-work "a" "t1") (todo-write-patch "a"))))
+                     (list work patch))))))
+
+(ert-deftest todo-write-a-patch-is-one-unified-diff ()
+  (todo-write-with-store
+    (todo-write-begin "a" :project "/p/")
+    (todo-write-work-tests--edit "a" "/p/new" nil "\tone\n")
+    (todo-write-work-tests--edit "a" "/p/d/f" "one" "two")
+    (todo-write-work-tests--edit "a" "/other" "one\n" nil)
+    (should (equal (todo-write-patch "a") "\
+diff --git a/new b/new
+new file mode 100644
+--- /dev/null
++++ b/new
+@@ -0,0 +1 @@
++\tone
+diff --git a/d/f b/d/f
+--- a/d/f
++++ b/d/f
+@@ -1 +1 @@
+-one
+\\ No newline at end of file
++two
+\\ No newline at end of file
+diff --git a/other b/other
+deleted file mode 100644
+--- a/other
++++ /dev/null
+@@ -1 +0,0 @@
+-one
+"))
+    (should (string-prefix-p "diff --git a/d/f" (todo-write-patch "a" 'outside "/p/d/f")))
+    (should (equal (todo-write-patch "a" "t1") ""))))
+
+(ert-deftest todo-write-a-patch-is-read-from-the-journal-if-memory-dropped-it ()
+  (todo-write-with-store
+    (let ((todo-write-history-limit 3))
+      (todo-write-test-write "a" '("One" "in_progress"))
+      (dotimes (n 10)
+        (todo-write-work-tests--edit "a" "/p/f" "" (format "line %d" n)))
+      (let ((patch (todo-write-patch "a" "t1")))
+        (dotimes (n 10)
+          (should (string-search (format "+line %d\n" n) patch)))))))
+
+(ert-deftest todo-write-a-long-patch-is-cut-between-hunks ()
+  (todo-write-with-store
+    (let* ((lines (cl-loop for n below 9000 collect (format "line %d of the file" n)))
+           (old (string-join lines "\n"))
+           (new (string-join (cl-loop for line in lines for n from 0
+                                      collect (if (zerop (% n 10)) (concat line "!") line))
+                             "\n")))
+      (todo-write-work-tests--edit "a" "/p/f" old new)
+      (let ((patch (todo-write-patch "a")))
+        (should (< 60000 (length patch) 66000))
+        (should (string-match-p "^# Cut: [0-9]+ more hunks\\.$" patch))
+        (should (equal (plist-get (todo-write-work "a") :added) 900))))))
+
+(ert-deftest todo-write-excluded-contents-are-not-recorded ()
+  (todo-write-with-store
+    (let ((todo-write-record-excluded '(".env" "/secret")))
+      (todo-write-work-tests--edit "a" "/p/.env" "KEY=1\n" "KEY=2\n")
+      (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Read" :input (:file_path "/p/.env")
+                                                 :content "KEY=2"))
+      (todo-write-work-tests--edit "a" "/secret/f" "KEY=1\n" "KEY=2\n")
+      (should (equal (todo-write-patch "a") ""))
+      (should-not (string-search "KEY" (format "%S" (todo-write-observations "a"))))
+      (should (equal (plist-get (todo-write-work "a") :added) 2)))))
+
+(ert-deftest todo-write-without-patches-only-numbers-are-recorded ()
+  (todo-write-with-store
+    (let ((todo-write-record-patches nil))
+      (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\n")
+      (should (equal (todo-write-patch "a") ""))
+      (should (equal (plist-get (todo-write-work "a") :added) 1)))))
+
+(ert-deftest todo-write-work-and-patches-have-a-wire-form ()
+  (todo-write-with-store
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\n")
+    (let ((wire (json-parse-string (todo-write-to-json (todo-write-work "a" "t1"))
+                                   :object-type 'plist :false-object :false)))
+      (should (equal (plist-get (aref (plist-get wire :files) 0) :created) :false))
+      (should (equal (plist-get wire :models) []))
+      (should (equal (plist-get wire :shared) :false))
+      (should (equal (todo-write-work-tests--get wire :commands :run) 0)))
+    (should (equal (json-parse-string (todo-write-to-json (todo-write-patch "a")))
+                   (todo-write-patch "a")))))
+
+(ert-deftest todo-write-wrong-work-is-refused ()
+  (todo-write-with-store
+    (dolist (metadata '((:outcome "great") (:exit-code "1") (:files 7) (:files ((:added 1)))))
+      (should-error (apply #'todo-write-observe "a" "TOOL_EXECUTION" "x" metadata)
+                    :type 'todo-write-input-error))
+    (should-error (todo-write-work "a" 7) :type 'todo-write-input-error)
+    (should-error (todo-write-patch "a" nil 7) :type 'todo-write-input-error)))
+
+(ert-deftest todo-write-all-plans-of-a-project-are-forgotten-together ()
+  (todo-write-with-store
+    (pcase-dolist (`(,thread . ,project) '(("a" . "/p/") ("b" . "/p/") ("c" . "/p/q/")))
+      (todo-write-begin thread :project project)
+      (todo-write-test-write thread "One"))
+    (should (equal (todo-write-forget-project "/p") 2))
+    (should (equal (todo-write-threads) '("c")))))
+
+(ert-deftest todo-write-a-copy-has-the-files-and-lines-of-each-task ()
+  (todo-write-with-store
+    (todo-write-begin "a" :project "/p/")
+    (todo-write-test-write "a" '("One" "in_progress") "Two")
+    (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\nthree\n")
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'failed :exit-code 2)
+    (should (equal (todo-write-check-list "a" 'work)
+                   (concat "- [ ] One\n  - `f` +2 −1\n  - 1 of 1 commands failed\n"
+                           "- [ ] Two\n")))))
+
+(provide 'todo-write-work-tests)
+;;; todo-write-work-tests.el ends here

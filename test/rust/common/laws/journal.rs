@@ -1,0 +1,91 @@
+//! A journal with any bytes opens, keeps all whole records, and accepts new ones.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde_json::Map;
+use todo_write::input::Plan;
+use todo_write::item::Status;
+use todo_write::journal::{self, Durability, Record, decode, files_of};
+use todo_write::text::fnv1a;
+use todo_write::thread::WriteOptions;
+
+use super::folder::Folder;
+use super::lists::{assert_unique, task};
+use super::thread::{KEY, everything, open, store};
+
+/// The first byte selects whether to add a checksum to each line, the rest is the journal.
+pub fn holds(data: &[u8]) {
+    let (first, rest) = data.split_first().unwrap_or((&0, &[]));
+    let bytes = if *first & 1 == 1 { sealed(rest) } else { rest.to_vec() };
+    let folder = Folder::new();
+    fs::create_dir(folder.path()).unwrap();
+    let path = files_of(folder.path(), KEY).next().unwrap();
+    fs::write(&path, &bytes).unwrap();
+    let whole = records(&bytes);
+    keeps_whole_records(folder.path(), &whole);
+    can_be_continued(folder.path());
+    let left = records(&fs::read(&path).unwrap());
+    assert!(whole.iter().all(|record| left.contains(record)));
+}
+
+/// The lines with valid checksums, as if a store had written them.
+fn sealed(lines: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for line in lines.split_inclusive(|byte| *byte == b'\n') {
+        match line.strip_suffix(b"}\n") {
+            Some(start) => {
+                let sum = fnv1a(&line[..line.len() - 1]);
+                bytes.extend_from_slice(start);
+                bytes.extend_from_slice(format!(",\"sum\":\"{sum:016x}\"}}\n").as_bytes());
+            }
+            None => bytes.extend_from_slice(line),
+        }
+    }
+    bytes
+}
+
+fn records(bytes: &[u8]) -> Vec<Record> {
+    bytes.split_inclusive(|byte| *byte == b'\n').filter_map(decode).collect()
+}
+
+fn keeps_whole_records(folder: &Path, whole: &[Record]) {
+    let again = || journal::open(folder, KEY, &Map::new(), 5, Durability::Process);
+    match again() {
+        Ok(opened) => {
+            let is_header = |record: Option<&Record>| matches!(record, Some(Record::Thread { .. }));
+            let begun = usize::from(!is_header(whole.first()));
+            assert!(is_header(opened.records.first()));
+            assert_eq!(&opened.records[begun..], whole);
+            drop(opened.journal);
+            let second = again().unwrap();
+            assert_eq!(second.records, opened.records);
+            assert_eq!(second.warnings, [""; 0]);
+        }
+        // The bytes are the journal of another thread.
+        Err(error) => assert_eq!(error.kind(), io::ErrorKind::AlreadyExists),
+    }
+}
+
+fn can_be_continued(folder: &Path) {
+    let mut first = store(folder);
+    let thread = open(&mut first);
+    assert_unique(thread.list());
+    let tasks = ["Go on", "Ship it"].map(|text| task(text.into(), text.into(), Status::Pending));
+    let plan = Plan { drafts: tasks.to_vec(), ..Plan::default() };
+    let before = thread.revisions().last();
+    let outcome = thread.write(plan, WriteOptions::default(), 2_000);
+    assert!(outcome.ok && outcome.notices.is_empty() && outcome.revision <= before + 1, "{outcome:?}");
+    let _ = thread.undo(2_001);
+    assert_unique(thread.list());
+    thread.set_paused(Some("the end".into()), 2_002);
+    if !thread.has_journal() {
+        return;
+    }
+    let living = everything(thread);
+    drop(first);
+    let mut second = store(folder);
+    assert_eq!(everything(open(&mut second)), living);
+    assert_eq!(second.take_warnings(), [""; 0]);
+}

@@ -1,0 +1,35 @@
+//! Laws that hold for any input: a law is a function that takes bytes and panics if they break it.
+//!
+//! The fuzzer searches for such bytes (`make fuzz`, a target for each law). `cargo test` tries each
+//! law on seeds and on random bytes.
+// A law reports by panicking.
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc)]
+
+pub mod change;
+pub mod input;
+pub mod journal;
+pub mod merge;
+pub mod seeds;
+pub mod shape;
+pub mod stream;
+pub mod thread;
+pub mod transcript;
+
+mod lists;
+
+use super::folder;
+
+/// A law, which panics if the bytes break it.
+pub type Law = fn(&[u8]);
+
+/// All laws, with the names of their targets.
+pub const LAWS: [(&str, Law); 8] = [
+    ("input", input::holds),
+    ("shape", shape::holds),
+    ("change", change::holds),
+    ("merge", merge::holds),
+    ("thread", thread::holds),
+    ("journal", journal::holds),
+    ("transcript", transcript::holds),
+    ("stream", stream::holds),
+];

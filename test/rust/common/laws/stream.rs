@@ -1,0 +1,125 @@
+//! For any tokens in any order, every thought is recorded once, and every event has its context.
+
+use std::sync::Arc;
+
+use arbitrary::{Result, Unstructured};
+use serde_json::{Map, Value};
+use todo_write::observation::{Content, Filter, Phase, Type};
+use todo_write::stream::{Context, MAX_BLOCK, StreamKind, token_context};
+use todo_write::thread::{StreamEvent, Thread, WriteOptions};
+
+use super::thread::plan;
+
+const CALLS: [Option<&str>; 6] = [
+    None,
+    Some("PLANNING_THOUGHTS"),
+    Some("EXECUTION_THOUGHTS"),
+    Some("SYNTHESIS_THOUGHTS"),
+    Some("AGENT_THOUGHT"),
+    Some(""),
+];
+const NAMES: [Option<&str>; 3] = [None, Some("one"), Some("two")];
+const KINDS: [StreamKind; 6] = [
+    StreamKind::Token,
+    StreamKind::Token,
+    StreamKind::Token,
+    StreamKind::Metadata,
+    StreamKind::Error,
+    StreamKind::End,
+];
+
+/// The bytes encode events, and writes between them.
+pub fn holds(data: &[u8]) {
+    let mut run = Run {
+        thread: Thread::new("stream", Map::new(), 100_000),
+        last: None,
+        thought: String::new(),
+        longest: 0,
+    };
+    let mut data = Unstructured::new(data);
+    while !data.is_empty() && run.next(&mut data).is_ok() {}
+    let end = StreamEvent {
+        call_context: None,
+        trace_id: None,
+        session_id: None,
+        ..event(StreamKind::End, "", false)
+    };
+    run.thread.stream(end, 9);
+    let blocks = thoughts(&run.thread);
+    assert_eq!(blocks.concat(), run.thought);
+    assert!(blocks.iter().all(|block| block.len() <= MAX_BLOCK.max(run.longest)));
+}
+
+struct Run {
+    thread: Thread,
+    /// The last event, and its context.
+    last: Option<(StreamEvent<'static>, Arc<Context>)>,
+    /// All thinking tokens.
+    thought: String,
+    /// The length of the longest one, in bytes.
+    longest: usize,
+}
+
+impl Run {
+    fn next(&mut self, data: &mut Unstructured<'_>) -> Result<()> {
+        if data.ratio(1, 12)? {
+            assert!(self.thread.write(plan(data)?, WriteOptions::default(), 5).ok);
+            return Ok(());
+        }
+        let repeat = if data.ratio(1, 64)? { 5_000 } else { 1 };
+        let text = data.arbitrary::<&str>()?.repeat(repeat);
+        let template = self.template(data)?;
+        let event = StreamEvent { data: &text, ..template };
+        if event.thinking && event.kind == StreamKind::Token {
+            self.thought.push_str(event.data);
+            self.longest = self.longest.max(event.data.len());
+        }
+        let context = match self.last.take() {
+            Some((last, context)) if last == template && self.thread.stream_next(event.data) => context,
+            _ => self.thread.stream(event, 6).0,
+        };
+        self.check_context(&event, &context);
+        self.last = Some((template, context));
+        Ok(())
+    }
+
+    /// An event without data, often the same as the last one.
+    fn template(&self, data: &mut Unstructured<'_>) -> Result<StreamEvent<'static>> {
+        match self.last {
+            Some((last, _)) if data.arbitrary()? => Ok(last),
+            _ => Ok(StreamEvent {
+                call_context: *data.choose(&CALLS)?,
+                trace_id: *data.choose(&NAMES)?,
+                session_id: *data.choose(&NAMES)?,
+                ..event(*data.choose(&KINDS)?, "", data.arbitrary()?)
+            }),
+        }
+    }
+
+    fn check_context(&self, event: &StreamEvent<'_>, context: &Context) {
+        let phase = match event.call_context {
+            None => Some(Phase::of(self.thread.list())),
+            named => token_context(named, event.thinking).0,
+        };
+        let step = self.thread.current().filter(|_| phase == Some(Phase::Execution));
+        assert_eq!(context.phase, phase);
+        assert_eq!(context.token_type.is_some(), event.kind == StreamKind::Token);
+        assert_eq!(context.step_id.as_ref(), step.map(|item| &item.id));
+        assert_eq!(context.trace_id.as_deref(), event.trace_id);
+        assert_eq!(context.session_id.as_deref(), event.session_id);
+    }
+}
+
+fn event(kind: StreamKind, data: &str, thinking: bool) -> StreamEvent<'_> {
+    StreamEvent { kind, data, thinking, call_context: None, trace_id: None, session_id: None }
+}
+
+/// The recorded blocks.
+fn thoughts(thread: &Thread) -> Vec<String> {
+    let filter = Filter { kind: Some(Type::Thoughts), ..Filter::default() };
+    let text = |content: &Content| match content {
+        Content::Json(content) => content.get("text").and_then(Value::as_str).unwrap().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    thread.observations().select(&filter).iter().map(|block| text(&block.content)).collect()
+}

@@ -1,0 +1,76 @@
+//! A transcript with any bytes reads the same in one piece and in two.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use todo_write::input::Options;
+use todo_write::item::Status;
+use todo_write::store::{Storage, Store};
+use todo_write::thread::State;
+use todo_write::transcript::describe::describe;
+use todo_write::transcript::follower::Follower;
+use todo_write::transcript::{EventKind, Reader};
+
+use super::folder::Folder;
+use super::lists::assert_unique;
+
+/// The current time in this law.
+const NOW: u64 = 1_800_000_000_000;
+const HISTORY: usize = 100;
+
+/// The first byte selects where to cut the file in two, the rest is the file.
+pub fn holds(data: &[u8]) {
+    let (first, bytes) = data.split_first().unwrap_or((&0, &[]));
+    is_bounded(bytes);
+    let folder = Folder::new();
+    fs::create_dir(folder.path()).unwrap();
+    let path = folder.path().join("session.jsonl");
+    fs::write(&path, bytes).unwrap();
+    if let Some(head) = describe(&path) {
+        assert!(!head.session.is_empty());
+    }
+    let at_once = follow(&path, &[]);
+    fs::remove_file(&path).unwrap();
+    let cut = bytes.len() * usize::from(*first) / 255;
+    fs::write(&path, &bytes[..cut]).unwrap();
+    assert_eq!(follow(&path, &bytes[cut..]), at_once);
+}
+
+/// Old lines produce a bounded number of events.
+fn is_bounded(bytes: &[u8]) {
+    let mut reader = Reader::of(bytes, Options::default(), HISTORY);
+    bytes.split(|byte| *byte == b'\n').for_each(|line| reader.read_old_line(line));
+    let events = reader.take_events();
+    let ended = events.iter().filter(|event| event.kind == EventKind::SubagentEnded).count();
+    assert!(events.len() - ended <= HISTORY + 64, "{} events", events.len());
+}
+
+type Lists = BTreeMap<String, Vec<(String, Status)>>;
+
+/// The lists after following the file, and after appending `more` to it.
+fn follow(path: &Path, more: &[u8]) -> Lists {
+    let storage = Storage { folder: None::<PathBuf>, history_limit: 1_000, ..Storage::default() };
+    let mut store = Store::new(storage);
+    let mut follower = Follower::new(path.to_owned(), Options::default(), 100_000);
+    for bytes in [&[], more] {
+        OpenOptions::new().append(true).open(path).unwrap().write_all(bytes).unwrap();
+        let news = follower.read().unwrap();
+        for update in follower.recorder.record(&mut store, &news.events, false, NOW) {
+            let thread = store.get(&update.thread, NOW).unwrap();
+            assert!(update.outcome.is_none_or(|outcome| outcome.revision == thread.revisions().last()));
+        }
+    }
+    follower.recorder.pause(&mut store, None, "the end", None, NOW);
+    let mut lists = Lists::new();
+    for thread in store.loaded() {
+        assert_unique(thread.list());
+        assert_ne!(thread.state(), State::Active);
+        let times: Vec<u64> = thread.revisions().iter().map(|revision| revision.stamp.timestamp).collect();
+        assert!(times.is_sorted() && times.last().is_none_or(|last| *last <= NOW), "{times:?}");
+        let tasks = thread.list().iter().map(|item| (item.content.clone(), item.status)).collect();
+        lists.insert(thread.key().to_owned(), tasks);
+    }
+    lists
+}

@@ -1,0 +1,107 @@
+//! What tests, laws and benchmarks share. The tests include it as a module; the crates of the
+//! benchmarks and of the fuzzer depend on it.
+// Each test program uses only some of them.
+#![allow(dead_code, unused_imports, clippy::unwrap_used)]
+
+pub mod folder;
+pub mod labels;
+pub mod laws;
+#[cfg(test)]
+pub mod walk;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Map;
+use todo_write::input::Plan;
+use todo_write::item::{Draft, Item, Status};
+use todo_write::journal::{Durability, files_of};
+use todo_write::store::{Storage, Store};
+use todo_write::thread::{Outcome, Thread, WriteOptions};
+
+pub use folder::Folder;
+pub use todo_write::item::Status::{Completed, InProgress, Pending};
+
+/// The key of the thread in most tests.
+pub const KEY: &str = "a thread";
+pub const PLAN: [(&str, Status); 3] =
+    [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
+
+/// An item whose activeForm is derived from its content.
+pub fn item(id: &str, content: &str, status: Status) -> Arc<Item> {
+    Arc::new(draft(content, status).into_item(id.to_owned()))
+}
+
+pub fn draft(content: &str, status: Status) -> Draft {
+    Draft { content: content.into(), status, active_form: format!("On: {content}"), ..Draft::default() }
+}
+
+pub fn plan(tasks: &[(&str, Status)]) -> Plan {
+    let drafts = tasks.iter().map(|(content, status)| draft(content, *status)).collect();
+    Plan { drafts, ..Plan::default() }
+}
+
+pub fn thread() -> Thread {
+    Thread::new(KEY, Map::new(), 10_000)
+}
+
+/// A store whose journals are in `folder`.
+pub fn store(folder: &Path) -> Store {
+    let folder = Some(folder.to_owned());
+    Store::new(Storage { folder, durability: Durability::Process, history_limit: 10_000 })
+}
+
+pub fn open(store: &mut Store) -> &mut Thread {
+    store.open(KEY, Map::new(), 1)
+}
+
+/// The thread's first journal in `folder`.
+pub fn file(folder: &Path) -> PathBuf {
+    files_of(folder, KEY).next().unwrap()
+}
+
+pub fn write(thread: &mut Thread, tasks: &[(&str, Status)], now: u64) -> Outcome {
+    let outcome = thread.write(plan(tasks), WriteOptions::default(), now);
+    assert!(outcome.ok, "{outcome:?}");
+    outcome
+}
+
+pub fn contents(list: &[Arc<Item>]) -> Vec<&str> {
+    list.iter().map(|item| item.content.as_str()).collect()
+}
+
+pub fn ids(list: &[Arc<Item>]) -> Vec<&str> {
+    list.iter().map(|item| item.id.as_str()).collect()
+}
+
+/// Reports that a test is skipped because the machine lacks something; panics if STRICT is set.
+pub fn skip(why: &str) {
+    assert!(matches!(std::env::var("STRICT").as_deref(), Err(_) | Ok("" | "false")), "skipped: {why}");
+    // Past the harness, which would hide it as the output of a test that passed.
+    let test = std::thread::current().name().unwrap_or_default().to_owned();
+    let _ = writeln!(std::io::stderr(), "skipped {test}: {why}");
+}
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    let mut folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    folders.find(|folder| folder.join("test/fixtures").is_dir()).unwrap().to_owned()
+}
+
+/// A file or folder of the recorded sessions, which the repository does not include: the environment
+/// variable `TODO_WRITE_CORPUS` names their folder, relative to [`root`].
+pub fn corpus(name: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("TODO_WRITE_CORPUS").filter(|folder| !folder.is_empty())?;
+    let path = root().join(folder).join(name);
+    path.exists().then_some(path)
+}
+
+/// Like [`corpus`], for a test: reports that it is skipped without the recorded sessions.
+pub fn corpus_or_skip(name: &str) -> Option<PathBuf> {
+    let path = corpus(name);
+    if path.is_none() {
+        skip(&format!("no {name} in TODO_WRITE_CORPUS"));
+    }
+    path
+}

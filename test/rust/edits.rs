@@ -1,0 +1,320 @@
+//! The user's edits between two writes, and their report to the agent.
+
+use std::collections::HashMap;
+
+use crate::common::{Completed, InProgress, Pending, contents, ids, plan, thread, write};
+use proptest::prelude::*;
+use todo_write::input::{Expected, Path, Problem, Received};
+use todo_write::item::{Status, is_same_list};
+use todo_write::thread::{Edit, Thread, WriteOptions};
+
+const PLAN: [(&str, Status); 3] =
+    [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
+
+fn started() -> Thread {
+    let mut thread = thread();
+    write(&mut thread, &PLAN, 1);
+    thread
+}
+
+fn edit(thread: &mut Thread, edit: Edit) {
+    assert!(thread.edit(edit, 2).unwrap().ok);
+}
+
+fn add(content: &str, position: Option<usize>) -> Edit {
+    Edit::Add { content: content.into(), position }
+}
+
+fn rename(id: &str, content: &str) -> Edit {
+    Edit::Rename { id: id.into(), content: content.into() }
+}
+
+fn set(id: &str, status: Status) -> Edit {
+    Edit::Status { id: id.into(), status }
+}
+
+fn delete(id: &str) -> Edit {
+    Edit::Delete { id: id.into() }
+}
+
+#[test]
+fn each_edit_is_reported_to_the_agent_once_in_one_line() {
+    let moved = Edit::Move { id: "t3".into(), position: 0 };
+    let cases = [
+        (add("Write notes", None), "The user added \"Write notes\" (pending)."),
+        (rename("t3", "Release it"), "The user renamed \"Ship it\" to \"Release it\"."),
+        (set("t3", Completed), "The user set \"Ship it\" to completed."),
+        (delete("t3"), "The user deleted \"Ship it\"."),
+        (moved, "The user moved task 3 to place 1."),
+    ];
+    for (case, line) in cases {
+        let mut thread = started();
+        edit(&mut thread, case);
+        let list = thread.list().clone();
+        let outcome = write(&mut thread, &PLAN, 3);
+        assert_eq!(outcome.result.lines().skip(1).collect::<Vec<_>>(), [line]);
+        assert!(is_same_list(thread.list(), &list), "{line}");
+        let as_it_is: Vec<_> = list.iter().map(|item| (item.content.as_str(), item.status)).collect();
+        assert_eq!(write(&mut thread, &as_it_is, 4).result.lines().count(), 1, "{line}");
+    }
+}
+
+#[test]
+fn a_reverted_edit_is_not_reported() {
+    let mut thread = started();
+    for step in [set("t3", Completed), add("Sing", Some(0)), set("t3", Pending), delete("t4")] {
+        edit(&mut thread, step);
+    }
+    assert_eq!(write(&mut thread, &PLAN, 3).result.lines().count(), 1);
+}
+
+#[test]
+fn the_lines_about_edits_are_bounded() {
+    let mut thread = started();
+    (0..25).for_each(|n| edit(&mut thread, add(&format!("Extra {n}"), None)));
+    let result = write(&mut thread, &PLAN, 3).result;
+    let lines: Vec<&str> = result.lines().skip(1).collect();
+    assert_eq!(lines.len(), 11);
+    assert_eq!(lines[10], "And 15 more.");
+    assert_eq!(thread.list().len(), 28);
+}
+
+#[test]
+fn a_refused_write_does_not_report_edits() {
+    let mut thread = started();
+    edit(&mut thread, delete("t3"));
+    let problem = Problem { path: Path::Todos, received: Received::Nothing, expected: Expected::Todos };
+    let refused = thread.refuse(vec![problem], 3);
+    assert!(!refused.ok && !refused.result.contains("The user"));
+    assert!(write(&mut thread, &PLAN, 4).result.contains("The user deleted \"Ship it\"."));
+}
+
+#[test]
+fn a_deleted_item_that_the_agent_repeats_stays_deleted() {
+    let mut thread = started();
+    edit(&mut thread, delete("t2"));
+    let outcome = write(&mut thread, &PLAN, 3);
+    assert_eq!(contents(thread.list()), ["Read the code", "Ship it"]);
+    assert_eq!(outcome.changes, []);
+}
+
+#[test]
+fn a_deleted_item_that_the_agent_works_on_stays_deleted_and_the_agent_is_told_why() {
+    let mut thread = started();
+    edit(&mut thread, delete("t2"));
+    let mut next = PLAN;
+    next[1].1 = Completed;
+    let result = write(&mut thread, &next, 3).result;
+    assert_eq!(contents(thread.list()), ["Read the code", "Ship it"]);
+    assert!(result.contains("\"Mend the parser\" stays deleted, as the user wants."), "{result}");
+}
+
+#[test]
+fn an_item_can_return_as_new_once_the_agent_knows_of_its_deletion() {
+    let mut thread = started();
+    edit(&mut thread, delete("t2"));
+    write(&mut thread, &PLAN, 3);
+    write(&mut thread, &PLAN, 4);
+    assert_eq!(contents(thread.list()), ["Read the code", "Mend the parser", "Ship it"]);
+    assert_eq!(ids(thread.list()), ["t1", "t4", "t3"]);
+}
+
+#[test]
+fn an_added_item_stays_where_it_is_through_the_next_write() {
+    for (position, expected) in [(None, 3), (Some(0), 0), (Some(2), 2), (Some(99), 3)] {
+        let mut thread = started();
+        edit(&mut thread, add("Write notes", position));
+        let mut next = PLAN;
+        next[1].1 = Completed;
+        let outcome = write(&mut thread, &next, 3);
+        assert_eq!(thread.list()[expected].content, "Write notes", "{position:?}");
+        assert_eq!(outcome.changes.len(), 1, "{position:?}");
+    }
+}
+
+#[test]
+fn an_added_item_that_the_agent_sends_too_is_one_item() {
+    let mut thread = started();
+    edit(&mut thread, add("Write notes", None));
+    let mut next = PLAN.to_vec();
+    next.push(("Write notes", InProgress));
+    write(&mut thread, &next, 3);
+    assert_eq!(ids(thread.list()), ["t1", "t2", "t3", "t4"]);
+    assert_eq!(thread.list()[3].status, InProgress);
+}
+
+#[test]
+fn an_added_item_does_not_match_a_similar_one_that_the_agent_adds() {
+    let mut thread = started();
+    edit(&mut thread, add("Test it on macOS", None));
+    let mut theirs = PLAN.to_vec();
+    theirs.push(("Test it on Linux", Pending));
+    write(&mut thread, &theirs, 3);
+    let list = contents(thread.list());
+    assert!(list.contains(&"Test it on macOS") && list.contains(&"Test it on Linux"), "{list:?}");
+}
+
+#[test]
+fn the_users_text_wins_and_the_agent_is_told() {
+    let mut thread = started();
+    edit(&mut thread, rename("t3", "Release version 2"));
+    let mut next = PLAN;
+    next[2].0 = "Ship it today";
+    let result = write(&mut thread, &next, 3).result;
+    assert_eq!(thread.list()[2].content, "Release version 2");
+    assert!(result.contains("You and the user both changed \"Release version 2\""), "{result}");
+}
+
+#[test]
+fn the_agents_status_and_the_users_text_are_merged() {
+    let mut thread = started();
+    edit(&mut thread, rename("t2", "Repair the parser"));
+    let mut next = PLAN;
+    next[1].1 = Completed;
+    let result = write(&mut thread, &next, 3).result;
+    assert_eq!(
+        (thread.list()[1].content.as_str(), thread.list()[1].status),
+        ("Repair the parser", Completed)
+    );
+    assert!(!result.contains("both changed"), "{result}");
+}
+
+#[test]
+fn an_item_that_the_user_changed_stays_when_the_agent_drops_it() {
+    let mut thread = started();
+    edit(&mut thread, set("t3", InProgress));
+    let result = write(&mut thread, &PLAN[..2], 3).result;
+    assert_eq!(ids(thread.list()), ["t1", "t2", "t3"]);
+    assert!(result.contains("\"Ship it\" stays in the list: the user changed it."), "{result}");
+}
+
+#[test]
+fn an_undo_survives_if_the_agent_repeats_its_list() {
+    let mut thread = started();
+    write(&mut thread, &PLAN[..1], 2);
+    thread.undo(3).unwrap();
+    let result = write(&mut thread, &PLAN[..1], 4).result;
+    assert_eq!(ids(thread.list()), ["t1", "t2", "t3"]);
+    assert!(result.contains("The user added \"Mend the parser\""), "{result}");
+}
+
+#[test]
+fn a_rename_to_the_same_text_is_no_edit() {
+    let mut thread = started();
+    for same in
+        [rename("t2", "Mend the parser"), set("t2", InProgress), Edit::Move { id: "t3".into(), position: 9 }]
+    {
+        let outcome = thread.edit(same, 2).unwrap();
+        assert_eq!((outcome.revision, outcome.changes.len()), (1, 0));
+    }
+    assert_eq!(thread.list()[1].active_form, "On: Mend the parser");
+}
+
+#[test]
+fn an_edit_of_a_missing_item_is_an_error_and_changes_nothing() {
+    let mut thread = started();
+    let before = thread.list().clone();
+    let moved = Edit::Move { id: "t9".into(), position: 0 };
+    for wrong in [rename("t9", "X"), set("t9", Pending), delete("t9"), moved, delete("")] {
+        let error = thread.edit(wrong, 2).unwrap_err().to_string();
+        assert!(error.starts_with("no item "), "{error}");
+    }
+    assert_eq!((thread.list(), thread.revisions().last()), (&before, 1));
+}
+
+fn any_status() -> impl Strategy<Value = Status> {
+    prop::sample::select(vec![Pending, InProgress, Completed])
+}
+
+/// Tasks whose contents are different and unrelated words.
+fn tasks() -> impl Strategy<Value = Vec<(&'static str, Status)>> {
+    let words = vec!["apple", "bridge", "cloud", "drum", "engine", "forest", "glass", "harbour"];
+    (prop::sample::subsequence(words, 0..=8).prop_shuffle(), prop::collection::vec(any_status(), 8))
+        .prop_map(|(words, statuses)| words.into_iter().zip(statuses).collect())
+}
+
+fn edits() -> impl Strategy<Value = Vec<(u8, usize, Status)>> {
+    prop::collection::vec((0..5u8, 0..8usize, any_status()), 0..6)
+}
+
+fn make(thread: &mut Thread, edits: &[(u8, usize, Status)]) {
+    for (number, (kind, place, status)) in edits.iter().enumerate() {
+        let id = thread.list().get(*place).map(|item| item.id.clone());
+        let edit = match (kind, id) {
+            (0, _) | (_, None) => add(&format!("user {number}"), Some(*place)),
+            (1, Some(id)) => rename(&id, &format!("renamed {number}")),
+            (2, Some(id)) => set(&id, *status),
+            (3, Some(id)) => Edit::Move { id, position: (*place + number) % 8 },
+            (_, Some(id)) => delete(&id),
+        };
+        thread.edit(edit, 2).unwrap();
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn without_edits_every_write_stands_as_sent(writes in prop::collection::vec(tasks(), 1..6)) {
+        let mut thread = thread();
+        for tasks in writes {
+            write(&mut thread, &tasks, 1);
+            let list: Vec<_> = thread.list().iter().map(|item| (item.content.as_str(), item.status)).collect();
+            prop_assert_eq!(list, tasks);
+        }
+    }
+
+    #[test]
+    fn an_agent_that_repeats_itself_leaves_the_users_list_alone(tasks in tasks(), edits in edits()) {
+        let mut thread = thread();
+        write(&mut thread, &tasks, 1);
+        make(&mut thread, &edits);
+        let (list, revision) = (thread.list().clone(), thread.revisions().last());
+        let outcome = write(&mut thread, &tasks, 3);
+        prop_assert!(is_same_list(thread.list(), &list), "{:?}", thread.list());
+        prop_assert_eq!(outcome.revision, revision);
+    }
+
+    #[test]
+    fn additions_and_deletions_by_the_user_survive_any_write(before in tasks(), edits in edits(), after in tasks()) {
+        let mut thread = thread();
+        write(&mut thread, &before, 1);
+        let known: HashMap<String, String> =
+            thread.list().iter().map(|item| (item.content.clone(), item.id.clone())).collect();
+        make(&mut thread, &edits);
+        let kept: Vec<String> = ids(thread.list()).into_iter().map(str::to_owned).collect();
+        write(&mut thread, &after, 3);
+        let merged = ids(thread.list());
+        for id in kept.iter().filter(|id| !known.values().any(|known| known == *id)) {
+            prop_assert!(merged.contains(&id.as_str()), "{} was added", id);
+        }
+        for id in known.values().filter(|id| !kept.contains(id)) {
+            prop_assert!(!merged.contains(&id.as_str()), "{} was deleted", id);
+        }
+    }
+
+    #[test]
+    fn every_revision_keeps_its_ids_unique(rounds in prop::collection::vec((tasks(), edits()), 1..5)) {
+        let mut thread = thread();
+        for (tasks, edits) in rounds {
+            assert!(thread.write(plan(&tasks), WriteOptions::default(), 1).ok);
+            make(&mut thread, &edits);
+            let mut ids = ids(thread.list());
+            let count = ids.len();
+            ids.sort_unstable();
+            ids.dedup();
+            prop_assert_eq!(ids.len(), count);
+        }
+    }
+}
+
+#[test]
+fn a_rename_that_the_agent_makes_too_is_one_item() {
+    let mut thread = started();
+    edit(&mut thread, rename("t3", "Publish version two"));
+    let before = thread.list().clone();
+    let same =
+        [("Read the code", Completed), ("Mend the parser", InProgress), ("Publish version two", Pending)];
+    write(&mut thread, &same, 3);
+    assert_eq!(thread.list(), &before);
+}

@@ -1,0 +1,426 @@
+//! Threads on disk: a thread is restored as it was, and its journal grows in proportion to its changes.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use crate::common::{
+    Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, plan, store, write,
+};
+use proptest::prelude::*;
+use serde_json::{Map, json};
+use todo_write::clock::Times;
+use todo_write::item::{List, Status};
+use todo_write::journal::{Durability, bad_file, files_of};
+use todo_write::observation::{Details, Filter, Observation, Type};
+use todo_write::revision::Revision;
+use todo_write::store::{Storage, Store};
+use todo_write::thread::{Activity, Edit, Ending, State, Thread, WriteOptions};
+
+/// A copy of the folder as it is now.
+fn copied(folder: &Folder) -> Folder {
+    let copy = Folder::new();
+    fs::create_dir(copy.path()).unwrap();
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, copy.path().join(path.file_name().unwrap())).unwrap();
+    }
+    copy
+}
+
+/// The whole observable state of a thread.
+#[derive(Debug, PartialEq)]
+struct Everything {
+    lists: Vec<List>,
+    revisions: Vec<Revision>,
+    times: Vec<Option<Times>>,
+    observations: Vec<Arc<Observation>>,
+    title: Option<String>,
+    state: State,
+}
+
+fn everything(thread: &Thread) -> Everything {
+    let last = thread.revisions().last();
+    Everything {
+        lists: (0..=last).map(|revision| thread.list_at(revision).unwrap()).collect(),
+        revisions: thread.revisions().iter().cloned().collect(),
+        times: (1..50).map(|n| thread.times(&format!("t{n}")).cloned()).collect(),
+        observations: thread.observations().select(&Filter::default()),
+        title: thread.title().map(str::to_owned),
+        state: thread.state(),
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Act {
+    Write(Vec<(&'static str, Status)>),
+    Add,
+    Rename(usize),
+    Set(usize, Status),
+    Move(usize, usize),
+    Delete(usize),
+    Undo,
+    Pause,
+    Resume,
+    Activity(Activity),
+    EndTurn,
+    Observe(Type),
+}
+
+fn status() -> impl Strategy<Value = Status> {
+    prop::sample::select(vec![Pending, InProgress, Completed])
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let word = prop::sample::select(vec!["apple", "bridge", "cloud", "drum", "engine", "forest"]);
+    let place = 0..6usize;
+    prop_oneof![
+        4 => prop::collection::vec((word, status()), 0..7).prop_map(Act::Write),
+        1 => Just(Act::Add),
+        1 => place.clone().prop_map(Act::Rename),
+        2 => (place.clone(), status()).prop_map(|(at, status)| Act::Set(at, status)),
+        1 => (place.clone(), place.clone()).prop_map(|(from, to)| Act::Move(from, to)),
+        1 => place.prop_map(Act::Delete),
+        1 => Just(Act::Undo),
+        1 => Just(Act::Pause),
+        1 => Just(Act::Resume),
+        2 => prop::sample::select(vec![Activity::Working, Activity::Waiting, Activity::Idle])
+            .prop_map(Act::Activity),
+        1 => Just(Act::EndTurn),
+        1 => prop::sample::select(vec![Type::Title, Type::Thoughts, Type::ToolCall]).prop_map(Act::Observe),
+    ]
+}
+
+fn perform(thread: &mut Thread, act: &Act, now: u64) {
+    let id = |at: &usize| thread.list().get(*at).map_or("none".into(), |item| item.id.clone());
+    let edit = match act {
+        Act::Write(tasks) => {
+            let mut plan = plan(tasks);
+            plan.drafts.iter_mut().for_each(|draft| draft.hint = Some(format!("id of {now}")));
+            let options = WriteOptions {
+                source: Some("test".into()),
+                keep_completed: now.is_multiple_of(20),
+                ..WriteOptions::default()
+            };
+            thread.write(plan, options, now);
+            return;
+        }
+        Act::Undo => return drop(thread.undo(now)),
+        Act::Pause => return thread.set_paused(Some("C-g".into()), now),
+        Act::Resume => return thread.set_paused(None, now),
+        Act::Activity(activity) => return thread.set_activity(*activity, now),
+        Act::EndTurn => return thread.end_turn("end of turn".into(), Ending::EndOfTurn, now),
+        Act::Observe(kind) => {
+            let details = Details { trace_id: Some("trace".into()), ..Details::default() };
+            thread.observe(*kind, json!(format!("said at {now}")), details, now);
+            return;
+        }
+        Act::Add => Edit::Add { content: format!("added at {now}"), position: None },
+        Act::Rename(at) => Edit::Rename { id: id(at), content: format!("renamed at {now}") },
+        Act::Set(at, status) => Edit::Status { id: id(at), status: *status },
+        Act::Move(from, to) => Edit::Move { id: id(from), position: *to },
+        Act::Delete(at) => Edit::Delete { id: id(at) },
+    };
+    let _ = thread.edit(edit, now);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_thread_is_restored_as_it_was_and_continues(
+        acts in prop::collection::vec(act(), 1..40),
+        further in prop::collection::vec(act(), 1..10),
+    ) {
+        let folder = Folder::new();
+        let mut living = store(folder.path());
+        let living = open(&mut living);
+        let mut now = 100;
+        for act in &acts {
+            now += 10;
+            perform(living, act, now);
+        }
+        // A restored thread is paused, and its activity is unknown.
+        perform(living, &Act::Activity(Activity::Working), now);
+        perform(living, &Act::Pause, now);
+        let copy = copied(&folder);
+        let mut restored = store(copy.path());
+        let restored = open(&mut restored);
+        prop_assert_eq!(everything(restored), everything(living));
+        for act in &further {
+            now += 10;
+            perform(living, act, now);
+            perform(restored, act, now);
+        }
+        prop_assert_eq!(everything(restored), everything(living));
+    }
+}
+
+#[test]
+fn an_active_thread_comes_back_paused_and_a_finished_one_done() {
+    for (tasks, state) in [(&PLAN[..], State::Paused), (&PLAN[..1], State::Done), (&[], State::Empty)] {
+        let folder = Folder::new();
+        write(open(&mut store(folder.path())), tasks, 1);
+        let mut again = store(folder.path());
+        assert_eq!(open(&mut again).state(), state);
+        assert_eq!(again.take_warnings(), [""; 0]);
+    }
+}
+
+#[test]
+fn the_next_session_does_not_know_that_the_agent_was_idle() {
+    let folder = Folder::new();
+    let mut before = store(folder.path());
+    write(open(&mut before), &PLAN[..1], 1);
+    open(&mut before).end_turn("end of turn".into(), Ending::EndOfTurn, 2);
+    drop(before);
+    for now in [100, 200] {
+        let mut after = store(folder.path());
+        let thread = open(&mut after);
+        thread.edit(Edit::Status { id: "t1".into(), status: InProgress }, now).unwrap();
+        assert_eq!(thread.times("t1").unwrap().running_since, Some(now), "at {now}");
+        thread.edit(Edit::Status { id: "t1".into(), status: Completed }, now + 50).unwrap();
+    }
+    let mut last = store(folder.path());
+    assert_eq!(open(&mut last).times("t1").unwrap().intervals, [(100, 150), (200, 250)]);
+}
+
+#[test]
+fn how_the_agent_ended_is_kept() {
+    let folder = Folder::new();
+    let mut before = store(folder.path());
+    write(open(&mut before), &PLAN, 1);
+    open(&mut before).end_turn("killed".into(), Ending::Killed, 2);
+    drop(before);
+    let mut after = store(folder.path());
+    let thread = open(&mut after);
+    assert_eq!((thread.pause_reason(), thread.ending()), (Some("killed"), Some(Ending::Killed)));
+}
+
+#[test]
+fn edits_before_a_restart_are_reported_to_the_agent_once() {
+    let folder = Folder::new();
+    let mut before = store(folder.path());
+    write(open(&mut before), &PLAN, 1);
+    open(&mut before).edit(Edit::Delete { id: "t3".into() }, 2).unwrap();
+    drop(before);
+    let mut after = store(folder.path());
+    assert!(write(open(&mut after), &PLAN, 3).result.contains("The user deleted \"Ship it\"."));
+    drop(after);
+    let mut later = store(folder.path());
+    assert!(!write(open(&mut later), &PLAN[..2], 4).result.contains("The user"));
+}
+
+#[test]
+fn a_thread_saved_with_sync_is_restored() {
+    let folder = Folder::new();
+    let storage =
+        || Storage { folder: Some(folder.path().into()), durability: Durability::Disk, history_limit: 10 };
+    write(open(&mut Store::new(storage())), &PLAN, 1);
+    assert_eq!(open(&mut Store::new(storage())).list().len(), 3);
+}
+
+#[test]
+fn a_record_is_in_the_file_before_the_outcome_is_returned() {
+    let folder = Folder::new();
+    let mut living = store(folder.path());
+    for n in 0..30 {
+        let tasks: Vec<(String, Status)> = (0..=n).map(|n| (format!("Task {n}"), Pending)).collect();
+        let tasks: Vec<(&str, Status)> =
+            tasks.iter().map(|(text, status)| (text.as_str(), *status)).collect();
+        write(open(&mut living), &tasks, n);
+        let copy = copied(&folder);
+        assert_eq!(open(&mut store(copy.path())).list(), open(&mut living).list());
+    }
+}
+
+/// The bytes that a status change adds to the journal of a thread with this number of items.
+fn bytes_of_a_status_change(items: usize) -> u64 {
+    let folder = Folder::new();
+    let mut store = store(folder.path());
+    let thread = open(&mut store);
+    let names: Vec<String> = (0..items).map(|n| format!("Task {:05}", n)).collect();
+    let tasks: Vec<_> = names.iter().map(|name| (name.as_str(), Pending)).collect();
+    write(thread, &tasks, 1_000);
+    let length = || fs::metadata(file(folder.path())).unwrap().len();
+    let before = length();
+    let id = thread.list()[items / 2].id.clone();
+    thread.edit(Edit::Status { id, status: Completed }, 1_001).unwrap();
+    length() - before
+}
+
+#[test]
+fn a_status_change_costs_as_many_bytes_in_a_long_list_as_in_a_short_one() {
+    let (short, long) = (bytes_of_a_status_change(10), bytes_of_a_status_change(10_000));
+    println!("a status change: {short} bytes of 10 items, {long} bytes of 10,000 items");
+    // The record has the id twice, the position once and the next id once: t6, 5 and 11, or t5001,
+    // 5000 and 10001.
+    assert_eq!(long - short, 3 + 3 + 3 + 3);
+}
+
+#[test]
+fn a_long_history_costs_bytes_in_proportion_to_its_changes() {
+    let folder = Folder::new();
+    let mut store = store(folder.path());
+    let thread = open(&mut store);
+    write(thread, &PLAN, 1);
+    for n in 0..2_000 {
+        let status = if n % 2 == 0 { Completed } else { Pending };
+        thread.edit(Edit::Status { id: "t3".into(), status }, n).unwrap();
+    }
+    let length = fs::metadata(file(folder.path())).unwrap().len();
+    // A record has about 300 bytes. The full records at most double the total.
+    assert!(length < 2_000 * 600, "{length} bytes");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_user_can_read_the_folder_and_its_files() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let outer = Folder::new();
+    let folder = outer.path().join("deep/down");
+    write(open(&mut store(&folder)), &PLAN, 1);
+    let path = file(&folder);
+    assert_eq!((mode(&folder), mode(&path)), (0o700, 0o600));
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[10] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    open(&mut store(&folder));
+    assert_eq!((mode(&path), mode(&bad_file(&path))), (0o600, 0o600));
+}
+
+#[test]
+fn no_key_leaves_the_folder_or_collides_with_another() {
+    let long = "x".repeat(10_000);
+    let longer = "x".repeat(10_001);
+    let keys = [
+        "",
+        " ",
+        ".",
+        "..",
+        "/",
+        "../../x",
+        "/etc/passwd",
+        "a/b",
+        "a-b",
+        "a b",
+        "A-B",
+        "C:\\con",
+        "con",
+        "nul",
+        "\0",
+        "a\0b",
+        "😀",
+        "😁",
+        "語",
+        "-",
+        "+2",
+        "a thread+2",
+        "a\nb",
+        "%00",
+        "~",
+        "$HOME",
+        "*",
+        &long,
+        &longer,
+    ];
+    let outer = Folder::new();
+    let folder = outer.path().join("journals");
+    let mut first = store(&folder);
+    for (n, key) in keys.iter().enumerate() {
+        write(first.open(key, Map::new(), 1), &[(&format!("Task of key {n}"), Pending)], 1);
+    }
+    let mut kept: Vec<String> = first.saved_threads().into_iter().map(|kept| kept.key).collect();
+    drop(first);
+    kept.sort();
+    let mut sorted = keys.to_vec();
+    sorted.sort_unstable();
+    assert_eq!(kept, sorted);
+    assert_eq!(fs::read_dir(outer.path()).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), keys.len());
+    for entry in fs::read_dir(&folder).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(
+            name.len() < 100 && name.chars().all(|c| c.is_ascii_alphanumeric() || "-.".contains(c)),
+            "{name}"
+        );
+    }
+    let mut second = store(&folder);
+    for (n, key) in keys.iter().enumerate() {
+        assert_eq!(contents(second.open(key, Map::new(), 1).list()), [format!("Task of key {n}")]);
+    }
+}
+
+fn age(path: &Path, days: u64) {
+    let then = SystemTime::now() - Duration::from_secs(days * 86_400);
+    fs::File::options().append(true).open(path).unwrap().set_modified(then).unwrap();
+}
+
+#[test]
+fn saved_threads_are_listed_newest_first_with_their_properties() {
+    let folder = Folder::new();
+    let mut before = store(folder.path());
+    for key in ["old", "older", "new"] {
+        before.open(key, Map::from_iter([("project".to_owned(), json!(format!("/{key}")))]), 1);
+    }
+    drop(before);
+    age(&files_of(folder.path(), "old").next().unwrap(), 2);
+    age(&files_of(folder.path(), "older").next().unwrap(), 3);
+    fs::write(folder.path().join("notes.txt"), "mine").unwrap();
+    fs::write(folder.path().join("foreign.jsonl"), "{}\n").unwrap();
+    let kept = store(folder.path()).saved_threads();
+    assert_eq!(kept.iter().map(|kept| kept.key.as_str()).collect::<Vec<_>>(), ["new", "old", "older"]);
+    assert_eq!(kept[1].about, Map::from_iter([("project".to_owned(), json!("/old"))]));
+    assert!(kept[0].modified - kept[1].modified >= 86_400_000);
+}
+
+#[test]
+fn pruning_deletes_old_and_excess_journals_but_none_in_use() {
+    let cases: [(Option<u64>, Option<usize>, &[&str]); 5] = [
+        (None, None, &["a", "b", "c", "d", "held"]),
+        (Some(25), None, &["a", "b", "held"]),
+        (None, Some(1), &["a", "held"]),
+        (Some(15), Some(3), &["a", "held"]),
+        (Some(0), Some(0), &["held"]),
+    ];
+    for (days, count, left) in cases {
+        let folder = Folder::new();
+        let mut before = store(folder.path());
+        ["a", "b", "c", "d"].iter().for_each(|key| drop(write(before.open(key, Map::new(), 1), &PLAN, 1)));
+        drop(before);
+        let mut user = store(folder.path());
+        write(user.open("held", Map::new(), 1), &PLAN, 1);
+        for (n, key) in ["a", "b", "c", "d", "held"].iter().enumerate() {
+            age(&files_of(folder.path(), key).next().unwrap(), 10 * (n as u64 + 1));
+        }
+        let mut pruner = store(folder.path());
+        let gone = pruner.prune(days.map(|days| Duration::from_secs(days * 86_400)), count).unwrap();
+        let mut kept: Vec<String> = pruner.saved_threads().into_iter().map(|kept| kept.key).collect();
+        kept.sort();
+        assert_eq!(
+            (kept, gone),
+            (left.iter().map(ToString::to_string).collect(), 5 - left.len()),
+            "{days:?} {count:?}"
+        );
+        assert_eq!(user.prune(Some(Duration::ZERO), Some(0)).unwrap(), left.len() - 1);
+    }
+}
+
+#[test]
+fn forgetting_a_thread_deletes_its_files_only() {
+    let folder = Folder::new();
+    let mut store = store(folder.path());
+    write(open(&mut store), &PLAN, 1);
+    write(store.open("another", Map::new(), 1), &PLAN, 1);
+    store.set_current(KEY);
+    let path = file(folder.path());
+    fs::write(bad_file(&path), "damaged").unwrap();
+    store.forget(KEY).unwrap();
+    assert!(store.get(KEY, 2).is_none() && store.current().is_none());
+    assert!(!path.exists() && !bad_file(&path).exists());
+    assert_eq!(store.saved_threads().len(), 1);
+    assert_eq!(open(&mut store).list().len(), 0);
+    store.forget("never seen").unwrap();
+}

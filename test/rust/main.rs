@@ -1,0 +1,27 @@
+//! Tests of behavior, through the public API, in one program that is linked only once.
+
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod common;
+
+mod change;
+mod change_laws;
+mod corpus;
+mod edits;
+mod faults;
+mod hostile_files;
+mod hostile_journal;
+mod identity;
+mod input;
+mod input_limits;
+mod journal;
+mod laws;
+mod many;
+mod merge;
+mod observations;
+mod text;
+mod thread;
+mod thread_laws;
+mod transcript;
+mod untyped;
+mod users_items;

@@ -1,0 +1,396 @@
+//! Following transcripts of Claude Code: threads show the lists and events of their sessions.
+
+mod claude;
+mod codex;
+mod expected;
+mod followed;
+mod times;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::common::{Completed, InProgress, Pending, contents, corpus_or_skip};
+use expected::expected;
+use followed::{Followed, NOW, fixture_path, rows};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use todo_write::input::Options;
+use todo_write::item::Status;
+use todo_write::observation::{Filter, Type};
+use todo_write::store::{Storage, Store};
+use todo_write::thread::{Edit, State};
+use todo_write::transcript::EventKind;
+use todo_write::transcript::claude::ClaudeReader;
+use todo_write::transcript::describe::describe;
+use todo_write::transcript::field::millis;
+use todo_write::transcript::follower::Follower;
+use todo_write::transcript::tail::FileChange;
+
+const BAKERY: &str = "claude:5e55a000-0000-4000-8000-000000000001";
+
+fn owned(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
+    rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
+}
+
+// Lines of the session `s` in the format of Claude Code.
+
+fn assistant(message: &str, block: Value) -> Value {
+    json!({"type": "assistant", "uuid": format!("u-{message}"), "sessionId": "s",
+           "timestamp": "2026-01-01T00:00:01.000Z", "isSidechain": false, "cwd": "/p",
+           "message": {"id": message, "role": "assistant", "content": [block]}})
+}
+
+fn call(id: &str, name: &str, input: Value) -> Value {
+    assistant(&format!("m-{id}"), json!({"type": "tool_use", "id": id, "name": name, "input": input}))
+}
+
+fn todo(id: &str, content: &str) -> Value {
+    let entry = json!({"content": content, "status": "pending", "activeForm": content});
+    call(id, "TodoWrite", json!({ "todos": [entry] }))
+}
+
+fn answer(id: &str, is_error: bool) -> Value {
+    json!({"type": "user", "uuid": format!("a-{id}"), "sessionId": "s", "isSidechain": false,
+           "timestamp": "2026-01-01T00:00:02.000Z",
+           "message": {"role": "user", "content": [
+               {"type": "tool_result", "tool_use_id": id, "content": "done", "is_error": is_error}]}})
+}
+
+fn transcripts() -> Vec<PathBuf> {
+    let folders = ["transcripts/claude", "transcripts"].map(corpus_or_skip);
+    let found = folders.iter().flatten().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let mut files: Vec<PathBuf> = found.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.is_file());
+    files.extend(["todo-write.jsonl", "tasks.jsonl"].map(fixture_path));
+    files
+}
+
+/// The time of a line.
+fn time(line: &str) -> Option<u64> {
+    let line: Value = serde_json::from_str(line).ok()?;
+    millis(line["timestamp"].as_str()?)
+}
+
+#[test]
+fn every_recorded_session_ends_in_the_lists_of_its_file_at_its_times() {
+    for path in transcripts() {
+        let text = fs::read_to_string(&path).unwrap();
+        let mut followed = Followed::new();
+        followed.append(text.as_bytes());
+        followed.read();
+        let expected = expected(&text);
+        assert!(!expected.is_empty());
+        let times: BTreeSet<u64> = text.lines().filter_map(time).collect();
+        for (thread, list) in expected {
+            assert_eq!(followed.rows(&thread), list, "{thread} in {}", path.display());
+            let thread = followed.store.get(&thread, NOW).unwrap();
+            assert!(thread.revisions().iter().all(|made| times.contains(&made.stamp.timestamp)));
+            let observations = thread.observations().select(&Filter::default());
+            assert!(observations.iter().all(|one| times.contains(&one.timestamp)), "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_recorded_session_read_in_random_pieces_ends_in_the_same_lists() {
+    for path in transcripts() {
+        let bytes = fs::read(&path).unwrap();
+        let mut followed = Followed::new();
+        let (mut rest, mut random) = (&bytes[..], 12_345_u64);
+        while !rest.is_empty() {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let most = if random >> 40 & 3 == 0 { 40_000 } else { 900 };
+            let (piece, behind) = rest.split_at(rest.len().min(1 + (random >> 33) as usize % most));
+            followed.append(piece);
+            followed.read();
+            rest = behind;
+        }
+        for (thread, list) in expected(std::str::from_utf8(&bytes).unwrap()) {
+            assert_eq!(followed.rows(&thread), list, "{thread} in {}", path.display());
+        }
+    }
+}
+
+#[test]
+fn old_lines_give_the_same_lists() {
+    for path in transcripts() {
+        let bytes = fs::read(path).unwrap();
+        let lists = |is_old: bool| {
+            let mut transcript = ClaudeReader::new(Options::default(), 100_000);
+            for line in bytes.split(|byte| *byte == b'\n') {
+                if is_old { transcript.read_old_line(line) } else { transcript.read_line(line) }
+            }
+            let events = transcript.take_events().into_iter();
+            let lists = events.filter(|event| matches!(event.kind, EventKind::List(_)));
+            lists.map(|event| (event.source.key(), event.uuid, event.kind)).collect::<Vec<_>>()
+        };
+        assert_eq!(lists(true), lists(false));
+    }
+}
+
+#[test]
+fn a_subagents_list_is_under_the_task_it_works_on() {
+    let mut followed = Followed::of("todo-write.jsonl");
+    followed.read();
+    let children = followed.store.children(BAKERY);
+    assert_eq!(children.len(), 1, "the other subagent keeps no list: {children:?}");
+    let (child, item) = &children[0];
+    let mixing = followed.store.get(BAKERY, NOW).unwrap().list()[1].clone();
+    assert_eq!((mixing.content.starts_with("Mix"), item.as_deref()), (true, Some(mixing.id.as_str())));
+    assert_eq!(
+        followed.rows(child),
+        owned(&[("Weigh the flour", Completed), ("Knead for ten minutes", Completed)])
+    );
+    assert_eq!(followed.store.get(child, NOW).unwrap().title(), Some("Weigh and knead"));
+    assert_eq!(followed.store.current(), Some(BAKERY));
+}
+
+#[test]
+fn a_subagent_with_a_separate_file_is_found() {
+    let session = "5e55a000-0000-4000-8000-000000000003";
+    let mut follower = Follower::new(fixture_path(&format!("{session}.jsonl")), Options::default(), 1_000);
+    let mut store = Store::new(Storage { history_limit: 100, ..Storage::default() });
+    let news = follower.read().unwrap();
+    follower.recorder.record(&mut store, &news.events, false, NOW);
+    let (main, child) = (format!("claude:{session}"), format!("claude:{session}/a7c0ffee"));
+    assert_eq!(store.children(&main), [(child.clone(), Some("t2".to_owned()))]);
+    assert_eq!(rows(&mut store, &child)[1], ("Put the rye in front".into(), InProgress));
+    // The result of its call ends the subagent.
+    assert_eq!(store.get(&child, NOW).unwrap().state(), State::Paused);
+}
+
+#[test]
+fn a_call_counts_when_it_is_answered_unless_it_is_refused() {
+    let mut followed = Followed::new();
+    followed.line(&todo("1", "First"));
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), []);
+    followed.line(&answer("1", false));
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), owned(&[("First", Pending)]));
+    followed.line(&todo("2", "Refused"));
+    followed.line(&answer("2", true));
+    let (_, updates) = followed.read();
+    assert_eq!(updates[0].outcome, None);
+    assert_eq!(followed.rows("claude:s"), owned(&[("First", Pending)]));
+}
+
+#[test]
+fn a_call_without_an_answer_counts_with_the_next_message() {
+    let mut followed = Followed::new();
+    followed.line(&todo("1", "Never answered"));
+    // Another block of the same message does not count as the next message.
+    followed.line(&assistant("m-1", json!({"type": "text", "text": "And now"})));
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), []);
+    followed.line(&assistant("m-2", json!({"type": "text", "text": "Next"})));
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), owned(&[("Never answered", Pending)]));
+}
+
+#[test]
+fn events_are_recorded_with_their_own_times() {
+    let mut followed = Followed::of("todo-write.jsonl");
+    followed.read();
+    let thoughts = followed.observed(BAKERY, Type::Thoughts);
+    assert_eq!(thoughts, [json!({"text": "Rye needs a sourdough.\nSo the first step is to feed it."})]);
+    let calls = followed.observed(BAKERY, Type::ToolCall);
+    assert_eq!(calls[1]["name"], "Bash");
+    assert_eq!(calls[1]["input"], r#"{"command":"cat recipes/rye.txt","description":"Read the recipe"}"#);
+    let answers = followed.observed(BAKERY, Type::ToolExecution);
+    assert_eq!((&answers[1]["isError"], &answers[2]["isError"]), (&json!(false), &json!(true)));
+    assert_eq!(followed.observed(BAKERY, Type::Intent), ["/bake rye bread, two loaves"]);
+    let thread = followed.store.get(BAKERY, NOW).unwrap();
+    let thought =
+        &thread.observations().select(&Filter { kind: Some(Type::Thoughts), ..Filter::default() })[0];
+    assert_eq!(Some(thought.timestamp), millis("2026-02-10T09:00:01.111Z"));
+    assert_eq!(thought.metadata["timestamp"], thought.timestamp);
+    let fed = thread.times("t1").unwrap();
+    assert_eq!(fed.spent(NOW), fed.completed.unwrap() - fed.created);
+    assert_eq!(thread.pause_reason(), Some("interrupted by the user"));
+}
+
+#[test]
+fn a_title_without_a_time_does_not_shift_later_times() {
+    let mut followed = Followed::new();
+    let title = json!({"type": "ai-title", "aiTitle": "Rye", "sessionId": "s"});
+    followed.line(&title);
+    followed.line(&todo("1", "First"));
+    followed.line(&title);
+    followed.line(&answer("1", false));
+    followed.line(&title);
+    followed.read();
+    let thread = followed.store.get("claude:s", NOW).unwrap();
+    assert_eq!(thread.title(), Some("Rye"));
+    assert_eq!(Some(thread.times("t1").unwrap().created), millis("2026-01-01T00:00:02.000Z"));
+    let times: Vec<_> =
+        thread.observations().select(&Filter::default()).iter().map(|one| one.timestamp).collect();
+    assert!(times.iter().all(|time| Some(*time) <= millis("2026-01-01T00:00:02.000Z")), "{times:?}");
+}
+
+#[test]
+fn following_again_repeats_nothing_and_keeps_the_users_edits() {
+    let mut followed = Followed::of("todo-write.jsonl");
+    followed.read();
+    let id = followed.store.get(BAKERY, NOW).unwrap().list()[0].id.clone();
+    let edit = Edit::Rename { id, content: "Feed Hermann".into() };
+    followed.store.get_mut(BAKERY, NOW).unwrap().edit(edit, NOW).unwrap();
+    let (revisions, calls) = (followed.revisions(BAKERY), followed.observed(BAKERY, Type::ToolCall));
+    followed.restart();
+    let (_, updates) = followed.read();
+    assert_eq!(updates, []);
+    assert_eq!((followed.revisions(BAKERY), followed.observed(BAKERY, Type::ToolCall)), (revisions, calls));
+    assert_eq!(followed.rows(BAKERY)[0].0, "Feed Hermann");
+}
+
+#[test]
+fn following_again_continues_where_it_ended() {
+    let text = fs::read_to_string(fixture_path("todo-write.jsonl")).unwrap();
+    let mut whole = Followed::of("todo-write.jsonl");
+    whole.read();
+    let expected = (whole.revisions(BAKERY), whole.observed(BAKERY, Type::ToolExecution));
+    let mut followed = Followed::new();
+    for line in text.split_inclusive('\n') {
+        followed.append(line.as_bytes());
+        followed.restart();
+        followed.read();
+    }
+    assert_eq!((followed.revisions(BAKERY), followed.observed(BAKERY, Type::ToolExecution)), expected);
+}
+
+#[test]
+fn a_truncated_or_replaced_file_is_read_from_its_beginning() {
+    let mut followed = Followed::new();
+    for id in ["1", "2"] {
+        followed.line(&todo(id, &format!("Task {id}")));
+        followed.line(&answer(id, false));
+    }
+    followed.read();
+    let length = |followed: &Followed| fs::metadata(followed.file()).unwrap().len();
+    let whole = length(&followed);
+    fs::write(followed.file(), format!("{}\n{}\n", todo("3", "Shorter"), answer("3", false))).unwrap();
+    assert!(length(&followed) < whole);
+    assert_eq!(followed.read().0, FileChange::Replaced);
+    assert_eq!(followed.rows("claude:s"), owned(&[("Shorter", Pending)]));
+
+    let other = followed.folder.path().join("other");
+    let tail = "x".repeat(10_000);
+    fs::write(&other, format!("{}\n{}\n\"{tail}\"\n", todo("4", "Rotated"), answer("4", false))).unwrap();
+    fs::rename(&other, followed.file()).unwrap();
+    assert_eq!(followed.read().0, FileChange::Replaced);
+    assert_eq!(followed.rows("claude:s"), owned(&[("Rotated", Pending)]));
+
+    fs::remove_file(followed.file()).unwrap();
+    assert_eq!(followed.read().0, FileChange::Missing);
+    assert_eq!(followed.rows("claude:s"), owned(&[("Rotated", Pending)]));
+}
+
+#[test]
+fn a_long_history_keeps_its_state_and_its_newest_events() {
+    let mut transcript = ClaudeReader::new(Options::default(), 10);
+    let line = |transcript: &mut ClaudeReader, line: Value| transcript.read_line(line.to_string().as_bytes());
+    line(&mut transcript, todo("list", "The list"));
+    line(&mut transcript, answer("list", false));
+    for n in 0..1_000 {
+        line(&mut transcript, call(&format!("{n}"), "Bash", json!({"command": "true"})));
+    }
+    let events = transcript.take_events();
+    assert_eq!(events.len(), 11);
+    assert!(matches!(&events[0].kind, EventKind::List(Ok(plan)) if plan.drafts[0].content == "The list"));
+    assert!(matches!(&events[10].kind, EventKind::Call { id, .. } if id == "999"));
+}
+
+#[test]
+fn unknown_lines_are_skipped() {
+    let mut followed = Followed::new();
+    followed.line(&todo("1", "Known"));
+    followed.line(&answer("1", false));
+    let nested = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
+    let named = todo("2", "Unknown").to_string().replace("\"s\"", &format!("\"{}\"", "s".repeat(1_000)));
+    let garbage =
+        ["", "null", "{}", "not JSON", "[[]]", "{\"type\":5}", "{\"type\":\"user\"}", &nested, &named];
+    for line in garbage {
+        followed.append(format!("{line}\n").as_bytes());
+    }
+    followed.append(b"\xff\xfe\0\n");
+    followed.line(&json!({"type": "assistant", "sessionId": "s", "message": {"content": [5, null, "text"]}}));
+    followed
+        .line(&json!({"type": "system", "sessionId": "s", "message": todo("3", "A quotation")["message"]}));
+    followed.line(&call("4", "TodoWrite", json!({"todos": "nothing"})));
+    followed.line(&answer("4", false));
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), owned(&[("Known", Pending)]));
+    assert_eq!(followed.store.loaded().count(), 1);
+    assert_eq!(followed.observed("claude:s", Type::Error).len(), 1, "a list that we cannot take is said");
+}
+
+#[test]
+fn a_restarted_numbering_begins_a_new_list_once_the_old_one_is_done() {
+    let mut followed = Followed::of("tasks.jsonl");
+    followed.read();
+    let thread = "claude:5e55a000-0000-4000-8000-000000000002";
+    let list = followed.store.get(thread, NOW).unwrap().list().clone();
+    assert_eq!(contents(&list), ["Sweep the floor", "Count the till twice", "Lock up"]);
+    assert_eq!(list[1].active_form, "Counting the till");
+    assert_eq!(followed.store.get(thread, NOW).unwrap().title(), Some("Market day"));
+
+    let mut followed = Followed::new();
+    let create = |followed: &Followed, id: &str, number: u32| {
+        followed.line(&call(id, "TaskCreate", json!({ "subject": format!("Task {id}") })));
+        let mut answer = answer(id, false);
+        answer["message"]["content"][0]["content"] = format!("Task #{number} created successfully").into();
+        followed.line(&answer);
+    };
+    create(&followed, "one", 1);
+    followed.line(&call("done", "TaskUpdate", json!({"taskId": "1", "status": "completed"})));
+    followed.line(&answer("done", false));
+    create(&followed, "two", 1);
+    followed.read();
+    assert_eq!(followed.rows("claude:s"), owned(&[("Task two", Pending)]));
+}
+
+#[test]
+fn a_session_is_described_by_its_beginning_and_its_title() {
+    let head = describe(&fixture_path("todo-write.jsonl")).unwrap();
+    assert_eq!(head.title.as_deref(), Some("/bake rye bread, two loaves"));
+    assert_eq!(head.folder.as_deref(), Some("/home/user/bakery"));
+    assert!(!head.is_subagent);
+    assert_eq!(describe(&fixture_path("tasks.jsonl")).unwrap().title.as_deref(), Some("Market day"));
+    let agent = "5e55a000-0000-4000-8000-000000000003/subagents/agent-a7c0ffee.jsonl";
+    assert!(describe(&fixture_path(agent)).unwrap().is_subagent);
+    assert_eq!(describe(Path::new(env!("CARGO_MANIFEST_DIR"))), None);
+}
+
+#[test]
+fn times_are_read_to_the_millisecond() {
+    let cases = [
+        ("1970-01-01T00:00:00.000Z", Some(0)),
+        ("2000-02-29T12:34:56.789Z", Some(951_827_696_789)),
+        ("2026-02-10T09:00:01Z", Some(1_770_714_001_000)),
+        ("2026-02-10T09:00:01.5Z", Some(1_770_714_001_500)),
+        ("2026-02-10T09:00:01+01:00", None),
+        ("2026-99-10T09:00:01Z", None),
+        ("yesterday", None),
+        ("", None),
+    ];
+    for (text, time) in cases {
+        assert_eq!(millis(text), time, "{text}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn damaged_bytes_never_break_the_follower(places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..200)) {
+        let mut bytes = fs::read(fixture_path("todo-write.jsonl")).unwrap();
+        for (place, byte) in places {
+            let place = place.index(bytes.len());
+            bytes[place] = byte;
+        }
+        let mut transcript = ClaudeReader::new(Options::default(), 100);
+        bytes.split(|byte| *byte == b'\n').for_each(|line| transcript.read_line(line));
+        prop_assert!(transcript.take_events().len() <= 102);
+    }
+}

@@ -1,0 +1,320 @@
+//! Reading rollouts in the format of the Codex CLI.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use todo_write::item::Status;
+use todo_write::observation::Type;
+use todo_write::thread::State;
+use todo_write::transcript::Agent;
+use todo_write::transcript::codex::CodexReader;
+use todo_write::transcript::describe::describe;
+use todo_write::transcript::field::millis;
+
+use super::followed::{Followed, NOW};
+use crate::common::{Completed, InProgress, Pending, corpus_or_skip};
+
+const THREAD: &str = "codex:r";
+
+fn list(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
+    rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
+}
+
+/// A rollout whose lines are a second apart.
+struct Rollout(Vec<Value>);
+
+impl Rollout {
+    fn new() -> Rollout {
+        let mut rollout = Rollout(Vec::new());
+        rollout.line("session_meta", json!({"id": "r", "cwd": "/garden", "source": "cli"}));
+        rollout.event("task_started", json!({"turn_id": "1"}));
+        rollout.event("user_message", json!({"message": "Plan the garden\n", "images": []}));
+        rollout
+    }
+
+    fn line(&mut self, kind: &str, payload: Value) -> &mut Rollout {
+        let time = format!("2026-04-01T08:00:{:02}.000Z", self.0.len());
+        self.0.push(json!({"timestamp": time, "ordinal": self.0.len(), "type": kind, "payload": payload}));
+        self
+    }
+
+    fn event(&mut self, kind: &str, fields: Value) -> &mut Rollout {
+        self.typed("event_msg", kind, fields)
+    }
+
+    fn item(&mut self, kind: &str, fields: Value) -> &mut Rollout {
+        self.typed("response_item", kind, fields)
+    }
+
+    fn typed(&mut self, line: &str, kind: &str, mut fields: Value) -> &mut Rollout {
+        fields["type"] = kind.into();
+        self.line(line, fields)
+    }
+
+    fn update(&mut self, steps: &[(&str, &str)], output: &str) -> &mut Rollout {
+        let plan = steps.iter().map(|(step, status)| json!({"step": step, "status": status}));
+        let arguments = json!({"explanation": "So far", "plan": plan.collect::<Vec<_>>()}).to_string();
+        let id = format!("call_{}", self.0.len());
+        self.item("function_call", json!({"name": "update_plan", "arguments": arguments, "call_id": id}));
+        self.item("function_call_output", json!({"call_id": id, "output": output}))
+    }
+
+    fn script(&mut self, script: &str, outcome: &str) -> &mut Rollout {
+        let id = format!("call_{}", self.0.len());
+        self.item("custom_tool_call", json!({"name": "exec", "input": script, "call_id": id}));
+        let output = json!([{"type": "input_text", "text": format!("{outcome}\nWall time 0.1 seconds\n")},
+                            {"type": "input_text", "text": "{}"}]);
+        self.item("custom_tool_call_output", json!({"call_id": id, "output": output}))
+    }
+
+    fn followed(&self) -> Followed {
+        let mut followed = Followed::new();
+        self.0.iter().for_each(|line| followed.line(line));
+        followed.read();
+        followed
+    }
+
+    fn rows(&self) -> Vec<(String, Status)> {
+        self.followed().rows(THREAD)
+    }
+}
+
+#[test]
+fn a_list_that_codex_accepts_and_the_store_refuses_is_reported() {
+    let mut rollout = Rollout::new();
+    rollout.update(&[("Rake", "in_progress")], "Plan updated");
+    rollout.update(&[("Rake", "completed"), (" ", "pending")], "Plan updated");
+    let arguments = json!({"todos": [{"content": "Rake", "status": "blocked"}]}).to_string();
+    rollout
+        .item("function_call", json!({"name": "mcp__e__todo_write", "arguments": arguments, "call_id": "m"}));
+    rollout.item("function_call_output", json!({"call_id": "m", "output": "Emacs does not answer"}));
+    assert_eq!(rollout.rows(), list(&[("Rake", InProgress)]));
+    let errors = rollout.followed().observed(THREAD, Type::Error);
+    assert_eq!(errors.len(), 2);
+    assert!(errors[0].as_str().unwrap().contains("todos[1].content"), "{errors:?}");
+    assert!(errors[1].as_str().unwrap().contains("todos[0].status"), "{errors:?}");
+}
+
+#[test]
+fn arguments_that_are_not_json_are_recorded_as_text() {
+    let mut rollout = Rollout::new();
+    rollout.item("function_call", json!({"name": "shell", "arguments": "{\"cmd\": ls", "call_id": "s"}));
+    let calls = rollout.followed().observed(THREAD, Type::ToolCall);
+    assert!(calls[0]["input"].as_str().unwrap().contains("cmd"), "{calls:?}");
+}
+
+#[test]
+fn a_session_with_both_forms_of_plans_ends_in_the_last_plan() {
+    let id = "01a2c0de-0000-7000-8000-000000000001";
+    let mut followed = Followed::of(&format!("rollout-2026-04-02T07-00-00-{id}.jsonl"));
+    followed.read();
+    let thread = format!("codex:{id}");
+    let rows =
+        [("Rake the leaves", Completed), ("Water the beds", Completed), ("Cover the roses", InProgress)];
+    assert_eq!(followed.rows(&thread), list(&rows));
+    let thread = followed.store.get(&thread, NOW).unwrap();
+    assert_eq!((thread.revisions().last(), thread.pause_reason()), (3, Some("end of turn")));
+    assert_eq!(thread.title(), Some("Get the garden ready for winter"));
+}
+
+#[test]
+fn a_plan_counts_when_codex_accepts_it() {
+    let mut rollout = Rollout::new();
+    rollout.update(&[("Rake", "in_progress"), ("Water", "pending")], "Plan updated");
+    rollout.update(&[("Rake", "completed")], "failed to parse function arguments: missing field `status`");
+    let expected = list(&[("Rake", InProgress), ("Water", Pending)]);
+    assert_eq!(rollout.rows(), expected);
+    let mut followed = rollout.followed();
+    let results = followed.observed(THREAD, Type::ToolExecution);
+    assert_eq!([&results[0]["isError"], &results[1]["isError"]], [&json!(false), &json!(true)]);
+    let thread = followed.store.get(THREAD, NOW).unwrap();
+    assert_eq!(thread.about()["project"], "/garden/");
+    assert_eq!(thread.title(), Some("Plan the garden"));
+    assert_eq!(Some(thread.times("t1").unwrap().created), millis("2026-04-01T08:00:04.000Z"));
+    assert_eq!(thread.revisions().iter().next().unwrap().stamp.source.as_deref(), Some("codex"));
+}
+
+#[test]
+fn a_literal_plan_in_a_script_is_read_and_a_computed_one_reported_once() {
+    let mut rollout = Rollout::new();
+    rollout.script(
+        "const r = await tools.update_plan({plan: [{step: 'Rake', status: 'in_progress'}]});",
+        "Script completed",
+    );
+    let computed = "await tools.update_plan({plan: steps.map(step => ({step, status: 'pending'}))});";
+    rollout.script(computed, "Script completed").script(computed, "Script completed");
+    rollout
+        .script("await tools.update_plan({plan: [{step: 'Rake', status: 'completed'}]});", "Script failed");
+    rollout.script(
+        "try { await tools.update_plan({plan: [{step: 'Rake', status: 'blocked'}]}) } catch {}",
+        "Script completed",
+    );
+    let mut followed = rollout.followed();
+    assert_eq!(followed.rows(THREAD), list(&[("Rake", InProgress)]));
+    assert_eq!(followed.observed(THREAD, Type::Error).len(), 1);
+}
+
+#[test]
+fn turns_determine_the_activity() {
+    let mut rollout = Rollout::new();
+    rollout.update(&[("Rake", "in_progress")], "Plan updated");
+    let state = |rollout: &Rollout| {
+        let mut followed = rollout.followed();
+        let thread = followed.store.get(THREAD, NOW).unwrap();
+        (thread.state(), thread.pause_reason().map(str::to_owned))
+    };
+    let paused = |why: &str| (State::Paused, Some(why.to_owned()));
+    assert_eq!(state(&rollout), paused("the session ended"));
+    rollout.event("turn_aborted", json!({"turn_id": "1", "reason": "interrupted"}));
+    assert_eq!(state(&rollout), paused("interrupted by the user"));
+    rollout.event("task_started", json!({"turn_id": "2"}));
+    assert_eq!(state(&rollout), paused("the session ended"));
+    rollout.event("error", json!({"message": "The model is out of reach"}));
+    rollout.event("task_complete", json!({"turn_id": "2", "last_agent_message": null}));
+    assert_eq!(state(&rollout), paused("The model is out of reach"));
+    rollout.event("task_started", json!({"turn_id": "3"}));
+    rollout.event("task_complete", json!({"turn_id": "3", "last_agent_message": "Raked."}));
+    assert_eq!(state(&rollout), paused("end of turn"));
+    rollout.event("task_started", json!({"turn_id": "4"}));
+    rollout.event("turn_aborted", json!({"turn_id": "4", "reason": "replaced"}));
+    assert_eq!(state(&rollout), paused("end of turn"));
+}
+
+#[test]
+fn thoughts_calls_and_prompts_are_recorded_once() {
+    let mut rollout = Rollout::new();
+    let item = json!({"type": "UserMessage", "content": [{"type": "text", "text": "Plan the garden"}]});
+    rollout.event("item_completed", json!({ "item": item }));
+    rollout.item("reasoning", json!({"summary": [{"type": "summary_text", "text": "Leaves first."}]}));
+    rollout.item("reasoning", json!({"summary": [], "encrypted_content": "x"}));
+    let arguments = json!({"cmd": "ls beds"}).to_string();
+    rollout.item("function_call", json!({"name": "exec_command", "arguments": arguments, "call_id": "c"}));
+    rollout.item("function_call_output", json!({"call_id": "c", "output": "roses"}));
+    let mut followed = rollout.followed();
+    assert_eq!(followed.observed(THREAD, Type::Intent), ["Plan the garden"]);
+    assert_eq!(followed.observed(THREAD, Type::Thoughts), [json!({"text": "Leaves first."})]);
+    let calls = followed.observed(THREAD, Type::ToolCall);
+    assert_eq!(
+        (&calls[0]["name"], &calls[0]["input"]),
+        (&json!("exec_command"), &json!("{\"cmd\":\"ls beds\"}"))
+    );
+    assert_eq!(followed.observed(THREAD, Type::ToolExecution)[0]["content"], "roses");
+    followed.restart();
+    followed.read();
+    assert_eq!(followed.observed(THREAD, Type::ToolCall).len(), 1, "following again repeats nothing");
+}
+
+#[test]
+fn a_fork_is_a_separate_session_that_counts_repeated_lines_once() {
+    let mut rollout = Rollout::new();
+    rollout.update(&[("Rake", "in_progress")], "Plan updated");
+    let copies = rollout.0.clone();
+    let mut fork = Rollout(Vec::new());
+    fork.line("session_meta", json!({"id": "f", "forked_from_id": "r", "cwd": "/garden"}));
+    fork.0.extend(copies.clone());
+    fork.0.extend(copies);
+    fork.update(&[("Rake", "completed")], "Plan updated");
+    let mut followed = fork.followed();
+    assert_eq!(followed.rows("codex:f"), list(&[("Rake", Completed)]));
+    assert_eq!(followed.revisions("codex:f"), 2);
+    assert_eq!(followed.observed("codex:f", Type::ToolCall).len(), 2);
+    assert_eq!(followed.rows(THREAD), []);
+}
+
+#[test]
+fn lists_sent_to_another_emacs_or_none_are_read_unless_refused() {
+    let mut rollout = Rollout::new();
+    let arguments =
+        json!({"todos": [{"content": "Rake", "status": "pending", "activeForm": "Raking"}]}).to_string();
+    let call = |rollout: &mut Rollout, id: &str, result: &str| {
+        let output = json!([{"type": "input_text", "text": "Wall time: 0.1 seconds\nOutput:"},
+                            {"type": "input_text", "text": result}]);
+        let call =
+            json!({"name": "todo_write", "namespace": "mcp__plans", "arguments": arguments, "call_id": id});
+        rollout.item("function_call", call);
+        rollout.item("function_call_output", json!({"call_id": id, "output": output}));
+    };
+    call(&mut rollout, "a", "Refused; the task list is unchanged.\ntodos[0].status: received null.");
+    assert_eq!(rollout.rows(), []);
+    call(&mut rollout, "b", "Emacs does not answer; go on without the list.");
+    assert_eq!(rollout.rows(), list(&[("Rake", Pending)]));
+    let script = "text(await tools.mcp__plans__todo_write({todos: [{content: 'Hoe', status: 'pending', activeForm: 'Hoeing'}]}))";
+    rollout.script(script, "Script completed\n0/1 tasks completed.");
+    assert_eq!(rollout.rows(), list(&[("Hoe", Pending)]));
+}
+
+#[test]
+fn a_reviewers_rollout_is_described_as_a_subagents() {
+    let followed = Rollout::new().followed();
+    let head = describe(&followed.file()).unwrap();
+    assert_eq!((head.agent, head.session.as_str(), head.is_subagent), (Agent::Codex, "r", false));
+    assert_eq!((head.folder.as_deref(), head.title.as_deref()), (Some("/garden"), Some("Plan the garden")));
+    assert_eq!(head.begun, millis("2026-04-01T08:00:00.000Z"));
+    for meta in
+        [json!({"id": "v", "parent_thread_id": "r"}), json!({"id": "v", "source": {"subagent": "review"}})]
+    {
+        let mut rollout = Rollout(Vec::new());
+        rollout.line("session_meta", meta);
+        assert!(describe(&rollout.followed().file()).unwrap().is_subagent);
+    }
+}
+
+fn rollouts() -> Vec<PathBuf> {
+    let found = corpus_or_skip("transcripts/codex").map(|folder| fs::read_dir(folder).unwrap());
+    found.into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+}
+
+/// The session of a rollout and its last accepted plan, computed from the raw JSON alone.
+fn expected(text: &str) -> (String, Vec<(String, Status)>) {
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let is_accepted = |id: &Value| {
+        lines
+            .iter()
+            .any(|line| line["payload"]["call_id"] == *id && line["payload"]["output"] == "Plan updated")
+    };
+    let is_update = |payload: &&Value| payload["name"] == "update_plan" && is_accepted(&payload["call_id"]);
+    let last = lines.iter().map(|line| &line["payload"]).rfind(is_update);
+    let arguments = last.map(|payload| payload["arguments"].as_str().unwrap()).unwrap_or("{\"plan\":[]}");
+    let arguments: Value = serde_json::from_str(arguments).unwrap();
+    let rows = arguments["plan"].as_array().unwrap().iter().map(|step| {
+        (step["step"].as_str().unwrap().to_owned(), Status::parse(step["status"].as_str().unwrap()).unwrap())
+    });
+    (format!("codex:{}", lines[0]["payload"]["id"].as_str().unwrap()), rows.collect())
+}
+
+#[test]
+fn every_recorded_rollout_ends_in_its_last_plan_however_it_is_read() {
+    for path in rollouts() {
+        let text = fs::read_to_string(&path).unwrap();
+        let (thread, list) = expected(&text);
+        for size in [usize::MAX, 70_001] {
+            let mut followed = Followed::new();
+            for piece in text.as_bytes().chunks(size) {
+                followed.append(piece);
+                followed.read();
+            }
+            assert_eq!(followed.rows(&thread), list, "{}", path.display());
+            let first: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+            let first = millis(first["timestamp"].as_str().unwrap());
+            let thread = followed.store.get(&thread, NOW).unwrap();
+            assert!(
+                thread
+                    .revisions()
+                    .iter()
+                    .all(|made| (first.unwrap()..NOW / 2).contains(&made.stamp.timestamp))
+            );
+        }
+        let lists = |is_old: bool| {
+            let mut reader = CodexReader::new(Default::default(), 100_000);
+            text.lines().for_each(|line| {
+                if is_old { reader.read_old_line(line.as_bytes()) } else { reader.read_line(line.as_bytes()) }
+            });
+            let events = reader.take_events().into_iter();
+            let lists =
+                events.filter(|event| matches!(event.kind, todo_write::transcript::EventKind::List(_)));
+            lists.collect::<Vec<_>>()
+        };
+        assert_eq!(lists(true), lists(false));
+    }
+}
