@@ -187,6 +187,10 @@
 (ert-deftest todo-write-list-fits-its-window-and-says-why-in-a-narrow-one ()
   (todo-write-list-tests--with
     (todo-write-set-activity "a" 'waiting (make-string 80 ?x))
+    (todo-write-observe "a" "TITLE" (make-string 90 ?t))
+    (todo-write-list)
+    (setf (todo-write-agent-project (todo-write-attention--agent "a"))
+          (concat "/" (make-string 30 ?p) "/"))
     (dolist (width '(40 60 80 100 160))
       (cl-letf (((symbol-function 'window-body-width) (lambda (&rest _) width)))
         (with-current-buffer (todo-write-list)
