@@ -315,9 +315,8 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
     ("State" (todo-write-list--state agent))
     ("Since" (todo-write-list--age agent))
     ("Agent" (todo-write-list--program agent))
-    ("Project" (todo-write-row--helped
-                (todo-write-row--truncate (or (todo-write-agent-place agent) "") width)
-                (todo-write-agent-path agent)))
+    ("Project" (todo-write-row--helped (or (todo-write-agent-place agent) "")
+                                      (todo-write-agent-path agent)))
     ("Plan" (list (todo-write-list--title agent others)
                   'face 'todo-write-title 'follow-link t
                   'help-echo "RET, mouse-1: show this plan"
