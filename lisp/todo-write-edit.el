@@ -53,7 +53,7 @@
   (interactive nil todo-write-view-mode)
   (let* ((item (todo-write-edit--item))
          (old (plist-get item :content))
-         (new (todo-write-edit--read "Task: " old)))
+         (new (todo-write-edit--read "Task: " (todo-write-row--editable old))))
     (unless (equal old new)
       (todo-write-edit--do #'todo-write-edit todo-write-view-thread
                            'rename (plist-get item :id) new)

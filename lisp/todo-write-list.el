@@ -112,7 +112,7 @@ it, or a short id if the branches are equal or unknown."
          (mark (cond ((null alike) "")
                      ((or (null branch)
                           (member branch (mapcar #'todo-write-list--branch alike)))
-                      (todo-write-row--truncate
+                      (todo-write-row-line
                        (car (last (split-string (todo-write-agent-key agent) ":"))) 7))
                      (t (todo-write-row-line branch 16)))))
     (concat mark (and alike " ") (todo-write-agent-label agent))))

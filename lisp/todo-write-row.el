@@ -201,6 +201,17 @@ characters, other blanks and the like; U+202E becomes \\u202e."
          (if (> (length match) 1) match (todo-write-row--escape (aref match 0))))
        string t t))))
 
+(defun todo-write-row--editable (string)
+  "Return STRING to be edited: its unseen characters are displayed as escapes.
+They stay in the text, and other properties do not."
+  (let ((text (substring-no-properties string)) (case-fold-search nil) (start 0))
+    (while (string-match todo-write-row--plain text start)
+      (setq start (match-end 0))
+      (when (= start (1+ (match-beginning 0)))
+        (put-text-property (1- start) start
+                           'display (todo-write-row--escape (aref text (1- start))) text)))
+    text))
+
 (defun todo-write-row-plain-lines (string)
   "Return STRING as `todo-write-row-plain' does, but keep newlines and tabs."
   (replace-regexp-in-string "[^\n\t]+" #'todo-write-row-plain
