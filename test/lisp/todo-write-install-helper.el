@@ -89,9 +89,9 @@ is non-nil, the rest of the way is tried without Rust."
     "The package of a release" "28.1"
     :elsewhere (list "git clone --quiet https://example.org/todo-write ~/src/todo-write"
                      "make --no-print-directory -C ~/src/todo-write build"
-                     (concat "mkdir -p $RELEASE && cp ~/src/todo-write/lisp/todo-write-dyn.* $RELEASE/"
+                     (concat "mkdir -p $SERVED && cp ~/src/todo-write/lisp/todo-write-dyn.* $SERVED/"
                              todo-write-install-release-file)
-                     "make --no-print-directory -C ~/src/todo-write package ADDRESS=$SERVER DIST=$HOME"
+                     "make --no-print-directory -C ~/src/todo-write package RELEASE=$SERVED ADDRESS=$SERVER DIST=$HOME"
                      "rm -r ~/src")
     :once '(progn (package-install-file "~/todo-write-0.1.0.tar")
                   (package-install-file "~/efrit-do-0.1.0.tar"))
@@ -174,7 +174,7 @@ Cargo uses its existing downloads and builds, and does not optimize."
                   "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16"
                   (concat "EMACS=" todo-write-install-emacs)
                   (concat "SERVER=" todo-write-install-server)
-                  (format "RELEASE=%s/releases/download/v0.1.0" (expand-file-name "served" home))
+                  (format "SERVED=%s/releases/download/v0.1.0" (expand-file-name "served" home))
                   "GIT_CONFIG_NOSYSTEM=1" "TERM=xterm" "XDG_CONFIG_HOME")
             process-environment)))
 
