@@ -395,7 +395,7 @@ A follower may find an agent that has been idle or waiting for hours."
   "Return the id of AGENT's process, or that of its MCP server, or nil."
   (seq-some (lambda (function)
               (and (fboundp function) (funcall function (todo-write-agent-key agent))))
-            '(todo-write-follow-sessions--pid todo-write-mcp--pid)))
+            '(todo-write-follow-sessions--pid todo-write-mcp--pid todo-write-permission--pid)))
 
 (defun todo-write-attention--processes (pid)
   "Return the process PID and its ancestors as a list of (PID . ATTRIBUTES)."

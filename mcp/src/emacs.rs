@@ -33,6 +33,14 @@ pub struct Answer {
     pub is_error: bool,
 }
 
+impl Answer {
+    /// The answer in a message of Emacs.
+    fn of(message: &Value) -> Self {
+        let text = message["text"].as_str().unwrap_or_default().to_owned();
+        Answer { text, is_error: message["ok"] != true }
+    }
+}
+
 /// Why there is no answer. Transcript readers recognize by the beginning of the first two sentences
 /// that Emacs has not got the list.
 #[derive(Debug, PartialEq)]
@@ -141,6 +149,25 @@ impl Emacs {
         failure.answer()
     }
 
+    /// Passes CALL, an object, to Emacs, which must be reached within REACH. Returns the whole answer if
+    /// it comes within LIMIT.
+    pub async fn ask_user(&self, mut call: Value, reach: Duration, limit: Duration) -> Option<Value> {
+        let until = SystemTime::now() + limit;
+        call["until"] = milliseconds(until).into();
+        call["type"] = "call".into();
+        let mut link = self.link.lock().await;
+        timeout(reach, self.connect(&mut link)).await.ok()?.ok()?;
+        link.calls += 1;
+        call["call"] = link.calls.into();
+        let (line, number) = (line_of(&call), link.calls);
+        if line.len() > LARGEST {
+            return None;
+        }
+        let left = until.duration_since(SystemTime::now()).unwrap_or_default();
+        let answer = timeout(left, link.call(&line, number)).await.ok()?.ok()?;
+        (answer["ok"] == true).then_some(answer)
+    }
+
     /// Sends CALL, by a new connection if the old one has broken, and reads its answer.
     async fn exchange(&self, link: &mut MutexGuard<'_, Link>, call: &mut Value) -> Result<Answer, Failure> {
         link.calls += 1;
@@ -160,7 +187,7 @@ impl Emacs {
         if matches!(answered, Err(Failure::Absent | Failure::Refused(_))) {
             link.connection = None;
         }
-        let mut answer = answered?;
+        let mut answer = Answer::of(&answered?);
         for note in std::mem::take(&mut link.notes) {
             answer.text.push('\n');
             answer.text.push_str(&note);
@@ -244,7 +271,8 @@ impl Emacs {
             let (call, number) = (json!({"type": "call", "call": link.calls}), link.calls);
             link.call(&line_of(&call), number).await
         });
-        checked.await.unwrap_or(Err(Failure::Silent)).unwrap_or_else(Failure::answer)
+        let answer = checked.await.unwrap_or(Err(Failure::Silent));
+        answer.map_or_else(Failure::answer, |answer| Answer::of(&answer))
     }
 
     /// The names of the sockets to try.
@@ -262,7 +290,7 @@ impl Emacs {
 
 impl Link {
     /// Sends LINE, the call NUMBER, and reads its answer.
-    async fn call(&mut self, line: &[u8], number: u64) -> Result<Answer, Failure> {
+    async fn call(&mut self, line: &[u8], number: u64) -> Result<Value, Failure> {
         let connection = self.connection.as_mut().ok_or(Failure::Absent)?;
         connection.send(line).await?;
         loop {
@@ -272,8 +300,7 @@ impl Link {
             }
             // An answer to an earlier call came too late.
             if answer["type"] == "answer" && answer["call"] == number {
-                let text = answer["text"].as_str().unwrap_or_default().to_owned();
-                return Ok(Answer { text, is_error: answer["ok"] != true });
+                return Ok(answer);
             }
         }
     }

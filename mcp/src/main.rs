@@ -4,6 +4,10 @@
 #[cfg(unix)]
 mod emacs;
 #[cfg(unix)]
+mod hook;
+#[cfg(unix)]
+mod permission;
+#[cfg(unix)]
 mod program;
 #[cfg(unix)]
 mod server;
@@ -17,10 +21,11 @@ const USAGE: &str = concat!(
     "todo-write-mcp version ",
     env!("CARGO_PKG_VERSION"),
     "; an MCP server with the tool todo_write. A running Emacs keeps the list.
-Usage: todo-write-mcp [--check] [--socket FILE]
+Usage: todo-write-mcp [permission] [--check] [--socket FILE]
 
 FILE is the socket of Emacs, by default todo-write/socket in /run/user/UID, else in
 /tmp/todo-write-UID; M-x todo-write-mcp-mode opens it. --check tests whether Emacs answers.
+With permission, it is a hook of Claude Code: the user may answer its dialogs in Emacs.
 "
 );
 

@@ -9,6 +9,7 @@ use rmcp::ServiceExt;
 
 use crate::USAGE;
 use crate::emacs::Emacs;
+use crate::permission;
 use crate::server::{LIMIT, Server};
 use crate::transport;
 
@@ -16,7 +17,8 @@ use crate::transport;
 #[tokio::main(flavor = "current_thread")]
 pub async fn run() {
     let (mut socket, mut check, mut outdated) = (None, false, false);
-    let mut arguments = std::env::args_os().skip(1);
+    let mut arguments = std::env::args_os().skip(1).peekable();
+    let hook = arguments.next_if(|argument| argument == "permission");
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--check") => check = true,
@@ -26,6 +28,13 @@ pub async fn run() {
             // Earlier versions passed all other options to emacsclient.
             _ => outdated = true,
         }
+    }
+    if hook.is_some() {
+        tokio::select! {
+            _ = permission::run(socket) => {}
+            _ = signal() => {}
+        }
+        exit(0)
     }
     if check {
         let answer = Emacs::new(socket, "check", outdated).check(LIMIT).await;

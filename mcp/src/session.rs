@@ -70,6 +70,21 @@ impl Agent {
         Some((session, message))
     }
 
+    /// What its file says that it does: `idle`, `busy`, `waiting` or another word.
+    pub fn status(&self) -> Option<String> {
+        Some(read_json(&self.file)?["status"].as_str()?.to_owned())
+    }
+
+    /// How it was started, such as `cli` or `sdk-cli`.
+    pub fn entrypoint(&self) -> Option<String> {
+        Some(read_json(&self.file)?["entrypoint"].as_str()?.to_owned())
+    }
+
+    /// Returns whether it ended, with or without its file.
+    pub fn is_gone(&self) -> bool {
+        symlink_metadata(&self.file).is_err() || self.is_killed()
+    }
+
     /// Returns whether it ended and left its file behind.
     pub fn is_killed(&self) -> bool {
         let Some(start) = &self.start else { return false };

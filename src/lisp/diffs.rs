@@ -4,7 +4,7 @@ use emacs::{Env, Result, Value, defun};
 use serde_json::Value as Json;
 
 use super::{border, now, read, write};
-use crate::untyped;
+use crate::{patch, untyped};
 
 /// Return the changes from the list PREVIOUS to the list CURRENT.
 ///
@@ -33,6 +33,17 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
         let (list, changes) = (read::raw_with_symbols(list)?, read::raw_with_symbols(changes)?);
         let result = untyped::apply(&list, &changes)?;
         write::vector_of(env, &result, |entry| write::entry(env, entry))
+    })
+}
+
+/// Return the hunks of the unified difference from OLD to NEW, two texts.
+///
+/// The value has no header, and is empty if the texts are equal.
+#[defun]
+fn text_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<String> {
+    border(env, || {
+        let (old, new) = (read::text("old", old)?, read::text("new", new)?);
+        Ok(patch::compare(&old, &new).hunks)
     })
 }
 

@@ -22,6 +22,9 @@
 (defvar claude-checks-environment nil "The environment of Claude Code.")
 (defvar claude-checks-process nil "The process of Claude Code.")
 (defvar claude-checks-servers nil "Its MCP servers, a plist of settings, or nil.")
+(defvar claude-checks-allowed
+  ["Bash" "TaskCreate" "TaskUpdate" "TaskList" "TodoWrite" "Agent" "mcp__todo-write"]
+  "The rules by which it does not ask.")
 
 ;;; The model
 
@@ -102,9 +105,7 @@ subagent."
   (make-directory (expand-file-name ".claude" claude-checks-home))
   (write-region
    (json-serialize
-    `(:permissions (:allow ["Bash" "TaskCreate" "TaskUpdate" "TaskList" "TodoWrite" "Agent"
-                           "mcp__todo-write"])
-      ,@settings))
+    `(:permissions (:allow ,claude-checks-allowed) ,@settings))
    nil (expand-file-name ".claude/settings.json" claude-checks-home) nil 'silent))
 
 (cl-defun claude-checks-run (steps function &key prompt environment settings subagent)

@@ -1,0 +1,418 @@
+;;; todo-write-permission.el --- Answer Claude Code's dialogs in Emacs  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; While a dialog of Claude Code stands in its terminal, its hook `todo-write-mcp
+;; permission' passes the question to this Emacs through the socket; see
+;; todo-write-socket.el.  This file makes a request of it, which
+;; `M-x todo-write-answer' shows, and passes the user's answer back.
+;;
+;; The first answer counts.  The hook closes its connection when the terminal has
+;; answered or the session has ended, and the request is withdrawn.  A request that is
+;; withdrawn here ends the hook without an answer, and the dialog stays.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-json)
+(require 'todo-write-mcp)
+(require 'todo-write-request)
+(require 'todo-write-row)
+(require 'todo-write-socket)
+
+(autoload 'todo-write-follow-sessions--title "todo-write-follow-sessions")
+
+(cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
+                                           (:copier nil))
+  "A hook that waits for an answer.
+CONNECTION is its connection, MESSAGE its call.  THREAD and ID are those of
+the request.  SUBAGENT is the id of the subagent that asks, or nil.  SILENT
+is non-nil if nothing else tells what the agent does."
+  connection message thread id subagent silent)
+
+(defvar todo-write-permission--calls nil
+  "The hooks that wait for an answer.")
+
+;;; Messages
+
+(defun todo-write-permission--receive (connection message)
+  "Handle MESSAGE of the hook of CONNECTION.
+See `todo-write-socket--roles'."
+  (pcase (plist-get message :type)
+    ('call (todo-write-permission--ask connection message))
+    ((or 'closed 'bye 'cancel)
+     (dolist (call todo-write-permission--calls)
+       (when (eq connection (todo-write-permission--call-connection call))
+         (todo-write-permission--forget call)
+         (todo-write-withdraw (todo-write-permission--call-thread call)
+                              (todo-write-permission--call-id call))
+         (todo-write-permission--rest call))))))
+
+(defun todo-write-permission--ask (connection message)
+  "Make a request of MESSAGE of CONNECTION."
+  (let* ((hello (todo-write-socket-connection-hello connection))
+         (program (todo-write-mcp--make-program :hello hello :connection connection))
+         (thread (todo-write-mcp--thread program message))
+         (input (json-parse-string (or (plist-get message :arguments) "null")
+                                   :null-object nil :false-object nil))
+         (call (todo-write-permission--make-call
+                :connection connection :message message :thread thread
+                :id (format "permission-%s" (plist-get hello :id))
+                :subagent (plist-get message :subagent)
+                :silent (not (car (gethash thread todo-write-activity--table)))))
+         (request (todo-write-permission--request
+                   (if (hash-table-p input) input (error "The question is not an object"))
+                   (todo-write-mcp--project program)
+                   (eq (todo-write-socket-connection-listener connection)
+                       todo-write-socket--listener))))
+    (todo-write-permission--begin thread program)
+    (todo-write-permission--supersede call)
+    (push call todo-write-permission--calls)
+    (add-hook 'todo-write--event-functions #'todo-write-permission--on-event)
+    (apply #'todo-write-request thread
+           :id (todo-write-permission--call-id call)
+           :answer (and (plist-get request :answerable)
+                        (lambda (value text)
+                          (todo-write-permission--answer call value text)))
+           request)))
+
+(defun todo-write-permission--begin (thread program)
+  "Set the project and title of THREAD if they are unknown.
+PROGRAM asks for its agent."
+  (unless (plist-get (todo-write-about thread) :project)
+    (todo-write-begin thread :project (todo-write-mcp--project program)))
+  (unless (plist-get (todo-write-summary thread) :title)
+    (when-let* ((title (todo-write-follow-sessions--title
+                        thread (todo-write-mcp--said program :project))))
+      (todo-write-observe thread "TITLE" title))))
+
+(defun todo-write-permission--supersede (call)
+  "Withdraw what the agent of CALL asked before.
+Its dialogs come one after the other, so the terminal has answered that."
+  (unless (todo-write-permission--call-subagent call)
+    (dolist (other todo-write-permission--calls)
+      (when (and (equal (todo-write-permission--call-thread other)
+                        (todo-write-permission--call-thread call))
+                 (not (todo-write-permission--call-subagent other)))
+        (todo-write-withdraw (todo-write-permission--call-thread other)
+                             (todo-write-permission--call-id other))))))
+
+(defun todo-write-permission--on-event (thread what id)
+  "End the hook whose request ID of THREAD was withdrawn.
+WHAT is as in `todo-write--event-functions'."
+  (when (eq what 'request)
+    (dolist (call todo-write-permission--calls)
+      (when (and (equal id (todo-write-permission--call-id call))
+                 (equal thread (todo-write-permission--call-thread call))
+                 (not (todo-write-request--get thread id)))
+        (todo-write-permission--forget call)
+        (todo-write-socket--answer (todo-write-permission--call-connection call)
+                                   (todo-write-permission--call-message call)
+                                   nil "Withdrawn.")))))
+
+(defun todo-write-permission--forget (call)
+  "Let CALL no longer wait."
+  (setq todo-write-permission--calls (delq call todo-write-permission--calls))
+  (unless todo-write-permission--calls
+    (remove-hook 'todo-write--event-functions #'todo-write-permission--on-event)))
+
+(defun todo-write-permission--rest (call)
+  "Note that it is unknown what the agent of CALL does, if nothing else tells."
+  (let ((thread (todo-write-permission--call-thread call)))
+    (when (and (todo-write-permission--call-silent call)
+               (not (todo-write-requests thread))
+               (not (todo-write-mcp--serving thread)))
+      (todo-write-set-activity thread nil nil t))))
+
+(defun todo-write-permission--answer (call value text)
+  "Answer CALL by VALUE, a plist for the hook or an alist of answers, and TEXT."
+  (let ((connection (todo-write-permission--call-connection call)))
+    (todo-write-permission--forget call)
+    (unless (todo-write-socket--live-p connection)
+      (signal 'todo-write-error '("The agent no longer waits for this")))
+    (todo-write-socket--answer
+     connection (todo-write-permission--call-message call) t "Answered."
+     :decision (cond ((consp (car value))
+                      (list :behavior "allow"
+                            :answers (todo-write-permission--answers value)))
+                     (text (append value (list :message (todo-write-socket--unicode text))))
+                     (t value)))
+    (run-at-time 0 nil #'todo-write-permission--rest call)))
+
+(defun todo-write-permission--answers (value)
+  "Return VALUE, an alist of questions and answers, as an object for the hook."
+  (let ((object (make-hash-table :test #'equal)))
+    (pcase-dolist (`(,question . ,answer) value)
+      (puthash question (todo-write-socket--unicode (string-join (ensure-list answer) ", "))
+               object))
+    object))
+
+(defun todo-write-permission--pid (thread)
+  "Return the process id of a hook that asks for the agent of THREAD, or nil."
+  (seq-some (lambda (call)
+              (and (equal thread (todo-write-permission--call-thread call))
+                   (plist-get (todo-write-socket-connection-hello
+                               (todo-write-permission--call-connection call))
+                              :process)))
+            todo-write-permission--calls))
+
+;;; What is asked
+
+(defun todo-write-permission--request (input project local)
+  "Return the request that the hook's INPUT asks, a plist.
+It is as for `todo-write-request', with `:answerable', which is nil if
+only the terminal can answer.  PROJECT is the root of the project; unless
+LOCAL is nil, files in it can be read."
+  (let* ((tool (todo-write-permission--string input "tool_name"))
+         (given (todo-write-json--get input "tool_input"))
+         (request (pcase tool
+                    ("AskUserQuestion" (todo-write-permission--question given))
+                    ("ExitPlanMode" (todo-write-permission--plan given))
+                    (_ (todo-write-permission--permission
+                        tool given (todo-write-json--get input "permission_suggestions")
+                        project local))))
+         (agent (and (todo-write-json--get input "agent_id")
+                     (concat "subagent " (todo-write-permission--string input "agent_type")
+                             ": "))))
+    (plist-put request :title (concat agent (plist-get request :title)))))
+
+(defun todo-write-permission--string (object &rest names)
+  "Return the string at the path NAMES in OBJECT, or an empty one."
+  (let ((value (apply #'todo-write-json--get object names)))
+    (if (stringp value) value "")))
+
+(defun todo-write-permission--question (given)
+  "Return the request for GIVEN, the input of AskUserQuestion."
+  (let ((questions
+         (cl-loop for question across (or (todo-write-permission--vector given "questions") [])
+                  collect (list :question (todo-write-permission--string question "question")
+                                :header (todo-write-permission--string question "header")
+                                :multiple (and (todo-write-json--get question "multiSelect") t)
+                                :options (todo-write-permission--choices question)))))
+    (list :kind 'question
+          :title (if questions (plist-get (car questions) :question) "A question")
+          :questions questions
+          :options '((:label "No answer" :value (:behavior "deny") :kind deny :text t))
+          ;; The answers are told apart by the questions.
+          :answerable (and questions
+                           (not (member "" (mapcar (lambda (question)
+                                                     (plist-get question :question))
+                                                   questions)))
+                           (= (length questions)
+                              (length (seq-uniq questions
+                                                (lambda (a b)
+                                                  (equal (plist-get a :question)
+                                                         (plist-get b :question))))))))))
+
+(defun todo-write-permission--choices (question)
+  "Return the options of QUESTION as those of a request."
+  (cl-loop for option across (or (todo-write-permission--vector question "options") [])
+           for label = (todo-write-permission--string option "label")
+           unless (string-empty-p label)
+           collect (list :label label
+                         :description (todo-write-permission--string option "description"))))
+
+(defun todo-write-permission--vector (object name)
+  "Return the array NAME of OBJECT, or nil."
+  (let ((value (todo-write-json--get object name)))
+    (and (vectorp value) value)))
+
+(defun todo-write-permission--plan (given)
+  "Return the request for GIVEN, the input of ExitPlanMode.
+Without the plan's text, nobody can approve it here."
+  (let ((plan (todo-write-json--get given "plan")))
+    (list :kind 'plan :title "Approve the plan?"
+          :detail (if (stringp plan) plan "The plan is only in the terminal.")
+          :format 'markdown
+          :options '((:label "Approve the plan" :value (:behavior "allow") :kind allow)
+                     (:label "Approve the plan, and accept all edits in this session"
+                      :value (:behavior "allow" :mode "acceptEdits") :kind always)
+                     (:label "Keep planning" :value (:behavior "deny") :kind deny :text t))
+          :answerable (and (stringp plan) (not (string-blank-p plan))))))
+
+(defun todo-write-permission--permission (tool given suggestions project local)
+  "Return the request to use TOOL with the input GIVEN.
+SUGGESTIONS are Claude Code's for what to allow always.  PROJECT and LOCAL
+are as in `todo-write-permission--request'."
+  (pcase-let ((`(,what ,format ,detail)
+               (todo-write-permission--detail tool given project local)))
+    (list :kind 'permission
+          :title (if what (concat tool ": " (todo-write-row-line what 200)) tool)
+          :detail detail :format format
+          :options `((:label "Yes" :value (:behavior "allow") :kind allow)
+                     ,@(todo-write-permission--always suggestions)
+                     (:label "No" :value (:behavior "deny") :kind deny :text t))
+          :answerable (not (string-empty-p tool)))))
+
+;;; What is allowed always
+
+(defun todo-write-permission--always (suggestions)
+  "Return options that allow always what SUGGESTIONS, a vector, say.
+A suggestion that has no words here is left out."
+  (and (vectorp suggestions)
+       (cl-loop for suggestion across suggestions
+                for number from 0
+                for words = (todo-write-permission--words suggestion)
+                when words
+                collect (list :label words :kind 'always
+                              :value (list :behavior "allow" :suggestion number)))))
+
+(defun todo-write-permission--words (suggestion)
+  "Return what SUGGESTION allows always, in words, or nil if that is unknown."
+  (let* ((place (todo-write-permission--place
+                 (todo-write-permission--string suggestion "destination")))
+         (parts (pcase (todo-write-permission--string suggestion "type")
+                  ("addRules"
+                   (and (equal "allow" (todo-write-permission--string suggestion "behavior"))
+                        (cons "Always allow"
+                              (mapcar #'todo-write-permission--rule
+                                      (todo-write-permission--vector suggestion "rules")))))
+                  ("addDirectories"
+                   (cons "Always let it work in"
+                         (mapcar (lambda (folder) (and (stringp folder) folder))
+                                 (todo-write-permission--vector suggestion "directories"))))
+                  ("setMode"
+                   (pcase (todo-write-permission--string suggestion "mode")
+                     ("acceptEdits" '("Accept" "all edits of files in the project"))
+                     ("bypassPermissions" '("Allow" "everything, without any question")))))))
+    (and place (cdr parts) (not (memq nil parts))
+         (format "%s %s %s" (car parts) (string-join (cdr parts) ", ") place))))
+
+(defun todo-write-permission--rule (rule)
+  "Return what RULE allows, in words, or nil."
+  (let ((tool (todo-write-permission--string rule "toolName"))
+        (content (todo-write-json--get rule "ruleContent")))
+    (cond ((string-empty-p tool) nil)
+          ((null content) (format "each call of %s" tool))
+          ((not (stringp content)) nil)
+          ((equal tool "Bash") (format-message "`%s'" content))
+          (t (format "%s(%s)" tool content)))))
+
+(defun todo-write-permission--place (destination)
+  "Return for which sessions DESTINATION is, in words, or nil if that is unknown."
+  (pcase destination
+    ("session" "in this session")
+    ("localSettings" "in this project")
+    ("projectSettings" "in this project, for all who work on it")
+    ("userSettings" "in all projects")))
+
+;;; What it is about
+
+(defun todo-write-permission--detail (tool given project local)
+  "Return (WHAT FORMAT DETAIL) of a call of TOOL with the input GIVEN.
+WHAT is a line or nil.  PROJECT and LOCAL are as in
+`todo-write-permission--request'."
+  (let ((command (todo-write-json--get given "command"))
+        (file (or (todo-write-json--get given "file_path")
+                  (todo-write-json--get given "notebook_path"))))
+    (cond ((and (stringp command) (member tool '("Bash" "PowerShell")))
+           (list command 'shell
+                 (concat command (todo-write-permission--fields given "\n# " '("command")))))
+          ((and (stringp file) (member tool '("Edit" "MultiEdit" "Write")))
+           (cons file (todo-write-permission--change given file project local)))
+          (t (list (seq-find #'stringp (mapcar #'cdr (todo-write-json--fields given)))
+                   'text
+                   (string-trim-left (todo-write-permission--fields given "\n" nil)))))))
+
+(defun todo-write-permission--fields (object before except)
+  "Return the fields of OBJECT as text, each after BEFORE; leave out EXCEPT.
+No text of a field looks like another field."
+  (mapconcat (pcase-lambda (`(,name . ,value))
+               (concat before (todo-write-row-line name) ": "
+                       (cond ((not (stringp value)) (todo-write-permission--json value))
+                             ((equal before "\n") (string-replace "\n" "\n    " value))
+                             (t (todo-write-permission--json value)))))
+             (seq-remove (lambda (field) (member (car field) except))
+                         (todo-write-json--fields object))
+             ""))
+
+(defun todo-write-permission--json (value)
+  "Return VALUE, decoded JSON, as JSON text."
+  (pcase value
+    ('nil "false")
+    ('t "true")
+    (_ (decode-coding-string
+        (let ((text (json-serialize (vector value) :null-object nil :false-object :false)))
+          (substring text 1 -1))
+        'utf-8))))
+
+;;; Changes of files
+
+(defconst todo-write-permission--file-limit (ash 1 20)
+  "Maximum size in bytes of a file that is compared with what an agent writes.")
+
+(defun todo-write-permission--change (given file project local)
+  "Return (FORMAT DETAIL) of GIVEN, which changes FILE.
+PROJECT and LOCAL are as in `todo-write-permission--request'."
+  (let* ((content (todo-write-json--get given "content"))
+         (edits (or (todo-write-permission--vector given "edits") (vector given)))
+         (known (and local (todo-write-permission--file-text file project)))
+         (old (if (eq known 'new) "" known))
+         (new (if (stringp content) content
+                (and old (todo-write-permission--edited old edits)))))
+    (list 'diff
+          (concat
+           (cond
+            ((and old new)
+             (concat (todo-write-permission--hunks file old new)
+                     (if (eq known 'new) "\nThe file is new."
+                       (and (equal old new) "\nNothing changes."))))
+            (new (concat (todo-write-permission--hunks file "" new)
+                         "\nThe whole new text; what it replaces is not shown."))
+            (t (concat
+                (mapconcat (lambda (edit)
+                             (todo-write-permission--hunks
+                              file (todo-write-permission--string edit "old_string")
+                              (todo-write-permission--string edit "new_string")))
+                           edits "\n")
+                "\nThe old and the new text; the file was not compared.")))
+           (todo-write-permission--fields
+            given "\n" '("file_path" "content" "old_string" "new_string" "edits"))))))
+
+(defun todo-write-permission--hunks (file old new)
+  "Return the difference of FILE from OLD to NEW, texts, as a diff."
+  (let ((name (todo-write-row-line file)))
+    (string-trim-right
+     (format "--- %s\n+++ %s\n%s" name name
+             (todo-write--call todo-write-dyn--text-diff old new)))))
+
+(defun todo-write-permission--edited (text edits)
+  "Return TEXT after EDITS, a vector, or nil if one of them does not apply."
+  (seq-doseq (edit edits)
+    (let ((old (todo-write-permission--string edit "old_string"))
+          (new (todo-write-permission--string edit "new_string")))
+      (setq text (and text
+                      (if (string-empty-p old) (and (string-empty-p text) new)
+                        (when-let* ((start (string-search old text)))
+                          (if (todo-write-json--get edit "replace_all")
+                              (string-replace old new text)
+                            (concat (substring text 0 start) new
+                                    (substring text (+ start (length old)))))))))))
+  text)
+
+(defun todo-write-permission--file-text (file project)
+  "Return the text of FILE, which is in PROJECT, `new' if there is no file, or nil.
+Links out of PROJECT are not followed, and nothing but a regular file is
+opened."
+  (let* (file-name-handler-alist
+         (root (file-name-as-directory (file-truename project)))
+         (true (and (file-name-absolute-p file) (not (string-prefix-p "~" file))
+                    (not (string-search "\0" file))
+                    (ignore-errors (file-truename file)))))
+    (when (and true (string-prefix-p root true))
+      (if (not (or (file-exists-p true) (file-symlink-p file)))
+          'new
+        (when-let* ((bytes (todo-write--file-bytes true (1+ todo-write-permission--file-limit)))
+                    ((<= (length bytes) todo-write-permission--file-limit)))
+          (let ((text (decode-coding-string bytes 'utf-8-unix)))
+            (and (not (string-match-p "[\x3fff80-\x3fffff\0]" text))
+                 text)))))))
+
+(provide 'todo-write-permission)
+;;; todo-write-permission.el ends here

@@ -1,0 +1,19 @@
+//! What the hooks of Claude Code have in common.
+
+use serde_json::Value;
+use tokio::io::AsyncReadExt;
+
+/// The name by which Claude Code calls itself.
+pub const CLIENT: &str = "claude-code";
+/// Maximum size of a hook's input in bytes: what does not fit into a message is not for Emacs.
+const LARGEST: u64 = 1 << 20;
+
+/// The hook's input, an object on stdin; none if it is not complete or too large.
+pub async fn input() -> Option<Value> {
+    let mut text = Vec::new();
+    tokio::io::stdin().take(LARGEST + 1).read_to_end(&mut text).await.ok()?;
+    if text.len() as u64 > LARGEST {
+        return None;
+    }
+    serde_json::from_slice(&text).ok().filter(Value::is_object)
+}

@@ -1,0 +1,233 @@
+//! The hook `PermissionRequest` of Claude Code: the user may answer its dialog in Emacs.
+//!
+//! Claude Code 2.1 shows its dialog while this program runs, and the first answer counts. So whatever
+//! goes wrong, this program prints nothing and exits with 0: the dialog stays. It passes the hook's
+//! input to Emacs, waits for the answer on the same connection, and leaves when the terminal has
+//! answered, which Claude Code tells no hook: its process file is no longer `waiting` then. When this
+//! program leaves, the connection closes, and Emacs withdraws the request.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+
+use crate::emacs::Emacs;
+use crate::hook;
+use crate::session::{Agent, claude_folder};
+
+/// Time limit to reach Emacs.
+const REACH: Duration = Duration::from_secs(2);
+/// How long the user may take. Claude Code kills hooks after the time in its settings, 570 s.
+const LIMIT: Duration = Duration::from_secs(540);
+/// Claude Code shows the dialog of a subagent's request only after this program has ended.
+const SUBAGENT_LIMIT: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Asks the user of Emacs what the hook's input asks, and prints the decision.
+pub async fn run(socket: Option<PathBuf>) {
+    if let Some(input) = hook::input().await
+        && let Some(decision) = decide(socket, &input).await
+    {
+        let output = json!({
+            "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}
+        });
+        let _ = writeln!(std::io::stdout(), "{output}");
+    }
+}
+
+async fn decide(socket: Option<PathBuf>, input: &Value) -> Option<Value> {
+    let agent = claude_folder().and_then(|folder| Agent::find(&folder));
+    if input["hook_event_name"] != "PermissionRequest" || !has_dialog(input, agent.as_ref()) {
+        return None;
+    }
+    let emacs = Emacs::new(socket, "permission", false);
+    emacs.introduce(json!({"client": hook::CLIENT, "project": input["cwd"]}));
+    let subagent = input["agent_id"].as_str();
+    let limit = if subagent.is_some() { SUBAGENT_LIMIT } else { LIMIT };
+    let call = json!({
+        "session": input["session_id"],
+        "source": "process",
+        "subagent": subagent,
+        "arguments": input,
+    });
+    tokio::select! {
+        answer = emacs.ask_user(call, REACH, limit) => decision(input, &answer?["decision"]),
+        _ = settled(agent, subagent.is_some()) => None,
+    }
+}
+
+/// Returns whether the terminal shows a dialog, so that the agent does not wait for this program alone.
+fn has_dialog(input: &Value, agent: Option<&Agent>) -> bool {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let entrypoint = agent.and_then(Agent::entrypoint).unwrap_or_default();
+    input["permission_mode"] != "dontAsk"
+        && variable("CLAUDE_CODE_SESSION_ATTENDED") != "0"
+        // Print mode, and programs that use the SDK.
+        && ![variable("CLAUDE_CODE_ENTRYPOINT"), entrypoint].iter().any(|name| name.starts_with("sdk"))
+}
+
+/// Waits until the terminal has answered, or Claude Code has ended.
+async fn settled(agent: Option<Agent>, is_subagent: bool) {
+    let parent = std::os::unix::process::parent_id();
+    let mut was_waiting = false;
+    loop {
+        sleep(PAUSE).await;
+        if std::os::unix::process::parent_id() != parent {
+            return;
+        }
+        let Some(agent) = &agent else { continue };
+        if agent.is_gone() {
+            return;
+        }
+        // The main agent's dialogs say nothing about a subagent's request.
+        if is_subagent {
+            continue;
+        }
+        match agent.status().as_deref() {
+            Some("waiting") => was_waiting = true,
+            Some(_) if was_waiting => return,
+            // Half written, or the dialog is not there yet.
+            _ => {}
+        }
+    }
+}
+
+/// What Claude Code takes as the answer that CHOICE of the user of Emacs means; none if that is no answer
+/// to INPUT. Claude Code ignores an allowed question or plan without its input.
+fn decision(input: &Value, choice: &Value) -> Option<Value> {
+    let given = &input["tool_input"];
+    match choice["behavior"].as_str()? {
+        // Without words, the agent stops, as after No in the terminal.
+        "deny" => Some(match choice["message"].as_str() {
+            Some(message) => json!({"behavior": "deny", "message": message}),
+            None => json!({"behavior": "deny", "message": "The user said no.", "interrupt": true}),
+        }),
+        "allow" => match input["tool_name"].as_str()? {
+            "AskUserQuestion" => {
+                let answers = answers(given, &choice["answers"])?;
+                let input = json!({"questions": given["questions"], "answers": answers});
+                Some(json!({"behavior": "allow", "updatedInput": input}))
+            }
+            "ExitPlanMode" => {
+                let plan = json!({"plan": given["plan"].as_str()?});
+                let mut decision = json!({"behavior": "allow", "updatedInput": plan});
+                match choice["mode"].as_str() {
+                    None => {}
+                    Some(mode @ "acceptEdits") => {
+                        let change = json!({"type": "setMode", "mode": mode, "destination": "session"});
+                        decision["updatedPermissions"] = json!([change]);
+                    }
+                    Some(_) => return None,
+                }
+                Some(decision)
+            }
+            _ => match &choice["suggestion"] {
+                Value::Null => Some(json!({"behavior": "allow"})),
+                number => {
+                    let number = usize::try_from(number.as_u64()?).ok()?;
+                    let suggestion = input["permission_suggestions"].as_array()?.get(number)?;
+                    Some(json!({"behavior": "allow", "updatedPermissions": [suggestion]}))
+                }
+            },
+        },
+        _ => None,
+    }
+}
+
+/// ANSWERS, if they answer each question of GIVEN by a text, and nothing else.
+fn answers<'a>(given: &Value, answers: &'a Value) -> Option<&'a Value> {
+    let questions = given["questions"].as_array()?;
+    let fields = answers.as_object()?;
+    let is_answered = |question: &Value| {
+        question["question"]
+            .as_str()
+            .is_some_and(|question| fields.get(question).is_some_and(Value::is_string))
+    };
+    (fields.len() == questions.len() && questions.iter().all(is_answered)).then_some(answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command() -> Value {
+        serde_json::from_str(
+            r#"{"tool_name":"Bash","tool_input":{"command":"npm test"},"permission_suggestions":
+               [{"type":"addRules","rules":[{"ruleContent":"npm test *","toolName":"Bash","new":[1,{"b":2,"a":1}]}],
+                 "behavior":"allow","destination":"localSettings"},{"type":"setMode","mode":"acceptEdits"}]}"#,
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn yes_allows_once() {
+        assert_eq!(decision(&command(), &json!({"behavior": "allow"})), Some(json!({"behavior": "allow"})));
+    }
+
+    #[test]
+    fn always_passes_the_chosen_suggestion_verbatim_and_no_other() {
+        let decided = decision(&command(), &json!({"behavior": "allow", "suggestion": 0})).unwrap();
+        assert_eq!(
+            decided.to_string(),
+            r#"{"behavior":"allow","updatedPermissions":[{"type":"addRules","rules":[{"ruleContent":"npm test *","toolName":"Bash","new":[1,{"b":2,"a":1}]}],"behavior":"allow","destination":"localSettings"}]}"#
+        );
+    }
+
+    #[test]
+    fn no_carries_the_users_message_or_stops_the_turn() {
+        let choice = json!({"behavior": "deny", "message": "Use make check"});
+        assert_eq!(decision(&command(), &choice), Some(choice));
+        let decided = decision(&command(), &json!({"behavior": "deny"})).unwrap();
+        assert_eq!(decided["interrupt"], true);
+    }
+
+    #[test]
+    fn a_question_is_answered_with_its_questions_as_given() {
+        let questions = json!([{"question": "Which?", "options": [{"label": "Blue"}], "multiSelect": false}]);
+        let input = json!({"tool_name": "AskUserQuestion", "tool_input": {"questions": questions}});
+        let choice = json!({"behavior": "allow", "answers": {"Which?": "Blue"}});
+        let updated = json!({"questions": questions, "answers": {"Which?": "Blue"}});
+        assert_eq!(decision(&input, &choice), Some(json!({"behavior": "allow", "updatedInput": updated})));
+        for wrong in [json!({}), json!({"Other?": "Blue"}), json!({"Which?": 1}), Value::Null] {
+            assert_eq!(decision(&input, &json!({"behavior": "allow", "answers": wrong})), None);
+        }
+    }
+
+    #[test]
+    fn a_plan_is_approved_with_its_text() {
+        let input =
+            json!({"tool_name": "ExitPlanMode", "tool_input": {"plan": "# Plan", "planFilePath": "/p"}});
+        let plan = json!({"plan": "# Plan"});
+        assert_eq!(
+            decision(&input, &json!({"behavior": "allow"})),
+            Some(json!({"behavior": "allow", "updatedInput": plan}))
+        );
+        let mode = json!([{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]);
+        assert_eq!(
+            decision(&input, &json!({"behavior": "allow", "mode": "acceptEdits"})),
+            Some(json!({"behavior": "allow", "updatedInput": plan, "updatedPermissions": mode}))
+        );
+    }
+
+    #[test]
+    fn what_is_no_answer_decides_nothing() {
+        let plan = json!({"tool_name": "ExitPlanMode", "tool_input": {}});
+        let allow = json!({"behavior": "allow"});
+        for (input, choice) in [
+            (command(), Value::Null),
+            (command(), json!({"behavior": "Allow"})),
+            (command(), json!({"behavior": "allow", "suggestion": 2})),
+            (command(), json!({"behavior": "allow", "suggestion": "0"})),
+            (json!({"tool_input": {}}), allow.clone()),
+            (plan.clone(), allow),
+            (
+                json!({"tool_name": "ExitPlanMode", "tool_input": {"plan": "x"}}),
+                json!({"behavior": "allow", "mode": "bypassPermissions"}),
+            ),
+        ] {
+            assert_eq!(decision(&input, &choice), None, "{input} {choice}");
+        }
+    }
+}

@@ -1,0 +1,481 @@
+;;; answer-checks.el --- Answering the genuine Claude Code in Emacs  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Claude Code runs in a terminal with the hook `todo-write-mcp permission', and its
+;; model calls tools that need a permission.  The user answers in this Emacs or in the
+;; terminal; Emacs, Claude Code and the hook come and go.  Nothing may run that the
+;; user did not allow, and whenever Emacs does not answer, the terminal must.
+;; answer.sh runs this.
+
+;;; Code:
+
+(require 'claude-checks)
+(require 'todo-write-mcp-helper)
+(require 'todo-write-permission)
+(require 'todo-write-socket-helper)
+
+(defvar answer-checks--asked nil "Titles of all requests of the current check, newest first.")
+
+(defun answer-checks--hooks (program)
+  "Return settings of Claude Code whose hook is PROGRAM, a command."
+  `(:hooks (:PermissionRequest
+            [(:hooks [(:type "command" :timeout 570
+                       :command ,(format "%s permission --socket %s" program
+                                         todo-write-socket))])])))
+
+(defun answer-checks--note (_thread what id)
+  "Note the title of the request ID if WHAT says that it is new."
+  (when (eq what 'request)
+    (dolist (request (todo-write-requests))
+      (when (equal id (plist-get request :id))
+        (push (plist-get request :title) answer-checks--asked)))))
+
+(defmacro answer-checks-with-claude (steps options &rest body)
+  "Evaluate BODY while Claude Code works by STEPS, with the hook.
+OPTIONS is a plist: :emacs is nil if this Emacs has no socket, :program
+the hook's program, :allowed the rules of what needs no permission,
+:prompt a prompt for print mode, :arguments those of Claude Code, :subagent
+the steps of a subagent, and :environment further variables."
+  (declare (indent 2) (debug t))
+  `(answer-checks--call ,steps (lambda () ,@body) ,@options))
+
+(cl-defun answer-checks--call (steps function &key (emacs t) program (allowed [])
+                                     prompt (arguments '("Go on")) subagent environment)
+  "Call FUNCTION while Claude Code works by STEPS.
+The keywords are as in `answer-checks-with-claude'."
+  (let* ((todo-write-socket (todo-write-socket-test-file))
+         (todo-write-permission--calls nil)
+         (answer-checks--asked nil)
+         (claude-checks-allowed allowed))
+    (add-hook 'todo-write--event-functions #'answer-checks--note)
+    (unwind-protect
+        (progn
+          (when emacs (todo-write-mcp-mode))
+          (claude-checks-run
+           steps
+           (lambda ()
+             (todo-write-follow-mode -1)
+             (unless prompt (apply #'claude-checks-start arguments))
+             (funcall function))
+           :prompt prompt :subagent subagent
+           :environment environment
+           :settings (answer-checks--hooks (or program (todo-write-mcp-helper-program)))))
+      (remove-hook 'todo-write--event-functions #'answer-checks--note)
+      (todo-write-mcp-mode -1))))
+
+(defun answer-checks--command (command)
+  "Return a call that runs COMMAND."
+  `("Bash" :command ,command :description "Work"))
+
+(defun answer-checks--file (name)
+  "Return the name of the file NAME in the project."
+  (expand-file-name name claude-checks-folder))
+
+(defun answer-checks--open (gate)
+  "Open GATE."
+  (write-region "" nil (answer-checks--file (concat gate ".gate")) nil 'silent))
+
+(defun answer-checks--request (title)
+  "Wait until an agent asks for TITLE, and return the request."
+  (let (request)
+    (claude-checks-wait
+     (format "the request %s; %S" title answer-checks--asked)
+     (lambda ()
+       (setq request (seq-find (lambda (request) (string-match-p title (plist-get request :title)))
+                               (todo-write-requests)))))
+    request))
+
+(defun answer-checks--dialog ()
+  "Wait until the dialog stands in the terminal."
+  (claude-checks-wait "its dialog" (lambda () (equal "waiting" (claude-checks-own-status)))))
+
+(defun answer-checks--answer (request kind &optional text)
+  "Answer REQUEST by its first option of KIND, with TEXT."
+  (should (todo-write-answer-request
+           (plist-get request :thread) (plist-get request :id)
+           (plist-get (seq-find (lambda (option) (eq kind (plist-get option :kind)))
+                                (plist-get request :options))
+                      :value)
+           text)))
+
+(defun answer-checks--gone ()
+  "Wait until no request is open, and return how long that took, in seconds."
+  (let ((start (float-time)))
+    (claude-checks-wait "the end of the request" (lambda () (null (todo-write-requests))))
+    (- (float-time) start)))
+
+(defun answer-checks--ends ()
+  "Wait until the turn has ended."
+  (claude-checks-wait "the end of the turn"
+                      (lambda () (equal "idle" (claude-checks-own-status)))))
+
+(defun answer-checks--transcript ()
+  "Return the text of the session's transcripts."
+  (mapconcat (lambda (file)
+               (with-temp-buffer (insert-file-contents file) (buffer-string)))
+             (directory-files-recursively (expand-file-name ".claude/projects" claude-checks-home)
+                                          "\\.jsonl\\'")
+             "\n"))
+
+(defun answer-checks--says (regexp)
+  "Wait until the session's transcripts match REGEXP."
+  (claude-checks-wait (format "%s in its transcript" regexp)
+                      (lambda () (string-match-p regexp (answer-checks--transcript)))))
+
+(defun answer-checks--yes-in-the-terminal ()
+  "Say Yes in the terminal."
+  (answer-checks--dialog)
+  (claude-checks-press "\r" "waiting"))
+
+(defun answer-checks--exists (name)
+  "Wait until the file NAME is in the project."
+  (claude-checks-wait name (lambda () (file-exists-p (answer-checks--file name)))))
+
+;;; Answered in Emacs
+
+(ert-deftest answer-checks-allow-once ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one"))
+                                   (list (answer-checks--command "touch two"))
+                                   "Done.")
+      ()
+    (let ((request (answer-checks--request "\\`Bash: touch one\\'")) start)
+      (answer-checks--dialog)
+      (should (equal (concat "claude:" (claude-checks-own-session)) (plist-get request :thread)))
+      (should (string-prefix-p "touch one\n# " (plist-get request :detail)))
+      (should-not (file-exists-p (answer-checks--file "one")))
+      (setq start (float-time))
+      (answer-checks--answer request 'allow)
+      (answer-checks--exists "one")
+      (message "The command had run %.2f s after the answer" (- (float-time) start)))
+    ;; Once is not always.
+    (answer-checks--answer (answer-checks--request "\\`Bash: touch two\\'") 'allow)
+    (answer-checks--exists "two")
+    (answer-checks--ends)))
+
+(ert-deftest answer-checks-always ()
+  (answer-checks-with-claude (list (list (answer-checks--command "npm run one"))
+                                   (list (answer-checks--command "npm run two"))
+                                   "Done.")
+      ()
+    (let* ((request (answer-checks--request "\\`Bash: npm run one\\'"))
+           (always (seq-find (lambda (option) (eq 'always (plist-get option :kind)))
+                             (plist-get request :options))))
+      (should (equal (format-message "Always allow `npm run *' in this project")
+                     (plist-get always :label)))
+      (answer-checks--answer request 'always))
+    (answer-checks--ends)
+    (should (equal '("Bash: npm run one") answer-checks--asked))
+    (answer-checks--says "npm run two")))
+
+(ert-deftest answer-checks-deny-with-a-message ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done as you say.") ()
+    (answer-checks--answer (answer-checks--request "touch one") 'deny "Use make check")
+    (claude-checks-wait-for "Done as you say.")
+    (answer-checks--says "\"tool_result\"[^\n]*Use make check\\|Use make check[^\n]*\"tool_result\"")
+    (answer-checks--ends)
+    (should-not (file-exists-p (answer-checks--file "one")))))
+
+(ert-deftest answer-checks-a-plain-no-stops-the-turn ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Never said.") ()
+    (answer-checks--answer (answer-checks--request "touch one") 'deny)
+    (answer-checks--ends)
+    (should-not (string-search "Never said." (claude-checks-written)))
+    (should-not (file-exists-p (answer-checks--file "one")))))
+
+(ert-deftest answer-checks-questions ()
+  (answer-checks-with-claude
+      (list '(("AskUserQuestion"
+               :questions [(:question "Which can?" :header "Can" :multiSelect :false
+                            :options [(:label "Green" :description "The green one")
+                                      (:label "Blue" :description "The blue one")])
+                           (:question "Which tools?" :header "Tools" :multiSelect t
+                            :options [(:label "Rake" :description "A rake")
+                                      (:label "Hoe" :description "A hoe")
+                                      (:label "Fork" :description "A fork")])]))
+            "Thanks.")
+      ()
+    (let ((request (answer-checks--request "Which can")))
+      (should (equal 'question (plist-get request :kind)))
+      (should (todo-write-answer-request
+               (plist-get request :thread) (plist-get request :id)
+               '(("Which can?" . "The old one") ("Which tools?" "Rake" "Fork")))))
+    (claude-checks-wait-for "Thanks.")
+    (answer-checks--says (regexp-quote "\\\"Which can?\\\"=\\\"The old one\\\""))
+    (answer-checks--says (regexp-quote "\\\"Which tools?\\\"=\\\"Rake, Fork\\\""))))
+
+(defun answer-checks--write-plan (text)
+  "Write TEXT to the file of the plan that Claude Code names to its model."
+  (let ((url (seq-some (lambda (variable)
+                         (and (string-prefix-p "ANTHROPIC_BASE_URL=" variable)
+                              (substring variable (length "ANTHROPIC_BASE_URL="))))
+                       claude-checks-environment))
+        file)
+    (claude-checks-wait
+     "the name of the plan's file"
+     (lambda ()
+       (let ((said (format "%S" (todo-write-mock-requests
+                                 (string-to-number (car (last (split-string url ":"))))))))
+         (when (string-match "/[^ \"\\]*/\\.claude/plans/[[:alnum:]-]+\\.md" said)
+           (setq file (match-string 0 said))))))
+    (make-directory (file-name-directory file) t)
+    (write-region text nil file nil 'silent)))
+
+(ert-deftest answer-checks-a-plan-approved ()
+  (answer-checks-with-claude (list (list (claude-checks-gate "plan"))
+                                   '(("ExitPlanMode" :none nil))
+                                   '(("Write" :file_path "rake.txt" :content "Raked\n"))
+                                   "Never said.")
+      (:arguments '("--permission-mode" "plan" "Plan it") :allowed ["Bash"])
+    (answer-checks--write-plan "# Plan\n1. Rake\n")
+    (answer-checks--open "plan")
+    (let ((request (answer-checks--request "Approve the plan")))
+      (should (equal '(plan markdown "# Plan\n1. Rake\n")
+                     (mapcar (lambda (key) (plist-get request key)) '(:kind :format :detail))))
+      (answer-checks--answer request 'allow))
+    ;; Edits are still asked for.
+    (answer-checks--answer (answer-checks--request "\\`Write: .*rake.txt") 'deny)
+    (answer-checks--ends)
+    (should-not (file-exists-p (answer-checks--file "rake.txt")))))
+
+(ert-deftest answer-checks-a-plan-sent-back-and-approved-with-its-edits ()
+  (answer-checks-with-claude (list (list (claude-checks-gate "plan"))
+                                   '(("ExitPlanMode" :none nil))
+                                   '(("ExitPlanMode" :none nil))
+                                   '(("Write" :file_path "rake.txt" :content "Raked\n"))
+                                   "All done.")
+      (:arguments '("--permission-mode" "plan" "Plan it") :allowed ["Bash"])
+    (answer-checks--write-plan "# Plan\n1. Rake\n")
+    (answer-checks--open "plan")
+    (answer-checks--answer (answer-checks--request "Approve the plan") 'deny "Water first")
+    (answer-checks--says "Water first")
+    (answer-checks--answer (answer-checks--request "Approve the plan") 'always)
+    (answer-checks--exists "rake.txt")
+    (answer-checks--ends)
+    (should (equal 2 (length answer-checks--asked)))))
+
+(ert-deftest answer-checks-an-edit-shows-its-diff ()
+  (answer-checks-with-claude (list '(("Read" :file_path "a.txt"))
+                                   '(("Edit" :file_path "a.txt" :old_string "two" :new_string "2"))
+                                   "Edited.")
+      (:arguments nil)
+    (let ((file (answer-checks--file "a.txt")))
+      (make-directory (answer-checks--file ".git"))
+      (write-region "one\ntwo\n" nil file nil 'silent)
+      (claude-checks-wait-for "? for shortcuts")
+      (claude-checks-type "Edit")
+      (let ((request (answer-checks--request "\\`Edit: ")))
+        (should (eq 'diff (plist-get request :format)))
+        (should (string-search "@@ -1,2 +1,2 @@\n one\n-two\n+2" (plist-get request :detail)))
+        (answer-checks--answer request 'allow))
+      (claude-checks-wait "the edit" (lambda ()
+                                       (equal "one\n2\n" (with-temp-buffer
+                                                           (insert-file-contents file)
+                                                           (buffer-string)))))
+      (answer-checks--ends))))
+
+(ert-deftest answer-checks-two-requests-at-once ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")
+                                         (answer-checks--command "touch two"))
+                                   "Done.")
+      ()
+    (answer-checks--answer (answer-checks--request "touch one") 'deny "Not one")
+    (answer-checks--answer (answer-checks--request "touch two") 'allow)
+    (answer-checks--exists "two")
+    (answer-checks--ends)
+    (should-not (file-exists-p (answer-checks--file "one")))
+    (should-not (todo-write-requests))))
+
+(ert-deftest answer-checks-two-sessions ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.") ()
+    (let ((first (answer-checks--request "touch one"))
+          (one claude-checks-process))
+      (let ((claude-checks-process nil))
+        (unwind-protect
+            (progn
+              (claude-checks-start "Go on")
+              (claude-checks-wait "two requests" (lambda () (= 2 (length (todo-write-requests)))))
+              (let ((second (seq-find (lambda (request) (not (eq request first)))
+                                      (todo-write-requests))))
+                (should-not (equal (plist-get first :thread) (plist-get second :thread)))
+                (answer-checks--answer second 'deny "Not you")
+                (claude-checks-wait-for "Done.")
+                (should (memq first (todo-write-requests)))
+                (should-not (file-exists-p (answer-checks--file "one")))))
+          (claude-checks-stop)))
+      (should (process-live-p one))
+      (answer-checks--answer first 'allow)
+      (answer-checks--exists "one"))))
+
+;;; Answered in the terminal, or not at all
+
+(ert-deftest answer-checks-yes-in-the-terminal-first ()
+  (answer-checks-with-claude (list (list (claude-checks-gate "one")) "Done.") ()
+    (answer-checks--request "Bash: for")
+    (answer-checks--yes-in-the-terminal)
+    (let ((seconds (answer-checks--gone)))
+      (message "Gone %.2f s after Claude Code went on" seconds)
+      (should (< seconds 0.5)))
+    ;; Its command still runs.
+    (should-not (equal "idle" (claude-checks-own-status)))
+    (should-not (string-search "\"stdout\":\"opened\"" (answer-checks--transcript)))
+    (answer-checks--open "one")
+    (answer-checks--ends)
+    (answer-checks--says "\"stdout\":\"opened\"")))
+
+(ert-deftest answer-checks-escape ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Never said.") ()
+    (answer-checks--request "touch one")
+    (answer-checks--dialog)
+    (claude-checks-press "\e" "waiting")
+    (answer-checks--gone)
+    (answer-checks--ends)
+    (should-not (file-exists-p (answer-checks--file "one")))))
+
+(ert-deftest answer-checks-a-closed-terminal ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Never said.") ()
+    (answer-checks--request "touch one")
+    (answer-checks--dialog)
+    (delete-process claude-checks-process)
+    (answer-checks--gone)
+    (should-not (file-exists-p (answer-checks--file "one")))))
+
+(ert-deftest answer-checks-a-killed-claude ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Never said.") ()
+    (answer-checks--request "touch one")
+    (answer-checks--dialog)
+    (signal-process (plist-get (car (claude-checks-own-json "sessions")) :pid) 'kill)
+    (answer-checks--gone)
+    (should-not (file-exists-p (answer-checks--file "one")))))
+
+;;; Without an Emacs that answers
+
+(ert-deftest answer-checks-no-emacs ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.") (:emacs nil)
+    (answer-checks--yes-in-the-terminal)
+    (answer-checks--exists "one")))
+
+(ert-deftest answer-checks-the-program-is-gone ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.")
+      (:program "/nowhere/todo-write-mcp")
+    (answer-checks--yes-in-the-terminal)
+    (answer-checks--exists "one")
+    (should-not answer-checks--asked)))
+
+(defun answer-checks--other-titles (emacs)
+  "Return the titles of the requests that are open in EMACS."
+  (todo-write-mcp-emacs-eval
+   emacs '(mapcar (lambda (request) (plist-get request :title)) (todo-write-requests))))
+
+(ert-deftest answer-checks-emacs-killed-and-restarted ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one"))
+                                   (list (answer-checks--command "touch two"))
+                                   "Done.")
+      (:emacs nil :arguments nil)
+    (let ((emacs (todo-write-mcp-emacs-start todo-write-socket)))
+      (unwind-protect
+          (progn
+            (claude-checks-wait-for "? for shortcuts")
+            (claude-checks-type "Go on")
+            (claude-checks-wait "the request" (lambda () (answer-checks--other-titles emacs)))
+            (answer-checks--dialog)
+            (todo-write-mcp-emacs-stop emacs)
+            (should (equal "waiting" (claude-checks-own-status)))
+            (setq emacs (todo-write-mcp-emacs-start todo-write-socket))
+            (should-not (answer-checks--other-titles emacs))
+            (answer-checks--yes-in-the-terminal)
+            (answer-checks--exists "one")
+            ;; The next question reaches the new Emacs.
+            (claude-checks-wait "the next request"
+                                (lambda () (equal '("Bash: touch two")
+                                                  (answer-checks--other-titles emacs))))
+            (todo-write-mcp-emacs-eval
+             emacs '(let ((request (car (todo-write-requests))))
+                      (todo-write-answer-request (plist-get request :thread)
+                                                 (plist-get request :id) '(:behavior "allow"))))
+            (answer-checks--exists "two"))
+        (todo-write-mcp-emacs-stop emacs)))))
+
+(ert-deftest answer-checks-a-busy-emacs ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.")
+      (:emacs nil :arguments nil)
+    (let ((emacs (todo-write-mcp-emacs-start todo-write-socket)))
+      (unwind-protect
+          (progn
+            (claude-checks-wait-for "? for shortcuts")
+            (signal-process (todo-write-mcp-emacs-process emacs) 'SIGSTOP)
+            (claude-checks-type "Go on")
+            (answer-checks--yes-in-the-terminal)
+            (answer-checks--exists "one")
+            (signal-process (todo-write-mcp-emacs-process emacs) 'SIGCONT)
+            (should-not (answer-checks--other-titles emacs)))
+        (todo-write-mcp-emacs-stop emacs)))))
+
+;;; Where no dialog stands beside the hook
+
+(defun answer-checks--delegate ()
+  "Return a call that sends out a subagent in the background."
+  '("Agent" :description "Help" :prompt "Touch the file" :subagent_type "general-purpose"))
+
+(ert-deftest answer-checks-a-background-subagent-waits-ten-seconds ()
+  (answer-checks-with-claude (list (list (answer-checks--delegate)) "Delegated." "It is done.")
+      (:allowed ["Agent"]
+       :subagent (list (list (answer-checks--command "touch one")) "Touched."))
+    (let ((start (progn (answer-checks--request "\\`subagent general-purpose: Bash: touch one")
+                        (float-time))))
+      (answer-checks--gone)
+      (should (< 8 (- (float-time) start) 12))
+      (should-not (file-exists-p (answer-checks--file "one")))
+      (answer-checks--yes-in-the-terminal)
+      (answer-checks--exists "one"))))
+
+(ert-deftest answer-checks-a-background-subagent-answered-in-emacs ()
+  (answer-checks-with-claude (list (list (answer-checks--delegate)) "Delegated." "It is done.")
+      (:allowed ["Agent"]
+       :subagent (list (list (answer-checks--command "touch one")) "Touched."))
+    (answer-checks--answer (answer-checks--request "subagent general-purpose") 'allow)
+    (answer-checks--exists "one")))
+
+(ert-deftest answer-checks-print-mode ()
+  (let ((start (float-time)))
+    (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.")
+        (:prompt "Go on")
+      (claude-checks-ends)
+      (should-not answer-checks--asked)
+      (should-not (file-exists-p (answer-checks--file "one")))
+      (should (< (- (float-time) start) 30)))))
+
+(ert-deftest answer-checks-do-not-ask ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.")
+      (:arguments '("--permission-mode" "dontAsk" "Go on"))
+    (claude-checks-wait-for "Done.")
+    (should-not answer-checks--asked)
+    (should-not (file-exists-p (answer-checks--file "one")))))
+
+(ert-deftest answer-checks-bypass-permissions ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one"))
+                                   '(("AskUserQuestion"
+                                      :questions [(:question "Which can?" :header "Can"
+                                                   :multiSelect :false
+                                                   :options [(:label "Green" :description "x")
+                                                             (:label "Blue" :description "y")])]))
+                                   "Thanks.")
+      (:arguments '("--permission-mode" "bypassPermissions" "Go on")
+       :environment '("IS_SANDBOX=1"))
+    (claude-checks-wait-for "Yes, I accept")
+    (claude-checks-press "\e[B" nil (lambda () (string-match-p "❯ Yes, I accept"
+                                                               (claude-checks-written))))
+    (claude-checks-press "\r" nil (lambda () (claude-checks-own-status)))
+    (answer-checks--exists "one")
+    ;; Questions are asked in this mode, too.
+    (let ((request (answer-checks--request "Which can")))
+      (should (equal '("Which can?") answer-checks--asked))
+      (todo-write-answer-request (plist-get request :thread) (plist-get request :id)
+                                 '(("Which can?" . "Blue"))))
+    (claude-checks-wait-for "Thanks.")))
+
+(provide 'answer-checks)
+;;; answer-checks.el ends here

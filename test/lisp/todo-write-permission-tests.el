@@ -1,0 +1,307 @@
+;;; todo-write-permission-tests.el --- Questions of Claude Code's hook  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What Emacs makes of a hook's question, and what it answers, by the socket.  The
+;; program is tested in todo-write-permission-e2e-tests.el, and with the genuine Claude
+;; Code by test/hosts/answer.sh.
+
+;;; Code:
+
+(require 'todo-write-answer)
+(require 'todo-write-permission)
+(require 'todo-write-socket-helper)
+
+(defvar todo-write-permission-tests--folder nil "The project of the agent.")
+
+(defmacro todo-write-permission-tests--with (&rest body)
+  "Run BODY with the socket, an empty store and an empty project."
+  (declare (indent 0) (debug t))
+  `(let ((todo-write-permission-tests--folder
+          (file-name-as-directory (file-truename (make-temp-file "garden" t))))
+         (todo-write-permission--calls nil))
+     (make-directory (expand-file-name ".git" todo-write-permission-tests--folder))
+     (unwind-protect
+         (todo-write-with-socket
+           (unwind-protect (progn ,@body)
+             (dolist (request (todo-write-requests))
+               (todo-write-withdraw (plist-get request :thread) (plist-get request :id)))))
+       (delete-directory todo-write-permission-tests--folder t))))
+
+(defun todo-write-permission-tests--ask (tool input &rest fields)
+  "Let a hook ask for TOOL with INPUT, a plist; return its connection.
+FIELDS are further ones of the hook's input, and :subagent."
+  (let ((hook (todo-write-socket-test-hello
+               :role "permission" :id (format "hook-%s" (random t))
+               :project todo-write-permission-tests--folder))
+        (before (todo-write-permission-tests--request)))
+    (todo-write-socket-test-send
+     hook (append '(:type "call" :call 1 :session "s1" :source "process")
+                  (and (plist-get fields :subagent)
+                       (list :subagent (plist-get fields :subagent)))
+                  (list :arguments (append (list :tool_name tool :tool_input input) fields))))
+    (todo-write-test-wait
+     (lambda () (not (eq before (todo-write-permission-tests--request)))))
+    hook))
+
+(defun todo-write-permission-tests--request ()
+  "Return the newest open request."
+  (car (last (todo-write-requests))))
+
+(defun todo-write-permission-tests--answer (hook value &optional text)
+  "Answer the newest request by VALUE and TEXT; return the decision that HOOK gets."
+  (let ((request (todo-write-permission-tests--request)))
+    (should (todo-write-answer-request (plist-get request :thread) (plist-get request :id)
+                                       value text))
+    (let ((answer (todo-write-socket-test-read hook)))
+      (should (plist-get answer :ok))
+      (plist-get answer :decision))))
+
+(defun todo-write-permission-tests--detail (tool &rest input)
+  "Return the detail of the request for TOOL with INPUT."
+  (todo-write-permission-tests--ask tool input)
+  (plist-get (todo-write-permission-tests--request) :detail))
+
+(defconst todo-write-permission-tests--suggestions
+  [(:type "addRules" :rules [(:toolName "Bash" :ruleContent "npm test *")]
+    :behavior "allow" :destination "localSettings")
+   (:type "setMode" :mode "acceptEdits" :destination "session")]
+  "What Claude Code suggests to allow always.")
+
+(defun todo-write-permission-tests--labels ()
+  "Return the labels of the newest request's options."
+  (mapcar (lambda (option) (plist-get option :label))
+          (plist-get (todo-write-permission-tests--request) :options)))
+
+;;; Answers
+
+(ert-deftest todo-write-permission-a-command-is-asked-and-allowed-once ()
+  (todo-write-permission-tests--with
+    (let* ((hook (todo-write-permission-tests--ask "Bash" '(:command "npm test")))
+           (request (todo-write-permission-tests--request)))
+      (should (equal "claude:s1" (plist-get request :thread)))
+      (should (equal '(permission "Bash: npm test" "npm test" shell)
+                     (mapcar (lambda (key) (plist-get request key))
+                             '(:kind :title :detail :format))))
+      (should (equal '(waiting . "Bash: npm test") (todo-write-activity "claude:s1")))
+      (should (equal '(:behavior "allow")
+                     (todo-write-permission-tests--answer hook '(:behavior "allow"))))
+      (should-not (todo-write-requests))
+      (should-not todo-write-permission--calls))))
+
+(ert-deftest todo-write-permission-always-says-what-it-allows-and-names-the-suggestion ()
+  (todo-write-permission-tests--with
+    (let ((hook (todo-write-permission-tests--ask
+                 "Bash" '(:command "npm test")
+                 :permission_suggestions todo-write-permission-tests--suggestions)))
+      (should (equal (todo-write-permission-tests--labels)
+                     (list "Yes" (format-message "Always allow `npm test *' in this project")
+                           "Accept all edits of files in the project in this session" "No")))
+      (should (equal '(:behavior "allow" :suggestion 1)
+                     (todo-write-permission-tests--answer
+                      hook '(:behavior "allow" :suggestion 1)))))))
+
+(ert-deftest todo-write-permission-a-suggestion-without-words-is-not-offered ()
+  (todo-write-permission-tests--with
+    (todo-write-permission-tests--ask
+     "Bash" '(:command "npm test")
+     :permission_suggestions
+     [(:type "addRules" :rules [(:toolName "Bash")] :behavior "deny" :destination "session")
+      (:type "addRules" :rules [] :behavior "allow" :destination "session")
+      (:type "addRules" :rules [(:ruleContent "x")] :behavior "allow" :destination "session")
+      (:type "addRules" :rules [(:toolName "Bash" :ruleContent 3)] :behavior "allow"
+       :destination "session")
+      (:type "addRules" :rules [(:toolName "Bash")] :behavior "allow" :destination "planet")
+      (:type "setMode" :mode "yolo" :destination "session")
+      (:type "other") "text" :null
+      (:type "addRules" :rules [(:toolName "Read" :ruleContent "/p/**")] :behavior "allow"
+       :destination "userSettings")])
+    (should (equal '("Yes" "Always allow Read(/p/**) in all projects" "No")
+                   (todo-write-permission-tests--labels)))
+    (should (equal 9 (plist-get (plist-get (nth 1 (plist-get (todo-write-permission-tests--request)
+                                                             :options))
+                                           :value)
+                                :suggestion)))))
+
+(ert-deftest todo-write-permission-no-goes-with-a-message-or-without ()
+  (todo-write-permission-tests--with
+    (let ((hook (todo-write-permission-tests--ask "Bash" '(:command "npm test"))))
+      (should (equal '(:behavior "deny" :message "Use make check")
+                     (todo-write-permission-tests--answer hook '(:behavior "deny")
+                                                          "Use make check"))))
+    (let ((hook (todo-write-permission-tests--ask "Bash" '(:command "npm test"))))
+      (should (equal '(:behavior "deny")
+                     (todo-write-permission-tests--answer hook '(:behavior "deny")))))))
+
+(ert-deftest todo-write-permission-questions-are-answered-by-their-texts ()
+  (todo-write-permission-tests--with
+    (let ((hook (todo-write-permission-tests--ask
+                 "AskUserQuestion"
+                 '(:questions [(:question "Which?" :header "Can" :multiSelect :false
+                                :options [(:label "Red" :description "warm") (:label "Blue")])
+                               (:question "Tools?" :multiSelect t
+                                :options [(:label "Rake") (:label "Hoe")])]))))
+      (pcase-let ((`(,which ,tools)
+                   (plist-get (todo-write-permission-tests--request) :questions)))
+        (should (equal '("Which?" "Can" nil)
+                       (mapcar (lambda (key) (plist-get which key))
+                               '(:question :header :multiple))))
+        (should (equal '(:label "Red" :description "warm") (car (plist-get which :options))))
+        (should (plist-get tools :multiple)))
+      (should (equal '(:behavior "allow" :answers (:Which? "Green" :Tools? "Rake, Hoe"))
+                     (todo-write-permission-tests--answer
+                      hook '(("Which?" . "Green") ("Tools?" "Rake" "Hoe"))))))))
+
+(ert-deftest todo-write-permission-questions-that-cannot-be-told-apart-are-for-the-terminal ()
+  (todo-write-permission-tests--with
+    (dolist (questions '([] "text" [(:question "Same?") (:question "Same?")] [(:header "None")]))
+      (todo-write-permission-tests--ask "AskUserQuestion" (list :questions questions))
+      (should-not (plist-get (todo-write-permission-tests--request) :answer))
+      (todo-write-withdraw "claude:s1" (plist-get (todo-write-permission-tests--request) :id)))))
+
+(ert-deftest todo-write-permission-a-plan-is-shown-and-approved ()
+  (todo-write-permission-tests--with
+    (let* ((plan "# Plan\n1. Rake")
+           (hook (todo-write-permission-tests--ask "ExitPlanMode" (list :plan plan)))
+           (request (todo-write-permission-tests--request)))
+      (should (equal (list 'plan plan 'markdown)
+                     (mapcar (lambda (key) (plist-get request key)) '(:kind :detail :format))))
+      (should (equal '("Approve the plan" "Approve the plan, and accept all edits in this session"
+                       "Keep planning")
+                     (todo-write-permission-tests--labels)))
+      (should (equal '(:behavior "allow" :mode "acceptEdits")
+                     (todo-write-permission-tests--answer
+                      hook '(:behavior "allow" :mode "acceptEdits")))))))
+
+(ert-deftest todo-write-permission-a-plan-without-a-text-is-for-the-terminal ()
+  (todo-write-permission-tests--with
+    (todo-write-permission-tests--ask "ExitPlanMode" (make-hash-table))
+    (should-not (plist-get (todo-write-permission-tests--request) :answer))))
+
+;;; What is shown
+
+(ert-deftest todo-write-permission-shows-each-field-of-a-call ()
+  (todo-write-permission-tests--with
+    (should (equal "ls\n# dangerouslyDisableSandbox: true\n# description: \"a\\n# b: true\""
+                   (todo-write-permission-tests--detail
+                    "Bash" :command "ls" :dangerouslyDisableSandbox t
+                    :description "a\n# b: true")))
+    (should (equal "url: http://x\nprompt: a\n    url: http://y\nlist: [1,\"a\"]"
+                   (todo-write-permission-tests--detail
+                    "WebFetch" :url "http://x" :prompt "a\nurl: http://y" :list [1 "a"])))))
+
+(ert-deftest todo-write-permission-shows-an-edit-as-a-diff-against-the-file ()
+  (todo-write-permission-tests--with
+    (let ((file (expand-file-name "a.txt" todo-write-permission-tests--folder)))
+      (write-region "one\ntwo\ntwo\n" nil file nil 'silent)
+      (should (equal (format "--- %s\n+++ %s\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n two" file file)
+                     (todo-write-permission-tests--detail
+                      "Edit" :file_path file :old_string "two" :new_string "2")))
+      (should (equal (format "--- %s\n+++ %s\n@@ -1,3 +1,3 @@\n one\n-two\n-two\n+2\n+2\nreplace_all: true"
+                             file file)
+                     (todo-write-permission-tests--detail
+                      "Edit" :file_path file :old_string "two" :new_string "2" :replace_all t)))
+      (should (equal (format "--- %s\n+++ %s\n@@ -1,3 +1 @@\n-one\n-two\n-two\n+new" file file)
+                     (todo-write-permission-tests--detail "Write" :file_path file
+                                                          :content "new\n"))))
+    (let ((file (expand-file-name "new.txt" todo-write-permission-tests--folder)))
+      (should (equal (format "--- %s\n+++ %s\n@@ -0,0 +1 @@\n+new\nThe file is new." file file)
+                     (todo-write-permission-tests--detail "Write" :file_path file
+                                                          :content "new\n"))))))
+
+(ert-deftest todo-write-permission-compares-with-no-file-outside-of-the-project ()
+  (todo-write-permission-tests--with
+    (let* ((secret (make-temp-file "secret" nil nil "hidden\n"))
+           (link (expand-file-name "link" todo-write-permission-tests--folder))
+           (pipe (expand-file-name "pipe" todo-write-permission-tests--folder))
+           (huge (expand-file-name "huge" todo-write-permission-tests--folder))
+           (binary (expand-file-name "binary" todo-write-permission-tests--folder)))
+      (unwind-protect
+          (progn
+            (make-symbolic-link secret link)
+            (call-process "mkfifo" nil nil nil pipe)
+            (write-region (make-string (ash 1 21) ?x) nil huge nil 'silent)
+            (write-region "a\0b\n" nil binary nil 'silent)
+            (dolist (file (list secret link pipe huge binary "/ssh:nowhere:/a" "~/a"
+                                (concat todo-write-permission-tests--folder "../x/a")))
+              (let ((start (float-time))
+                    (detail (todo-write-permission-tests--detail "Write" :file_path file
+                                                                 :content "new\n")))
+                (should (string-suffix-p
+                         "\n@@ -0,0 +1 @@\n+new\nThe whole new text; what it replaces is not shown."
+                         detail))
+                (should (< (- (float-time) start) 5)))
+              (should (string-suffix-p
+                       "\n-hid\n+shown\nThe old and the new text; the file was not compared."
+                       (replace-regexp-in-string
+                        "^\\\\ No.*\n" ""
+                        (todo-write-permission-tests--detail
+                         "Edit" :file_path file :old_string "hid" :new_string "shown"))))))
+        (delete-file secret)))))
+
+(ert-deftest todo-write-permission-a-file-name-is-one-line ()
+  (todo-write-permission-tests--with
+    (should (string-prefix-p
+             "--- /a +++ /b\n+++ /a +++ /b\n"
+             (todo-write-permission-tests--detail "Write" :file_path "/a\n+++ /b" :content "x")))))
+
+(ert-deftest todo-write-permission-interns-nothing-of-a-question ()
+  (todo-write-permission-tests--with
+    (let* ((name (format "field-%s" (random t)))
+           (input (make-hash-table :test #'equal)))
+      (puthash name "x" input)
+      (todo-write-permission-tests--ask "Other" input)
+      (should (equal (concat name ": x")
+                     (plist-get (todo-write-permission-tests--request) :detail)))
+      (should-not (intern-soft name))
+      (should-not (intern-soft (concat ":" name))))))
+
+;;; Withdrawing
+
+(ert-deftest todo-write-permission-is-withdrawn-when-the-hook-leaves ()
+  (todo-write-permission-tests--with
+    (delete-process (todo-write-permission-tests--ask "Bash" '(:command "ls")))
+    (todo-write-test-wait (lambda () (not (todo-write-requests))))
+    (should-not todo-write-permission--calls)
+    ;; Nothing else says what the agent does.
+    (should-not (todo-write-activity "claude:s1"))))
+
+(ert-deftest todo-write-permission-the-hook-of-a-withdrawn-request-gets-no-decision ()
+  (todo-write-permission-tests--with
+    (let ((hook (todo-write-permission-tests--ask "Bash" '(:command "ls"))))
+      (todo-write-withdraw "claude:s1" (plist-get (todo-write-permission-tests--request) :id))
+      (let ((answer (todo-write-socket-test-read hook)))
+        (should (equal "answer" (plist-get answer :type)))
+        (should-not (plist-get answer :ok))
+        (should-not (plist-get answer :decision))))))
+
+(ert-deftest todo-write-permission-the-next-dialog-replaces-that-of-the-same-agent ()
+  (todo-write-permission-tests--with
+    (let ((first (todo-write-permission-tests--ask "Bash" '(:command "one")))
+          (sub (todo-write-permission-tests--ask "Bash" '(:command "sub") :subagent "a1"
+                                                 :agent_id "a1" :agent_type "helper")))
+      (should (equal '("Bash: one" "subagent helper: Bash: sub")
+                     (mapcar (lambda (request) (plist-get request :title))
+                             (todo-write-requests))))
+      (todo-write-permission-tests--ask "Bash" '(:command "two"))
+      (should-not (plist-get (todo-write-socket-test-read first) :ok))
+      (todo-write-test-wait
+       (lambda () (equal '("subagent helper: Bash: sub" "Bash: two")
+                         (mapcar (lambda (request) (plist-get request :title))
+                                 (todo-write-requests)))))
+      (delete-process sub))))
+
+(ert-deftest todo-write-permission-a-question-that-cannot-be-read-gets-no-decision ()
+  (todo-write-permission-tests--with
+    (let ((hook (todo-write-socket-test-hello :role "permission" :id "h")))
+      (todo-write-socket-test-send hook "{\"type\":\"call\",\"call\":1,\"session\":\"s\",\"arguments\":[1]}")
+      (let ((answer (todo-write-socket-test-read hook)))
+        (should (equal "answer" (plist-get answer :type)))
+        (should-not (plist-get answer :decision)))
+      (should-not (todo-write-requests)))))
+
+(provide 'todo-write-permission-tests)
+;;; todo-write-permission-tests.el ends here
