@@ -115,11 +115,12 @@ The keywords are as in `answer-checks-with-claude'."
 
 (defun answer-checks--transcript ()
   "Return the text of the session's transcripts."
-  (mapconcat (lambda (file)
-               (with-temp-buffer (insert-file-contents file) (buffer-string)))
-             (directory-files-recursively (expand-file-name ".claude/projects" claude-checks-home)
-                                          "\\.jsonl\\'")
-             "\n"))
+  (let ((folder (expand-file-name ".claude/projects" claude-checks-home)))
+    (mapconcat (lambda (file)
+                 (with-temp-buffer (insert-file-contents file) (buffer-string)))
+               (and (file-directory-p folder)
+                    (directory-files-recursively folder "\\.jsonl\\'"))
+               "\n")))
 
 (defun answer-checks--says (regexp)
   "Wait until the session's transcripts match REGEXP."
@@ -209,18 +210,13 @@ The keywords are as in `answer-checks-with-claude'."
 
 (defun answer-checks--write-plan (text)
   "Write TEXT to the file of the plan that Claude Code names to its model."
-  (let ((url (seq-some (lambda (variable)
-                         (and (string-prefix-p "ANTHROPIC_BASE_URL=" variable)
-                              (substring variable (length "ANTHROPIC_BASE_URL="))))
-                       claude-checks-environment))
-        file)
+  (let (file)
     (claude-checks-wait
      "the name of the plan's file"
      (lambda ()
-       (let ((said (format "%S" (todo-write-mock-requests
-                                 (string-to-number (car (last (split-string url ":"))))))))
-         (when (string-match "/[^ \"\\]*/\\.claude/plans/[[:alnum:]-]+\\.md" said)
-           (setq file (match-string 0 said))))))
+       (let ((said (answer-checks--transcript)))
+         (and (string-match "\"planFilePath\":\"\\([^\"]+\\)\"" said)
+              (setq file (match-string 1 said))))))
     (make-directory (file-name-directory file) t)
     (write-region text nil file nil 'silent)))
 

@@ -292,7 +292,8 @@ FIELDS are further ones of the hook's input, and :subagent."
        (lambda () (equal '("subagent helper: Bash: sub" "Bash: two")
                          (mapcar (lambda (request) (plist-get request :title))
                                  (todo-write-requests)))))
-      (delete-process sub))))
+      (delete-process sub)
+      (todo-write-test-wait (lambda () (= 1 (length (todo-write-requests))))))))
 
 (ert-deftest todo-write-permission-a-question-that-cannot-be-read-gets-no-decision ()
   (todo-write-permission-tests--with
