@@ -164,5 +164,60 @@ All agents seem to be installed, but their commands are not run."
       (should (string-match-p "set up by an earlier version\n.*todo-write-mcp-setup"
                               (todo-write-doctor--text))))))
 
+;;; Later sessions
+
+(defmacro todo-write-mcp-setup-tests--with-init-file (&rest body)
+  "Evaluate BODY with an empty init file, FILE, where customizations are saved, too."
+  (declare (indent 0) (debug t))
+  `(let* ((home (file-name-as-directory (make-temp-file "todo-write-home" t)))
+          (process-environment (cons (concat "HOME=" home) process-environment))
+          (file (concat home "init.el"))
+          (user-init-file file) (custom-file file)
+          (saved (get 'todo-write-mcp-mode 'saved-value)))
+     (put 'todo-write-mcp-mode 'saved-value nil)
+     (write-region "" nil file nil 'silent)
+     (unwind-protect (progn ,@body)
+       (put 'todo-write-mcp-mode 'saved-value saved)
+       (delete-directory home t))))
+
+(defun todo-write-mcp-setup-tests--on-later-p (file)
+  "Return non-nil if the mode is on in a new Emacs with the init file FILE."
+  (with-temp-buffer
+    (call-process (expand-file-name invocation-name invocation-directory) nil t nil
+                  "-Q" "--batch" "-L" todo-write-module--lisp "-l" "todo-write-mcp"
+                  "--eval" (format "(setq todo-write-socket %S)" (todo-write-socket-test-file))
+                  "-l" file "--eval" "(princ (todo-write-socket--state))")
+    (string-suffix-p "open" (buffer-string))))
+
+(ert-deftest todo-write-mcp-setup-keeps-the-mode-on-after-a-yes ()
+  (todo-write-mcp-setup-tests--with-init-file
+    (should-not (todo-write-mcp-setup-tests--on-later-p file))
+    (pcase-dolist (`(,answer ,is-asked) '((nil t) (t t) (nil nil)))
+      (todo-write-mcp-setup-tests--with (list nil nil answer)
+        (todo-write-mcp-setup "Claude Code")
+        (should (eq is-asked (and (seq-find (apply-partially #'string-search "later sessions")
+                                            asked)
+                                  t))))
+      (should (eq (or answer (not is-asked)) (todo-write-mcp-setup-tests--on-later-p file))))))
+
+(ert-deftest todo-write-mcp-setup-does-not-ask-if-the-init-file-has-the-mode ()
+  (todo-write-mcp-setup-tests--with-init-file
+    (write-region "(todo-write-mcp-mode)\n" nil file nil 'silent)
+    (todo-write-mcp-setup-tests--with nil
+      (todo-write-mcp-setup "Codex")
+      (should-not (seq-find (apply-partially #'string-search "later sessions") asked)))))
+
+(ert-deftest todo-write-mcp-setup-the-doctor-says-that-the-mode-is-on-for-this-session-only ()
+  (todo-write-mcp-setup-tests--with-init-file
+    (todo-write-mcp-setup-tests--with nil
+      (cl-letf (((symbol-function 'todo-write-mcp-setup--check)
+                 (lambda (_server) (format "todo-write, process %d, answered" (emacs-pid))))
+                (noninteractive nil))
+        (todo-write-mcp-mode)
+        (let ((text "on for this session only\n.*(todo-write-mcp-mode)"))
+          (should (string-match-p text (todo-write-doctor--text)))
+          (write-region "(todo-write-mcp-mode)\n" nil file nil 'silent)
+          (should-not (string-match-p text (todo-write-doctor--text))))))))
+
 (provide 'todo-write-mcp-setup-tests)
 ;;; todo-write-mcp-setup-tests.el ends here
