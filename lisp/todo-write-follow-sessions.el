@@ -367,20 +367,33 @@ ACTIVITY is `working', `waiting', `idle', `suspended' (as by SIGSTOP) or
 (defun todo-write-follow-sessions--title (thread folder)
   "Return the title in the transcript of THREAD, or nil.
 Its agent runs in FOLDER.  Nothing remote is asked."
-  (when-let* (((string-prefix-p "claude:" thread))
-              (session (string-remove-prefix "claude:" thread))
-              ((string-match-p "\\`[[:alnum:]-]+\\'" session)))
-    (let* (file-name-handler-alist
-           (names (todo-write-follow-sessions--names folder))
-           (file (cl-loop
-                  for (agent . home) in (todo-write-follow-sessions--homes)
-                  unless (eq agent 'codex)
-                  thereis (cl-loop
-                           for name in names
-                           for file = (expand-file-name
-                                       (format "projects/%s/%s.jsonl" name session) home)
-                           thereis (and (file-exists-p file) file)))))
-      (plist-get (and file (todo-write-follow-sessions--head file)) :title))))
+  (save-match-data
+    (when (string-match "\\`\\(claude\\|codex\\):\\([[:alnum:]-]+\\)\\'" thread)
+      (let* ((agent (intern (match-string 1 thread)))
+             (session (match-string 2 thread))
+             file-name-handler-alist
+             (file (cl-loop
+                    for (each . home) in (todo-write-follow-sessions--homes)
+                    thereis (and (eq each agent)
+                                 (if (eq agent 'codex)
+                                     (todo-write-follow-sessions--rollout home session)
+                                   (todo-write-follow-sessions--claude-file
+                                    home folder session))))))
+        (plist-get (and file (todo-write-follow-sessions--head file)) :title)))))
+
+(defun todo-write-follow-sessions--claude-file (home folder session)
+  "Return the transcript of SESSION in Claude Code's folder HOME, or nil.
+The agent runs in FOLDER."
+  (cl-loop for name in (todo-write-follow-sessions--names folder)
+           for file = (expand-file-name (format "projects/%s/%s.jsonl" name session) home)
+           thereis (and (file-exists-p file) file)))
+
+(defun todo-write-follow-sessions--rollout (home session)
+  "Return the transcript of SESSION in Codex's folder HOME, or nil."
+  (cl-loop for folder in (reverse (todo-write-follow-sessions--codex-folders
+                                   (expand-file-name "sessions" home)))
+           thereis (and (file-directory-p folder)
+                        (car (directory-files folder t (concat "-" session "\\.jsonl\\'"))))))
 
 (defun todo-write-follow-sessions--describe (file &optional time)
   "Return a choice for the transcript FILE, or nil if it is no session.

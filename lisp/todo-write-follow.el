@@ -475,7 +475,7 @@ The process of a session overrides the activity in its transcript."
 (defun todo-write-follow--other-host-p (thread)
   "Return non-nil if another host of this Emacs says what THREAD's agent does."
   (or (todo-write-follow--acp-p thread)
-      (and thread (fboundp 'todo-write-mcp--pid) (todo-write-mcp--pid thread))))
+      (and thread (fboundp 'todo-write-mcp--serving) (todo-write-mcp--serving thread))))
 
 (defun todo-write-follow--pause (session reason &optional ending)
   "Pause the threads of SESSION for REASON, a string.

@@ -271,7 +271,12 @@ The program sent the name, so it is never treated as a remote file."
 (defun todo-write-mcp--pid (thread)
   "Return the process id of the program for the agent of THREAD, or nil."
   (when-let* ((program (todo-write-mcp--serving thread)))
-    (plist-get (todo-write-mcp--program-hello program) :process)))
+    (todo-write-mcp--program-pid program)))
+
+(defun todo-write-mcp--program-pid (program)
+  "Return the process id of PROGRAM, or nil if it runs in another container."
+  (let ((hello (todo-write-mcp--program-hello program)))
+    (and (not (plist-get hello :elsewhere)) (plist-get hello :process))))
 
 ;;; What it does
 
@@ -362,7 +367,7 @@ ENDING is as for `todo-write-end-turn'."
 
 (defun todo-write-mcp--dead-p (program)
   "Return non-nil if the process of PROGRAM is known to be dead."
-  (when-let* ((process (plist-get (todo-write-mcp--program-hello program) :process)))
+  (when-let* ((process (todo-write-mcp--program-pid program)))
     (or (not (eql 0 (signal-process process 0)))
         ;; Its parent has not asked yet how it ended.
         (let ((default-directory "/"))

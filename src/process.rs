@@ -62,6 +62,14 @@ fn is_ours(process: &fs::DirEntry) -> bool {
     owner(&process.path()).is_some_and(|uid| Some(uid) == owner(Path::new("/proc/self")))
 }
 
+/// Whether `domain`, which ends in the name of a namespace of process ids, is another one than this
+/// process has, as in a container: a process of the same number here is another one.
+pub fn is_elsewhere(domain: &str) -> bool {
+    let here = fs::read_link("/proc/self/ns/pid").ok();
+    let here = here.as_deref().and_then(Path::to_str);
+    domain.contains("pid:[") && here.is_some_and(|here| !domain.ends_with(here))
+}
+
 /// Whether this user has a process of that number.
 pub fn exists(id: u32) -> bool {
     use rustix::process::{Pid, test_kill_process};

@@ -54,6 +54,8 @@ pub struct Hello {
     pub project: Option<String>,
     /// The program's process id.
     pub process: Option<u32>,
+    /// The namespace of that id, as `/proc/self/ns/pid` names it.
+    pub pid_domain: Option<String>,
     /// The start of the program in milliseconds since the epoch.
     pub started: Option<u64>,
     /// The time of this message by the program's clock.

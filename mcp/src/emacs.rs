@@ -106,6 +106,7 @@ impl Emacs {
             "id": format!("{:016x}{:016x}", random(), random()),
             "version": env!("CARGO_PKG_VERSION"),
             "process": std::process::id(),
+            "pidDomain": std::fs::read_link("/proc/self/ns/pid").ok(),
             "started": milliseconds(SystemTime::now()),
             "outdated": outdated,
             "claudeFolder": std::env::var("CLAUDE_CONFIG_DIR").ok(),

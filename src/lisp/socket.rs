@@ -5,12 +5,13 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 use super::write::Plist;
 use super::{border, read, write};
 use crate::error::Error;
+use crate::process;
 use crate::protocol::{Activity, Call, Hello, Message, parse};
 
 emacs::use_symbols! {
     k_type => ":type" k_protocol => ":protocol" k_role => ":role" k_id => ":id"
     k_version => ":version" k_client => ":client" k_client_version => ":clientVersion"
-    k_project => ":project" k_process => ":process" k_started => ":started" k_now => ":now"
+    k_project => ":project" k_process => ":process" k_elsewhere => ":elsewhere" k_started => ":started" k_now => ":now"
     k_lost => ":lost" k_outdated => ":outdated" k_claude_folder => ":claudeFolder"
     k_codex_folder => ":codexFolder" k_call => ":call" k_until => ":until"
     k_session => ":session" k_source => ":source" k_subagent => ":subagent"
@@ -22,7 +23,8 @@ emacs::use_symbols! {
 ///
 /// The value is a plist: `:type', one of `hello', `call', `cancel', `activity', `bye' and
 /// `unknown', and the fields of that type that LINE has; see doc/protocol.md.  `:arguments' is JSON
-/// text, everything else a string, a number or t.  Signal `todo-write-input-error' for a line that
+/// text, everything else a string, a number or t.  In place of `pidDomain', `:elsewhere' is t if the
+/// process id is that of another container.  Signal `todo-write-input-error' for a line that
 /// is no message.
 #[defun]
 fn socket_parse<'e>(env: &'e Env, line: Value<'e>) -> Result<Value<'e>> {
@@ -52,6 +54,7 @@ fn invalid(error: serde_json::Error) -> Error {
 }
 
 fn fields_of_hello<'e>(plist: Plist<'e>, env: &'e Env, message: &Hello) -> Result<Value<'e>> {
+    let is_elsewhere = message.pid_domain.as_deref().is_some_and(process::is_elsewhere);
     plist
         .set(k_protocol, i64::from(message.protocol))?
         .set(k_role, &message.role)?
@@ -61,6 +64,7 @@ fn fields_of_hello<'e>(plist: Plist<'e>, env: &'e Env, message: &Hello) -> Resul
         .set_some(k_client_version, message.client_version.as_ref())?
         .set_some(k_project, message.project.as_ref())?
         .set_some(k_process, message.process.map(i64::from))?
+        .set_some(k_elsewhere, is_elsewhere.then(|| true.into_lisp(env)).transpose()?)?
         .set_some(k_started, message.started.map(|time| time as i64))?
         .set_some(k_now, message.now.map(|time| time as i64))?
         .set_some(k_lost, message.lost.map(|time| time as i64))?

@@ -34,6 +34,9 @@ use line::{PatchedFile, Payload, RolloutLine, TokenCounts};
 /// Reported once in a session whose plan cannot be read.
 const COMPUTED: &str = "A script computed the plan; only plans written out in the script can be read.";
 
+/// In the output of a call that the user interrupted.
+const ABORTED: &str = "aborted by user";
+
 /// Reads the rollout of a session.
 #[derive(Debug)]
 pub struct CodexReader {
@@ -49,6 +52,8 @@ pub struct CodexReader {
     prompt: Option<String>,
     /// The last error of this turn.
     error: Option<String>,
+    /// Whether the last call of this turn was denied.
+    is_denied: bool,
     /// Whether [`COMPUTED`] was recorded.
     is_computed: bool,
     /// Whether the lines are the session's own: a fork repeats its parent's first.
@@ -121,6 +126,7 @@ impl CodexReader {
             has_title: false,
             prompt: None,
             error: None,
+            is_denied: false,
             is_computed: false,
             is_own: true,
             model: None,
@@ -208,17 +214,23 @@ impl CodexReader {
         let text = |text: &Option<Excerpt>| text.as_ref().map(|text| text.0.clone());
         match kind {
             "task_started" => {
-                (self.prompt, self.error) = (None, None);
+                (self.prompt, self.error, self.is_denied) = (None, None, false);
                 self.emit(line, EventKind::TurnBegun);
             }
             "task_complete" => {
                 let error = self.error.take().filter(|_| payload.last_agent_message.is_none());
-                self.emit(line, EventKind::TurnEnded { error });
+                let is_denied = std::mem::take(&mut self.is_denied) && error.is_none();
+                let end = EventKind::TurnEnded { error };
+                self.emit(line, if is_denied { EventKind::Denied } else { end });
             }
             "turn_aborted" => {
                 let by_user = payload.reason.as_ref().is_none_or(|reason| reason.0 == "interrupted");
-                let end = EventKind::TurnEnded { error: None };
-                self.emit(line, if by_user { EventKind::Interrupted } else { end });
+                let end = match (std::mem::take(&mut self.is_denied), by_user) {
+                    (true, _) => EventKind::Denied,
+                    (false, true) => EventKind::Interrupted,
+                    (false, false) => EventKind::TurnEnded { error: None },
+                };
+                self.emit(line, end);
             }
             "error" => self.error = payload.message.as_ref().map(|message| excerpt(&message.0, 200)),
             "user_message" => self.prompt(line, text(&payload.message)),
@@ -293,6 +305,7 @@ impl CodexReader {
             return;
         }
         let call = self.calls.end(id);
+        self.is_denied = effect.outcome == Some(CallOutcome::Refused);
         let effect = if self.is_own { effect } else { Effect::default() };
         let is_error = effect.outcome == Some(CallOutcome::Failed);
         let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
@@ -427,9 +440,12 @@ impl CodexReader {
         let call = self.calls.end(id);
         let is_plan = call.as_ref().is_some_and(|call| call.name == "update_plan");
         let is_error = is_plan && content != "Plan updated";
-        let mut effect = Effect::default();
-        if let Some(call) = call.as_ref().filter(|_| self.is_own) {
-            effect = effect_of(call, &content, is_error, self.has_items);
+        let effect = call.as_ref().map(|call| effect_of(call, &content, is_error, self.has_items));
+        let mut effect = effect.unwrap_or_default();
+        // The log does not tell a denial in the terminal from an interruption: both abort the call.
+        self.is_denied = effect.outcome == Some(CallOutcome::Refused) && !content.contains(ABORTED);
+        if !self.is_own {
+            effect = Effect::default();
         }
         let event = result(call.as_ref(), id, content.clone(), is_error, self.time, effect);
         let called = call.as_ref().and_then(|call| call.time);
@@ -497,8 +513,7 @@ fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_it
         .iter()
         .find_map(|mark| number_after(head, mark))
         .or_else(|| number_after(content, "\"exit_code\":").filter(|_| content.starts_with('{')));
-    let is_refused =
-        ["aborted by user", "rejected by user", "Rejected("].iter().any(|text| content.contains(text));
+    let is_refused = [ABORTED, "rejected by user", "Rejected("].iter().any(|text| content.contains(text));
     let outcome = match code {
         Some(0) => CallOutcome::Ok,
         Some(_) => CallOutcome::Failed,

@@ -36,6 +36,30 @@
       (should (equal (plist-get (todo-write-summary "claude:a") :title)
                      (concat "Claude Code in " name))))))
 
+(ert-deftest todo-write-mcp-a-thread-has-the-title-in-its-transcript ()
+  (let* ((home (make-temp-file "todo-write-home" t))
+         (folder (file-name-as-directory (make-temp-file "todo-write-mcp" t)))
+         (todo-write-follow-agents `((claude . ,home) (codex . ,home))))
+    (pcase-dolist
+        (`(,client ,thread ,file . ,lines)
+         `(("claude-code" "claude:a"
+            ,(format "projects/%s/a.jsonl" (todo-write-follow-sessions--escape folder))
+            (:type "user" :sessionId "a" :cwd ,folder :message (:role "user" :content "Rake")))
+           ("codex-mcp-client" "codex:b" "sessions/2026/11/22/rollout-2026-11-22T10-00-00-b.jsonl"
+            (:type "session_meta" :payload (:id "b" :cwd ,folder))
+            (:type "event_msg" :payload (:type "user_message" :message "Rake")))))
+      (let ((file (expand-file-name file home)))
+        (make-directory (file-name-directory file) t)
+        (write-region (mapconcat (lambda (line) (concat (json-serialize line) "\n")) lines "")
+                      nil file nil 'silent))
+      (todo-write-with-socket
+        (let ((program (todo-write-socket-test-hello :client client :project folder)))
+          (dolist (_ '(first after-it-was-forgotten))
+            (todo-write-socket-test-write program (substring thread -1) "One")
+            (should (equal "Rake" (plist-get (todo-write-summary thread) :title)))
+            (todo-write-forget thread)))))
+    (delete-directory home t)))
+
 (ert-deftest todo-write-mcp-a-client-cannot-name-a-remote-project ()
   (todo-write-with-socket
     (let ((asked nil))
@@ -136,6 +160,19 @@
       (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused)))
       (todo-write-mcp--check-programs)
       (should-not todo-write-mcp--timer))))
+
+(ert-deftest todo-write-mcp-a-process-of-another-container-is-not-judged ()
+  (todo-write-with-socket
+    (let* ((process (start-process "mcp" nil "cat"))
+           (program (todo-write-socket-test-hello :process (process-id process)
+                                                  :pidDomain "pid:[1]")))
+      (todo-write-socket-test-write program "a" "One")
+      (should-not (todo-write-mcp--pid "claude:a"))
+      (delete-process process)
+      (delete-process program)
+      (todo-write-test-wait (lambda () (not (todo-write-activity "claude:a"))))
+      (todo-write-mcp--check-programs)
+      (should (eq (todo-write-state "claude:a") 'active)))))
 
 (ert-deftest todo-write-mcp-it-is-unknown-what-a-quiet-agent-does ()
   (todo-write-with-socket

@@ -264,6 +264,24 @@ fn a_process_counts_while_it_lives_and_is_the_one_that_wrote_the_file() {
 }
 
 #[test]
+fn a_process_that_dies_after_it_left_a_session_has_not_been_killed_in_that() {
+    for is_read_again in [true, false] {
+        let mut sessions = Sessions::new();
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        sessions.write(child.id(), r#"{"sessionId": "a", "status": "idle"}"#);
+        assert_eq!(sessions.read(), live("a", "idle"));
+        sessions.write(child.id(), r#"{"sessionId": "b", "status": "idle", "name": "b"}"#);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if is_read_again {
+            assert_eq!(sessions.read(), Some(vec![]));
+        }
+        assert!(!sessions.1.is_killed("a", Some(child.id())));
+        assert!(sessions.1.is_killed("b", Some(child.id())));
+    }
+}
+
+#[test]
 fn a_half_written_process_file_changes_nothing_until_it_is_whole() {
     let mut sessions = Sessions::new();
     sessions.write(id(), r#"{"sessionId": "a", "status": "busy"}"#);

@@ -88,7 +88,14 @@ impl Processes {
 
     /// Whether a process of a session ended without deleting its file, as one does that is killed.
     /// If its number is known, an older process of that session does not count.
-    pub fn is_killed(&self, session: &str, pid: Option<u32>) -> bool {
+    pub fn is_killed(&mut self, session: &str, pid: Option<u32>) -> bool {
+        for (path, folder) in &mut self.folders {
+            folder
+                .files
+                .iter_mut()
+                .filter(|(_, file)| file.is_alive)
+                .for_each(|(&pid, file)| file.look(pid, path));
+        }
         self.folders.values().any(|folder| {
             folder.files.values().filter_map(|file| file.process.as_ref()).any(|process| {
                 process.session.as_deref() == Some(session)
@@ -109,7 +116,7 @@ impl Folder {
         }
         for (&pid, file) in &mut self.files {
             // Most files are of dead processes, which need no look.
-            file.is_alive = process::exists(pid) && file.read_live(pid, path);
+            file.look(pid, path);
             if let Some(process) = file.process.as_ref().filter(|_| file.is_alive) {
                 live.push(process.clone());
             }
@@ -135,6 +142,16 @@ impl Folder {
 }
 
 impl ProcessFile {
+    /// Finds out whether the process lives, and reads its file then. One that just died may have begun
+    /// another session before.
+    fn look(&mut self, pid: u32, folder: &Path) {
+        let was_alive = self.is_alive;
+        self.is_alive = process::exists(pid) && self.read_live(pid, folder);
+        if was_alive && !self.is_alive {
+            self.read(pid, folder);
+        }
+    }
+
     /// Reads the file if it changed. One that cannot be read is remembered until it changes; what a
     /// process said before a half-written file still counts.
     fn read(&mut self, pid: u32, folder: &Path) {
@@ -164,7 +181,7 @@ impl Process {
     fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<Process> {
         let file: Value = serde_json::from_slice(bytes).ok()?;
         let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
-        if !file.is_object() || text("pidDomain").is_some_and(|domain| is_elsewhere(&domain)) {
+        if !file.is_object() || text("pidDomain").is_some_and(|domain| process::is_elsewhere(&domain)) {
             return None;
         }
         Some(Process {
@@ -181,13 +198,6 @@ impl Process {
             start: text("procStart"),
         })
     }
-}
-
-/// Whether a process's `pidDomain` names a container other than this one.
-fn is_elsewhere(domain: &str) -> bool {
-    let here = fs::read_link("/proc/self/ns/pid").ok();
-    let here = here.as_deref().and_then(Path::to_str);
-    domain.contains("pid:[") && here.is_some_and(|here| !domain.ends_with(here))
 }
 
 fn pid_of(name: &str) -> Option<u32> {

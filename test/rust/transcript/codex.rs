@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use todo_write::item::Status;
 use todo_write::observation::Type;
-use todo_write::thread::State;
+use todo_write::thread::{Ending, State};
 use todo_write::transcript::Agent;
 use todo_write::transcript::codex::CodexReader;
 use todo_write::transcript::describe::describe;
@@ -179,6 +179,43 @@ fn turns_determine_the_activity() {
     rollout.event("task_started", json!({"turn_id": "4"}));
     rollout.event("turn_aborted", json!({"turn_id": "4", "reason": "replaced"}));
     assert_eq!(state(&rollout), paused("end of turn"));
+}
+
+#[test]
+fn a_turn_ends_as_denied_if_its_last_call_was() {
+    let call = |rollout: &mut Rollout, output: &str| {
+        let id = format!("call_{}", rollout.0.len());
+        let arguments = json!({"cmd": "rake"}).to_string();
+        rollout.item("function_call", json!({"name": "exec_command", "arguments": arguments, "call_id": id}));
+        rollout.item("function_call_output", json!({"call_id": id, "output": output}));
+    };
+    let complete = json!({"turn_id": "1", "last_agent_message": "I may not."});
+    let interrupted = json!({"turn_id": "1", "reason": "interrupted"});
+    let rejected = "exec_command failed: Rejected(\"rejected by user\")";
+    let aborted = "Wall time: 1.5 seconds\naborted by user";
+    let raked = "Process exited with code 0\nOutput:\nRejected(\"the weeds\")";
+    for (outputs, kind, end, why, ending) in [
+        (&[rejected][..], "task_complete", &complete, "permission denied", Ending::Denied),
+        (&[rejected], "turn_aborted", &interrupted, "permission denied", Ending::Denied),
+        (&[rejected, raked], "task_complete", &complete, "end of turn", Ending::EndOfTurn),
+        // In a terminal, a denial is written like an interruption.
+        (&[aborted], "turn_aborted", &interrupted, "interrupted by the user", Ending::EndOfTurn),
+    ] {
+        let mut rollout = Rollout::new();
+        rollout.update(&[("Rake", "in_progress")], "Plan updated");
+        outputs.iter().for_each(|output| call(&mut rollout, output));
+        rollout.event(kind, end.clone());
+        let mut followed = rollout.followed();
+        let thread = followed.store.get(THREAD, NOW).unwrap();
+        assert_eq!((thread.pause_reason(), thread.ending()), (Some(why), Some(ending)), "{outputs:?}");
+    }
+    let mut rollout = Rollout::new();
+    rollout.update(&[("Rake", "in_progress")], "Plan updated");
+    let item = json!({"type": "CommandExecution", "id": "c", "status": "declined"});
+    rollout.event("item_completed", json!({ "item": item }));
+    rollout.event("turn_aborted", interrupted);
+    let mut followed = rollout.followed();
+    assert_eq!(followed.store.get(THREAD, NOW).unwrap().ending(), Some(Ending::Denied));
 }
 
 #[test]
