@@ -30,10 +30,6 @@ further lines are indented.  A paragraph with the property
   "Face of the agent's thoughts."
   :group 'todo-write-faces)
 
-(defface todo-write-failed '((t :inherit error))
-  "Face of errors."
-  :group 'todo-write-faces)
-
 (defface todo-write-added '((t :inherit success))
   "Face of the mark of added tasks."
   :group 'todo-write-faces)

@@ -404,7 +404,7 @@ aligns the third to the right, so the plan is put before the third."
                      (todo-write-items todo-write-gptel-thread))))
     (todo-write-row--string
       (unless bol (insert "\n"))
-      (todo-write-row--insert-header summary width)
+      (todo-write-row--insert-header summary width (plist-get summary :reason))
       (insert "\n")
       (seq-doseq (item items)
         (todo-write-row--insert item (todo-write-row--kind item paused) nil width)))))

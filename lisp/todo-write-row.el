@@ -77,6 +77,9 @@
 (defface todo-write-lines-removed '((t :inherit error))
   "Face of the number of lines removed.")
 
+(defface todo-write-failed '((t :inherit error))
+  "Face of errors.")
+
 (defface todo-write-detail '((t :inherit shadow))
   "Face of the details below an open row.")
 
@@ -109,6 +112,7 @@
     (child ?↳ ">")
     (thought ?∴ "~")
     (tool ?▸ ">")
+    (opened ?▾ "v")
     (edit ?✎ "*")
     (quote ?“ "\"")
     (unquote ?” "\"")
@@ -125,7 +129,7 @@
   "Return the shape of KIND, a string that the terminal can display.
 KIND is completed, in_progress, pending, paused, removed, added,
 modified, moved, minus, arrow, full, rest, ellipsis, dot, child, thought,
-tool or result."
+tool or another one of `todo-write-row--shapes'."
   ;; On a graphical display, `char-displayable-p' is slower than drawing a row.
   (let ((known (terminal-parameter nil 'todo-write-shapes)))
     (or (plist-get known kind)
@@ -352,30 +356,84 @@ SUMMARY is that of its thread."
         (push place places)))
     (nreverse places)))
 
-(defun todo-write-row--insert (item kind spent width &optional indent note)
+(defun todo-write-row--insert (item kind spent width &optional indent note work)
   "Insert the line for ITEM of KIND, WIDTH columns.
 SPENT is the time it has been in progress, in milliseconds; nil or less
 than a second shows nothing unless the task is in progress.  INDENT is
-the number of columns to leave free at the left.  NOTE, a string, stands
-before the time; see `todo-write-row--note'."
+the number of columns to leave free at the left.  NOTE, a string, and
+WORK, as from `todo-write--row-work', stand before the time; see
+`todo-write-row--note'.  Parts that do not fit are left out, the note
+first, before the text is cut."
   (let* ((head (concat (and indent (make-string indent ?\s))
                        " " (todo-write-row--shape kind) " "))
+         (text (todo-write-row--text item kind))
          (time (and spent (or (>= spent 1000) (memq kind '(in_progress paused)))
                     (todo-write-row--time spent)))
-         (tail (if note
-                   (concat (todo-write-row--truncate note (/ width 3)) (and time "  ") time)
-                 (or time "")))
+         (tail (todo-write-row--tail
+                note work time
+                (- width (todo-write-row--width head) (todo-write-row--width text) 2)))
          (start (point))
          (middle (+ start (length head)))
-         (end (todo-write-row--insert-line
-               head (todo-write-row--text item kind) tail width "\n")))
+         (end (todo-write-row--insert-line head text tail width "\n")))
     (put-text-property start middle 'face (todo-write-row--shape-face kind))
-    (put-text-property middle (point) 'face (todo-write-row--face kind))
-    (unless (string-empty-p tail)
-      (put-text-property end (point) 'face 'todo-write-time))
+    (put-text-property middle end 'face (todo-write-row--face kind))
+    (put-text-property end (point) 'face
+                       (if (string-empty-p tail) (todo-write-row--face kind) 'todo-write-time))
+    (when work
+      (todo-write-row--mark-work end))
     (when (eq kind 'removed)
       ;; A struck newline would show as a stroke behind the text.
       (put-text-property (1- (point)) (point) 'face 'todo-write-pending))))
+
+(defun todo-write-row--tail (note work time room)
+  "Return what stands at the end of a row, a string of at most ROOM columns.
+It has NOTE, WORK and TIME, or as many of them as fit, the last ones, in
+columns if there is room for these.  Each may be nil."
+  (if (not (or note work))
+      (if (and time (<= (length time) room)) time "")
+    (let ((parts (list note (todo-write-row--lines (car work) (cadr work))
+                       (todo-write-row--failed (nth 2 work)) (or time "")))
+          tail)
+      (while (and parts (not tail))
+        (setq tail (seq-find (lambda (tail) (<= (todo-write-row--width tail) room))
+                             (list (todo-write-row--in-columns parts)
+                                   (string-join (seq-remove (lambda (part) (member part '(nil "")))
+                                                            parts)
+                                                "  "))))
+        (pop parts))
+      (or tail ""))))
+
+(defun todo-write-row--in-columns (parts)
+  "Return the last of a row's PARTS in columns: note, lines, failures and time."
+  (pcase-let* ((`(,time ,failed ,lines ,note) (reverse parts)))
+    (concat note (and note (or lines failed (not (equal time ""))) "  ")
+            (and lines (string-pad lines 11))
+            (and (or lines failed) (string-pad (or failed "") 5))
+            (if (or lines failed) (format "%7s" time) time))))
+
+(defun todo-write-row--lines (added removed)
+  "Return the numbers of lines ADDED and REMOVED, as in +80 −109, or nil if none."
+  (when (or (> (or added 0) 0) (> (or removed 0) 0))
+    (format "+%d %s%d" added (todo-write-row--shape 'minus) removed)))
+
+(defun todo-write-row--failed (failed)
+  "Return the number of FAILED commands, as in ✗2, or nil if none."
+  (when (> (or failed 0) 0)
+    (format "%s%d" (todo-write-row--shape 'removed) failed)))
+
+(defun todo-write-row--mark-work (start)
+  "Put faces on the lines changed and failed commands between START and point."
+  (let ((minus (regexp-quote (todo-write-row--shape 'minus)))
+        (end (point)))
+    (save-excursion
+      (goto-char start)
+      (when (re-search-forward (concat " \\(\\+[0-9]+\\) \\(" minus "[0-9]+\\)") end t)
+        (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-lines-added)
+        (put-text-property (match-beginning 2) (match-end 2) 'face 'todo-write-lines-removed))
+      (when (re-search-forward (concat " \\(" (regexp-quote (todo-write-row--shape 'removed))
+                                       "[0-9]+\\)[ \n]")
+                               end t)
+        (put-text-property (match-beginning 1) (match-end 1) 'face 'todo-write-failed)))))
 
 (defun todo-write-row--excerpt (items limit)
   "Return at most LIMIT of ITEMS, a vector, starting before the first open one."
@@ -427,37 +485,42 @@ Tasks of the user that the agent cannot be told of are counted apart:
     (insert-char (aref (todo-write-row--shape 'rest) 0) (- cells filled))
     (put-text-property start (point) 'face 'todo-write-bar-rest)))
 
-(defun todo-write-row--insert-header (summary width &optional doing)
+(defun todo-write-row--insert-header (summary width &optional note work)
   "Insert the header line of WIDTH columns for SUMMARY, without a newline.
-SUMMARY is the value of `todo-write-summary', or nil for no plan.  DOING
-says what the agent does; if it is nil, the line says why the plan is
-paused, if it is."
-  (let* ((state (plist-get summary :state))
-         (total (or (plist-get summary :total) 0))
+SUMMARY is the value of `todo-write-summary', or nil for no plan.  NOTE,
+a string or nil, follows the title.  WORK is a list (ADDED REMOVED) of
+numbers of lines, or nil.  The numbers and the bar are left out before
+the title is cut."
+  (let* ((total (or (plist-get summary :total) 0))
          (progress (todo-write-row--progress summary))
-         (room (- width (todo-write-row--width progress) 3))
-         (note (or doing (and (eq state 'paused) (plist-get summary :reason))))
          (note (if (plist-get summary :unsaved)
                    (concat "not saved" (and note "; ") note)
                  note))
          (note (if note (format "(%s)" (todo-write-row-line note 60)) ""))
          (title (todo-write-row-plain (or (plist-get summary :title) "Plan")))
+         (room (- width (todo-write-row--width progress) 3))
+         (free (- room (todo-write-row--width title)
+                  (if (equal note "") 0 (+ 2 (todo-write-row--width note)))))
          (bar (min 20 (/ width 4)))
-         ;; Narrow lines and plans without tasks have no bar.
-         (bar (and (> total 0) (>= bar 8)
-                   (or (equal note "")
-                       (>= (- room bar 4) (+ (todo-write-row--width note)
-                                             (min 20 (todo-write-row--width title)))))
-                   bar))
-         (right (if bar (+ 2 bar) 0))
+         (bar (if (and (> total 0) (>= bar 8) (>= free (+ 2 bar))) (+ 2 bar) 0))
+         (lines (and work (todo-write-row--lines (car work) (cadr work))))
+         (lines (if (and lines (>= (- free bar) (+ 3 (todo-write-row--width lines))))
+                    (concat "   " lines)
+                  ""))
+         (right (+ bar (todo-write-row--width lines)))
          (text (todo-write-row--title-and-note title note (max 0 (- room right))))
          (start (point))
          (end (todo-write-row--insert-line
-               " " text progress (- width right) (and bar "  "))))
+               " " text progress (- width right) (and (> bar 0) "  "))))
     (put-text-property start end 'face 'todo-write-title)
-    (put-text-property end (point) 'face (todo-write-row--progress-face state))
-    (when bar
-      (todo-write-row--insert-bar (plist-get summary :completed) total bar))))
+    (put-text-property end (point) 'face
+                       (todo-write-row--progress-face (plist-get summary :state)))
+    (when (> bar 0)
+      (todo-write-row--insert-bar (plist-get summary :completed) total (- bar 2)))
+    (unless (string-empty-p lines)
+      (setq start (point))
+      (insert lines)
+      (todo-write-row--mark-work start))))
 
 (defun todo-write-row--title-and-note (title note room)
   "Return TITLE and NOTE, both strings, in ROOM columns.

@@ -80,7 +80,7 @@ ID `outside' stands for what was done while no item was in progress."
    (lambda (observation)
      (and (member (plist-get observation :type) todo-write-story--events)
           (or (stringp id)
-              (null (plist-get (plist-get observation :metadata) :items)))
+              (seq-empty-p (plist-get (plist-get observation :metadata) :items)))
           (or (stringp id) (null (plist-get observation :parentId)))))
    (if (stringp id)
        (todo-write-observations thread :step id)
@@ -119,7 +119,7 @@ of a call becomes part of the entry of the call."
 File names are relative to PROJECT."
   (let* ((content (plist-get observation :content))
          (name (todo-write-story--string (plist-get fields :name)))
-         (files (plist-get (plist-get observation :metadata) :files))
+         (files (append (plist-get (plist-get observation :metadata) :files) nil))
          (kind (pcase type
                  ("MESSAGE" 'said)
                  ("THOUGHTS" 'thought)
@@ -262,8 +262,9 @@ ID is as in `todo-write-work'."
   "Return when a task with TIMES was in progress, or nil."
   (pcase-let ((`(,started ,completed ,created)
                (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
-    (cond (completed (concat (todo-write-story--clock (or started created completed))
-                             (if started "–" " ") (todo-write-story--clock completed)))
+    (cond ((and started completed) (todo-write-story--clock-span started completed))
+          (completed (concat (todo-write-story--clock (or created completed)) " "
+                             (todo-write-story--clock completed)))
           (started (concat "since " (todo-write-story--clock started)))
           (created (concat "added " (todo-write-story--clock created))))))
 
@@ -271,6 +272,13 @@ ID is as in `todo-write-work'."
   "Return MILLISECONDS since the epoch as time of day, or with the date if old."
   (let ((time (/ milliseconds 1000)))
     (format-time-string (if (time-less-p (time-since time) 43200) "%R" "%F %R") time)))
+
+(defun todo-write-story--clock-span (from to)
+  "Return the time from FROM to TO, milliseconds, with the date where it is needed."
+  (concat (todo-write-story--clock from) "–"
+          (if (equal (format-time-string "%F" (/ from 1000)) (format-time-string "%F" (/ to 1000)))
+              (format-time-string "%R" (/ to 1000))
+            (todo-write-story--clock to))))
 
 (defun todo-write-story--work (work)
   "Return WORK, as from `todo-write-work', as a list of strings."

@@ -177,7 +177,9 @@ begin at Y and are HEIGHT high."
          (label (max 12 (/ width 3)))
          (columns (max 10 (- width label 12))))
     (todo-write-history--with-new-text
-      (todo-write-row--insert-header (todo-write-summary thread) todo-write-view--width)
+      (let ((summary (todo-write-summary thread)))
+        (todo-write-row--insert-header summary todo-write-view--width
+                                      (plist-get summary :reason)))
       (insert "\n")
       (if (null rows)
           (insert (propertize " No task has started yet.\n" 'face 'todo-write-detail))

@@ -38,6 +38,7 @@
 (require 'todo-write)
 (require 'todo-write-children)
 (require 'todo-write-detail)
+(require 'todo-write-footer)
 (require 'todo-write-menu)
 (require 'todo-write-row)
 (require 'todo-write-story)
@@ -120,7 +121,8 @@ The highlight ends when the times are updated next."
   "Ids of the tasks in progress.")
 
 (defvar-local todo-write-view--open nil
-  "Ids of the rows that show their detail.")
+  "Ids of the rows that show their detail, and what is open below the rows.
+See `todo-write-footer'.")
 
 (defvar-local todo-write-view--whole nil
   "Keys of the entries that are shown in full.")
@@ -134,8 +136,20 @@ The highlight ends when the times are updated next."
 (defvar-local todo-write-view--dropped nil
   "The tasks that the agent dropped; see `todo-write-items-dropped'.")
 
-(defvar-local todo-write-view--dropped-open nil
-  "Non-nil means that the dropped tasks are shown below their count.")
+(defvar-local todo-write-view--lists nil
+  "The earlier lists; see `todo-write--earlier-lists'.")
+
+(defvar-local todo-write-view--outside nil
+  "What was done outside any task in words; see `todo-write-footer--outside'.")
+
+(defvar-local todo-write-view--work nil
+  "The numbers of lines that the agent added and removed, a list, or nil.")
+
+(defvar-local todo-write-view--said nil
+  "The newest thing that the agent said, a string, or nil.")
+
+(defvar-local todo-write-view--header nil
+  "The text of the header.")
 
 (defvar-local todo-write-view--flashing nil
   "Ids of the rows that flash.")
@@ -161,8 +175,9 @@ The id nil has the threads without a row in this buffer.")
 
 (defvar todo-write-view--times nil
   "While the whole buffer is drawn, a hash table from item id to times.
-See `todo-write-times'.  If another Emacs holds the journal, each call of
-the module looks at the file.")
+It also has the figures of items with work, by (ID).
+See `todo-write-times' and `todo-write--row-work'.  If another Emacs
+holds the journal, each call of the module looks at the file.")
 
 (defvar-local todo-write-view--width nil
   "Columns the rows were last drawn for.")
@@ -247,7 +262,8 @@ default, it calls DRAW if the width differs."
          (start (point)))
     (todo-write-row--insert item kind (unless ghost (todo-write-view--spent id))
                            todo-write-view--width nil
-                           (unless ghost (todo-write-view--note id item)))
+                           (unless ghost (todo-write-view--note id item))
+                           (unless ghost (todo-write-view--row-work id)))
     (put-text-property start (point) 'category (todo-write-view--row-category row))
     (todo-write-view--insert-below id item)
     (if (memq kind '(in_progress paused))
@@ -259,6 +275,12 @@ default, it calls DRAW if the width differs."
   (if todo-write-view--times
       (plist-get (gethash id todo-write-view--times) :spent)
     (todo-write--spent todo-write-view-thread id)))
+
+(defun todo-write-view--row-work (id)
+  "Return the figures of the work of the row of ID, or nil."
+  (if todo-write-view--times
+      (gethash (list id) todo-write-view--times)
+    (todo-write--row-work todo-write-view-thread id)))
 
 (defun todo-write-view--note (id item)
   "Return the note of the row of ITEM, whose id is ID, or nil."
@@ -286,27 +308,86 @@ default, it calls DRAW if the width differs."
     (todo-write-children--insert children todo-write-view--width open)
     (put-text-property start (point) 'todo-write-id id)))
 
-(defun todo-write-view--insert-header ()
-  "Insert the header, without a newline, and show the count in the mode line."
-  (todo-write-row--insert-header todo-write-view--summary todo-write-view--width
-                                (and todo-write-view-thread (todo-write-view--doing)))
-  (setq mode-line-process
-        (unless (memq (plist-get todo-write-view--summary :state) '(nil empty))
-          (list " " (todo-write-row--count todo-write-view--summary)))))
+(defun todo-write-view--draw-header ()
+  "Draw the header if it changed, and show the count in the mode line."
+  (let* ((summary todo-write-view--summary)
+         (thread todo-write-view-thread)
+         (width todo-write-view--width)
+         (work todo-write-view--work)
+         (doing (and thread (todo-write-view--doing)))
+         (header (todo-write-row--string
+                   (todo-write-row--insert-header summary width nil work)
+                   (when doing
+                     (insert "\n" (todo-write-row--truncate (concat " " doing) width))))))
+    (unless (equal header todo-write-view--header)
+      ;; The newline after it stays, since the rows begin there.
+      (goto-char (point-min))
+      (delete-region (point) (+ (point) (length todo-write-view--header)))
+      (insert header)
+      (setq todo-write-view--header header))
+    (setq mode-line-process
+          (unless (memq (plist-get summary :state) '(nil empty))
+            (list " " (todo-write-row--count summary))))))
 
 (defun todo-write-view--doing ()
-  "Return the activity of the agent and its reason, a string, or nil if idle."
-  (pcase (todo-write-activity todo-write-view-thread)
-    (`(working . ,_)
-     (format-time-string "working since %R"
-                         (/ (todo-write-activity-since todo-write-view-thread) 1000)))
-    (`(waiting . ,why) (concat "waits for you" (and why ": ") why))
-    (`(failed . ,why) (concat "failed" (and why ": ") why))))
+  "Return what the agent does, since when, and what it said last, or nil."
+  (let ((parts (delq nil (list (todo-write-view--activity)
+                               (todo-write-view--quote todo-write-view--said)))))
+    (when parts
+      (string-join parts (propertize (format " %s " (todo-write-row--shape 'dot))
+                                     'face 'todo-write-detail)))))
+
+(defun todo-write-view--activity ()
+  "Return the activity of the agent, since when and why, or nil if idle.
+For a plan that is paused, return the reason."
+  (pcase-let* ((`(,activity . ,why) (todo-write-activity todo-write-view-thread))
+               (since (todo-write-activity-since todo-write-view-thread))
+               (age (and since (todo-write-row--age (/ since 1000))))
+               (age (if (member age '(nil "now")) "" (concat " " age)))
+               (why (and why (concat ": " (todo-write-row-line why)))))
+    (pcase activity
+      ('working (propertize (concat "working" age) 'face 'todo-write-detail))
+      ('waiting (propertize (concat "waits for you" age why) 'face 'todo-write-paused))
+      ('failed (propertize (concat "failed" age why) 'face 'todo-write-failed))
+      (_ (when-let* ((reason (plist-get todo-write-view--summary :reason)))
+           (propertize (todo-write-row-line reason) 'face 'todo-write-detail))))))
+
+(defun todo-write-view--quote (said)
+  "Return SAID, what the agent said, or nil, in quotes as a line."
+  (when said
+    (propertize (concat (todo-write-row--shape 'quote) said (todo-write-row--shape 'unquote))
+                'face 'todo-write-said 'help-echo (todo-write-row--help said))))
+
+(defun todo-write-view--newest-message (thread)
+  "Return what the agent of THREAD said last as a line, or nil."
+  (let* ((found (todo-write-observations thread :type "MESSAGE" :limit 1))
+         (content (and (> (length found) 0) (plist-get (aref found 0) :content)))
+         (text (if (consp content) (plist-get content :text) content)))
+    (when (and (stringp text) (not (string-blank-p text)))
+      (todo-write-row-line text 400))))
+
+(defun todo-write-view--read-work ()
+  "Read what the agent said and did, for the header and the last line."
+  (let ((thread todo-write-view-thread))
+    (setq todo-write-view--said (and thread (todo-write-view--newest-message thread))
+          todo-write-view--work (and thread (todo-write-view--lines thread))
+          todo-write-view--outside (and thread (todo-write-footer--outside thread)))))
+
+(defun todo-write-view--lines (thread)
+  "Return the numbers of lines added and removed by the agent of THREAD, or nil."
+  (when-let* ((work (todo-write-work thread)))
+    (list (plist-get work :added) (plist-get work :removed))))
+
+(defun todo-write-view--read-lists ()
+  "Read the dropped tasks and the earlier lists."
+  (let ((thread todo-write-view-thread))
+    (setq todo-write-view--dropped (and thread (todo-write-items-dropped thread))
+          todo-write-view--lists (and thread (todo-write--earlier-lists thread)))))
 
 (defun todo-write-view--footer ()
   "Return the text below the rows.
 It has a note if there are no tasks, the lists of subagents that belong
-to no row, and the number of dropped tasks."
+to no row, and what the rows do not show; see `todo-write-footer'."
   (concat
    (pcase (and (< 0 (or (plist-get todo-write-view--summary :revision) 0))
                (plist-get todo-write-view--summary :state))
@@ -316,31 +397,23 @@ to no row, and the number of dropped tasks."
    (when-let* ((children (cdr (assoc nil todo-write-view--children)))
                (width todo-write-view--width))
      (todo-write-row--string (todo-write-children--insert children width)))
-   (when-let* ((dropped (todo-write-view--dropped-before)))
-     (todo-write-view--dropped-text dropped todo-write-view--width
-                                    todo-write-view--dropped-open))))
+   (let ((dropped (todo-write-view--dropped-before)))
+     (when (or dropped todo-write-view--lists todo-write-view--outside)
+       (let ((footer (todo-write-footer--make
+                      :dropped dropped
+                      :lists todo-write-view--lists
+                      :outside todo-write-view--outside
+                      :open todo-write-view--open
+                      :whole todo-write-view--whole
+                      :earlier todo-write-view--earlier))
+             (thread todo-write-view-thread)
+             (width todo-write-view--width))
+         (todo-write-row--string (todo-write-footer--insert footer thread width)))))))
 
 (defun todo-write-view--dropped-before ()
   "Return the dropped tasks that have no row any more."
   (seq-remove (lambda (item) (member (plist-get item :id) todo-write-view--ghosts))
               todo-write-view--dropped))
-
-(defun todo-write-view--dropped-text (items width open)
-  "Return the line that counts the dropped ITEMS and, if OPEN, their rows.
-WIDTH is the number of columns.  Each line has the property
-`todo-write-dropped': the id of its task, or t."
-  (todo-write-row--string
-    (insert (propertize (format " %d dropped\n" (length items))
-                        'face 'todo-write-detail 'todo-write-dropped t
-                        'todo-write-stop t 'mouse-face 'highlight
-                        'help-echo "RET, mouse-1: show the tasks that the agent dropped"))
-    (when open
-      (dolist (item items)
-        (let ((start (point)))
-          (todo-write-row--insert item 'removed nil width 2)
-          (add-text-properties start (point)
-                               (list 'todo-write-dropped (plist-get item :id)
-                                     'todo-write-stop t 'mouse-face 'highlight)))))))
 
 ;;; The whole buffer
 
@@ -351,14 +424,17 @@ WIDTH is the number of columns.  Each line has the property
           todo-write-view--summary (and thread (todo-write-summary thread))
           todo-write-view--children (and thread (todo-write-children--by-item thread))
           todo-write-view--ghosts nil
-          todo-write-view--dropped (and thread (todo-write-items-dropped thread))
+          todo-write-view--header ""
           todo-write-view--running nil
           todo-write-view--waiting nil)
+    (todo-write-view--read-work)
+    (todo-write-view--read-lists)
     (todo-write-view--release-markers)
     (erase-buffer)
     (clrhash todo-write-view--nodes)
-    (todo-write-view--insert-header)
     (insert "\n")
+    (todo-write-view--draw-header)
+    (goto-char (point-max))
     (setq todo-write-view--ewoc (ewoc-create #'todo-write-view--print
                                              "" (todo-write-view--footer) t))
     (when thread
@@ -367,6 +443,8 @@ WIDTH is the number of columns.  Each line has the property
             (todo-write-view--times (make-hash-table :test #'equal)))
         (pcase-dolist (`(,id . ,times) (todo-write-times thread))
           (puthash id times todo-write-view--times))
+        (pcase-dolist (`(,id . ,figures) (todo-write--row-work thread))
+          (puthash (list id) figures todo-write-view--times))
         (seq-doseq (item (todo-write-items thread))
           (todo-write-view--enter (todo-write-view--row item)))
         (when (todo-write-view--enter-ghosts (todo-write-view--last-removed))
@@ -456,9 +534,7 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
 
 (defun todo-write-view--draw-around ()
   "Draw the header and the footer."
-  (goto-char (point-min))
-  (delete-region (point) (line-end-position))
-  (todo-write-view--insert-header)
+  (todo-write-view--draw-header)
   (let ((footer (todo-write-view--footer)))
     ;; Comparing the text suffices: the faces follow from it.
     (unless (equal footer (cdr (ewoc-get-hf todo-write-view--ewoc)))
@@ -472,7 +548,7 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
     ;; Most writes add and drop nothing.
     (when (seq-some (lambda (change) (member (plist-get change :type) '("added" "removed")))
                     changes)
-      (setq todo-write-view--dropped (todo-write-items-dropped todo-write-view-thread)))
+      (todo-write-view--read-lists))
     (todo-write-view--flash changes)
     ;; A removed or restored task moves the list of its subagent.
     (when todo-write-view--children
@@ -579,7 +655,7 @@ Each costs time whenever a row is drawn, and a screen shows few.")
 (defun todo-write-view--breaks ()
   "Return the ids of tasks that must not be folded.
 Those are open rows, rows with a subagent's list, and rows after a ghost."
-  (append todo-write-view--open
+  (append (seq-filter #'stringp todo-write-view--open)
           (delq nil (mapcar #'car todo-write-view--children))
           (cl-loop for id in todo-write-view--ghosts
                    for node = (gethash id todo-write-view--nodes)
@@ -639,11 +715,15 @@ Each fold displays one line."
 ;;; Staying
 
 (defun todo-write-view--place (position)
-  "Return the place of POSITION, or nil outside the rows.
+  "Return the place of POSITION, or nil in the header.
 It is a list (ID OFFSET KEY COLUMN): the offset from the start of its row
-and, within an entry, that of the line from the start of the entry."
-  (let* ((id (get-text-property position 'todo-write-id))
-         (start (todo-write-view--start id))
+and, within an entry, that of the line from the start of the entry.
+Below the rows, ID is t."
+  (let* ((id (or (get-text-property position 'todo-write-id)
+                 (get-text-property position 'todo-write-stop)
+                 (get-text-property position 'todo-write-entry)))
+         (id (if (stringp id) id (and id t)))
+         (start (if (eq id t) (todo-write-view--footer-start) (todo-write-view--start id)))
          (entry (get-text-property position 'todo-write-entry)))
     (and start
          (cons id (cons (- position start)
@@ -651,6 +731,12 @@ and, within an entry, that of the line from the start of the entry."
                           (let ((key (todo-write-story-entry-key entry)))
                             (list key (- position
                                          (todo-write-view--entry-start start key))))))))))
+
+(defun todo-write-view--footer-start ()
+  "Return the position after the rows."
+  (if-let* ((last (and todo-write-view--ewoc (ewoc-nth todo-write-view--ewoc -1))))
+      (next-single-property-change (ewoc-location last) 'todo-write-id nil (point-max))
+    (+ (point-min) (length todo-write-view--header) 1)))
 
 (defun todo-write-view--entry-start (start key)
   "Return the position of the entry KEY below the row at START, or nil."
@@ -667,7 +753,8 @@ and, within an entry, that of the line from the start of the entry."
   "Return the position of PLACE, or nil if its row is gone.
 A marker there is then at the row that followed."
   (pcase-let ((`(,id ,offset ,key ,column) place))
-    (when-let* ((start (todo-write-view--start id)))
+    (when-let* ((start (if (eq id t) (todo-write-view--footer-start)
+                         (todo-write-view--start id))))
       (if-let* ((entry (and key (todo-write-view--entry-start start key))))
           (+ entry column)
         (min (+ start offset)
@@ -757,7 +844,7 @@ In the selected window, point moves only to scroll."
     (when-let* ((fold (todo-write-view--fold-at (point))))
       (goto-char (overlay-start fold)))
     ;; Near the top, show the header too.
-    (if (<= (count-lines (point-min) (point)) 2) (point-min) (point))))
+    (if (<= (count-lines (point-min) (point)) 3) (point-min) (point))))
 ;;; The mode
 
 (defvar todo-write-view--buffers nil
@@ -882,7 +969,7 @@ For `todo-write--event-functions'."
     ('change (todo-write-view--on-change thread data))
     ((or 'state 'activity (and 'observed (guard (equal data "TITLE"))))
      (todo-write-view--on-state thread))
-    ('observed (todo-write-view--on-observe data))
+    ('observed (todo-write-view--on-observe thread data))
     ('forgotten (todo-write-view--on-forget thread))))
 
 (defun todo-write-view--on-change (thread outcome)
@@ -923,21 +1010,28 @@ For `todo-write--event-functions'."
                                              todo-write-view--children))
     (todo-write-view--draw)))
 
-(defun todo-write-view--on-observe (type)
-  "Show an event of TYPE in open rows soon."
-  (when (and (member type todo-write-story--events)
-             (not todo-write-view--event-timer)
-             (seq-some (lambda (buffer) (buffer-local-value 'todo-write-view--open buffer))
+(defun todo-write-view--on-observe (thread type)
+  "Show an event of THREAD of TYPE in its buffers soon."
+  (when (and (not todo-write-view--event-timer)
+             (seq-some (lambda (buffer)
+                         (and (equal thread (buffer-local-value 'todo-write-view-thread buffer))
+                              (member type (if (buffer-local-value 'todo-write-view--open buffer)
+                                               todo-write-story--events
+                                             ;; What the header and the rows show.
+                                             '("MESSAGE" "TOOL_EXECUTION")))))
                        (todo-write-view--live-buffers)))
     ;; An agent can record a hundred events a second.
     (setq todo-write-view--event-timer
-          (run-at-time 0.1 nil #'todo-write-view--redraw-open))))
+          (run-at-time 0.1 nil #'todo-write-view--show-events))))
 
-(defun todo-write-view--redraw-open ()
-  "Draw the open rows."
+(defun todo-write-view--show-events ()
+  "Draw what the events of the agents have changed."
   (setq todo-write-view--event-timer nil)
-  (todo-write-view--in-buffers todo-write-view--open
-    (todo-write-view--redraw todo-write-view--open)))
+  (todo-write-view--in-buffers todo-write-view--ewoc
+    (todo-write-view--read-work)
+    (todo-write-view--redraw
+     (seq-uniq (append (seq-filter #'stringp todo-write-view--open) todo-write-view--running))
+     t)))
 
 (defun todo-write-view--redraw-for-child (thread)
   "Draw the rows below which THREAD, a subagent's, is shown."
@@ -954,8 +1048,8 @@ For `todo-write--event-functions'."
   "Return non-nil while rows flash in BUFFER, or a time runs in a visible window."
   (with-current-buffer buffer
     (or todo-write-view--flashing
-        (and todo-write-view--running
-             (not (todo-write-view--paused-p))
+        (and (or (and todo-write-view--running (not (todo-write-view--paused-p)))
+                 (and todo-write-view-thread (todo-write-activity todo-write-view-thread)))
              (get-buffer-window nil 0)))))
 
 (defun todo-write-view--set-timer ()
@@ -972,7 +1066,10 @@ For `todo-write--event-functions'."
   (todo-write-view--in-buffers (todo-write-view--ticking-p (current-buffer))
     (when (and todo-write-view--flashing (= 0 (cl-decf todo-write-view--flash-ticks)))
       (setq todo-write-view--flashing nil))
-    (todo-write-view--redraw todo-write-view--running))
+    (todo-write-view--keep-places
+     (lambda ()
+       (todo-write-view--draw-rows todo-write-view--running)
+       (todo-write-view--draw-header))))
   (todo-write-view--set-timer))
 
 (defun todo-write-view--fit (&optional window)
@@ -1091,19 +1188,32 @@ A row starts with a blank, so that the cursor does not hide the shape."
                    (user-error (if (> count 0) "No further task" "No task before this one"))))))
 
 (defun todo-write-view--neighbor (forward)
-  "Return the start of the next line to stop at, or nil.
-If FORWARD is nil, return that of the previous one.  These are rows and
-what can be visited below them.  Folded rows count as one."
+  "Return the next position to stop at, or nil.
+If FORWARD is nil, return the previous one.  Stops are the rows and what
+can be visited or opened below them.  Folded rows count as one."
   (save-excursion
-    (when-let* ((fold (todo-write-view--fold-at (point))))
-      (goto-char (if forward (1- (overlay-end fold)) (overlay-start fold))))
-    (beginning-of-line)
-    (let (stop)
-      (while (and (not stop) (= 0 (forward-line (if forward 1 -1))) (not (eobp)))
-        (when (get-text-property (point) 'todo-write-stop)
-          (setq stop (point))))
+    (let* ((fold (todo-write-view--fold-at (point)))
+           (from (cond ((not fold) (point))
+                       (forward (1- (overlay-end fold)))
+                       (t (overlay-start fold))))
+           (beyond (lambda (stop) (if forward (> stop from) (< stop from))))
+           stop)
+      (goto-char from)
+      (while (and (not (setq stop (seq-find beyond (todo-write-view--stops forward))))
+                  (= 0 (forward-line (if forward 1 -1)))
+                  (not (eobp))))
       (let ((fold (and stop (todo-write-view--fold-at stop))))
         (if fold (overlay-start fold) stop)))))
+
+(defun todo-write-view--stops (forward)
+  "Return the positions in this line to stop at; the last first unless FORWARD."
+  (let ((position (line-beginning-position)) stops)
+    (while (< position (line-end-position))
+      (when (get-text-property position 'todo-write-stop)
+        (push position stops))
+      (setq position (next-single-property-change position 'todo-write-stop nil
+                                                  (line-end-position))))
+    (if forward (nreverse stops) stops)))
 
 (defun todo-write-view--id-at-point ()
   "Return the id of the task at point.
@@ -1153,41 +1263,47 @@ On a task, open or close its story; on folded tasks, unfold them."
           (t (todo-write-view-toggle)))))
 
 (defun todo-write-view-toggle ()
-  "Open or fold what is at point: a task, an entry, earlier entries.
+  "Open or fold what is at point: a task, an entry, a part of the last line.
 On folded tasks, unfold them; on a subagent's list, show that."
   (interactive nil todo-write-view-mode)
   (let ((id (get-text-property (point) 'todo-write-id))
         (entry (get-text-property (point) 'todo-write-entry))
-        (child (get-text-property (point) 'todo-write-child)))
+        (child (get-text-property (point) 'todo-write-child))
+        (earlier (get-text-property (point) 'todo-write-earlier))
+        (part (get-text-property (point) 'todo-write-toggle)))
     (cond (child (todo-write-show child))
           (entry (todo-write-view--toggle-in 'todo-write-view--whole
                                              (todo-write-story-entry-key entry) id))
-          ((get-text-property (point) 'todo-write-dropped)
-           (setq todo-write-view--dropped-open (not todo-write-view--dropped-open))
-           (todo-write-view--redraw nil t))
-          ((get-text-property (point) 'todo-write-earlier)
-           (todo-write-view--toggle-in 'todo-write-view--earlier id id))
+          (earlier (todo-write-view--toggle-in 'todo-write-view--earlier earlier id))
+          (part (todo-write-view--toggle-in 'todo-write-view--open part id))
           ((todo-write-view--fold-at (point)) (todo-write-view-toggle-fold))
           (t (todo-write-view--toggle (or id (todo-write-view--id-at-point)))))))
 
 (defun todo-write-view--toggle-in (variable element id)
-  "Add ELEMENT to the list in VARIABLE, or remove it, and draw the row of ID."
+  "Add ELEMENT to the list in VARIABLE, or remove it, and draw the row of ID.
+Without ID, draw what is below the rows."
   (set variable (if (member element (symbol-value variable))
                     (remove element (symbol-value variable))
                   (cons element (symbol-value variable))))
-  (todo-write-view--redraw (list id)))
+  (todo-write-view--redraw (and id (list id)) (not id)))
 
 (defun todo-write-view--toggle (id)
   "Open or close the story of the row of ID."
   (todo-write-view--toggle-in 'todo-write-view--open id id))
 
 (defun todo-write-view-toggle-all ()
-  "Open the details of all rows, or close them if any is open."
+  "Open the details of all rows and all below them, or close all if any is open."
   (interactive nil todo-write-view-mode)
   (let ((ids (hash-table-keys todo-write-view--nodes)))
-    (setq todo-write-view--open (unless todo-write-view--open ids)
+    (setq todo-write-view--open
+          (unless todo-write-view--open
+            (append ids
+                    (and (todo-write-view--dropped-before) '(dropped))
+                    (and todo-write-view--outside '(outside))
+                    (and todo-write-view--lists
+                         (cons 'lists (mapcar #'car todo-write-view--lists)))))
           todo-write-view--whole nil)
-    (todo-write-view--redraw ids)))
+    (todo-write-view--redraw ids t)))
 
 (defun todo-write-view-toggle-fold ()
   "Fold or unfold the completed tasks of this buffer.
@@ -1203,7 +1319,8 @@ See `todo-write-view-fold-completed'."
   (interactive "e" todo-write-view-mode)
   (mouse-set-point event)
   (when (seq-some (lambda (property) (get-text-property (point) property))
-                  '(todo-write-id todo-write-child todo-write-dropped))
+                  '(todo-write-id todo-write-child todo-write-toggle todo-write-entry
+                    todo-write-earlier todo-write-file))
     (todo-write-view-visit)))
 
 (defun todo-write-view--imenu-index ()

@@ -151,7 +151,9 @@ the whole plan."
                            (cond (path (todo-write-row-line path))
                                  ((stringp id)
                                   (todo-write-row-line
-                                   (plist-get (todo-write-item thread id) :content)))
+                                   ;; The task of an earlier list is no longer an item.
+                                   (or (plist-get (todo-write-item thread id) :content)
+                                       "this task")))
                                  (id "the work outside any task")
                                  (t "this plan")))))
 

@@ -285,6 +285,12 @@ removal, oldest removal first.  Items that are back are not in it.  A list
 without any item of the one before begins a new count."
   (todo-write--call todo-write-dyn--items-dropped thread))
 
+(defun todo-write--earlier-lists (thread)
+  "Return the lists that THREAD had before its current one, oldest first.
+The value is a list of (FIRST . LAST), numbers of revisions; LAST is the
+last one in which the list was not empty."
+  (todo-write--call todo-write-dyn--earlier-lists thread))
+
 (defun todo-write--completed-runs (thread least most breaks)
   "Return the MOST longest runs of at least LEAST completed items of THREAD.
 The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  No run
@@ -368,7 +374,9 @@ Their keys are:
   :source     name of the host, or nil
   :operation  \"write\", \"add\", \"rename\", \"status\", \"move\",
               \"delete\", \"restore\" or \"undo\"
-  :restores   after undo, the revision whose list this one has"
+  :restores   after undo, the revision whose list this one has
+  :replaces   t if it begins a list without any task of the agent's
+              list before, else absent"
   (todo-write--call todo-write-dyn--revisions thread))
 
 ;;; Work
@@ -392,6 +400,13 @@ nothing is known, else a plist:
   :shared     t if other tasks were in progress, too, which have the
               same work: never add such figures up"
   (todo-write--call todo-write-dyn--work thread id))
+
+(defun todo-write--row-work (thread &optional id)
+  "Return what the row of item ID of THREAD shows of its work, or nil.
+The value is a list (ADDED REMOVED FAILED): numbers of lines and of
+failed commands.  Without ID, return an alist of (ID . FIGURES) for the
+items of the list that have any."
+  (todo-write--call todo-write-dyn--row-work thread id))
 
 (defun todo-write-patch (thread &optional id path)
   "Return the recorded changes of THREAD as one unified diff, a string.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, apply};
+use crate::change::{Change, ChangeKind, apply};
 use crate::clock::Millis;
 use crate::item::{Author, Item, List};
 
@@ -42,6 +42,24 @@ pub struct Revision {
     pub stamp: Stamp,
     /// The changes from the previous revision.
     pub changes: Vec<Change<Arc<Item>>>,
+}
+
+impl Revision {
+    /// How many of the agent's items it added and removed.
+    pub fn agents_items(&self) -> (usize, usize) {
+        let is_agents =
+            |item: &Option<Arc<Item>>| item.as_ref().is_some_and(|item| item.added_by == Author::Agent);
+        let of_kind = |kind| self.changes.iter().filter(move |change| change.kind == kind);
+        let added = of_kind(ChangeKind::Added).filter(|change| is_agents(&change.item)).count();
+        let removed = of_kind(ChangeKind::Removed).filter(|change| is_agents(&change.previous_item)).count();
+        (added, removed)
+    }
+
+    /// Whether this write begins a list without any of the `agents` items of the one before.
+    pub fn begins_list(&self, agents: usize) -> bool {
+        let (added, removed) = self.agents_items();
+        self.stamp.author == Author::Agent && added > 0 && removed == agents
+    }
 }
 
 /// All revisions of a thread. Revision 0 is the empty list.

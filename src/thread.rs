@@ -260,22 +260,18 @@ impl Thread {
     /// The items that the agent dropped unfinished and that are not back, oldest removal first. A list
     /// without any item of the agent's previous one begins a new count.
     pub fn dropped(&self) -> Vec<Arc<Item>> {
-        let is_agents =
-            |item: &Option<Arc<Item>>| item.as_ref().is_some_and(|item| item.added_by == Author::Agent);
         let mut seen: HashSet<&str> = self.list().iter().map(|item| item.id.as_str()).collect();
         let mut agents = self.list().iter().filter(|item| item.added_by == Author::Agent).count();
         let mut dropped = Vec::new();
         for revision in self.revisions.iter().rev() {
-            let is_write = revision.stamp.author == Author::Agent;
-            let of_kind = |kind| revision.changes.iter().filter(move |change| change.kind == kind);
-            let added = of_kind(ChangeKind::Added).filter(|change| is_agents(&change.item)).count();
-            let removed =
-                of_kind(ChangeKind::Removed).filter(|change| is_agents(&change.previous_item)).count();
+            let (added, removed) = revision.agents_items();
             agents = (agents + removed).saturating_sub(added);
-            if is_write && added > 0 && removed == agents {
+            if revision.begins_list(agents) {
                 break;
             }
-            for change in of_kind(ChangeKind::Removed).rev() {
+            let is_write = revision.stamp.author == Author::Agent;
+            let removals = revision.changes.iter().filter(|change| change.kind == ChangeKind::Removed);
+            for change in removals.rev() {
                 let item = change.previous_item.as_ref().filter(|_| seen.insert(&change.item_id));
                 dropped.extend(
                     item.filter(|item| is_write && !change.cancelled && item.status.is_open()).cloned(),
@@ -284,6 +280,31 @@ impl Thread {
         }
         dropped.reverse();
         dropped
+    }
+
+    /// The numbers of the revisions that begin a list without any item of the agent's previous one.
+    pub fn list_starts(&self) -> Vec<u64> {
+        let mut agents = 0_usize;
+        let mut starts = Vec::new();
+        for revision in self.revisions.iter() {
+            if revision.begins_list(agents) {
+                starts.push(revision.number);
+            }
+            let (added, removed) = revision.agents_items();
+            agents = (agents + added).saturating_sub(removed);
+        }
+        starts
+    }
+
+    /// The lists before the current one: the first revision of each, and the last one that was not empty.
+    pub fn earlier_lists(&self) -> Vec<(u64, u64)> {
+        let starts = self.list_starts();
+        let is_shown = |number: &u64| self.revisions.list(*number).is_some_and(|list| !list.is_empty());
+        let ends = |pair: &[u64]| {
+            let [from, next] = *pair else { return None };
+            Some((from, (from..next).rev().find(is_shown)?))
+        };
+        starts.windows(2).filter_map(ends).collect()
     }
 
     /// The title of the agent's session.

@@ -13,6 +13,7 @@ use crate::change::ChangeKind;
 use crate::item::Item;
 use crate::revision::Revision;
 use crate::thread::Thread;
+use crate::work::Part;
 
 /// Return the changes of item ID of THREAD, oldest first.
 ///
@@ -35,7 +36,7 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
             let changes = write::list_of(env, &revision.changes, |one| {
                 write::change(&shared, one, revision.stamp.timestamp, |item| shared.item(item))
             })?;
-            env.cons(write::revision(env, revision)?, changes)
+            env.cons(write::revision(env, revision, false)?, changes)
         })
     })
 }
@@ -75,6 +76,48 @@ fn items_dropped<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
         let dropped = with_thread(&read::thread(thread)?, Thread::dropped);
         write::list_of(env, &dropped, |one| write::item(env, one))
     })
+}
+
+/// Return the lists that THREAD had before its current one, oldest first.
+///
+/// The value is a list of (FIRST . LAST), numbers of revisions: the one that began the list, and the
+/// last one in which it was not empty.
+#[defun]
+fn earlier_lists<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let lists = with_thread(&read::thread(thread)?, Thread::earlier_lists);
+        write::list_of(env, &lists, |(first, last)| env.cons(*first as i64, *last as i64))
+    })
+}
+
+/// Return what the row of item ID of THREAD shows of its work, a list (ADDED REMOVED FAILED), or nil.
+///
+/// These are numbers of lines and of failed commands; the value is nil if all are 0.  Without ID, the
+/// value is an alist of (ID ADDED REMOVED FAILED) for the items of the list that have such work.
+#[defun]
+fn row_work<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let figures =
+            |numbers: &[u64; 3]| write::list_of(env, numbers, |number| (*number as i64).into_lisp(env));
+        if id.is_not_nil() {
+            let id = read::text("id", id)?;
+            let found = with_thread(&key, |thread| row_figures(thread, &id));
+            return found.map(|numbers| figures(&numbers)).transpose()?.into_lisp(env);
+        }
+        let all: Vec<(String, [u64; 3])> = with_thread(&key, |thread| {
+            // Most plans have no work.
+            let items = if thread.work(Part::Whole).is_some() { thread.list().as_slice() } else { &[] };
+            items.iter().filter_map(|item| Some((item.id.clone(), row_figures(thread, &item.id)?))).collect()
+        });
+        write::list_of(env, &all, |(id, numbers)| env.cons(id, figures(numbers)?))
+    })
+}
+
+fn row_figures(thread: &Thread, id: &str) -> Option<[u64; 3]> {
+    let work = thread.work(Part::Item(id))?;
+    let figures = [work.added, work.removed, work.commands.failed];
+    (figures != [0; 3]).then_some(figures)
 }
 
 /// Return the MOST longest runs of successive completed items of THREAD.

@@ -1,5 +1,6 @@
 //! Lisp functions that read and change threads.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -410,14 +411,19 @@ fn summary<'e>(env: &'e Env, thread: Value<'e>, no_load: Value<'e>) -> Result<Va
 /// Return the revisions of THREAD, oldest first.
 ///
 /// The value is a list of plists: `:revision', a number; `:timestamp', in milliseconds; `:author',
-/// "agent" or "user"; `:source', a string or nil; `:operation', a string; and after an undo
-/// `:restores', the number of the revision that it restored.
+/// "agent" or "user"; `:source', a string or nil; `:operation', a string; after an undo `:restores',
+/// the number of the revision that it restored; and `:replaces', t, if it begins a list without any
+/// task of the agent's list before.
 #[defun]
 fn revisions<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
-        let revisions: Vec<_> = with_thread(&key, |thread| thread.revisions().iter().cloned().collect());
-        write::list_of(env, &revisions, |revision| write::revision(env, revision))
+        let (revisions, starts): (Vec<_>, HashSet<u64>) = with_thread(&key, |thread| {
+            (thread.revisions().iter().cloned().collect(), thread.list_starts().into_iter().skip(1).collect())
+        });
+        write::list_of(env, &revisions, |revision| {
+            write::revision(env, revision, starts.contains(&revision.number))
+        })
     })
 }
 

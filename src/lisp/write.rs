@@ -33,7 +33,7 @@ emacs::use_symbols! {
     k_previous_position => ":previousPosition" k_previous_status => ":previousStatus"
     k_id => ":id" k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
     k_added_by => ":addedBy" k_told => ":told" k_yours => ":yours" k_priority => ":priority" k_blocked_by => ":blockedBy" k_owner => ":owner"
-    k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
+    k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores" k_replaces => ":replaces"
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
     k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
     k_summary => ":summary" k_total => ":total" k_current => ":current" k_reason => ":reason" k_unsaved => ":unsaved"
@@ -308,8 +308,9 @@ impl Summary {
     }
 }
 
-/// `(:revision :timestamp :author :source :operation :restores)`.
-pub fn revision<'e>(env: &'e Env, revision: &Revision) -> Result<Value<'e>> {
+/// `(:revision :timestamp :author :source :operation :restores :replaces)`. The last two are absent
+/// unless it restores another one, or `is_new_list`.
+pub fn revision<'e>(env: &'e Env, revision: &Revision, is_new_list: bool) -> Result<Value<'e>> {
     let stamp = &revision.stamp;
     Plist::new(env)
         .set(k_revision, revision.number as i64)?
@@ -318,6 +319,7 @@ pub fn revision<'e>(env: &'e Env, revision: &Revision) -> Result<Value<'e>> {
         .set(k_source, stamp.source.as_deref())?
         .set(k_operation, &stamp.operation)?
         .set_some(k_restores, stamp.restores.map(|number| number as i64))?
+        .set_some(k_replaces, is_new_list.then_some(true))?
         .finish()
 }
 

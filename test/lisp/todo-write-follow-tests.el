@@ -938,9 +938,10 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
            (text (lambda (line)           ; without its shape
                    (string-join (cdr (split-string line)) " ")))
            (rows (lambda ()
-                   (mapcar text (cdr (split-string (buffer-substring-no-properties
-                                                    (point-min) (point-max))
-                                                   "\n" t))))))
+                   (mapcar text (last (split-string (buffer-substring-no-properties
+                                                     (point-min) (point-max))
+                                                    "\n" t)
+                                      3)))))
       (todo-write-follow-tests--session file "s" "Bake")
       (seq-do-indexed (lambda (subject index)
                         (todo-write-follow-tests--task file (format "c%d" index) "TaskCreate"

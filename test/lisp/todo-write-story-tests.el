@@ -193,7 +193,7 @@
     (todo-write-story-tests--call "c" "Bash" '(:command "make") "a.c:3:1: error: no\nlast line"
                                   :outcome 'failed)
     (todo-write-test-open "One")
-    (search-forward "✗")
+    (search-forward "✗ make")
     (todo-write-test-press "RET")
     (with-current-buffer "*todo-write-output*"
       (should (string-match-p "make\n\na\\.c:3:1: error: no\nlast line" (buffer-string)))

@@ -113,8 +113,8 @@ Another buffer is current then, which must not change."
     (todo-write-view-tests--write
      '("Wait" "in_progress" "Waiting"))
     (todo-write-pause "a" "interrupted")
-    (should (equal (todo-write-view-tests--rows) '(" ‖ Waiting")))
-    (should (string-match-p "interrupted.*‖ paused 0/1" (todo-write-view-tests--header)))
+    (should (equal (todo-write-view-tests--rows) '(" interrupted" " ‖ Waiting")))
+    (should (string-match-p "‖ paused 0/1" (todo-write-view-tests--header)))
     (todo-write-resume "a")
     (should (equal (todo-write-view-tests--rows) '(" ● Waiting")))
     (should-not (string-match-p "paused" (todo-write-view-tests--header)))))
@@ -551,38 +551,148 @@ Another buffer is current then, which must not change."
     (todo-write-view-tests--write "One")
     (should (string-search "One" (buffer-string)))))
 
-(ert-deftest todo-write-view-header-says-what-the-agent-does-and-why ()
+(defun todo-write-view-tests--second-line ()
+  "Return the second line of the current buffer without text properties."
+  (nth 1 (split-string (todo-write-test-text) "\n")))
+
+(ert-deftest todo-write-view-says-below-the-header-what-the-agent-does-and-why ()
   (todo-write-test-with-view
     (todo-write-observe "a" "TITLE" "Login")
     (todo-write-test-write "a" '("One" "in_progress"))
-    (let ((header (lambda () (car (split-string (todo-write-test-text) "  +" t " ")))))
-      (should (equal "Login" (funcall header)))
-      (pcase-dolist (`(,activity ,why ,shown)
-                     '((working nil "(working since [0-9]+:[0-9]+)")
-                       (waiting "permission to run \u202e" "(waits for you: permission to run \\\\u202e)")
-                       (failed "overloaded" "(failed: overloaded)")))
-        (todo-write-set-activity "a" activity why)
-        (should (string-match-p (concat "\\` Login  " shown " ") (todo-write-test-text))))
-      (todo-write-end-turn "a" "interrupted")
-      (should (string-match-p "\\` Login  (interrupted) " (todo-write-test-text))))))
+    (should (string-match-p "\\` ● Doing: One" (todo-write-view-tests--second-line)))
+    (todo-write-test-press "<")
+    (pcase-dolist (`(,activity ,why ,shown)
+                   '((working nil " working")
+                     (waiting "permission to run \u202e"
+                              " waits for you: permission to run \\u202e")
+                     (failed "overloaded" " failed: overloaded")))
+      (todo-write-set-activity "a" activity why)
+      (should (equal shown (todo-write-view-tests--second-line)))
+      (should (looking-at-p " ● Doing: One")))
+    (todo-write-end-turn "a" "interrupted")
+    (should (equal " interrupted" (todo-write-view-tests--second-line)))
+    (todo-write-set-activity "a" nil)
+    (todo-write-resume "a")
+    (should (string-match-p "\\` ● Doing: One" (todo-write-view-tests--second-line)))))
 
-(ert-deftest todo-write-view-header-drops-the-bar-and-then-the-title-before-the-note ()
+(ert-deftest todo-write-view-says-since-when-the-agent-works ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One")
+    (todo-write-set-activity "a" 'working)
+    (cl-letf* ((now (float-time))
+               ((symbol-function 'float-time) (lambda (&rest _) (+ now 250))))
+      (todo-write-view--tick)
+      (should (equal " working 4 min" (todo-write-view-tests--second-line))))))
+
+(ert-deftest todo-write-view-quotes-below-the-header-what-the-agent-said-last ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (search-forward "Two")
+    (todo-write-observe "a" "MESSAGE" "All tests pass.\nNow \u202e the lint.")
+    (todo-write-test-wait (lambda () (string-search "All tests" (todo-write-test-text))))
+    (should (equal " “All tests pass. Now \\u202e the lint.”"
+                   (todo-write-view-tests--second-line)))
+    (should (looking-back "○ Two" (line-beginning-position)))
+    (todo-write-set-activity "a" 'working)
+    (todo-write-observe "a" "MESSAGE" (make-string 300 ?x))
+    (todo-write-test-wait (lambda () (string-search "xxx" (todo-write-test-text))))
+    (let ((line (todo-write-view-tests--second-line)))
+      (should (string-match-p "\\` working · “xxx.*…\\'" line))
+      (should (<= (string-width line) (window-body-width))))))
+
+(ert-deftest todo-write-view-keeps-scrolled-rows-in-place-when-the-agent-speaks ()
+  (todo-write-test-with-view
+    (apply #'todo-write-test-write "a" (mapcar #'number-to-string (number-sequence 1 90)))
+    (goto-char (todo-write-view--start (todo-write-test-id "a" "50")))
+    (set-window-start nil (todo-write-view--start (todo-write-test-id "a" "45")))
+    (todo-write-observe "a" "MESSAGE" "Hello.")
+    (todo-write-test-wait (lambda () (string-search "Hello" (todo-write-test-text))))
+    (should (= (window-start) (todo-write-view--start (todo-write-test-id "a" "45"))))
+    (should (= (point) (todo-write-view--start (todo-write-test-id "a" "50"))))))
+
+(ert-deftest todo-write-view-header-drops-numbers-and-bar-before-it-cuts-the-title ()
   (pcase-dolist
-      (`(,width ,doing ,shown)
-       '((78 "working since 09:07" " Refactor the login function  (working since 09:07)   2/6  ━")
-         (60 "working since 09:07" " Refactor the login function  (working since 09:07)      2/6")
-         (40 "working since 09:07" " Refactor t…  (working since 09:07)  2/6")
-         (34 "working since 09:07" " (working since 09:07)         2/6")
-         (20 "working since 09:07" " (working sinc…  2/6")
-         (60 "waits for you: permission to run npm test"
-          " Refactor…  (waits for you: permission to run npm test)  2/6")
-         (40 nil " Refactor the login fu…  2/6  ━━━───────")))
-    (should (string-prefix-p
-             shown
-             (todo-write-row--string
-               (todo-write-row--insert-header
-                '(:state active :total 6 :completed 2 :title "Refactor the login function")
-                width doing))))))
+      (`(,width ,note ,shown)
+       '((78 nil " Refactor the login function +2/6  ━+─+   \\+128 −109\\'")
+         (56 nil " Refactor the login function +2/6  ━+─+\\'")
+         (42 nil " Refactor the login function +2/6\\'")
+         (30 nil " Refactor the login func…  2/6\\'")
+         (60 "not told" " Refactor the login function  (not told) +2/6   \\+128 −109\\'")
+         (40 "not told" " Refactor the login fu…  (not told)  2/6\\'")
+         (20 "not told" " (not told) +2/6\\'")))
+    (let ((line (todo-write-row--string
+                  (todo-write-row--insert-header
+                   '(:state active :total 6 :completed 2 :title "Refactor the login function")
+                   width note '(128 109)))))
+      (should (string-match-p (concat "\\`" shown) line))
+      (should (<= (string-width line) width)))))
+
+;;; What a task did, in its row
+
+(defun todo-write-view-tests--row (width &rest args)
+  "Return the row of a task of WIDTH columns with the note, work and time ARGS."
+  (pcase-let ((`(,note ,work ,spent) args))
+    (string-trim-right
+     (todo-write-row--string
+       (todo-write-row--insert '(:content "Read the login function" :status "completed")
+                              'completed spent width nil note work)))))
+
+(ert-deftest todo-write-row-has-note-lines-failures-and-time-in-columns ()
+  (todo-write-test-with-shapes
+    (let ((rows (list (todo-write-view-tests--row 80 nil '(48 0 0) 96000)
+                      (todo-write-view-tests--row 80 "yours" '(80 109 1) 3670000)
+                      (todo-write-view-tests--row 80 nil '(0 0 12) 42000)
+                      (todo-write-view-tests--row 80 "yours" nil nil))))
+      (should (string-match-p "function +\\+48 −0 +1:36\\'" (nth 0 rows)))
+      (should (string-match-p "function +yours  \\+80 −109   ✗1   1:01:10\\'" (nth 1 rows)))
+      (should (string-match-p "function +✗12 +0:42\\'" (nth 2 rows)))
+      (should (string-match-p "function +yours\\'" (nth 3 rows)))
+      (dolist (row rows)
+        (should (= 80 (string-width row))))
+      (should (= (string-search "+48" (nth 0 rows)) (string-search "+80" (nth 1 rows))))
+      (should (= (string-search "✗1" (nth 1 rows)) (string-search "✗12" (nth 2 rows))))
+      (should (equal '(todo-write-lines-added todo-write-lines-removed todo-write-failed
+                                              todo-write-time)
+                     (mapcar (lambda (text)
+                               (get-text-property (string-search text (nth 1 rows))
+                                                  'face (nth 1 rows)))
+                             '("+80" "−109" "✗1" "1:01")))))))
+
+(ert-deftest todo-write-row-drops-note-lines-failures-and-time-before-it-cuts-the-title ()
+  (todo-write-test-with-shapes
+    (pcase-dolist (`(,width ,shown)
+                   '((60 "function +yours  \\+80 −109   ✗1 +1:36\\'")
+                     (53 "function  yours  \\+80 −109  ✗1  1:36\\'")
+                     (46 "function +\\+80 −109  ✗1  1:36\\'")
+                     (36 "function +✗1  1:36\\'")
+                     (32 "function  1:36\\'")
+                     (26 "function\\'")
+                     (25 "functi…\\'")))
+      (let ((row (todo-write-view-tests--row width "yours" '(80 109 1) 96000)))
+        (should (string-match-p shown row))
+        (should (<= (string-width row) width))))))
+
+(ert-deftest todo-write-view-rows-show-the-work-of-their-tasks-live ()
+  (todo-write-test-with-view
+    (todo-write-begin "a" :project "/p/")
+    (todo-write-test-write "a" '("One" "in_progress") "Two")
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :outcome 'ok
+                        :files '((:path "/p/f" :oldText "a\n" :newText "b\nc\n")))
+    (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'failed :exit-code 1)
+    (todo-write-test-wait (lambda () (string-match-p "One +\\+2 −1 +✗1 " (todo-write-test-text))))
+    (should (string-match-p "\\` Plan .*   \\+2 −1$" (todo-write-test-text)))
+    (let ((text (todo-write-test-text)))
+      (todo-write-view-refresh)
+      (should (equal text (todo-write-test-text))))))
+
+(ert-deftest todo-write-view-draws-nothing-for-the-events-of-other-threads ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-test-write "b" '("Other" "in_progress"))
+    (todo-write-observe "b" "MESSAGE" "Hello.")
+    (should-not todo-write-view--event-timer)
+    (todo-write-observe "a" "MESSAGE" "Hello.")
+    (should todo-write-view--event-timer)))
 
 (provide 'todo-write-view-tests)
 ;;; todo-write-view-tests.el ends here

@@ -1,0 +1,198 @@
+;;; todo-write-footer.el --- What the rows of a plan do not show  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The last line of a plan counts what its rows do not show: tasks that the agent
+;; dropped, earlier lists of the session, and work outside any task.  Each part of
+;; it opens below the line.  An earlier list opens as its rows, with their times and
+;; their work, and each of these as its story.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'todo-write)
+(require 'todo-write-row)
+(require 'todo-write-story)
+
+(cl-defstruct (todo-write-footer (:constructor todo-write-footer--make) (:copier nil))
+  "What the last line of a plan is about.
+DROPPED are items; LISTS is a value of `todo-write--earlier-lists';
+OUTSIDE says what was done outside any task, a string, or nil.  OPEN is a
+list of what is open: `dropped', `lists', `outside', numbers of revisions
+that began a list, and ids of items.  WHOLE and EARLIER are as the
+arguments OPEN and EARLIER of `todo-write-story--insert', EARLIER a list
+of ids."
+  dropped lists outside open whole earlier)
+
+(defun todo-write-footer--outside (thread)
+  "Return what the agent of THREAD did outside any task in a few words, or nil."
+  (let* ((work (todo-write-work thread 'outside))
+         (commands (plist-get work :commands))
+         (files (length (plist-get work :files)))
+         (run (or (plist-get commands :run) 0)))
+    (when (or (> files 0) (> run 0))
+      (concat "outside any task: "
+              (string-join
+               (delq nil
+                     (list (when (> files 0)
+                             (concat (todo-write-story--count files "file") " "
+                                     (todo-write-story--lines (plist-get work :added)
+                                                             (plist-get work :removed))))
+                           (when (> run 0) (todo-write-story--count run "command"))
+                           (when (> (plist-get commands :failed) 0)
+                             (format "%d failed" (plist-get commands :failed)))))
+               ", ")))))
+
+(defun todo-write-footer--insert (footer thread width)
+  "Insert the lines of FOOTER of THREAD, WIDTH columns wide."
+  (let* ((dropped (todo-write-footer-dropped footer))
+         (lists (todo-write-footer-lists footer))
+         (outside (todo-write-footer-outside footer))
+         (open (todo-write-footer-open footer))
+         (parts (delq nil
+                      (list (when dropped
+                              (todo-write-footer--part
+                               'dropped (format "%d dropped" (length dropped))
+                               "show the tasks that the agent dropped"))
+                            (when lists
+                              (todo-write-footer--part
+                               'lists (todo-write-story--count (length lists) "earlier list")
+                               "show the lists that this one replaced"))
+                            (when outside
+                              (todo-write-footer--part
+                               'outside outside
+                               "show what was done while no task was in progress"))))))
+    (when parts
+      (todo-write-footer--insert-parts parts width)
+      (when (and dropped (memq 'dropped open))
+        (todo-write-footer--insert-dropped dropped width))
+      (when (and lists (memq 'lists open))
+        (dolist (list lists)
+          (todo-write-footer--insert-list list footer thread width)))
+      (when (and outside (memq 'outside open))
+        (todo-write-footer--insert-story 'outside footer thread width)))))
+
+(defun todo-write-footer--part (key text help)
+  "Return TEXT as a part that opens KEY; HELP says what RET does."
+  (let ((text (copy-sequence text)))
+    (add-face-text-property 0 (length text) 'todo-write-detail t text)
+    (propertize text 'todo-write-toggle key 'todo-write-stop (list key)
+                'mouse-face (list 'highlight)
+                'todo-write-part (and (eq key 'outside) key)
+                'help-echo (concat "RET, mouse-1: " help))))
+
+(defun todo-write-footer--insert-parts (parts width)
+  "Insert PARTS, strings, in lines of WIDTH columns."
+  (let ((separator (propertize (format " %s " (todo-write-row--shape 'dot))
+                               'face 'todo-write-detail))
+        (column 0))
+    (dolist (part parts)
+      (let* ((part (todo-write-row--truncate part (- width 2)))
+             (size (todo-write-row--width part)))
+        (when (and (> column 0) (> (+ column 3 size) width))
+          (insert "\n")
+          (setq column 0))
+        (insert (if (= column 0) (apply #'propertize " " (text-properties-at 0 part)) separator)
+                part)
+        (cl-incf column (+ size (if (= column 0) 1 3)))))
+    (insert "\n")))
+
+(defun todo-write-footer--insert-dropped (items width)
+  "Insert the rows of ITEMS, which were dropped, as lines of WIDTH columns."
+  (dolist (item items)
+    (let ((start (point)))
+      (todo-write-row--insert item 'removed nil width 2)
+      (add-text-properties start (point)
+                           (list 'todo-write-dropped (plist-get item :id)
+                                 'todo-write-stop t 'mouse-face (list 'highlight))))))
+
+(defun todo-write-footer--insert-list (list footer thread width)
+  "Insert LIST, an element of the lists of FOOTER, of THREAD.
+WIDTH is the number of columns."
+  (let* ((items (todo-write-items thread (cdr list)))
+         (open (memql (car list) (todo-write-footer-open footer)))
+         (start (point)))
+    (todo-write-footer--insert-heading items open thread width)
+    (add-text-properties start (point)
+                         (list 'todo-write-toggle (car list) 'todo-write-stop t
+                               'mouse-face (list 'highlight)
+                               'help-echo "RET, mouse-1: show or hide its tasks"))
+    (when open
+      (seq-doseq (item items)
+        (todo-write-footer--insert-item item footer thread width)))))
+
+(defun todo-write-footer--insert-heading (items open thread width)
+  "Insert the line of an earlier list of ITEMS of THREAD, which may be OPEN.
+WIDTH is the number of columns."
+  (let* ((completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
+                               items))
+         (work (todo-write-footer--sum items thread))
+         (lines (todo-write-row--lines (car work) (cadr work)))
+         (head (format "   %s " (todo-write-row--shape (if open 'opened 'tool))))
+         (text (todo-write-row-plain (plist-get (elt items 0) :content)))
+         (parts (delq nil (list lines (todo-write-footer--span items thread)
+                                (format "%d/%d" completed (length items)))))
+         (room (- width (todo-write-row--width head) (todo-write-row--width text) 2))
+         (start (point))
+         (end nil))
+    ;; As in rows, figures are left out before the text is cut.
+    (while (and (cdr parts) (> (todo-write-row--width (string-join parts "  ")) room))
+      (pop parts))
+    (setq end (todo-write-row--insert-line head text (string-join parts "  ") width "\n"))
+    (put-text-property start end 'face 'todo-write-child)
+    (put-text-property end (point) 'face 'todo-write-time)
+    (when lines
+      (todo-write-row--mark-work end))))
+
+(defun todo-write-footer--span (items thread)
+  "Return when ITEMS of THREAD were worked on, as in 17:29–18:01, or nil."
+  (let* ((times (seq-map (lambda (item) (todo-write-times thread (plist-get item :id))) items))
+         (all (seq-mapcat (lambda (times)
+                            (delq nil (mapcar (lambda (key) (plist-get times key))
+                                              '(:created :started :completed))))
+                          times))
+         (ends (seq-mapcat (lambda (times) (mapcar #'cdr (plist-get times :intervals))) times)))
+    (when all
+      (todo-write-story--clock-span (apply #'min all) (apply #'max (append all ends))))))
+
+(defun todo-write-footer--sum (items thread)
+  "Return the lines added and removed for ITEMS of THREAD, a list, or nil.
+Work that tasks share cannot be added up."
+  (let ((works (delq nil (seq-map (lambda (item) (todo-write-work thread (plist-get item :id)))
+                                  items))))
+    (unless (seq-some (lambda (work) (plist-get work :shared)) works)
+      (list (apply #'+ (mapcar (lambda (work) (plist-get work :added)) works))
+            (apply #'+ (mapcar (lambda (work) (plist-get work :removed)) works))))))
+
+(defun todo-write-footer--insert-item (item footer thread width)
+  "Insert the row of ITEM of an earlier list of THREAD, WIDTH columns wide.
+If it is open in FOOTER, its story follows."
+  (let ((id (plist-get item :id))
+        (start (point)))
+    (todo-write-row--insert item
+                           ;; A task that left the list uncompleted was dropped.
+                           (if (equal (plist-get item :status) "completed") 'completed 'removed)
+                           (todo-write--spent thread id) width 4 nil
+                           (todo-write--row-work thread id))
+    (add-text-properties start (point)
+                         (list 'todo-write-toggle id 'todo-write-part id 'todo-write-stop t
+                               'mouse-face (list 'highlight)
+                               'help-echo (todo-write-row--help
+                                           (todo-write-row-plain (plist-get item :content)))))
+    (when (member id (todo-write-footer-open footer))
+      (todo-write-footer--insert-story id footer thread width))))
+
+(defun todo-write-footer--insert-story (id footer thread width)
+  "Insert the story of ID of THREAD, which is open in FOOTER.
+ID is that of an item, or `outside'; WIDTH is the number of columns."
+  (let ((start (point)))
+    (todo-write-story--insert thread id width (todo-write-footer-whole footer)
+                             (member id (todo-write-footer-earlier footer)))
+    (put-text-property start (point) 'todo-write-part id)))
+
+(provide 'todo-write-footer)
+;;; todo-write-footer.el ends here
