@@ -17,7 +17,15 @@
 (require 'todo-write-row)
 
 (autoload 'todo-write-show "todo-write-view" nil t)
+(autoload 'todo-write-list "todo-write-list" nil t)
+(autoload 'todo-write-switch "todo-write-list" nil t)
+(autoload 'todo-write-next-waiting "todo-write-attention" nil t)
+(autoload 'todo-write-history "todo-write-history" nil t)
+(autoload 'todo-write-timeline "todo-write-timeline" nil t)
+(autoload 'todo-write-export-timeline "todo-write-timeline" nil t)
 (autoload 'todo-write-log "todo-write-log" nil t)
+(autoload 'todo-write-copy "todo-write-org" nil t)
+(autoload 'todo-write-copy-as "todo-write-org" nil t)
 
 (defcustom efrit-do-show-todos t
   "Non-nil shows the buffer *efrit-todos* with the first plan of a session."
@@ -49,22 +57,24 @@
               ;; restored them.
               window-point-insertion-type t
               ;; Point is mostly at the end: keep the text before it visible.
-              scroll-conservatively 101)
+              scroll-conservatively 101
+              ;; The text grows as the session runs.
+              revert-buffer-function #'efrit-do-view--update-header)
   (buffer-disable-undo)
   (add-hook 'kill-buffer-hook #'efrit-do-view--forget nil t))
 
 (todo-write-menu-define 'efrit-do-view-mode efrit-do-view-mode-map "Efrit-Do"
-  '(("Agent"
+  `(("Agent"
      ("C-c C-k" "Stop" efrit-do-cancel)
-     ("c" "Continue" efrit-do-continue))
-    ("Show"
-     ("P" "The plan" efrit-do-view-todos)
-     ("l" "The log" efrit-do-view-log))
+     ("c" "Continue" efrit-do-continue)
+     ("P" "Its plan" efrit-do-view-todos))
     ("Parts"
      ("TAB" "Open or fold" efrit-do-view-toggle)
      ("<backtab>" "Open or fold all" efrit-do-view-toggle-all)
      ("n" "Next" efrit-do-view-next)
-     ("p" "Previous" efrit-do-view-previous))))
+     ("p" "Previous" efrit-do-view-previous)
+     ("g" "Refresh" revert-buffer))
+    . ,todo-write-menu-common))
 
 (let ((map efrit-do-view-mode-map))
   (define-key map (kbd "RET") #'efrit-do-view-toggle)
@@ -275,7 +285,7 @@ ALIST is as for `display-buffer'."
                          (direction . above) (window . ,window)
                          (window-height . ,(/ (window-total-height window) 2)))))))
 
-(defun efrit-do-view--update-header ()
+(defun efrit-do-view--update-header (&rest _)
   "Show the status of the session in the header line.
 The text has no words of agents, because a header line is a construct."
   (let* ((session efrit-do-buffer-session)
@@ -313,6 +323,7 @@ That is a new one if another session is running in *efrit-do*."
       (efrit-do-view--forget)
       (efrit-do-view-mode)
       (setq efrit-do-buffer-session session
+            todo-write-view-thread (efrit-do-session-thread session)
             default-directory (efrit-do-session-directory session)
             efrit-do-view--handle
             (todo-write-subscribe
@@ -394,11 +405,6 @@ Signal a `user-error' if there is neither."
   "Show the plan of this buffer's session."
   (interactive nil efrit-do-view-mode)
   (todo-write-show (efrit-do-session-thread efrit-do-buffer-session)))
-
-(defun efrit-do-view-log ()
-  "Show the log of this buffer's session."
-  (interactive nil efrit-do-view-mode)
-  (todo-write-log (efrit-do-session-thread efrit-do-buffer-session)))
 
 (provide 'efrit-do-view)
 ;;; efrit-do-view.el ends here

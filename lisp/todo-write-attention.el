@@ -452,6 +452,13 @@ It is that of an ancestor, or of a process with the same terminal."
                        (and folder (concat " in " folder))))))
   (todo-write-attention--see agent))
 
+(defun todo-write-attention--visit-agent-of (thread)
+  "Go to the buffer of the agent of THREAD; see `todo-write-attention--visit'."
+  (todo-write-attention--visit
+   (or (todo-write-attention--agent thread)
+       (todo-write-agent--make :key thread
+                               :project (plist-get (todo-write-about thread) :project)))))
+
 (defun todo-write-attention--attend (agent)
   "Show what AGENT asks, to answer it; if it asks nothing, go to it."
   (if (todo-write-requests (todo-write-agent-key agent))
@@ -470,9 +477,7 @@ Called again from there, go to the next; after the last, back to where
 you were.  With a prefix argument CHOOSE, read any agent with completion."
   (interactive "P")
   (if choose
-      (let ((key (todo-write-list--read "Go to: ")))
-        (todo-write-attention--visit (or (todo-write-attention--agent key)
-                                        (todo-write-agent--make :key key))))
+      (todo-write-attention--visit-agent-of (todo-write-list--read "Go to: "))
     (unless (eq (current-buffer) (nth 1 todo-write-attention--tour))
       (setq todo-write-attention--tour nil))
     (pcase-let* ((`(,before ,_ . ,visited) todo-write-attention--tour)

@@ -63,6 +63,7 @@
 (autoload 'todo-write-copy-as "todo-write-org" nil t)
 (autoload 'todo-write-log "todo-write-log" nil t)
 (autoload 'todo-write-next-waiting "todo-write-attention" nil t)
+(autoload 'todo-write-attention--visit-agent-of "todo-write-attention")
 (autoload 'todo-write-bookmark--record "todo-write-bookmark")
 (autoload 'todo-write-bookmark--desktop "todo-write-bookmark")
 (declare-function tabulated-list-get-id "tabulated-list" (&optional pos))
@@ -879,6 +880,7 @@ In the selected window, point moves only to scroll."
      ("<backtab>" "Open or close all" todo-write-view-toggle-all)
      ("d" "Fold or unfold completed" todo-write-view-toggle-fold)
      ("^" "Parent" todo-write-view-to-parent)
+     ("o" "The agent's own buffer" todo-write-view-visit-agent)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
@@ -1250,6 +1252,13 @@ Signal a `user-error' if there is none, or if it was dropped."
     (`(,parent . ,id) (todo-write-show parent)
                       (todo-write-view--goto id))
     (_ (user-error "This plan's agent works for no other"))))
+
+(defun todo-write-view-visit-agent ()
+  "Go to the buffer in which you talk to the agent of this plan.
+If there is none, say where the agent runs."
+  (interactive nil todo-write-view-mode)
+  (todo-write-attention--visit-agent-of
+   (or todo-write-view-thread (user-error "There is no plan here yet"))))
 
 (defun todo-write-view-visit ()
   "Visit what is at point: a file, the output of a command, another plan.

@@ -209,6 +209,33 @@
       (call-interactively (key-binding (kbd "C-c C-k"))))
     (should (eq (efrit-do-session-status session) 'cancelled))))
 
+(ert-deftest efrit-do-view-and-its-plan-lead-to-each-other ()
+  (efrit-do-view-tests--with-session
+      '(((:tool "todo_write" :input (:todos [(:content "One" :status "in_progress")]))))
+    (let ((own (current-buffer)))
+      (dolist (there '("P" "s" "H" "T" "l" "L"))
+        (ert-info (there)
+          (switch-to-buffer own)
+          (delete-other-windows)
+          (cl-letf (((symbol-function 'completing-read)
+                     (lambda (_ table &rest _) (car (all-completions "" table)))))
+            (call-interactively (key-binding (kbd there))))
+          ;; The plan is shown, not selected.
+          (select-window (or (get-buffer-window todo-write-view-buffer-name)
+                             (selected-window)))
+          (with-current-buffer (window-buffer)
+            (should-not (eq own (current-buffer)))
+            (unless (equal there "L")
+              (should (equal todo-write-view-thread (efrit-do-session-thread session))))
+            (when (member there '("P" "s" "L"))
+              (goto-char (point-min))
+              (call-interactively (key-binding (kbd "o")))
+              (should (eq own (window-buffer)))))))
+      (switch-to-buffer own)
+      (call-interactively (key-binding (kbd "w")))
+      (should (string-search "One" (current-kill 0)))
+      (call-interactively (key-binding (kbd "g"))))))
+
 (ert-deftest efrit-do-opens-the-buffer-and-plays-the-demo-out-of-the-box ()
   (todo-write-with-store
     (let ((inhibit-message t)

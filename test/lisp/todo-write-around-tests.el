@@ -38,7 +38,7 @@
   (todo-write-test-with-view
     (should (eq (key-binding "?") 'todo-write-menu))
     (dolist (key '("RET" "e" "+" "k" "t" "R" "u" "." "<" ">" "d" "H" "T" "l" "s" "^" "L"
-                   "N" "w" "W" "X"))
+                   "N" "w" "W" "X" "o"))
       (let ((suffix (transient-get-suffix (todo-write-menu--transient 'todo-write-view-mode)
                                           key)))
         (should suffix)
@@ -46,7 +46,8 @@
 
 (ert-deftest todo-write-menu-shows-the-keys-of-every-buffer ()
   (dolist (mode '(todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
-                  todo-write-list-mode todo-write-log-mode todo-write-doctor-mode))
+                  todo-write-list-mode todo-write-log-mode todo-write-doctor-mode
+                  efrit-do-view-mode))
     (with-temp-buffer
       (funcall mode)
       (should (eq (key-binding "?") 'todo-write-menu))
@@ -97,7 +98,8 @@
                        ("." todo-write-view-to-current)
                        ("H" todo-write-history)
                        ("T" todo-write-timeline)
-                       ("l" todo-write-log efrit-do-view-log)
+                       ("l" todo-write-log)
+                       ("o" todo-write-view-visit-agent todo-write-list-visit)
                        ("P" efrit-do-view-todos)
                        ("d" todo-write-view-toggle-fold todo-write-list-dismiss)
                        ("m" todo-write-list-toggle-seen)
@@ -107,6 +109,21 @@
           (ert-info ((format "%s in %s" key mode))
             (when (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)" (format "%s" command))
               (should (memq command commands)))))))))
+
+;; The doctor shows no plan.
+(ert-deftest todo-write-keys-of-plans-are-in-every-buffer-of-a-plan ()
+  (dolist (mode (remq 'todo-write-doctor-mode todo-write-menu-tests--modes))
+    (with-temp-buffer
+      (funcall mode)
+      (pcase-dolist (`(,key . ,command)
+                     '(("s" . todo-write-switch) ("L" . todo-write-list)
+                       ("N" . todo-write-next-waiting) ("H" . todo-write-history)
+                       ("T" . todo-write-timeline) ("l" . todo-write-log)
+                       ("w" . todo-write-copy) ("W" . todo-write-copy-as)
+                       ("X" . todo-write-export-timeline) ("a" . todo-write-answer)))
+        (ert-info ((format "%s in %s" key mode))
+          (should (eq command (key-binding (kbd key))))
+          (should (commandp command)))))))
 
 (ert-deftest todo-write-view-describes-its-keys-and-has-a-menu-bar ()
   (todo-write-test-with-view
