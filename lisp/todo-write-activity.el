@@ -26,7 +26,8 @@ SINCE is in milliseconds since the epoch.")
 
 (defvar todo-write-activity--time nil
   "Time of reported transitions in milliseconds since the epoch.
-nil is the current time.  Hosts that learn of transitions later bind it.")
+nil is the current time.  Hosts that learn of transitions later bind it to
+the last time that they know the agent to have worked.")
 
 (defun todo-write-activity (thread)
   "Return what the agent of THREAD does as (ACTIVITY . WHY), or nil.

@@ -244,11 +244,14 @@ Emacs exits.  The value is a list of keys."
            (setq todo-write--save-timer
                  (run-at-time todo-write--save-seconds todo-write--save-seconds
                               #'todo-write--warn-unsaved))
-           (add-hook 'kill-emacs-query-functions #'todo-write--leave-p))
+           (add-hook 'kill-emacs-query-functions #'todo-write--leave-p)
+           ;; A signal ends Emacs without a question.
+           (add-hook 'kill-emacs-hook #'todo-write--save-again))
           ((and todo-write--save-timer (not unsaved))
            (cancel-timer todo-write--save-timer)
            (setq todo-write--save-timer nil)
-           (remove-hook 'kill-emacs-query-functions #'todo-write--leave-p)))
+           (remove-hook 'kill-emacs-query-functions #'todo-write--leave-p)
+           (remove-hook 'kill-emacs-hook #'todo-write--save-again)))
     (dolist (thread saved)
       (todo-write--dispatch thread 'state nil))
     unsaved))
@@ -257,7 +260,10 @@ Emacs exits.  The value is a list of keys."
   "Warn of the plans that still cannot be saved."
   (when-let* ((unsaved (todo-write--save-again)))
     (display-warning 'todo-write
-                     (format "%d plans are not saved, since their journals cannot be written"
+                     (format (ngettext
+                              "%d plan is not saved, since its journal cannot be written"
+                              "%d plans are not saved, since their journals cannot be written"
+                              (length unsaved))
                              (length unsaved)))))
 
 (defun todo-write--leave-p ()
@@ -267,7 +273,9 @@ If some cannot be saved, ask."
     (or (null unsaved)
         ;; Users replace this primitive, and native code would call it all the same.
         (funcall (symbol-function 'yes-or-no-p)
-                 (format "%d plans of agents cannot be saved; exit anyway? "
+                 (format (ngettext "%d plan of an agent cannot be saved; exit anyway? "
+                                   "%d plans of agents cannot be saved; exit anyway? "
+                                   (length unsaved))
                          (length unsaved))))))
 
 (defun todo-write--file-bytes (file limit)

@@ -56,13 +56,13 @@ grew within `todo-write-follow-quiet' seconds."
   "A session that is followed.
 FILE is its transcript, COPY that of a remote one on this machine, TAIL
 the process that extends the copy, HANDLE the module's; THREAD a key,
-once it is known; HEARD is when the file last grew; QUIET is non-nil if
-that is long ago; PROCESS is the id of its process, ACTIVITY what that
+once it is known; HEARD is when the file last grew; LAST is the time of
+its last event in milliseconds; QUIET is non-nil if that is long ago; PROCESS is the id of its process, ACTIVITY what that
 process last said, as from `todo-write-follow-sessions--activity';
 END is (REASON . ENDING) if its last lines ended a turn, else nil;
 AUTOMATIC is non-nil if the mode picked it; BUSY is non-nil while it is
 read; REST is non-nil if a part of FILE is yet to be read."
-  file copy tail handle thread heard quiet process activity end automatic busy rest)
+  file copy tail handle thread heard last quiet process activity end automatic busy rest)
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
@@ -427,8 +427,8 @@ Read for about MILLISECONDS, by default 10; a timer reads the rest."
                        (todo-write-follow--session-handle session) (or milliseconds 10)))
         (todo-write-follow--note-rest session result)
         (todo-write--warn (plist-get result :warnings))
-        (setf (todo-write-follow--session-thread session)
-              (plist-get result :thread))
+        (setf (todo-write-follow--session-thread session) (plist-get result :thread)
+              (todo-write-follow--session-last session) (plist-get result :last))
         (when (and (> (plist-get result :bytes) 0)
                    (memq session todo-write-follow--sessions))
           (unless continued
@@ -530,9 +530,13 @@ Transcripts are read first, so that the process has the last word."
                  (memq (plist-get (todo-write-summary thread) :ending)
                        '(killed session-ended)))
          (todo-write-resume thread))
-       ;; The transcript has the reason, and is often ahead of the process.
-       (let ((end (todo-write-follow--session-end session)))
-         (todo-write-end-turn thread (car end) nil (cdr end))))
+       ;; The transcript has the reason, and is often ahead of the process.  The turn
+       ;; may have ended long before Emacs looks: after the last line, nothing is known.
+       (let ((end (todo-write-follow--session-end session))
+             (times (delq nil (list (todo-write-follow--session-last session)
+                                    todo-write-activity--time))))
+         (let ((todo-write-activity--time (and times (apply #'min times))))
+           (todo-write-end-turn thread (car end) nil (cdr end)))))
       ('(unknown) (todo-write-set-activity thread nil nil t))
       ('nil (todo-write-follow--tell-end session))
       (`(,what . ,why)

@@ -408,7 +408,11 @@ Signal an error if the time UNTIL has come before all bytes."
     (unwind-protect
         (with-current-buffer buffer
           (while (not (or ended (not (process-live-p process))))
-            (accept-process-output process 0.1)
+            (condition-case err
+                (accept-process-output process 0.1)
+              ;; The library fails at the answer 407 of a server that is no proxy.
+              (error (todo-write-module--check-answer until)
+                     (signal (car err) (cdr err))))
             (todo-write-module--check-answer until))
           ;; The library's callback comes after the end of the process.
           (while (and (not ended) (accept-process-output nil 0.1)))

@@ -198,7 +198,8 @@ Signal `todo-write-input-error' for another ACTIVITY or WHY."
                        (todo-write-activity--said-p thread activity why inferred)))
         (todo-write--tell-state
          thread (todo-write--call todo-write-dyn--set-activity
-                  thread (if (memq activity '(working waiting)) activity 'idle))))
+                  thread (if (memq activity '(working waiting)) activity 'idle)
+                  todo-write-activity--time)))
       (todo-write-activity--put thread activity why inferred))))
 
 ;;;###autoload
@@ -215,7 +216,8 @@ turn counts, but that the agent was killed always does."
   (let ((inhibit-quit t))
     (todo-write--tell-state
      thread (todo-write--call todo-write-dyn--end-turn
-              thread (or why "end of turn") (or ending (and failed 'error))))
+              thread (or why "end of turn") (or ending (and failed 'error))
+              todo-write-activity--time))
     (todo-write-activity--put thread (and failed 'failed) (and failed why) nil)))
 
 (defun todo-write--suspend (thread)
@@ -233,7 +235,8 @@ What the agent does is unknown from now on.  THREAD is not paused."
   (todo-write--configure)
   (let ((inhibit-quit t))
     (todo-write--tell-state
-     thread (todo-write--call todo-write-dyn--set-activity thread 'idle))
+     thread (todo-write--call todo-write-dyn--set-activity thread 'idle
+                               todo-write-activity--time))
     (todo-write-activity--put thread nil nil t)))
 
 ;;; Reading

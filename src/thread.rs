@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::input::Problem;
 use crate::item::{Author, Item, List, Status, is_same_list};
 use crate::journal::{Record, without_previous};
-use crate::observation::{Observations, Type};
+use crate::observation::{Filter, Observations, Type};
 use crate::report;
 use crate::revision::{Revisions, Stamp};
 use crate::wire::wire_names;
@@ -335,6 +335,13 @@ impl Thread {
     /// The observations in memory.
     pub fn observations(&self) -> &Observations {
         &self.observations
+    }
+
+    /// The time of the newest revision or observation; 0 without any.
+    pub fn last_time(&self) -> Millis {
+        let revision = self.revisions.iter().next_back().map_or(0, |revision| revision.stamp.timestamp);
+        let newest = self.observations.select(&Filter { limit: Some(1), ..Filter::default() });
+        newest.first().map_or(revision, |observation| revision.max(observation.timestamp))
     }
 
     /// The observations in memory, for taking new ones.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 use super::read::{self, elements, wrong};
 use super::write::{Shared, Summary};
 use super::{Module, border, now, with_module, write};
-use crate::clock::Times;
+use crate::clock::{Millis, Times};
 use crate::input;
 use crate::item::{Item, Status};
 use crate::raw::Raw;
@@ -241,12 +241,19 @@ fn change_state<'e>(
 
 /// Set the activity of THREAD's agent to ACTIVITY: `working', `waiting' or `idle'.
 ///
-/// Time in progress runs only while the agent works.  `working' resumes a paused THREAD.  The value
-/// is a plist as in `todo-write-dyn--pause'; `:state' is nil if THREAD is not in memory.
+/// Time in progress runs only while the agent works.  `working' resumes a paused THREAD.  TIME is as
+/// in `todo-write-dyn--end-turn'; `working' begins now.  The value is a plist as in
+/// `todo-write-dyn--pause'; `:state' is nil if THREAD is not in memory.
 #[defun]
-fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Result<Value<'e>> {
+fn set_activity<'e>(
+    env: &'e Env,
+    thread: Value<'e>,
+    activity: Value<'e>,
+    time: Value<'e>,
+) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
+        let time = read::optional("time", time, read::whole_number)?;
         let activity = read::one_of("activity", activity, Activity::parse, "working, waiting or idle")?;
         let state = |module: &mut Module| module.store.loaded_mut(&key).map(|thread| thread.state());
         change_state(env, state, |Module { store, .. }| {
@@ -256,25 +263,40 @@ fn set_activity<'e>(env: &'e Env, thread: Value<'e>, activity: Value<'e>) -> Res
                 _ => store.loaded_mut(&key),
             };
             if let Some(thread) = thread {
-                thread.set_activity(activity, now());
+                let time = if activity == Activity::Working { now() } else { ended_at(thread, time) };
+                thread.set_activity(activity, time);
             }
         })
     })
 }
 
+/// When work on `thread` ended that was last known at `time`: not before what the thread knows, nor in
+/// the future. Without a time, it ended now.
+fn ended_at(thread: &Thread, time: Option<Millis>) -> Millis {
+    time.map_or_else(now, |time| time.max(thread.last_time()).min(now()))
+}
+
 /// End the turn of THREAD's agent; pause THREAD for REASON, a string, if an item is open.
 ///
 /// ENDING is how it ended: `end-of-turn', the default, `session-ended', `killed', `denied' or
-/// `error'.  The value is a plist as in `todo-write-dyn--set-activity'.
+/// `error'.  TIME, in milliseconds, is when its host knew it to work last; nil means now.  The value
+/// is a plist as in `todo-write-dyn--set-activity'.
 #[defun]
-fn end_turn<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>, ending: Value<'e>) -> Result<Value<'e>> {
+fn end_turn<'e>(
+    env: &'e Env,
+    thread: Value<'e>,
+    reason: Value<'e>,
+    ending: Value<'e>,
+    time: Value<'e>,
+) -> Result<Value<'e>> {
     border(env, || {
+        let time = read::optional("time", time, read::whole_number)?;
         let (key, reason) = (read::thread(thread)?, read::text("reason", reason)?);
         let ending = read::ending(ending)?.unwrap_or(Ending::EndOfTurn);
         let state = |module: &mut Module| module.store.loaded_mut(&key).map(|thread| thread.state());
         change_state(env, state, |module| {
             if let Some(thread) = module.store.loaded_mut(&key) {
-                thread.end_turn(reason, ending, now());
+                thread.end_turn(reason, ending, ended_at(thread, time));
             }
         })
     })

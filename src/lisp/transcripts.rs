@@ -19,7 +19,7 @@ use crate::transcript::listing::{Listing, Wanted};
 use crate::transcript::recorder::{Recorder, ThreadUpdate};
 
 emacs::use_symbols! {
-    k_thread => ":thread" k_bytes => ":bytes" k_updates => ":updates"
+    k_thread => ":thread" k_last => ":last" k_bytes => ":bytes" k_updates => ":updates"
     k_outcome => ":outcome" k_state => ":state" k_warnings => ":warnings"
     k_session => ":session" k_folder => ":folder" k_title => ":title" k_begun => ":begun"
     k_agent => ":agent" k_host => ":host" k_activity => ":activity" k_why => ":why"
@@ -60,17 +60,18 @@ fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) ->
 /// Return soon after MILLISECONDS, with `:more' if there is more to read; nothing is recorded before
 /// all is read.  Nil means no limit.
 ///
-/// The value is a plist: `:thread', the key of the session's thread or nil; `:bytes', the number
-/// of bytes read, and `:skipped', that of those skipped because a line or a file was too long; `:updates', a list of plists `:thread :outcome :state :activity :why', one for
-/// each thread with new events; `:warnings', strings for the user.  `:outcome' and `:state' are nil
-/// if the list or the state did not change.  `:activity' is `working', `idle', or `failed' with the
+/// The value is a plist: `:thread', the key of the session's thread or nil; `:last', the time of its
+/// last event in milliseconds or nil; `:bytes', the number of bytes read, and `:skipped', that of
+/// those skipped because a line or a file was too long; `:updates', a list of plists `:thread
+/// :outcome :state :activity :why', one for each thread with new events; `:warnings', strings for
+/// the user.  `:outcome' and `:state' are nil if the list or the state did not change.  `:activity' is `working', `idle', or `failed' with the
 /// error in `:why'; it is absent if the events do not show it.
 #[defun]
 fn transcript_read<'e>(env: &'e Env, handle: Value<'e>, milliseconds: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let slice = read::optional("milliseconds", milliseconds, read::whole_number)?
             .map_or(Slice::WHOLE, |length| Slice::of(Duration::from_millis(length)));
-        let (appended, thread, updates, warnings) = with_follower(handle, |follower| {
+        let (appended, thread, last, updates, warnings) = with_follower(handle, |follower| {
             let appended = follower.read_slice(&slice)?;
             let (updates, warnings) = with_module(|module| {
                 let Module { settings, store, .. } = module;
@@ -79,11 +80,14 @@ fn transcript_read<'e>(env: &'e Env, handle: Value<'e>, milliseconds: Value<'e>)
                     follower.recorder.record(store, &appended.events, settings.keep_completed, now());
                 (updates, store.take_warnings())
             });
-            Ok((appended, follower.thread(), updates, warnings))
+            let thread = follower.thread();
+            let last = thread.as_deref().and_then(|key| follower.recorder.last_time(key));
+            Ok((appended, thread, last, updates, warnings))
         })?
         .map_err(unreadable)?;
         write::Plist::new(env)
             .set(k_thread, thread)?
+            .set(k_last, last.map(|last| last as i64))?
             .set(k_bytes, appended.bytes as i64)?
             .set(k_skipped, appended.skipped as i64)?
             .set(k_more, appended.is_partial)?

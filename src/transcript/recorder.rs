@@ -95,6 +95,11 @@ impl Recorder {
         *self = Recorder::new(self.project.take());
     }
 
+    /// The time of the last event of a thread, if this recorder has written to it.
+    pub fn last_time(&self, key: &str) -> Option<Millis> {
+        self.threads.get(key).copied()
+    }
+
     /// A recorder for a session in this project; `None` stands for the session's folder.
     pub fn new(project: Option<String>) -> Recorder {
         Recorder { project, ..Recorder::default() }
@@ -178,7 +183,7 @@ impl Recorder {
             let last = self.threads.get(&pending.thread).copied();
             let active = store.get_mut(&pending.thread, now).filter(|thread| thread.state() == State::Active);
             if let (Some(last), Some(thread)) = (last, active) {
-                let time = last.max(last_time(thread)).min(now);
+                let time = last.max(thread.last_time()).min(now);
                 thread.end_turn(SESSION_ENDED.into(), Ending::SessionEnded, time);
             }
         }
@@ -241,7 +246,7 @@ impl Recorder {
         let paused = self.threads.iter().filter_map(|(key, time)| {
             let thread = store.get_mut(key, now)?;
             let before = (thread.state(), thread.ending());
-            let time = (*time).max(last_time(thread)).min(now);
+            let time = (*time).max(thread.last_time()).min(now);
             let is_of = |session: &str| key == session || key.starts_with(&format!("{session}/"));
             match ending.filter(|_| session.is_some_and(is_of)) {
                 Some(ending) => thread.end_turn(reason.to_owned(), ending, time),
@@ -366,13 +371,7 @@ impl Cursor {
 
 /// The time of an event in its thread: neither before the thread's last time nor in the future.
 fn time_in(thread: &Thread, time: Option<Millis>, now: Millis) -> Millis {
-    time.unwrap_or(now).max(last_time(thread)).min(now)
-}
-
-fn last_time(thread: &Thread) -> Millis {
-    let revision = thread.revisions().iter().next_back().map_or(0, |revision| revision.stamp.timestamp);
-    let newest = thread.observations().select(&Filter { limit: Some(1), ..Filter::default() });
-    newest.first().map_or(revision, |observation| revision.max(observation.timestamp))
+    time.unwrap_or(now).max(thread.last_time()).min(now)
 }
 
 impl Recorder {

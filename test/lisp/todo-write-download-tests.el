@@ -109,11 +109,6 @@ The server gives ANSWER; nil stands for no server."
                        (,good "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n"
                               "the server answered 404")
                        (,good "" "no answer; is there a network")
-                       (,good ,(concat "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n"
-                                       "WWW-Authenticate: Basic realm=\"Who are you\"\r\n\r\n")
-                              "the server answered 401")
-                       (,good ,(todo-write-download-tests--redirect "mailto:a@example.org")
-                              "mailto:a@example.org is not an address of https")
                        (,good ,(todo-write-download-tests--redirect "http://127.0.0.1:1/a")
                               "http://127.0.0.1:1/a is not an address of https")
                        (,good ,(todo-write-download-tests--redirect "file:///etc/passwd")
@@ -130,6 +125,46 @@ The server gives ANSWER; nil stands for no server."
               (should (string-match-p words (error-message-string err)))
               (should-not (and (file-exists-p todo-write-module-directory)
                                (directory-files todo-write-module-directory nil "[^.]"))))))))))
+
+(defun todo-write-download-tests--refusal (answer)
+  "Return the error of a download that gets ANSWER, and what was asked or begun.
+The value is (TEXT . CALLS), where CALLS are the functions that would ask
+the user or write a mail."
+  (let ((good (todo-write-download-tests--file "todo-write-mcp"))
+        (todo-write-module-source 'download) (calls nil))
+    (todo-write-download-tests--with "todo-write-mcp" good answer
+      (require 'url-auth)
+      (cl-letf (((symbol-function 'read-string) (lambda (&rest _) (push 'read-string calls) "x"))
+                ((symbol-function 'read-passwd) (lambda (&rest _) (push 'read-passwd calls) "x"))
+                ((symbol-function 'url-mailto) (lambda (&rest _) (push 'url-mailto calls) nil))
+                ((symbol-function 'compose-mail) (lambda (&rest _) (push 'compose-mail calls) nil)))
+        (let ((err (should-error (todo-write-module--get "todo-write-mcp" "It is missing.")
+                                 :type 'todo-write-error)))
+          (should-not (file-exists-p (todo-write-module--installed "todo-write-mcp")))
+          (cons (error-message-string err) calls))))))
+
+(ert-deftest todo-write-download-asks-for-no-user-name-for-a-server ()
+  (pcase-let ((`(,text . ,calls)
+               (todo-write-download-tests--refusal
+                (concat "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n"
+                        "WWW-Authenticate: Basic realm=\"Who are you\"\r\n\r\n"))))
+    (should (string-match-p "the server answered 401" text))
+    (should-not calls)))
+
+(ert-deftest todo-write-download-asks-for-no-user-name-for-a-proxy ()
+  (pcase-let ((`(,text . ,calls)
+               (todo-write-download-tests--refusal
+                (concat "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n"
+                        "Proxy-Authenticate: Basic realm=\"Who are you\"\r\n\r\n"))))
+    (should (string-match-p "the server answered 407" text))
+    (should-not calls)))
+
+(ert-deftest todo-write-download-begins-no-mail-for-a-redirect-to-mailto ()
+  (pcase-let ((`(,text . ,calls)
+               (todo-write-download-tests--refusal
+                (todo-write-download-tests--redirect "mailto:a@example.org"))))
+    (should (string-match-p "mailto:a@example.org is not an address of https" text))
+    (should-not calls)))
 
 (ert-deftest todo-write-download-refuses-an-unknown-authority-without-a-question ()
   (let ((bytes (todo-write-download-tests--file "todo-write-mcp")) (todo-write-module-source 'download))

@@ -343,6 +343,34 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (shows 'paused)
     (should (equal (plist-get (todo-write-summary thread) :reason) "agent exited"))))
 
+;; The turn ended without a line, and Emacs looks minutes later.
+(ert-deftest todo-write-follow-tests-an-idle-process-adds-no-time-after-the-last-line ()
+  (todo-write-follow-tests--with
+    (let* ((start (todo-write-follow-tests--start))
+           (file (expand-file-name "a.jsonl" folder))
+           (ago (lambda (seconds)
+                  (format-time-string "%FT%T.000Z" (time-subtract nil seconds) t)))
+           (line (lambda (uuid type time &rest content)
+                   (todo-write-follow-tests--append
+                    file `(:type ,type :uuid ,uuid :sessionId "a" :cwd ,default-directory
+                           :isSidechain :false :timestamp ,time
+                           :message (:id ,uuid :content [,content]))))))
+      (funcall line "1" "assistant" (funcall ago 400) :type "tool_use" :id "c" :name "TodoWrite"
+               :input (todo-write-test-todos '("Mix" "in_progress")))
+      (funcall line "2" "user" (funcall ago 400)
+               :type "tool_result" :tool_use_id "c" :content "ok")
+      (funcall line "3" "assistant" (funcall ago 300) :type "text" :text "Mixing")
+      (todo-write-follow-tests--process
+       home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":\"busy\"}" start)
+      (todo-write-follow file)
+      (should (eq 'working (car (todo-write-activity "claude:a"))))
+      (should (plist-get (todo-write-times "claude:a" "t1") :running))
+      (todo-write-follow-tests--process
+       home "{\"sessionId\":\"a\",\"procStart\":%S,\"status\":\"idle\"}" start)
+      (todo-write-test-wait (lambda () (eq 'paused (todo-write-state "claude:a"))))
+      (should (<= 99000 (plist-get (todo-write-times "claude:a" "t1") :spent) 101000))
+      (should (<= 299 (- (float-time) (/ (todo-write-activity-since "claude:a") 1000.0)) 360)))))
+
 (ert-deftest todo-write-follow-tests-a-process-may-go-on-to-another-session ()
   (todo-write-follow-tests--with-process
     (says "idle")

@@ -18,6 +18,9 @@
 (defvar todo-write-user-process nil
   "The process of the user's Emacs, which receives the keys.")
 
+(defvar todo-write-user-prefix nil
+  "Command, a list, that runs the user's Emacs with the rest of its arguments.")
+
 (defun todo-write-user-eval (&rest forms)
   "Return the value of FORMS in the user's Emacs."
   (pcase (server-eval-at "user" `(condition-case problem (list 'value (progn ,@forms))
@@ -49,8 +52,10 @@
          (server-socket-dir folder)
          (todo-write-user-process
           (apply #'todo-write-user-terminal
-                 lines columns (expand-file-name invocation-name invocation-directory) "-Q" "-nw"
-                 `(,@(todo-write-test-load-path)
+                 lines columns
+                 `(,@todo-write-user-prefix
+                   ,(expand-file-name invocation-name invocation-directory) "-Q" "-nw"
+                   ,@(todo-write-test-load-path)
                    "--eval" ,(prin1-to-string
                               `(progn (require 'server)
                                       (setq native-comp-jit-compilation nil

@@ -1,5 +1,6 @@
 //! A growing transcript and its follower.
 
+use std::ffi::OsStr;
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,12 @@ impl Followed {
     }
 
     pub fn append(&self, bytes: &[u8]) {
-        OpenOptions::new().append(true).create(true).open(self.file()).unwrap().write_all(bytes).unwrap();
+        append(&self.file(), bytes);
+    }
+
+    /// Appends to the file of a subagent, which is beside the transcript.
+    pub fn append_to_subagent(&self, name: &OsStr, bytes: &[u8]) {
+        append(&self.file().with_extension("").join("subagents").join(name), bytes);
     }
 
     pub fn line(&self, line: &Value) {
@@ -80,6 +86,11 @@ impl Followed {
         });
         content.collect()
     }
+}
+
+fn append(file: &Path, bytes: &[u8]) {
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    OpenOptions::new().append(true).create(true).open(file).unwrap().write_all(bytes).unwrap();
 }
 
 fn store_in(folder: &Folder) -> Store {

@@ -24,21 +24,44 @@ fn time(line: &[u8]) -> Option<u64> {
     millis(line["timestamp"].as_str()?)
 }
 
-/// Reads a transcript ten lines at a time, each time as if the session ended there. The reader comes
-/// much later.
-fn no_task_takes_longer_than_its_session(path: &Path) {
+/// The files of the subagents of a main transcript.
+fn subagents(path: &Path) -> Vec<PathBuf> {
+    let folder = path.with_extension("").join("subagents");
+    if folder.is_dir() { transcripts(&folder) } else { Vec::new() }
+}
+
+/// The lines of a file, ten in each element.
+fn cuts(path: &Path) -> Vec<Vec<u8>> {
     let bytes = fs::read(path).unwrap();
     let lines: Vec<&[u8]> = bytes.split_inclusive(|byte| *byte == b'\n').collect();
-    let mut followed = Followed::new();
-    let (mut first, mut last) = (u64::MAX, 0);
-    for cut in lines.chunks(10) {
-        for time in cut.iter().filter_map(|line| time(line)) {
-            (first, last) = (first.min(time), last.max(time));
+    lines.chunks(10).map(<[&[u8]]>::concat).collect()
+}
+
+/// A transcript and those of its subagents that grow.
+struct Growing {
+    followed: Followed,
+    /// The times of the first and the last line.
+    span: (u64, u64),
+}
+
+impl Growing {
+    /// Appends lines to the session, or to the file of a subagent, as if the session ended there.
+    fn append(&mut self, cut: &[u8], subagent: Option<&Path>) {
+        let lines = cut.split(|byte| *byte == b'\n');
+        for time in lines.filter_map(time) {
+            self.span = (self.span.0.min(time), self.span.1.max(time));
         }
-        followed.append(&cut.concat());
-        followed.read();
-        let longest = last.saturating_sub(first);
-        for thread in followed.store.loaded() {
+        match subagent {
+            None => self.followed.append(cut),
+            Some(path) => self.followed.append_to_subagent(path.file_name().unwrap(), cut),
+        }
+    }
+
+    /// Reads all that is new, much later, and checks the times.
+    fn check(&mut self, path: &Path) {
+        self.followed.read();
+        let longest = self.span.1.saturating_sub(self.span.0);
+        for thread in self.followed.store.loaded() {
             for item in thread.list() {
                 let spent = thread.times(&item.id).unwrap().spent(NOW);
                 assert!(spent <= longest, "{}: {item:?} took {spent} of {longest} ms", path.display());
@@ -48,11 +71,39 @@ fn no_task_takes_longer_than_its_session(path: &Path) {
     }
 }
 
+/// Reads a session ten lines at a time, each time as if it ended there. First the main transcript grows
+/// and then those of subagents, or the other way round. Returns the number of lists.
+fn no_task_takes_longer_than_its_session(path: &Path) -> usize {
+    let files: Vec<(Option<PathBuf>, Vec<Vec<u8>>)> = [(None, cuts(path))]
+        .into_iter()
+        .chain(subagents(path).into_iter().map(|file| (Some(file.clone()), cuts(&file))))
+        .collect();
+    let mut lists = 0;
+    for is_reversed in [false, true] {
+        let mut growing = Growing { followed: Followed::new(), span: (u64::MAX, 0) };
+        let longest = files.iter().map(|(_, cuts)| cuts.len()).max().unwrap_or_default();
+        let order: Vec<usize> =
+            if is_reversed { (0..files.len()).rev().collect() } else { (0..files.len()).collect() };
+        for at in 0..longest {
+            for (file, cuts) in order.iter().map(|index| &files[*index]) {
+                let Some(cut) = cuts.get(at) else { continue };
+                growing.append(cut, file.as_deref());
+                growing.check(path);
+            }
+        }
+        lists = growing.followed.store.loaded().count();
+    }
+    lists
+}
+
 #[test]
 fn no_task_of_a_session_that_ends_anywhere_takes_longer_than_the_session() {
-    for path in transcripts(&root().join("test/fixtures")) {
+    let folder = root().join("test/fixtures");
+    for path in transcripts(&folder) {
         no_task_takes_longer_than_its_session(&path);
     }
+    let with_subagent = folder.join("transcripts/5e55a000-0000-4000-8000-000000000003.jsonl");
+    assert_eq!(no_task_takes_longer_than_its_session(&with_subagent), 2);
 }
 
 #[test]
