@@ -5,14 +5,19 @@
 
 ;;; Commentary:
 
-;; `H' in a plan, or `M-x todo-write-history', shows one revision of the plan: its
-;; author and time, the list, and what changed.
+;; `H' in a plan, or `M-x todo-write-history', shows an index of its revisions, the
+;; newest first, with a heading where a new list begins.  RET shows one: its author
+;; and time, the list, and what changed; `m' marks, and `=' shows what changed from
+;; one marked revision to the other.
 
 ;;; Code:
 
+(require 'cl-lib)
+(require 'seq)
 (require 'todo-write)
 (require 'todo-write-org)
 (require 'todo-write-row)
+(require 'todo-write-story)
 (require 'todo-write-view)
 (require 'todo-write-words)
 
@@ -53,6 +58,9 @@ ACTION is passed to `pop-to-buffer'."
 (defvar-local todo-write-history--revision nil
   "Number of the revision shown.")
 
+(defvar-local todo-write-history--base nil
+  "Number of the revision it is compared with, by default the one before.")
+
 (define-derived-mode todo-write-history-mode special-mode "Plan history"
   "Major mode of the buffer that shows one revision of a plan."
   :interactive nil
@@ -71,20 +79,14 @@ ACTION is passed to `pop-to-buffer'."
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 
-;;;###autoload
-(defun todo-write-history (&optional thread)
-  "Show the newest revision of THREAD and what it changed.
-THREAD is a key, by default the one of this buffer or, if it has none,
-the one written last.  Keys of the buffer show other revisions.  Return
-the buffer."
-  (interactive)
-  (let ((thread (todo-write-history--thread thread)))
-    (unless (todo-write-revisions thread)
-      (user-error "This plan has no history yet"))
-    (prog1 (todo-write-history--pop-to
-            (format "%s history" todo-write-view-buffer-name) 'todo-write-history-mode thread
-            '((display-buffer-reuse-window display-buffer-same-window)))
-      (todo-write-history-newest))))
+(defun todo-write-history--open (thread number &optional base)
+  "Show the revision NUMBER of THREAD, and its changes since BASE.
+BASE is the number of a revision, by default the one before.  Return the
+buffer."
+  (prog1 (todo-write-history--pop-to
+          (format "%s history" todo-write-view-buffer-name) 'todo-write-history-mode thread
+          '((display-buffer-reuse-window display-buffer-same-window)))
+    (todo-write-history--show number base)))
 
 (defun todo-write-history-older (&optional count)
   "Show the revision before; with COUNT, that many back."
@@ -116,9 +118,11 @@ the buffer."
   (mapcar (lambda (revision) (plist-get revision :revision))
           (todo-write-revisions todo-write-view-thread)))
 
-(defun todo-write-history--show (number)
-  "Show the revision NUMBER, with point at its first change."
-  (setq todo-write-history--revision number)
+(defun todo-write-history--show (number &optional base)
+  "Show the revision NUMBER, with point at its first change since BASE.
+BASE is the number of a revision, by default the one before."
+  (setq todo-write-history--revision number
+        todo-write-history--base base)
   (todo-write-history--draw)
   (goto-char (or (text-property-any (point-min) (point-max) 'todo-write-changed t)
                  (point-min))))
@@ -134,7 +138,9 @@ the buffer."
                              revisions newest))
          (number (plist-get revision :revision))
          (items (todo-write-items thread number))
-         (previous (or (plist-get (cadr (memq revision (reverse revisions))) :revision) 0))
+         (previous (or todo-write-history--base
+                       (plist-get (cadr (memq revision (reverse revisions))) :revision)
+                       0))
          (changes (plist-get (todo-write-changes-between thread previous number) :changes))
          (by-id (seq-group-by (lambda (change) (plist-get change :itemId)) changes)))
     (setq todo-write-history--revision number)
@@ -165,7 +171,10 @@ the buffer."
      (todo-write-row--fit
       (concat " " (propertize (todo-write-row-plain (or title "Plan"))
                               'face 'todo-write-title))
-      (propertize (format "revision %d of %d" (plist-get revision :revision) count)
+      (propertize (if todo-write-history--base
+                      (format "from revision %d to %d" todo-write-history--base
+                              (plist-get revision :revision))
+                    (format "revision %d of %d" (plist-get revision :revision) count))
                   'face 'todo-write-count)
       width)
      "\n"
@@ -237,6 +246,209 @@ NOTE, a string or nil, is about dependencies and the owner."
                                        'face 'todo-write-time)
                            (todo-write-detail--shape item)))))
      "  ")))
+
+;;; The index
+
+(defcustom todo-write-history-index-limit 200
+  "Number of revisions that the index shows, the newest.
+A line below them shows all others."
+  :type 'natnum
+  :group 'todo-write-view
+  :package-version '(todo-write . "0.1.0"))
+
+(defvar-local todo-write-history--marked nil
+  "Numbers of the marked revisions, at most two, the last marked one first.")
+
+(defvar-local todo-write-history--all nil
+  "Non-nil means that the index shows all revisions.")
+
+(define-derived-mode todo-write-history-index-mode special-mode "Plan index"
+  "Major mode of the buffer that lists the revisions of a plan."
+  :interactive nil
+  (todo-write-menu-begin-mode)
+  (todo-write-view--set-up-page #'todo-write-history--draw-index))
+
+(define-key todo-write-history-index-mode-map [mouse-1] #'todo-write-history-mouse-visit)
+
+(todo-write-menu-define
+ 'todo-write-history-index-mode todo-write-history-index-mode-map "Index"
+ `(("Revision"
+    ("RET" "Show it" todo-write-history-visit)
+    ("n" "Next" todo-write-history-next)
+    ("p" "Previous" todo-write-history-previous)
+    ("m" "Mark or unmark" todo-write-history-mark)
+    ("=" "What changed between two" todo-write-history-compare)
+    ("g" "Refresh" revert-buffer))
+   . ,todo-write-menu-common))
+
+;;;###autoload
+(defun todo-write-history (&optional thread)
+  "Show the revisions of THREAD as an index, the newest first; return the buffer.
+THREAD is a key, by default the one of this buffer or, if it has none,
+the one written last."
+  (interactive)
+  (let ((thread (todo-write-history--thread thread)))
+    (unless (todo-write-revisions thread)
+      (user-error "This plan has no history yet"))
+    (prog1 (todo-write-history--pop-to
+            "*todo-write-history*" 'todo-write-history-index-mode thread
+            '((display-buffer-reuse-window display-buffer-same-window)))
+      (setq todo-write-history--marked nil
+            todo-write-history--all nil)
+      (todo-write-history--draw-index)
+      (goto-char (point-min))
+      (todo-write-history-next))))
+
+(defun todo-write-history--draw-index (&rest _)
+  "Draw the index."
+  (setq todo-write-view--width (todo-write-view--fitting-width))
+  (let* ((thread todo-write-view-thread)
+         (summary (todo-write-summary thread))
+         (revisions (reverse (todo-write-revisions thread)))
+         (hidden (if todo-write-history--all 0
+                   (max 0 (- (length revisions) todo-write-history-index-limit))))
+         day)
+    (todo-write-history--with-new-text
+      (todo-write-row--insert-header summary todo-write-view--width (plist-get summary :reason))
+      (insert "\n")
+      (cl-loop for (revision previous) on (butlast revisions hidden)
+               for date = (format-time-string "%F" (/ (plist-get revision :timestamp) 1000))
+               do
+               (unless (equal date (or day (format-time-string "%F")))
+                 (insert (propertize (format " %s\n" date) 'face 'todo-write-time)))
+               (setq day date)
+               (todo-write-history--insert-revision
+                revision (or (plist-get (or previous (nth (- (length revisions) hidden) revisions))
+                                        :revision)
+                             0))
+               (when (or (plist-get revision :replaces) (= 1 (plist-get revision :revision)))
+                 (todo-write-history--insert-heading revision)))
+      (when (> hidden 0)
+        (insert (propertize (format " %d earlier\n" hidden)
+                            'face 'todo-write-detail 'todo-write-revision t
+                            'mouse-face 'highlight 'help-echo "RET, mouse-1: show them"))))))
+
+(defun todo-write-history--insert-heading (revision)
+  "Insert the line below REVISION, which began a list."
+  (let ((items (todo-write-items todo-write-view-thread (plist-get revision :revision))))
+    (insert (propertize
+             (todo-write-row--truncate
+              (format " %s %s" (todo-write-row--shape 'edge)
+                      (if (plist-get revision :replaces)
+                          (format "a new list began, with %s"
+                                  (todo-write-story--count (length items) "task"))
+                        "the plan began"))
+              todo-write-view--width)
+             'face 'todo-write-title)
+            "\n")))
+
+(defun todo-write-history--insert-revision (revision previous)
+  "Insert the line of REVISION, which followed the revision number PREVIOUS."
+  (let* ((number (plist-get revision :revision))
+         (changes (plist-get (todo-write-changes-between todo-write-view-thread previous number)
+                             :changes))
+         (head (concat (if (memql number todo-write-history--marked) "*" " ")
+                       (format-time-string "%R " (/ (plist-get revision :timestamp) 1000))
+                       (if (equal (plist-get revision :author) "user") "you   " "agent ")))
+         (start (point)))
+    (todo-write-row--insert-line (propertize head 'face 'todo-write-time)
+                                (todo-write-history--changes-text changes)
+                                (propertize (number-to-string number) 'face 'todo-write-time)
+                                todo-write-view--width "\n")
+    (add-text-properties start (point)
+                         (list 'todo-write-revision number 'mouse-face (list 'highlight)
+                               'help-echo "RET, mouse-1: show this revision"))))
+
+(defun todo-write-history--changes-text (changes)
+  "Return CHANGES, a vector of change plists, in a line.
+New tasks are counted; other changes show the task."
+  (let ((added (seq-count (lambda (change) (equal (plist-get change :type) "added")) changes)))
+    (string-join
+     (append
+      (cond ((> added 3)
+             (list (concat (todo-write-detail--mark "added") " "
+                           (todo-write-story--count added "task")))))
+      (delq nil (seq-map (lambda (change)
+                           (unless (and (> added 3) (equal (plist-get change :type) "added"))
+                             (todo-write-history--change-text change)))
+                         changes)))
+     "  ")))
+
+(defun todo-write-history--change-text (change)
+  "Return CHANGE, a change plist, as a mark and the text of the task."
+  (let* ((type (plist-get change :type))
+         (item (or (plist-get change :item) (plist-get change :previousItem)
+                   (todo-write-item todo-write-view-thread (plist-get change :itemId)))))
+    (concat (if (equal type "status_changed")
+                (todo-write-detail--shape item)
+              (todo-write-detail--mark type))
+            " " (todo-write-row-plain (or (plist-get item :content) "")))))
+
+(defun todo-write-history--revision-at-point ()
+  "Return the number of the revision at point, or t on the line for more."
+  (or (get-text-property (point) 'todo-write-revision)
+      (user-error "No revision here; n and p move between them")))
+
+(defun todo-write-history-next (&optional count)
+  "Move to the next revision in the index; with COUNT, that many on."
+  (interactive "p" todo-write-history-index-mode)
+  (let ((step (if (< (or count 1) 0) -1 1))
+        (from (point)))
+    (dotimes (_ (abs (or count 1)))
+      (while (and (= 0 (forward-line step)) (not (eobp)) (not (bobp))
+                  (not (get-text-property (point) 'todo-write-revision))))
+      (if (get-text-property (point) 'todo-write-revision)
+          (setq from (point))
+        (goto-char from)
+        (user-error (if (> step 0) "No earlier revision" "No later revision"))))))
+
+(defun todo-write-history-previous (&optional count)
+  "Move to the previous revision in the index; with COUNT, that many back."
+  (interactive "p" todo-write-history-index-mode)
+  (todo-write-history-next (- (or count 1))))
+
+(defun todo-write-history-visit ()
+  "Show the revision at point and what it changed."
+  (interactive nil todo-write-history-index-mode)
+  (let ((number (todo-write-history--revision-at-point)))
+    (if (numberp number)
+        (todo-write-history--open todo-write-view-thread number)
+      (setq todo-write-history--all t)
+      (todo-write-history--draw-index))))
+
+(defun todo-write-history-mouse-visit (event)
+  "Show the revision that EVENT clicked on."
+  (interactive "e" todo-write-history-index-mode)
+  (mouse-set-point event)
+  (when (get-text-property (point) 'todo-write-revision)
+    (todo-write-history-visit)))
+
+(defun todo-write-history-mark ()
+  "Mark or unmark the revision at point, and move to the next one.
+At most two are marked."
+  (interactive nil todo-write-history-index-mode)
+  (let ((number (todo-write-history--revision-at-point)))
+    (when (numberp number)
+      (setq todo-write-history--marked
+            (if (memql number todo-write-history--marked)
+                (remove number todo-write-history--marked)
+              (cons number (seq-take todo-write-history--marked 1))))
+      (todo-write-history--draw-index)
+      (ignore-errors (todo-write-history-next)))))
+
+(defun todo-write-history-compare ()
+  "Show what changed from one marked revision to the other.
+With one marked, compare it with the one at point; with none, show what
+the revision at point changed."
+  (interactive nil todo-write-history-index-mode)
+  (let ((numbers (sort (seq-uniq
+                        (if (cdr todo-write-history--marked)
+                            (copy-sequence todo-write-history--marked)
+                          (cons (todo-write-history--revision-at-point)
+                                todo-write-history--marked)))
+                       #'<)))
+    (todo-write-history--open todo-write-view-thread (car (last numbers))
+                              (and (cdr numbers) (car numbers)))))
 
 (provide 'todo-write-history)
 ;;; todo-write-history.el ends here

@@ -113,6 +113,7 @@
     (thought ?∴ "~")
     (tool ?▸ ">")
     (opened ?▾ "v")
+    (edge ?┄ "-")
     (edit ?✎ "*")
     (quote ?“ "\"")
     (unquote ?” "\"")
@@ -265,10 +266,19 @@ If TEXT is not a string, return LABEL."
           ""
         (truncate-string-to-width string width 0 nil ellipsis)))))
 
+(defvar todo-write-row--scale 1
+  "The width of a column of the buffer's font, as a multiple of the frame's.")
+
 (defmacro todo-write-row--string (&rest body)
   "Return what BODY inserts, as a string."
   (declare (indent 0) (debug t))
-  `(with-temp-buffer ,@body (buffer-string)))
+  (let ((scale (make-symbol "scale")))
+    `(let ((,scale todo-write-row--scale))
+       (with-temp-buffer
+         (unless (eql ,scale 1)
+           (setq-local todo-write-row--scale ,scale))
+         ,@body
+         (buffer-string)))))
 
 (defvar todo-write-row--stops nil
   "Alist of columns and the display properties of gaps that end there.
@@ -287,16 +297,18 @@ Return the position after TEXT."
     ;; Few insertions: each moves the markers of all rows.
     (insert (concat head text (unless alone " ") tail end))
     (unless alone
-      (let ((rest (- (point) middle)))
+      (let ((rest (- (point) middle))
+            (stop (if (eql todo-write-row--scale 1) column
+                    (* column todo-write-row--scale))))
         ;; The gap ends before the last blank, which stays in wider fonts.
         (goto-char middle)
         (insert-char ?\s (max 1 (- column used (todo-write-row--width text))))
         ;; This aligns fonts in which some characters do not have their nominal
         ;; width, and keeps right-to-left text from moving the digits.
         (put-text-property middle (point) 'display
-                           (or (alist-get column todo-write-row--stops)
-                               (setf (alist-get column todo-write-row--stops)
-                                     `(space :align-to ,column))))
+                           (or (alist-get stop todo-write-row--stops nil nil #'eql)
+                               (setf (alist-get stop todo-write-row--stops nil nil #'eql)
+                                     `(space :align-to ,stop))))
         (forward-char rest)))
     middle))
 

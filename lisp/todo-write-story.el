@@ -31,7 +31,7 @@ A line above them opens the earlier ones."
   :group 'todo-write-faces)
 
 (defconst todo-write-story--events
-  '("MESSAGE" "THOUGHTS" "TOOL_CALL" "TOOL_EXECUTION" "ERROR" "REQUEST")
+  '("MESSAGE" "THOUGHTS" "TOOL_CALL" "TOOL_EXECUTION" "ERROR" "STATE_UPDATE")
   "Types of the observations that become entries.")
 
 (defconst todo-write-story--plan-tools
@@ -101,6 +101,8 @@ of a call becomes part of the entry of the call."
            (string-match-p todo-write-story--plan-tools
                            (todo-write-story--string (plist-get fields :name))))
       nil)
+     ((equal type "STATE_UPDATE")
+      (todo-write-story--wait observation (plist-get fields :request)))
      ((and entry (equal type "TOOL_EXECUTION"))
       (setf (todo-write-story-entry-result entry) observation)
       (when (and (memq (todo-write-story-entry-kind entry) '(call edit))
@@ -124,7 +126,6 @@ File names are relative to PROJECT."
                  ("MESSAGE" 'said)
                  ("THOUGHTS" 'thought)
                  ("ERROR" 'error)
-                 ("REQUEST" 'wait)
                  ((guard (or files (member name todo-write-story--edit-tools))) 'edit)
                  ((guard (member name todo-write-story--command-tools)) 'command)
                  (_ 'call)))
@@ -142,6 +143,35 @@ File names are relative to PROJECT."
             400)
      :call (unless (equal type "TOOL_EXECUTION") observation)
      :result (when (equal type "TOOL_EXECUTION") observation))))
+
+(defun todo-write-story--wait (observation request)
+  "Return an entry of the end of REQUEST, the content of OBSERVATION, or nil.
+See `todo-write-request'."
+  (let ((since (plist-get request :since))
+        (end (plist-get observation :timestamp)))
+    (when (numberp since)
+      (todo-write-story--entry
+       :key (plist-get observation :id)
+       :kind 'wait
+       :time (truncate since)
+       :text (todo-write-row-line
+              (format "waited %s, %s: %s"
+                      (todo-write-story--duration (max 0 (truncate (- end since))))
+                      (todo-write-story--answer request)
+                      (todo-write-story--string (plist-get request :title)))
+              400)
+       :call observation))))
+
+(defun todo-write-story--answer (request)
+  "Return how REQUEST ended in words."
+  (let ((text (plist-get request :text)))
+    (concat (pcase (plist-get request :outcome)
+              ("allowed" "you allowed it")
+              ("always" "you always allow it")
+              ("denied" "you denied it")
+              ("answered" "you answered")
+              (_ "answered elsewhere or withdrawn"))
+            (and (stringp text) (not (string-blank-p text)) (format " (%s)" text)))))
 
 (defun todo-write-story--string (value)
   "Return VALUE if it is a string, else an empty one."
@@ -434,7 +464,7 @@ The reasons of failures need some room to the right."
 (defun todo-write-story--insert-entry (entry width room)
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
-               (said (memq (todo-write-story-entry-kind entry) '(said thought change)))
+               (said (memq (todo-write-story-entry-kind entry) '(said thought change wait)))
                (right (if said "" (todo-write-story--right entry)))
                (reason (unless said (todo-write-story--reason entry)))
                (text (todo-write-story--shown-text
@@ -509,7 +539,9 @@ The reasons of failures need some room to the right."
   "Insert all of ENTRY with its line breaks: the call, its patches and its output."
   (let* ((start (point))
          (call (todo-write-story-entry-call entry))
-         (content (plist-get call :content))
+         (content (if (eq (todo-write-story-entry-kind entry) 'wait)
+                      (todo-write-story-entry-text entry)
+                    (plist-get call :content)))
          (texts (delq nil (append
                            (list (and call (todo-write-story--text content nil)))
                            (mapcar (lambda (file) (plist-get file :patch))

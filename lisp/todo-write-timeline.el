@@ -11,11 +11,14 @@
 
 ;;; Code:
 
+(require 'cl-lib)
+(require 'seq)
 (require 'svg)
 (require 'todo-write)
 (require 'todo-write-history)
 (require 'todo-write-org)
 (require 'todo-write-row)
+(require 'todo-write-story)
 (require 'todo-write-view)
 
 (defface todo-write-timeline-bar '((t :inherit success))
@@ -67,6 +70,37 @@ The first of ROWS is the one that started first."
           ;; The scale divides by the length of the span.
           (apply #'max (1+ from)
                  (mapcar (lambda (row) (cdar (last (plist-get row :intervals)))) rows)))))
+
+(defun todo-write-timeline--waits (rows)
+  "Return the long times during which no task of ROWS was in progress.
+The value is a list of (FROM . TO), oldest first.  A wait is long if it
+takes more than a tenth of the time in which tasks were in progress, and
+more than five minutes."
+  (let ((intervals (sort (mapcan (lambda (row) (copy-sequence (plist-get row :intervals))) rows)
+                         (lambda (a b) (< (car a) (car b)))))
+        (busy 0) end waits)
+    (pcase-dolist (`(,from . ,to) intervals)
+      (when (and end (> from end))
+        (push (cons end from) waits))
+      (cl-incf busy (max 0 (- to (max from (or end from)))))
+      (setq end (max to (or end to))))
+    (let ((least (max 300000 (/ busy 10))))
+      (nreverse (seq-filter (lambda (wait) (> (- (cdr wait) (car wait)) least)) waits)))))
+
+(defun todo-write-timeline--folded (rows waits)
+  "Return ROWS with their intervals moved together over WAITS.
+The original ones are then under :times."
+  (let ((fold (lambda (time)
+                (- time (cl-loop for (from . to) in waits
+                                 when (>= time to) sum (- to from 60000))))))
+    (mapcar (lambda (row)
+              (let ((intervals (plist-get row :intervals)))
+                `( :times ,intervals
+                   :intervals ,(mapcar (pcase-lambda (`(,from . ,to))
+                                         (cons (funcall fold from) (funcall fold to)))
+                                       intervals)
+                   ,@row)))
+            rows)))
 
 (defun todo-write-timeline--face (row)
   "Return the face of the bars of ROW."
@@ -120,7 +154,7 @@ SPAN is the time span of all rows."
                            (mapconcat (pcase-lambda (`(,from . ,to))
                                         (format "\n%s – %s" (todo-write-timeline--clock from)
                                                 (todo-write-timeline--clock to)))
-                                      (plist-get row :intervals) "")
+                                      (or (plist-get row :times) (plist-get row :intervals)) "")
                            "\nRET, mouse-1: go to the task"))))))
 
 (defun todo-write-timeline--clock (milliseconds)
@@ -173,8 +207,14 @@ begin at Y and are HEIGHT high."
   (setq todo-write-view--width (todo-write-view--fitting-width))
   (let* ((thread todo-write-view-thread)
          (rows (todo-write-timeline--rows thread))
+         (waits (todo-write-timeline--waits rows))
          (width (max 40 todo-write-view--width))
-         (label (max 12 (/ width 3)))
+         (longest (apply #'max 0 (mapcar (lambda (row)
+                                           (todo-write-row--width
+                                            (todo-write-row-plain
+                                             (plist-get (plist-get row :item) :content))))
+                                         rows)))
+         (label (max 12 (min (/ width 3) (+ 4 longest))))
          (columns (max 10 (- width label 12))))
     (todo-write-history--with-new-text
       (let ((summary (todo-write-summary thread)))
@@ -183,15 +223,33 @@ begin at Y and are HEIGHT high."
       (insert "\n")
       (if (null rows)
           (insert (propertize " No task has started yet.\n" 'face 'todo-write-detail))
-        (let ((span (todo-write-timeline--span rows)))
-          (insert (propertize (concat (make-string (1+ label) ?\s)
-                                      (todo-write-timeline--clock (car span))
-                                      (make-string (max 1 (- columns 16)) ?\s)
-                                      (todo-write-timeline--clock (cdr span)))
-                              'face 'todo-write-time)
-                  "\n")
+        (let* ((whole (todo-write-timeline--span rows))
+               (rows (todo-write-timeline--folded rows waits))
+               (span (todo-write-timeline--span rows)))
+          (todo-write-timeline--insert-scale whole waits label columns)
           (dolist (row rows)
             (todo-write-timeline--insert-row row span label columns)))))))
+
+(defun todo-write-timeline--insert-scale (span waits label columns)
+  "Insert the line above the bars: when SPAN begins and ends, and its WAITS.
+LABEL and COLUMNS are the columns before and of the bars."
+  (let* ((from (/ (car span) 1000))
+         (to (/ (cdr span) 1000))
+         (day (format-time-string "%F" from))
+         (left (format-time-string (if (equal day (format-time-string "%F")) "%T" "%F %T") from))
+         (right (format-time-string
+                 (if (equal day (format-time-string "%F" to)) "%T" "%F %T") to))
+         (folded (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
+         (note (if waits
+                   (format "  %s folded, %s" (todo-write-story--count (length waits) "wait")
+                           (todo-write-row--time folded))
+                 ""))
+         (room (- columns (length left) (length right) 1)))
+    (insert (propertize
+             (concat (make-string (1+ label) ?\s) left
+                     (string-pad (todo-write-row--truncate note (max 0 room)) (max 1 (1+ room)))
+                     right "\n")
+             'face 'todo-write-time))))
 
 ;;;###autoload
 (defun todo-write-timeline (&optional thread)
@@ -211,8 +269,13 @@ shown as dropped.  Signal a `user-error' if there is no thread."
   (interactive nil todo-write-timeline-mode)
   (let ((id (or (get-text-property (point) 'todo-write-id) (user-error "No task here"))))
     (with-current-buffer (todo-write-show todo-write-view-thread t)
-      (unless (todo-write-view--goto id)
-        (user-error "This task is no longer in the list")))))
+      (or (todo-write-view--goto id)
+          (todo-write-view--goto-former id)
+          ;; It was removed before its list ended.
+          (todo-write-history--open
+           todo-write-view-thread
+           (plist-get (caar (last (todo-write-item-changes todo-write-view-thread id)))
+                      :revision))))))
 
 (defun todo-write-timeline-mouse-goto (event)
   "Go to the task that EVENT clicked on, in its plan."

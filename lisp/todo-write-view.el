@@ -35,6 +35,7 @@
 (require 'ewoc)
 (require 'seq)
 (require 'subr-x)
+(require 'text-property-search)
 (require 'todo-write)
 (require 'todo-write-children)
 (require 'todo-write-detail)
@@ -74,9 +75,9 @@
   :group 'todo-write-view
   :package-version '(todo-write . "0.1.0"))
 
-(defcustom todo-write-view-max-width 100
-  "Maximum number of columns of a row."
-  :type 'natnum
+(defcustom todo-write-view-max-width nil
+  "Maximum number of columns of a row, or nil to use the width of the window."
+  :type '(choice (const :tag "Width of the window" nil) natnum)
   :group 'todo-write-view
   :package-version '(todo-write . "0.1.0"))
 
@@ -228,11 +229,32 @@ CATEGORY is a symbol with the text properties of its line."
 
 (defun todo-write-view--fitting-width ()
   "Return the number of columns that fits every window of the current buffer."
-  (let ((windows (get-buffer-window-list nil nil t)))
+  (let ((windows (get-buffer-window-list nil nil t))
+        (most (or todo-write-view-max-width most-positive-fixnum)))
     (if windows
-        (max 10 (1- (apply #'min (1+ todo-write-view-max-width)
-                           (mapcar #'window-body-width windows))))
-      (or todo-write-view--width (min 80 todo-write-view-max-width)))))
+        (max 10 (apply #'min most (mapcar #'todo-write-view--columns windows)))
+      (or todo-write-view--width (min 80 most)))))
+
+(defun todo-write-view--columns (window)
+  "Return the number of columns that a row has in WINDOW.
+The font may be scaled, and line numbers take some."
+  (- (if (and face-remapping-alist (display-graphic-p (window-frame window)))
+         (floor (window-body-width window t) (window-font-width window))
+       (window-body-width window))
+     (if display-line-numbers
+         (with-selected-window window
+           (+ 2 (line-number-display-width)))
+       0)
+     1))
+
+(defun todo-write-view--set-scale ()
+  "Let the gaps of rows end where the font of the buffer needs it."
+  (let ((window (and face-remapping-alist (get-buffer-window nil t))))
+    (setq-local todo-write-row--scale
+                (if (and window (display-graphic-p (window-frame window)))
+                    (/ (float (window-font-width window))
+                       (frame-char-width (window-frame window)))
+                  1))))
 
 (defun todo-write-view--set-up-page (draw &optional fit)
   "Set up the current buffer as a read-only page as wide as its windows.
@@ -421,6 +443,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
 (defun todo-write-view--draw-all ()
   "Draw the whole buffer from the store."
   (let ((thread todo-write-view-thread))
+    (todo-write-view--set-scale)
     (setq todo-write-view--width (todo-write-view--fitting-width)
           todo-write-view--summary (and thread (todo-write-summary thread))
           todo-write-view--children (and thread (todo-write-children--by-item thread))
@@ -906,6 +929,8 @@ and \\=✗ dropped before it was completed.
   (add-hook 'todo-write--event-functions #'todo-write-view--on-event)
   ;; Deleting the narrowest window changes the size of no other one.
   (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
+  (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
+    (add-hook hook #'todo-write-view--fit-shown nil t))
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
   (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
 
@@ -1084,6 +1109,11 @@ or changes its size."
         (todo-write-view--redraw nil)
       (todo-write-view--draw))))
 
+(defun todo-write-view--fit-shown ()
+  "Draw the current buffer again if its font or its line numbers changed."
+  (when (get-buffer-window nil t)
+    (todo-write-view--draw)))
+
 ;;; Showing
 
 ;;;###autoload
@@ -1235,6 +1265,23 @@ Signal a `user-error' if there is none, or if it was dropped."
   "Move point to the row of the task ID; return nil if there is none."
   (when-let* ((start (todo-write-view--start id)))
     (goto-char start)))
+
+(defun todo-write-view--goto-former (id)
+  "Move point to the line of the task ID of an earlier list, or a dropped one.
+Open what it is in.  Return nil if there is no such task."
+  (let ((list (seq-find (lambda (list)
+                          (seq-some (lambda (item) (equal id (plist-get item :id)))
+                                    (todo-write-items todo-write-view-thread (cdr list))))
+                        todo-write-view--lists)))
+    (when (or list (seq-some (lambda (item) (equal id (plist-get item :id)))
+                             (todo-write-view--dropped-before)))
+      (setq todo-write-view--open
+            (seq-union todo-write-view--open (if list (list 'lists (car list)) '(dropped))))
+      (todo-write-view--redraw nil t)
+      (goto-char (todo-write-view--footer-start))
+      (when-let* ((match (text-property-search-forward
+                          (if list 'todo-write-toggle 'todo-write-dropped) id #'equal)))
+        (goto-char (prop-match-beginning match))))))
 
 (defun todo-write-view-to-current ()
   "Move to the task in progress and follow it from now on."

@@ -26,10 +26,68 @@
        (todo-write-row--forget-shapes)
        (save-window-excursion
          (unwind-protect
-             (with-current-buffer (todo-write-history "a") ,@body)
+             (with-current-buffer (todo-write-history "a")
+               (todo-write-history-visit)
+               ,@body)
            (set-terminal-coding-system coding)
            (todo-write-row--forget-shapes)
+           (kill-buffer "*todo-write-history*")
            (kill-buffer (format "%s history" todo-write-view-buffer-name)))))))
+
+(defmacro todo-write-history-tests--with-index (lists &rest body)
+  "Run BODY in the index of the revisions of \"a\" after writing LISTS."
+  (declare (indent 1) (debug t))
+  `(todo-write-history-tests--with ,lists
+     (switch-to-buffer (todo-write-history "a"))
+     ,@body))
+
+(ert-deftest todo-write-history-is-an-index-with-headings-at-new-lists ()
+  (todo-write-history-tests--with-index
+      '(("One" "Two") (("One" "completed") "Two") ("Bread" "Milk" "Eggs" "Salt"))
+    (todo-write-edit "a" 'rename (todo-write-test-id "a" "Salt") "Pepper")
+    (todo-write-history-tests--press "g")
+    (let ((clock "[0-9]+:[0-9]+"))
+      (should (seq-every-p
+               #'identity
+               (cl-mapcar #'string-match-p
+                          (list (concat "\\` " clock " you ~ Pepper 4\\'")
+                                (concat "\\` " clock " agent \\+ 4 tasks − One − Two 3\\'")
+                                "\\` . a new list began, with 4 tasks\\'"
+                                (concat "\\` " clock " agent ✓ One 2\\'")
+                                (concat "\\` " clock " agent \\+ One \\+ Two 1\\'")
+                                "\\` . the plan began\\'")
+                          (cdr (todo-write-history-tests--lines))))))
+    (should (= 6 (length (cdr (todo-write-history-tests--lines)))))))
+
+(ert-deftest todo-write-history-index-shows-one-and-what-is-between-two ()
+  (todo-write-history-tests--with-index '(("One") ("One" "Two") ("One" "Two" "Three"))
+    (todo-write-history-tests--press "n")
+    (todo-write-history-tests--press "RET")
+    (should (string-suffix-p "revision 2 of 3" (nth 0 (todo-write-history-tests--lines))))
+    (todo-write-history-tests--press "q")
+    (should (eq major-mode 'todo-write-history-index-mode))
+    (goto-char (point-min))
+    (todo-write-history-tests--press "n")
+    (todo-write-history-tests--press "m")
+    (should (string-prefix-p "*" (nth 1 (todo-write-history-tests--lines))))
+    (todo-write-history-tests--press "n")
+    (todo-write-history-tests--press "m")
+    (todo-write-history-tests--press "=")
+    (should (string-suffix-p "from revision 1 to 3" (nth 0 (todo-write-history-tests--lines))))
+    (should (equal (todo-write-history-tests--rows) '(" ○ One" " + ○ Two" " + ○ Three")))
+    (should-error (todo-write-history-tests--press "n") :type 'user-error)
+    (todo-write-history-tests--press "p")
+    (should (string-suffix-p "revision 2 of 3" (nth 0 (todo-write-history-tests--lines))))))
+
+(ert-deftest todo-write-history-index-of-a-long-history-opens-the-earlier-ones ()
+  (let ((todo-write-history-index-limit 2))
+    (todo-write-history-tests--with-index '(("1") ("1" "2") ("1" "2" "3") ("1" "2" "3" "4"))
+      (should (equal " 2 earlier" (car (last (todo-write-history-tests--lines)))))
+      (should (string-suffix-p "+ 3 3" (nth 2 (todo-write-history-tests--lines))))
+      (goto-char (point-max))
+      (todo-write-history-tests--press "p")
+      (todo-write-history-tests--press "RET")
+      (should (equal " ┄ the plan began" (car (last (todo-write-history-tests--lines))))))))
 
 (defun todo-write-history-tests--press (keys)
   "Run the command bound to KEYS."
@@ -110,12 +168,12 @@
             (progn
               (switch-to-buffer live)
               (todo-write-history-tests--press "H")
-              (should (derived-mode-p 'todo-write-history-mode))
+              (should (derived-mode-p 'todo-write-history-index-mode))
               (should (equal todo-write-view-thread "a"))
               (todo-write-history-tests--press "q")
               (should (eq (window-buffer) live)))
           (kill-buffer live)
-          (kill-buffer (format "%s history" todo-write-view-buffer-name)))))))
+          (kill-buffer "*todo-write-history*"))))))
 
 (ert-deftest todo-write-history-without-a-plan-says-so ()
   (todo-write-with-store

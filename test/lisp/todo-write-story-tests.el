@@ -6,6 +6,7 @@
 ;;; Code:
 
 (require 'ert)
+(require 'todo-write-request)
 (require 'todo-write-story)
 (require 'todo-write-visit)
 (require 'todo-write-view-test-helper)
@@ -79,6 +80,34 @@
       (should (string-match-p "✎ till/a\\.go +\\+2 −1\\'" (car (last lines))))
       (should (member "     till/a.go  +2 −1" lines))
       (should (string-match-p "· 1 file\\'" (car lines))))))
+
+(ert-deftest todo-write-story-names-the-waits-for-the-user ()
+  (todo-write-story-tests--with-task
+    (pcase-dolist (`(,id ,value ,text ,shown)
+                   '(("1" yes nil "‖ waited [0-9]+ s, you allowed it: git config --get-all")
+                     ("2" no "Use make" "‖ waited [0-9]+ s, you denied it (Use make): git config")
+                     ("3" nil nil "‖ waited [0-9]+ s, answered elsewhere or withdrawn: git")))
+      (todo-write-request
+       "a" :id id :kind 'permission :title "git config --get-all" :detail "git config --get-all"
+       :options '((:label "Yes" :value yes :kind allow) (:label "No" :value no :kind deny :text t))
+       :answer #'ignore)
+      (if value
+          (todo-write-answer-request "a" id value text)
+        (todo-write-withdraw "a" id))
+      (should (string-match-p shown (car (last (todo-write-story-tests--lines 100))))))
+    (todo-write-observe "a" "STATE_UPDATE" '(:state "other"))
+    (should (string-match-p "answered elsewhere" (car (last (todo-write-story-tests--lines 100)))))
+    (let ((wait (car (last (todo-write-story--entries "a" "t1")))))
+      (setf (plist-get (plist-get (plist-get (todo-write-story-entry-call wait) :content)
+                                  :request)
+                       :since)
+            0)
+      (should (string-match-p "waited [0-9]+:[0-9:]+, "
+                              (todo-write-story-entry-text
+                               (todo-write-story--wait
+                                (todo-write-story-entry-call wait)
+                                (plist-get (plist-get (todo-write-story-entry-call wait) :content)
+                                           :request))))))))
 
 (ert-deftest todo-write-story-keeps-silent-on-the-tools-of-the-plan ()
   (todo-write-story-tests--with-task
