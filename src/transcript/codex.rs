@@ -513,7 +513,8 @@ fn effect_of(call: &PendingCall<CallKind>, content: &str, is_error: bool, has_it
         .iter()
         .find_map(|mark| number_after(head, mark))
         .or_else(|| number_after(content, "\"exit_code\":").filter(|_| content.starts_with('{')));
-    let is_refused = [ABORTED, "rejected by user", "Rejected("].iter().any(|text| content.contains(text));
+    let is_refused = content.starts_with("approval policy is ")
+        || [ABORTED, "rejected by user", "Rejected("].iter().any(|text| content.contains(text));
     let outcome = match code {
         Some(0) => CallOutcome::Ok,
         Some(_) => CallOutcome::Failed,

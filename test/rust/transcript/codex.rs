@@ -192,10 +192,12 @@ fn a_turn_ends_as_denied_if_its_last_call_was() {
     let complete = json!({"turn_id": "1", "last_agent_message": "I may not."});
     let interrupted = json!({"turn_id": "1", "reason": "interrupted"});
     let rejected = "exec_command failed: Rejected(\"rejected by user\")";
+    let never = "approval policy is Never; reject command — you cannot ask for escalated permissions";
     let aborted = "Wall time: 1.5 seconds\naborted by user";
     let raked = "Process exited with code 0\nOutput:\nRejected(\"the weeds\")";
     for (outputs, kind, end, why, ending) in [
         (&[rejected][..], "task_complete", &complete, "permission denied", Ending::Denied),
+        (&[never], "task_complete", &complete, "permission denied", Ending::Denied),
         (&[rejected], "turn_aborted", &interrupted, "permission denied", Ending::Denied),
         (&[rejected, raked], "task_complete", &complete, "end of turn", Ending::EndOfTurn),
         // In a terminal, a denial is written like an interruption.
