@@ -221,16 +221,26 @@ At its first call, or if the user forgot THREAD, set its project and title."
     (unless (and (eq before program) (plist-get (todo-write-summary thread) :title))
       (unless (memq before (list nil program))
         (todo-write-mcp--forget-session before thread))
-      (let ((project (todo-write-mcp--project program)))
-        (todo-write-begin thread :project project)
-        (unless (plist-get (todo-write-summary thread) :title)
-          (todo-write-observe
-           thread "TITLE"
-           (or (todo-write-follow-sessions--title
-                thread (todo-write-mcp--said program :project))
-               (format "%s in %s" (todo-write-mcp--client program)
-                       (file-name-nondirectory (directory-file-name project))))))))
+      (todo-write-begin thread :project (todo-write-mcp--project program))
+      (todo-write-mcp--set-title program thread 10))
     (todo-write-mcp--note-call program thread)))
+
+(defun todo-write-mcp--set-title (program thread tries)
+  "Give THREAD, which PROGRAM serves, the title in the transcript of its session.
+Without one, name the agent and the project.  The agent may not have
+written it yet, so look up to TRIES times more, once a second."
+  (when (member thread (todo-write-threads-loaded))
+    (let ((title (plist-get (todo-write-summary thread) :title))
+          (name (format "%s in %s" (todo-write-mcp--client program)
+                        (file-name-nondirectory
+                         (directory-file-name (todo-write-mcp--project program))))))
+      (when (member title (list nil name))
+        (let ((found (todo-write-follow-sessions--title
+                      thread (todo-write-mcp--said program :project))))
+          (when (or found (null title))
+            (todo-write-observe thread "TITLE" (or found name)))
+          (unless (or found (= tries 0) (string-prefix-p "mcp:" thread))
+            (run-with-timer 1 nil #'todo-write-mcp--set-title program thread (1- tries))))))))
 
 (defun todo-write-mcp--note-call (program thread)
   "Note that the agent of THREAD, which PROGRAM serves, works now."

@@ -60,6 +60,27 @@
             (todo-write-forget thread)))))
     (delete-directory home t)))
 
+(ert-deftest todo-write-mcp-a-thread-gets-a-title-that-is-written-after-its-first-call ()
+  (let* ((home (make-temp-file "todo-write-home" t))
+         (folder (file-name-as-directory (make-temp-file "todo-write-mcp" t)))
+         (todo-write-follow-agents `((claude . ,home)))
+         (file (expand-file-name (format "projects/%s/a.jsonl"
+                                         (todo-write-follow-sessions--escape folder))
+                                 home)))
+    (make-directory (file-name-directory file) t)
+    (todo-write-with-socket
+      (let ((program (todo-write-socket-test-hello :project folder)))
+        (todo-write-socket-test-write program "a" "One")
+        (should (string-prefix-p "Claude Code in "
+                                 (plist-get (todo-write-summary "claude:a") :title)))
+        (write-region (concat (json-serialize `(:type "user" :sessionId "a" :cwd ,folder
+                                                :message (:role "user" :content "Rake")))
+                              "\n")
+                      nil file nil 'silent)
+        (todo-write-test-wait
+         (lambda () (equal "Rake" (plist-get (todo-write-summary "claude:a") :title))))))
+    (delete-directory home t)))
+
 (ert-deftest todo-write-mcp-a-client-cannot-name-a-remote-project ()
   (todo-write-with-socket
     (let ((asked nil))
