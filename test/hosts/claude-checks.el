@@ -301,7 +301,7 @@ esac
      (lambda ()
        (claude-checks-wait "the gate" (lambda () (equal (claude-checks-state) '(active working))))
        (claude-checks-wait
-        "its own list" (lambda () (and (claude-checks-own-rows)
+        "its own list" (lambda () (and (cdr (claude-checks-own-rows))
                                        (equal (claude-checks-rows) (claude-checks-own-rows)))))
        (apply #'claude-checks-pass "one" '(active working) (claude-checks-own-rows))
        (should (equal (claude-checks-rows)

@@ -29,11 +29,15 @@
 
 (defvar codex-checks-arguments nil "Arguments of Codex with the address of its model.")
 (defvar codex-checks-home nil "Home of Codex.")
+(defvar codex-checks-environment nil "Further environment variables of Codex.")
+(defvar codex-checks-asks nil "Non-nil if Codex may not run all commands.")
+(defvar codex-checks-settings nil "Further arguments of Codex.")
 
 (defun codex-checks-start (&rest arguments)
   "Start Codex with ARGUMENTS after `exec', in place of an earlier one."
   (codex-checks-stop)
-  (let ((process-environment (cons "MOCK_KEY=test-key" (hosts-environment codex-checks-home))))
+  (let ((process-environment (append codex-checks-environment '("MOCK_KEY=test-key")
+                                     (hosts-environment codex-checks-home))))
     (setq codex-checks-process
           (make-process
            :name "codex" :buffer (generate-new-buffer "*codex*") :noquery t
@@ -62,8 +66,10 @@
        (lambda (url)
          (let ((codex-checks-arguments
                 (append (hosts-codex-arguments url model)
-                        '("-c" "tools.update_plan.enabled=true"
-                          "--dangerously-bypass-approvals-and-sandbox")))
+                        codex-checks-settings
+                        '("-c" "tools.update_plan.enabled=true")
+                        (unless codex-checks-asks
+                          '("--dangerously-bypass-approvals-and-sandbox"))))
                codex-checks-process)
            (unwind-protect
                (progn (codex-checks-start "Plan the garden")
@@ -174,6 +180,20 @@ await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))}
      (codex-checks-shows "the gate" 'active 'working '("Rake" . "in_progress"))
      (signal-process codex-checks-process 'int)
      (codex-checks-shows "the abort" 'paused nil '("Rake" . "in_progress")))))
+
+(ert-deftest codex-checks-a-command-that-is-denied ()
+  (let ((codex-checks-asks t))
+    (codex-checks-run
+     "gpt-5.5"
+     (list (apply #'codex-checks-call "update_plan" (codex-checks-plan '("Rake" . "in_progress")))
+           (codex-checks-call "exec_command" :cmd "touch raked.txt" :justification "To rake"
+                              :sandbox_permissions "require_escalated")
+           (list :text "I may not rake."))
+     (lambda ()
+       (codex-checks-shows "the denial" 'paused nil '("Rake" . "in_progress"))
+       (should (equal '(denied "permission denied")
+                      (let ((summary (todo-write-summary (hosts-thread "codex"))))
+                        (list (plist-get summary :ending) (plist-get summary :reason)))))))))
 
 (provide 'codex-checks)
 ;;; codex-checks.el ends here

@@ -7,7 +7,8 @@
 
 ;; Each agent gets the tool according to `todo-write-mcp-setup' and runs one prompt
 ;; against a scripted model.  The model calls todo_write three times: with a list,
-;; with a bad status, and with the corrected list.  Meanwhile the user adds a task.
+;; with a bad status, and with the corrected list.  After the first, the user adds a
+;; task, and Emacs drops all connections.
 ;; test/hosts/mcp.sh runs these checks.  AGENTS in the environment is the folder of
 ;; the agents' programs.
 
@@ -108,7 +109,9 @@ MODEL is a function of the tool and of a function that takes that URL."
         (delete-directory folder t)))))
 
 (defun mcp-checks-edit-after-first-list (emacs)
-  "Let the user of EMACS add a task as soon as the agent has written a list."
+  "Let the user of EMACS add a task as soon as the agent has written a list.
+Then EMACS forgets its connections, and opens the socket again, as after a
+restart."
   (todo-write-mcp-emacs-eval
    emacs '(progn
             (defvar mcp-checks-edited nil)
@@ -116,7 +119,12 @@ MODEL is a function of the tool and of a function that takes that URL."
                       (lambda (thread _outcome)
                         (unless mcp-checks-edited
                           (setq mcp-checks-edited t)
-                          (run-at-time 0 nil #'todo-write-edit thread 'add "Weed"))))
+                          (run-at-time 0.1 nil
+                                       (lambda ()
+                                         (todo-write-edit thread 'add "Weed")
+                                         (todo-write-mcp-mode -1)
+                                         (clrhash todo-write-mcp--programs)
+                                         (todo-write-mcp-mode))))))
             t)))
 
 (defun mcp-checks-plan (emacs thread folder)

@@ -1,0 +1,209 @@
+;;; projects-checks.el --- Projects, folders and titles of sessions  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The genuine Claude Code and Codex work in worktrees and in folders below a
+;; project's root, and with folders of settings that the user's Emacs does not
+;; know.  Their plans must have the right project and title, both when they are
+;; followed and when they come by todo_write.  projects.sh runs this.
+
+;;; Code:
+
+(require 'mcp-seams-checks)
+(require 'seams-checks)
+(require 'codex-checks)
+
+(defun projects-checks--repository ()
+  "Make the project a repository with a linked worktree; return that folder."
+  (let ((worktree (concat (directory-file-name claude-checks-folder) "-pond")))
+    (pcase-dolist (arguments `(("init" "--quiet")
+                               ("-c" "user.name=U" "-c" "user.email=u@example.org"
+                                "commit" "--quiet" "--allow-empty" "-m" "Begin")
+                               ("worktree" "add" "--quiet" ,worktree)))
+      (with-temp-buffer
+        (let ((status (apply #'call-process "git" nil t nil "-C" claude-checks-folder arguments)))
+          (should (equal '(0 . "") (cons status (buffer-string)))))))
+    (file-name-as-directory worktree)))
+
+(defun projects-checks--project (&optional thread)
+  "Return the project of THREAD or of the session."
+  (plist-get (todo-write-about (or thread (hosts-thread "claude"))) :project))
+
+(defun projects-checks--title (thread)
+  "Return the title of THREAD."
+  (plist-get (todo-write-summary thread) :title))
+
+(defconst projects-checks-rows '(("Rake" . "in_progress") ("Water" . "pending"))
+  "The list at the gate of `seams-checks-one'.")
+
+(ert-deftest projects-checks-a-worktree-is-a-project-of-its-own ()
+  (claude-checks-run
+   seams-checks-one
+   (lambda ()
+     (let* ((root claude-checks-folder)
+            (worktree (projects-checks--repository))
+            (name (file-name-nondirectory (directory-file-name root)))
+            (label (format "%s/%s-pond" name name)))
+       ;; The mode follows the root's sessions only.
+       (todo-write-follow-mode)
+       (let ((claude-checks-folder worktree))
+         (claude-checks-start "-p" "Dig the pond"))
+       (claude-checks-wait "its plan" (lambda () (= 2 (length (claude-checks-own-json "tasks")))))
+       (todo-write-follow--poll-all)
+       (should-not (hosts-thread "claude"))
+       (let ((default-directory worktree))
+         (todo-write-follow-mode))
+       (apply #'claude-checks-shows "the worktree's plan" '(active working) projects-checks-rows)
+       (should (equal worktree (projects-checks--project)))
+       (should (string-search label (seams-checks-row)))))))
+
+(ert-deftest projects-checks-a-session-in-a-subfolder-belongs-to-the-root ()
+  (claude-checks-run
+   seams-checks-one
+   (lambda ()
+     (projects-checks--repository)
+     (todo-write-follow-mode)
+     (let ((beds (expand-file-name "beds/" claude-checks-folder)))
+       (make-directory beds)
+       (let ((claude-checks-folder beds))
+         (claude-checks-start "-p" "Plan the beds")))
+     (apply #'claude-checks-shows "the subfolder's plan" '(active working) projects-checks-rows)
+     (should (equal claude-checks-folder (projects-checks--project))))))
+
+(ert-deftest projects-checks-by-todo-write-in-a-subfolder-with-a-title-that-stays ()
+  (mcp-seams-with-claude
+      (list (list (mcp-seams-list '("Rake" "in_progress")))
+            (list (claude-checks-gate "beds/one"))
+            (list (mcp-seams-list '("Rake" "completed")))
+            (list (claude-checks-gate "beds/two"))
+            "Done.")
+      ()
+    (projects-checks--repository)
+    (let ((beds (expand-file-name "beds/" claude-checks-folder)))
+      (make-directory beds)
+      (make-directory (expand-file-name "beds" beds))
+      (let ((claude-checks-folder beds))
+        (claude-checks-start "-p" "Plan the beds"))
+      (claude-checks-wait "its plan" (lambda () (hosts-thread "claude")))
+      (let ((thread (hosts-thread "claude"))
+            (open (lambda (gate) (write-region "" nil (expand-file-name (concat gate ".gate") beds)
+                                               nil 'silent))))
+        (should (equal claude-checks-folder (projects-checks--project thread)))
+        (claude-checks-wait "its title" (lambda () (equal "Plan the beds"
+                                                          (projects-checks--title thread))))
+        (todo-write-forget thread)
+        (should-not (hosts-thread "claude"))
+        (funcall open "beds/one")
+        (claude-checks-wait "its next call" (lambda () (hosts-thread "claude")))
+        (claude-checks-wait "its title" (lambda () (equal "Plan the beds"
+                                                          (projects-checks--title thread))))
+        (should (equal claude-checks-folder (projects-checks--project thread)))
+        (funcall open "beds/two")
+        (claude-checks-ends)))))
+
+(ert-deftest projects-checks-a-thread-that-was-forgotten-keeps-its-title-when-followed ()
+  (claude-checks-run
+   (append (butlast seams-checks-one)
+           (list (list (claude-checks-update "1" "completed"))
+                 (list (claude-checks-gate "two"))
+                 "Done."))
+   (lambda ()
+     (apply #'claude-checks-shows "the first gate" '(active working) projects-checks-rows)
+     (let ((thread (hosts-thread "claude")))
+       (should (equal "Plan the garden" (projects-checks--title thread)))
+       (todo-write-forget thread)
+       (write-region "" nil (expand-file-name "one.gate" claude-checks-folder) nil 'silent)
+       (claude-checks-wait "its going on" (lambda () (hosts-thread "claude")))
+       (claude-checks-wait "its title"
+                           (lambda () (equal "Plan the garden" (projects-checks--title thread))))))
+   :prompt "Plan the garden"))
+
+;;; Folders of settings that Emacs does not know
+
+(ert-deftest projects-checks-the-folder-of-a-running-claude-code-is-found ()
+  (claude-checks-run
+   seams-checks-one
+   (lambda ()
+     (todo-write-follow-mode -1)
+     (let* ((folder (expand-file-name "elsewhere" claude-checks-home))
+            (claude-checks-environment
+             (cons (concat "CLAUDE_CONFIG_DIR=" folder) claude-checks-environment))
+            (tasks (lambda () (file-expand-wildcards (concat folder "/tasks/*/[0-9]*.json")))))
+       (copy-directory (expand-file-name ".claude" claude-checks-home) folder)
+       (claude-checks-start "-p" "Plan the garden")
+       (claude-checks-wait "its plan" (lambda () (<= 2 (length (funcall tasks)))))
+       (todo-write-follow-mode)
+       (claude-checks-wait
+        "its display" (lambda () (and (equal '(active working) (claude-checks-state))
+                                      (equal projects-checks-rows (claude-checks-rows)))))
+       (write-region "" nil (expand-file-name "one.gate" claude-checks-folder) nil 'silent)
+       (claude-checks-ends)
+       (claude-checks-wait "its end" (lambda () (equal '(paused) (claude-checks-state))))))))
+
+(ert-deftest projects-checks-a-program-tells-its-agents-folder ()
+  (mcp-seams-with-claude
+      (list (list (mcp-seams-list '("Rake" "in_progress")))
+            (list (claude-checks-gate "one"))
+            "Done.")
+      ()
+    (let* ((folder (expand-file-name "elsewhere" claude-checks-home))
+           (claude-checks-environment
+            (cons (concat "CLAUDE_CONFIG_DIR=" folder) claude-checks-environment)))
+      (copy-directory (expand-file-name ".claude" claude-checks-home) folder)
+      (copy-file (expand-file-name ".claude.json" claude-checks-home) (concat folder "/"))
+      (todo-write-follow-mode)
+      (claude-checks-start "-p" "Plan the garden")
+      (claude-checks-wait
+       "thoughts and calls of its transcript"
+       (lambda () (and (hosts-thread "claude")
+                       (todo-write-observations (hosts-thread "claude") :type "TOOL_CALL")))))))
+
+(ert-deftest projects-checks-the-folder-of-a-running-codex-is-found ()
+  (codex-checks-run
+   "gpt-5.5"
+   (list (apply #'codex-checks-call "update_plan"
+                (codex-checks-plan '("Rake" . "in_progress") '("Water" . "pending")))
+         (codex-checks-call "exec_command" :cmd (hosts-gate-command "one") :yield_time_ms 30000)
+         (list :text "The garden is planned."))
+   (lambda ()
+     (codex-checks-stop)
+     (todo-write-follow-mode -1)
+     (let* ((folder (expand-file-name "elsewhere" codex-checks-home))
+            (codex-checks-environment (list (concat "CODEX_HOME=" folder))))
+       (make-directory folder)
+       (codex-checks-start "Plan the pond")
+       (todo-write-test-wait
+        (lambda () (directory-files-recursively folder "\\`rollout-.*\\.jsonl\\'")) 30)
+       (todo-write-follow-mode)
+       (codex-checks-shows "the gate" 'active 'working
+                           '("Rake" . "in_progress") '("Water" . "pending"))
+       (should (equal "Plan the pond" (projects-checks--title (hosts-thread "codex"))))))))
+
+(ert-deftest projects-checks-codex-has-its-sessions-title-by-todo-write ()
+  (let ((todo-write-socket (todo-write-socket-test-file)))
+    (unwind-protect
+        (progn
+          (todo-write-mcp-mode)
+          (let ((codex-checks-settings
+                 (list "-c" (format "mcp_servers.todo-write={command=%S,args=[\"--socket\",%S],default_tools_approval_mode=\"approve\"}"
+                                    (todo-write-mcp-helper-program) todo-write-socket))))
+            (codex-checks-run
+             "gpt-5.5"
+             (list (list :name "todo_write" :namespace "mcp__todo_write"
+                         :arguments (todo-write-test-todos '("Rake" "in_progress")))
+                   (list :text "The garden is planned."))
+             (lambda ()
+               (todo-write-follow-mode -1)
+               (codex-checks-start "Plan the pond")
+               (todo-write-test-wait
+                (lambda () (and (hosts-thread "codex")
+                                (equal "Plan the pond"
+                                       (projects-checks--title (hosts-thread "codex")))))
+                30)))))
+      (todo-write-mcp-mode -1))))
+
+(provide 'projects-checks)
+;;; projects-checks.el ends here
