@@ -204,7 +204,7 @@ restart."
 
 (ert-deftest mcp-checks-copilot-cli ()
   (mcp-checks
-   "Copilot CLI" "todo-write-todo_write" :thread "\\`mcp:copilot-cli:"
+   "Copilot CLI" "todo-write-todo_write" :thread "\\`mcp:copilot-cli:[-0-9a-f]\\{36\\}\\'"
    :command (lambda (_ _)
               '("copilot" "--disable-client-telemetry" "--no-auto-update" "--no-remote"
                 "--no-remote-export" "--allow-tool=todo-write" "-p" "Plan the garden"))
