@@ -131,6 +131,8 @@ doc: ## export the manual as Info and HTML to doc/build
 install: build ## copy both packages to PREFIX, or to ~/.emacs.d/site-lisp
 	@mkdir -p '$(DESTDIR)$(SITELISP)'/todo-write '$(DESTDIR)$(SITELISP)'/efrit-do/demo/login
 	@cp lisp/*.el lisp/*.elc '$(DESTDIR)$(SITELISP)'/todo-write
+	@mkdir -p '$(DESTDIR)$(SITELISP)'/todo-write/mcp
+	@cp -R mcp/plugin '$(DESTDIR)$(SITELISP)'/todo-write/mcp
 	@cp efrit-do/*.el efrit-do/*.elc '$(DESTDIR)$(SITELISP)'/efrit-do
 	@cp efrit-do/demo/refactor-login.json '$(DESTDIR)$(SITELISP)'/efrit-do/demo
 	@cp efrit-do/demo/login/* '$(DESTDIR)$(SITELISP)'/efrit-do/demo/login

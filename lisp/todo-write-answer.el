@@ -547,9 +547,14 @@ that has waited longest.  After an answer, the next request is shown."
   (interactive (list (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
   (let ((thread (or thread (and (boundp 'todo-write-view-thread) todo-write-view-thread))))
     (if-let* ((request (or (car (todo-write-answer--requests thread))
-                           (car (todo-write-requests)))))
+                           (and (not (todo-write-answer--waits-p thread))
+                                (car (todo-write-requests))))))
         (todo-write-answer--show request)
-      (todo-write-answer--refer))))
+      (todo-write-answer--refer thread))))
+
+(defun todo-write-answer--waits-p (thread)
+  "Return non-nil if the agent of THREAD is known to wait for the user."
+  (and thread (eq 'waiting (car (todo-write-activity thread)))))
 
 (defun todo-write-answer--requests (thread)
   "Return the open requests of THREAD and its subagents, oldest first."
@@ -560,15 +565,46 @@ that has waited longest.  After an answer, the next request is shown."
                         (equal thread (car (todo-write-parent key))))))
                 (todo-write-requests))))
 
-(defun todo-write-answer--refer ()
-  "Say that there is nothing to answer here, and who waits elsewhere."
-  (let ((agent (car (todo-write-attention--sorted-agents))))
-    (user-error "%s"
-                (if (and agent (eq (todo-write-agent-state agent) 'waiting))
-                    (concat (todo-write-attention--line agent)
-                            (substitute-command-keys
-                             "; answer it there: \\[todo-write-next-waiting]"))
-                  "No agent asks anything"))))
+(defconst todo-write-answer--silent
+  '(("codex:" . "Codex") ("mcp:gemini" . "Gemini CLI") ("mcp:opencode" . "opencode")
+    ("opencode:" . "opencode") ("mcp:copilot" . "Copilot CLI"))
+  "Agents that tell nothing of their questions.
+An alist of the beginnings of their threads' keys, and their names.")
+
+(defun todo-write-answer--refer (thread)
+  "Say that the agent of THREAD, or any other, asks nothing here, and where it waits.
+THREAD may be nil."
+  (let* ((agents (todo-write-attention--sorted-agents))
+         (own (seq-find (lambda (agent) (equal thread (todo-write-agent-key agent))) agents))
+         (agent (if (or (todo-write-answer--waits-p thread)
+                        (not (eq 'waiting (and agents (todo-write-agent-state (car agents))))))
+                    own
+                  (car agents)))
+         (silent (and thread (cdr (seq-find (lambda (entry)
+                                              (string-prefix-p (car entry) thread))
+                                            todo-write-answer--silent)))))
+    (user-error
+     "%s"
+     (cond ((and agent (eq 'waiting (todo-write-agent-state agent)))
+            (concat (todo-write-attention--line agent) "; answer it there"
+                    (todo-write-answer--place agent)))
+           ((and silent own)
+            (concat silent " does not tell what it asks; look there"
+                    (todo-write-answer--place own)))
+           (t "No agent asks anything")))))
+
+(defun todo-write-answer--place (agent)
+  "Return where AGENT can be answered, and the key that goes there, in words."
+  (concat
+   (if-let* ((place (todo-write-attention--place agent))) (concat ", in " place) "")
+   (substitute-command-keys
+    (cond ((derived-mode-p 'todo-write-list-mode)
+           "; \\<todo-write-list-mode-map>\\[todo-write-list-visit] goes there")
+          ((derived-mode-p 'todo-write-view-mode)
+           "; \\<todo-write-view-mode-map>\\[todo-write-view-visit-agent] goes there")
+          ((eq 'waiting (todo-write-agent-state agent))
+           "; \\[todo-write-next-waiting] goes there")
+          (t "")))))
 
 ;;; What follows
 

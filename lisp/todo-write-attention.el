@@ -434,6 +434,17 @@ It is that of an ancestor, or of a process with the same terminal."
                 (process-lines "tmux" "list-panes" "-a" "-F"
                                "#{pane_pid} #{session_name}:#{window_index}.#{pane_index}")))))
 
+(defun todo-write-attention--place (agent)
+  "Return where AGENT runs, in words, or nil if that is unknown."
+  (let* ((pid (todo-write-attention--pid agent))
+         (pane (and pid (todo-write-attention--tmux-pane pid)))
+         (tty (and pid (alist-get 'ttname (cdar (todo-write-attention--processes pid))))))
+    (cond ((todo-write-attention--buffer agent)
+           (format "the buffer %s" (buffer-name (todo-write-attention--buffer agent))))
+          (pane (format "the tmux pane %s" (todo-write-row-line pane)))
+          ((and (stringp tty) (not (string-empty-p tty))) (format "the terminal %s" tty))
+          (pid (format "process %d" pid)))))
+
 (defun todo-write-attention--visit (agent)
   "Go to the buffer of AGENT, else show its plan and say where it runs."
   (setf (todo-write-agent-buffer agent) nil)

@@ -14,6 +14,7 @@
 (require 'todo-write-follow-sessions)
 (require 'todo-write-mcp-setup)
 (require 'todo-write-menu)
+(require 'todo-write-plugin)
 
 (defun todo-write-doctor--file (file)
   "Return FILE, a file name, without the user's home directory."
@@ -127,7 +128,8 @@ enables it."
     "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
    (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"
                      (if (locate-library "acp") "installed" "not installed")))
-   (todo-write-mcp-setup--finding)))
+   (todo-write-mcp-setup--finding)
+   (todo-write-plugin--finding)))
 
 (defun todo-write-doctor--findings ()
   "Return what is found, an alist of (TITLE . FINDINGS).

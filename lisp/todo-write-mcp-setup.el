@@ -21,6 +21,8 @@
 (require 'todo-write-mcp)
 (require 'todo-write-socket)
 
+(autoload 'todo-write-plugin-setup "todo-write-plugin")
+
 (defcustom todo-write-mcp-program nil
   "File name of the program `todo-write-mcp'.
 If nil, it is searched beside the Lisp files and in variable `exec-path'."
@@ -107,6 +109,9 @@ The keys of a plist:
   :plan          how to switch off the agent's own plan tool
   :instructions  the agent's file of instructions; AGENTS.md by default")
 
+(defconst todo-write-mcp-setup--plugin "Claude Code, with answers: the plugin"
+  "How users name the plugin for Claude Code.")
+
 (defconst todo-write-mcp-setup--instructions
   "Plan work of three or more steps with the tool todo_write, and update its list as you finish tasks.
 The user can edit that list: follow the edits that the tool's result reports.\n"
@@ -179,13 +184,44 @@ It names the socket only if that is not the usual one."
 ;;; The command
 
 ;;;###autoload
-(defun todo-write-mcp-setup (agent)
+(defun todo-write-mcp-setup (agent &optional remove)
   "Show how to give AGENT the tool todo_write, and offer to do it.
-AGENT is a name in `todo-write-mcp-setup--agents'.  The command or the
+AGENT is a name in `todo-write-mcp-setup--agents', or the plugin for Claude
+Code, which also lets you answer its dialogs in Emacs.  The commands or
 settings are copied to the kill ring.  If the program `todo-write-mcp' is
 missing, offer to download or build it first.  Switch `todo-write-mcp-mode'
-on if it is off."
-  (interactive (list (completing-read "Agent: " todo-write-mcp-setup--agents nil t)))
+on if it is off.  With a prefix argument REMOVE, offer to take the tool or
+the plugin away again."
+  (interactive
+   (list (completing-read (if current-prefix-arg "Remove from agent: " "Agent: ")
+                          (cons todo-write-mcp-setup--plugin
+                                (mapcar #'car todo-write-mcp-setup--agents))
+                          nil t)
+         current-prefix-arg))
+  (cond ((not remove)
+         (todo-write-mcp-setup--prepare)
+         (if (equal agent todo-write-mcp-setup--plugin)
+             (todo-write-plugin-setup)
+           (todo-write-mcp-setup--show agent (todo-write-mcp-setup--server))))
+        ((equal agent todo-write-mcp-setup--plugin) (todo-write-plugin-setup t))
+        (t (todo-write-mcp-setup--remove agent))))
+
+(defun todo-write-mcp-setup--remove (agent)
+  "Offer to take the tool away from AGENT."
+  (let ((command (or (todo-write-mcp-setup--get agent :remove)
+                     (user-error "Remove todo-write from %s"
+                                 (todo-write-mcp-setup--get agent :file)))))
+    (kill-new (mapconcat #'shell-quote-argument command " "))
+    (if (and (executable-find (car command))
+             (y-or-n-p (format "Run `%s' now? " (car kill-ring))))
+        (let ((default-directory (expand-file-name "~/")))
+          (message (if (eql 0 (apply #'call-process (car command) nil nil nil (cdr command)))
+                       "Removed from %s" "It failed: %s has no such tool")
+                   agent))
+      (message "Run `%s' (copied)" (car kill-ring)))))
+
+(defun todo-write-mcp-setup--prepare ()
+  "Get the program, and switch `todo-write-mcp-mode' on."
   (unless (todo-write-mcp-setup--program)
     (when todo-write-mcp-program
       (user-error "`todo-write-mcp-program' is %s, which cannot be run" todo-write-mcp-program))
@@ -193,8 +229,7 @@ on if it is off."
       (todo-write-module--get "todo-write-mcp" "The program todo-write-mcp is missing.")))
   (todo-write-mcp-setup--keep-program)
   (unless (todo-write-socket--state)
-    (todo-write-mcp-mode))
-  (todo-write-mcp-setup--show agent (todo-write-mcp-setup--server)))
+    (todo-write-mcp-mode)))
 
 (defun todo-write-mcp-setup--show (agent server)
   "Show how to give AGENT the MCP server whose command is SERVER."
@@ -284,11 +319,13 @@ Signal a `json-error' if OLD is not JSON, for example because of comments."
         (insert "\n")
         (buffer-string)))))
 
-(defun todo-write-mcp-setup--offer-settings (agent server)
+(defun todo-write-mcp-setup--offer-settings (agent server &optional settings)
   "Show what AGENT's settings lack as a diff, and write them after a yes.
-SERVER is the command of the MCP server."
+SERVER is the command of the MCP server.  SETTINGS, (FILE . TEXT), are
+used in place of AGENT's."
   (pcase-let ((`(,file . ,new)
-               (or (todo-write-mcp-setup--get agent :merge)
+               (or settings
+                   (todo-write-mcp-setup--get agent :merge)
                    (let ((file (todo-write-mcp-setup--get agent :file)))
                      (and file (string-suffix-p ".json" file)
                           (cons file (todo-write-mcp-setup--settings agent server)))))))

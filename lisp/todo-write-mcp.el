@@ -26,6 +26,8 @@
 (declare-function todo-write-follow-sessions--hear-home "todo-write-follow-sessions")
 
 (autoload 'todo-write-mcp-setup--kept-p "todo-write-mcp-setup")
+(autoload 'todo-write-note--take "todo-write-note")
+(autoload 'todo-write-note--watch "todo-write-note")
 
 (defconst todo-write-mcp--quiet 600
   "Seconds without a call after which a session is paused.
@@ -80,10 +82,12 @@ that ends."
   :global t
   :group 'todo-write-hosts
   (if (not todo-write-mcp-mode)
-      (todo-write-socket--close)
+      (progn (todo-write-note--watch nil)
+             (todo-write-socket--close))
     (todo-write-module--prepare)
     (condition-case err
         (progn (todo-write-socket--open)
+               (todo-write-note--watch t)
                (when (and (called-interactively-p 'any) (not (todo-write-mcp-setup--kept-p)))
                  (message "On for this session; for later ones, put %s into your init file"
                           "(todo-write-mcp-mode)")))
@@ -148,7 +152,11 @@ See `todo-write-socket--roles'."
       (todo-write-mcp--begin-subagent program thread session (plist-get call :task)))
     (let ((outcome (todo-write thread (or (plist-get call :arguments) "null")
                                (todo-write-mcp--client program))))
-      (cons (plist-get outcome :ok) (plist-get outcome :result)))))
+      (cons (plist-get outcome :ok)
+            (string-join (delq nil (list (plist-get outcome :result)
+                                         (unless subagent
+                                           (todo-write-note--take session))))
+                         "\n")))))
 
 ;;; The session
 

@@ -22,6 +22,7 @@
 (require 'todo-write)
 (require 'todo-write-json)
 (require 'todo-write-mcp)
+(require 'todo-write-note)
 (require 'todo-write-request)
 (require 'todo-write-row)
 (require 'todo-write-socket)
@@ -33,8 +34,9 @@
   "A hook that waits for an answer.
 CONNECTION is its connection, MESSAGE its call.  THREAD and ID are those of
 the request.  SUBAGENT is the id of the subagent that asks, or nil.  SILENT
-is non-nil if nothing else tells what the agent does."
-  connection message thread id subagent silent)
+is non-nil if nothing else tells what the agent does.  INPUT is (TOOL . INPUT)
+if the hook does not see when the terminal has answered, else nil."
+  connection message thread id subagent silent input)
 
 (defvar todo-write-permission--calls nil
   "The hooks that wait for an answer.")
@@ -75,6 +77,8 @@ See `todo-write-socket--roles'."
     (todo-write-permission--supersede call)
     (push call todo-write-permission--calls)
     (add-hook 'todo-write--event-functions #'todo-write-permission--on-event)
+    (unless (equal "process" (plist-get message :source))
+      (todo-write-permission--await call input))
     (apply #'todo-write-request thread
            :id (todo-write-permission--call-id call)
            :answer (and (plist-get request :answerable)
@@ -119,8 +123,33 @@ WHAT is as in `todo-write--event-functions'."
 (defun todo-write-permission--forget (call)
   "Let CALL no longer wait."
   (setq todo-write-permission--calls (delq call todo-write-permission--calls))
+  (when (todo-write-permission--call-input call)
+    (let ((thread (todo-write-permission--call-thread call)))
+      (setq todo-write-note--waiting
+            (seq-difference todo-write-note--waiting (list thread)))
+      (todo-write-note--update thread)))
   (unless todo-write-permission--calls
     (remove-hook 'todo-write--event-functions #'todo-write-permission--on-event)))
+
+(defun todo-write-permission--await (call input)
+  "Let the hook `note' of CALL's agent tell when the terminal has answered.
+Its hook does not see that.  INPUT is the input of CALL."
+  (setf (todo-write-permission--call-input call)
+        (cons (todo-write-json--get input "tool_name")
+              (todo-write-permission--json (todo-write-json--get input "tool_input"))))
+  (push (todo-write-permission--call-thread call) todo-write-note--waiting)
+  (todo-write-note--update (todo-write-permission--call-thread call)))
+
+(defun todo-write-permission--went-on (thread event)
+  "Withdraw what EVENT, from a hook of THREAD's agent, shows to be answered.
+That is all at the end of its turn, and otherwise the call that it made."
+  (let ((made (cons (todo-write-json--get event "tool_name")
+                    (todo-write-permission--json (todo-write-json--get event "tool_input")))))
+    (dolist (call todo-write-permission--calls)
+      (when (and (equal thread (todo-write-permission--call-thread call))
+                 (or (equal "Stop" (todo-write-json--get event "event"))
+                     (equal made (todo-write-permission--call-input call))))
+        (todo-write-withdraw thread (todo-write-permission--call-id call))))))
 
 (defun todo-write-permission--rest (call)
   "Note that it is unknown what the agent of CALL does, if nothing else tells."

@@ -21,6 +21,7 @@
 (require 'todo-write-core)
 
 (autoload 'todo-write-mcp--receive "todo-write-mcp")
+(autoload 'todo-write-note--receive "todo-write-note")
 (autoload 'todo-write-permission--receive "todo-write-permission")
 
 (defcustom todo-write-socket nil
@@ -49,6 +50,7 @@ tells the programs."
 (defvar todo-write-socket--roles
   '(("tool" . todo-write-mcp--receive)
     ("permission" . todo-write-permission--receive)
+    ("note" . todo-write-note--receive)
     ("check" . todo-write-socket--receive-check))
   "Alist of the roles of programs, strings, and functions.
 A function is called with a connection of that role and a message, a

@@ -53,6 +53,7 @@
 (autoload 'todo-write-edit-restore "todo-write-edit" nil t)
 (autoload 'todo-write-edit-undo "todo-write-edit" nil t)
 (autoload 'todo-write-show-diff "todo-write-visit" nil t)
+(autoload 'todo-write-tell "todo-write-note" nil t)
 (autoload 'todo-write-visit--entry "todo-write-visit")
 (autoload 'todo-write-visit--open-file "todo-write-visit")
 (autoload 'todo-write-history "todo-write-history" nil t)
@@ -904,6 +905,7 @@ In the selected window, point moves only to scroll."
      ("d" "Fold or unfold completed" todo-write-view-toggle-fold)
      ("^" "Parent" todo-write-view-to-parent)
      ("o" "The agent's own buffer" todo-write-view-visit-agent)
+     ("S" "Tell the agent…" todo-write-tell)
      ("g" "Refresh" revert-buffer))
     . ,todo-write-menu-common))
 

@@ -33,9 +33,14 @@ pub fn accepted(
             listed(&vanished)
         ));
     }
-    lines.extend(bounded(edits.iter().filter_map(edit).collect()));
+    lines.extend(edited(edits));
     lines.extend(bounded(conflicts.iter().map(conflict).collect()));
     lines.join("\n")
+}
+
+/// The user's edits, a sentence each.
+pub fn edited(edits: &[Change<Arc<Item>>]) -> Vec<String> {
+    bounded(edits.iter().filter_map(edit).collect())
 }
 
 /// The reminder of the user's items: `Still open, added by the user: "Ship it".`

@@ -277,7 +277,7 @@ impl Emacs {
     }
 
     /// The names of the sockets to try.
-    fn sockets(&self) -> Vec<PathBuf> {
+    pub fn sockets(&self) -> Vec<PathBuf> {
         match (&self.socket, own_uid()) {
             (Some(socket), _) => vec![socket.clone()],
             (None, Some(uid)) => vec![

@@ -6,6 +6,8 @@ mod emacs;
 #[cfg(unix)]
 mod hook;
 #[cfg(unix)]
+mod note;
+#[cfg(unix)]
 mod permission;
 #[cfg(unix)]
 mod program;
@@ -21,11 +23,12 @@ const USAGE: &str = concat!(
     "todo-write-mcp version ",
     env!("CARGO_PKG_VERSION"),
     "; an MCP server with the tool todo_write. A running Emacs keeps the list.
-Usage: todo-write-mcp [permission] [--check] [--socket FILE]
+Usage: todo-write-mcp [permission|note] [--check] [--socket FILE]
 
 FILE is the socket of Emacs, by default todo-write/socket in /run/user/UID, else in
 /tmp/todo-write-UID; M-x todo-write-mcp-mode opens it. --check tests whether Emacs answers.
-With permission, it is a hook of Claude Code: the user may answer its dialogs in Emacs.
+With permission or note, it is a hook of Claude Code: the user may answer its dialogs in Emacs,
+or the agent hears what the user did there.
 "
 );
 

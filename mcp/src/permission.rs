@@ -48,7 +48,8 @@ async fn decide(socket: Option<PathBuf>, input: &Value) -> Option<Value> {
     let limit = if subagent.is_some() { SUBAGENT_LIMIT } else { LIMIT };
     let call = json!({
         "session": input["session_id"],
-        "source": "process",
+        // Without the process file, Emacs asks the other hooks when the terminal has answered.
+        "source": if agent.is_some() { "process" } else { "environment" },
         "subagent": subagent,
         "arguments": input,
     });

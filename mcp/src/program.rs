@@ -9,16 +9,16 @@ use rmcp::ServiceExt;
 
 use crate::USAGE;
 use crate::emacs::Emacs;
-use crate::permission;
 use crate::server::{LIMIT, Server};
 use crate::transport;
+use crate::{note, permission};
 
 /// Runs the program with the arguments of this process.
 #[tokio::main(flavor = "current_thread")]
 pub async fn run() {
     let (mut socket, mut check, mut outdated) = (None, false, false);
     let mut arguments = std::env::args_os().skip(1).peekable();
-    let hook = arguments.next_if(|argument| argument == "permission");
+    let hook = arguments.next_if(|argument| argument == "permission" || argument == "note");
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--check") => check = true,
@@ -29,9 +29,10 @@ pub async fn run() {
             _ => outdated = true,
         }
     }
-    if hook.is_some() {
+    if let Some(hook) = hook {
         tokio::select! {
-            _ = permission::run(socket) => {}
+            _ = permission::run(socket.clone()), if hook == "permission" => {}
+            _ = note::run(socket.clone()), if hook == "note" => {}
             _ = signal() => {}
         }
         exit(0)

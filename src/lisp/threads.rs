@@ -346,6 +346,29 @@ fn item_like<'e>(env: &'e Env, thread: Value<'e>, text: Value<'e>) -> Result<Opt
     })
 }
 
+/// Return the user's edits that the agent of THREAD was not told of, a list of sentences.
+///
+/// It is nil if the agent is told by the results of its writes.
+#[defun]
+fn untold_edits<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let edits = with_thread(&key, |thread| thread.untold_edits());
+        let edits: Vec<Value> = edits.into_iter().map(|edit| edit.into_lisp(env)).collect::<Result<_>>()?;
+        env.list(&edits)
+    })
+}
+
+/// Note that the agent of THREAD was told of the user's items, not by a result.
+#[defun]
+fn tell_items<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        with_module(|module| module.store.loaded_mut(&key).map(Thread::tell_items));
+        Ok(())
+    })
+}
+
 /// Return the id of the item just before item ID of THREAD, or nil.
 #[defun]
 fn previous_id<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<String>> {

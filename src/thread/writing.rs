@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{NextRevision, Outcome, State, Thread, View};
-use crate::change::diff;
+use crate::change::{ChangeKind, diff};
 use crate::clock::Millis;
 use crate::identity::{Features, recognize, recognize_equal};
 use crate::input::Plan;
 use crate::item::{Author, Draft, Item, List, Status, is_same_list};
 use crate::journal::Record;
 use crate::merge::{Merged, merge};
-use crate::report::{accepted, still_open};
+use crate::report::{accepted, edited, still_open};
 use crate::revision::Stamp;
 
 /// How a write is taken.
@@ -89,6 +89,28 @@ impl Thread {
         self.list().iter().filter(is_due).cloned().collect()
     }
 
+    /// The user's edits that no result told the agent, a sentence each, if its host cannot tell it by
+    /// results. Moves are left out.
+    pub fn untold_edits(&self) -> Vec<String> {
+        if !self.agent.is_unanswered {
+            return Vec::new();
+        }
+        let mut edits = diff(self.base(), self.list());
+        edits.retain(|change| change.kind != ChangeKind::Reordered);
+        edited(&edits)
+    }
+
+    /// Notes that the agent was told of the user's items in another way than by a result.
+    pub fn tell_items(&mut self) {
+        let known: HashSet<&str> = self.base().iter().map(|item| item.id.as_str()).collect();
+        let is_new = |item: &&Arc<Item>| self.is_unheard(item) && !known.contains(item.id.as_str());
+        let new: List = self.list().iter().filter(is_new).cloned().collect();
+        if !new.is_empty() {
+            let base = self.base().iter().cloned().chain(new).collect();
+            self.learn(View { base: Some(base), is_unanswered: true });
+        }
+    }
+
     fn record_reminders(&mut self, items: Vec<Arc<Item>>) {
         let reminded: Vec<String> = items.iter().map(|item| item.id.clone()).collect();
         let record = Record::Known {
@@ -147,8 +169,14 @@ impl Thread {
 }
 
 /// What the agent knows after it sent `theirs` and did not hear of `merged`. Where both sides changed a
-/// status, it counts as knowing the user's, so that its next write decides.
+/// status, it counts as knowing the user's, so that its next write decides. It still knows the user's
+/// items that it was told of.
 fn sent_view(known: &HashMap<&str, &Arc<Item>>, merged: &[Arc<Item>], mut theirs: List) -> List {
+    let sent: HashSet<String> = theirs.iter().map(|item| item.id.clone()).collect();
+    let is_known = |item: &&Arc<Item>| {
+        item.is_users_open() && known.contains_key(item.id.as_str()) && !sent.contains(&item.id)
+    };
+    theirs.extend(merged.iter().filter(is_known).cloned());
     let statuses: HashMap<&str, Status> = merged.iter().map(|item| (item.id.as_str(), item.status)).collect();
     for item in &mut theirs {
         let (base, merged) = (known.get(item.id.as_str()), statuses.get(item.id.as_str()));

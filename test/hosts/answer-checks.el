@@ -16,6 +16,7 @@
 (require 'claude-checks)
 (require 'todo-write-mcp-helper)
 (require 'todo-write-permission)
+(require 'todo-write-plugin)
 (require 'todo-write-socket-helper)
 
 (defvar answer-checks--asked nil "Titles of all requests of the current check, newest first.")
@@ -27,6 +28,19 @@
                        :command ,(format "%s permission --socket %s" program
                                          todo-write-socket))])])))
 
+(defun answer-checks--install ()
+  "Install the plugin in Claude Code as `todo-write-mcp-setup' does."
+  (claude-checks-stop)
+  (setenv "CLAUDE_CONFIG_DIR" (expand-file-name ".claude" claude-checks-home))
+  (let ((todo-write-mcp-program (todo-write-mcp-helper-program)))
+    (todo-write-plugin--write))
+  (let ((commands (todo-write-plugin--install-commands))
+        (process-environment claude-checks-environment))
+    (with-temp-buffer
+      (unless (todo-write-plugin--run commands)
+        (ert-fail (buffer-string)))))
+  (should (todo-write-plugin--installed-p)))
+
 (defun answer-checks--note (_thread what id)
   "Note the title of the request ID if WHAT says that it is new."
   (when (eq what 'request)
@@ -37,20 +51,23 @@
 (defmacro answer-checks-with-claude (steps options &rest body)
   "Evaluate BODY while Claude Code works by STEPS, with the hook.
 OPTIONS is a plist: :emacs is nil if this Emacs has no socket, :program
-the hook's program, :allowed the rules of what needs no permission,
+the hook's program, :plugin t if the plugin brings the hooks and the tool,
+:allowed the rules of what needs no permission,
 :prompt a prompt for print mode, :arguments those of Claude Code, :subagent
 the steps of a subagent, and :environment further variables."
   (declare (indent 2) (debug t))
   `(answer-checks--call ,steps (lambda () ,@body) ,@options))
 
 (cl-defun answer-checks--call (steps function &key (emacs t) program (allowed [])
-                                     prompt (arguments '("Go on")) subagent environment)
+                                     prompt (arguments '("Go on")) subagent environment plugin)
   "Call FUNCTION while Claude Code works by STEPS.
 The keywords are as in `answer-checks-with-claude'."
   (let* ((todo-write-socket (todo-write-socket-test-file))
          (todo-write-permission--calls nil)
          (answer-checks--asked nil)
-         (claude-checks-allowed allowed))
+         (claude-checks-allowed allowed)
+         (process-environment (copy-sequence process-environment))
+         (user-emacs-directory (file-name-as-directory (make-temp-file "emacs d" t))))
     (add-hook 'todo-write--event-functions #'answer-checks--note)
     (unwind-protect
         (progn
@@ -59,11 +76,13 @@ The keywords are as in `answer-checks-with-claude'."
            steps
            (lambda ()
              (todo-write-follow-mode -1)
+             (when plugin (answer-checks--install))
              (unless prompt (apply #'claude-checks-start arguments))
              (funcall function))
            :prompt prompt :subagent subagent
            :environment environment
-           :settings (answer-checks--hooks (or program (todo-write-mcp-helper-program)))))
+           :settings (unless plugin
+                       (answer-checks--hooks (or program (todo-write-mcp-helper-program))))))
       (remove-hook 'todo-write--event-functions #'answer-checks--note)
       (todo-write-mcp-mode -1))))
 
@@ -472,6 +491,63 @@ The keywords are as in `answer-checks-with-claude'."
       (todo-write-answer-request (plist-get request :thread) (plist-get request :id)
                                  '(("Which can?" . "Blue"))))
     (claude-checks-wait-for "Thanks.")))
+
+;;; The plugin
+
+(defconst answer-checks--tool "mcp__plugin_todo-write_todo-write__todo_write"
+  "The name of the plugin's tool.")
+
+(ert-deftest answer-checks-the-plugin ()
+  (answer-checks-with-claude (list (list (cons answer-checks--tool
+                                               (todo-write-test-todos '("Rake" "in_progress"))))
+                                   (list (answer-checks--command "touch one"))
+                                   (list (cons answer-checks--tool
+                                               (todo-write-test-todos '("Rake" "completed"))))
+                                   "Done.")
+      (:plugin t :allowed (vector answer-checks--tool))
+    (let* ((request (answer-checks--request "\\`Bash: touch one"))
+           (thread (plist-get request :thread)))
+      (should (equal '(("Rake" . "in_progress")) (claude-checks-rows thread)))
+      (should (equal (list thread) (todo-write-threads)))
+      (should (string-match-p "next result" (todo-write-tell thread "Well done")))
+      (answer-checks--answer request 'allow)
+      (answer-checks--exists "one")
+      (answer-checks--says "The user says: Well done")
+      (answer-checks--ends)
+      (should (equal '(("Rake" . "completed")) (claude-checks-rows thread))))))
+
+(ert-deftest answer-checks-the-agent-hears-of-edits-of-its-own-tasks ()
+  (answer-checks-with-claude (list (list (claude-checks-create "Rake"))
+                                   (list (claude-checks-gate "one"))
+                                   (list (claude-checks-gate "two"))
+                                   "Done.")
+      (:plugin t :allowed ["Bash" "TaskCreate"])
+    (todo-write-follow-mode)
+    (claude-checks-wait "its list" (lambda () (equal '(("Rake" . "pending")) (claude-checks-rows))))
+    (let ((thread (hosts-thread "claude")))
+      (todo-write-edit thread 'add "Weed")
+      (claude-checks-wait "the file" (lambda () (file-exists-p (todo-write-note--file thread))))
+      (answer-checks--open "one")
+      (answer-checks--says "The user added \\\\\"Weed\\\\\" (pending)")
+      (should-not (file-exists-p (todo-write-note--file thread)))
+      (should (string-match-p "after its next tool call" (todo-write-tell thread "Hurry")))
+      (answer-checks--open "two")
+      (answer-checks--says "The user says: Hurry")
+      (answer-checks--ends)
+      ;; The plan's item is told, once.
+      (should (plist-get (seq-find (lambda (item) (equal "Weed" (plist-get item :content)))
+                                   (todo-write-items thread))
+                         :told)))))
+
+(ert-deftest answer-checks-the-plugin-is-removed ()
+  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.")
+      (:plugin t)
+    (answer-checks--answer (answer-checks--request "touch one") 'deny)
+    (answer-checks--ends)
+    (let ((process-environment claude-checks-environment))
+      (with-temp-buffer
+        (should (todo-write-plugin--run (todo-write-plugin--remove-commands)))))
+    (should-not (todo-write-plugin--installed-p))))
 
 (provide 'answer-checks)
 ;;; answer-checks.el ends here

@@ -522,6 +522,24 @@ transitions, (KEY . STATE), newest first."
     (todo-write-mode-line-show `(mouse-1 (,(selected-window) mode-line (0 . 0) 0)))
     (should (equal "chat a" (buffer-name (window-buffer))))))
 
+(ert-deftest todo-write-mode-line-click-and-notification-lead-to-the-open-request ()
+  (dolist (go (list (lambda ()
+                      (todo-write-mode-line-show
+                       `(mouse-1 (,(selected-window) mode-line (0 . 0) 0))))
+                    (lambda () (todo-write-notify--visit "a"))))
+    (todo-write-attention-tests--with-chats '("a")
+      (unwind-protect
+          (progn
+            (todo-write-request "a" :id "1" :kind 'permission :title "npm test"
+                                :options '((:label "Yes" :value yes :kind allow))
+                                :answer #'ignore)
+            (funcall go)
+            (should (equal "*todo-write-request*" (buffer-name (window-buffer))))
+            (with-current-buffer "*todo-write-request*"
+              (should (string-search "npm test" (buffer-string)))))
+        (todo-write-withdraw "a" "1")
+        (when (get-buffer "*todo-write-request*") (kill-buffer "*todo-write-request*"))))))
+
 (ert-deftest todo-write-tab-bar-shows-a-plan-that-the-mode-line-shows-already ()
   (todo-write-attention-tests--with-mode-line
     (unwind-protect

@@ -30,7 +30,7 @@
 (defconst todo-write-install-recipes
   '("(todo-write :type git :repo \"https://example.org/todo-write\" :inherit nil
    :files (\"lisp/*.el\" \"src\" \"Cargo.toml\" \"Cargo.lock\"
-           (\"mcp\" \"mcp/Cargo.toml\" \"mcp/Cargo.lock\" \"mcp/src\")))"
+           (\"mcp\" \"mcp/Cargo.toml\" \"mcp/Cargo.lock\" \"mcp/src\" \"mcp/plugin\")))"
     "(efrit-do :type git :repo \"https://example.org/todo-write\" :inherit nil
    :files (\"efrit-do/*.el\" (\"demo\" \"efrit-do/demo/refactor-login.json\" \"efrit-do/demo/login\")))")
   "The recipes of doc/todo-write.org, without queries of archives.")

@@ -232,3 +232,30 @@ fn a_status_that_both_sides_changed_is_the_agents_at_its_next_write() {
     send(&mut thread, &DONE);
     assert_eq!(thread.list()[2].status, Completed);
 }
+
+#[test]
+fn an_agent_that_is_told_in_another_way_still_knows_after_its_next_write() {
+    let mut thread = thread();
+    send(&mut thread, &PLAN);
+    add(&mut thread, None);
+    thread.edit(Edit::Delete { id: "t1".into() }, 2).unwrap();
+    let added = "The user added \"Update the changelog\" (pending).".to_owned();
+    let deleted = format!("The user deleted \"{}\".", PLAN[0].0);
+    assert_eq!(thread.untold_edits(), [added, deleted.clone()]);
+    assert_eq!(thread.unheard(), 1);
+    thread.tell_items();
+    // The agent has not deleted its task yet, so that edit is kept.
+    assert_eq!((thread.untold_edits(), thread.unheard()), (vec![deleted], 0));
+    for write in [&PLAN[..], &DONE[..]] {
+        send(&mut thread, write);
+        assert_eq!(thread.unheard(), 0);
+        assert!(thread.list().iter().any(|item| item.content == OURS && item.told));
+    }
+    assert_eq!(thread.state(), State::Active);
+}
+
+#[test]
+fn an_agent_that_hears_by_results_has_no_untold_edits() {
+    let thread = with_ours();
+    assert!(thread.untold_edits().is_empty());
+}

@@ -1,0 +1,194 @@
+;;; todo-write-note.el --- Tell running agents what the user did  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; An agent that plans with `todo_write' hears of the user's edits by the tool's
+;; result.  Claude Code with tasks of its own hears of them by its hook
+;; `todo-write-mcp note', after its next tool call or when it wants to stop, once.
+;;
+;; `M-x todo-write-tell' gives a working agent a message in the same ways.
+;;
+;; The hook runs after each tool call, so it asks this Emacs only while an empty file
+;; for its session is in the folder "told" beside the socket.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write)
+(require 'todo-write-mcp)
+(require 'todo-write-socket)
+
+(autoload 'todo-write-permission--went-on "todo-write-permission")
+(autoload 'todo-write-plugin--installed-p "todo-write-plugin")
+
+(defvar todo-write-note--messages (make-hash-table :test #'equal)
+  "Messages of the user that agents have not got, lists by thread, oldest first.")
+
+(defvar todo-write-note--told (make-hash-table :test #'equal)
+  "Sentences about edits that agents were told, lists by thread.")
+
+(defvar todo-write-note--waiting nil
+  "Threads whose hook must ask for another reason, a list.
+See `todo-write-permission--went-on'.")
+
+(defvar todo-write-note--changed nil
+  "Threads to be looked at soon.")
+
+;;; What is to be told
+
+(defun todo-write-note--edits (thread)
+  "Return sentences about the user's edits that the agent of THREAD was not told."
+  (let ((edits (todo-write--call todo-write-dyn--untold-edits thread)))
+    (when edits
+      (seq-difference edits (todo-write-note--told thread)))))
+
+(defun todo-write-note--told (thread)
+  "Return the sentences that the agent of THREAD was told, a list.
+After a restart of Emacs they come from its observations."
+  (let ((told (gethash thread todo-write-note--told 'unknown)))
+    (if (listp told) told
+      (puthash thread
+               (cl-loop for observation in (append (todo-write-observations
+                                                    thread :type "STATE_UPDATE")
+                                                   nil)
+                        for note = (plist-get (plist-get observation :content) :note)
+                        when note append (append note nil))
+               todo-write-note--told))))
+
+(defun todo-write-note--take (thread)
+  "Return what to tell the agent of THREAD, text or nil, and note that it was told."
+  (let ((edits (todo-write-note--edits thread))
+        (messages (gethash thread todo-write-note--messages)))
+    (remhash thread todo-write-note--messages)
+    (when edits
+      ;; What the agent has done since may be told again.
+      (puthash thread (append edits (seq-intersection
+                                     (todo-write-note--told thread)
+                                     (todo-write--call todo-write-dyn--untold-edits thread)))
+               todo-write-note--told)
+      (todo-write--call todo-write-dyn--tell-items thread)
+      (todo-write-observe thread "STATE_UPDATE" (list :note (vconcat edits))))
+    (when (or edits messages)
+      (string-join
+       (append (and edits
+                    (cons "The user edited your task list; change your tasks accordingly." edits))
+               (mapcar (lambda (message) (concat "The user says: " message)) messages))
+       "\n"))))
+
+;;; The file for the hook
+
+(defun todo-write-note--file (thread)
+  "Return the name of the file for the session of THREAD, or nil.
+Only the main agents of Claude Code have one."
+  (when (string-match "\\`claude:\\([^/]+\\)\\'" thread)
+    (expand-file-name
+     (concat "told/" (seq-take (replace-regexp-in-string "[^A-Za-z0-9-]" "_"
+                                                         (match-string 1 thread))
+                               100))
+     (file-name-directory (todo-write-socket--file)))))
+
+(defun todo-write-note--update (thread)
+  "Make or delete the file that lets the hook of THREAD's agent ask this Emacs."
+  (let ((file (todo-write-note--file thread))
+        (file-name-handler-alist nil))
+    (when (and file (eq 'open (todo-write-socket--state)))
+      (if (or (gethash thread todo-write-note--messages)
+              (member thread todo-write-note--waiting)
+              (todo-write-note--edits thread))
+          (with-file-modes #o700
+            (make-directory (file-name-directory file) t)
+            (write-region "" nil file nil 'silent))
+        (ignore-errors (delete-file file))))))
+
+(defun todo-write-note--on-event (thread what _data)
+  "Look at THREAD soon if WHAT says that its list changed.
+For `todo-write--event-functions'."
+  (when (and (eq what 'change)
+             (string-prefix-p "claude:" thread)
+             (eq 'open (todo-write-socket--state))
+             (not (member thread todo-write-note--changed)))
+    (unless todo-write-note--changed
+      (run-at-time 0.2 nil #'todo-write-note--look))
+    (push thread todo-write-note--changed)))
+
+(defun todo-write-note--look ()
+  "Update the files of the threads that changed."
+  (let ((threads todo-write-note--changed))
+    (setq todo-write-note--changed nil)
+    (mapc #'todo-write-note--update threads)))
+
+(defun todo-write-note--watch (on)
+  "Watch for edits if ON is non-nil, else stop, and delete all files."
+  (funcall (if on #'add-hook #'remove-hook)
+           'todo-write--event-functions #'todo-write-note--on-event)
+  (unless on
+    (let (file-name-handler-alist)
+      (ignore-errors
+        (delete-directory (expand-file-name
+                           "told" (file-name-directory (todo-write-socket--file)))
+                          t)))))
+
+;;; The hook
+
+(defun todo-write-note--receive (connection message)
+  "Answer MESSAGE of the hook of CONNECTION with what to tell its agent.
+See `todo-write-socket--roles'."
+  (when (eq 'call (plist-get message :type))
+    (let* ((program (todo-write-mcp--make-program
+                     :hello (todo-write-socket-connection-hello connection)
+                     :connection connection))
+           (thread (todo-write-mcp--thread program message)))
+      (when (member thread todo-write-note--waiting)
+        (todo-write-permission--went-on
+         thread (json-parse-string (or (plist-get message :arguments) "{}")
+                                   :null-object nil :false-object nil)))
+      (todo-write-socket--answer connection message t (or (todo-write-note--take thread) ""))
+      (todo-write-note--update thread))))
+
+;;; The user's command
+
+(defun todo-write-note--way (thread)
+  "Return how a message reaches the agent of THREAD, `result', `hook' or nil."
+  (cond ((todo-write-mcp--serving thread) 'result)
+        ((and (todo-write-note--file thread)
+              (eq 'open (todo-write-socket--state))
+              (todo-write-plugin--installed-p))
+         'hook)))
+
+;;;###autoload
+(defun todo-write-tell (thread message)
+  "Give the agent of THREAD the MESSAGE of one line.
+It arrives with the next result of `todo_write', or by the plugin for
+Claude Code after its next tool call or at the end of its turn.  Other
+agents cannot be told."
+  (interactive
+   (let ((thread (or (and (boundp 'todo-write-view-thread) todo-write-view-thread)
+                     (todo-write-current-thread)
+                     (user-error "There is no plan yet"))))
+     (todo-write-note--check thread)
+     (list thread (read-string "Tell the agent: "))))
+  (let ((way (todo-write-note--check thread))
+        (message (string-trim (replace-regexp-in-string "[[:cntrl:]]+" " " message))))
+    (when (string-empty-p message)
+      (user-error "Nothing was said"))
+    (puthash thread (append (gethash thread todo-write-note--messages) (list message))
+             todo-write-note--messages)
+    (todo-write-note--update thread)
+    (message "The agent hears it %s%s"
+             (if (eq way 'result) "with the next result of todo_write"
+               "after its next tool call, or when it ends its turn")
+             (if (eq 'working (car (todo-write-activity thread))) ""
+               "; it does not work now"))))
+
+(defun todo-write-note--check (thread)
+  "Return how a message reaches the agent of THREAD; signal a `user-error' if none."
+  (or (todo-write-note--way thread)
+      (user-error "This agent cannot be told from here: it has neither todo_write nor the plugin")))
+
+(provide 'todo-write-note)
+;;; todo-write-note.el ends here

@@ -1,0 +1,81 @@
+//! The hooks `PostToolUse` and `Stop` of Claude Code: the agent hears what the user did in Emacs.
+//!
+//! Emacs leaves an empty file in the folder `told` beside its socket while it has something to say to a
+//! session. Without that file, this program exits at once, since it runs after each tool call.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::emacs::Emacs;
+use crate::hook;
+
+/// Time limit, so that the agent does not notice this program.
+const LIMIT: Duration = Duration::from_millis(200);
+
+/// Prints what Emacs has to say to the session that the hook's input names.
+pub async fn run(socket: Option<PathBuf>) {
+    let Some(input) = hook::input().await else { return };
+    let event = input["hook_event_name"].as_str().unwrap_or_default();
+    if let Ok(Some(text)) = timeout(LIMIT, text(socket, &input)).await
+        && let Some(output) = output(event, &text)
+    {
+        let _ = writeln!(std::io::stdout(), "{output}");
+    }
+}
+
+async fn text(socket: Option<PathBuf>, input: &Value) -> Option<String> {
+    // A Stop hook that blocks is called again at the next end.
+    if input["stop_hook_active"] == true || input["agent_id"].is_string() {
+        return None;
+    }
+    let session = input["session_id"].as_str()?;
+    let emacs = Emacs::new(socket, "note", false);
+    let name = file_name(session);
+    if !emacs.sockets().iter().any(|socket| socket.with_file_name("told").join(&name).exists()) {
+        return None;
+    }
+    emacs.introduce(json!({"client": hook::CLIENT, "project": input["cwd"]}));
+    let call = json!({
+        "session": session,
+        "arguments": {
+            "event": input["hook_event_name"],
+            "tool_name": input["tool_name"],
+            "tool_input": input["tool_input"],
+        },
+    });
+    let answer = emacs.ask_user(call, LIMIT, LIMIT).await?;
+    answer["text"].as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// The name of the file for SESSION, as in Emacs.
+fn file_name(session: &str) -> String {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '-';
+    session.chars().take(100).map(|letter| if is_plain(letter) { letter } else { '_' }).collect()
+}
+
+/// What Claude Code takes as a hook's words to the agent after EVENT.
+fn output(event: &str, text: &str) -> Option<Value> {
+    match event {
+        "PostToolUse" => Some(json!({
+            "hookSpecificOutput": {"hookEventName": event, "additionalContext": text}
+        })),
+        "Stop" => Some(json!({"decision": "block", "reason": text})),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_session_names_a_file_elsewhere() {
+        assert_eq!(file_name("5e55-a000"), "5e55-a000");
+        assert_eq!(file_name("../../x.y\0/ü"), "______x_y___");
+        assert_eq!(file_name(&"x".repeat(1000)).len(), 100);
+    }
+}

@@ -1,0 +1,197 @@
+;;; todo-write-note-tests.el --- Agents hear what the user did  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; What Emacs says to the hook `todo-write-mcp note', and when the hook asks; with the
+;; genuine program.  test/hosts/answer.sh has the genuine Claude Code.
+
+;;; Code:
+
+(require 'todo-write-mcp-helper)
+(require 'todo-write-note)
+(require 'todo-write-permission)
+(require 'todo-write-socket-helper)
+
+(defmacro todo-write-note-tests--with (&rest body)
+  "Run BODY with the socket, and a plan of a session that is followed."
+  (declare (indent 0) (debug t))
+  `(let ((todo-write-note--messages (make-hash-table :test #'equal))
+         (todo-write-note--told (make-hash-table :test #'equal))
+         (todo-write-note--waiting nil)
+         (todo-write-permission--calls nil))
+     (todo-write-with-socket
+       ;; As from a transcript: no result reaches the agent.
+       (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "claude" t)
+       ,@body)))
+
+(defun todo-write-note-tests--hook (event &rest fields)
+  "Run the hook for EVENT of the session s1 with FIELDS; return its output or nil."
+  (let ((hook (make-process
+               :name "hook" :buffer (generate-new-buffer " *hook*" t) :noquery t
+               :connection-type 'pipe :sentinel #'ignore
+               :command (list (todo-write-mcp-helper-program) "note"
+                              "--socket" (todo-write-socket--file)))))
+    (process-send-string hook (json-serialize
+                               (append fields (list :hook_event_name event :session_id "s1"
+                                                    :cwd temporary-file-directory))))
+    (process-send-eof hook)
+    (todo-write-test-wait (lambda () (not (process-live-p hook))))
+    (while (accept-process-output hook 0))
+    (should (equal 0 (process-exit-status hook)))
+    (with-current-buffer (process-buffer hook)
+      (prog1 (unless (= (point-min) (point-max))
+               (json-parse-string (buffer-string) :object-type 'plist))
+        (kill-buffer)))))
+
+(defun todo-write-note-tests--file-p ()
+  "Return non-nil if the hook of the session s1 asks this Emacs."
+  (file-exists-p (todo-write-note--file "claude:s1")))
+
+(defun todo-write-note-tests--ready ()
+  "Wait until the hook of the session s1 asks this Emacs."
+  (todo-write-test-wait #'todo-write-note-tests--file-p))
+
+(ert-deftest todo-write-note-tells-edits-of-a-followed-plan-once ()
+  (todo-write-note-tests--with
+    (should-not (todo-write-note-tests--hook "PostToolUse"))
+    (todo-write-edit "claude:s1" 'add "Weed")
+    (todo-write-edit "claude:s1" 'delete (todo-write-test-id "claude:s1" "Rake"))
+    (todo-write-note-tests--ready)
+    (let* ((output (todo-write-note-tests--hook "PostToolUse"))
+           (told (plist-get output :hookSpecificOutput)))
+      (should (equal "PostToolUse" (plist-get told :hookEventName)))
+      (should (equal (plist-get told :additionalContext)
+                     "The user edited your task list; change your tasks accordingly.
+The user added \"Weed\" (pending).
+The user deleted \"Rake\".")))
+    (should-not (todo-write-note-tests--file-p))
+    (should-not (todo-write-note-tests--hook "PostToolUse"))
+    ;; The agent goes on with its own list.
+    (todo-write "claude:s1" (todo-write-test-todos '("Rake" "in_progress") "Water") "claude" t)
+    (todo-write-note--look)
+    (should-not (todo-write-note--edits "claude:s1"))
+    (should (plist-get (seq-find (lambda (item) (equal "Weed" (plist-get item :content)))
+                                 (todo-write-items "claude:s1"))
+                       :told))
+    ;; Nor is anything told again after a restart of Emacs.
+    (clrhash todo-write-note--told)
+    (should-not (todo-write-note--edits "claude:s1"))
+    (todo-write-edit "claude:s1" 'rename (todo-write-test-id "claude:s1" "Water") "Water all")
+    (should (equal '("The user renamed \"Water\" to \"Water all\".")
+                   (todo-write-note--edits "claude:s1")))))
+
+(ert-deftest todo-write-note-tells-nothing-that-todo-write-tells ()
+  (todo-write-note-tests--with
+    (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "Claude Code")
+    (todo-write-edit "claude:s1" 'add "Weed")
+    (todo-write-note--look)
+    (should-not (todo-write-note-tests--file-p))
+    (should-not (todo-write-note--take "claude:s1"))))
+
+(ert-deftest todo-write-note-keeps-an-agent-from-stopping-once ()
+  (todo-write-note-tests--with
+    (todo-write-edit "claude:s1" 'add "Weed")
+    (todo-write-note-tests--ready)
+    (should-not (todo-write-note-tests--hook "Stop" :stop_hook_active t))
+    (let ((output (todo-write-note-tests--hook "Stop" :stop_hook_active :false)))
+      (should (equal "block" (plist-get output :decision)))
+      (should (string-search "The user added \"Weed\"" (plist-get output :reason))))
+    (should-not (todo-write-note-tests--hook "Stop" :stop_hook_active :false))))
+
+(ert-deftest todo-write-note-tells-no-subagent ()
+  (todo-write-note-tests--with
+    (todo-write-edit "claude:s1" 'add "Weed")
+    (todo-write-note-tests--ready)
+    (should-not (todo-write-note-tests--hook "PostToolUse" :agent_id "a1"))
+    (should (todo-write-note-tests--hook "PostToolUse"))))
+
+(ert-deftest todo-write-note-without-the-file-the-hook-asks-nothing ()
+  (todo-write-note-tests--with
+    (let ((connections 0))
+      (cl-letf* ((accept (symbol-function 'todo-write-socket--accept))
+                 ((symbol-function 'todo-write-socket--accept)
+                  (lambda (process) (cl-incf connections) (funcall accept process))))
+        (todo-write-note-tests--hook "PostToolUse" :session_id "../../x")
+        (todo-write-note-tests--hook "PostToolUse")
+        (should (= 0 connections))))))
+
+(ert-deftest todo-write-note-its-files-go-with-the-socket ()
+  (todo-write-note-tests--with
+    (todo-write-edit "claude:s1" 'add "Weed")
+    (todo-write-note-tests--ready)
+    (let ((file (todo-write-note--file "claude:s1")))
+      (should (= 0 (file-attribute-size (file-attributes file))))
+      (todo-write-mcp-mode -1)
+      (should-not (file-exists-p file)))))
+
+(ert-deftest todo-write-note-no-session-names-a-file-elsewhere ()
+  (let ((todo-write-socket "/tmp/x/socket"))
+    (should (equal "/tmp/x/told/______x_y" (todo-write-note--file "claude:......x_y")))
+    (should (equal (length "/tmp/x/told/") (- (length (todo-write-note--file
+                                                        (concat "claude:" (make-string 999 ?x))))
+                                              100)))
+    (should-not (todo-write-note--file "claude:s1/agent"))
+    (should-not (todo-write-note--file "codex:s1"))))
+
+;;; Messages
+
+(ert-deftest todo-write-tell-comes-with-the-next-result ()
+  (todo-write-note-tests--with
+    (let ((program (todo-write-socket-test-hello)))
+      (todo-write-socket-test-write program "s1" "Rake")
+      (should (string-match-p "next result of todo_write"
+                              (todo-write-tell "claude:s1" " Use\nmake check ")))
+      (should (string-suffix-p "\nThe user says: Use make check"
+                               (cdr (todo-write-socket-test-write program "s1" "Rake"))))
+      (should-not (string-search "Use make check"
+                                 (cdr (todo-write-socket-test-write program "s1" "Rake")))))))
+
+(ert-deftest todo-write-tell-comes-by-the-plugin ()
+  (todo-write-note-tests--with
+    (cl-letf (((symbol-function 'todo-write-plugin--installed-p) (lambda () t)))
+      (should (string-match-p "after its next tool call.*; it does not work now"
+                              (todo-write-tell "claude:s1" "Use make check")))
+      (should (equal "The user says: Use make check"
+                     (plist-get (plist-get (todo-write-note-tests--hook "PostToolUse")
+                                           :hookSpecificOutput)
+                                :additionalContext)))
+      (should-not (todo-write-note-tests--file-p)))))
+
+(ert-deftest todo-write-tell-says-that-it-cannot ()
+  (todo-write-note-tests--with
+    (cl-letf (((symbol-function 'todo-write-plugin--installed-p) #'ignore))
+      (should-error (todo-write-tell "claude:s1" "Hello") :type 'user-error)
+      (should-error (todo-write-tell "codex:s1" "Hello") :type 'user-error)
+      (should-not (todo-write-note--take "claude:s1")))))
+
+;;; A hook that does not see the terminal
+
+(defun todo-write-note-tests--ask (command)
+  "Let a hook without a process file ask whether to run COMMAND."
+  (let ((hook (todo-write-socket-test-hello :role "permission" :id command)))
+    (todo-write-socket-test-send
+     hook (list :type "call" :call 1 :session "s1" :source "environment"
+                :arguments (list :tool_name "Bash" :tool_input (list :command command))))
+    (todo-write-test-wait (lambda () (todo-write-requests "claude:s1")))
+    hook))
+
+(ert-deftest todo-write-permission-without-a-process-file-the-next-hooks-withdraw-it ()
+  (todo-write-note-tests--with
+    (todo-write-note-tests--ask "npm test")
+    (todo-write-note-tests--ready)
+    (todo-write-note-tests--hook "PostToolUse" :tool_name "Bash" :tool_input '(:command "ls"))
+    (should (todo-write-requests "claude:s1"))
+    (todo-write-note-tests--hook "PostToolUse" :tool_name "Bash"
+                                 :tool_input '(:command "npm test"))
+    (should-not (todo-write-requests "claude:s1"))
+    (should-not (todo-write-note-tests--file-p))
+    (todo-write-note-tests--ask "npm run")
+    (todo-write-note-tests--ready)
+    (todo-write-note-tests--hook "Stop" :stop_hook_active :false)
+    (should-not (todo-write-requests "claude:s1"))))
+
+(provide 'todo-write-note-tests)
+;;; todo-write-note-tests.el ends here
