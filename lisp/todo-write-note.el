@@ -60,25 +60,36 @@ After a restart of Emacs they come from its observations."
                         when note append (append note nil))
                todo-write-note--told))))
 
+(defun todo-write-note--text (edits messages)
+  "Return the text for the agent about EDITS and MESSAGES, lists, or nil."
+  (when (or edits messages)
+    (string-join
+     (append (and edits
+                  (cons "The user edited your task list; change your tasks accordingly." edits))
+             (mapcar (lambda (message) (concat "The user says: " message)) messages))
+     "\n")))
+
+(defun todo-write-note--tell (thread function)
+  "Call FUNCTION with what to tell the agent of THREAD, text or nil.
+If that returns non-nil, the agent was told, and is not told again."
+  (let* ((edits (todo-write-note--edits thread))
+         (messages (gethash thread todo-write-note--messages))
+         (told (funcall function (todo-write-note--text edits messages))))
+    (when told
+      (remhash thread todo-write-note--messages)
+      (when edits
+        ;; What the agent has done since may be told again.
+        (puthash thread (append edits (seq-intersection
+                                       (todo-write-note--told thread)
+                                       (todo-write--call todo-write-dyn--untold-edits thread)))
+                 todo-write-note--told)
+        (todo-write--call todo-write-dyn--tell-items thread)
+        (todo-write-observe thread "STATE_UPDATE" (list :note (vconcat edits)))))
+    told))
+
 (defun todo-write-note--take (thread)
-  "Return what to tell the agent of THREAD, text or nil, and note that it was told."
-  (let ((edits (todo-write-note--edits thread))
-        (messages (gethash thread todo-write-note--messages)))
-    (remhash thread todo-write-note--messages)
-    (when edits
-      ;; What the agent has done since may be told again.
-      (puthash thread (append edits (seq-intersection
-                                     (todo-write-note--told thread)
-                                     (todo-write--call todo-write-dyn--untold-edits thread)))
-               todo-write-note--told)
-      (todo-write--call todo-write-dyn--tell-items thread)
-      (todo-write-observe thread "STATE_UPDATE" (list :note (vconcat edits))))
-    (when (or edits messages)
-      (string-join
-       (append (and edits
-                    (cons "The user edited your task list; change your tasks accordingly." edits))
-               (mapcar (lambda (message) (concat "The user says: " message)) messages))
-       "\n"))))
+  "Return what to tell the agent of THREAD with a result, or nil; it is told then."
+  (todo-write-note--tell thread #'identity))
 
 ;;; The file for the hook
 
@@ -147,7 +158,11 @@ See `todo-write-socket--roles'."
         (todo-write-permission--went-on
          thread (json-parse-string (or (plist-get message :arguments) "{}")
                                    :null-object nil :false-object nil)))
-      (todo-write-socket--answer connection message t (or (todo-write-note--take thread) ""))
+      (todo-write-note--tell
+       thread (lambda (text)
+                (todo-write-socket--answer connection message t (or text ""))
+                ;; It may have left: then its agent is told the next time.
+                (todo-write-socket--live-p connection)))
       (todo-write-note--update thread))))
 
 ;;; The user's command

@@ -35,6 +35,7 @@
   (let ((todo-write-mcp-program (todo-write-mcp-helper-program)))
     (todo-write-plugin--write))
   (let ((commands (todo-write-plugin--install-commands))
+        (exec-path (split-string hosts-bin ":"))
         (process-environment claude-checks-environment))
     (with-temp-buffer
       (unless (todo-write-plugin--run commands)
@@ -544,7 +545,8 @@ The keywords are as in `answer-checks-with-claude'."
       (:plugin t)
     (answer-checks--answer (answer-checks--request "touch one") 'deny)
     (answer-checks--ends)
-    (let ((process-environment claude-checks-environment))
+    (let ((exec-path (split-string hosts-bin ":"))
+          (process-environment claude-checks-environment))
       (with-temp-buffer
         (should (todo-write-plugin--run (todo-write-plugin--remove-commands)))))
     (should-not (todo-write-plugin--installed-p))))

@@ -5,12 +5,12 @@
 
 ;;; Commentary:
 
-;; What Emacs says to the hook `todo-write-mcp note', and when the hook asks; with the
-;; genuine program.  test/hosts/answer.sh has the genuine Claude Code.
+;; What Emacs says to the hook `todo-write-mcp note', and when the hook asks.  The
+;; program is tested in todo-write-note-e2e-tests.el, and with the genuine Claude Code
+;; by test/hosts/answer.sh.
 
 ;;; Code:
 
-(require 'todo-write-mcp-helper)
 (require 'todo-write-note)
 (require 'todo-write-permission)
 (require 'todo-write-socket-helper)
@@ -28,23 +28,13 @@
        ,@body)))
 
 (defun todo-write-note-tests--hook (event &rest fields)
-  "Run the hook for EVENT of the session s1 with FIELDS; return its output or nil."
-  (let ((hook (make-process
-               :name "hook" :buffer (generate-new-buffer " *hook*" t) :noquery t
-               :connection-type 'pipe :sentinel #'ignore
-               :command (list (todo-write-mcp-helper-program) "note"
-                              "--socket" (todo-write-socket--file)))))
-    (process-send-string hook (json-serialize
-                               (append fields (list :hook_event_name event :session_id "s1"
-                                                    :cwd temporary-file-directory))))
-    (process-send-eof hook)
-    (todo-write-test-wait (lambda () (not (process-live-p hook))))
-    (while (accept-process-output hook 0))
-    (should (equal 0 (process-exit-status hook)))
-    (with-current-buffer (process-buffer hook)
-      (prog1 (unless (= (point-min) (point-max))
-               (json-parse-string (buffer-string) :object-type 'plist))
-        (kill-buffer)))))
+  "Ask as the hook for EVENT of the session s1 with FIELDS; return the text or nil."
+  (when (todo-write-note-tests--file-p)
+    (let* ((hook (todo-write-socket-test-hello :role "note" :id (format "note-%s" (random t))))
+           (answer (todo-write-socket-test-call
+                    hook (list :session "s1" :arguments (append fields (list :event event))))))
+      (should (car answer))
+      (unless (equal "" (cdr answer)) (cdr answer)))))
 
 (defun todo-write-note-tests--file-p ()
   "Return non-nil if the hook of the session s1 asks this Emacs."
@@ -60,13 +50,10 @@
     (todo-write-edit "claude:s1" 'add "Weed")
     (todo-write-edit "claude:s1" 'delete (todo-write-test-id "claude:s1" "Rake"))
     (todo-write-note-tests--ready)
-    (let* ((output (todo-write-note-tests--hook "PostToolUse"))
-           (told (plist-get output :hookSpecificOutput)))
-      (should (equal "PostToolUse" (plist-get told :hookEventName)))
-      (should (equal (plist-get told :additionalContext)
-                     "The user edited your task list; change your tasks accordingly.
+    (should (equal (todo-write-note-tests--hook "PostToolUse")
+                   "The user edited your task list; change your tasks accordingly.
 The user added \"Weed\" (pending).
-The user deleted \"Rake\".")))
+The user deleted \"Rake\"."))
     (should-not (todo-write-note-tests--file-p))
     (should-not (todo-write-note-tests--hook "PostToolUse"))
     ;; The agent goes on with its own list.
@@ -91,32 +78,13 @@ The user deleted \"Rake\".")))
     (should-not (todo-write-note-tests--file-p))
     (should-not (todo-write-note--take "claude:s1"))))
 
-(ert-deftest todo-write-note-keeps-an-agent-from-stopping-once ()
+(ert-deftest todo-write-note-tells-it-again-if-the-hook-has-left ()
   (todo-write-note-tests--with
     (todo-write-edit "claude:s1" 'add "Weed")
     (todo-write-note-tests--ready)
-    (should-not (todo-write-note-tests--hook "Stop" :stop_hook_active t))
-    (let ((output (todo-write-note-tests--hook "Stop" :stop_hook_active :false)))
-      (should (equal "block" (plist-get output :decision)))
-      (should (string-search "The user added \"Weed\"" (plist-get output :reason))))
-    (should-not (todo-write-note-tests--hook "Stop" :stop_hook_active :false))))
-
-(ert-deftest todo-write-note-tells-no-subagent ()
-  (todo-write-note-tests--with
-    (todo-write-edit "claude:s1" 'add "Weed")
-    (todo-write-note-tests--ready)
-    (should-not (todo-write-note-tests--hook "PostToolUse" :agent_id "a1"))
-    (should (todo-write-note-tests--hook "PostToolUse"))))
-
-(ert-deftest todo-write-note-without-the-file-the-hook-asks-nothing ()
-  (todo-write-note-tests--with
-    (let ((connections 0))
-      (cl-letf* ((accept (symbol-function 'todo-write-socket--accept))
-                 ((symbol-function 'todo-write-socket--accept)
-                  (lambda (process) (cl-incf connections) (funcall accept process))))
-        (todo-write-note-tests--hook "PostToolUse" :session_id "../../x")
-        (todo-write-note-tests--hook "PostToolUse")
-        (should (= 0 connections))))))
+    (should-not (todo-write-note--tell "claude:s1" #'ignore))
+    (should (todo-write-note-tests--hook "PostToolUse"))
+    (should-not (todo-write-note-tests--hook "PostToolUse"))))
 
 (ert-deftest todo-write-note-its-files-go-with-the-socket ()
   (todo-write-note-tests--with
@@ -155,9 +123,7 @@ The user deleted \"Rake\".")))
       (should (string-match-p "after its next tool call.*; it does not work now"
                               (todo-write-tell "claude:s1" "Use make check")))
       (should (equal "The user says: Use make check"
-                     (plist-get (plist-get (todo-write-note-tests--hook "PostToolUse")
-                                           :hookSpecificOutput)
-                                :additionalContext)))
+                     (todo-write-note-tests--hook "PostToolUse")))
       (should-not (todo-write-note-tests--file-p)))))
 
 (ert-deftest todo-write-tell-says-that-it-cannot ()
@@ -190,7 +156,7 @@ The user deleted \"Rake\".")))
     (should-not (todo-write-note-tests--file-p))
     (todo-write-note-tests--ask "npm run")
     (todo-write-note-tests--ready)
-    (todo-write-note-tests--hook "Stop" :stop_hook_active :false)
+    (todo-write-note-tests--hook "Stop")
     (should-not (todo-write-requests "claude:s1"))))
 
 (provide 'todo-write-note-tests)
