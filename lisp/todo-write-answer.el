@@ -572,8 +572,8 @@ that has waited longest.  After an answer, the next request is shown."
 An alist of the beginnings of their threads' keys, and their names.")
 
 (defun todo-write-answer--refer (thread)
-  "Say that the agent of THREAD, or any other, asks nothing here, and where it waits.
-THREAD may be nil."
+  "Say that the agent of THREAD, or any other, asks nothing here.
+If one waits elsewhere, say where.  THREAD may be nil."
   (let* ((agents (todo-write-attention--sorted-agents))
          (own (seq-find (lambda (agent) (equal thread (todo-write-agent-key agent))) agents))
          (agent (if (or (todo-write-answer--waits-p thread)

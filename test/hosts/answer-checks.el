@@ -113,6 +113,10 @@ The keywords are as in `answer-checks-with-claude'."
   "Wait until the dialog stands in the terminal."
   (claude-checks-wait "its dialog" (lambda () (equal "waiting" (claude-checks-own-status)))))
 
+(defun answer-checks--status-since ()
+  "Return since when Claude Code is what it is, in milliseconds."
+  (plist-get (car (claude-checks-own-json "sessions")) :statusUpdatedAt))
+
 (defun answer-checks--answer (request kind &optional text)
   "Answer REQUEST by its first option of KIND, with TEXT."
   (should (todo-write-answer-request
@@ -168,10 +172,13 @@ The keywords are as in `answer-checks-with-claude'."
       (should (equal (concat "claude:" (claude-checks-own-session)) (plist-get request :thread)))
       (should (string-prefix-p "touch one\n# " (plist-get request :detail)))
       (should-not (file-exists-p (answer-checks--file "one")))
-      (setq start (float-time))
+      (message "Shown %d ms after the dialog" (- (plist-get request :since)
+                                                 (answer-checks--status-since)))
+      (setq start (* 1000 (float-time)))
       (answer-checks--answer request 'allow)
       (answer-checks--exists "one")
-      (message "The command had run %.2f s after the answer" (- (float-time) start)))
+      (message "The dialog had gone %d ms after the answer"
+               (- (answer-checks--status-since) start)))
     ;; Once is not always.
     (answer-checks--answer (answer-checks--request "\\`Bash: touch two\\'") 'allow)
     (answer-checks--exists "two")

@@ -1,4 +1,4 @@
-;;; todo-write-permission-e2e-tests.el --- Claude Code's hook and an Emacs  -*- lexical-binding: t; -*-
+;;; todo-write-permission-e2e-tests.el --- Claude Code's hook  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -31,7 +31,8 @@
          (delete-directory todo-write-permission-e2e--home t)))))
 
 (defun todo-write-permission-e2e--say (status &rest fields)
-  "Write to the process file that Claude Code, this process, is STATUS."
+  "Write to the process file that Claude Code, this process, is STATUS.
+FIELDS are further ones of that file."
   (let ((file (expand-file-name (format "sessions/%d.json" (emacs-pid))
                                 todo-write-permission-e2e--home)))
     (write-region (json-serialize `(:sessionId "s1" :status ,status ,@fields))
