@@ -21,6 +21,7 @@
 (defvar claude-checks-folder nil "The project in which it runs.")
 (defvar claude-checks-environment nil "The environment of Claude Code.")
 (defvar claude-checks-process nil "The process of Claude Code.")
+(defvar claude-checks-usage nil "Tokens of each response, (:usage PLIST), or nil.")
 (defvar claude-checks-servers nil "Its MCP servers, a plist of settings, or nil.")
 (defvar claude-checks-allowed
   ["Bash" "TaskCreate" "TaskUpdate" "TaskList" "TodoWrite" "Agent" "mcp__todo-write"]
@@ -53,13 +54,13 @@
      (list :match `(:turnIndex ,turn ,@match)
            :response
            (pcase step
-             ((pred stringp) (list :content step))
+             ((pred stringp) `(:content ,step ,@claude-checks-usage))
              (`(error ,text)
               `(:status 400 :error (:type "invalid_request_error" :message ,text)))
-             (_ (list :toolCalls
-                      (vconcat (mapcar (lambda (call)
-                                         (list :name (car call) :arguments (cdr call)))
-                                       step)))))))
+             (_ `(:toolCalls ,(vconcat (mapcar (lambda (call)
+                                                 (list :name (car call) :arguments (cdr call)))
+                                               step))
+                  ,@claude-checks-usage)))))
    steps))
 
 (defun claude-checks-script (steps subagent)
