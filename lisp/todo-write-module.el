@@ -79,7 +79,6 @@ the installed file, and BUILT the name of cargo's file.")
 (defvar url-asynchronous)
 (defvar url-max-redirections)
 (defvar url-mime-encoding-string)
-(defvar url-registered-auth-schemes)
 (defvar url-request-noninteractive)
 
 (defun todo-write-module--error (format &rest args)
@@ -377,24 +376,25 @@ Its SHA-256 must be the one listed in the package."
 (defun todo-write-module--retrieve (address)
   "Return the bytes at ADDRESS, or signal `todo-write-error'.
 Follow redirects, but only to addresses of https, and ask nothing."
-  (require 'url)
+  (require 'url-http)
   (condition-case err
       (let ((inhibit-interaction t)
             (url-request-noninteractive t)
             (url-asynchronous nil)
             (url-mime-encoding-string "identity")
-            (url-registered-auth-schemes nil)
             ;; The library would follow a redirect to any scheme, even mailto.
             (url-max-redirections 0)
             (until (time-add nil todo-write-module--seconds)) (hops 6) bytes)
-        (while (not bytes)
-          (when (< (cl-decf hops) 0)
-            (error "It redirects too often"))
-          (unless (string-match-p "\\`https://[^/]" address)
-            (error "%s is not an address of https" address))
-          (pcase (todo-write-module--request address until)
-            (`(redirect . ,new) (setq address new))
-            (answer (setq bytes answer))))
+        ;; The library would ask for a user name, or fail at 407 in its filter.
+        (cl-letf (((symbol-function 'url-http-handle-authentication) #'ignore))
+          (while (not bytes)
+            (when (< (cl-decf hops) 0)
+              (error "It redirects too often"))
+            (unless (string-match-p "\\`https://[^/]" address)
+              (error "%s is not an address of https" address))
+            (pcase (todo-write-module--request address until)
+              (`(redirect . ,new) (setq address new))
+              (answer (setq bytes answer)))))
         bytes)
     (error (todo-write-module--error "%s cannot be downloaded: %s" address
                                      (error-message-string err)))))
@@ -408,11 +408,7 @@ Signal an error if the time UNTIL has come before all bytes."
     (unwind-protect
         (with-current-buffer buffer
           (while (not (or ended (not (process-live-p process))))
-            (condition-case err
-                (accept-process-output process 0.1)
-              ;; The library fails at the answer 407 of a server that is no proxy.
-              (error (todo-write-module--check-answer until)
-                     (signal (car err) (cdr err))))
+            (accept-process-output process 0.1)
             (todo-write-module--check-answer until))
           ;; The library's callback comes after the end of the process.
           (while (and (not ended) (accept-process-output nil 0.1)))
@@ -421,6 +417,8 @@ Signal an error if the time UNTIL has come before all bytes."
             (_ (todo-write-module--check-answer until)
                (todo-write-module--answer))))
       (when (process-live-p process)
+        ;; The library would try again without an answer, and wait for the connection.
+        (set-process-sentinel process #'ignore)
         (delete-process process))
       (when (buffer-live-p buffer)
         (let (kill-buffer-query-functions)

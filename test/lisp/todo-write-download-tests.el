@@ -209,6 +209,23 @@ the user or write a mail."
                                 :type 'todo-write-error))))
         (should-not (file-exists-p (todo-write-module--installed "todo-write-dyn")))))))
 
+;; The server waits for the other end of a pipe, and so does its client for the server.
+(ert-deftest todo-write-download-stops-when-it-takes-too-long ()
+  (skip-unless (executable-find "mkfifo"))
+  (let ((good (todo-write-download-tests--file "todo-write-mcp"))
+        (todo-write-module-source 'download))
+    (todo-write-download-tests--with "todo-write-mcp" good ""
+      (let ((file (expand-file-name (todo-write-download-tests--name "todo-write-mcp")
+                                    todo-write-download-tests--folder))
+            (todo-write-module--seconds 1))
+        (delete-file file)
+        (call-process "mkfifo" nil nil nil file)
+        (should (string-match-p
+                 "it took too long"
+                 (error-message-string
+                  (should-error (todo-write-module--get "todo-write-mcp" "It is missing.")
+                                :type 'todo-write-error))))))))
+
 (ert-deftest todo-write-download-rejects-a-server-without-a-valid-certificate ()
   (let ((bytes (todo-write-download-tests--file "todo-write-mcp")) (todo-write-module-source 'download))
     (todo-write-download-tests--with "todo-write-mcp" bytes (todo-write-download-tests--answer bytes)

@@ -42,8 +42,8 @@
                  (write-region (make-string 70000 ?x) nil ,fill nil 'silent))
               ;; What the journal's last page has room for still succeeds.
               '(dotimes (n 40)
-                 (todo-write "a" (list :todos (vector (list :content (format "Task %d %s" n (make-string 200 ?x))
-                                                            :status "pending")))))
+                 (todo-write "a" `(:todos [(:content ,(format "Task %d %s" n (make-string 200 ?x))
+                                            :status "pending")])))
               `(add-hook 'kill-emacs-hook
                          (lambda () (copy-directory ,(concat disk "journals")
                                                     ,todo-write-full-disk-tests--copy))

@@ -217,6 +217,17 @@ Fail if it is not an error of the package."
       (dolist (call todo-write-wire-tests--other-calls)
         (todo-write-wire-tests--call call wrong)))))
 
+;; Each of these was once accepted without a word, or signaled another error.
+(ert-deftest todo-write-what-cannot-be-kept-as-it-is-signals-an-error ()
+  (todo-write-with-store
+    (let ((deep "bottom"))
+      (dotimes (_ 40) (setq deep (list :x deep)))
+      (should-error (todo-write-observe "a" "STATE_UPDATE" deep) :type 'todo-write-input-error))
+    (should-error (todo-write-begin "a" 1) :type 'todo-write-input-error)
+    (should-error (let ((todo-write-durability 'sometimes)) (todo-write-test-write "a" "One"))
+                  :type 'todo-write-input-error)
+    (should (seq-empty-p (todo-write-items "a")))))
+
 (ert-deftest todo-write-a-wrong-argument-is-named-with-what-is-expected ()
   (todo-write-with-store
     (todo-write-test-write "a" "One")
