@@ -27,8 +27,12 @@
 (autoload 'todo-write-answer "todo-write-answer" nil t)
 (autoload 'todo-write-list--read "todo-write-list")
 
-(defface todo-write-attention '((t :inherit (bold warning)))
-  "Face of agents that wait for you."
+(defface todo-write-attention
+  '((((class color) (min-colors 16)) :weight bold :foreground "#ffffff" :background "#a40000")
+    (((class color)) :weight bold :foreground "white" :background "red")
+    (t :weight bold :inverse-video t))
+  "Face of agents that wait for you.
+It sets both colors, so that it can be read on any mode line."
   :group 'todo-write-faces)
 
 (cl-defstruct (todo-write-agent (:constructor todo-write-agent--make) (:copier nil))
@@ -469,6 +473,10 @@ It is that of an ancestor, or of a process with the same terminal."
    (or (todo-write-attention--agent thread)
        (todo-write-agent--make :key thread
                                :project (plist-get (todo-write-about thread) :project)))))
+
+(defun todo-write-attention--unlisted (key)
+  "Return an agent whose thread is KEY, and of which nothing else is known."
+  (todo-write-agent--make :key key))
 
 (defun todo-write-attention--attend (agent)
   "Show what AGENT asks, to answer it; if it asks nothing, go to it."

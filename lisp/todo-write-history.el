@@ -347,17 +347,19 @@ the one written last."
   (let* ((number (plist-get revision :revision))
          (changes (plist-get (todo-write-changes-between todo-write-view-thread previous number)
                              :changes))
+         (text (todo-write-history--changes-text changes))
          (head (concat (if (memql number todo-write-history--marked) "*" " ")
                        (format-time-string "%R " (/ (plist-get revision :timestamp) 1000))
                        (if (equal (plist-get revision :author) "user") "you   " "agent ")))
          (start (point)))
     (todo-write-row--insert-line (propertize head 'face 'todo-write-time)
-                                (todo-write-history--changes-text changes)
+                                text
                                 (propertize (number-to-string number) 'face 'todo-write-time)
                                 todo-write-view--width "\n")
     (add-text-properties start (point)
                          (list 'todo-write-revision number 'mouse-face (list 'highlight)
-                               'help-echo "RET, mouse-1: show this revision"))))
+                               'help-echo (todo-write-row--help
+                                           (concat text "\nRET, mouse-1: show this revision"))))))
 
 (defun todo-write-history--changes-text (changes)
   "Return CHANGES, a vector of change plists, in a line.

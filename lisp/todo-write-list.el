@@ -149,8 +149,9 @@ SUMMARY is that of its plan."
 
 (defun todo-write-list--read (prompt)
   "Read a thread with PROMPT and completion of titles; return its key.
-They are grouped by state, with progress and age beside them.  Signal a
-`user-error' if there is no thread."
+They are grouped by state, with progress, agent, age and project beside
+them.  The text property `todo-write-key' of a candidate is its key.
+Signal a `user-error' if there is no thread."
   (let ((agents (todo-write-list--titled
                  (or (todo-write-list--known-agents)
                      (user-error
@@ -159,14 +160,15 @@ They are grouped by state, with progress and age beside them.  Signal a
      (cdr (assoc (completing-read
                   prompt
                   (todo-write--completion-table
-                   agents 'todo-write-thread
+                   agents 'todo-write-plan
                    `(group-function
                      . ,(lambda (title transform)
                           (if transform title
                             (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
-                   `(annotation-function
-                     . ,(lambda (title)
-                          (todo-write-list--annotation (cdr (assoc title agents))))))
+                   `(affixation-function
+                     . ,(lambda (titles)
+                          (todo-write-list--affix
+                           (mapcar (lambda (title) (assoc title agents)) titles)))))
                   nil t nil nil (caar agents))
                  agents)))))
 
@@ -186,22 +188,78 @@ A title is plain text; where two are alike, the key or a number follows."
           (setq unique (format "%s <%s>" title
                                (if (= number 1) (todo-write-row-line key 60) number))
                 number (1+ number)))
-        (push (cons unique agent) titled)))
+        (push (cons (propertize unique 'todo-write-key key) agent) titled)))
     (nreverse titled)))
 
-(defun todo-write-list--annotation (agent)
-  "Return the annotation of AGENT for completion."
+(defun todo-write-list--affix (agents)
+  "Return AGENTS, an alist of (TITLE . AGENT), with annotations in columns.
+The value is as for `affixation-function'."
+  (let* ((rows (mapcar (lambda (agent) (todo-write-list--cells (cdr agent))) agents))
+         (title (apply #'max 0 (mapcar (lambda (agent) (todo-write-row--width (car agent)))
+                                       agents)))
+         (widths (apply #'cl-mapcar
+                        (lambda (&rest cells) (apply #'max (mapcar #'todo-write-row--width cells)))
+                        (or rows '(nil)))))
+    (cl-mapcar
+     (lambda (agent row)
+       (list (car agent) ""
+             (propertize
+              (concat (make-string (- (+ 2 title) (todo-write-row--width (car agent))) ?\s)
+                      (string-trim-right
+                       (mapconcat #'identity
+                                  (cl-mapcar (lambda (cell width)
+                                               (concat cell (make-string
+                                                             (- width (todo-write-row--width cell))
+                                                             ?\s)))
+                                             row widths)
+                                  "  ")))
+              'face 'completions-annotations)))
+     agents rows)))
+
+(defun todo-write-list--cells (agent)
+  "Return what stands beside the title of AGENT in completion, a list of strings."
   (let ((summary (todo-write-summary (todo-write-agent-key agent) t)))
-    (concat (propertize " " 'display '(space :align-to 32))
-            (todo-write-row--truncate
-             (string-join (list (todo-write-row--count summary)
-                                (concat (todo-write-list--state agent)
-                                        (when-let* ((ending (todo-write-list--ending agent)))
-                                          (concat " " ending)))
-                                (todo-write-list--age agent)
-                                (or (todo-write-agent-place agent) ""))
-                          "  ")
-             60))))
+    (mapcar (lambda (cell) (todo-write-row--truncate cell 30))
+            (list (todo-write-row--count summary)
+                  (concat (todo-write-list--state agent)
+                          (when-let* ((ending (todo-write-list--ending agent)))
+                            (concat " " ending)))
+                  (todo-write-list--program agent)
+                  (todo-write-list--age agent)
+                  (todo-write-row-line (or (todo-write-agent-place agent) ""))))))
+
+;;; Embark
+
+(defun todo-write-list--candidate-key (title)
+  "Return the key of the plan with TITLE, a candidate of `todo-write-list--read'."
+  (or (get-text-property 0 'todo-write-key title)
+      (when-let* ((agent (cdr (assoc title (todo-write-list--titled
+                                            (todo-write-list--known-agents))))))
+        (todo-write-agent-key agent))
+      (user-error "There is no such plan any more")))
+
+(defun todo-write-list-visit-plan (title)
+  "Go to the buffer of the agent whose plan has TITLE, a completion candidate."
+  (let ((key (todo-write-list--candidate-key title)))
+    (todo-write-attention--visit (or (todo-write-attention--agent key)
+                                    (todo-write-agent--make :key key)))))
+
+(defun todo-write-list-forget-plan (title)
+  "Forget the plan with TITLE, a completion candidate, after a question."
+  (let ((key (todo-write-list--candidate-key title)))
+    (when (yes-or-no-p (format "Forget the plan %s and its history? " title))
+      (todo-write-forget key))))
+
+(defvar todo-write-list-plan-map
+  (let ((map (make-sparse-keymap)))
+    (define-key map "o" #'todo-write-list-visit-plan)
+    (define-key map "k" #'todo-write-list-forget-plan)
+    map)
+  "Keymap of Embark for plans in completion.")
+
+(defvar embark-keymap-alist)
+(with-eval-after-load 'embark
+  (add-to-list 'embark-keymap-alist '(todo-write-plan . todo-write-list-plan-map)))
 
 ;;;###autoload
 (defun todo-write-switch (thread)

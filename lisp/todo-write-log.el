@@ -28,7 +28,7 @@ Those that arrive meanwhile are drawn together."
   "Major mode for the observations of a thread."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (setq tabulated-list-format [("Time" 8 t) ("Type" 18 t) ("Phase" 9 t)
+  (setq tabulated-list-format [("Time" 19 t) ("Type" 18 t) ("Phase" 9 t)
                                ("Task" 20 t) ("What" 0 nil)]
         tabulated-list-padding 1
         tabulated-list-entries #'todo-write-log--entries
@@ -70,14 +70,39 @@ File names are relative to PROJECT."
          (text (todo-write-story--text content project)))
     (list (plist-get observation :id)
           (vector
-           (format-time-string "%T" (/ (plist-get observation :timestamp) 1000))
-           (plist-get observation :type)
+           (todo-write-log--time (plist-get observation :timestamp))
+           (todo-write-log--type (plist-get observation :type))
            (format "%s" (or (plist-get metadata :phase) ""))
            (todo-write-row--helped
             (todo-write-row-line (or (plist-get metadata :stepDescription)
-                                     (plist-get observation :parentId) "")))
+                                     (todo-write-log--task (plist-get observation :parentId))
+                                     "")))
            (todo-write-row--helped
             (todo-write-row-line (if (stringp name) (concat name " " text) text) 300))))))
+
+(defun todo-write-log--time (milliseconds)
+  "Return MILLISECONDS since the epoch as time of day, after the date if not today."
+  (let ((time (/ milliseconds 1000)))
+    (format-time-string (if (equal (format-time-string "%F" time) (format-time-string "%F"))
+                            "           %T" "%F %T")
+                        time)))
+
+(defun todo-write-log--type (type)
+  "Return TYPE, of an observation, in a face."
+  (propertize type 'face (pcase type
+                           ((or "ERROR" "LLM_STREAM_ERROR") 'todo-write-failed)
+                           ("MESSAGE" 'todo-write-said)
+                           ("THOUGHTS" 'todo-write-thought)
+                           ((or "PLAN" "PLAN_UPDATE" "ITEM_STATUS_CHANGE") 'todo-write-moved)
+                           (_ 'todo-write-detail))))
+
+(defun todo-write-log--task (id)
+  "Return the text of the item ID, also if it left the list, or nil."
+  (when id
+    (or (plist-get (todo-write-item todo-write-view-thread id) :content)
+        (let ((change (car (last (cdar (last (todo-write-item-changes
+                                              todo-write-view-thread id)))))))
+          (plist-get (or (plist-get change :previousItem) (plist-get change :item)) :content)))))
 
 (defun todo-write-log--observations ()
   "Return the observations that this buffer lists."

@@ -223,13 +223,38 @@ For a tool call, that is its most telling argument."
         ((not (consp content)) (if content (format "%s" content) ""))
         ((seq-find #'stringp (mapcar (lambda (key) (plist-get content key))
                                      '(:text :content :message :title))))
-        ((plist-get content :input)
+        ((and (plist-get content :input) (not (numberp (plist-get content :input))))
          (todo-write-story--argument (plist-get content :input) project))
         ((plist-get content :name) "")
         ((plist-member content :todoList)
-         (format "%d tasks, %d changes" (length (plist-get content :todoList))
-                 (length (plist-get (plist-get content :changes) :changes))))
-        (t (todo-write-to-json content))))
+         (concat (todo-write-story--count (length (plist-get content :todoList)) "task")
+                 ", "
+                 (todo-write-story--count
+                  (length (plist-get (plist-get content :changes) :changes)) "change")))
+        (t (todo-write-story--words-of content))))
+
+(defun todo-write-story--words-of (content)
+  "Return CONTENT, a plist of an observation, in words."
+  (let ((request (plist-get content :request)))
+    (cond ((plist-member content :previousStatus)
+           (format "%s: %s" (plist-get (plist-get content :item) :content)
+                   (string-replace "_" " " (or (plist-get content :status) ""))))
+          (request
+           (format "%s: %s" (todo-write-story--answer request)
+                   (todo-write-story--string (plist-get request :title))))
+          ((plist-member content :cacheRead)
+           (todo-write-story--tokens
+            (append content '(:input 0 :output 0 :cacheWrite 0))))
+          (t
+           (mapconcat
+            #'identity
+            (cl-loop for (key value) on content by #'cddr
+                     for text = (cond ((stringp value) value)
+                                      ((numberp value) (number-to-string value))
+                                      ((eq value t) "yes")
+                                      ((vectorp value) (format "%d" (length value))))
+                     when text collect (concat (substring (symbol-name key) 1) ": " text))
+            ", ")))))
 
 (defun todo-write-story--input (input)
   "Return INPUT, the arguments of a tool call, decoded if it is JSON text."

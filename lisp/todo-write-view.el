@@ -898,6 +898,7 @@ In the selected window, point moves only to scroll."
      ("M-<down>" "Move down" todo-write-edit-move-down)
      ("u" "Undo" todo-write-edit-undo))
     ("Look"
+     ("o" "The agent's buffer or terminal" todo-write-view-to-agent)
      ("." "Go to the task in progress" todo-write-view-to-current)
      ("<" "First" todo-write-view-first)
      (">" "Last" todo-write-view-last)
@@ -923,6 +924,8 @@ and \\=✗ dropped before it was completed.
   (setq-local cache-long-scans nil
               todo-write-view--nodes (make-hash-table :test #'equal)
               imenu-create-index-function #'todo-write-view--imenu-index
+              outline-regexp " [^ \t\n] "
+              outline-level (lambda () 1)
               bookmark-make-record-function #'todo-write-bookmark--record
               desktop-save-buffer #'todo-write-bookmark--desktop
               ;; Emacs 28 never forgets an `add-hook' with a depth.
@@ -933,6 +936,8 @@ and \\=✗ dropped before it was completed.
   (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
     (add-hook hook #'todo-write-view--fit-shown nil t))
+  (add-hook 'isearch-update-post-hook #'todo-write-view--unfold-here nil t)
+  (add-hook 'imenu-after-jump-hook #'todo-write-view--unfold-here nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
   (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
 
@@ -1371,6 +1376,22 @@ See `todo-write-view-fold-completed'."
   (todo-write-view--redraw nil)
   (unless (or todo-write-view--folds (not todo-write-view--fold))
     (message "No %d successive tasks are completed" todo-write-view--least-fold)))
+
+(defun todo-write-view--unfold-here ()
+  "Show the completed tasks if point is on a folded one."
+  (when-let* ((fold (todo-write-view--fold-at (point)))
+              ((< (overlay-start fold) (point))))
+    (setq todo-write-view--fold nil)
+    (mapc #'delete-overlay todo-write-view--folds)
+    (setq todo-write-view--folds nil)))
+
+(defun todo-write-view-to-agent ()
+  "Go to the buffer of the agent of this plan; without one, say where it runs."
+  (interactive nil todo-write-view-mode)
+  (require 'todo-write-attention)
+  (let ((key (or todo-write-view-thread (user-error "There is no plan here"))))
+    (todo-write-attention--visit (or (todo-write-attention--agent key)
+                                    (todo-write-attention--unlisted key)))))
 
 (defun todo-write-view-mouse-visit (event)
   "Visit or open what EVENT clicked on, as `todo-write-view-visit' does."

@@ -694,5 +694,44 @@ Withdrawn ones are in `withdrawn'."
                    (goto-char (point-min))
                    (read (current-buffer))))))
 
+(ert-deftest todo-write-view-o-goes-to-the-agent-of-the-plan ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One")
+    (let ((buffer (get-buffer-create "*the agent*")))
+      (unwind-protect
+          (cl-letf (((symbol-function 'todo-write-attention--buffer) (lambda (_) buffer)))
+            (todo-write-test-press "o")
+            (should (eq (window-buffer) buffer)))
+        (kill-buffer buffer)))))
+
+(defun todo-write-attention-tests--contrast (one other)
+  "Return the contrast of the colors ONE and OTHER, as #rrggbb, by WCAG 2."
+  (let ((lights (mapcar
+                 (lambda (color)
+                   (+ 0.05
+                      (apply #'+ (cl-mapcar
+                                  (lambda (weight start)
+                                    (let ((value (/ (string-to-number
+                                                     (substring color start (+ 2 start)) 16)
+                                                    255.0)))
+                                      (* weight (if (<= value 0.03928) (/ value 12.92)
+                                                  (expt (/ (+ value 0.055) 1.055) 2.4)))))
+                                  '(0.2126 0.7152 0.0722) '(1 3 5)))))
+                 (list one other))))
+    (/ (apply #'max lights) (apply #'min lights))))
+
+(ert-deftest todo-write-attention-can-be-read-on-any-mode-line ()
+  (let ((spec (face-default-spec 'todo-write-attention))
+        (names '(("white" . "#e5e5e5") ("red" . "#cd0000"))))
+    (dolist (attributes (mapcar #'cdr spec))
+      (let ((foreground (plist-get attributes :foreground))
+            (background (plist-get attributes :background)))
+        (if (plist-get attributes :inverse-video)
+            (should-not (or foreground background))
+          (should (>= (todo-write-attention-tests--contrast
+                       (alist-get foreground names foreground nil #'equal)
+                       (alist-get background names background nil #'equal))
+                      4.5)))))))
+
 (provide 'todo-write-attention-tests)
 ;;; todo-write-attention-tests.el ends here

@@ -191,5 +191,33 @@
       (todo-write-fold-tests--write 60 100)
       (should-not (todo-write-fold-tests--shown-p "At 61")))))
 
+(ert-deftest todo-write-view-isearch-and-imenu-show-folded-tasks ()
+  (let ((todo-write-view-fold-completed t))
+    (todo-write-test-with-view
+      (todo-write-test-write "a" '("Ash" "completed") '("Beech" "completed") '("Cedar" "completed")
+                             '("Date" "completed") "Elm")
+      (should (equal '(" ✓ +3 done" " ✓ Date" " ○ Elm") (todo-write-test-seen)))
+      (goto-char (point-min))
+      (isearch-forward nil t)
+      (isearch-process-search-string "Beech" "Beech")
+      (isearch-done)
+      (should (equal '(" ✓ Ash" " ✓ Beech" " ✓ Cedar" " ✓ Date" " ○ Elm")
+                     (todo-write-test-seen)))
+      (todo-write-test-press "d")
+      (should (equal '(" ✓ +3 done" " ✓ Date" " ○ Elm") (todo-write-test-seen)))
+      (imenu (assoc "Cedar" (funcall imenu-create-index-function)))
+      (should (looking-at-p " ✓ Cedar"))
+      (should (member " ✓ Cedar" (todo-write-test-seen))))))
+
+(ert-deftest todo-write-view-outline-has-a-heading-for-each-task ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-test-open "One")
+    (goto-char (point-min))
+    (outline-next-heading)
+    (should (looking-at-p " ○ One"))
+    (outline-next-heading)
+    (should (looking-at-p " ○ Two"))))
+
 (provide 'todo-write-fold-tests)
 ;;; todo-write-fold-tests.el ends here

@@ -324,13 +324,13 @@
       (cl-letf (((symbol-function 'completing-read)
                  (lambda (_prompt collection &rest _)
                    (setq annotation
-                         (funcall (completion-metadata-get
-                                   (completion-metadata "" collection nil)
-                                   'annotation-function)
-                                  "Login"))
+                         (nth 2 (car (funcall (completion-metadata-get
+                                               (completion-metadata "" collection nil)
+                                               'affixation-function)
+                                              '("Login")))))
                    (car (all-completions "" collection)))))
         (call-interactively #'todo-write-switch))
-      (should (string-match-p "1/2  \\? unknown  now" annotation))
+      (should (string-match-p "\\`  1/2  \\? unknown +now" annotation))
       (should (equal "key-1" (buffer-local-value 'todo-write-view-thread
                                                  (get-buffer todo-write-view-buffer-name)))))))
 
@@ -359,6 +359,46 @@
             (setq position (next-single-property-change position 'help-echo nil (point-max))))
           (should (> helped 0)))))))
 
+(ert-deftest todo-write-completion-has-columns-a-category-and-keys ()
+  (todo-write-list-tests--with
+    (pcase-dolist (`(,key . ,title) '(("k1" . "Login") ("k2" . "Refactor 長い names of it all")))
+      (todo-write-observe key "TITLE" title)
+      (todo-write-test-write key '("One" "completed") "Two"))
+    (let (metadata titles)
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (_prompt table &rest _)
+                   (setq metadata (completion-metadata "" table nil)
+                         titles (all-completions "" table))
+                   (car titles))))
+        (todo-write-read-thread "Plan: "))
+      (should (eq 'todo-write-plan (completion-metadata-get metadata 'category)))
+      (should (equal '("k1" "k2")
+                     (sort (mapcar (lambda (title) (get-text-property 0 'todo-write-key title))
+                                   titles)
+                           #'string<)))
+      (let ((rows (funcall (completion-metadata-get metadata 'affixation-function) titles)))
+        (should (apply #'=
+                       (mapcar (pcase-lambda (`(,title ,_ ,suffix))
+                                 (string-width (concat title (substring suffix 0
+                                                                        (string-search "1/2" suffix)))))
+                               rows))))
+      (cl-letf (((symbol-function 'yes-or-no-p) #'always))
+        (todo-write-list-forget-plan (seq-find (lambda (title) (string-prefix-p "Login" title))
+                                               titles)))
+      (should (equal '("k2") (todo-write-threads)))
+      (should-error (todo-write-list-forget-plan "Login") :type 'user-error))))
+
+(ert-deftest todo-write-completion-has-keys-for-embark ()
+  (let ((embark-keymap-alist nil))
+    (provide 'embark)
+    (unwind-protect
+        (progn
+          (load "todo-write-list" nil t)
+          (let ((map (symbol-value (alist-get 'todo-write-plan embark-keymap-alist))))
+            (should (eq (lookup-key map "o") #'todo-write-list-visit-plan))
+            (should (eq (lookup-key map "k") #'todo-write-list-forget-plan))))
+      (setq features (delq 'embark features)))))
+
 (ert-deftest todo-write-completion-shows-hostile-titles-and-keys-literally ()
   (todo-write-list-tests--with
     (dolist (key (list "claude:1" "claude:2" (concat "mcp:" todo-write-list-tests--hostile)))
@@ -367,10 +407,11 @@
     (let (shown)
       (cl-letf (((symbol-function 'completing-read)
                  (lambda (prompt table &rest _)
-                   (let ((annotate (completion-metadata-get (completion-metadata "" table nil)
-                                                            'annotation-function))
+                   (let ((affix (completion-metadata-get (completion-metadata "" table nil)
+                                                         'affixation-function))
                          (titles (all-completions "" table)))
-                     (setq shown (cons prompt (append titles (mapcar annotate titles))))
+                     (setq shown (cons prompt (append titles (mapcar (lambda (row) (nth 2 row))
+                                                                     (funcall affix titles)))))
                      (car (last titles))))))
         (should (member (todo-write-read-thread "Plan: ") (todo-write-threads))))
       (should (= (length shown) 9))

@@ -47,6 +47,25 @@
                      ("PLAN_UPDATE" "2 tasks, 2 changes")
                      ("THOUGHTS" "A broom is needed"))))))
 
+(ert-deftest todo-write-log-names-tasks-says-dates-and-shows-no-json ()
+  (todo-write-log-tests--with-log
+    (setq todo-write-log-delay 0)
+    (todo-write-observe "a" "USAGE" '(:input 3 :output 5 :cacheRead 7 :cacheWrite 11 :model "m"))
+    (todo-write-observe "a" "STATE_UPDATE" '(:mode "plan" :step 3 :deep (:x 1)))
+    (todo-write-test-write "a" '("Sweep" "completed") "Dust")
+    (todo-write-log--draw)
+    (let ((text (buffer-substring-no-properties (point-min) (point-max))))
+      (should (string-match-p "new 14, out 5, re-read 7" text))
+      (should (string-match-p "mode: plan, step: 3$" text))
+      (should (string-match-p "2 tasks, 1 change$" text))
+      (should (string-match-p "THOUGHTS +execution +\\(?:Doing: \\)?Sweep" text))
+      (should-not (string-match-p "[{}]\\| t1 " text)))
+    (should (equal "2026-05-22" (substring (todo-write-log--time 1779450000000) 0 10)))
+    (should (string-match-p "\\` +[0-9:]+\\'"
+                            (todo-write-log--time (truncate (* 1000 (float-time))))))
+    (should (eq 'todo-write-failed (get-text-property 0 'face (todo-write-log--type "ERROR"))))
+    (should (equal "Sweep" (todo-write-log--task (todo-write-test-id "a" "Sweep"))))))
+
 (ert-deftest todo-write-log-narrows-to-a-type-and-widens-again ()
   (todo-write-log-tests--with-log
     (todo-write-log-filter-type "THOUGHTS")
