@@ -474,10 +474,6 @@ It is that of an ancestor, or of a process with the same terminal."
        (todo-write-agent--make :key thread
                                :project (plist-get (todo-write-about thread) :project)))))
 
-(defun todo-write-attention--unlisted (key)
-  "Return an agent whose thread is KEY, and of which nothing else is known."
-  (todo-write-agent--make :key key))
-
 (defun todo-write-attention--attend (agent)
   "Show what AGENT asks, to answer it; if it asks nothing, go to it."
   (if (todo-write-requests (todo-write-agent-key agent))

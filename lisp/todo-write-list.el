@@ -240,9 +240,7 @@ The value is as for `affixation-function'."
 
 (defun todo-write-list-visit-plan (title)
   "Go to the buffer of the agent whose plan has TITLE, a completion candidate."
-  (let ((key (todo-write-list--candidate-key title)))
-    (todo-write-attention--visit (or (todo-write-attention--agent key)
-                                    (todo-write-agent--make :key key)))))
+  (todo-write-attention--visit-agent-of (todo-write-list--candidate-key title)))
 
 (defun todo-write-list-forget-plan (title)
   "Forget the plan with TITLE, a completion candidate, after a question."

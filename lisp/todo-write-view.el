@@ -898,7 +898,6 @@ In the selected window, point moves only to scroll."
      ("M-<down>" "Move down" todo-write-edit-move-down)
      ("u" "Undo" todo-write-edit-undo))
     ("Look"
-     ("o" "The agent's buffer or terminal" todo-write-view-to-agent)
      ("." "Go to the task in progress" todo-write-view-to-current)
      ("<" "First" todo-write-view-first)
      (">" "Last" todo-write-view-last)
@@ -1384,14 +1383,6 @@ See `todo-write-view-fold-completed'."
     (setq todo-write-view--fold nil)
     (mapc #'delete-overlay todo-write-view--folds)
     (setq todo-write-view--folds nil)))
-
-(defun todo-write-view-to-agent ()
-  "Go to the buffer of the agent of this plan; without one, say where it runs."
-  (interactive nil todo-write-view-mode)
-  (require 'todo-write-attention)
-  (let ((key (or todo-write-view-thread (user-error "There is no plan here"))))
-    (todo-write-attention--visit (or (todo-write-attention--agent key)
-                                    (todo-write-attention--unlisted key)))))
 
 (defun todo-write-view-mouse-visit (event)
   "Visit or open what EVENT clicked on, as `todo-write-view-visit' does."

@@ -694,16 +694,6 @@ Withdrawn ones are in `withdrawn'."
                    (goto-char (point-min))
                    (read (current-buffer))))))
 
-(ert-deftest todo-write-view-o-goes-to-the-agent-of-the-plan ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "One")
-    (let ((buffer (get-buffer-create "*the agent*")))
-      (unwind-protect
-          (cl-letf (((symbol-function 'todo-write-attention--buffer) (lambda (_) buffer)))
-            (todo-write-test-press "o")
-            (should (eq (window-buffer) buffer)))
-        (kill-buffer buffer)))))
-
 (defun todo-write-attention-tests--contrast (one other)
   "Return the contrast of the colors ONE and OTHER, as #rrggbb, by WCAG 2."
   (let ((lights (mapcar
