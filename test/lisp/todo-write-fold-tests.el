@@ -11,6 +11,8 @@
 ;;; Code:
 
 (require 'ert)
+(require 'imenu)
+(require 'outline)
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
 

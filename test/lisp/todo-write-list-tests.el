@@ -388,6 +388,8 @@
       (should (equal '("k2") (todo-write-threads)))
       (should-error (todo-write-list-forget-plan "Login") :type 'user-error))))
 
+(defvar embark-keymap-alist)
+
 (ert-deftest todo-write-completion-has-keys-for-embark ()
   (let ((embark-keymap-alist nil))
     (provide 'embark)
