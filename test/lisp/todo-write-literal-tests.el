@@ -140,7 +140,7 @@
                               (todo-write-test-press "RET")
                               (current-buffer)))
             t)
-           ("history" ,(lambda () (todo-write-history one)) t)
+           ("history" ,(lambda () (todo-write-history one)))
            ("timeline" ,(lambda () (todo-write-timeline one)) t)
            ("log" ,(lambda () (todo-write-log one)) t)
            ("overview" todo-write-list t)
