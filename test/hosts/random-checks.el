@@ -157,8 +157,15 @@ soon after other keys as pasted, so both are repeated."
                           (lambda () (not (todo-write-activity--suspended-p thread)))))))
 
 (defun random-checks-resumable ()
-  "Return a session that ended and has a transcript, or nil."
-  (when-let* ((sessions (seq-filter #'random-checks-transcript random-checks-sessions)))
+  "Return a session that ended and has an answer, or nil.
+Claude Code does not resume one that was killed before it had any."
+  (when-let* ((sessions (seq-filter
+                         (lambda (session)
+                           (when-let* ((file (random-checks-transcript session)))
+                             (with-temp-buffer
+                               (insert-file-contents file)
+                               (search-forward "\"type\":\"assistant\"" nil t))))
+                         random-checks-sessions)))
     (seq-random-elt sessions)))
 
 (defun random-checks-transcript (session)
