@@ -41,8 +41,10 @@ impl Answer {
     }
 }
 
-/// Why there is no answer. Transcript readers recognize by the beginning of the first two sentences
-/// that Emacs has not got the list.
+/// The end of a result that says that Emacs has not got the list. Transcript readers recognize it.
+const NO_EMACS: &str = "[todo-write:no-emacs]";
+
+/// Why there is no answer.
 #[derive(Debug, PartialEq)]
 enum Failure {
     /// No Emacs listens.
@@ -63,15 +65,15 @@ impl From<io::Error> for Failure {
 impl Failure {
     fn answer(self) -> Answer {
         let text = match self {
-            Failure::Absent => {
+            Failure::Absent => format!(
                 "Emacs does not answer; go on without the list, and tell the user to run \
-                 M-x todo-write-mcp-mode in Emacs."
-            }
-            Failure::Silent => "Emacs does not answer; go on without the list.",
-            Failure::TooLarge => "The list is larger than 1 MiB; send a shorter one.",
-            Failure::Refused(ref text) => text,
+                 M-x todo-write-mcp-mode in Emacs. {NO_EMACS}"
+            ),
+            Failure::Silent => format!("Emacs does not answer; go on without the list. {NO_EMACS}"),
+            Failure::TooLarge => "The list is larger than 1 MiB; send a shorter one.".into(),
+            Failure::Refused(text) => text,
         };
-        Answer { text: text.to_owned(), is_error: true }
+        Answer { text, is_error: true }
     }
 }
 
@@ -433,7 +435,7 @@ mod tests {
     async fn without_an_emacs_a_call_says_what_to_do() {
         let emacs = Emacs::new(Some("/nowhere/socket".into()), "tool", false);
         let text = "Emacs does not answer; go on without the list, and tell the user to run \
-                    M-x todo-write-mcp-mode in Emacs.";
+                    M-x todo-write-mcp-mode in Emacs. [todo-write:no-emacs]";
         assert_eq!(emacs.ask(json!({}), Duration::from_secs(5)).await, error(text));
     }
 

@@ -42,6 +42,9 @@ const RESPONSES: usize = 256;
 /// Maximum number of subagents that returned.
 const ENDED: usize = 512;
 
+/// The end of a result of `todo-write-mcp` that says that no Emacs has got the list.
+const NO_EMACS: &str = "[todo-write:no-emacs]";
+
 /// Reads the transcript of a session and those of its subagents.
 #[derive(Debug)]
 pub struct ClaudeReader {
@@ -465,7 +468,7 @@ impl ClaudeReader {
                 self.end_subagent(id, origin.time);
             }
             // Without an Emacs, the list is the agent's plan all the same.
-            Some(Tool::EmacsList(list)) if !is_error || content.starts_with("Emacs does not answer") => {
+            Some(Tool::EmacsList(list)) if !is_error || content.trim_end().ends_with(NO_EMACS) => {
                 self.sources.use_own_tasks(&origin.source, false);
                 self.emit(origin, EventKind::EmacsList(list, called));
             }

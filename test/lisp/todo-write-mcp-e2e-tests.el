@@ -110,7 +110,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
       (should (car (todo-write-mcp-client-call client (todo-write-test-todos "One"))))
       (todo-write-mcp-emacs-stop emacs)
       (should (equal (todo-write-mcp-client-call client (todo-write-test-todos "One"))
-                     '(nil . "Emacs does not answer; go on without the list, and tell the user to run M-x todo-write-mcp-mode in Emacs.")))
+                     '(nil . "Emacs does not answer; go on without the list, and tell the user to run M-x todo-write-mcp-mode in Emacs. [todo-write:no-emacs]")))
       (setq emacs (todo-write-mcp-emacs-start (todo-write-mcp-emacs-socket emacs)))
       (todo-write-test-wait
        (lambda ()
@@ -135,7 +135,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
       (todo-write-test-wait (lambda () (file-exists-p busy)))
       (let ((start (float-time)))
         (should (equal (todo-write-mcp-client-call client (todo-write-test-todos "One"))
-                       '(nil . "Emacs does not answer; go on without the list.")))
+                       '(nil . "Emacs does not answer; go on without the list. [todo-write:no-emacs]")))
         (should (< 4 (- (float-time) start) 9)))
       ;; This waits until Emacs has read the call above, too late.
       (should-not (todo-write-mcp-emacs-threads emacs))

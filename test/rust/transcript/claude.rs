@@ -552,7 +552,7 @@ impl Session {
 
 #[test]
 fn lists_that_another_emacs_or_none_answered_are_read() {
-    for result in ["0/1 tasks completed.", "Emacs does not answer; go on without the list."] {
+    for result in ["0/1 tasks completed.", "Any words. [todo-write:no-emacs]"] {
         let mut session = Session::new("cli");
         session.prompt("Bake bread").todo_write(&[("Sift", "pending")], result);
         assert_eq!(session.rows(), list(&[("Sift", Pending)]), "{result}");
@@ -561,10 +561,13 @@ fn lists_that_another_emacs_or_none_answered_are_read() {
 
 #[test]
 fn a_list_that_no_emacs_answered_counts_and_a_refused_one_does_not() {
-    let refused = "Refused; the task list is unchanged.";
-    for (result, rows) in
-        [("Emacs does not answer; go on.", list(&[("Sift", Pending)])), (refused, list(&[]))]
-    {
+    for (result, rows) in [
+        ("Any words. [todo-write:no-emacs]", list(&[("Sift", Pending)])),
+        ("Any words. [todo-write:no-emacs]\n", list(&[("Sift", Pending)])),
+        ("Refused; the task list is unchanged.", list(&[])),
+        ("Refused; not a status: \"[todo-write:no-emacs]\".", list(&[])),
+        ("Emacs does not answer; go on without the list.", list(&[])),
+    ] {
         let mut session = Session::new("cli");
         session.prompt("Bake bread").todo_write(&[("Sift", "pending")], result);
         let last = session.lines.last_mut().unwrap();
@@ -591,7 +594,7 @@ fn lists_that_the_agent_sent_to_this_emacs_are_left_to_it() {
     assert_eq!(followed.rows(THREAD), list(&[("Later", Pending)]));
     // Emacs was gone, and the agent went on.
     let before = session.text().len();
-    session.todo_write(&[("Sift", "completed")], "Emacs does not answer; go on without the list.");
+    session.todo_write(&[("Sift", "completed")], "Any words. [todo-write:no-emacs]");
     followed.append(&session.text().as_bytes()[before..]);
     followed.read();
     assert_eq!(followed.rows(THREAD), list(&[("Sift", Completed)]));
