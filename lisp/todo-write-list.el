@@ -156,6 +156,7 @@ Signal a `user-error' if there is no thread."
                  (or (todo-write-list--known-agents)
                      (user-error
                       "There is no plan yet; an agent begins one with todo_write")))))
+    (todo-write-list--offer-actions)
     (todo-write-agent-key
      (cdr (assoc (completing-read
                   prompt
@@ -256,8 +257,11 @@ The value is as for `affixation-function'."
   "Keymap of Embark for plans in completion.")
 
 (defvar embark-keymap-alist)
-(with-eval-after-load 'embark
-  (add-to-list 'embark-keymap-alist '(todo-write-plan . todo-write-list-plan-map)))
+
+(defun todo-write-list--offer-actions ()
+  "Give Embark, if it is loaded, the keymap of plans in completion."
+  (when (boundp 'embark-keymap-alist)
+    (add-to-list 'embark-keymap-alist '(todo-write-plan . todo-write-list-plan-map))))
 
 ;;;###autoload
 (defun todo-write-switch (thread)

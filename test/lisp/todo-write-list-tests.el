@@ -391,15 +391,15 @@
 (defvar embark-keymap-alist)
 
 (ert-deftest todo-write-completion-has-keys-for-embark ()
-  (let ((embark-keymap-alist nil))
-    (provide 'embark)
-    (unwind-protect
-        (progn
-          (load "todo-write-list" nil t)
-          (let ((map (symbol-value (alist-get 'todo-write-plan embark-keymap-alist))))
-            (should (eq (lookup-key map "o") #'todo-write-list-visit-plan))
-            (should (eq (lookup-key map "k") #'todo-write-list-forget-plan))))
-      (setq features (delq 'embark features)))))
+  (todo-write-list-tests--with
+    (todo-write-test-write "a" "One")
+    (let ((embark-keymap-alist nil))
+      (cl-letf (((symbol-function 'completing-read)
+                 (lambda (_prompt table &rest _) (car (all-completions "" table)))))
+        (todo-write-read-thread "Plan: "))
+      (let ((map (symbol-value (alist-get 'todo-write-plan embark-keymap-alist))))
+        (should (eq (lookup-key map "o") #'todo-write-list-visit-plan))
+        (should (eq (lookup-key map "k") #'todo-write-list-forget-plan))))))
 
 (ert-deftest todo-write-completion-shows-hostile-titles-and-keys-literally ()
   (todo-write-list-tests--with
