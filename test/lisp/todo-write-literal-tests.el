@@ -64,11 +64,13 @@
   (declare (indent 0) (debug t))
   `(todo-write-test-with-shapes
      (let ((one (todo-write-literal-make "one")) (two (todo-write-literal-make "two"))
-           (inhibit-message t))
+           (inhibit-message t) (buffers (buffer-list)))
        (todo-write-set-activity two 'waiting todo-write-literal-text)
        (todo-write-literal-ask one)
        (unwind-protect (progn (ignore two) ,@body)
-         (todo-write-withdraw one "1")))))
+         (todo-write-withdraw one "1")
+         ;; The overview tracks agents until it is killed.
+         (mapc #'kill-buffer (seq-difference (buffer-list) buffers))))))
 
 (ert-deftest todo-write-literal-prompts-and-completions-show-agent-text-literally ()
   (todo-write-literal-tests--with
