@@ -343,8 +343,8 @@ WHAT is a line or nil.  PROJECT and LOCAL are as in
     (cond ((and (stringp command) (member tool '("Bash" "PowerShell")))
            (list command 'shell
                  (concat command (todo-write-permission--fields given "\n# " '("command")))))
-          ((and (stringp file) (member tool '("Edit" "MultiEdit" "Write")))
-           (cons file (todo-write-permission--change given file project local)))
+          ((and (stringp file) (todo-write-permission--change-p tool given))
+           (cons file (todo-write-permission--change tool given file project local)))
           (t (list (seq-find #'stringp (mapcar #'cdr (todo-write-json--fields given)))
                    'text
                    (string-trim-left (todo-write-permission--fields given "\n" nil)))))))
@@ -376,11 +376,32 @@ No text of a field looks like another field."
 (defconst todo-write-permission--file-limit (ash 1 20)
   "Maximum size in bytes of a file that is compared with what an agent writes.")
 
-(defun todo-write-permission--change (given file project local)
-  "Return (FORMAT DETAIL) of GIVEN, which changes FILE.
+(defconst todo-write-permission--changed
+  '(("Write" ("content" . stringp))
+    ("Edit" ("old_string" . stringp) ("new_string" . stringp))
+    ("MultiEdit" ("edits" . todo-write-permission--edits-p)))
+  "Tools that change files, with the fields and types that a diff shows.")
+
+(defun todo-write-permission--edits-p (edits)
+  "Return non-nil if EDITS is an array of edits with texts."
+  (and (vectorp edits)
+       (seq-every-p (lambda (edit)
+                      (and (stringp (todo-write-json--get edit "old_string"))
+                           (stringp (todo-write-json--get edit "new_string"))))
+                    edits)))
+
+(defun todo-write-permission--change-p (tool given)
+  "Return non-nil if a diff shows all that TOOL changes with the input GIVEN."
+  (when-let* ((fields (cdr (assoc tool todo-write-permission--changed))))
+    (cl-loop for (name . type) in fields
+             always (funcall type (todo-write-json--get given name)))))
+
+(defun todo-write-permission--change (tool given file project local)
+  "Return (FORMAT DETAIL) of GIVEN, with which TOOL changes FILE.
 PROJECT and LOCAL are as in `todo-write-permission--request'."
-  (let* ((content (todo-write-json--get given "content"))
-         (edits (or (todo-write-permission--vector given "edits") (vector given)))
+  (let* ((used (mapcar #'car (cdr (assoc tool todo-write-permission--changed))))
+         (content (and (member "content" used) (todo-write-json--get given "content")))
+         (edits (if (member "edits" used) (todo-write-json--get given "edits") (vector given)))
          (known (and local (todo-write-permission--file-text file project)))
          (old (if (eq known 'new) "" known))
          (new (if (stringp content) content
@@ -401,8 +422,7 @@ PROJECT and LOCAL are as in `todo-write-permission--request'."
                               (todo-write-permission--string edit "new_string")))
                            edits "\n")
                 "\nThe old and the new text; the file was not compared.")))
-           (todo-write-permission--fields
-            given "\n" '("file_path" "content" "old_string" "new_string" "edits"))))))
+           (todo-write-permission--fields given "\n" (cons "file_path" used))))))
 
 (defun todo-write-permission--hunks (file old new)
   "Return the difference of FILE from OLD to NEW, texts, as a diff."

@@ -212,6 +212,22 @@ FIELDS are further ones of the hook's input, and :subagent."
                      (todo-write-permission-tests--detail "Write" :file_path file
                                                           :content "new\n"))))))
 
+(ert-deftest todo-write-permission-no-field-hides-what-an-edit-changes ()
+  (todo-write-permission-tests--with
+    (let ((file (expand-file-name "a.txt" todo-write-permission-tests--folder)))
+      (write-region "one\n" nil file nil 'silent)
+      (dolist (extra '((:content "harmless") (:edits []) (:edits [1])))
+        (let ((detail (apply #'todo-write-permission-tests--detail
+                             "Edit" :file_path file :old_string "one" :new_string "evil" extra)))
+          (should (string-search "\n+evil\n" detail))
+          (should (string-search (substring (symbol-name (car extra)) 1) detail))))
+      (dolist (given '(("Edit" :old_string 1 :new_string "evil")
+                       ("Write" :content ["evil"])
+                       ("MultiEdit" :edits "evil")
+                       ("MultiEdit" :edits [(:old_string ["evil"] :new_string "x")])))
+        (should (string-search "evil" (apply #'todo-write-permission-tests--detail
+                                             (car given) :file_path file (cdr given))))))))
+
 (ert-deftest todo-write-permission-compares-with-no-file-outside-of-the-project ()
   (todo-write-permission-tests--with
     (let* ((secret (make-temp-file "secret" nil nil "hidden\n"))
