@@ -95,6 +95,10 @@ It is deleted at the end, with the files of tests and killed child processes.")
   (when (boundp variable)
     (set variable nil)))
 
+;; Natively compiled code calls primitives that a test has replaced.
+(when (boundp 'native-comp-eln-load-path)
+  (setq native-comp-eln-load-path (last native-comp-eln-load-path)))
+
 ;; Emacs abbreviates it to ~/..., which tests that set HOME would look for elsewhere.
 (setq default-directory (expand-file-name default-directory))
 (add-hook 'kill-emacs-hook (lambda () (delete-directory run-home t)))

@@ -50,6 +50,7 @@ Return an error as its message."
                  (expand-file-name invocation-name invocation-directory)
                  nil '(t nil) nil "-Q" "--batch" "-L" todo-write-copy-folder
                  "--eval" "(setq native-comp-jit-compilation nil debug-on-error nil)"
+                 "--eval" "(setq native-comp-deferred-compilation nil)"
                  "--eval" (prin1-to-string
                            `(prin1 (condition-case err
                                        (progn (require 'todo-write) ,@forms)

@@ -871,7 +871,7 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (todo-write-follow-tests--process
        home "{\"sessionId\":\"b\",\"procStart\":%S,\"status\":\"idle\"}" start)
       (todo-write-follow-mode)
-      (should (equal (funcall contents) '(("A") ("B") nil nil)))
+      (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil nil))))
       (funcall session "d" 0)
       (todo-write-test-wait (lambda () (equal (funcall contents) '(("A") ("B") nil ("D")))))
       ;; A stopped session stays stopped; the others are followed.

@@ -206,7 +206,7 @@ With them, the init files in HOME are those of users and need no network."
   "Make a repository of the current files that replaces the one on GitHub in HOME."
   (make-directory (expand-file-name ".emacs.d" home))
   (with-temp-file (expand-file-name ".emacs.d/early-init.el" home)
-    (insert "(setq native-comp-jit-compilation nil package-archives nil)\n"))
+    (insert "(setq native-comp-jit-compilation nil native-comp-deferred-compilation nil\n      package-archives nil)\n"))
   ;; Without it, package.el makes ~/.emacs, which Emacs reads in its place.
   (write-region "" nil (expand-file-name ".emacs.d/init.el" home) nil 'silent)
   (with-temp-file (expand-file-name ".gitconfig" home)

@@ -150,6 +150,7 @@ as its journal folder."
     `(,(expand-file-name invocation-name invocation-directory) "-Q" "--batch"
       ,@(and (todo-write-test-module-assertions-p) '("--module-assertions"))
       "--eval" "(setq native-comp-jit-compilation nil)"
+      "--eval" "(setq native-comp-deferred-compilation nil)"
       ,@(todo-write-test-load-path)
       "-l" "todo-write"
       "--eval" ,(prin1-to-string

@@ -59,6 +59,7 @@
                    "--eval" ,(prin1-to-string
                               `(progn (require 'server)
                                       (setq native-comp-jit-compilation nil
+                                            native-comp-deferred-compilation nil
                                             load-prefer-newer t
                                             server-use-tcp nil
                                             server-name "user"
