@@ -254,7 +254,7 @@ LOCAL is nil, files in it can be read."
 
 (defun todo-write-permission--plan (given)
   "Return the request for GIVEN, the input of ExitPlanMode.
-Without the plan's text, nobody can approve it here."
+A plan without its text can be approved only in the terminal."
   (let ((plan (todo-write-json--get given "plan")))
     (list :kind 'plan :title "Approve the plan?"
           :detail (if (stringp plan) plan "The plan is only in the terminal.")

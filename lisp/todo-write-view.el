@@ -652,6 +652,7 @@ See `todo-write-view--place-flashes'."
     (overlay-put overlay 'face 'todo-write-flash)
     (push overlay todo-write-view--flashes)
     overlay))
+
 ;;; Folds
 
 (defconst todo-write-view--least-fold 3
@@ -1308,7 +1309,7 @@ Open what it is in.  Return nil if there is no such task."
 
 (defun todo-write-view-visit-agent ()
   "Go to the buffer in which you talk to the agent of this plan.
-If there is none, say where the agent runs."
+If it has no buffer, say where the agent runs."
   (interactive nil todo-write-view-mode)
   (todo-write-attention--visit-agent-of
    (or todo-write-view-thread (user-error "There is no plan here yet"))))

@@ -8,6 +8,7 @@ use std::fs;
 use std::sync::Arc;
 
 use crate::common::{corpus_or_skip, root, thread};
+use crate::untyped::wire;
 use serde_json::Value;
 use todo_write::change::{Change, apply, diff, fold};
 use todo_write::input::{Options, Plan, Problem, read_text};
@@ -230,8 +231,7 @@ fn the_pure_diff_leads_from_each_list_to_the_next() {
         for pair in lists.windows(2) {
             let [previous, current] = [&pair[0], &pair[1]].map(|text| Raw::parse(text).unwrap());
             let changes = untyped::diff(&previous, &current).unwrap();
-            let changes: Vec<Value> = changes.iter().map(wire).collect();
-            let changes = Value::Array(changes).to_string();
+            let changes = wire(&changes).to_string();
             let after = untyped::apply(&previous, &Raw::parse(&changes).unwrap()).unwrap();
             let after: Value = after.iter().map(|entry| Value::Object(entry.fields().clone())).collect();
             assert_eq!(after, current.to_json().unwrap(), "session {number}");
@@ -240,19 +240,4 @@ fn the_pure_diff_leads_from_each_list_to_the_next() {
     }
     println!("{compared} pairs of lists");
     assert!(compared > 150);
-}
-
-fn wire(change: &Change<untyped::UntypedItem>) -> Value {
-    let fields = |entry: &Option<untyped::UntypedItem>| entry.as_ref().map(|entry| entry.fields().clone());
-    let plain = Change {
-        kind: change.kind,
-        item_id: change.item_id.clone(),
-        item: fields(&change.item),
-        previous_item: fields(&change.previous_item),
-        fields: change.fields.clone(),
-        cancelled: change.cancelled,
-        position: change.position,
-        previous_position: change.previous_position,
-    };
-    serde_json::to_value(plain).unwrap()
 }

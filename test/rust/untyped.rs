@@ -16,7 +16,8 @@ fn diff(previous: &Value, current: &Value) -> Vec<Change<UntypedItem>> {
     diffed(previous, current).unwrap()
 }
 
-fn wire(changes: &[Change<UntypedItem>]) -> Value {
+/// The changes as JSON.
+pub fn wire(changes: &[Change<UntypedItem>]) -> Value {
     let object = |entry: &Option<UntypedItem>| entry.as_ref().map(|entry| entry.fields().clone());
     let plain: Vec<Change<serde_json::Map<String, Value>>> = changes
         .iter()
