@@ -1,0 +1,100 @@
+;;; todo-write-remote.el --- Agents on other machines  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The machines on which agents run beside this one: hosts reached by SSH, and
+;; containers.  A machine's name and the prefix of its files are set here and never
+;; told by a program there.  This file only knows the names; it opens no connection.
+;;
+;; The key of a thread on a machine is "NAME/KEY", where KEY is what it would be here.
+
+;;; Code:
+
+(require 'seq)
+(require 'subr-x)
+(require 'todo-write-core)
+
+(defcustom todo-write-remotes nil
+  "Machines whose agents reach this Emacs, or are followed by TRAMP.
+A list of (NAME . PLIST).  NAME is what users read: ASCII letters, digits,
+`.', `_' and `-'.  The keys of PLIST:
+  :prefix  of the machine's files in Emacs, such as \"/ssh:build:\"
+  :socket  the socket on this machine that SSH forwards or a container
+           mounts; by default remote/NAME/socket beside `todo-write-socket'
+  :port    the number of a TCP port on 127.0.0.1, used in place of a socket
+  :token   the file with the token that programs need for the port; by
+           default todo-write-NAME.token in `user-emacs-directory', which is
+           made if it is missing
+After a change, switch `todo-write-mcp-mode' off and on."
+  :group 'todo-write-hosts
+  :type '(alist :key-type (string :tag "Name")
+                :value-type (plist :options ((:prefix string) (:socket file)
+                                             (:port natnum) (:token file))))
+  :package-version '(todo-write . "0.1.0"))
+
+(defconst todo-write-remote--name-regexp "[A-Za-z0-9][A-Za-z0-9._-]*"
+  "Regexp that matches the name of a machine.")
+
+(defun todo-write-remote--get (name key)
+  "Return the value of KEY for the machine NAME in `todo-write-remotes', or nil."
+  (plist-get (cdr (assoc name todo-write-remotes)) key))
+
+(defun todo-write-remote--name-p (name)
+  "Return non-nil if NAME can name a machine."
+  (and (stringp name) (< (length name) 60)
+       (let (case-fold-search)
+         (string-match-p (concat "\\`" todo-write-remote--name-regexp "\\'") name))))
+
+;;; Files
+
+(defun todo-write-remote-prefix (name)
+  "Return the prefix of the files of the machine NAME, or nil."
+  (todo-write-remote--get name :prefix))
+
+(defun todo-write-remote-of (file)
+  "Return the name of the machine whose prefix FILE has, or nil."
+  (car (seq-find (pcase-lambda (`(,name . ,plist))
+                   (let ((prefix (plist-get plist :prefix)))
+                     (and (todo-write-remote--name-p name)
+                          (stringp prefix) (file-remote-p prefix)
+                          (string-prefix-p prefix file))))
+                 todo-write-remotes)))
+
+(defun todo-write-remote-file (name path)
+  "Return the name by which Emacs opens PATH on the machine NAME.
+PATH comes from that machine, so it is never read as the name of a file
+of another one.  What is not an absolute name there is taken for its root.
+No file is looked up."
+  (let ((prefix (or (todo-write-remote-prefix name) "")))
+    (if (not (file-remote-p prefix))
+        (todo-write-module--error "The machine %s has no prefix in todo-write-remotes" name)
+      (concat prefix (cond ((not (and (string-prefix-p "/" path)
+                                      (not (string-match-p "[[:cntrl:]]" path))))
+                            "/")
+                           ;; Emacs would read "/ssh:host:" or expand "//" and "/~".
+                           ((string-match-p "\\`/[^/]*:\\|//\\|/~" path) (concat "/:" path))
+                           (t path))))))
+
+;;; Threads
+
+(defun todo-write-remote-key (name key)
+  "Return the key of the thread that is KEY on the machine NAME.
+NAME is nil for this machine."
+  (if name (concat name "/" key) key))
+
+(defun todo-write-remote-of-thread (thread)
+  "Return the name of the machine of THREAD, or nil for this one."
+  (and (string-match (concat "\\`\\(" todo-write-remote--name-regexp "\\)/[a-z]+:") thread)
+       (match-string 1 thread)))
+
+(defun todo-write-remote-bare-key (thread)
+  "Return the key that THREAD would have if its agent ran on this machine."
+  (if-let* ((name (todo-write-remote-of-thread thread)))
+      (substring thread (1+ (length name)))
+    thread))
+
+(provide 'todo-write-remote)
+;;; todo-write-remote.el ends here
