@@ -266,7 +266,7 @@ Keys that were typed before it was on the screen are not for it."
   (let* ((thread (plist-get request :thread))
          (about (todo-write-about thread))
          (agent (todo-write-agent--make :key thread :project (plist-get about :project)))
-         (task (plist-get (todo-write-summary thread t) :current)))
+         (task (plist-get (todo-write-summary thread) :current)))
     (insert " "
             (propertize
              (string-join

@@ -89,7 +89,7 @@ That in OUTCOME is outdated if a function that was called earlier has
 changed a thread since."
   (if (eq outcome todo-write--newest-outcome)
       (plist-get outcome :summary)
-    (todo-write--call todo-write-dyn--summary thread nil)))
+    (todo-write--call todo-write-dyn--summary thread)))
 
 (defun todo-write--tell-state (thread answer)
   "Dispatch the state of THREAD if it changed, and return it.

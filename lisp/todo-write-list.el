@@ -181,7 +181,7 @@ A title is plain text; where two are alike, the key or a number follows."
       (let* ((key (todo-write-agent-key agent))
              (title (todo-write-row-line
                      (or (todo-write-agent-title agent)
-                         (plist-get (todo-write-summary key t) :title)
+                         (plist-get (todo-write-summary key) :title)
                          key)
                      60))
              (unique title) (number 1))
@@ -219,7 +219,7 @@ The value is as for `affixation-function'."
 
 (defun todo-write-list--cells (agent)
   "Return what stands beside the title of AGENT in completion, a list of strings."
-  (let ((summary (todo-write-summary (todo-write-agent-key agent) t)))
+  (let ((summary (todo-write-summary (todo-write-agent-key agent))))
     (mapcar (lambda (cell) (todo-write-row--truncate cell 30))
             (list (todo-write-row--count summary)
                   (concat (todo-write-list--state agent)
@@ -357,7 +357,7 @@ a narrow WIDTH omits others."
 (defun todo-write-list--entry (agent others)
   "Return the row of AGENT; its title distinguishes it from OTHERS."
   (let* ((key (todo-write-agent-key agent))
-         (summary (todo-write-summary key t)))
+         (summary (todo-write-summary key)))
     (list key
           (vconcat
            (mapcar (pcase-lambda (`(,name ,width . ,_))
@@ -421,7 +421,7 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
       (let ((key (todo-write-agent-key agent)))
         (puthash key agent todo-write-list--agents)
         (unless (todo-write-agent-title agent)
-          (let ((summary (todo-write-summary key t)))
+          (let ((summary (todo-write-summary key)))
             (setf (todo-write-agent-title agent) (plist-get summary :title)
                   (todo-write-agent-ending agent)
                   (todo-write-attention--ending (plist-get summary :ending)

@@ -306,10 +306,9 @@ includes an item whose id is in the list BREAKS."
 agent was interrupted, `empty' if there is no list."
   (todo-write--call todo-write-dyn--state thread))
 
-(defun todo-write-summary (thread &optional no-load)
+(defun todo-write-summary (thread)
   "Return a summary of THREAD without its list, as a plist.
-With NO-LOAD non-nil, the journal of a thread that is not in memory is
-only read, so that another Emacs can still write it.  The keys are:
+The keys are:
   :state      as from `todo-write-state'
   :total :completed  numbers of items
   :yours      number of your open tasks that the agent cannot be told of,
@@ -322,7 +321,7 @@ only read, so that another Emacs can still write it.  The keys are:
   :ending     how its agent ended, if its host knows: `end-of-turn';
               `session-ended', its process exited; `killed'; `denied',
               the user denied a permission; `error'"
-  (todo-write--call todo-write-dyn--summary thread no-load))
+  (todo-write--call todo-write-dyn--summary thread))
 
 (defun todo-write-current-thread (&optional folder)
   "Return the key of the thread written last, or nil.

@@ -22,6 +22,9 @@ mod snapshot;
 /// The number of journals kept open, since systems limit the open files of a process.
 const MANY_OPEN: usize = 64;
 
+/// The number of threads on disk that are kept as they were read.
+const MANY_SNAPSHOTS: usize = 16;
+
 /// The user's options for saving threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Storage {
@@ -71,7 +74,7 @@ impl Store {
     /// let plan = read_text(call, &Options::default()).unwrap();
     /// let outcome = store.open("agent", Default::default(), 1).write(plan, WriteOptions::default(), 2);
     /// assert_eq!(outcome.result, "0/1 task completed.");
-    /// assert_eq!(store.get("agent", 3).unwrap().list()[0].id, "t1");
+    /// assert_eq!(store.get("agent").unwrap().list()[0].id, "t1");
     /// ```
     pub fn new(storage: Storage) -> Store {
         Store { storage, ..Store::default() }
@@ -116,7 +119,7 @@ impl Store {
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
         self.close_journals_if_many();
         let in_memory_only = self.storage.folder.is_none();
-        if !self.loaded_mut(key).is_some_and(|thread| in_memory_only || thread.reopen_journal()) {
+        if !self.get_mut(key).is_some_and(|thread| in_memory_only || thread.reopen_journal()) {
             self.load(key, &about, now);
         }
         let limit = self.storage.history_limit;
@@ -142,60 +145,44 @@ impl Store {
         self.threads.values().filter(|thread| thread.is_unsaved()).map(Thread::key)
     }
 
-    /// A thread to read: the one in memory, one restored from its journal, or a snapshot if another
-    /// process holds it. None if it exists nowhere.
-    pub fn get(&mut self, key: &str, now: Millis) -> Option<&Thread> {
-        self.load_if_free(key, now);
-        if self.is_loaded(key) {
-            return self.loaded_mut(key).map(|thread| &*thread);
+    /// An existing thread to write to, as with [`Store::open`]. None if it exists nowhere or another
+    /// process holds it.
+    pub fn open_existing(&mut self, key: &str, now: Millis) -> Option<&mut Thread> {
+        if !self.threads.contains_key(key) {
+            let journals = Journals::of(self.storage.folder.as_deref()?, key);
+            (journals.availability() == Availability::Free).then_some(())?;
         }
-        // `load_if_free` has refreshed the snapshot.
-        self.snapshots.get_mut(key)?.thread(key, self.storage.history_limit)
+        Some(self.open(key, Map::new(), now))
     }
 
-    /// An existing thread to change. None if it exists nowhere or another process holds it.
-    pub fn get_mut(&mut self, key: &str, now: Millis) -> Option<&mut Thread> {
-        self.load_if_free(key, now);
-        self.loaded_mut(key)
+    /// A thread that is in memory, to change what only such a thread has: an agent at work, and
+    /// observations that are not delivered.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Thread> {
+        let thread = self.threads.get_mut(key)?;
+        thread.recover();
+        Some(thread)
     }
 
-    /// A thread to read without loading it, so that other processes can still open it.
-    pub fn snapshot(&mut self, key: &str) -> Option<&Thread> {
-        if self.is_loaded(key) {
-            return self.loaded_mut(key).map(|thread| &*thread);
+    /// A thread to read: the one in memory, or a snapshot of what its newest journal has. None if it
+    /// exists nowhere. Reading locks and changes no journal.
+    pub fn get(&mut self, key: &str) -> Option<&Thread> {
+        if self.threads.contains_key(key) {
+            return self.get_mut(key).map(|thread| &*thread);
         }
-        let limit = self.storage.history_limit;
-        self.refreshed_snapshot(key)?.thread(key, limit)
-    }
-
-    /// Loads a thread from its journal unless another process holds it.
-    fn load_if_free(&mut self, key: &str, now: Millis) {
-        let is_loaded = self.is_loaded(key);
-        if !is_loaded
-            && self.refreshed_snapshot(key).is_some_and(|found| found.availability() == Availability::Free)
-        {
-            self.close_journals_if_many();
-            self.load(key, &Map::new(), now);
-        }
-    }
-
-    /// The up-to-date snapshot of a thread that is not in memory.
-    fn refreshed_snapshot(&mut self, key: &str) -> Option<&mut Snapshot> {
         let folder = self.storage.folder.as_deref()?;
-        if !self.snapshots.contains_key(key) {
-            // The store would load a free thread again, so only those of other processes stay cached.
-            self.snapshots.retain(|_, snapshot| snapshot.availability() == Availability::Held);
+        if !self.snapshots.contains_key(key) && self.snapshots.len() >= MANY_SNAPSHOTS {
+            self.snapshots.clear();
         }
         let snapshot = self.snapshots.entry(key.to_owned()).or_default();
         snapshot.refresh(folder, key);
-        Some(snapshot)
+        snapshot.thread(key, self.storage.history_limit)
     }
 
     /// The observations of work in a part of a thread, oldest first: those in memory, and before them
     /// those that only the journal still has.
-    pub fn work_observations(&mut self, key: &str, part: Part<'_>, now: Millis) -> Vec<Arc<Observation>> {
+    pub fn work_observations(&mut self, key: &str, part: Part<'_>) -> Vec<Arc<Observation>> {
         let folder = self.storage.folder.clone();
-        let Some(thread) = self.get(key, now) else { return Vec::new() };
+        let Some(thread) = self.get(key) else { return Vec::new() };
         let first = thread.observations().first_kept();
         let kept = thread.observations().select(&Filter::default());
         let records = match folder.filter(|_| first > 1) {
@@ -207,13 +194,6 @@ impl Store {
             _ => None,
         });
         saved.chain(kept).filter(|observation| belongs(observation, part)).collect()
-    }
-
-    /// A thread that is in memory.
-    pub fn loaded_mut(&mut self, key: &str) -> Option<&mut Thread> {
-        let thread = self.threads.get_mut(key)?;
-        thread.recover();
-        Some(thread)
     }
 
     /// Closes all journals if too many are open.
@@ -288,11 +268,6 @@ impl Store {
                 "journal {folder}: {source}; lists are kept in memory only until this is fixed"
             ));
         }
-    }
-
-    /// Whether a thread is in memory.
-    pub fn is_loaded(&self, key: &str) -> bool {
-        self.threads.contains_key(key)
     }
 
     /// The threads in memory.

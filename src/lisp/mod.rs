@@ -108,7 +108,7 @@ impl Module {
 
     /// The state of a thread, which is empty if the thread does not exist.
     fn state(&mut self, key: &str) -> State {
-        self.store.get(key, now()).map_or(State::Empty, Thread::state)
+        self.store.get(key).map_or(State::Empty, Thread::state)
     }
 }
 

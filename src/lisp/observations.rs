@@ -123,7 +123,7 @@ fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Resul
             }
         }
         let found = with_module(|module| {
-            let thread = module.store.get(&key, now())?;
+            let thread = module.store.get(&key)?;
             Some(with_plans(thread, thread.observations().select(&chosen)))
         });
         to_lisp(env, &key, found.unwrap_or_default())
@@ -136,7 +136,7 @@ fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let key = read::thread(thread)?;
         let found = with_module(|module| {
-            let thread = module.store.get_mut(&key, now())?;
+            let thread = module.store.get_mut(&key)?;
             let new = thread.observations_mut().take_new();
             Some(with_plans(thread, new))
         });
@@ -149,9 +149,7 @@ fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn skip_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     border(env, || {
         let key = read::thread(thread)?;
-        with_module(|module| {
-            module.store.get_mut(&key, now()).map(|thread| thread.observations_mut().take_new())
-        });
+        with_module(|module| module.store.get_mut(&key).map(|thread| thread.observations_mut().take_new()));
         Ok(())
     })
 }

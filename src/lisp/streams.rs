@@ -82,9 +82,8 @@ fn stream_next<'e>(env: &'e Env, thread: Value<'e>, data: Value<'e>) -> Result<O
     border(env, || {
         let key = read::thread(thread)?;
         let data = read::text("data", data)?;
-        let taken = with_module(|module| {
-            module.store.loaded_mut(&key).is_some_and(|thread| thread.stream_next(&data))
-        });
+        let taken =
+            with_module(|module| module.store.get_mut(&key).is_some_and(|thread| thread.stream_next(&data)));
         Ok(taken.then(|| now() as i64))
     })
 }

@@ -27,7 +27,7 @@ emacs::use_symbols! {
 
 /// Calls `work` with a thread, which is empty if it does not exist.
 pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
-    with_module(|module| match module.store.get(key, now()) {
+    with_module(|module| match module.store.get(key) {
         Some(thread) => work(thread),
         None => work(&Thread::new(key, Map::new(), 1)),
     })
@@ -35,7 +35,7 @@ pub(super) fn with_thread<T>(key: &str, work: impl FnOnce(&Thread) -> T) -> T {
 
 /// Loads or creates a thread that is not in memory. Lisp determines the project of a new one.
 fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
-    if with_module(|module| module.store.is_loaded(key)) {
+    if with_module(|module| module.store.get_mut(key).is_some()) {
         return Ok(());
     }
     if !about.contains_key("project") {
@@ -210,9 +210,10 @@ fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value
         change_state(
             env,
             |module| Some(module.state(&key)),
-            |module| {
-                // Opening a thread that does not exist would create its journal.
-                if let Some(thread) = module.store.get_mut(&key, now()) {
+            |Module { store, .. }| {
+                let thread =
+                    if reason.is_some() { store.get_mut(&key) } else { store.open_existing(&key, now()) };
+                if let Some(thread) = thread {
                     thread.set_paused(reason, now());
                 }
             },
@@ -255,12 +256,12 @@ fn set_activity<'e>(
         let key = read::thread(thread)?;
         let time = read::optional("time", time, read::whole_number)?;
         let activity = read::one_of("activity", activity, Activity::parse, "working, waiting or idle")?;
-        let state = |module: &mut Module| module.store.loaded_mut(&key).map(|thread| thread.state());
+        let state = |module: &mut Module| module.store.get_mut(&key).map(|thread| thread.state());
         change_state(env, state, |Module { store, .. }| {
-            // Loading a thread from disk pauses it, so only `working` needs to load it.
+            // The agent of a thread on disk has stopped, so only `working` needs to load it.
             let thread = match activity {
-                Activity::Working => store.get_mut(&key, now()),
-                _ => store.loaded_mut(&key),
+                Activity::Working => store.open_existing(&key, now()),
+                _ => store.get_mut(&key),
             };
             if let Some(thread) = thread {
                 let time = if activity == Activity::Working { now() } else { ended_at(thread, time) };
@@ -293,9 +294,9 @@ fn end_turn<'e>(
         let time = read::optional("time", time, read::whole_number)?;
         let (key, reason) = (read::thread(thread)?, read::text("reason", reason)?);
         let ending = read::ending(ending)?.unwrap_or(Ending::EndOfTurn);
-        let state = |module: &mut Module| module.store.loaded_mut(&key).map(|thread| thread.state());
+        let state = |module: &mut Module| module.store.get_mut(&key).map(|thread| thread.state());
         change_state(env, state, |module| {
-            if let Some(thread) = module.store.loaded_mut(&key) {
+            if let Some(thread) = module.store.get_mut(&key) {
                 thread.end_turn(reason, ending, ended_at(thread, time));
             }
         })
@@ -364,7 +365,7 @@ fn untold_edits<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 fn tell_items<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
     border(env, || {
         let key = read::thread(thread)?;
-        with_module(|module| module.store.loaded_mut(&key).map(Thread::tell_items));
+        with_module(|module| module.store.open_existing(&key, now()).map(Thread::tell_items));
         Ok(())
     })
 }
@@ -437,20 +438,10 @@ fn save_again<'e>(env: &'e Env) -> Result<Value<'e>> {
 /// agent cannot be told of, which `:total' does not count), `:current' (an item plist or nil),
 /// `:state' (a symbol), `:total', `:title' and `:reason' (strings or nil), and `:ending' as in
 /// `todo-write-dyn--end-turn', absent while the agent works; `:unsaved' is t if its journal cannot be
-/// written, else absent.  If NO-LOAD is non-nil, a thread that is not
-/// in memory is read from its journal without loading it.
+/// written, else absent.
 #[defun]
-fn summary<'e>(env: &'e Env, thread: Value<'e>, no_load: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let key = read::thread(thread)?;
-        let summary = if no_load.is_not_nil() {
-            let snapshot = with_module(|module| module.store.snapshot(&key).map(Summary::of));
-            snapshot.unwrap_or_else(|| Summary::of(&Thread::new(&key, Map::new(), 1)))
-        } else {
-            with_thread(&key, Summary::of)
-        };
-        summary.to_lisp(&Shared::new(env))
-    })
+fn summary<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+    border(env, || with_thread(&read::thread(thread)?, Summary::of).to_lisp(&Shared::new(env)))
 }
 
 /// Return the revisions of THREAD, oldest first.

@@ -3,7 +3,7 @@
 use emacs::{Env, Result, Value, defun};
 
 use super::write::{self, Plist};
-use super::{border, now, read, with_module};
+use super::{border, read, with_module};
 use crate::work::{FileWork, Part, Work, patch};
 
 emacs::use_symbols! {
@@ -38,7 +38,7 @@ fn work<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<Val
         let key = read::thread(thread)?;
         let found = with_part(id, |part| {
             with_module(|module| {
-                let thread = module.store.get(&key, now())?;
+                let thread = module.store.get(&key)?;
                 Some((thread.work(part)?.clone(), thread.has_tokens()))
             })
         })?;
@@ -95,8 +95,7 @@ fn work_patch<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>, path: Value<'e
     border(env, || {
         let key = read::thread(thread)?;
         let path = read::optional("path", path, read::text)?;
-        let found =
-            with_part(id, |part| with_module(|module| module.store.work_observations(&key, part, now())))?;
+        let found = with_part(id, |part| with_module(|module| module.store.work_observations(&key, part)))?;
         Ok(patch(&found, path.as_deref()))
     })
 }

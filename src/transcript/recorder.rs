@@ -133,7 +133,7 @@ impl Recorder {
             }
             let switch = self.switch(&pending.thread, event);
             if pending.cursor.is_some_and(|cursor| cursor.covers(place, event))
-                || store.get(&key, now).is_some_and(|thread| is_known(thread, event))
+                || store.get(&key).is_some_and(|thread| is_known(thread, event))
             {
                 continue;
             }
@@ -170,7 +170,7 @@ impl Recorder {
         touched.retain(|pending| pending.is_changed);
         self.end_if_old(store, &touched, now);
         touched.sort_by_key(|pending| !pending.thread.contains('/'));
-        touched.into_iter().map(|pending| update(store, pending, now)).collect()
+        touched.into_iter().map(|pending| update(store, pending)).collect()
     }
 
     /// Ends the threads just read of a session whose newest line is old, each at its last event. Its time
@@ -181,7 +181,7 @@ impl Recorder {
         }
         for pending in touched {
             let last = self.threads.get(&pending.thread).copied();
-            let active = store.get_mut(&pending.thread, now).filter(|thread| thread.state() == State::Active);
+            let active = store.get_mut(&pending.thread).filter(|thread| thread.state() == State::Active);
             if let (Some(last), Some(thread)) = (last, active) {
                 let time = last.max(thread.last_time()).min(now);
                 thread.end_turn(SESSION_ENDED.into(), Ending::SessionEnded, time);
@@ -213,7 +213,7 @@ impl Recorder {
         now: Millis,
     ) -> PendingUpdate {
         let source = &events[place].source;
-        let about = about(store, source, self.project.as_deref(), now);
+        let about = about(store, source, self.project.as_deref());
         let thread = store.open(&key, about, now);
         if let Some(title) = self.titles.get(&key).filter(|_| thread.title().is_none()) {
             thread.observe(Type::Title, title.as_str().into(), Details::default(), now);
@@ -244,7 +244,7 @@ impl Recorder {
         now: Millis,
     ) -> Vec<ThreadUpdate> {
         let paused = self.threads.iter().filter_map(|(key, time)| {
-            let thread = store.get_mut(key, now)?;
+            let thread = store.get_mut(key)?;
             let before = (thread.state(), thread.ending());
             let time = (*time).max(thread.last_time()).min(now);
             let is_of = |session: &str| key == session || key.starts_with(&format!("{session}/"));
@@ -261,9 +261,9 @@ impl Recorder {
     }
 }
 
-fn update(store: &mut Store, pending: PendingUpdate, now: Millis) -> ThreadUpdate {
+fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
     let (mut outcome, mut state) = (pending.outcome, None);
-    if let Some(thread) = store.get(&pending.thread, now) {
+    if let Some(thread) = store.get(&pending.thread) {
         let changes = diff(&pending.list, thread.list());
         outcome = outcome.filter(|_| !changes.is_empty()).map(|outcome| Outcome { changes, ..outcome });
         let is_paused = thread.state() == State::Paused;
@@ -278,7 +278,7 @@ fn update(store: &mut Store, pending: PendingUpdate, now: Millis) -> ThreadUpdat
 }
 
 /// The description of a new thread.
-fn about(store: &mut Store, source: &Source, project: Option<&str>, now: Millis) -> Map<String, Value> {
+fn about(store: &mut Store, source: &Source, project: Option<&str>) -> Map<String, Value> {
     let mut about = Map::new();
     let project = project.unwrap_or(&source.folder);
     if !project.is_empty() {
@@ -286,7 +286,7 @@ fn about(store: &mut Store, source: &Source, project: Option<&str>, now: Millis)
     }
     if source.subagent.is_some() {
         let from = source.call.as_ref().map(|call| call.from.clone());
-        let item = source.call.as_ref().and_then(|call| item_of(store, call, now));
+        let item = source.call.as_ref().and_then(|call| item_of(store, call));
         about.insert("parent".into(), from.unwrap_or_else(|| source.session_key()).into());
         about.extend(item.map(|item| ("parentItem".to_owned(), item.into())));
     }
@@ -305,8 +305,8 @@ pub fn open_item_like(list: &List, description: &str) -> Option<String> {
 
 /// The item that a subagent works on: the one like the call's description, or else the item in
 /// progress at the time of the call.
-fn item_of(store: &mut Store, call: &SubagentCall, now: Millis) -> Option<String> {
-    let parent = store.get(&call.from, now)?;
+fn item_of(store: &mut Store, call: &SubagentCall) -> Option<String> {
+    let parent = store.get(&call.from)?;
     if let Some(item) = open_item_like(parent.list(), &call.description) {
         return Some(item);
     }
@@ -388,12 +388,12 @@ impl Recorder {
         if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
             details = self::details(&Event { kind: (**inner).clone(), ..event.clone() });
             details.metadata.insert("agent".into(), subagent.as_str().into());
-            if let Some(items) = call.as_ref().and_then(|call| self.moment(store, key, call, time)) {
+            if let Some(items) = call.as_ref().and_then(|call| self.moment(store, key, call)) {
                 details.metadata.insert(ITEMS.into(), items.into());
             }
             kind = inner;
         }
-        let thread = store.get_mut(key, time)?;
+        let thread = store.get_mut(key)?;
         if is_counted(thread, kind, &details) {
             return None;
         }
@@ -416,9 +416,9 @@ impl Recorder {
     }
 
     /// The items in progress when a call was made, also when it was recorded by another process.
-    fn moment(&mut self, store: &mut Store, key: &str, call: &str, now: Millis) -> Option<Vec<String>> {
+    fn moment(&mut self, store: &mut Store, key: &str, call: &str) -> Option<Vec<String>> {
         if !self.moments.contains_key(call) {
-            let found = store.get(key, now)?.observations().call(call)?;
+            let found = store.get(key)?.observations().call(call)?;
             let items = found.metadata.get(ITEMS)?.as_array()?.iter();
             let items = items.filter_map(|item| item.as_str().map(str::to_owned)).collect();
             self.moments.insert(call.to_owned(), items);

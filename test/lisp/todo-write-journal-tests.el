@@ -80,6 +80,30 @@
     (should (equal (plist-get (todo-write-summary "a") :reason) "lunch"))
     (should (eq (todo-write-state "b") 'done))))
 
+;; Opening a journal would pause the plan in it, and cut off the unfinished line.
+(ert-deftest todo-write-looking-at-a-plan-on-disk-changes-nothing ()
+  (todo-write-with-store
+    (todo-write-test-child
+     '(todo-write "a" '(:todos [(:content "One" :status "in_progress" :activeForm "F")]))
+     '(prin1 t))
+    (let* ((file (expand-file-name (car (todo-write-journal-tests--files "a"))
+                                   todo-write-directory))
+           (read (lambda () (with-temp-buffer (insert-file-contents-literally file)
+                                              (buffer-string)))))
+      (write-region "unfinished" nil file t 'silent)
+      (let ((before (funcall read)))
+        (should (equal (todo-write-test-contents "a") '("One")))
+        (should (eq (todo-write-state "a") 'paused))
+        (should (= 1 (length (todo-write-revisions "a"))))
+        (todo-write-observations "a")
+        (todo-write-work "a")
+        (todo-write-about "a")
+        (should (equal before (funcall read)))
+        (should-not (todo-write-threads-loaded))
+        (todo-write-resume "a")
+        (should (equal (todo-write-threads-loaded) '("a")))
+        (should (eq (todo-write-state "a") 'active))))))
+
 (ert-deftest todo-write-the-agent-hears-of-an-edit-made-in-an-earlier-emacs ()
   (todo-write-with-store
     (todo-write-test-child

@@ -253,7 +253,7 @@ fn a_second_journal_is_found_without_the_first() {
     write(open(&mut second), &PLAN, 1);
     drop((first, second));
     fs::remove_file(file(folder.path())).unwrap();
-    assert_eq!(store(folder.path()).get(KEY, 2).unwrap().list().len(), 3);
+    assert_eq!(store(folder.path()).get(KEY).unwrap().list().len(), 3);
     let mut forgetful = store(folder.path());
     forgetful.forget(KEY).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -294,7 +294,7 @@ fn each_kind_of_record_that_cannot_be_written_is_reported() {
         write(open(&mut store), &PLAN, 1);
         store.close_journals();
         fs::remove_file(files_of(folder.path(), KEY).next().unwrap()).unwrap();
-        work(store.loaded_mut(KEY).unwrap());
+        work(store.get_mut(KEY).unwrap());
         let warnings = store.take_warnings();
         assert!(warnings.len() == 1 && warnings[0].contains("cannot be written"), "{kind}: {warnings:?}");
         assert_eq!(store.take_warnings(), [""; 0], "{kind}");

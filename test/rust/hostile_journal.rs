@@ -244,9 +244,9 @@ fn a_thread_active_in_another_process_reads_as_active() {
     let mut user = store(folder.path());
     write(open(&mut user), &[("Read", Pending)], 1);
     let mut other = store(folder.path());
-    assert_eq!(other.snapshot(KEY).unwrap().state(), State::Active);
+    assert_eq!(other.get(KEY).unwrap().state(), State::Active);
     drop(user);
-    assert_eq!(other.snapshot(KEY).unwrap().state(), State::Paused);
+    assert_eq!(other.get(KEY).unwrap().state(), State::Paused);
 }
 
 #[test]
@@ -264,8 +264,8 @@ fn links_and_pipes_are_neither_read_nor_written_nor_waited_for() {
     assert!(Command::new("mkfifo").arg(&names[2]).status().unwrap().success());
     let mut store = store(folder.path());
     assert!(store.saved_threads().is_empty());
-    assert!(store.get(KEY, 2).is_none());
-    assert!(store.snapshot(KEY).is_none());
+    assert!(store.get(KEY).is_none());
+    assert!(store.get(KEY).is_none());
     write(open(&mut store), &[("Mine", Pending)], 3);
     assert_eq!(store.take_warnings(), [""; 0]);
     assert!(names[3].is_file());

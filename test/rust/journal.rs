@@ -418,7 +418,7 @@ fn forgetting_a_thread_deletes_its_files_only() {
     let path = file(folder.path());
     fs::write(bad_file(&path), "damaged").unwrap();
     store.forget(KEY).unwrap();
-    assert!(store.get(KEY, 2).is_none() && store.current().is_none());
+    assert!(store.get(KEY).is_none() && store.current().is_none());
     assert!(!path.exists() && !bad_file(&path).exists());
     assert_eq!(store.saved_threads().len(), 1);
     assert_eq!(open(&mut store).list().len(), 0);

@@ -44,7 +44,7 @@ fn a_thread_held_by_another_process_can_be_read() {
     write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
     for task in ["Write", "Send"] {
         write(writer.open("shared", Map::new(), 3), &[("Read", InProgress), (task, Pending)], 3);
-        let thread = reader.get("shared", 4).unwrap();
+        let thread = reader.get("shared").unwrap();
         assert_eq!((contents(thread.list()), thread.state()), (vec!["Read", task], State::Active));
     }
     assert_eq!(journals(folder.path()).len(), 1);
@@ -56,7 +56,7 @@ fn a_held_thread_is_replayed_only_if_its_journal_changed() {
     let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
     write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
     // A replay creates new items.
-    let mut first_item = || Arc::clone(&reader.get("shared", 3).unwrap().list()[0]);
+    let mut first_item = || Arc::clone(&reader.get("shared").unwrap().list()[0]);
     let before = first_item();
     assert!(Arc::ptr_eq(&before, &first_item()));
     write(writer.open("another", Map::new(), 3), &[("Wait", Pending)], 3);
@@ -66,22 +66,23 @@ fn a_held_thread_is_replayed_only_if_its_journal_changed() {
     assert_eq!(after.status, Completed);
     assert!(Arc::ptr_eq(&after, &first_item()));
     drop(writer);
-    assert_eq!(reader.get("shared", 5).unwrap().state(), State::Done);
-    assert!(reader.is_loaded("shared"));
+    assert_eq!(reader.get("shared").unwrap().state(), State::Done);
+    assert_eq!(reader.open_existing("shared", 5).unwrap().list()[0].status, Completed);
+    assert_eq!(reader.loaded().count(), 1);
 }
 
 #[test]
-fn a_snapshot_does_not_lock_the_thread() {
+fn reading_a_thread_does_not_lock_it() {
     let folder = Folder::new();
     let (mut writer, mut reader) = (store(folder.path()), store(folder.path()));
-    assert!(reader.snapshot("shared").is_none());
+    assert!(reader.get("shared").is_none());
     write(writer.open("shared", Map::new(), 1), &[("Read", InProgress)], 2);
-    assert_eq!(reader.snapshot("shared").unwrap().state(), State::Active);
+    assert_eq!(reader.get("shared").unwrap().state(), State::Active);
     writer.close_journals();
-    assert_eq!(reader.snapshot("shared").unwrap().state(), State::Paused);
-    assert!(!reader.is_loaded("shared"));
+    assert_eq!(reader.get("shared").unwrap().state(), State::Paused);
+    assert_eq!(reader.loaded().count(), 0);
     write(writer.open("shared", Map::new(), 3), &[("Read", Completed)], 4);
-    assert_eq!(reader.snapshot("shared").unwrap().state(), State::Done);
+    assert_eq!(reader.get("shared").unwrap().state(), State::Done);
     assert_eq!((writer.take_warnings(), journals(folder.path()).len()), (vec![], 1));
 }
 

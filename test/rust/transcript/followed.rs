@@ -74,11 +74,11 @@ impl Followed {
     }
 
     pub fn revisions(&mut self, thread: &str) -> u64 {
-        self.store.get(thread, NOW).map_or(0, |thread| thread.revisions().last())
+        self.store.get(thread).map_or(0, |thread| thread.revisions().last())
     }
 
     pub fn observed(&mut self, thread: &str, kind: Type) -> Vec<Value> {
-        let thread = self.store.get(thread, NOW).unwrap();
+        let thread = self.store.get(thread).unwrap();
         let found = thread.observations().select(&Filter { kind: Some(kind), ..Filter::default() });
         let content = found.iter().map(|observation| match &observation.content {
             Content::Json(content) => content.clone(),
@@ -103,7 +103,7 @@ fn follow(folder: &Folder) -> Follower {
 }
 
 pub fn rows(store: &mut Store, thread: &str) -> Vec<(String, Status)> {
-    let thread = store.get(thread, NOW);
+    let thread = store.get(thread);
     let list = thread.map(|thread| thread.list().clone()).unwrap_or_default();
     list.iter().map(|item| (item.content.clone(), item.status)).collect()
 }
