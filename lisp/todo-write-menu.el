@@ -23,7 +23,8 @@
     ("Look back"
      ("H" "History" todo-write-history)
      ("T" "Timeline" todo-write-timeline)
-     ("l" "Log" todo-write-log))
+     ("l" "Log" todo-write-log)
+     ("F" "Find in all plans…" todo-write-search))
     ("Take along"
      ("w" "Copy" todo-write-copy)
      ("W" "Copy as…" todo-write-copy-as)
@@ -71,7 +72,7 @@ bar.  Everywhere, `a' answers an agent and `?' shows the menu."
   "Show what can be done in this buffer."
   (interactive nil todo-write-view-mode todo-write-history-mode todo-write-timeline-mode
                todo-write-list-mode todo-write-log-mode todo-write-doctor-mode
-               todo-write-answer-mode
+               todo-write-answer-mode todo-write-search-mode
                efrit-do-view-mode)
   (unless (get major-mode 'todo-write-menu)
     (user-error "This is no buffer of todo-write"))

@@ -59,6 +59,7 @@
 (autoload 'todo-write-history "todo-write-history" nil t)
 (autoload 'todo-write-timeline "todo-write-timeline" nil t)
 (autoload 'todo-write-export-timeline "todo-write-timeline" nil t)
+(autoload 'todo-write-search "todo-write-search" nil t)
 (autoload 'todo-write-list "todo-write-list" nil t)
 (autoload 'todo-write-switch "todo-write-list" nil t)
 (autoload 'todo-write-copy "todo-write-org" nil t)

@@ -410,6 +410,18 @@ failed commands.  Without ID, return an alist of (ID . FIGURES) for the
 items of the list that have any."
   (todo-write--call todo-write-dyn--row-work thread id))
 
+(defun todo-write-matches (thread text limit)
+  "Return the newest LIMIT places of THREAD that have all words of TEXT.
+They are tasks, and what the agent or its user said and ran; case does
+not count.  The value is a list of plists, newest first:
+  :timestamp  milliseconds since the epoch
+  :type       that of the observation, such as \"MESSAGE\"; nil for a task
+  :line       the line with most of the words, a string
+  :item       the id of its task, or nil
+Signal `todo-write-input-error' if TEXT is blank.  The thread is read
+from its journal and not loaded."
+  (todo-write--call todo-write-dyn--search thread text limit))
+
 (defun todo-write-patch (thread &optional id path)
   "Return the recorded changes of THREAD as one unified diff, a string.
 Successive edits follow one another, oldest first.  ID is as in

@@ -68,6 +68,7 @@ pub mod raw;
 pub mod recording;
 pub mod report;
 pub mod revision;
+pub mod search;
 pub mod similarity;
 pub mod store;
 pub mod stream;

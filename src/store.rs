@@ -13,6 +13,7 @@ use crate::clock::Millis;
 use crate::error::Error;
 use crate::journal::{self, Availability, Durability, FORMAT, Journals, OpenedJournal, Record};
 use crate::observation::{Filter, Observation};
+use crate::search::{Match, Search, Words};
 use crate::thread::Thread;
 use crate::work::{Part, belongs};
 use snapshot::Snapshot;
@@ -194,6 +195,24 @@ impl Store {
             _ => None,
         });
         saved.chain(kept).filter(|observation| belongs(observation, part)).collect()
+    }
+
+    /// The newest places of a thread that have all the words, newest first. The thread is not loaded.
+    pub fn search(&self, key: &str, words: Words, limit: usize) -> Vec<Match> {
+        let mut search = Search::new(words);
+        let records = self.storage.folder.as_deref().map(|folder| Journals::of(folder, key).read_newest());
+        let records = records.unwrap_or_default();
+        records.iter().for_each(|record| search.add_record(record));
+        // One that is not saved is in memory only.
+        if let Some(thread) = self.threads.get(key).filter(|_| records.is_empty()) {
+            thread.list().iter().for_each(|item| search.add_item(item, thread.last_time()));
+            thread
+                .observations()
+                .select(&Filter::default())
+                .iter()
+                .for_each(|one| search.add_observation(one));
+        }
+        search.finish(limit)
     }
 
     /// Closes all journals if too many are open.

@@ -8,9 +8,14 @@ use super::read::{self, wrong};
 use super::write::{self, PlanUpdate};
 use super::{border, now, with_module};
 use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
+use crate::search::Words;
 use crate::thread::Thread;
 use crate::work::CallOutcome;
 use serde_json::Value as Json;
+
+emacs::use_symbols! {
+    k_timestamp => ":timestamp" k_type => ":type" k_line => ":line" k_item => ":item"
+}
 
 const TYPES: &str = "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all";
 const PHASES: &str = "planning, execution or synthesis";
@@ -101,6 +106,29 @@ fn one_of<T>(
 ) -> Result<Option<T>> {
     let parse = |name: String| parse(&name).ok_or_else(|| wrong(what, value, expected));
     read::name(what, value)?.map(parse).transpose()
+}
+
+/// Return the newest places of THREAD that have all words of TEXT, a list, newest first.
+///
+/// Case does not count.  LIMIT is their greatest number.  A place is a plist: `:timestamp', in
+/// milliseconds; `:type' of the observation, nil for a task; `:line', a string; `:item', the id of
+/// its task, or nil.  Signal `todo-write-input-error' if TEXT is blank.
+#[defun]
+fn search<'e>(env: &'e Env, thread: Value<'e>, text: Value<'e>, limit: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let key = read::thread(thread)?;
+        let words = Words::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
+        let limit = read::whole_number("limit", limit)?;
+        let found = with_module(|module| module.store.search(&key, words, limit));
+        write::list_of(env, &found, |found| {
+            write::Plist::new(env)
+                .set(k_timestamp, found.timestamp as i64)?
+                .set(k_type, found.kind.map(|kind| kind.as_str()))?
+                .set(k_line, write::text(env, &found.line)?)?
+                .set(k_item, found.item.as_deref())?
+                .finish()
+        })
+    })
 }
 
 /// Return the observations of THREAD in memory that match FILTER, a vector, newest last.

@@ -64,6 +64,15 @@ It is deleted at the end, with the files of tests and killed child processes.")
     (message "skipped %s: %s" (ert-test-name test)
              (if (stringp reason) reason (format "%S" reason)))))
 
+(defun run-slowest (stats)
+  "Return the names of the ten slowest tests of STATS, with their seconds."
+  (let ((times (cl-loop for test across (ert--stats-tests stats)
+                        for result = (ert-test-most-recent-result test)
+                        when result
+                        collect (cons (ert-test-result-duration result) (ert-test-name test)))))
+    (mapconcat (pcase-lambda (`(,seconds . ,name)) (format "%s %.1f" name seconds))
+               (seq-take (sort times (lambda (a b) (> (car a) (car b)))) 10) ", ")))
+
 (defun run-report (event &rest arguments)
   "Print EVENT of a run of tests, with its ARGUMENTS."
   (pcase (cons event arguments)
@@ -83,6 +92,7 @@ It is deleted at the end, with the files of tests and killed child processes.")
      (let* ((skipped (ert-stats-skipped stats))
             (passed (ert-stats-completed-expected stats))
             (failed (- (ert-stats-total stats) passed skipped)))
+       (message "\nSlowest: %s" (run-slowest stats))
        (message "\nERT: %d passed, %d failed, %d skipped" passed failed skipped)
        (kill-emacs (if (and (zerop failed) (not aborted)) 0 1))))))
 

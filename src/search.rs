@@ -1,0 +1,168 @@
+//! Finds words in a thread: in its tasks, and in what its user and its agent said and ran.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::clock::Millis;
+use crate::item::Item;
+use crate::journal::Record;
+use crate::observation::{Content, Observation, Type};
+use crate::text::excerpt;
+
+/// A place that has all the words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Match {
+    /// When it was written, said or run.
+    pub timestamp: Millis,
+    /// The type of the observation; none for a task.
+    pub kind: Option<Type>,
+    /// The line with the most of the words, cut to [`LINE`] characters.
+    pub line: String,
+    /// The id of the task itself, or of the one that the observation belongs to.
+    pub item: Option<String>,
+}
+
+/// The most characters of a line.
+const LINE: usize = 200;
+
+/// The characters before the first word, if the line is longer than [`LINE`].
+const BEFORE: usize = 40;
+
+/// The words of a search. All must occur in a text, in any order and any case.
+#[derive(Clone, Debug)]
+pub struct Words(Vec<String>);
+
+impl Words {
+    /// The words of a text; none if it is blank.
+    ///
+    /// ```
+    /// # use todo_write::search::Words;
+    /// assert_eq!(Words::of("PARSER tests").unwrap().line_in("run\nthe tests of Parser"),
+    ///            Some("the tests of Parser".into()));
+    /// assert!(Words::of(" ").is_none());
+    /// ```
+    pub fn of(text: &str) -> Option<Words> {
+        let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
+        (!words.is_empty()).then_some(Words(words))
+    }
+
+    /// The line with the most of the words, if the text has all.
+    pub fn line_in(&self, text: &str) -> Option<String> {
+        let lower = text.to_lowercase();
+        if !self.0.iter().all(|word| lower.contains(word)) {
+            return None;
+        }
+        let count = |line: &&str| self.0.iter().filter(|word| line.to_lowercase().contains(*word)).count();
+        // Of equal lines, `max_by_key` returns the last.
+        let line = text.lines().rev().max_by_key(count)?;
+        let lower = line.to_lowercase();
+        let first = self.0.iter().filter_map(|word| lower.find(word)).min()?;
+        let skipped = match line.chars().count() > LINE {
+            true => lower[..first].chars().count().saturating_sub(BEFORE),
+            false => 0,
+        };
+        let (start, _) = line.char_indices().nth(skipped)?;
+        let found = excerpt(&line[start..], LINE);
+        Some(if skipped > 0 { format!("…{found}") } else { found })
+    }
+}
+
+/// Collects the newest matches of one thread.
+#[derive(Debug)]
+pub struct Search {
+    words: Words,
+    /// Ids and texts of tasks, since records repeat them.
+    seen: HashSet<(String, String)>,
+    matches: Vec<Match>,
+}
+
+impl Search {
+    /// Begins a search.
+    pub fn new(words: Words) -> Search {
+        Search { words, seen: HashSet::new(), matches: Vec::new() }
+    }
+
+    /// Searches a record of the journal.
+    pub fn add_record(&mut self, record: &Record) {
+        match record {
+            Record::Revision { stamp, changes, .. } => {
+                for item in changes.iter().filter_map(|change| change.item.as_ref()) {
+                    self.add_item(item, stamp.timestamp);
+                }
+            }
+            Record::Full(full) => full.list.iter().for_each(|item| self.add_item(item, full.timestamp)),
+            Record::Observation(observation) => self.add_observation(observation),
+            _ => {}
+        }
+    }
+
+    /// Searches the text of a task.
+    pub fn add_item(&mut self, item: &Arc<Item>, timestamp: Millis) {
+        let Some(line) = self.words.line_in(&item.content) else { return };
+        if self.seen.insert((item.id.clone(), item.content.clone())) {
+            self.matches.push(Match { timestamp, kind: None, line, item: Some(item.id.clone()) });
+        }
+    }
+
+    /// Searches the texts of an observation.
+    pub fn add_observation(&mut self, observation: &Observation) {
+        let Content::Json(content) = &observation.content else { return };
+        if !is_searched(observation.kind) {
+            return;
+        }
+        let mut texts = Vec::new();
+        collect(content, &mut texts);
+        // A command and its description, say, may have a word each.
+        if let Some(line) = self.words.line_in(&texts.join("\n")) {
+            self.matches.push(Match {
+                timestamp: observation.timestamp,
+                kind: Some(observation.kind),
+                line,
+                item: observation.parent_id.clone(),
+            });
+        }
+    }
+
+    /// The newest matches, newest first.
+    pub fn finish(mut self, limit: usize) -> Vec<Match> {
+        self.matches.reverse();
+        self.matches.sort_by_key(|found| std::cmp::Reverse(found.timestamp));
+        self.matches.truncate(limit);
+        self.matches
+    }
+}
+
+/// Whether observations of a type are something said, run or returned.
+fn is_searched(kind: Type) -> bool {
+    matches!(
+        kind,
+        Type::Intent
+            | Type::Title
+            | Type::Plan
+            | Type::Thoughts
+            | Type::ToolCall
+            | Type::ToolExecution
+            | Type::Synthesis
+            | Type::Error
+            | Type::FinalResponse
+            | Type::Message
+    )
+}
+
+/// Collects the strings in a value but for the ids of calls. The arguments of a call may be JSON text.
+fn collect(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::String(text) if text.starts_with('{') => match serde_json::from_str(text) {
+            Ok(fields @ Value::Object(_)) => collect(&fields, texts),
+            _ => texts.push(text.clone()),
+        },
+        Value::String(text) => texts.push(text.clone()),
+        Value::Array(values) => values.iter().for_each(|value| collect(value, texts)),
+        Value::Object(fields) => {
+            fields.iter().filter(|(key, _)| *key != "id").for_each(|(_, value)| collect(value, texts));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,76 @@
+;;; todo-write-search-tests.el --- Tests of the search of all plans  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Code:
+
+(require 'ert)
+(require 'cl-lib)
+(require 'todo-write-search)
+(require 'todo-write-test-helper)
+
+(defmacro todo-write-search-tests--with (text &rest body)
+  "Run BODY in the list of places with TEXT, among three plans."
+  (declare (indent 1) (debug t))
+  `(todo-write-with-store
+     (todo-write "parser" (todo-write-test-todos "Write the parser" "Ship it"))
+     (todo-write-observe "parser" "MESSAGE" "The PARSER needs\na second pass")
+     (todo-write "printer" (todo-write-test-todos "Write the printer"))
+     (todo-write-observe "printer" "TOOL_CALL"
+                         '(:id "c1" :name "Bash" :input "{\"command\": \"run parser tests\"}"))
+     (todo-write "other" (todo-write-test-todos "Rest"))
+     (save-window-excursion
+       (unwind-protect
+           (with-current-buffer (todo-write-search ,text)
+             ,@body)
+         (dolist (name (list "*todo-write-search*" todo-write-view-buffer-name))
+           (when (get-buffer name) (kill-buffer name)))))))
+
+(defun todo-write-search-tests--lines ()
+  "Return the places shown, a list of strings without ages."
+  (mapcar (lambda (line) (string-trim (substring line 8)))
+          (nthcdr 2 (split-string (string-trim-right (buffer-string)) "\n"))))
+
+(ert-deftest todo-write-search-finds-tasks-and-what-agents-said-and-ran-newest-first ()
+  (todo-write-search-tests--with "parser"
+    (let ((lines (todo-write-search-tests--lines)))
+      (should (= 3 (length lines)))
+      (should (string-match-p "ran +run parser tests" (nth 0 lines)))
+      (should (string-match-p "said +The PARSER needs\\'" (nth 1 lines)))
+      (should (string-match-p "task +Write the parser" (nth 2 lines))))))
+
+(ert-deftest todo-write-search-wants-all-words-of-the-text ()
+  (todo-write-search-tests--with "tests PARSER"
+    (should (equal 1 (length (todo-write-search-tests--lines))))))
+
+(ert-deftest todo-write-search-shows-the-plan-of-each-place-beside ()
+  (todo-write-search-tests--with "parser"
+    (todo-write-search-next)
+    (todo-write-search-next)
+    (should (equal "*todo-write-search*" (buffer-name (window-buffer))))
+    (with-current-buffer todo-write-view-buffer-name
+      (should (equal "parser" todo-write-view-thread)))
+    (should-error (todo-write-search-next) :type 'user-error)
+    (todo-write-search-goto)
+    (should (equal "t1" (get-text-property (point) 'todo-write-id)))))
+
+(ert-deftest todo-write-search-finds-words-in-journals-without-loading-them ()
+  (todo-write-with-store
+    (todo-write-test-child `(progn
+                              (todo-write "kept" ',(todo-write-test-todos "Polish the glass"))
+                              (prin1 t)))
+    (should (equal '("Polish the glass")
+                   (mapcar (lambda (place) (plist-get place :line))
+                           (todo-write-matches "kept" "glass" 10))))
+    (should-not (todo-write-threads-loaded))))
+
+(ert-deftest todo-write-search-says-that-nothing-was-found ()
+  (todo-write-with-store
+    (todo-write "a" (todo-write-test-todos "One"))
+    (should-error (todo-write-search "absent") :type 'user-error)
+    (should-error (todo-write-search " ") :type 'user-error)
+    (should-error (todo-write-matches "a" " " 10) :type 'todo-write-input-error)))
+
+(provide 'todo-write-search-tests)
+;;; todo-write-search-tests.el ends here
