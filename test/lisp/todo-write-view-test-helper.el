@@ -45,14 +45,16 @@
 (defun todo-write-test-seen ()
   "Return the lines of the current buffer as a user sees them, without the header.
 Folds replace the folded rows, and times are left out."
-  (let ((text "") (position (point-min)))
+  (let ((position (point-min)) parts)
     (while (< position (point-max))
-      (let ((fold (todo-write-view--fold-at position)))
-        (setq text (concat text (if fold (overlay-get fold 'display)
-                                  (string (char-after position))))
-              position (if fold (overlay-end fold) (1+ position)))))
+      (let* ((fold (todo-write-view--fold-at position))
+             (end (if fold (overlay-end fold) (next-overlay-change position))))
+        (push (if fold (overlay-get fold 'display) (buffer-substring-no-properties position end))
+              parts)
+        (setq position end)))
     (mapcar (lambda (line) (replace-regexp-in-string " +[0-9]+:[0-9:]+\\'" "" line))
-            (cdr (split-string (substring-no-properties text) "\n" t)))))
+            (cdr (split-string (substring-no-properties (apply #'concat (nreverse parts)))
+                               "\n" t)))))
 
 (defun todo-write-test-open (content)
   "Open the row of the item of thread \"a\" with CONTENT, or close it."
