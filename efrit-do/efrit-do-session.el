@@ -21,6 +21,7 @@
 ;;; Code:
 
 (require 'efrit-do-builtin)
+(require 'todo-write-calls)
 
 (defcustom efrit-do-end-functions nil
   "Abnormal hook called with a session after it has ended in any way."
@@ -365,6 +366,7 @@ A backend may report calls from a process filter, where tools must not run."
            :input (let ((efrit-do-output-limit 2000))
                     (efrit-do-clip (efrit-do-input-text input))))
      :call-id (concat (efrit-do-session--trace-id session) id))
+    (todo-write-calls-watch efrit-do-thread id input)
     (unwind-protect
         (efrit-do-call-tool
          name input
@@ -388,8 +390,9 @@ The tool NAME ran with INPUT for SECONDS."
      :durationMs (round (* 1000 seconds))
      :call-id (concat (efrit-do-session--trace-id session) id)
      :outcome (cond ((not failed) 'ok)
-                    ((string-prefix-p "The user refused" content) 'refused)
+                    ((plist-get outcome :refused) 'refused)
                     (t 'failed))
+     :files (todo-write-calls-changes (efrit-do-session-thread session) id)
      :exit-code (and (equal name "shell_exec")
                      (if failed
                          (and (string-match "\\[exit code \\([0-9]+\\)\\]\\'" content)
@@ -473,6 +476,7 @@ pause a list with open tasks."
   (when (efrit-do-session-running-p session)
     (setf (efrit-do-session-status session) status
           (efrit-do-session-reason session) reason)
+    (todo-write-calls-drop (efrit-do-session-thread session))
     ;; Each step must run even if another fails.
     (with-demoted-errors "Ending a session: %S"
       (todo-write-end-turn (efrit-do-session-thread session)

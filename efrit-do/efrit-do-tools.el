@@ -343,6 +343,8 @@ asynchronous, THEN is called before this returns.  A quit is not caught."
                (if (efrit-do-tool-async tool)
                    (progn (efrit-do--call-async tool values then) nil)
                  (efrit-do--outcome (apply (efrit-do-tool-function tool) values))))
+           (efrit-do-refused
+            (append (efrit-do--failure (efrit-do-error-text problem)) '(:refused t)))
            (error (efrit-do--failure (efrit-do-error-text problem))))))
     (when outcome (funcall then outcome))))
 

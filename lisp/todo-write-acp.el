@@ -20,6 +20,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
+(require 'todo-write-acp-work)
 (require 'todo-write-row)
 
 (declare-function acp-subscribe-to-notifications "ext:acp")
@@ -206,7 +207,9 @@ An entry has only one text, which is used as the active form, too."
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
   (asked nil :documentation "Open permission requests, a list of (ID . THREAD).")
   (answered nil :documentation "Ids of requests that were answered before they were seen.")
-  (calls nil :documentation "Alist of ids and titles of tool calls that started subagents."))
+  (calls nil :documentation "Alist of ids and titles of tool calls that started subagents.")
+  (work (make-hash-table :test #'equal)
+        :documentation "What is known of the tool calls of the turn, by id."))
 
 (defvar-local todo-write-acp--responders nil
   "Alist of ids of permission requests and functions that answer them.
@@ -351,6 +354,7 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
                ;; The host's own callback must not wait for the drawing of a plan.
                (unwind-protect
                    (when on-success (funcall on-success response))
+                 (todo-write-acp-work-turn-ended thread response)
                  (todo-write-acp--end-turn link thread (todo-write-acp--stop-reason response))))
              ;; acp.el checks the arity of this function.
              :on-failure
@@ -391,6 +395,7 @@ a prompt can be sent before the response to the previous one."
       (setf (todo-write-acp--link-asked link)
             (cl-delete thread (todo-write-acp--link-asked link) :key #'cdr :test #'equal)
             (todo-write-acp--link-calls link) nil)
+      (clrhash (todo-write-acp--link-work link))
       (pcase-dolist (`(,child . ,_) (todo-write-children thread))
         (todo-write-end-turn child why))
       (todo-write-end-turn thread why failed))))
@@ -557,7 +562,9 @@ has both texts."
   "Write the plan in UPDATE to THREAD of LINK; warn if it is refused.
 The protocol has no way to tell the agent."
   (pcase (todo-write-acp--write thread update "acp")
-    ('nil (todo-write-acp--follow-subagent link thread update))
+    ('nil (todo-write-acp--follow-subagent link thread update)
+          (with-demoted-errors "The work of an ACP agent: %S"
+            (todo-write-acp-work-update (todo-write-acp--link-work link) thread update)))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)
      (unless (equal key thread)

@@ -15,7 +15,9 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'todo-write)
+(require 'todo-write-calls)
 (require 'todo-write-view)
 
 (defvar efrit-do--current-todos)
@@ -124,11 +126,39 @@ Efrit requires `efrit-do', and todo-write has a file of that name, too."
 
 ;;; Tools
 
+(defvar todo-write-efrit--calls (truncate (float-time))
+  "Number of the last call; no call of an earlier Emacs has it.")
+
 (defun todo-write-efrit--dispatch (dispatch name input &rest more)
-  "Write INPUT if NAME is todo_write, else call DISPATCH with NAME, INPUT and MORE."
+  "Write INPUT if NAME is todo_write, else call DISPATCH with NAME, INPUT and MORE.
+Record the other calls in the session's thread once it has a plan."
   (if (equal name "todo_write")
       (todo-write-efrit--write input)
-    (apply dispatch name input more)))
+    (let* ((thread (car (todo-write-efrit--session)))
+           (id (and (todo-write-revisions thread)
+                    (format "efrit-%s" (cl-incf todo-write-efrit--calls))))
+           result)
+      (when id
+        (with-demoted-errors "The call of Efrit's agent: %S"
+          (todo-write-calls-begin thread id name input)))
+      (unwind-protect
+          (setq result (apply dispatch name input more))
+        (when id
+          (with-demoted-errors "The call of Efrit's agent: %S"
+            (todo-write-calls-end thread id name (if (stringp result) result "")
+                                  (todo-write-efrit--outcome name result))))))))
+
+(defun todo-write-efrit--outcome (name result)
+  "Return the outcome of a call of the tool NAME that returned RESULT.
+RESULT is nil if it signalled.  Efrit does not tell exit codes."
+  (cond ((not (stringp result)) 'failed)
+        ((string-match-p "\\`\n*\\[\\(?:SECURITY\\|Unknown tool\\)" result) 'refused)
+        ((string-match-p (concat "\\`\n*\\(?:\\[\\(?:\\(?:Syntax \\|Internal \\|Efrit internal \\)?[Ee]rror"
+                                 "\\|Shell command killed\\)\\|{\"success\":false\\)")
+                         result)
+         'failed)
+        ((equal name "shell_exec") 'unknown)
+        (t 'ok)))
 
 (defun todo-write-efrit--schema (schema)
   "Return SCHEMA, Efrit's vector of tool definitions, with our todo_write."

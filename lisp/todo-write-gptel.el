@@ -15,6 +15,9 @@
 ;;
 ;;     (setq todo-write-gptel-in-chat 'folded)
 ;;
+;; The work of each task is recorded: what tools ran and how they ended, what files
+;; they changed, and the tokens that gptel tells.
+;;
 ;; gptel-agent has a tool of its own, TodoWrite, whose lists are shown, too; see
 ;; `todo-write-gptel-agent'.  Turning the mode off takes all of this away.
 
@@ -23,6 +26,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
+(require 'todo-write-calls)
 (require 'todo-write-mode-line)
 (require 'todo-write-row)
 (require 'todo-write-view)
@@ -76,6 +80,9 @@ show the list in the chat.  Set it before turning on
 (defvar-local todo-write-gptel-thread nil
   "Key of the thread of this chat, once its model has called todo_write.")
 
+(defvar-local todo-write-gptel--request nil
+  "The state machine of the last request from this chat, or nil.")
+
 (defvar todo-write-gptel--chats nil
   "The buffers of the chats with a plan.")
 
@@ -89,7 +96,9 @@ show the list in the chat.  Set it before turning on
   "What tracks gptel's requests, an alist of hooks and functions.")
 
 (defconst todo-write-gptel--advice
-  '((gptel--display-tool-calls :before todo-write-gptel--calls-shown)
+  '((gptel--handle-tool-use :before todo-write-gptel--calls-begin)
+    (gptel--process-tool-call :before todo-write-gptel--call-returned)
+    (gptel--display-tool-calls :before todo-write-gptel--calls-shown)
     (gptel--accept-tool-calls :before todo-write-gptel--calls-accepted)
     (gptel--reject-tool-calls :after todo-write-gptel--calls-rejected))
   "Advice where gptel has no hook: a list of (FUNCTION HOW ADVICE).")
@@ -195,11 +204,15 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
 (defun todo-write-gptel--write (todos)
   "Write TODOS, which the model of this chat sent, and return the result text.
 The text of a refusal tells the model what is wrong."
-  (let ((outcome (todo-write (todo-write-gptel--ensure-thread) (list :todos todos) "gptel")))
-    (when (plist-get outcome :ok)
-      (todo-write-gptel--move-plan)
-      (todo-write-gptel--update))
-    (plist-get outcome :result)))
+  (let ((thread (todo-write-gptel--ensure-thread)))
+    ;; The first response came before the thread existed.
+    (when todo-write-gptel--request
+      (todo-write-gptel--note-tokens (gptel-fsm-info todo-write-gptel--request)))
+    (let ((outcome (todo-write thread (list :todos todos) "gptel")))
+      (when (plist-get outcome :ok)
+        (todo-write-gptel--move-plan)
+        (todo-write-gptel--update))
+      (plist-get outcome :result))))
 
 ;;; The thread of a chat
 
@@ -242,9 +255,6 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
     (and (buffer-live-p buffer)
          (buffer-local-value 'todo-write-gptel-thread buffer))))
 
-(defvar-local todo-write-gptel--request nil
-  "The state machine of the last request from this chat, or nil.")
-
 (defun todo-write-gptel--request-begins (request)
   "Set the chat of REQUEST, gptel's state machine, to working."
   (with-demoted-errors "The plan of a chat: %S"
@@ -267,6 +277,9 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
   "End the turn of this chat, whose request ended."
   (when todo-write-gptel-thread
     (let ((request todo-write-gptel--request))
+      (todo-write-gptel--note-tokens (and request (gptel-fsm-info request)))
+      (when (memq (and request (gptel-fsm-state request)) '(DONE ERRS ABRT))
+        (todo-write-calls-drop todo-write-gptel-thread))
       (pcase (and request (gptel-fsm-state request))
         ('ERRS (todo-write-end-turn todo-write-gptel-thread
                                     (todo-write-gptel--error (gptel-fsm-info request)) t))
@@ -293,17 +306,91 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
 (defun todo-write-gptel--calls-accepted (&optional _calls overlay)
   "Set the chat with OVERLAY to working: its calls were accepted."
   (when-let* ((thread (todo-write-gptel--thread-of overlay)))
+    (todo-write-calls-refresh thread)
     (todo-write-set-activity thread 'working)))
 
 (defun todo-write-gptel--calls-rejected (&optional _calls overlay)
   "Pause the plan of the chat with OVERLAY: its calls were cancelled."
   (when-let* ((thread (todo-write-gptel--thread-of overlay)))
+    (todo-write-gptel--refuse-calls thread)
     (todo-write-end-turn thread "tool calls cancelled")))
 
 (defun todo-write-gptel--buffer-killed ()
   "Pause the plan of the current buffer, which is being killed."
   (setq todo-write-gptel--chats (delq (current-buffer) todo-write-gptel--chats))
+  (todo-write-calls-drop todo-write-gptel-thread)
   (todo-write-end-turn todo-write-gptel-thread "the chat was closed"))
+
+;;; The work
+
+(defvar todo-write-gptel--call-ids (make-hash-table :test #'eq :weakness 'key)
+  "Ids of calls that began, by gptel's plist of the call.")
+
+(defvar-local todo-write-gptel--tokens nil
+  "The tokens of the last response of this chat that were recorded.")
+
+(defun todo-write-gptel--note-tokens (info)
+  "Record the tokens of the last response in INFO, of a request, once."
+  (let ((tokens (plist-get info :tokens)))
+    (when (and todo-write-gptel-thread tokens (not (eq tokens todo-write-gptel--tokens)))
+      (setq todo-write-gptel--tokens tokens)
+      (todo-write-observe todo-write-gptel-thread "USAGE"
+                          (todo-write-calls-usage tokens (plist-get info :model))))))
+
+(defun todo-write-gptel--calls-begin (request)
+  "Record the tool calls of REQUEST, gptel's state machine, that begin now."
+  (with-demoted-errors "The calls of a chat: %S"
+    (let* ((info (gptel-fsm-info request))
+           (buffer (plist-get info :buffer)))
+      (when (todo-write-gptel--thread-of buffer)
+        (with-current-buffer buffer
+          (todo-write-gptel--note-tokens info)
+          (dolist (call (plist-get info :tool-use))
+            (unless (or (plist-get call :result) (gethash call todo-write-gptel--call-ids))
+              (todo-write-gptel--call-begins call))))))))
+
+(defun todo-write-gptel--call-begins (call)
+  "Record that CALL, gptel's plist, begins in this chat."
+  (let ((id (format "%s.%s" (or (plist-get call :id) "call") (float-time))))
+    (puthash call id todo-write-gptel--call-ids)
+    (todo-write-calls-begin todo-write-gptel-thread id (plist-get call :name)
+                            (plist-get call :args))))
+
+(defun todo-write-gptel--call-returned (request _tool call result)
+  "Record that CALL of REQUEST returned RESULT."
+  (with-demoted-errors "The calls of a chat: %S"
+    (let ((buffer (plist-get (gptel-fsm-info request) :buffer)))
+      (when (todo-write-gptel--thread-of buffer)
+        (with-current-buffer buffer
+          (unless (gethash call todo-write-gptel--call-ids)
+            ;; A hook answered it before it ran.
+            (todo-write-gptel--call-begins call))
+          (let ((text (if (stringp result) result (format "%s" result))))
+            (pcase-let ((`(,outcome . ,code) (todo-write-gptel--outcome call text)))
+              (todo-write-calls-end todo-write-gptel-thread
+                                    (gethash call todo-write-gptel--call-ids)
+                                    (plist-get call :name) text outcome code))))))))
+
+(defun todo-write-gptel--outcome (call result)
+  "Return (OUTCOME . EXIT-CODE) of CALL, which returned RESULT, a string.
+gptel passes on an error as text that begins with the error's symbol."
+  (cond ((plist-get call :error) '(refused))
+        ((string-match "\\`Command failed with exit code \\([0-9]+\\):" result)
+         (cons 'failed (string-to-number (match-string 1 result))))
+        ((or (string-match-p "\\`Error[: ]" result)
+             (and (string-match "\\`\\([a-z0-9-]+\\) " result)
+                  (memq 'error (get (intern-soft (match-string 1 result))
+                                    'error-conditions))))
+         '(failed))
+        (t '(ok))))
+
+(defun todo-write-gptel--refuse-calls (thread)
+  "Record that the user refused the open calls of THREAD."
+  (let ((ids (todo-write-calls-drop thread)))
+    (maphash (lambda (call id)
+               (when (member id ids)
+                 (todo-write-calls-end thread id (plist-get call :name) "" 'refused)))
+             todo-write-gptel--call-ids)))
 
 ;;; The header line
 

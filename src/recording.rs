@@ -44,6 +44,7 @@ struct ReportedFile<'a> {
     removed: Option<u64>,
     created: Option<bool>,
     deleted: Option<bool>,
+    inexact: bool,
     #[serde(borrow)]
     patch: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -168,6 +169,7 @@ impl Recording {
         changed.removed = file.removed.unwrap_or(changed.removed);
         changed.change.created = file.created.unwrap_or(changed.change.created);
         changed.change.deleted = file.deleted.unwrap_or(changed.change.deleted);
+        changed.change.inexact |= file.inexact;
         self.entry(&changed, project)
     }
 

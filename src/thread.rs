@@ -328,8 +328,8 @@ impl Thread {
     }
 
     /// Whether the host tells the tokens of responses.
-    pub fn has_tokens(&self) -> bool {
-        self.work.has_tokens()
+    pub fn has_tokens(&self, part: Part<'_>) -> bool {
+        self.work.has_tokens(part)
     }
 
     /// The observations in memory.

@@ -50,6 +50,8 @@ const SHELLS: [&str; 14] = [
     "run_terminal_cmd",
     "execute",
 ];
+/// The key of the metadata of a USAGE that sums up a whole session or prompt: no task took it alone.
+const OF_SESSION: &str = "ofSession";
 /// The newest responses whose tokens may still be corrected.
 const OPEN_RESPONSES: usize = 256;
 
@@ -200,6 +202,8 @@ pub struct WorkSums {
     /// The newest responses: name, usage and items. A later observation of the same response replaces
     /// its figures, which belong to the items of the first one.
     open: VecDeque<(String, Usage, Vec<String>)>,
+    /// Whether tokens were told that belong to no single part of the thread.
+    has_session_tokens: bool,
     /// Hashes of the names of all calls and responses counted: each counts once.
     counted: HashSet<u64>,
 }
@@ -305,6 +309,10 @@ impl WorkSums {
     fn add_usage(&mut self, observation: &Observation, items: Vec<String>) {
         let Content::Json(content) = &observation.content else { return };
         let Ok(usage) = Usage::deserialize(content) else { return };
+        if observation.metadata.get(OF_SESSION) == Some(&Value::Bool(true)) {
+            self.has_session_tokens |= usage.tokens.sum() > 0;
+            return self.whole.add_tokens(&usage);
+        }
         let name = observation.metadata_str("response").unwrap_or_default().to_owned();
         let known = self.open.iter().position(|(known, ..)| !name.is_empty() && *known == name);
         let (old, items) = match known.and_then(|place| self.open.remove(place)) {
@@ -342,9 +350,9 @@ impl WorkSums {
         work.filter(|work| **work != Work::default())
     }
 
-    /// Whether the host told the tokens of any response.
-    pub fn has_tokens(&self) -> bool {
-        self.whole.responses > 0
+    /// Whether the host told tokens of this part.
+    pub fn has_tokens(&self, part: Part<'_>) -> bool {
+        self.whole.responses > 0 || part == Part::Whole && self.has_session_tokens
     }
 }
 
@@ -407,12 +415,16 @@ impl Work {
         }
         // A response that has only begun does not count yet.
         if new.tokens.sum() > 0 {
-            self.tokens = self.tokens.combine(new.tokens, u64::saturating_add);
             self.responses += 1;
-            self.lower_bounds += u64::from(new.at_least);
-            if let Some(model) = new.model.as_ref().filter(|model| !self.models.contains(model)) {
-                self.models.push(model.clone());
-            }
+            self.add_tokens(new);
+        }
+    }
+
+    fn add_tokens(&mut self, usage: &Usage) {
+        self.tokens = self.tokens.combine(usage.tokens, u64::saturating_add);
+        self.lower_bounds += u64::from(usage.at_least);
+        if let Some(model) = usage.model.as_ref().filter(|model| !self.models.contains(model)) {
+            self.models.push(model.clone());
         }
     }
 }

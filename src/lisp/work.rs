@@ -39,7 +39,7 @@ fn work<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<Val
         let found = with_part(id, |part| {
             with_module(|module| {
                 let thread = module.store.get(&key)?;
-                Some((thread.work(part)?.clone(), thread.has_tokens()))
+                Some((thread.work(part)?.clone(), thread.has_tokens(part)))
             })
         })?;
         found.map(|(work, has_tokens)| to_lisp(env, &work, has_tokens)).transpose()

@@ -248,6 +248,34 @@
     '("\n[2 total.  Current task: One]\n0/2 tasks completed. Current: Doing: One."
       ("One" "Two") 1))))
 
+(ert-deftest efrits-tools-tell-the-work-of-the-task ()
+  (should
+   (equal
+    (efrit-checks-run
+     efrit-checks-load efrit-checks-mode
+     '((let ((default-directory (file-name-as-directory (make-temp-file "efrit" t))))
+         (cl-flet ((tool (name &rest pairs)
+                     (efrit-do--execute-tool
+                      (object "name" name "input" (apply #'object pairs)))))
+           (tool "eval_sexp" "expr" "(+ 1 2)")
+           (call "todos" (todos '("One" "in_progress")))
+           (tool "create_file" "path" (expand-file-name "f") "content" "one\ntwo\n")
+           (tool "edit_file" "path" (expand-file-name "f") "old_str" "two" "new_str" "2")
+           (tool "shell_exec" "command" "echo one")
+           (tool "shell_exec" "command" "mkfs /dev/null")
+           (tool "eval_sexp" "expr" "(")
+           (let* ((thread (todo-write-current-thread))
+                  (work (todo-write-work thread "t1")))
+             (list (mapcar (lambda (file) (list (file-name-nondirectory (plist-get file :path))
+                                                (plist-get file :added) (plist-get file :removed)))
+                           (plist-get work :files))
+                   (plist-get work :commands)
+                   (mapcar (lambda (one) (plist-get (plist-get one :metadata) :outcome))
+                           (todo-write-observations thread :type "TOOL_EXECUTION"))))))))
+    '((("f" 3 1))
+      (:run 1 :failed 0 :refused 1 :background 0 :unknown 1)
+      ("ok" "ok" "unknown" "refused" "failed")))))
+
 ;;; Efrit's own tests
 
 (defun efrit-checks-own (file mode)

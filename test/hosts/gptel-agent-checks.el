@@ -96,5 +96,52 @@
       (should-not todo-write-gptel-thread)
       (should (string-search "● Watering" (gptel-agent-checks-theirs))))))
 
+(ert-deftest gptel-agent-4-tells-what-its-tools-did ()
+  (let ((todo-write-gptel-agent t)
+        (default-directory (file-name-as-directory (make-temp-file "agent" t))))
+    (todo-write-gptel-register)
+    (cl-flet ((turn (index name &rest arguments)
+                (list :match (list :turnIndex index)
+                      :response (list :toolCalls (vector (list :name name :arguments arguments))))))
+      (let ((script (todo-write-mock-script
+                     (list (list :match '(:turnIndex 0)
+                                 :response
+                                 (list :toolCalls
+                                       (vector (list :name "TodoWrite"
+                                                     :arguments (todo-write-test-todos
+                                                                 '("Rake" "in_progress"))))))
+                           (turn 1 "Write" :path default-directory :filename "f"
+                                 :content "one\ntwo\n")
+                           (turn 2 "Edit" :path (expand-file-name "f") :old_str "two" :new_str "2")
+                           (turn 3 "Bash" :command "exit 3")
+                           (turn 4 "Edit" :path (expand-file-name "f") :old_str "no" :new_str "2")
+                           '(:match (:turnIndex 5) :response (:content "The beds are wet."))))))
+        (todo-write-with-store
+          (todo-write-with-mock port script
+            (with-current-buffer (generate-new-buffer "*Chat*")
+              (text-mode)
+              (gptel-mode)
+              (setq-local gptel-tools (mapcar (lambda (name)
+                                                (gptel-get-tool (list "gptel-agent" name)))
+                                              '("TodoWrite" "Write" "Edit" "Bash"))
+                          gptel-confirm-tool-calls nil
+                          gptel-backend (todo-write-mock-backend 'openai port)
+                          gptel-model 'gpt)
+              (insert "Look after the garden")
+              (gptel-send)
+              (todo-write-test-wait (lambda () (string-search "The beds are wet" (buffer-string))))
+              (let ((work (todo-write-work todo-write-gptel-thread "t1")))
+                (should (equal (list (plist-get work :added) (plist-get work :removed)
+                                     (plist-get work :edits))
+                               '(3 1 2)))
+                (should (equal (plist-get work :commands)
+                               '(:run 1 :failed 1 :refused 0 :background 0 :unknown 0))))
+              (should (equal (mapcar (lambda (one) (plist-get (plist-get one :metadata) :outcome))
+                                     (todo-write-observations todo-write-gptel-thread
+                                                              :type "TOOL_EXECUTION"))
+                             '("ok" "ok" "failed" "failed")))
+              (kill-buffer))))))
+    (delete-directory default-directory t)))
+
 (provide 'gptel-agent-checks)
 ;;; gptel-agent-checks.el ends here

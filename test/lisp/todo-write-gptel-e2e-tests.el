@@ -21,6 +21,7 @@
 (declare-function gptel-abort "ext:gptel-request")
 (declare-function gptel-backend-models "ext:gptel-request")
 (declare-function gptel-make-preset "ext:gptel")
+(declare-function gptel-make-tool "ext:gptel-request")
 (declare-function gptel-mode "ext:gptel")
 (declare-function gptel-send "ext:gptel")
 (declare-function gptel--apply-preset "ext:gptel")
@@ -258,6 +259,78 @@
     (should (string-prefix-p "0/3" (car (todo-write-mock-answers port))))
     (todo-write-gptel-mode -1)
     (should (equal "theirs" (funcall 'gptel-agent--write-todo [])))))
+
+;;; The work
+
+(defun todo-write-gptel-e2e--work-script ()
+  "Return the name of a file with a script whose model plans, edits twice and fails."
+  (cl-flet ((turn (index &rest calls)
+              (list :match (list :turnIndex index)
+                    :response (list :toolCalls
+                                    (vconcat (mapcar (lambda (call)
+                                                       (list :name (car call)
+                                                             :arguments (cdr call)))
+                                                     calls))))))
+    (todo-write-mock-script
+     (list (turn 0 (cons "todo_write" (todo-write-test-todos '("Edit" "in_progress"))))
+           (turn 1 '("put" :path "f" :text "one\n") '("put" :path "nowhere/f" :text ""))
+           (turn 2 '("put" :path "f" :text "two\nthree\n"))
+           (turn 3 (cons "todo_write" (todo-write-test-todos '("Edit" "completed"))))
+           '(:match (:turnIndex 4) :response (:content "All is done."))))))
+
+(ert-deftest todo-write-gptel-records-what-the-tools-of-a-chat-did ()
+  (todo-write-mock-load-gptel)
+  (let ((default-directory (file-name-as-directory (make-temp-file "chat" t)))
+        (gptel--known-tools nil)
+        (inhibit-message t)
+        (chat nil)
+        (tools (default-value 'gptel-tools)))
+    (unwind-protect
+        (todo-write-with-store
+          (todo-write-with-mock port (todo-write-gptel-e2e--work-script)
+            (with-current-buffer (setq chat (generate-new-buffer "*Chat*"))
+              (unwind-protect
+                  (progn
+                    (text-mode)
+                    (gptel-mode)
+                    (todo-write-gptel-mode)
+                    (set-default 'gptel-tools
+                                 (cons (gptel-make-tool
+                                        :name "put" :description "Write a file."
+                                        :args '((:name "path" :type string :description "File")
+                                                (:name "text" :type string :description "Text"))
+                                        :function (lambda (path text)
+                                                    (write-region text nil path nil 'silent)
+                                                    "Written"))
+                                       (default-value 'gptel-tools)))
+                    (todo-write-gptel-e2e--use 'openai port)
+                    (todo-write-gptel-e2e--say "Write the file")
+                    (todo-write-gptel-e2e--wait-for "All is done")
+                    (let ((thread todo-write-gptel-thread))
+                      (todo-write-test-wait (lambda () (null (todo-write-activity thread))))
+                      (should (equal (mapcar (lambda (file)
+                                               (list (file-name-nondirectory (plist-get file :path))
+                                                     (plist-get file :added) (plist-get file :removed)
+                                                     (plist-get file :edits) (plist-get file :created)))
+                                             (plist-get (todo-write-work thread "t1") :files))
+                                     '(("f" 3 1 2 t))))
+                      ;; gptel runs the calls of one response in any order.
+                      (should (equal (sort (mapcar (lambda (one)
+                                                     (plist-get (plist-get one :metadata) :outcome))
+                                                   (todo-write-observations
+                                                    thread :type "TOOL_EXECUTION"))
+                                           #'string<)
+                                     '("failed" "ok" "ok")))
+                      ;; The first response came before the task, the last one after it.
+                      (should (equal (mapcar (lambda (part)
+                                               (plist-get (todo-write-work thread part) :responses))
+                                             '("t1" outside nil))
+                                     '(3 2 5)))))
+                (while (gptel-abort chat))
+                (todo-write-gptel-mode -1)
+                (set-default 'gptel-tools tools)
+                (kill-buffer chat)))))
+      (delete-directory default-directory t))))
 
 (provide 'todo-write-gptel-e2e-tests)
 ;;; todo-write-gptel-e2e-tests.el ends here

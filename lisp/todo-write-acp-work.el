@@ -1,0 +1,202 @@
+;;; todo-write-acp-work.el --- What ACP agents do  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The tool calls in `session/update' notifications of the Agent Client Protocol, and
+;; the tokens in the answer to a prompt.  The updates of one call are gathered until
+;; it has ended, because agents send its input, its diffs and its outcome one by one.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'todo-write)
+(require 'todo-write-calls)
+
+(defun todo-write-acp-work-turn-ended (thread response)
+  "Record the tokens in RESPONSE to a prompt of THREAD, if it has any.
+They are those of the whole turn, so no task can be said to have used them."
+  (when-let* ((usage (todo-write-json--get response "usage"))
+              ((todo-write-revisions thread)))
+    (cl-flet ((number (name) (let ((value (todo-write-json--get usage name)))
+                               (if (natnump value) value 0))))
+      (todo-write-observe thread "USAGE"
+                          (list :input (number "inputTokens")
+                                :output (number "outputTokens")
+                                :cacheRead (number "cachedReadTokens")
+                                :cacheWrite (number "cachedWriteTokens"))
+                          :ofSession t))))
+
+(defun todo-write-acp-work-update (calls thread update)
+  "Record the tool call that UPDATE reports in THREAD when it has ended.
+CALLS is a hash table from ids of calls to what is known of them, an
+alist of names and values.  Nothing is recorded before THREAD has a plan."
+  (let ((id (todo-write-json--get update "toolCallId")))
+    (when (and (stringp id)
+               (member (todo-write-json--get update "sessionUpdate")
+                       '("tool_call" "tool_call_update"))
+               ;; A repeated report of an ended call says nothing new.
+               (not (eq 'recorded (gethash id calls)))
+               (todo-write-revisions thread))
+      (let ((call (todo-write-acp-work--merge (gethash id calls) update)))
+        (if (member (cdr (assoc "status" call)) '("completed" "failed"))
+            (progn (puthash id 'recorded calls)
+                   (todo-write-acp-work--record thread id call))
+          (puthash id call calls))))))
+
+(defun todo-write-acp-work--merge (call update)
+  "Return CALL, an alist, with what UPDATE says of it.
+What the agent's tool itself answered comes in an update of its own."
+  (let ((found (cl-loop for (name . path)
+                        in '(("toolResponse" "_meta" "claudeCode" "toolResponse")
+                             ("toolName" "_meta" "claudeCode" "toolName")
+                             ("nonExecutionKind" "_meta" "claudeCode" "nonExecutionKind")
+                             ("terminal_exit" "_meta" "terminal_exit")
+                             ("title" "title") ("kind" "kind") ("status" "status")
+                             ("name" "name") ("content" "content") ("rawInput" "rawInput")
+                             ("rawOutput" "rawOutput"))
+                        for value = (apply #'todo-write-json--get update path)
+                        unless (memq value '(nil :null))
+                        collect (cons name value))))
+    (append found (seq-remove (lambda (field) (assoc (car field) found)) call))))
+
+(defun todo-write-acp-work--field (call name &rest names)
+  "Return the value at the path NAME, NAMES of CALL."
+  (apply #'todo-write-json--get (cdr (assoc name call)) names))
+
+(defun todo-write-acp-work--record (thread id call)
+  "Record CALL with ID, which has ended, in THREAD."
+  (let* ((name (seq-find #'stringp (list (todo-write-acp-work--field call "toolName")
+                                         (todo-write-acp-work--field call "name")
+                                         (todo-write-acp-work--field call "kind")
+                                         "tool")))
+         (input (todo-write-acp-work--field call "rawInput"))
+         (title (todo-write-acp-work--field call "title"))
+         (command (equal (todo-write-acp-work--field call "kind") "execute"))
+         (code (todo-write-acp-work--exit-code call))
+         (output (todo-write-acp-work--output call))
+         (outcome (todo-write-acp-work--outcome call code output)))
+    (unless (member name todo-write-calls-plan-tools)
+      (todo-write-observe thread "TOOL_CALL"
+                          (list :id id :name name
+                                :input (if (todo-write-json--fields input)
+                                           (todo-write-calls-clip
+                                            (todo-write-json--plist input))
+                                         (list :title (if (stringp title) title ""))))
+                          :title name :call-id id)
+      (todo-write-observe thread "TOOL_EXECUTION"
+                          (list :id id :name name :content (todo-write-calls-clip output)
+                                :isError (if (memq outcome '(failed refused)) t :false))
+                          :title name :call-id id :outcome outcome
+                          :command (if command t :false)
+                          :exit-code (and command (natnump code) code)
+                          :files (and (eq outcome 'ok) (todo-write-acp-work--files call))))))
+
+(defun todo-write-acp-work--exit-code (call)
+  "Return the exit code of CALL, or nil if the agent does not tell it."
+  (seq-find #'integerp
+            (list (todo-write-acp-work--field call "terminal_exit" "exit_code")
+                  (todo-write-acp-work--field call "rawOutput" "exit_code")
+                  (todo-write-acp-work--field call "rawOutput" "exitCode")
+                  (todo-write-acp-work--field call "rawOutput" "metadata" "exit")
+                  (let ((text (todo-write-acp-work--output call)))
+                    (and (string-match "\\`[` \n]*\\(?:console\n\\)?Exit code \\([0-9]+\\)" text)
+                         (string-to-number (match-string 1 text)))))))
+
+(defun todo-write-acp-work--outcome (call code output)
+  "Return the outcome of CALL with the exit CODE and OUTPUT, a symbol."
+  (cond ((or (member (todo-write-acp-work--field call "nonExecutionKind")
+                     '("user-rejected" "permission-denied" "cancelled"))
+             (string-match-p "\\`[` \n]*\\(?:The user doesn't want to\\|Permission\\)" output))
+         'refused)
+        ((equal (todo-write-acp-work--field call "status") "failed") 'failed)
+        ((and (integerp code) (/= code 0)) 'failed)
+        ((todo-write-acp-work--field call "toolResponse" "backgroundTaskId") 'background)
+        (t 'ok)))
+
+(defun todo-write-acp-work--output (call)
+  "Return the text that CALL returned, a string."
+  (let ((raw (todo-write-acp-work--field call "rawOutput")))
+    (or (seq-find #'stringp
+                  (list raw
+                        (todo-write-json--get raw "formatted_output")
+                        (todo-write-json--get raw "output")
+                        (todo-write-json--get raw "stdout")))
+        (string-join (delq nil (mapcar #'todo-write-acp-work--text
+                                       (append (todo-write-acp-work--field call "content") nil)))
+                     "\n"))))
+
+(defun todo-write-acp-work--files (call)
+  "Return the files that CALL changed, a list for `todo-write-observe'.
+Claude's own answer has the whole text before the edit.  The diffs of the
+protocol are parts of files, which the agent may show with other tabs."
+  (or (todo-write-acp-work--claude-file (todo-write-acp-work--field call "toolResponse"))
+      (let (files)
+        (seq-doseq (part (todo-write-acp-work--field call "content"))
+          (let ((path (todo-write-json--get part "path")))
+            (when (and (equal "diff" (todo-write-json--get part "type")) (stringp path))
+              (push (todo-write-acp-work--texts part)
+                    (alist-get path files nil nil #'equal)))))
+        (mapcar (pcase-lambda (`(,path . ,parts))
+                  (todo-write-acp-work--file path (nreverse parts)))
+                (nreverse files)))))
+
+(defun todo-write-acp-work--texts (part)
+  "Return (OLD . NEW) of PART of a content, a diff.  Nil stands for no file."
+  (let ((old (todo-write-json--get part "oldText"))
+        (new (todo-write-json--get part "newText")))
+    (cons (and (stringp old) old)
+          (and (stringp new)
+               (not (equal "delete" (todo-write-json--get part "_meta" "kind")))
+               new))))
+
+(defun todo-write-acp-work--file (path parts)
+  "Return the change of the file PATH as a plist.
+PARTS are (OLD . NEW), the texts of its changed parts in order."
+  (let ((old (delq nil (mapcar #'car parts)))
+        (new (delq nil (mapcar #'cdr parts))))
+    (append (list :path path)
+            (and old (list :oldText (string-join old)))
+            (and new (list :newText (string-join new)))
+            (and old new (list :inexact t)))))
+
+(defun todo-write-acp-work--claude-file (response)
+  "Return the file in RESPONSE, the answer of Claude's own tool, as a list, or nil."
+  (let ((path (todo-write-json--get response "filePath"))
+        (old (todo-write-json--get response "originalFile"))
+        (content (todo-write-json--get response "content"))
+        (from (todo-write-json--get response "oldString"))
+        (to (todo-write-json--get response "newString"))
+        (all (eq t (todo-write-json--get response "replaceAll"))))
+    (when (stringp path)
+      (cond ((and (stringp content) (equal "create" (todo-write-json--get response "type")))
+             (list (list :path path :newText content)))
+            ((and (stringp content) (stringp old))
+             (list (list :path path :oldText old :newText content)))
+            ((and (stringp old) (stringp from) (stringp to) (not (string-empty-p from))
+                  (string-search from old))
+             (list (list :path path :oldText old
+                         :newText (todo-write-acp-work--replace from to old all))))))))
+
+(defun todo-write-acp-work--replace (from to text all)
+  "Return TEXT with FROM replaced by TO once, or everywhere if ALL.
+As with Claude Code, the end of a line goes with all of its text."
+  (let ((from (if (and (string-empty-p to) (not (string-suffix-p "\n" from))
+                       (string-search (concat from "\n") text))
+                  (concat from "\n")
+                from)))
+    (if all
+        (string-replace from to text)
+      (let ((place (string-search from text)))
+        (concat (substring text 0 place) to (substring text (+ place (length from))))))))
+
+(defun todo-write-acp-work--text (part)
+  "Return the text of PART of a content, or nil."
+  (let ((text (todo-write-json--get part "content" "text")))
+    (and (stringp text) text)))
+
+(provide 'todo-write-acp-work)
+;;; todo-write-acp-work.el ends here

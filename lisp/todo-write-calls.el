@@ -1,0 +1,190 @@
+;;; todo-write-calls.el --- Tool calls that run in this Emacs  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Hosts whose tools run in Emacs, such as gptel, report here when a call begins and
+;; ends.  Any tool may change files, so the file that a call names is read before and
+;; after it, whatever the tool is called.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'todo-write)
+
+(defconst todo-write-calls-plan-tools
+  '("todo_write" "TodoWrite" "todowrite" "update_plan" "write_todos"
+    "TaskCreate" "TaskUpdate" "TaskList" "TaskGet")
+  "Names of tools that only change the plan, which is no work.")
+
+(defconst todo-write-calls--longest-file (* 1024 1024)
+  "Size in bytes up to which a file is compared.")
+
+(defconst todo-write-calls--longest-text 8000
+  "Number of characters of an argument or a result that are recorded.")
+
+(cl-defstruct (todo-write-calls--state (:copier nil))
+  "Calls of a thread that have not ended."
+  (paths nil :documentation "Alist of ids of calls and lists of the files they name.")
+  (texts nil :documentation "Alist of these files and their last known texts.
+A text is nil for a file that does not exist."))
+
+(defvar todo-write-calls--states (make-hash-table :test #'equal)
+  "States of the threads that have open calls, by key.")
+
+(defun todo-write-calls-begin (thread id name input)
+  "Record that a call of the tool NAME with INPUT begins in THREAD.
+ID is a string that no other call of THREAD has.  INPUT is decoded JSON.
+Calls that only change the plan are ignored."
+  (unless (member name todo-write-calls-plan-tools)
+    (todo-write-calls-watch thread id input)
+    (todo-write-observe thread "TOOL_CALL"
+                        (list :id id :name name
+                              :input (todo-write-calls-clip
+                                      (todo-write-json--plist input)))
+                        :title name :call-id id)))
+
+(defun todo-write-calls-end (thread id name result outcome &optional exit-code)
+  "Record that the call ID of the tool NAME in THREAD ended with RESULT, a string.
+OUTCOME and EXIT-CODE are as for `todo-write-observe'."
+  (unless (member name todo-write-calls-plan-tools)
+    (todo-write-observe thread "TOOL_EXECUTION"
+                        (list :id id :name name
+                              :content (todo-write-calls-clip result)
+                              :isError (if (memq outcome '(failed refused)) t :false))
+                        :title name :call-id id :outcome outcome :exit-code exit-code
+                        :files (todo-write-calls-changes thread id))))
+
+(defun todo-write-calls-drop (thread)
+  "Forget the open calls of THREAD; return their ids."
+  (when-let* ((state (gethash thread todo-write-calls--states)))
+    (remhash thread todo-write-calls--states)
+    (mapcar #'car (todo-write-calls--state-paths state))))
+
+(defun todo-write-calls-usage (tokens model)
+  "Return the content of a USAGE for TOKENS of a response of MODEL.
+TOKENS is a plist as gptel has it: what was written to the cache is part
+of its input."
+  (let ((written (or (plist-get tokens :cache) 0)))
+    (append (list :input (max 0 (- (or (plist-get tokens :input) 0) written))
+                  :output (or (plist-get tokens :output) 0)
+                  :cacheRead (or (plist-get tokens :cached) 0)
+                  :cacheWrite written)
+            (and model (list :model (format "%s" model))))))
+
+(defun todo-write-calls-clip (value)
+  "Return VALUE, JSON with plists, with long strings shortened in their middle.
+Strings lose their properties, and bytes that are no text."
+  (cond ((stringp value) (todo-write-calls--clip-string value))
+        ((vectorp value) (vconcat (mapcar #'todo-write-calls-clip value)))
+        ((consp value) (mapcar #'todo-write-calls-clip value))
+        (t value)))
+
+(defun todo-write-calls--clip-string (string)
+  "Return STRING as text without its middle if it is very long."
+  (let* ((text (todo-write--plain (substring-no-properties string)))
+         (half (/ todo-write-calls--longest-text 2)))
+    (if (<= (length text) todo-write-calls--longest-text)
+        text
+      (concat (substring text 0 half)
+              (format "\n[… %d characters left out …]\n"
+                      (- (length text) todo-write-calls--longest-text))
+              (substring text (- half))))))
+
+;;; Files
+
+(defun todo-write-calls-watch (thread id input)
+  "Note the texts of the files that the call ID of THREAD names in INPUT.
+INPUT is decoded JSON or JSON text.  File names in it are relative to
+`default-directory'."
+  (let ((state (or (gethash thread todo-write-calls--states)
+                   (puthash thread (make-todo-write-calls--state)
+                            todo-write-calls--states)))
+        (paths (todo-write-calls--paths
+                (if (stringp input) (ignore-errors (json-parse-string input)) input))))
+    (push (cons id paths) (todo-write-calls--state-paths state))
+    (dolist (path paths)
+      (unless (assoc path (todo-write-calls--state-texts state))
+        (todo-write-calls--note-text state path)))))
+
+(defun todo-write-calls-refresh (thread)
+  "Note the present texts of the files that the open calls of THREAD name.
+Call this if the user may have changed them since the calls began."
+  (when-let* ((state (gethash thread todo-write-calls--states)))
+    (dolist (path (mapcar #'car (todo-write-calls--state-texts state)))
+      (todo-write-calls--note-text state path))))
+
+(defun todo-write-calls-changes (thread id)
+  "Return the files that the call ID of THREAD changed, and forget the call.
+The value is a list for `:files' of `todo-write-observe'."
+  (when-let* ((state (gethash thread todo-write-calls--states)))
+    (let* ((paths (cdr (assoc id (todo-write-calls--state-paths state))))
+           (changes (delq nil (mapcar (lambda (path) (todo-write-calls--change state path))
+                                      paths)))
+           (open (seq-remove (lambda (call) (equal (car call) id))
+                             (todo-write-calls--state-paths state))))
+      (setf (todo-write-calls--state-paths state) open
+            (todo-write-calls--state-texts state)
+            (seq-filter (lambda (known)
+                          (seq-some (lambda (call) (member (car known) (cdr call))) open))
+                        (todo-write-calls--state-texts state)))
+      (unless open
+        (remhash thread todo-write-calls--states))
+      changes)))
+
+(defun todo-write-calls--paths (input)
+  "Return the absolute names of the files that INPUT, decoded JSON, names.
+Files on other machines are left out."
+  (unless (file-remote-p default-directory)
+    (let* ((file-name-handler-alist nil)
+           (names (delq nil (mapcar (lambda (field) (todo-write-calls--name input field))
+                                    '("file_path" "filePath" "notebook_path" "path" "file"))))
+           (name (todo-write-calls--name input "filename"))
+           (paths (mapcar #'expand-file-name names)))
+      (when name
+        (push (expand-file-name name (car paths)) paths))
+      (seq-filter #'todo-write-calls--file-p (seq-uniq paths)))))
+
+(defun todo-write-calls--name (input field)
+  "Return the value of FIELD of INPUT if it may name a file, else nil."
+  (let ((value (todo-write-json--get input field)))
+    (and (stringp value)
+         (< 0 (length value) 1000)
+         (not (string-search "\0" value))
+         (substring-no-properties value))))
+
+(defun todo-write-calls--file-p (path)
+  "Return non-nil if PATH is free, or a regular file that is not too long."
+  (let ((attributes (file-attributes path)))
+    (or (null attributes)
+        (and (file-regular-p path)
+             (<= (file-attribute-size attributes) todo-write-calls--longest-file)))))
+
+(defun todo-write-calls--text (path)
+  "Return the text of the file PATH, nil if it cannot be read, or `long'."
+  (when-let* ((bytes (todo-write--file-bytes path (1+ todo-write-calls--longest-file))))
+    (if (> (length bytes) todo-write-calls--longest-file)
+        'long
+      (todo-write--plain (decode-coding-string bytes 'utf-8-unix t)))))
+
+(defun todo-write-calls--note-text (state path)
+  "Note the present text of the file PATH in STATE."
+  (setf (alist-get path (todo-write-calls--state-texts state) nil nil #'equal)
+        (todo-write-calls--text path)))
+
+(defun todo-write-calls--change (state path)
+  "Return how the file PATH changed since its text was noted in STATE, or nil.
+Note its present text, which other open calls begin with."
+  (let ((old (cdr (assoc path (todo-write-calls--state-texts state))))
+        (new (todo-write-calls--note-text state path)))
+    (unless (equal old new)
+      (append (list :path path)
+              (unless (memq 'long (list old new))
+                (append (and old (list :oldText old))
+                        (and new (list :newText new))))))))
+
+(provide 'todo-write-calls)
+;;; todo-write-calls.el ends here
