@@ -123,7 +123,7 @@ screenshot: build ## take the pictures of doc/pictures.md, README.org and the ma
 	@bin/screenshot
 
 .PHONY: doc
-doc: ## export the manual as Info and HTML to doc/build
+doc: ## export the manual to doc/todo-write.texi, and as Info and HTML to doc/build
 	@bin/setup doc
 	@bin/doc
 
@@ -133,6 +133,9 @@ install: build ## copy both packages to PREFIX, or to ~/.emacs.d/site-lisp
 	@cp lisp/*.el lisp/*.elc '$(DESTDIR)$(SITELISP)'/todo-write
 	@mkdir -p '$(DESTDIR)$(SITELISP)'/todo-write/mcp
 	@cp -R mcp/plugin '$(DESTDIR)$(SITELISP)'/todo-write/mcp
+	@bin/info '$(DESTDIR)$(SITELISP)'/todo-write
+	@echo "(with-eval-after-load 'info (info-initialize) (add-to-list 'Info-directory-list \"$(SITELISP)/todo-write\"))" \
+	  >> '$(DESTDIR)$(SITELISP)'/todo-write/todo-write-autoloads.el
 	@cp efrit-do/*.el efrit-do/*.elc '$(DESTDIR)$(SITELISP)'/efrit-do
 	@cp efrit-do/demo/refactor-login.json '$(DESTDIR)$(SITELISP)'/efrit-do/demo
 	@cp efrit-do/demo/login/* '$(DESTDIR)$(SITELISP)'/efrit-do/demo/login

@@ -5,8 +5,7 @@
 
 ;;; Commentary:
 
-;; `doc-export' exports todo-write.org in the current folder to todo-write.texi and
-;; todo-write.html.  See bin/doc.
+;; Exports todo-write.org in the current folder.  See bin/doc.
 
 ;;; Code:
 
@@ -41,8 +40,19 @@ dt { font-weight: normal; margin-top: 0.6em; }
 </style>"
   "Style of the HTML page.")
 
-(defun doc-export ()
-  "Export todo-write.org of the current folder."
+(defun doc-export-html ()
+  "Export todo-write.org of the current folder to todo-write.html."
+  (doc--export 'html "todo-write.html" ""))
+
+(defun doc-export-texinfo ()
+  "Export todo-write.org of the current folder to todo-write.texi.
+Pictures are left out, since Info files are installed without them."
+  (doc--export 'texinfo "todo-write.texi" doc-indices
+               "^\\(?:#\\+attr_texinfo: :alt .*\n\\)?\\[\\[file:images/.*\\]\\]\n"))
+
+(defun doc--export (backend file end &optional omitted)
+  "Export todo-write.org with END added by BACKEND to FILE.
+What the regexp OMITTED matches is left out."
   (let ((org-confirm-babel-evaluate nil)
         (org-export-use-babel nil)
         (org-export-with-broken-links nil)
@@ -54,10 +64,12 @@ dt { font-weight: normal; margin-top: 0.6em; }
         (make-backup-files nil))
     (with-temp-buffer
       (insert-file-contents "todo-write.org")
-      (org-mode)
-      (org-export-to-file 'html "todo-write.html")
+      (when omitted
+        (while (re-search-forward omitted nil t)
+          (replace-match "")))
       (goto-char (point-max))
-      (insert doc-indices)
-      (org-export-to-file 'texinfo "todo-write.texi"))))
+      (insert end)
+      (org-mode)
+      (org-export-to-file backend file))))
 
 ;;; doc.el ends here

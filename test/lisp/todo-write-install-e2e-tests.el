@@ -143,6 +143,16 @@ RELEASE=~/release DIST=~ bin/package && cd && tar xf todo-write-0.1.0.tar")
                            (todo-write-state (plist-get outcome :thread)))))
                  '(done done))))
 
+;; bin/info makes the manual if it can.
+(ert-deftest todo-write-package-has-the-info-manual ()
+  (should (equal (and (executable-find "makeinfo") t)
+                 (todo-write-install-tests--with-packages
+                  '("todo-write")
+                  '(progn
+                     (require 'info)
+                     (info-initialize)
+                     (and (Info-find-file "todo-write" t) t))))))
+
 ;; Older versions do not have these ways, or need other packages for them.
 (unless (version< emacs-version "30.1")
   (ert-deftest todo-write-installs-by-package-vc ()

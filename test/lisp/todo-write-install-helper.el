@@ -29,7 +29,7 @@
 
 (defconst todo-write-install-recipes
   '("(todo-write :type git :repo \"https://example.org/todo-write\" :inherit nil
-   :files (\"lisp/*.el\" \"src\" \"Cargo.toml\" \"Cargo.lock\"
+   :files (\"lisp/*.el\" \"src\" \"Cargo.toml\" \"Cargo.lock\" \"doc/todo-write.texi\"
            (\"mcp\" \"mcp/Cargo.toml\" \"mcp/Cargo.lock\" \"mcp/src\" \"mcp/plugin\")))"
     "(efrit-do :type git :repo \"https://example.org/todo-write\" :inherit nil
    :files (\"efrit-do/*.el\" (\"demo\" \"efrit-do/demo/refactor-login.json\" \"efrit-do/demo/login\")))")
