@@ -122,12 +122,17 @@ rank newest first, those that stopped after the others."
                       (todo-write-agent-since a) (todo-write-agent-since b))))))
 
 (defun todo-write-agent-folder (agent)
-  "Return the base name of AGENT's project folder, or nil."
-  (let ((project (todo-write-agent-project agent))
-        ;; It may be remote, and a host may say anything.
-        file-name-handler-alist)
+  "Return the base name of AGENT's project folder, or nil.
+On another machine, it is HOST:FOLDER."
+  (let* ((project (todo-write-agent-project agent))
+         (host (todo-write-remote-host (todo-write-agent-key agent) project))
+         ;; It may be remote, and a host may say anything.
+         file-name-handler-alist)
     (and project
-         (todo-write-row-line (file-name-nondirectory (directory-file-name project))))))
+         (concat (and host (concat (todo-write-row-line host) ":"))
+                 (todo-write-row-line
+                  (file-name-nondirectory
+                   (directory-file-name (todo-write-remote-local-name project))))))))
 
 (defun todo-write-agent-place (agent)
   "Return the name of AGENT's project, or nil.
@@ -147,6 +152,10 @@ The agent keeps the answer, since it is displayed often."
                       'none))
       (setf (todo-write-agent-repository agent) known))
     (and (stringp known) known)))
+
+(defun todo-write-agent-host (agent)
+  "Return the name of the machine of AGENT, or nil for this one."
+  (todo-write-remote-host (todo-write-agent-key agent) (todo-write-agent-project agent)))
 
 (defun todo-write-attention--worktree-of (project)
   "Return the name of the repository of the worktree PROJECT, or nil.
@@ -447,7 +456,9 @@ It is that of an ancestor, or of a process with the same terminal."
            (format "the buffer %s" (buffer-name (todo-write-attention--buffer agent))))
           (pane (format "the tmux pane %s" (todo-write-row-line pane)))
           ((and (stringp tty) (not (string-empty-p tty))) (format "the terminal %s" tty))
-          (pid (format "process %d" pid)))))
+          (pid (format "process %d" pid))
+          ((todo-write-agent-host agent)
+           (format "a terminal of %s" (todo-write-row-line (todo-write-agent-host agent)))))))
 
 (defun todo-write-attention--visit (agent)
   "Go to the buffer of AGENT, else show its plan and say where it runs."
@@ -462,6 +473,8 @@ It is that of an ancestor, or of a process with the same terminal."
       (todo-write-show key t)
       (message "%s"
                (concat (todo-write-agent-name agent) " has no buffer in this Emacs"
+                       (and-let* ((host (todo-write-agent-host agent)))
+                         (concat "; it is on " (todo-write-row-line host)))
                        (and pid (format "; process %d" pid))
                        (and pane (format ", tmux pane %s" (todo-write-row-line pane)))
                        (and folder (concat " in " folder))))))

@@ -15,6 +15,9 @@
 (require 'todo-write-mcp-setup)
 (require 'todo-write-menu)
 (require 'todo-write-plugin)
+(require 'todo-write-remote)
+
+(autoload 'todo-write-remote-setup--findings "todo-write-remote-setup")
 
 (defun todo-write-doctor--file (file)
   "Return FILE, a file name, without the user's home directory."
@@ -141,6 +144,8 @@ is merely off, or `problem'; REMEDY is a sentence, nil or left out."
                   '((note "This Emacs cannot load it."))))
     ("Journals" ,(todo-write-doctor--journals))
     ("Hosts" ,@(todo-write-doctor--hosts))
+    ,@(and todo-write-remotes
+           `(("Machines" ,@(todo-write-remote-setup--findings))))
     ("Display" ,(if (bound-and-true-p todo-write-mode-line-mode)
                     '(ok "Mode line: on")
                   '(note "Mode line: off" "M-x todo-write-mode-line-mode")))))

@@ -22,6 +22,7 @@
 (require 'todo-write-socket)
 
 (autoload 'todo-write-plugin-setup "todo-write-plugin")
+(autoload 'todo-write-remote-setup "todo-write-remote-setup")
 
 (defcustom todo-write-mcp-program nil
   "File name of the program `todo-write-mcp'.
@@ -191,14 +192,19 @@ Code, which also lets you answer its dialogs in Emacs.  The commands or
 settings are copied to the kill ring.  If the program `todo-write-mcp' is
 missing, offer to download or build it first.  Switch `todo-write-mcp-mode'
 on if it is off.  With a prefix argument REMOVE, offer to take the tool or
-the plugin away again."
+the plugin away again.  In a folder of another machine, show what that
+machine needs."
   (interactive
    (list (completing-read (if current-prefix-arg "Remove from agent: " "Agent: ")
                           (cons todo-write-mcp-setup--plugin
                                 (mapcar #'car todo-write-mcp-setup--agents))
                           nil t)
          current-prefix-arg))
-  (cond ((not remove)
+  (cond ((file-remote-p default-directory)
+         (if remove
+             (user-error "Remove the tool there, by the agent's own command")
+           (todo-write-remote-setup agent)))
+        ((not remove)
          (todo-write-mcp-setup--prepare)
          (if (equal agent todo-write-mcp-setup--plugin)
              (todo-write-plugin-setup)

@@ -20,6 +20,7 @@
 (require 'map)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-remote)
 (require 'todo-write-socket)
 
 (autoload 'todo-write-follow-sessions--title "todo-write-follow-sessions")
@@ -59,7 +60,7 @@ non-nil if it tells what its agent does."
   hello connection broken sessions tells)
 
 (defvar todo-write-mcp--programs (make-hash-table :test #'equal)
-  "The programs that serve agents, by their random ids.")
+  "The programs that serve agents, by (MACHINE . ID); ID is random.")
 
 (defvar todo-write-mcp--left nil
   "Threads of sessions that users left by /clear or /resume.")
@@ -101,12 +102,14 @@ that ends."
   "Handle MESSAGE of the program of CONNECTION.
 See `todo-write-socket--roles'."
   (let* ((hello (todo-write-socket-connection-hello connection))
-         (program (todo-write-mcp--program (plist-get hello :id))))
+         (program (todo-write-mcp--program
+                   (todo-write-socket-connection-remote connection) (plist-get hello :id))))
     (pcase (plist-get message :type)
       ('hello (setf (todo-write-mcp--program-hello program) hello
                     (todo-write-mcp--program-connection program) connection
                     (todo-write-mcp--program-broken program) nil)
-              (when (bound-and-true-p todo-write-follow-mode)
+              (when (and (bound-and-true-p todo-write-follow-mode)
+                         (not (todo-write-mcp--remote program)))
                 (todo-write-follow-sessions--hear-home 'claude (plist-get hello :claudeFolder))
                 (todo-write-follow-sessions--hear-home 'codex (plist-get hello :codexFolder)))
               (when-let* ((lost (plist-get hello :lost)))
@@ -121,10 +124,15 @@ See `todo-write-socket--roles'."
       ('closed (when (eq connection (todo-write-mcp--program-connection program))
                  (todo-write-mcp--break program))))))
 
-(defun todo-write-mcp--program (id)
-  "Return the program whose random id is ID."
-  (or (gethash id todo-write-mcp--programs)
-      (puthash id (todo-write-mcp--make-program) todo-write-mcp--programs)))
+(defun todo-write-mcp--program (remote id)
+  "Return the program on the machine REMOTE, or on this one, with the random ID."
+  (let ((key (cons remote id)))
+    (or (gethash key todo-write-mcp--programs)
+        (puthash key (todo-write-mcp--make-program) todo-write-mcp--programs))))
+
+(defun todo-write-mcp--remote (program)
+  "Return the name of the machine of PROGRAM, or nil for this one."
+  (todo-write-socket-connection-remote (todo-write-mcp--program-connection program)))
 
 (defun todo-write-mcp--note-lost (time)
   "Tell the user soon that an agent could not reach this Emacs since TIME."
@@ -177,6 +185,12 @@ See `todo-write-socket--roles'."
 
 (defun todo-write-mcp--thread (program call)
   "Return the key of the thread of CALL of PROGRAM.
+It begins with the machine that the program is on."
+  (todo-write-remote-key (todo-write-mcp--remote program)
+                         (todo-write-mcp--bare-thread program call)))
+
+(defun todo-write-mcp--bare-thread (program call)
+  "Return the key of the thread of CALL of PROGRAM on its machine.
 Each process of a client that does not name its session has its own thread."
   (let* ((client (todo-write-mcp--said program :client))
          (session (plist-get call :session))
@@ -240,15 +254,22 @@ written it yet, so look up to TRIES times more, once a second."
   (when (member thread (todo-write-threads-loaded))
     (let ((title (plist-get (todo-write-summary thread) :title))
           (name (format "%s in %s" (todo-write-mcp--client program)
-                        (file-name-nondirectory
-                         (directory-file-name (todo-write-mcp--project program))))))
+                        (let (file-name-handler-alist)
+                          (file-name-nondirectory
+                           (directory-file-name (todo-write-mcp--project program)))))))
       (when (member title (list nil name))
-        (let ((found (todo-write-follow-sessions--title
-                      thread (todo-write-mcp--said program :project))))
+        (let ((found (todo-write-mcp--title program thread)))
           (when (or found (null title))
             (todo-write-observe thread "TITLE" (or found name)))
-          (unless (or found (= tries 0) (string-prefix-p "mcp:" thread))
+          (unless (or found (= tries 0) (string-prefix-p "mcp:" thread)
+                      (todo-write-mcp--remote program))
             (run-with-timer 1 nil #'todo-write-mcp--set-title program thread (1- tries))))))))
+
+(defun todo-write-mcp--title (program thread)
+  "Return the title of THREAD, which PROGRAM serves, in its transcript, or nil.
+A transcript on another machine is not looked for."
+  (unless (todo-write-mcp--remote program)
+    (todo-write-follow-sessions--title thread (todo-write-mcp--said program :project))))
 
 (defun todo-write-mcp--note-call (program thread)
   "Note that the agent of THREAD, which PROGRAM serves, works now."
@@ -277,9 +298,18 @@ that, else below the item in progress."
 
 (defun todo-write-mcp--project (program)
   "Return the root of the project in which the agent of PROGRAM works.
-The program sent the name, so it is never treated as a remote file."
+The program sent the name, so it is never treated as a remote file.  On
+another machine, it is the folder that the program names there; no file is
+looked up."
+  (let ((folder (todo-write-mcp--said program :project))
+        (remote (todo-write-mcp--remote program)))
+    (if remote
+        (concat (string-remove-suffix "/" (todo-write-remote-file remote folder)) "/")
+      (todo-write-mcp--local-project folder))))
+
+(defun todo-write-mcp--local-project (folder)
+  "Return the root of the project of FOLDER, which a program named."
   (let* ((file-name-handler-alist nil)
-         (folder (todo-write-mcp--said program :project))
          (default-directory (if (and (file-name-absolute-p folder)
                                      (file-directory-p folder))
                                 (file-name-as-directory folder)
@@ -292,9 +322,12 @@ The program sent the name, so it is never treated as a remote file."
     (todo-write-mcp--program-pid program)))
 
 (defun todo-write-mcp--program-pid (program)
-  "Return the process id of PROGRAM, or nil if it runs in another container."
+  "Return the process id of PROGRAM, or nil if it runs elsewhere.
+That is on another machine, or in a container."
   (let ((hello (todo-write-mcp--program-hello program)))
-    (and (not (plist-get hello :elsewhere)) (plist-get hello :process))))
+    (and (not (todo-write-mcp--remote program))
+         (not (plist-get hello :elsewhere))
+         (plist-get hello :process))))
 
 ;;; What it does
 
@@ -357,10 +390,21 @@ What its agents do is unknown, and their time stops."
 (defun todo-write-mcp--end-program (program reason ending)
   "End the sessions of PROGRAM for REASON, and forget it.
 ENDING is as for `todo-write-end-turn'."
-  (remhash (plist-get (todo-write-mcp--program-hello program) :id) todo-write-mcp--programs)
+  (remhash (cons (todo-write-mcp--remote program)
+                 (plist-get (todo-write-mcp--program-hello program) :id))
+           todo-write-mcp--programs)
   (pcase-dolist (`(,thread . ,_) (todo-write-mcp--program-sessions program))
     (todo-write-mcp--end-session thread reason ending))
   (setf (todo-write-mcp--program-sessions program) nil))
+
+(defun todo-write-mcp--lose-program (program)
+  "Pause the plans of PROGRAM, whose machine has had no connection for a while.
+Its agents may work on; they go on with their plans when it is back."
+  (pcase-dolist (`(,thread . ,_) (todo-write-mcp--program-sessions program))
+    (when (and (todo-write-restore thread) (eq 'active (todo-write-state thread)))
+      (todo-write-pause thread (format "no connection to %s" (todo-write-mcp--remote program)))))
+  (setf (todo-write-mcp--program-sessions program) nil)
+  (todo-write-mcp--end-program program nil nil))
 
 (defun todo-write-mcp--end-session (thread reason &optional ending)
   "End the turn of THREAD for REASON with ENDING."
@@ -374,9 +418,13 @@ ENDING is as for `todo-write-end-turn'."
     (let ((broken (todo-write-mcp--program-broken program)))
       (cond
        ((null broken) (todo-write-mcp--check-quiet program))
-       ((or (> (- (float-time) broken) todo-write-mcp--silence)
-            (todo-write-mcp--dead-p program))
-        (todo-write-mcp--end-program program "agent exited" 'killed)))))
+       ((todo-write-mcp--dead-p program)
+        (todo-write-mcp--end-program program "agent exited" 'killed))
+       ((<= (- (float-time) broken) todo-write-mcp--silence))
+       ;; More likely, the tunnel was cut.
+       ((todo-write-mcp--remote program)
+        (todo-write-mcp--lose-program program))
+       (t (todo-write-mcp--end-program program "agent exited" 'killed)))))
   (when (and todo-write-mcp--timer
              (seq-every-p (lambda (program) (null (todo-write-mcp--program-sessions program)))
                           (hash-table-values todo-write-mcp--programs)))

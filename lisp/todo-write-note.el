@@ -25,6 +25,7 @@
 
 (autoload 'todo-write-permission--went-on "todo-write-permission")
 (autoload 'todo-write-plugin--installed-p "todo-write-plugin")
+(autoload 'todo-write-remote-socket--file "todo-write-remote-socket")
 
 (defvar todo-write-note--messages (make-hash-table :test #'equal)
   "Messages of the user that agents have not got, lists by thread, oldest first.")
@@ -35,6 +36,9 @@
 (defvar todo-write-note--waiting nil
   "Threads whose hook must ask for another reason, a list.
 See `todo-write-permission--went-on'.")
+
+(defvar todo-write-note--heard nil
+  "Other machines whose hooks have asked, a list of names.")
 
 (defvar todo-write-note--changed nil
   "Threads to be looked at soon.")
@@ -96,23 +100,27 @@ If that returns non-nil, the agent was told, and is not told again."
 (defun todo-write-note--file (thread)
   "Return the name of the file for the session of THREAD, or nil.
 Only the main agents of Claude Code have one."
-  (when (string-match "\\`claude:\\([^/]+\\)\\'" thread)
-    (expand-file-name
-     (concat "told/" (seq-take (replace-regexp-in-string "[^A-Za-z0-9-]" "_"
-                                                         (match-string 1 thread))
-                               100))
-     (file-name-directory (todo-write-socket--file)))))
+  (let* ((remote (todo-write-remote-of-thread thread))
+         (key (todo-write-remote-bare-key thread))
+         (socket (if remote (todo-write-remote-socket--file remote) (todo-write-socket--file)))
+         (case-fold-search nil))
+    (when (and socket (string-match "\\`claude:\\([^/]+\\)\\'" key))
+      (expand-file-name
+       (concat "told/" (seq-take (replace-regexp-in-string "[^A-Za-z0-9-]" "_"
+                                                           (match-string 1 key))
+                                 100))
+       (file-name-directory socket)))))
 
 (defun todo-write-note--update (thread)
   "Make or delete the file that lets the hook of THREAD's agent ask this Emacs."
   (let ((file (todo-write-note--file thread))
         (file-name-handler-alist nil))
-    (when (and file (eq 'open (todo-write-socket--state)))
+    (when (and file (eq 'open (todo-write-socket--state))
+               (file-exists-p (directory-file-name (file-name-directory file))))
       (if (or (gethash thread todo-write-note--messages)
               (member thread todo-write-note--waiting)
               (todo-write-note--edits thread))
           (with-file-modes #o700
-            (make-directory (file-name-directory file) t)
             (write-region "" nil file nil 'silent))
         (ignore-errors (delete-file file))))))
 
@@ -120,7 +128,7 @@ Only the main agents of Claude Code have one."
   "Look at THREAD soon if WHAT says that its list changed.
 For `todo-write--event-functions'."
   (when (and (eq what 'change)
-             (string-prefix-p "claude:" thread)
+             (string-prefix-p "claude:" (todo-write-remote-bare-key thread))
              (eq 'open (todo-write-socket--state))
              (not (member thread todo-write-note--changed)))
     (unless todo-write-note--changed
@@ -134,15 +142,9 @@ For `todo-write--event-functions'."
     (mapc #'todo-write-note--update threads)))
 
 (defun todo-write-note--watch (on)
-  "Watch for edits if ON is non-nil, else stop, and delete all files."
+  "Watch for edits if ON is non-nil, else stop."
   (funcall (if on #'add-hook #'remove-hook)
-           'todo-write--event-functions #'todo-write-note--on-event)
-  (unless on
-    (let (file-name-handler-alist)
-      (ignore-errors
-        (delete-directory (expand-file-name
-                           "told" (file-name-directory (todo-write-socket--file)))
-                          t)))))
+           'todo-write--event-functions #'todo-write-note--on-event))
 
 ;;; The hook
 
@@ -154,6 +156,8 @@ See `todo-write-socket--roles'."
                      :hello (todo-write-socket-connection-hello connection)
                      :connection connection))
            (thread (todo-write-mcp--thread program message)))
+      (when-let* ((remote (todo-write-mcp--remote program)))
+        (cl-pushnew remote todo-write-note--heard :test #'equal))
       (when (member thread todo-write-note--waiting)
         (todo-write-permission--went-on
          thread (json-parse-string (or (plist-get message :arguments) "{}")
@@ -170,10 +174,10 @@ See `todo-write-socket--roles'."
 (defun todo-write-note--way (thread)
   "Return how a message reaches the agent of THREAD, `result', `hook' or nil."
   (cond ((todo-write-mcp--serving thread) 'result)
-        ((and (todo-write-note--file thread)
-              (eq 'open (todo-write-socket--state))
-              (todo-write-plugin--installed-p))
-         'hook)))
+        ((not (eq 'open (todo-write-socket--state))) nil)
+        ((todo-write-remote-of-thread thread)
+         (and (member (todo-write-remote-of-thread thread) todo-write-note--heard) 'hook))
+        ((and (todo-write-note--file thread) (todo-write-plugin--installed-p)) 'hook)))
 
 ;;;###autoload
 (defun todo-write-tell (thread message)

@@ -80,7 +80,8 @@ and its owner stand at its end, in parentheses."
 (defun todo-write-org--work (thread id)
   "Return what task ID of THREAD changed and ran, as Markdown list items."
   (let* ((work (todo-write-work thread id))
-         (project (or (plist-get (todo-write-about thread) :project) ""))
+         (project (todo-write-remote-local-name
+                   (or (plist-get (todo-write-about thread) :project) "")))
          (commands (plist-get work :commands))
          (failed (or (plist-get commands :failed) 0)))
     (concat

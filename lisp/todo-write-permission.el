@@ -27,8 +27,6 @@
 (require 'todo-write-row)
 (require 'todo-write-socket)
 
-(autoload 'todo-write-follow-sessions--title "todo-write-follow-sessions")
-
 (cl-defstruct (todo-write-permission--call (:constructor todo-write-permission--make-call)
                                            (:copier nil))
   "A hook that waits for an answer.
@@ -71,8 +69,7 @@ See `todo-write-socket--roles'."
          (request (todo-write-permission--request
                    (if (hash-table-p input) input (error "The question is not an object"))
                    (todo-write-mcp--project program)
-                   (eq (todo-write-socket-connection-listener connection)
-                       todo-write-socket--listener))))
+                   (null (todo-write-socket-connection-remote connection)))))
     (todo-write-permission--begin thread program)
     (todo-write-permission--supersede call)
     (push call todo-write-permission--calls)
@@ -92,8 +89,7 @@ PROGRAM asks for its agent."
   (unless (plist-get (todo-write-about thread) :project)
     (todo-write-begin thread :project (todo-write-mcp--project program)))
   (unless (plist-get (todo-write-summary thread) :title)
-    (when-let* ((title (todo-write-follow-sessions--title
-                        thread (todo-write-mcp--said program :project))))
+    (when-let* ((title (todo-write-mcp--title program thread)))
       (todo-write-observe thread "TITLE" title))))
 
 (defun todo-write-permission--supersede (call)
@@ -185,10 +181,10 @@ That is all at the end of its turn, and otherwise the call that it made."
 (defun todo-write-permission--pid (thread)
   "Return the process id of a hook that asks for the agent of THREAD, or nil."
   (seq-some (lambda (call)
-              (and (equal thread (todo-write-permission--call-thread call))
-                   (plist-get (todo-write-socket-connection-hello
-                               (todo-write-permission--call-connection call))
-                              :process)))
+              (let ((connection (todo-write-permission--call-connection call)))
+                (and (equal thread (todo-write-permission--call-thread call))
+                     (not (todo-write-socket-connection-remote connection))
+                     (plist-get (todo-write-socket-connection-hello connection) :process))))
             todo-write-permission--calls))
 
 ;;; What is asked

@@ -126,7 +126,11 @@
 
 (defun todo-write-plugin--hooks ()
   "Return settings for users who keep their own in place of the plugin."
-  (pcase-let ((`(,program . ,options) (todo-write-mcp-setup--server)))
+  (todo-write-plugin--hooks-of (todo-write-mcp-setup--server)))
+
+(defun todo-write-plugin--hooks-of (server)
+  "Return settings with hooks that run the program of SERVER, a command."
+  (pcase-let ((`(,program . ,options) server))
     (cl-flet ((hook (name timeout)
                 `[(:hooks [(:type "command" :timeout ,timeout
                             :command ,(mapconcat #'shell-quote-argument

@@ -50,6 +50,10 @@ After a change, switch `todo-write-mcp-mode' off and on."
 
 ;;; Files
 
+(defun todo-write-remote--prefix-p (prefix)
+  "Return non-nil if PREFIX is that of remote files, such as \"/ssh:build:\"."
+  (and (stringp prefix) (string-match-p "\\`/[^/:|]+:[^/]+:\\'" prefix)))
+
 (defun todo-write-remote-prefix (name)
   "Return the prefix of the files of the machine NAME, or nil."
   (todo-write-remote--get name :prefix))
@@ -59,7 +63,7 @@ After a change, switch `todo-write-mcp-mode' off and on."
   (car (seq-find (pcase-lambda (`(,name . ,plist))
                    (let ((prefix (plist-get plist :prefix)))
                      (and (todo-write-remote--name-p name)
-                          (stringp prefix) (file-remote-p prefix)
+                          (todo-write-remote--prefix-p prefix)
                           (string-prefix-p prefix file))))
                  todo-write-remotes)))
 
@@ -68,8 +72,8 @@ After a change, switch `todo-write-mcp-mode' off and on."
 PATH comes from that machine, so it is never read as the name of a file
 of another one.  What is not an absolute name there is taken for its root.
 No file is looked up."
-  (let ((prefix (or (todo-write-remote-prefix name) "")))
-    (if (not (file-remote-p prefix))
+  (let ((prefix (todo-write-remote-prefix name)))
+    (if (not (todo-write-remote--prefix-p prefix))
         (todo-write-module--error "The machine %s has no prefix in todo-write-remotes" name)
       (concat prefix (cond ((not (and (string-prefix-p "/" path)
                                       (not (string-match-p "[[:cntrl:]]" path))))
@@ -95,6 +99,29 @@ NAME is nil for this machine."
   (if-let* ((name (todo-write-remote-of-thread thread)))
       (substring thread (1+ (length name)))
     thread))
+
+(defconst todo-write-remote--host-regexp
+  (rx bos "/" (? (* (not "/")) "|")     ; hops
+      (+ (not (any "/:|"))) ":" (? (* (not (any "/:|@"))) "@")
+      (group (or (+ (not (any "/:|@#%["))) (seq "[" (+ (any "0-9a-fA-F:")) "]")))
+      (? (any "#%") (* (not (any "/:|")))) ":")
+  "Regexp that matches the beginning of a remote file's name; group 1 is the host.")
+
+(defun todo-write-remote-host (thread project)
+  "Return the name of the machine of THREAD's agent, or nil for this one.
+PROJECT is the thread's; without a name of the machine, it tells the host.
+No connection is opened."
+  (or (todo-write-remote-of-thread thread)
+      (and (stringp project)
+           (or (todo-write-remote-of project)
+               (and (string-match todo-write-remote--host-regexp project)
+                    (match-string 1 project))))))
+
+(defun todo-write-remote-local-name (file)
+  "Return FILE without the prefix of its machine in `todo-write-remotes'."
+  (if-let* ((name (todo-write-remote-of file)))
+      (string-remove-prefix "/:" (string-remove-prefix (todo-write-remote-prefix name) file))
+    file))
 
 (provide 'todo-write-remote)
 ;;; todo-write-remote.el ends here

@@ -23,6 +23,11 @@
 (autoload 'todo-write-mcp--receive "todo-write-mcp")
 (autoload 'todo-write-note--receive "todo-write-note")
 (autoload 'todo-write-permission--receive "todo-write-permission")
+(autoload 'todo-write-remote-socket--open "todo-write-remote-socket")
+(declare-function todo-write-remote-socket--close "todo-write-remote-socket")
+(declare-function todo-write-remote-socket--challenge "todo-write-remote-socket")
+(declare-function todo-write-remote-socket--proof "todo-write-remote-socket")
+(defvar todo-write-remotes)
 
 (defcustom todo-write-socket nil
   "File name of the socket by which agents' programs reach this Emacs.
@@ -42,7 +47,7 @@ tells the programs."
   "Maximum size of a line in bytes.")
 
 (defconst todo-write-socket-connection-limit 200
-  "Maximum number of connections; more are refused.")
+  "Maximum number of connections from a machine; more are refused.")
 
 (defconst todo-write-socket--patience 10
   "Seconds that a connection has for its first line.")
@@ -61,12 +66,13 @@ be answered, at once or later, by `todo-write-socket--answer'.")
 (cl-defstruct (todo-write-socket-connection
                (:constructor todo-write-socket--make-connection) (:copier nil))
   "A connection of a program.
-PROCESS is the network process, LISTENER the one that accepted it, and
-HELLO the program's first message.  SKEW is how many milliseconds its
-clock is behind this one's.  CHUNKS are the pieces of an incomplete line,
-the last one first, and SIZE is their size.  TIMER closes a connection
-without a hello."
-  process listener hello (skew 0) chunks (size 0) timer)
+PROCESS is the network process, and HELLO the program's first message.
+REMOTE is the name of the machine on whose listener it came in, or nil for
+this one, and NONCE what a program must answer to on a TCP port.  SKEW is
+how many milliseconds its clock is behind this one's.  CHUNKS are the
+pieces of an incomplete line, the last one first, and SIZE is their size.
+TIMER closes a connection without a hello."
+  process remote nonce hello (skew 0) chunks (size 0) timer)
 
 (defvar todo-write-socket--listener nil
   "The process that accepts connections, or nil.")
@@ -143,8 +149,7 @@ With SOCKET non-nil, it must be a socket.  Links are not followed."
 (defun todo-write-socket--open ()
   "Accept connections, or become a client of the Emacs that does.
 Signal `todo-write-error' if the socket cannot be opened safely."
-  (unless (or (process-live-p todo-write-socket--listener)
-              (process-live-p todo-write-socket--first))
+  (unless (todo-write-socket--state)
     (let ((file (todo-write-socket--file))
           (file-name-handler-alist nil))
       (todo-write-socket--prepare file)
@@ -153,16 +158,23 @@ Signal `todo-write-error' if the socket cannot be opened safely."
         (todo-write-socket--delete-stale file)
         (condition-case err
             (progn (setq todo-write-socket--listener (todo-write-socket--listen file))
-                   (add-hook 'kill-emacs-hook #'todo-write-socket--close))
+                   (add-hook 'kill-emacs-hook #'todo-write-socket--close)
+                   (when (bound-and-true-p todo-write-remotes)
+                     (todo-write-remote-socket--open)))
           (file-error (todo-write-module--error "%s" (error-message-string err))))))))
 
-(defun todo-write-socket--listen (file)
-  "Return a process that accepts connections to the new socket FILE."
+(defun todo-write-socket--listen (file &rest arguments)
+  "Return a process that accepts connections to the new socket FILE.
+FILE may be a port if ARGUMENTS, further ones of `make-network-process',
+say so."
   (with-file-modes #o700
-    (make-network-process :name "todo-write-socket" :server 64 :family 'local :service file
-                          :coding 'binary :noquery t
-                          :filter #'todo-write-socket--receive
-                          :sentinel #'todo-write-socket--changed)))
+    (when (stringp file)
+      ;; Without it, the hook `note' would ask each time.
+      (make-directory (expand-file-name "told" (file-name-directory file)) t))
+    (apply #'make-network-process
+           :name "todo-write-socket" :server 64 :coding 'binary :noquery t
+           :filter #'todo-write-socket--receive :sentinel #'todo-write-socket--changed
+           (append arguments (list :family 'local :service file)))))
 
 (defun todo-write-socket--close ()
   "Close the socket and all connections."
@@ -173,13 +185,22 @@ Signal `todo-write-error' if the socket cannot be opened safely."
       (set-process-sentinel todo-write-socket--first #'ignore)
       (delete-process todo-write-socket--first)
       (setq todo-write-socket--first nil))
+    (when (featurep 'todo-write-remote-socket)
+      (todo-write-remote-socket--close))
     (when (process-live-p listener)
-      (let ((file (process-contact listener :service))
-            (file-name-handler-alist nil))
-        (delete-process listener)
-        (ignore-errors (delete-file file))))
+      (todo-write-socket--end-listener listener))
     (dolist (connection todo-write-socket--connections)
       (delete-process (todo-write-socket-connection-process connection)))))
+
+(defun todo-write-socket--end-listener (listener)
+  "Delete the process LISTENER, and its socket with what lies beside that."
+  (let ((file (process-contact listener :service))
+        (file-name-handler-alist nil))
+    (delete-process listener)
+    (when (stringp file)
+      (ignore-errors (delete-file file))
+      (ignore-errors
+        (delete-directory (expand-file-name "told" (file-name-directory file)) t)))))
 
 (defun todo-write-socket--state ()
   "Return `open' if programs reach this Emacs, `client' if another, or nil."
@@ -236,23 +257,27 @@ Signal `todo-write-error' if the socket cannot be opened safely."
 (defun todo-write-socket--changed (process event)
   "Handle EVENT, a change of PROCESS's connection."
   (let ((connection (process-get process 'todo-write-connection)))
-    (cond ((eq process todo-write-socket--listener))
-          ((string-prefix-p "open" event) (todo-write-socket--accept process))
+    (cond ((string-prefix-p "open" event) (todo-write-socket--accept process))
           ((and connection (not (process-live-p process)))
            (todo-write-socket--closed connection)))))
 
 (defun todo-write-socket--accept (process)
   "Begin the connection of PROCESS."
-  (let ((connection (todo-write-socket--make-connection
-                     :process process :listener todo-write-socket--listener)))
+  (let* ((remote (process-get process 'todo-write-remote))
+         (connection (todo-write-socket--make-connection :process process :remote remote)))
     (set-process-query-on-exit-flag process nil)
     (process-put process 'todo-write-connection connection)
     (push connection todo-write-socket--connections)
-    (if (length> todo-write-socket--connections todo-write-socket-connection-limit)
+    (if (> (seq-count (lambda (other)
+                        (equal remote (todo-write-socket-connection-remote other)))
+                      todo-write-socket--connections)
+           todo-write-socket-connection-limit)
         (todo-write-socket--refuse connection "Too many programs are connected to this Emacs.")
       (setf (todo-write-socket-connection-timer connection)
             (run-with-timer todo-write-socket--patience nil #'todo-write-socket--refuse
-                            connection "The connection began without a hello.")))))
+                            connection "The connection began without a hello."))
+      (when (process-get process 'todo-write-token)
+        (todo-write-remote-socket--challenge connection)))))
 
 (defun todo-write-socket--closed (connection)
   "Forget CONNECTION, which was closed, and tell the function of its role."
@@ -356,8 +381,12 @@ M-x todo-write-module-load in Emacs.")
 (defun todo-write-socket--welcome (connection hello)
   "Begin to serve CONNECTION, whose first message is HELLO."
   (todo-write-socket--cancel-timer connection)
-  (let ((version (plist-get hello :version)))
+  (let ((version (plist-get hello :version))
+        (proof (and (todo-write-socket-connection-nonce connection)
+                    (todo-write-remote-socket--proof connection hello))))
     (cond
+     ((and (todo-write-socket-connection-nonce connection) (not proof))
+      (todo-write-socket--refuse connection "This program does not have the token of the port."))
      ((/= (plist-get hello :protocol) todo-write-socket--protocol)
       (todo-write-socket--refuse
        connection (todo-write-socket--outdated "is not of the same version as todo-write")))
@@ -373,7 +402,8 @@ M-x todo-write-module-load in Emacs.")
             (if-let* ((now (plist-get hello :now))) (- (todo-write-socket--now) now) 0))
       (todo-write-socket--send connection `(:type "welcome" :protocol ,todo-write-socket--protocol
                                            :version ,todo-write-version
-                                           :emacs ,emacs-version :process ,(emacs-pid)))
+                                           :emacs ,emacs-version :process ,(emacs-pid)
+                                           ,@(and proof (list :proof proof))))
       (todo-write-socket--dispatch connection hello)))))
 
 (defvar todo-write-socket--outdated-programs nil

@@ -180,7 +180,8 @@ See `todo-write-request'."
 (defun todo-write-story--relative (path project)
   "Return PATH relative to PROJECT if it is below that.
 The agent chose the name, so no file name handler may see it."
-  (string-remove-prefix (file-name-as-directory (or project "/")) path))
+  (string-remove-prefix (file-name-as-directory (todo-write-remote-local-name (or project "/")))
+                        path))
 
 (defun todo-write-story--files-text (files project)
   "Return the names of FILES, a list of plists, relative to PROJECT."

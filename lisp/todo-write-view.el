@@ -356,11 +356,19 @@ default, it calls DRAW if the width differs."
 
 (defun todo-write-view--doing ()
   "Return what the agent does, since when, and what it said last, or nil."
-  (let ((parts (delq nil (list (todo-write-view--activity)
+  (let ((parts (delq nil (list (todo-write-view--host)
+                               (todo-write-view--activity)
                                (todo-write-view--quote todo-write-view--said)))))
     (when parts
       (string-join parts (propertize (format " %s " (todo-write-row--shape 'dot))
                                      'face 'todo-write-detail)))))
+
+(defun todo-write-view--host ()
+  "Return the machine of the agent, or nil for this one."
+  (when-let* ((host (todo-write-remote-host
+                     todo-write-view-thread
+                     (plist-get (todo-write-about todo-write-view-thread) :project))))
+    (propertize (concat "on " (todo-write-row-line host)) 'face 'todo-write-detail)))
 
 (defun todo-write-view--activity ()
   "Return the activity of the agent, since when and why, or nil if idle.

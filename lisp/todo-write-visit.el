@@ -43,11 +43,20 @@ if there is no such file any more."
 (defun todo-write-visit--file (thread path)
   "Return the name by which this Emacs opens PATH of THREAD's agent.
 PATH is never read as the name of a remote file."
-  (concat (file-remote-p (or (plist-get (todo-write-about thread) :project) ""))
+  (concat (todo-write-visit--prefix thread)
           (cond ((not (string-prefix-p "/" path))
                  (user-error "%s is not an absolute name" (todo-write-row-line path)))
                 ((file-remote-p path) (file-name-quote path t))
                 (t path))))
+
+(defun todo-write-visit--prefix (thread)
+  "Return the prefix of the files of THREAD's machine, or nil for this one.
+Signal a `user-error' if the machine has none any more."
+  (let ((name (todo-write-remote-of-thread thread)))
+    (if (not name)
+        (file-remote-p (or (plist-get (todo-write-about thread) :project) ""))
+      (or (todo-write-remote-prefix name)
+          (user-error "%s is not in todo-write-remotes" name)))))
 
 (defun todo-write-visit--line (patch)
   "Return the first changed line of the new file in PATCH, or nil."

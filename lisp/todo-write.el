@@ -25,6 +25,7 @@
 (require 'todo-write-core)
 (require 'todo-write-events)
 (require 'todo-write-activity)
+(require 'todo-write-remote)
 
 ;; Requests need nothing else of this package, and most sessions have none.
 (autoload 'todo-write-request "todo-write-request")
@@ -95,7 +96,10 @@ All are strings; signal `todo-write-input-error' for anything else.
                     (append (and project
                                  (list :project
                                        (if (stringp project)
-                                           (todo-write--plain (expand-file-name project))
+                                           (todo-write--plain
+                                            ;; Expanding could open a connection.
+                                            (if (todo-write-remote-of project) project
+                                              (expand-file-name project)))
                                          project)))
                             (and agent (list :agent agent))
                             (and parent (list :parent parent))

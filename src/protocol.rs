@@ -68,6 +68,10 @@ pub struct Hello {
     pub claude_folder: Option<String>,
     /// The folder of Codex, if it is not the usual one.
     pub codex_folder: Option<String>,
+    /// On a TCP port, what Emacs must answer to.
+    pub nonce: Option<String>,
+    /// On a TCP port, the proof that the program has the token.
+    pub proof: Option<String>,
 }
 
 /// A call, which gets one answer.

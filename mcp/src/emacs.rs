@@ -3,19 +3,17 @@
 //! `doc/protocol.md` describes the messages. The agent's input is passed on as it is; nothing of it is
 //! evaluated, or stands on a command line or in a file.
 
-use std::fs::{Metadata, symlink_metadata};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::UnixStream;
-use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, MutexGuard};
 use tokio::time::timeout;
+
+use crate::door::Door;
+use crate::proof::proof;
 
 /// The version of the protocol.
 const PROTOCOL: u64 = 1;
@@ -77,9 +75,10 @@ impl Failure {
     }
 }
 
-/// The Emacs that listens on a socket, and what it is told of this program.
+/// The Emacs that listens, and what it is told of this program.
 pub struct Emacs {
-    socket: Option<PathBuf>,
+    /// Where it listens, if the user named that.
+    door: Option<Door>,
     hello: std::sync::Mutex<Value>,
     /// Serializes calls in the order of their arrival.
     link: Mutex<Link>,
@@ -98,14 +97,13 @@ struct Link {
 }
 
 impl Emacs {
-    /// The Emacs that listens on SOCKET, or on the usual one, told of this program's ROLE.
-    pub fn new(socket: Option<PathBuf>, role: &str, outdated: bool) -> Self {
-        let random = || RandomState::new().hash_one(SystemTime::now());
+    /// The Emacs that listens at DOOR, or at a usual one, told of this program's ROLE.
+    pub fn new(door: Option<Door>, role: &str, outdated: bool) -> Self {
         let hello = json!({
             "type": "hello",
             "protocol": PROTOCOL,
             "role": role,
-            "id": format!("{:016x}{:016x}", random(), random()),
+            "id": random(),
             "version": env!("CARGO_PKG_VERSION"),
             "process": std::process::id(),
             "pidDomain": std::fs::read_link("/proc/self/ns/pid").ok(),
@@ -120,7 +118,7 @@ impl Emacs {
                 .to_owned()
         });
         let link = Link { notes: notes.into_iter().collect(), ..Link::default() };
-        Emacs { socket, hello: hello.into(), link: link.into() }
+        Emacs { door, hello: hello.into(), link: link.into() }
     }
 
     /// Adds FIELDS, an object, to what Emacs is told when a connection begins.
@@ -148,6 +146,16 @@ impl Emacs {
             && let Ok(mut link) = self.link.try_lock()
         {
             link.lost.get_or_insert(begun);
+            // The old end of a tunnel that was cut may stay open for hours.
+            let newest = self.doors().into_iter().next();
+            if failure == Failure::Silent
+                && link
+                    .connection
+                    .as_ref()
+                    .is_some_and(|connection| Some(&connection.door) != newest.as_ref())
+            {
+                link.connection = None;
+            }
         }
         failure.answer()
     }
@@ -200,18 +208,33 @@ impl Emacs {
 
     /// Connects unless there is a connection; returns whether it is new.
     async fn connect(&self, link: &mut Link) -> Result<bool, Failure> {
-        if link.connection.as_mut().is_some_and(|connection| connection.is_usable()) {
+        if let Some(connection) = &mut link.connection
+            && connection.is_usable().await
+        {
             return Ok(false);
         }
         link.connection = None;
         let mut hello = self.hello.lock().map(|hello| hello.clone()).unwrap_or_default();
         hello["now"] = milliseconds(SystemTime::now()).into();
         hello["lost"] = link.lost.into();
-        let mut connection = Connection::open(&self.sockets()).await?;
+        let mut connection = Connection::open(&self.doors()).await?;
+        let token = connection.door.token().map_err(Failure::Refused)?;
+        let nonce = random();
+        if let Some(token) = &token {
+            let challenge = connection.receive().await?;
+            let Some(theirs) = challenge["nonce"].as_str() else { return Err(refusal(&challenge)) };
+            hello["proof"] = proof(token, "program", theirs).into();
+            hello["nonce"] = nonce.as_str().into();
+        }
         connection.send(&line_of(&hello)).await?;
         let welcome = connection.receive().await?;
         if welcome["type"] != "welcome" {
             return Err(refusal(&welcome));
+        }
+        if token.is_some_and(|token| welcome["proof"] != proof(&token, "emacs", &nonce)) {
+            return Err(Failure::Refused(
+                "What answers is not the user's Emacs; go on without the list.".into(),
+            ));
         }
         let (ours, theirs) = (env!("CARGO_PKG_VERSION"), welcome["version"].as_str().unwrap_or_default());
         if ours != theirs {
@@ -278,16 +301,9 @@ impl Emacs {
         answer.map_or_else(Failure::answer, |answer| Answer::of(&answer))
     }
 
-    /// The names of the sockets to try.
-    pub fn sockets(&self) -> Vec<PathBuf> {
-        match (&self.socket, own_uid()) {
-            (Some(socket), _) => vec![socket.clone()],
-            (None, Some(uid)) => vec![
-                format!("/run/user/{uid}/todo-write/socket").into(),
-                format!("/tmp/todo-write-{uid}/socket").into(),
-            ],
-            (None, None) => Vec::new(),
-        }
+    /// Where to look for Emacs.
+    pub fn doors(&self) -> Vec<Door> {
+        self.door.clone().map_or_else(Door::usual, |door| vec![door])
     }
 }
 
@@ -319,8 +335,9 @@ fn refusal(message: &Value) -> Failure {
 
 /// A connection to Emacs.
 struct Connection {
-    input: BufReader<OwnedReadHalf>,
-    output: OwnedWriteHalf,
+    door: Door,
+    input: BufReader<Box<dyn AsyncRead + Send + Unpin>>,
+    output: Box<dyn AsyncWrite + Send + Unpin>,
     /// The incomplete current line: `receive` can be cancelled by a time limit.
     line: Vec<u8>,
     /// Whether a line may have been sent in part.
@@ -328,17 +345,14 @@ struct Connection {
 }
 
 impl Connection {
-    /// Connects to the first of SOCKETS on which this user's Emacs listens.
-    async fn open(sockets: &[PathBuf]) -> Result<Self, Failure> {
+    /// Connects at the first of DOORS where this user's Emacs listens.
+    async fn open(doors: &[Door]) -> Result<Self, Failure> {
         let mut failure = Failure::Absent;
-        for socket in sockets {
-            match check(socket) {
-                Ok(()) => {
-                    if let Ok(stream) = UnixStream::connect(socket).await {
-                        let (input, output) = stream.into_split();
-                        let input = BufReader::new(input);
-                        return Ok(Connection { input, output, line: Vec::new(), is_sending: false });
-                    }
+        for door in doors {
+            match door.open().await {
+                Ok((input, output)) => {
+                    let (door, input) = (door.clone(), BufReader::new(input));
+                    return Ok(Connection { door, input, output, line: Vec::new(), is_sending: false });
                 }
                 Err(Some(refused)) => failure = Failure::Refused(refused),
                 Err(None) => {}
@@ -348,18 +362,13 @@ impl Connection {
     }
 
     /// Returns whether the connection can take another line, as far as is known.
-    fn is_usable(&mut self) -> bool {
-        if self.is_sending || !self.input.buffer().is_empty() {
-            return !self.is_sending;
+    async fn is_usable(&mut self) -> bool {
+        if self.is_sending {
+            return false;
         }
-        let mut byte = [0];
-        match self.input.get_ref().as_ref().try_read(&mut byte) {
-            Ok(0) => false,
-            Ok(_) => {
-                self.line.push(byte[0]);
-                true
-            }
-            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        match timeout(Duration::ZERO, self.input.fill_buf()).await {
+            Ok(read) => read.is_ok_and(|bytes| !bytes.is_empty()),
+            Err(_) => true,
         }
     }
 
@@ -380,36 +389,10 @@ impl Connection {
     }
 }
 
-/// Checks that only this user can have made SOCKET. The error is a sentence if it may be another's, and
-/// none if there is no socket.
-fn check(socket: &Path) -> Result<(), Option<String>> {
-    let name = socket.display();
-    if socket.as_os_str().len() >= 100 {
-        return Err(Some(format!(
-            "The socket's name {name} is 100 bytes or longer; go on without the list."
-        )));
-    }
-    let folder = socket.parent().unwrap_or(Path::new("/"));
-    let (Ok(folder), Ok(file)) = (symlink_metadata(folder), symlink_metadata(socket)) else {
-        return Err(None);
-    };
-    if folder.is_dir() && file.file_type().is_socket() && is_private(&folder) && is_private(&file) {
-        return Ok(());
-    }
-    Err(Some(format!(
-        "The socket {name} or its folder is not the user's alone; go on without the list, and tell the user."
-    )))
-}
-
-/// Returns whether a file belongs to this user, and no other may use it.
-fn is_private(file: &Metadata) -> bool {
-    Some(file.uid()) == own_uid() && file.permissions().mode() & 0o077 == 0
-}
-
-/// The id of this process's user.
-fn own_uid() -> Option<u32> {
-    // The standard library only tells it of the other end of a socket.
-    Some(UnixStream::pair().ok()?.0.peer_cred().ok()?.uid())
+/// 128 random bits in hexadecimal digits.
+fn random() -> String {
+    let bits = || RandomState::new().hash_one(SystemTime::now());
+    format!("{:016x}{:016x}", bits(), bits())
 }
 
 fn line_of(message: &Value) -> Vec<u8> {
@@ -433,7 +416,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn without_an_emacs_a_call_says_what_to_do() {
-        let emacs = Emacs::new(Some("/nowhere/socket".into()), "tool", false);
+        let emacs = Emacs::new(Some(Door::Socket("/nowhere/socket".into())), "tool", false);
         let text = "Emacs does not answer; go on without the list, and tell the user to run \
                     M-x todo-write-mcp-mode in Emacs. [todo-write:no-emacs]";
         assert_eq!(emacs.ask(json!({}), Duration::from_secs(5)).await, error(text));
@@ -441,7 +424,7 @@ mod tests {
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_call_of_more_than_a_mebibyte_is_refused() {
-        let emacs = Emacs::new(Some("/nowhere/socket".into()), "tool", false);
+        let emacs = Emacs::new(Some(Door::Socket("/nowhere/socket".into())), "tool", false);
         let call = json!({"arguments": "x".repeat(LARGEST)});
         let text = "The list is larger than 1 MiB; send a shorter one.";
         assert_eq!(emacs.ask(call, Duration::from_secs(5)).await, error(text));
@@ -450,7 +433,7 @@ mod tests {
     #[tokio::test(flavor = "current_thread")]
     async fn a_name_of_a_hundred_bytes_is_refused_in_words() {
         let socket = format!("/tmp/{}", "x".repeat(95));
-        let emacs = Emacs::new(Some(socket.into()), "tool", false);
+        let emacs = Emacs::new(Some(Door::Socket(socket.into())), "tool", false);
         let answer = emacs.ask(json!({}), Duration::from_secs(5)).await;
         assert!(answer.text.contains("100 bytes or longer"), "{}", answer.text);
     }

@@ -1,43 +1,43 @@
 //! The hooks `PostToolUse` and `Stop` of Claude Code: the agent hears what the user did in Emacs.
 //!
 //! Emacs leaves an empty file in the folder `told` beside its socket while it has something to say to a
-//! session. Without that file, this program exits at once, since it runs after each tool call.
+//! session. Without that file, this program exits at once, since it runs after each tool call. Through a
+//! tunnel, that folder cannot be seen, and Emacs is asked each time.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
+use crate::door::Door;
 use crate::emacs::Emacs;
 use crate::hook;
 
 /// Time limit, so that the agent does not notice this program.
 const LIMIT: Duration = Duration::from_millis(200);
+/// The same through a tunnel, which takes three round trips.
+const REMOTE_LIMIT: Duration = Duration::from_millis(500);
 
 /// Prints what Emacs has to say to the session that the hook's input names.
-pub async fn run(socket: Option<PathBuf>) {
+pub async fn run(door: Option<Door>) {
     let Some(input) = hook::input().await else { return };
     let event = input["hook_event_name"].as_str().unwrap_or_default();
-    if let Ok(Some(text)) = timeout(LIMIT, text(socket, &input)).await
+    if let Ok(Some(text)) = timeout(REMOTE_LIMIT, text(door, &input)).await
         && let Some(output) = output(event, &text)
     {
         let _ = writeln!(std::io::stdout(), "{output}");
     }
 }
 
-async fn text(socket: Option<PathBuf>, input: &Value) -> Option<String> {
+async fn text(door: Option<Door>, input: &Value) -> Option<String> {
     // A Stop hook that blocks is called again at the next end.
     if input["stop_hook_active"] == true || input["agent_id"].is_string() {
         return None;
     }
     let session = input["session_id"].as_str()?;
-    let emacs = Emacs::new(socket, "note", false);
-    let name = file_name(session);
-    if !emacs.sockets().iter().any(|socket| socket.with_file_name("told").join(&name).exists()) {
-        return None;
-    }
+    let emacs = Emacs::new(door, "note", false);
+    let limit = patience(&emacs.doors(), &file_name(session))?;
     emacs.introduce(json!({"client": hook::CLIENT, "project": input["cwd"]}));
     let call = json!({
         "session": session,
@@ -47,8 +47,17 @@ async fn text(socket: Option<PathBuf>, input: &Value) -> Option<String> {
             "tool_input": input["tool_input"],
         },
     });
-    let answer = emacs.ask_user(call, LIMIT, LIMIT).await?;
+    let answer = emacs.ask_user(call, limit, limit).await?;
     answer["text"].as_str().filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+/// How long to wait for an Emacs at DOORS; none if it has nothing to say to the session whose file is NAME.
+fn patience(doors: &[Door], name: &str) -> Option<Duration> {
+    let news: Vec<_> = doors.iter().map(|door| door.has_news(name)).collect();
+    if news.contains(&Some(true)) {
+        return Some(LIMIT);
+    }
+    news.contains(&None).then_some(REMOTE_LIMIT)
 }
 
 /// The name of the file for SESSION, as in Emacs.

@@ -7,12 +7,12 @@
 //! program leaves, the connection closes, and Emacs withdraws the request.
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+use crate::door::Door;
 use crate::emacs::Emacs;
 use crate::hook;
 use crate::session::{Agent, claude_folder};
@@ -26,9 +26,9 @@ const SUBAGENT_LIMIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Asks the user of Emacs what the hook's input asks, and prints the decision.
-pub async fn run(socket: Option<PathBuf>) {
+pub async fn run(door: Option<Door>) {
     if let Some(input) = hook::input().await
-        && let Some(decision) = decide(socket, &input).await
+        && let Some(decision) = decide(door, &input).await
     {
         let output = json!({
             "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}
@@ -37,12 +37,12 @@ pub async fn run(socket: Option<PathBuf>) {
     }
 }
 
-async fn decide(socket: Option<PathBuf>, input: &Value) -> Option<Value> {
+async fn decide(door: Option<Door>, input: &Value) -> Option<Value> {
     let agent = claude_folder().and_then(|folder| Agent::find(&folder));
     if input["hook_event_name"] != "PermissionRequest" || !has_dialog(input, agent.as_ref()) {
         return None;
     }
-    let emacs = Emacs::new(socket, "permission", false);
+    let emacs = Emacs::new(door, "permission", false);
     emacs.introduce(json!({"client": hook::CLIENT, "project": input["cwd"]}));
     let subagent = input["agent_id"].as_str();
     let limit = if subagent.is_some() { SUBAGENT_LIMIT } else { LIMIT };

@@ -8,6 +8,7 @@ use std::time::Duration;
 use rmcp::ServiceExt;
 
 use crate::USAGE;
+use crate::door::Door;
 use crate::emacs::Emacs;
 use crate::server::{LIMIT, Server};
 use crate::transport;
@@ -16,33 +17,40 @@ use crate::{note, permission};
 /// Runs the program with the arguments of this process.
 #[tokio::main(flavor = "current_thread")]
 pub async fn run() {
-    let (mut socket, mut check, mut outdated) = (None, false, false);
+    let (mut socket, mut port, mut token, mut check, mut outdated) = (None, None, None, false, false);
     let mut arguments = std::env::args_os().skip(1).peekable();
     let hook = arguments.next_if(|argument| argument == "permission" || argument == "note");
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--check") => check = true,
             Some("--socket") => socket = arguments.next().map(PathBuf::from),
+            Some("--tcp") => port = arguments.next().and_then(|port| port.to_str()?.parse().ok()),
+            Some("--token") => token = arguments.next().map(PathBuf::from),
             Some("--help") => return print!("{USAGE}"),
             Some("--version") => return println!("todo-write-mcp {}", env!("CARGO_PKG_VERSION")),
             // Earlier versions passed all other options to emacsclient.
             _ => outdated = true,
         }
     }
+    let door = match (socket, port, token) {
+        (Some(file), ..) => Some(Door::Socket(file)),
+        (None, Some(port), Some(token)) => Some(Door::Port(port, token)),
+        _ => None,
+    };
     if let Some(hook) = hook {
         tokio::select! {
-            _ = permission::run(socket.clone()), if hook == "permission" => {}
-            _ = note::run(socket.clone()), if hook == "note" => {}
+            _ = permission::run(door.clone()), if hook == "permission" => {}
+            _ = note::run(door.clone()), if hook == "note" => {}
             _ = signal() => {}
         }
         exit(0)
     }
     if check {
-        let answer = Emacs::new(socket, "check", outdated).check(LIMIT).await;
+        let answer = Emacs::new(door, "check", outdated).check(LIMIT).await;
         println!("{}", answer.text);
         exit(answer.is_error.into());
     }
-    let emacs = Emacs::new(socket, "tool", outdated);
+    let emacs = Emacs::new(door, "tool", outdated);
     let server = Arc::new(Server::new(emacs));
     tokio::select! {
         _ = serve(server.clone()) => {}

@@ -16,6 +16,7 @@ emacs::use_symbols! {
     k_codex_folder => ":codexFolder" k_call => ":call" k_until => ":until"
     k_session => ":session" k_source => ":source" k_subagent => ":subagent"
     k_arguments => ":arguments" k_activity => ":activity" k_why => ":why" k_task => ":task" k_killed => ":killed"
+    k_nonce => ":nonce" k_proof => ":proof"
     hello call cancel activity bye unknown
 }
 
@@ -71,6 +72,8 @@ fn fields_of_hello<'e>(plist: Plist<'e>, env: &'e Env, message: &Hello) -> Resul
         .set_some(k_outdated, message.outdated.then(|| true.into_lisp(env)).transpose()?)?
         .set_some(k_claude_folder, message.claude_folder.as_ref())?
         .set_some(k_codex_folder, message.codex_folder.as_ref())?
+        .set_some(k_nonce, message.nonce.as_ref())?
+        .set_some(k_proof, message.proof.as_ref())?
         .finish()
 }
 

@@ -47,5 +47,22 @@
     (should-not (todo-write-remote-of-thread key))
     (should (equal key (todo-write-remote-bare-key key)))))
 
+;;; What is shown
+
+(ert-deftest todo-write-remote-the-host-is-shown-without-a-connection ()
+  (todo-write-remote-tests--with
+    (pcase-dolist (`(,thread ,project ,host)
+                   '(("build/claude:a" nil "build") ("build/claude:a" "/ssh:dev:/x" "build")
+                     ("claude:a" "/ssh:build:/x" "build") ("claude:a" "/home/me/" nil)
+                     ("claude:a" nil nil) ("claude:a" "/ssh:me@far.example#22:/x/" "far.example")
+                     ("claude:a" "/ssh:hop|sudo:root@deep:/x/" "deep")
+                     ("claude:a" "/home/a:b/" nil)))
+      (should (equal host (todo-write-remote-host thread project)))))
+  (let ((todo-write-remotes '(("build" :prefix "/ssh:build:"))))
+    (should (equal "/home/me/x/" (todo-write-remote-local-name "/ssh:build:/home/me/x/")))
+    (should (equal "/ssh:x:/y" (todo-write-remote-local-name
+                                (todo-write-remote-file "build" "/ssh:x:/y"))))
+    (should (equal "/home/me/" (todo-write-remote-local-name "/home/me/")))))
+
 (provide 'todo-write-remote-tests)
 ;;; todo-write-remote-tests.el ends here

@@ -43,10 +43,14 @@
     (when (string-prefix-p "test-program" (process-name process))
       (delete-process process))))
 
+(defvar todo-write-socket-test-at nil
+  "The socket to which tests connect, nil for the one for programs of this machine.")
+
 (defun todo-write-socket-test-connect (&optional file)
-  "Return a connection to the socket FILE, by default that of this Emacs."
+  "Return a connection to the socket FILE, by default `todo-write-socket-test-at'."
   (make-network-process :name "test-program" :family 'local :coding 'binary :noquery t
-                        :service (or file (todo-write-socket--file))
+                        :service (or file todo-write-socket-test-at
+                                     (todo-write-socket--file))
                         :buffer (generate-new-buffer " *test program*" t)
                         :sentinel #'ignore))
 

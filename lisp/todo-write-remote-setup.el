@@ -1,0 +1,289 @@
+;;; todo-write-remote-setup.el --- Give agents on other machines the tool  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; M-x todo-write-mcp-setup in a folder of another machine shows the lines for that
+;; machine: how to get the program there, the tunnel or the mount by which it reaches
+;; this Emacs, and the agent's command.  It runs nothing there but `uname' and `id'.
+;;
+;; OpenSSH's server keeps the socket that it forwarded when a connection ends, even at
+;; its ordinary end, and then cannot bind the same name, unless its own settings have
+;; StreamLocalBindUnlink.  So the tunnel has another name in each connection; the
+;; program takes the newest one, and deletes those that are dead.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+(require 'tramp)
+(require 'todo-write-mcp)
+(require 'todo-write-mcp-setup)
+(require 'todo-write-remote)
+(require 'todo-write-remote-socket)
+(require 'todo-write-socket)
+
+(autoload 'todo-write-plugin--hooks-of "todo-write-plugin")
+
+(defconst todo-write-remote-setup--containers '("docker" "podman" "kubernetes" "toolbox" "dockercp")
+  "Methods of TRAMP that lead into a container.")
+
+(cl-defstruct (todo-write-remote-setup--there (:constructor todo-write-remote-setup--make-there)
+                                              (:copier nil))
+  "A machine as its own programs describe it.
+NAME is that in `todo-write-remotes', METHOD, TARGET and PORT are those of
+TRAMP; TARGET has the user if one is named.  SYSTEM is what `uname -sm'
+prints, and HOME the home folder."
+  name method target port system home)
+
+;;; The machine
+
+(defun todo-write-remote-setup--look (name folder)
+  "Return the machine NAME, on which FOLDER is, by asking it."
+  (let* ((dissected (tramp-dissect-file-name folder))
+         (user (tramp-file-name-user dissected))
+         (default-directory (concat (file-remote-p folder) "/"))
+         (run (lambda (&rest command)
+                (with-temp-buffer
+                  (apply #'process-file (car command) nil t nil (cdr command))
+                  (string-trim (buffer-string))))))
+    (todo-write-remote-setup--make-there
+     :name name :method (tramp-file-name-method dissected)
+     :target (concat user (and user "@") (tramp-file-name-host dissected))
+     :port (tramp-file-name-port dissected)
+     :system (funcall run "uname" "-sm")
+     :home (funcall run "sh" "-c" "cd && pwd"))))
+
+(defun todo-write-remote-setup--name (folder)
+  "Return the name of the machine of FOLDER, and add it to the option if it is new."
+  (or (todo-write-remote-of folder)
+      (let* ((prefix (file-remote-p folder))
+             (host (replace-regexp-in-string "[^A-Za-z0-9._-]" "-"
+                                             (file-remote-p folder 'host)))
+             (name (read-string (format-prompt "Name of this machine in Emacs" host)
+                                nil nil host)))
+        (unless (todo-write-remote--name-p name)
+          (user-error "A name has ASCII letters, digits, `.', `_' and `-'"))
+        (when (assoc name todo-write-remotes)
+          (user-error "%s is the name of another machine" name))
+        (let ((remotes (append todo-write-remotes (list (list name :prefix prefix)))))
+          (if (and user-init-file
+                   (y-or-n-p (format "Keep %s in `todo-write-remotes' for later sessions? " name)))
+              (customize-save-variable 'todo-write-remotes remotes)
+            (setq todo-write-remotes remotes)))
+        name)))
+
+(defun todo-write-remote-setup--listen (name)
+  "Let this Emacs accept connections from the machine NAME."
+  (unless (eq 'open (todo-write-socket--state))
+    (todo-write-mcp-mode))
+  (when (eq 'client (todo-write-socket--state))
+    (user-error "Agents reach another Emacs; set it up there"))
+  (unless (todo-write-remote-socket--open-p name)
+    (todo-write-mcp-mode -1)
+    (todo-write-mcp-mode))
+  (unless (todo-write-remote-socket--open-p name)
+    (user-error "This Emacs does not listen to %s; see the warning" name)))
+
+;;; The lines
+
+(defun todo-write-remote-setup--container-p (there)
+  "Return non-nil if THERE is a container."
+  (member (todo-write-remote-setup--there-method there) todo-write-remote-setup--containers))
+
+(defun todo-write-remote-setup--folder (there)
+  "Return the folder on the machine THERE for the program and the tunnels."
+  (concat (string-remove-suffix "/" (todo-write-remote-setup--there-home there)) "/.todo-write"))
+
+(defun todo-write-remote-setup--server (there)
+  "Return the command of the MCP server on the machine THERE, a list.
+It needs no options, but in a container."
+  (cons (concat (todo-write-remote-setup--folder there) "/bin/todo-write-mcp")
+        (and (todo-write-remote-setup--container-p there)
+             '("--socket" "/run/todo-write/socket"))))
+
+(defun todo-write-remote-setup--ssh (there)
+  "Return the beginning of a command line that runs a command on THERE."
+  (if (todo-write-remote-setup--container-p there)
+      (format "%s exec -i %s" (todo-write-remote-setup--there-method there)
+              (shell-quote-argument (todo-write-remote-setup--there-target there)))
+    (concat "ssh "
+            (when-let* ((port (todo-write-remote-setup--there-port there)))
+              (format "-p %s " port))
+            (shell-quote-argument (todo-write-remote-setup--there-target there)))))
+
+(defun todo-write-remote-setup--program-lines (there)
+  "Return the lines that bring the program to the machine THERE."
+  (let* ((ssh (todo-write-remote-setup--ssh there))
+         (folder (todo-write-remote-setup--folder there))
+         (program (todo-write-mcp-setup--program))
+         (sources (or (seq-find (lambda (folder)
+                                  (file-exists-p (expand-file-name "Cargo.toml" folder)))
+                                (list (todo-write-module--file "mcp/")
+                                      (todo-write-module--file "../mcp/")))
+                      "mcp"))
+         (same (equal (todo-write-remote-setup--there-system there)
+                      (ignore-errors (car (process-lines "uname" "-sm"))))))
+    (concat
+     (format "%s 'umask 077; mkdir -p %s/bin; chmod 700 %s'\n" ssh folder folder)
+     (if (and same program)
+         (format "%s 'cat >%s/bin/todo-write-mcp && chmod 700 %s/bin/todo-write-mcp' <%s\n"
+                 ssh folder folder (shell-quote-argument program))
+       (format "tar -C %s -cf - --exclude target . | %s 'mkdir -p %s/mcp && tar -C %s/mcp -xf -'
+%s 'cargo install --path %s/mcp --root %s'\n"
+               (shell-quote-argument (directory-file-name (expand-file-name sources))) ssh
+               folder folder ssh folder folder)))))
+
+(defun todo-write-remote-setup--program-note (there)
+  "Return what to say of the program on the machine THERE."
+  (format "It is a machine of the kind %s, this one %s. %s"
+          (todo-write-remote-setup--there-system there)
+          (or (ignore-errors (car (process-lines "uname" "-sm"))) "unknown")
+          "Where cargo is missing there, take the file
+todo-write-mcp for its kind from the release, and put it to the same place."))
+
+(defun todo-write-remote-setup--local-name (there)
+  "Return a name of this machine for the socket on the machine THERE."
+  (ignore there)
+  (replace-regexp-in-string "[^A-Za-z0-9._-]" "-" (car (split-string (system-name) "\\."))))
+
+(defun todo-write-remote-setup--tunnel-lines (there)
+  "Return the lines of the tunnel from the machine THERE, each a part (TITLE TEXT)."
+  (let* ((name (todo-write-remote-setup--there-name there))
+         (socket (todo-write-remote-socket--file name))
+         (port (todo-write-remote--get name :port))
+         (folder (todo-write-remote-setup--folder there))
+         (here (todo-write-remote-setup--local-name there))
+         (ssh (todo-write-remote-setup--ssh there)))
+    (cond
+     ((and (todo-write-remote-setup--container-p there) (not socket))
+      (user-error "A container reaches a socket, not a port"))
+     ((todo-write-remote-setup--container-p there)
+      (let ((mount (directory-file-name (file-name-directory socket))))
+        `(("Mount the folder of its socket, as the user of this Emacs"
+           ,(format "docker run --user %d -v %s:/run/todo-write …" (user-uid)
+                    (shell-quote-argument mount)))
+          ("In a devcontainer.json"
+           ,(format "\"mounts\": [\"source=%s,target=/run/todo-write,type=bind\"]" mount)))))
+     (port
+      `(("The token, once"
+         ,(format "%s 'umask 077; cat >%s/%d.token' <%s" ssh folder port
+                  (shell-quote-argument (todo-write-remote-socket--token-file name))))
+        ("The tunnel, in ~/.ssh/config here"
+         ,(format "Host %s\n  RemoteForward 127.0.0.1:%d 127.0.0.1:%d"
+                  (todo-write-remote-setup--there-target there) port port))))
+     (t
+      `(("The tunnel, with another name in each connection"
+         ,(format "%s -R %s/%s-$(date +%%s).socket:%s"
+                  ssh folder here (shell-quote-argument socket)))
+        ("Or, if the server's sshd_config has StreamLocalBindUnlink yes, in ~/.ssh/config here"
+         ,(format "Host %s\n  RemoteForward %s/%s.socket %s"
+                  (todo-write-remote-setup--there-target there) folder here socket)))))))
+
+;;; The command
+
+;;;###autoload
+(defun todo-write-remote-setup (agent)
+  "Show how AGENT gets the tool on the machine of the current folder.
+AGENT is as in `todo-write-mcp-setup', which calls this."
+  (let* ((folder default-directory)
+         (name (todo-write-remote-setup--name folder)))
+    (todo-write-remote-setup--listen name)
+    (todo-write-remote-setup--show agent (todo-write-remote-setup--look name folder))))
+
+(defun todo-write-remote-setup--show (agent there)
+  "Show how AGENT gets the tool on the machine THERE."
+  (let* ((plugin (not (assoc agent todo-write-mcp-setup--agents)))
+         (agent (if plugin "Claude Code" agent))
+         (server (todo-write-remote-setup--server there))
+         (command (todo-write-mcp-setup--command agent server))
+         (name (todo-write-remote-setup--there-name there))
+         (text (if command (mapconcat #'shell-quote-argument command " ")
+                 (todo-write-mcp-setup--settings agent server)))
+         (part (lambda (title &rest lines)
+                 (insert (propertize title 'face 'bold) "\n\n"
+                         (string-trim-right (string-join lines "\n")) "\n\n"))))
+    (kill-new text)
+    (pop-to-buffer (get-buffer-create "*todo-write MCP*"))
+    (special-mode)
+    (setq-local truncate-lines nil word-wrap t)
+    (let ((inhibit-read-only t))
+      (erase-buffer)
+      (insert (format "Agents on %s reach this Emacs by %s.\n\n" name
+                      (or (todo-write-remote-socket--file name)
+                          (format "port %d of 127.0.0.1" (todo-write-remote--get name :port)))))
+      (funcall part "The program: run these here, in a shell"
+               (todo-write-remote-setup--program-lines there)
+               (todo-write-remote-setup--program-note there))
+      (pcase-dolist (`(,title ,lines) (todo-write-remote-setup--tunnel-lines there))
+        (funcall part title lines))
+      (funcall part (format "%s, on %s (copied to the kill ring)" agent name)
+               (if command "Run this there:\n"
+                 (format "Put this into %s there:\n" (todo-write-mcp-setup--get agent :file)))
+               text)
+      (when (equal agent "Claude Code")
+        (funcall part (format "Answer its dialogs here: put this into ~/.claude/settings.json on %s"
+                              name)
+                 (todo-write-plugin--hooks-of server)))
+      (funcall part (format "Tell it to plan, in %s on %s"
+                            (or (todo-write-mcp-setup--get agent :instructions) "AGENTS.md") name)
+               todo-write-mcp-setup--instructions)
+      (insert (format "M-x todo-write-doctor checks the way from %s to this Emacs while a folder there
+is open.  Whoever reaches that way can write and end plans and ask questions in the name of
+agents on %s, and nothing else.\n" name name))
+      (goto-char (point-min)))))
+
+;;; For the doctor
+
+(defun todo-write-remote-setup--findings ()
+  "Return the doctor's findings about the machines in `todo-write-remotes'."
+  (mapcar (lambda (remote) (todo-write-remote-setup--finding (car remote))) todo-write-remotes))
+
+(defun todo-write-remote-setup--finding (name)
+  "Return the doctor's finding about the machine NAME.
+A machine without a connection is not asked."
+  (let ((prefix (todo-write-remote-prefix name)))
+    (cond
+     ((not (eq 'open (todo-write-socket--state)))
+      (list 'note (format "%s: off, so that no agent there reaches this Emacs" name)
+            "M-x todo-write-mcp-mode"))
+     ((not (todo-write-remote-socket--open-p name))
+      (list 'problem (format "%s: this Emacs does not listen to it" name)
+            "Correct todo-write-remotes, then switch todo-write-mcp-mode off and on"))
+     ((not (file-remote-p prefix nil t))
+      (list 'note (format "%s: not checked, since no folder there is open" name)
+            (format "Visit %s, and check again" prefix)))
+     (t (todo-write-remote-setup--finding-of-call name)))))
+
+(defun todo-write-remote-setup--finding-of-call (name)
+  "Return the doctor's finding about a call from the machine NAME."
+  (let* ((there (todo-write-remote-setup--look name (concat (todo-write-remote-prefix name) "/")))
+         (answer (todo-write-remote-setup--check
+                  (concat (todo-write-remote-prefix name) "/")
+                  (todo-write-remote-setup--server there))))
+    (if (string-match-p (format ", process %d," (emacs-pid)) answer)
+        (list 'ok (format "%s: a call from there reached this Emacs" name))
+      (list 'problem (format "%s: a call from there did not reach this Emacs: %s" name
+                             (truncate-string-to-width answer 200 nil nil "…"))
+            (format "M-x todo-write-mcp-setup in a folder of %s" name)))))
+
+(defun todo-write-remote-setup--check (folder server)
+  "Call this Emacs through SERVER, a command on the machine of FOLDER.
+Return the line that the program prints."
+  (with-temp-buffer
+    (let* ((default-directory folder)
+           (process (apply #'start-file-process "todo-write-mcp" (current-buffer)
+                           (append server '("--check")))))
+      (set-process-query-on-exit-flag process nil)
+      (set-process-sentinel process #'ignore)
+      (with-timeout (10 (delete-process process))
+        (while (process-live-p process)
+          (accept-process-output nil 0.05)))
+      (while (accept-process-output process 0))
+      (string-trim (buffer-string)))))
+
+(provide 'todo-write-remote-setup)
+;;; todo-write-remote-setup.el ends here
