@@ -105,15 +105,21 @@ It needs no options, but in a container."
         (and (todo-write-remote-setup--container-p there)
              '("--socket" "/run/todo-write/socket"))))
 
+(defun todo-write-remote-setup--quoted-target (there)
+  "Return the name of the machine THERE for a shell, quoted only if it needs that."
+  (let ((target (todo-write-remote-setup--there-target there)))
+    (if (string-match-p "\\`[A-Za-z0-9@._:][A-Za-z0-9@._:-]*\\'" target) target
+      (shell-quote-argument target))))
+
 (defun todo-write-remote-setup--ssh (there)
   "Return the beginning of a command line that runs a command on THERE."
   (if (todo-write-remote-setup--container-p there)
       (format "%s exec -i %s" (todo-write-remote-setup--there-method there)
-              (shell-quote-argument (todo-write-remote-setup--there-target there)))
+              (todo-write-remote-setup--quoted-target there))
     (concat "ssh "
             (when-let* ((port (todo-write-remote-setup--there-port there)))
               (format "-p %s " port))
-            (shell-quote-argument (todo-write-remote-setup--there-target there)))))
+            (todo-write-remote-setup--quoted-target there))))
 
 (defun todo-write-remote-setup--program-lines (there)
   "Return the lines that bring the program to the machine THERE."

@@ -102,7 +102,7 @@ Warn of a machine whose listener cannot be opened safely."
     (todo-write-module--error "%S cannot name a machine in todo-write-remotes" name))
   (when (seq-some (lambda (listener) (equal name (process-get listener 'todo-write-remote)))
                   todo-write-remote-socket--listeners)
-    (todo-write-module--error "todo-write-remotes has %s twice" name))
+    (todo-write-module--error "Two machines in todo-write-remotes are named %s" name))
   (todo-write-remote-file name "/")
   ;; A call of an agent should not wait for this.
   (require 'tramp)
@@ -133,8 +133,11 @@ Warn of a machine whose listener cannot be opened safely."
 
 ;;; Proofs
 
-(define-hmac-function todo-write-remote-socket--hmac
-  (lambda (bytes) (secure-hash 'sha256 bytes nil nil t)) 64 32)
+(defun todo-write-remote-socket--hash (bytes)
+  "Return the SHA-256 of BYTES, as bytes."
+  (secure-hash 'sha256 bytes nil nil t))
+
+(define-hmac-function todo-write-remote-socket--hmac todo-write-remote-socket--hash 64 32)
 
 (defun todo-write-remote-socket--mac (token side nonce)
   "Return the proof that SIDE, `program' or `emacs', has TOKEN, in answer to NONCE."

@@ -15,6 +15,8 @@ source "$(dirname "${BASH_SOURCE[0]}")/../../bin/lib/env.sh"
 cd "$root"
 
 agents=$deps/hosts/agents
+# The command that runs another one without a network.
+namespace=(unshare --net --map-root-user)
 passed=0 failed=0 skipped=0
 
 # Installs npm packages into .deps/hosts/FOLDER.
@@ -115,9 +117,9 @@ check_in() { # EMACS FOLDER FILE [ARGUMENT...]
   local candidate=$1 lisp=$2 file=$3 offline=() log p f s
   shift 3
   [[ -e $(echo lisp/todo-write-dyn.*) ]] || die "not built; run make build"
-  if unshare --net --map-root-user true 2>/dev/null; then
+  if "${namespace[@]}" true 2>/dev/null; then
     # shellcheck disable=SC2016
-    offline=(unshare --net --map-root-user bash -c 'ip link set lo up && exec "$@"' offline)
+    offline=("${namespace[@]}" bash -c 'ip link set lo up && exec "$@"' offline)
   fi
   echo "Emacs $(emacs_version "$candidate")"
   log=$(mktemp)
