@@ -59,7 +59,8 @@ struct Claude {
 struct Caller {
     session: Option<String>,
     source: Option<&'static str>,
-    subagent: Option<Subagent>,
+    /// The id of the subagent, and what it was sent out for.
+    subagent: Option<(String, Option<String>)>,
 }
 
 impl Server {
@@ -99,8 +100,8 @@ impl Server {
         let call = json!({
             "session": caller.session,
             "source": caller.source,
-            "subagent": caller.subagent.as_ref().map(|subagent| &subagent.id),
-            "task": caller.subagent.as_ref().and_then(|subagent| subagent.task.as_ref()),
+            "subagent": caller.subagent.as_ref().map(|(id, _)| id),
+            "task": caller.subagent.as_ref().and_then(|(_, task)| task.as_ref()),
             // The store parses the arguments, so nothing in between changes them.
             "arguments": arguments,
         });
@@ -140,8 +141,15 @@ impl Server {
                         claude.subagents.push(known);
                     }
                 }
+                let subagent = subagent.map(|subagent| (subagent.id, subagent.task));
                 return Caller { session: Some(session), source: Some("process"), subagent };
             }
+        }
+        // Codex gives each subagent a thread of its own.
+        let turn = meta.get("x-codex-turn-metadata");
+        let parent = turn.and_then(|turn| Some(turn.get("parent_thread_id")?.as_str()?.to_owned()));
+        if let (Some(parent), Some(thread)) = (parent, given("threadId")) {
+            return Caller { session: Some(parent), source: Some("call"), subagent: Some((thread, None)) };
         }
         if let Some(session) = ["threadId", "sessionId"].into_iter().find_map(given) {
             return Caller { session: Some(session), source: Some("call"), subagent: None };

@@ -76,11 +76,17 @@ It also exits after a minute, because killed agents leave it running."
 
 (defun hosts-with-responses (steps function)
   "Call FUNCTION with the URL of a model for Codex that follows STEPS.
-See responses.mjs for the steps, which are plists here."
+See responses.mjs for the steps, which are plists here; a plist of two
+lists, :main and :subagent, has those of subagents, too."
   (let* ((port (todo-write-mock--free-port))
          (script (make-temp-file "script" nil ".json"))
          server)
-    (write-region (json-serialize (vconcat steps)) nil script nil 'silent)
+    (write-region (json-serialize
+                   (if (plist-member steps :main)
+                       (list :main (vconcat (plist-get steps :main))
+                             :subagent (vconcat (plist-get steps :subagent)))
+                     (vconcat steps)))
+                  nil script nil 'silent)
     (setq server (start-process "responses" nil "node"
                                 (expand-file-name "test/hosts/responses.mjs"
                                                   (getenv "TODO_WRITE_ROOT"))

@@ -76,12 +76,16 @@ HOME is its home, ENVIRONMENT a list of its further variables."
         (make-directory (file-name-directory file) t)
         (write-region (todo-write-mcp-setup--settings agent server) nil file nil 'silent)))))
 
-(cl-defun mcp-checks (agent tool &key thread prepare command environment (model #'mcp-checks-aimock))
+(cl-defun mcp-checks (agent tool &key thread prepare command environment
+                            (model #'mcp-checks-aimock) (before #'mcp-checks-edit-after-first-list)
+                            (check #'mcp-checks-plan))
   "Check that AGENT, which calls the tool TOOL, keeps its plan in Emacs.
 THREAD is a regexp on the key of its thread.  PREPARE is called with its
 home and project after the tool was added.  COMMAND and ENVIRONMENT run
 one prompt; both are functions of the home and the URL of the model.
-MODEL is a function of the tool and of a function that takes that URL."
+MODEL is a function of the tool and of a function that takes that URL.
+BEFORE is called with the Emacs before the agent runs, CHECK with the
+Emacs, THREAD and the project after it."
   (let* ((todo-write-directory (make-temp-file "todo-write-test" t))
          (home (make-temp-file "home" t))
          (folder (file-name-as-directory (make-temp-file "garden" t)))
@@ -94,7 +98,7 @@ MODEL is a function of the tool and of a function that takes that URL."
                             (list (todo-write-mcp-helper-program) "--socket"
                                   (todo-write-mcp-emacs-socket emacs)))
           (when prepare (funcall prepare home folder))
-          (mcp-checks-edit-after-first-list emacs)
+          (funcall before emacs)
           (funcall model tool
                    (lambda (url)
                      (setq output (mcp-checks-agent
@@ -102,7 +106,7 @@ MODEL is a function of the tool and of a function that takes that URL."
                                    :command (funcall command home url)
                                    :environment (funcall environment home url)))))
           (ert-info ((format "%S" output) :prefix "Output: ")
-            (mcp-checks-plan emacs thread folder)
+            (funcall check emacs thread folder)
             (should (string-search mcp-checks-said (cadr output)))))
       (todo-write-mcp-emacs-stop emacs)
       (dolist (folder (list todo-write-directory home folder))
@@ -171,12 +175,50 @@ restart."
   (mcp-checks
    "Codex" '("todo_write" . "mcp__todo_write") :thread "\\`codex:[-0-9a-f]\\{36\\}\\'"
    :model #'mcp-checks-responses
-   :prepare (lambda (home _)
-              (write-region "default_tools_approval_mode = \"approve\"\n" nil
-                            (expand-file-name ".codex/config.toml" home) t 'silent))
+   :prepare #'mcp-checks-codex-approves
    :command (lambda (_ url)
               `("codex" "exec" ,@(hosts-codex-arguments url "gpt-5.5") "Plan the garden"))
    :environment (lambda (_ _) '("MOCK_KEY=test-key"))))
+
+(defun mcp-checks-codex-approves (home _folder)
+  "Let Codex in HOME call the tool without a question, and start subagents."
+  (write-region "default_tools_approval_mode = \"approve\"\n[features]\nmulti_agent = true\n" nil
+                (expand-file-name ".codex/config.toml" home) t 'silent))
+
+(ert-deftest mcp-checks-codex-subagents ()
+  (mcp-checks
+   "Codex" nil :thread "\\`codex:[-0-9a-f]\\{36\\}\\'"
+   :prepare #'mcp-checks-codex-approves
+   :before #'ignore
+   :model
+   (lambda (_ function)
+     (cl-flet ((plan (content status)
+                 (list :name "todo_write" :namespace "mcp__todo_write"
+                       :arguments (todo-write-test-todos (list content status)))))
+       (hosts-with-responses
+        (list :main (list (plan "Water" "in_progress")
+                          '(:name "spawn_agent" :namespace "multi_agent_v1"
+                            :arguments (:message "SUBAGENT: water the beds"))
+                          '(:name "wait_agent" :namespace "multi_agent_v1"
+                            :find "agent_id[^0-9a-f]+([-0-9a-f]{36})"
+                            :arguments (:targets ["FOUND"] :timeout_ms 30000))
+                          (list :text mcp-checks-said))
+              :subagent (list (plan "Find the can" "completed") '(:text "Watered.")))
+        function)))
+   :command (lambda (_ url)
+              `("codex" "exec" ,@(hosts-codex-arguments url "gpt-5.5") "Plan the garden"))
+   :environment (lambda (_ _) '("MOCK_KEY=test-key"))
+   :check
+   (lambda (emacs thread _)
+     (let* ((threads (todo-write-mcp-emacs-threads emacs))
+            (main (seq-find (lambda (key) (string-match-p thread key)) threads))
+            (subagent (car (remove main threads))))
+       (should (equal 2 (length threads)))
+       (should (string-prefix-p (concat main "/") subagent))
+       (should (equal (todo-write-mcp-emacs-rows emacs main) '(("Water" . "in_progress"))))
+       (should (equal (todo-write-mcp-emacs-rows emacs subagent) '(("Find the can" . "completed"))))
+       (should (equal (cons main "t1")
+                      (todo-write-mcp-emacs-eval emacs `(todo-write-parent ,subagent))))))))
 
 (defun mcp-checks-gemini-settings (home _folder)
   "Let Gemini in HOME use a key without a question."

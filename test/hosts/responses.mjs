@@ -5,11 +5,14 @@
 //
 // SCRIPT is a JSON list; step N answers the request that has N outputs and answers. A step
 // is {"text"}, {"name", "namespace", "arguments"} or, for a tool that takes no JSON, {"name",
-// "input"}. It may have "needs": text that the last output must contain.
+// "input"}. It may have "needs": text that the last output must contain, and "find": a regexp
+// whose first group, of what it matches in the outputs, replaces FOUND in the arguments. SCRIPT
+// may be an object of two lists, "main" and "subagent": the second is for conversations in
+// which the user says SUBAGENT.
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 const [port, script] = process.argv.slice(2);
-const steps = JSON.parse(readFileSync(script, "utf8"));
+const scripted = JSON.parse(readFileSync(script, "utf8"));
 
 function item(step, number) {
   if (step.text)
@@ -28,9 +31,16 @@ createServer(async (request, response) => {
     response.writeHead(request.url === "/health" ? 200 : 404).end('{"ok": true}');
     return;
   }
-  const outputs = JSON.parse(body).input.filter(
+  const { input } = JSON.parse(body);
+  const said = JSON.stringify(input.filter(({ role }) => role === "user"));
+  const steps = scripted.main ? scripted[said.includes("SUBAGENT") ? "subagent" : "main"] : scripted;
+  const outputs = input.filter(
     ({ type = "", role }) => type.endsWith("_call_output") || role === "assistant");
-  const { needs = "", ...step } = steps[outputs.length];
+  const { needs = "", find, ...step } = steps[outputs.length];
+  if (find) {
+    const found = JSON.stringify(outputs).match(find)?.[1];
+    step.arguments = JSON.parse(JSON.stringify(step.arguments).replaceAll("FOUND", found));
+  }
   const isMet = JSON.stringify(outputs.at(-1) ?? "").includes(needs);
   const output = item(isMet ? step : { text: `I expected ${needs}.` }, ++number);
   const head = { id: `resp_${number}`, usage: { input_tokens: 10, output_tokens: 5, total_tokens: 15 } };
