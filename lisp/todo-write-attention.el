@@ -21,6 +21,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-remote)
 (require 'todo-write-row)
 (require 'todo-write-view)
 
@@ -405,9 +406,12 @@ A follower may find an agent that has been idle or waiting for hours."
             (buffer-list)))
 
 (defun todo-write-attention--pid (agent)
-  "Return the id of AGENT's process, or that of its MCP server, or nil."
+  "Return the id of AGENT's process, or that of its MCP server, or nil.
+That is nil if it runs on another machine: the number is another process here."
   (seq-some (lambda (function)
-              (and (fboundp function) (funcall function (todo-write-agent-key agent))))
+              (and (fboundp function)
+                   (not (todo-write-remote-of-thread (todo-write-agent-key agent)))
+                   (funcall function (todo-write-agent-key agent))))
             '(todo-write-follow-sessions--pid todo-write-mcp--pid todo-write-permission--pid)))
 
 (defun todo-write-attention--processes (pid)

@@ -15,6 +15,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-remote)
 (require 'todo-write-row)
 
 (defcustom todo-write-follow-agents
@@ -22,15 +23,46 @@
         (cons 'codex (or (getenv "CODEX_HOME") "~/.codex")))
   "Agents whose sessions are followed, as a list of (AGENT . FOLDER).
 AGENT is `claude' for Claude Code or `codex' for Codex; FOLDER is its
-folder of settings and sessions, which may be remote.  An agent may have
-several folders."
+folder of settings and sessions.  An agent may have several folders.
+A remote folder is that of an agent on another machine, in place of the
+usual ones there; see `todo-write-follow-remote'."
   :type '(repeat (cons (choice (const :tag "Claude Code" claude) (const :tag "Codex" codex))
                        directory))
   :group 'todo-write-hosts
   :package-version '(todo-write . "0.1.0"))
 
 (defvar todo-write-follow-sessions--processes (make-hash-table :test #'equal)
-  "The live processes, plists, by id and by the id of their session.")
+  "The live processes, plists.
+The keys are (MACHINE . PID) and (MACHINE . SESSION); MACHINE is nil for
+this one.")
+
+(cl-defstruct (todo-write-follow-copy (:constructor todo-write-follow-copy--make)
+                                      (:copier nil))
+  "The copy of an agent's folder on another machine.
+FOLDER is the local one, with a slash at the end; AGENT is as in
+`todo-write-follow-agents'; MACHINE is the name of the machine, PREFIX
+that of its files.  LIVE has a line \"PID STATE START\" for each live
+process, or is nil while the machine does not tell."
+  folder agent machine prefix live)
+
+(defvar todo-write-follow-sessions--copies nil
+  "The copies of agents' folders on other machines.")
+
+(defun todo-write-follow-sessions--copy-of (file)
+  "Return the copy of another machine's folder in which FILE is, or nil."
+  (and todo-write-follow-sessions--copies
+       (seq-find (lambda (copy) (string-prefix-p (todo-write-follow-copy-folder copy) file))
+                 todo-write-follow-sessions--copies)))
+
+(defun todo-write-follow-sessions--machine-of (file)
+  "Return the name of the machine on which FILE was written, nil for this one."
+  (when-let* ((copy (todo-write-follow-sessions--copy-of file)))
+    (todo-write-follow-copy-machine copy)))
+
+(defun todo-write-follow-sessions--silent-p (file)
+  "Return non-nil if FILE is of a machine whose connection is lost."
+  (when-let* ((copy (todo-write-follow-sessions--copy-of file)))
+    (null (todo-write-follow-copy-live copy))))
 
 (defvar todo-write-follow-sessions--found nil
   "Folders that running agents use beside `todo-write-follow-agents'.
@@ -58,9 +90,25 @@ Only CLAUDE_CONFIG_DIR and CODEX_HOME of their environments are read."
                                     (todo-write-follow-sessions--homes)))))
       (push (cons agent folder) todo-write-follow-sessions--found))))
 
+(defun todo-write-follow-sessions--local-homes ()
+  "Return the agents and their folders on this machine as (AGENT . FOLDER)."
+  (append (seq-remove (lambda (home) (file-remote-p (cdr home))) todo-write-follow-agents)
+          todo-write-follow-sessions--found))
+
 (defun todo-write-follow-sessions--homes ()
-  "Return the agents and their folders, given and found, as (AGENT . FOLDER)."
-  (append todo-write-follow-agents todo-write-follow-sessions--found))
+  "Return the agents and their folders, given, found and copied.
+A list of (AGENT . FOLDER); all folders are local."
+  (append (todo-write-follow-sessions--local-homes)
+          (mapcar (lambda (copy) (cons (todo-write-follow-copy-agent copy)
+                                       (todo-write-follow-copy-folder copy)))
+                  todo-write-follow-sessions--copies)))
+
+(defun todo-write-follow-sessions--excerpts ()
+  "Return folders like those of `todo-write-follow-sessions--homes'.
+In them are the beginnings and ends of transcripts that were not copied."
+  (mapcar (lambda (copy) (cons (todo-write-follow-copy-agent copy)
+                               (concat (todo-write-follow-copy-folder copy) "excerpts/")))
+          todo-write-follow-sessions--copies))
 
 ;;; Transcripts
 
@@ -82,12 +130,15 @@ By default, that leaves out hidden ones."
                        (list project (let (file-name-handler-alist)
                                        (file-truename project))))))
 
-(defun todo-write-follow-sessions--folders (&optional project local)
+(defun todo-write-follow-sessions--folders (&optional project)
   "Return the folders of transcripts, only those of PROJECT if non-nil.
-Codex sorts sessions by day, not by project.  LOCAL non-nil leaves out
-folders on other machines."
-  (cl-loop for (agent . home) in (todo-write-follow-sessions--homes)
-           unless (and local (file-remote-p home))
+Codex sorts sessions by day, not by project."
+  (todo-write-follow-sessions--folders-of (todo-write-follow-sessions--homes) project))
+
+(defun todo-write-follow-sessions--folders-of (homes &optional project)
+  "Return the folders of transcripts in HOMES, a list of (AGENT . FOLDER).
+PROJECT is as for `todo-write-follow-sessions--folders'."
+  (cl-loop for (agent . home) in homes
            append (if (eq agent 'claude)
                       (todo-write-follow-sessions--claude-folders
                        (expand-file-name "projects" home) project)
@@ -114,8 +165,7 @@ Claude Code may have been started in a folder below the project's root."
 (defun todo-write-follow-sessions--watched (project)
   "Return the local folders in which new sessions show, of PROJECT if non-nil.
 Without it, the folders of running agents are missing here."
-  (cl-loop for (agent . home) in (todo-write-follow-sessions--homes)
-           unless (file-remote-p home)
+  (cl-loop for (agent . home) in (todo-write-follow-sessions--local-homes)
            append (if (eq agent 'codex)
                       (let ((folders (todo-write-follow-sessions--codex-folders
                                       (expand-file-name "sessions" home))))
@@ -135,7 +185,7 @@ not have written their transcripts yet."
            using (hash-keys key)
            for session = (plist-get process :sessionId)
            for folder = (plist-get process :cwd)
-           when (and (integerp key) session folder
+           when (and (integerp (cdr key)) session folder
                      (not (string-search "/" session))
                      (<= since (/ (or (plist-get process :startedAt) 0) 1000.0)))
            collect (expand-file-name
@@ -149,40 +199,22 @@ not have written their transcripts yet."
   "Return the transcripts in FOLDERS as a list of (TIME . FILE), newest first.
 SINCE, in seconds since the epoch, leaves out files that were not modified
 since then, unless their session is one of SESSIONS, a list of ids.  LIMIT
-is the maximum number of files in local folders."
-  (let* ((listing (todo-write--call todo-write-dyn--transcripts-in
-                    (seq-filter #'todo-write-follow-sessions--local-p folders)
-                    (and since (max 0 (floor since))) sessions limit))
-         (remote (mapcan #'todo-write-follow-sessions--remote-files
-                         (seq-filter #'file-remote-p folders))))
+is the maximum number of files."
+  (let ((listing (todo-write--call todo-write-dyn--transcripts-in
+                   (seq-filter #'todo-write-follow-sessions--text-p folders)
+                   (and since (max 0 (floor since))) sessions limit)))
     (when-let* ((skipped (plist-get listing :skipped)))
       (todo-write-follow-sessions--skip
        (car skipped) (if (cdr skipped)
                          (format "its name and that of %d others is not text"
                                  (length (cdr skipped)))
                        "its name is not text")))
-    (if remote
-        (sort (append remote (plist-get listing :files))
-              (lambda (a b) (> (car a) (car b))))
-      (plist-get listing :files))))
+    (plist-get listing :files)))
 
-(defun todo-write-follow-sessions--local-p (folder)
-  "Return non-nil if FOLDER is local and the module can name it."
-  (cond ((file-remote-p folder) nil)
-        ((string-match-p "[^\0-\x10ffff]" folder)
-         (todo-write-follow-sessions--skip folder "its name is not text"))
-        (t)))
-
-(defun todo-write-follow-sessions--remote-files (folder)
-  "Return the transcripts in the remote FOLDER as a list of (TIME . FILE)."
-  (and (file-directory-p folder)
-       (cl-loop
-        for (file . attributes)
-        in (directory-files-and-attributes folder t "\\.jsonl\\'" t)
-        when (string-prefix-p "-" (file-attribute-modes attributes))
-        unless (string-prefix-p "agent-" (file-name-nondirectory file))
-        collect (cons (float-time (file-attribute-modification-time attributes))
-                      file))))
+(defun todo-write-follow-sessions--text-p (folder)
+  "Return non-nil if the module can name FOLDER."
+  (or (not (string-match-p "[^\0-\x10ffff]" folder))
+      (todo-write-follow-sessions--skip folder "its name is not text")))
 
 (defvar todo-write-follow-sessions--skipped (make-hash-table :test #'equal)
   "The files that the user knows are skipped, and why.")
@@ -205,13 +237,7 @@ For a file that names no session yet, a list (nil . STAMP).")
   "Return the description of the transcript FILE, a plist, or nil.
 See `todo-write-transcript-describe'."
   (let* ((stamp (todo-write-follow-sessions--stamp file))
-         (head (if (not (file-remote-p file))
-                   (todo-write-transcript-describe file)
-                 (let ((copy (make-temp-file "todo-write-follow")))
-                   (unwind-protect
-                       (progn (todo-write-follow-sessions--fetch file copy 0 65536)
-                              (todo-write-transcript-describe copy))
-                     (delete-file copy))))))
+         (head (todo-write-transcript-describe file)))
     (puthash file (if (plist-get head :folder)
                       (list :folder (plist-get head :folder) :agent (plist-get head :agent)
                             :processes (plist-get head :processes))
@@ -223,15 +249,6 @@ See `todo-write-transcript-describe'."
   "Return the modification time and size of FILE as a list."
   (let ((attributes (file-attributes file)))
     (list (file-attribute-modification-time attributes) (file-attribute-size attributes))))
-
-(defun todo-write-follow-sessions--fetch (file copy start end)
-  "Append the bytes of FILE, a remote transcript, from START to END to COPY.
-END nil means the end of FILE."
-  (let ((coding-system-for-write 'binary))
-    (with-temp-buffer
-      (set-buffer-multibyte nil)
-      (insert-file-contents-literally file nil start end)
-      (write-region nil nil copy t 'silent))))
 
 (defun todo-write-follow-sessions--kept-head (file)
   "Return the parts of the description of FILE that never change, or nil."
@@ -251,17 +268,33 @@ Return nil if FILE has no complete line yet or is a subagent's."
   "Return non-nil if the session in FILE belongs to PROJECT.
 A folder whose name only begins with that of PROJECT may belong to another
 one: the name of /a-b begins with that of /a, as that of /a/b does."
-  (or (member (file-name-nondirectory (directory-file-name (file-name-directory file)))
-              (todo-write-follow-sessions--names project))
-      (when-let* ((folder (todo-write-follow-sessions--directory file)))
-        ;; A transcript may name any folder, so only the names are compared.
-        (let* (file-name-handler-alist
-               (folder (file-name-as-directory (expand-file-name folder "/"))))
-          (seq-some (lambda (root)
-                      (let ((root (file-name-as-directory (expand-file-name root))))
-                        (and (string-prefix-p root folder)
-                             (todo-write-follow-sessions--in-root-p folder root))))
-                    (list project (file-truename project)))))))
+  (let* ((copy (todo-write-follow-sessions--copy-of file))
+         (prefix (and copy (todo-write-follow-copy-prefix copy))))
+    (and (equal prefix (file-remote-p project))
+         (or (member (file-name-nondirectory (directory-file-name (file-name-directory file)))
+                     (todo-write-follow-sessions--names project))
+             (when-let* ((folder (todo-write-follow-sessions--directory file)))
+               (todo-write-follow-sessions--inside-p folder (file-local-name project)
+                                                     (null copy)))))))
+
+(defun todo-write-follow-sessions--inside-p (folder project here)
+  "Return non-nil if FOLDER is in PROJECT, both named as on their machine.
+HERE is non-nil if that is this one, whose files are examined."
+  ;; A transcript may name any folder, so only the names are compared.
+  (let* (file-name-handler-alist
+         (folder (file-name-as-directory (expand-file-name folder "/"))))
+    (seq-some (lambda (root)
+                (let ((root (file-name-as-directory (expand-file-name root "/"))))
+                  (and (string-prefix-p root folder)
+                       (or (not here)
+                           (todo-write-follow-sessions--in-root-p folder root)))))
+              (cons project (and here (list (file-truename project)))))))
+
+(defun todo-write-follow-sessions--project ()
+  "Return the root of the current project.
+In a remote folder, return that: TRAMP is not asked, since it would wait
+for the machine."
+  (if (file-remote-p default-directory) default-directory (todo-write--project)))
 
 (defun todo-write-follow-sessions--in-root-p (folder root)
   "Return non-nil if FOLDER, below the project's ROOT, is no project of its own.
@@ -281,38 +314,53 @@ A worktree or another repository is one."
 
 (defun todo-write-follow-sessions--process-folders ()
   "Return the folders of process files on this machine."
-  (cl-loop for (agent . home) in (todo-write-follow-sessions--homes)
-           when (and (eq agent 'claude)
-                     (todo-write-follow-sessions--local-p home))
+  (cl-loop for (agent . home) in (todo-write-follow-sessions--local-homes)
+           when (and (eq agent 'claude) (todo-write-follow-sessions--text-p home))
            collect (expand-file-name "sessions" home)))
+
+(defun todo-write-follow-sessions--copied-process-folders ()
+  "Return the copied folders of process files as lists (FOLDER MACHINE LINES)."
+  (cl-loop for copy in todo-write-follow-sessions--copies
+           when (and (eq 'claude (todo-write-follow-copy-agent copy))
+                     (todo-write-follow-copy-live copy))
+           collect (list (expand-file-name "sessions" (todo-write-follow-copy-folder copy))
+                         (todo-write-follow-copy-machine copy)
+                         (todo-write-follow-copy-live copy))))
 
 (defun todo-write-follow-sessions--read-processes ()
   "Read the process files that changed; return non-nil if there were any.
 A half-written file is read again the next time."
   (let ((live (todo-write--call todo-write-dyn--processes
-                (todo-write-follow-sessions--process-folders))))
+                (append (todo-write-follow-sessions--process-folders)
+                        (todo-write-follow-sessions--copied-process-folders)))))
     (unless (eq live t)
       (clrhash todo-write-follow-sessions--processes)
       (dolist (process live t)
-        (puthash (plist-get process :pid) process todo-write-follow-sessions--processes)
-        (puthash (plist-get process :sessionId) process
-                 todo-write-follow-sessions--processes))
+        (dolist (key '(:pid :sessionId))
+          (puthash (cons (plist-get process :machine) (plist-get process key)) process
+                   todo-write-follow-sessions--processes)))
       t)))
 
 (defun todo-write-follow-sessions--live-ids ()
   "Return the ids of the sessions whose processes live."
-  (seq-filter #'stringp (hash-table-keys todo-write-follow-sessions--processes)))
+  (seq-filter #'stringp (mapcar #'cdr (hash-table-keys todo-write-follow-sessions--processes))))
 
-(defun todo-write-follow-sessions--live (id)
-  "Return the plist of the live process of the number or of the session ID, or nil.
+(defun todo-write-follow-sessions--live (machine id)
+  "Return the plist of the live process ID on MACHINE, or nil.
+ID is a number, or the id of its session.
 Its `:state' is `alive' or `suspended'."
-  (when-let* ((process (gethash id todo-write-follow-sessions--processes))
+  (when-let* ((process (gethash (cons machine id) todo-write-follow-sessions--processes))
               (pid (plist-get process :pid))
-              (state (or (todo-write--call todo-write-dyn--process-state
-                           pid (plist-get process :procStart))
-                         (if (eql 0 (signal-process pid 0)) 'alive 'dead))))
+              (state (cond (machine (plist-get process :state))
+                           ((todo-write--call todo-write-dyn--process-state
+                              pid (plist-get process :procStart)))
+                           ((eql 0 (signal-process pid 0)) 'alive))))
     (and (memq state '(alive suspended))
          `(:state ,state ,@process))))
+
+(defun todo-write-follow-sessions--session (thread)
+  "Return the id of THREAD's session of Claude Code."
+  (string-remove-prefix "claude:" (todo-write-remote-bare-key thread)))
 
 (defun todo-write-follow-sessions--killed-p (thread &optional pid)
   "Return non-nil if a process of THREAD's session left its file behind.
@@ -320,16 +368,18 @@ If PID is non-nil, its last process is the one of that number.
 Claude Code deletes its file when it exits, unless it is killed."
   (and (not (todo-write-follow-sessions--process-of thread))
        (todo-write--call todo-write-dyn--process-killed-p
-         (string-remove-prefix "claude:" thread) pid)))
+         (todo-write-remote-of-thread thread)
+         (todo-write-follow-sessions--session thread) pid)))
 
 (defun todo-write-follow-sessions--process-of (thread)
   "Return the plist of the live process of THREAD's session, or nil."
-  (todo-write-follow-sessions--live (string-remove-prefix "claude:" thread)))
+  (todo-write-follow-sessions--live (todo-write-remote-of-thread thread)
+                                    (todo-write-follow-sessions--session thread)))
 
-(defun todo-write-follow-sessions--live-p (pid)
-  "Return non-nil if the process PID lives, perhaps in another session.
+(defun todo-write-follow-sessions--live-p (thread pid)
+  "Return non-nil if THREAD's process PID lives, perhaps in another session.
 Claude Code changes the session by its commands /clear and /resume."
-  (and pid (todo-write-follow-sessions--live pid)))
+  (and pid (todo-write-follow-sessions--live (todo-write-remote-of-thread thread) pid)))
 
 (defun todo-write-follow-sessions--pid (thread)
   "Return the id of the live process of THREAD's session, or nil."
@@ -337,17 +387,23 @@ Claude Code changes the session by its commands /clear and /resume."
 
 (defun todo-write-follow-sessions--ended-p (thread file)
   "Return non-nil if the session of THREAD has no process any more.
-FILE is its transcript.  Old versions of Claude Code, Codex and other
-machines do not tell."
+FILE is its transcript.  Old versions of Claude Code and Codex do not
+tell."
   (and (not (todo-write-follow-sessions--process-of thread))
        (or (todo-write-follow-sessions--killed-p thread)
            (todo-write-follow-sessions--has-processes-p file))))
 
 (defun todo-write-follow-sessions--has-processes-p (file)
   "Return non-nil if a process that writes the transcript FILE keeps a file here."
-  (and (not (file-remote-p file))
-       (plist-get (todo-write-follow-sessions--kept-head file) :processes)
+  (and (plist-get (todo-write-follow-sessions--kept-head file) :processes)
        (file-directory-p (expand-file-name "../../sessions" (file-name-directory file)))))
+
+(defun todo-write-follow-sessions--activity-in (file)
+  "Return the activity of the process of the session in FILE, a transcript.
+See `todo-write-follow-sessions--activity'."
+  (todo-write-follow-sessions--activity
+   (todo-write-remote-key (todo-write-follow-sessions--machine-of file)
+                          (concat "claude:" (file-name-base file)))))
 
 (defun todo-write-follow-sessions--activity (thread)
   "Return the activity of the process of THREAD's session as (ACTIVITY . WHY).
@@ -401,13 +457,15 @@ A choice is a list (TITLE FILE TIME NOTE).  TIME is the modification time;
 NOTE has the working directory, the agent and its activity."
   (when-let* ((head (todo-write-follow-sessions--head file)))
     (unless (plist-get head :agent)
-      (let ((activity (todo-write-follow-sessions--activity (plist-get head :session)))
+      (let ((activity (todo-write-follow-sessions--activity-in file))
+            (machine (todo-write-follow-sessions--machine-of file))
             (folder (plist-get head :folder)))
         (list (todo-write-row-line (or (plist-get head :title) "(nothing asked yet)") 100)
               file
               (or time (todo-write-follow-sessions--modified file))
               (string-join
-               (delq nil (list (and folder
+               (delq nil (list machine
+                               (and folder
                                     ;; A remote name must not open a connection.
                                     (let (file-name-handler-alist)
                                       (todo-write-row-line (abbreviate-file-name folder))))
@@ -423,8 +481,10 @@ NOTE has the working directory, the agent and its activity."
   "Read one of the newest 300 sessions in the minibuffer; return its transcript."
   (todo-write-follow-sessions--find-homes)
   (todo-write-follow-sessions--read-processes)
-  (let* ((project (todo-write--project))
-         (folders (todo-write-follow-sessions--folders))
+  (let* ((project (todo-write-follow-sessions--project))
+         (folders (append (todo-write-follow-sessions--folders)
+                          (todo-write-follow-sessions--folders-of
+                           (todo-write-follow-sessions--excerpts))))
          (files (seq-take (todo-write-follow-sessions--files folders nil nil 300) 300))
          (here (delq nil
                      (todo-write-follow-sessions--map

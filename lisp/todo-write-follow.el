@@ -54,21 +54,27 @@ grew within `todo-write-follow-quiet' seconds."
 (cl-defstruct (todo-write-follow--session
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
-FILE is its transcript, COPY that of a remote one on this machine, TAIL
-the process that extends the copy, HANDLE the module's; THREAD a key,
+FILE is its transcript, or the copy of one on another machine, HANDLE the
+module's; THREAD a key,
 once it is known; HEARD is when the file last grew; LAST is the time of
 its last event in milliseconds; QUIET is non-nil if that is long ago; PROCESS is the id of its process, ACTIVITY what that
 process last said, as from `todo-write-follow-sessions--activity';
 END is (REASON . ENDING) if its last lines ended a turn, else nil;
-AUTOMATIC is non-nil if the mode picked it; BUSY is non-nil while it is
+AUTOMATIC is t if the mode picked it, `machine' if it was picked since
+all of its machine are followed; BUSY is non-nil while it is
 read; REST is non-nil if a part of FILE is yet to be read."
-  file copy tail handle thread heard last quiet process activity end automatic busy rest)
+  file handle thread heard last quiet process activity end automatic busy rest)
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
 
 (defvar todo-write-follow--timer nil
   "The timer that polls transcripts, or nil.")
+
+(autoload 'todo-write-follow-remote--pick "todo-write-follow-remote")
+(autoload 'todo-write-follow-remote--await "todo-write-follow-remote")
+(autoload 'todo-write-follow-remote--begin-mode "todo-write-follow-remote")
+(declare-function todo-write-follow-remote--end-unused "todo-write-follow-remote")
 
 (defvar todo-write-follow--watches nil
   "Alist of watched files and folders and their descriptors.")
@@ -82,8 +88,25 @@ Its plan becomes a thread; return its key, or nil if it has not begun.
 Interactively, read the session in the minibuffer, the newest of the
 current project first, and show its plan.  With a prefix argument, or
 without FILE, switch `todo-write-follow-mode' on instead.  SHOW non-nil
-shows the plan.  Signal `todo-write-input-error' if FILE cannot be read."
-  (interactive (list (unless current-prefix-arg (todo-write-follow-sessions--read)) t))
+shows the plan.  Signal `todo-write-input-error' if FILE cannot be read.
+
+FILE may be on another machine, and in a remote folder, sessions there
+are read in the minibuffer, too.  Such a session is followed once its
+transcript was fetched; see `todo-write-follow-remote'."
+  (interactive (list (unless current-prefix-arg (todo-write-follow--read-session)) t))
+  (if (and file (or (file-remote-p file) (todo-write-follow-sessions--copy-of file)))
+      (todo-write-follow-remote--pick file show)
+    (todo-write-follow--now file show)))
+
+(defun todo-write-follow--read-session ()
+  "Read a session in the minibuffer; return its transcript."
+  (when (file-remote-p default-directory)
+    (todo-write-follow-remote--await default-directory))
+  (todo-write-follow-sessions--read))
+
+(defun todo-write-follow--now (file show)
+  "Follow the local transcript FILE, or else the newest session.
+SHOW is as for `todo-write-follow'."
   (when file (todo-write-follow--drop-forgotten file))
   (let* ((session (if file
                       (todo-write-follow--begin file)
@@ -123,10 +146,12 @@ nil asks for a search at the next poll.")
 It follows a new session as soon as that appears, and an older one that
 is resumed while the current one is quiet.  Earlier ones are followed
 until their agents have ended.  See `todo-write-follow-all' for the
-sessions of all projects."
+sessions of all projects.  In a remote folder, or if
+`todo-write-follow-agents' has one, it begins the process that tells of
+the sessions on that machine; see `todo-write-follow-remote'."
   :global t
   :group 'todo-write-hosts
-  (setq todo-write-follow--project (and todo-write-follow-mode (todo-write--project))
+  (setq todo-write-follow--project (and todo-write-follow-mode (todo-write-follow-sessions--project))
         todo-write-follow--known nil
         todo-write-follow--stopped nil
         todo-write-follow--unnamed nil
@@ -135,9 +160,14 @@ sessions of all projects."
   (when todo-write-follow-mode
     (todo-write-module--prepare))
   (mapc #'todo-write-follow--end (todo-write-follow--automatic))
-  (when todo-write-follow-mode (todo-write-follow-sessions--find-homes))
-  (todo-write-follow--poll-all t)
-  (todo-write-follow--set-timer))
+  (when todo-write-follow-mode
+    (todo-write-follow-sessions--find-homes)
+    (when (seq-some #'file-remote-p (cons default-directory (mapcar #'cdr todo-write-follow-agents)))
+      (todo-write-follow-remote--begin-mode)))
+  (todo-write-follow--poll-all)
+  (todo-write-follow--set-timer)
+  (when (featurep 'todo-write-follow-remote)
+    (todo-write-follow-remote--end-unused)))
 
 (defun todo-write-follow-stop (&optional file)
   "Stop following the session whose transcript is FILE; nil for all.
@@ -158,12 +188,15 @@ all by `todo-write-follow-all'."
                     todo-write-follow--sessions)))
     (when (and (called-interactively-p 'interactive) (null sessions))
       (user-error "No session is followed"))
-    (cond ((not todo-write-follow-mode))
-          ((and file todo-write-follow-all)
+    (cond ((and file (or todo-write-follow-all
+                         (todo-write-follow-sessions--copy-of (expand-file-name file))))
            (push (expand-file-name file) todo-write-follow--stopped))
+          ((not todo-write-follow-mode))
           ((or (null file) (seq-some #'todo-write-follow--session-automatic sessions))
            (todo-write-follow-mode -1)))
-    (mapc #'todo-write-follow--end sessions)))
+    (mapc #'todo-write-follow--end sessions)
+    (when (featurep 'todo-write-follow-remote)
+      (todo-write-follow-remote--end-unused (null file)))))
 
 ;;; Following
 
@@ -181,7 +214,8 @@ all by `todo-write-follow-all'."
 
 (defun todo-write-follow--automatic ()
   "Return the sessions that `todo-write-follow-mode' follows."
-  (seq-filter #'todo-write-follow--session-automatic todo-write-follow--sessions))
+  (seq-filter (lambda (session) (eq t (todo-write-follow--session-automatic session)))
+              todo-write-follow--sessions))
 
 (defvar todo-write-follow--batch nil
   "Non-nil while many sessions begin or end; `changed' once one did.")
@@ -191,37 +225,31 @@ all by `todo-write-follow-all'."
   (when-let* ((session (todo-write-follow--find file))
               (thread (todo-write-follow--session-thread session)))
     (unless (member thread (todo-write-threads-loaded))
-      (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
-      (todo-write-follow--delete-copy session))))
+      (setq todo-write-follow--sessions (delq session todo-write-follow--sessions)))))
 
 (defun todo-write-follow--begin (file &optional automatic)
   "Follow the session whose transcript is FILE, and return it.
-AUTOMATIC is non-nil if the mode picked it."
+AUTOMATIC is that of `todo-write-follow--session'."
   (or (todo-write-follow--find file)
       (let* ((file (expand-file-name file))
-             (copy (and (file-remote-p file)
-                        (make-temp-file "todo-write-follow" nil ".jsonl")))
+             (copy (todo-write-follow-sessions--copy-of file))
              (modified (todo-write-follow-sessions--modified file))
              ;; Its agent may have been idle or waiting for hours.
              (todo-write-activity--time (truncate (* 1000 modified)))
-             (session (todo-write-follow--make-session :file file :copy copy :heard modified
+             (session (todo-write-follow--make-session :file file :heard modified
                                                        :automatic automatic)))
-        (unwind-protect
-            (progn
-              (when copy
-                (todo-write-follow--fetch session))
-              (setf (todo-write-follow--session-handle session)
-                    (todo-write--call todo-write-dyn--transcript-open
-                      (or copy file) (todo-write-follow--root file)))
-              (todo-write-follow--read session (unless automatic 50))
-              (push session todo-write-follow--sessions)
-              ;; The user waits for the plan, but not for each slice of the file.
-              (while (and (not automatic) (todo-write-follow--session-rest session)
-                          (memq session todo-write-follow--sessions))
-                (accept-process-output nil 0.001)
-                (todo-write-follow--read session 50)))
-          (unless (memq session todo-write-follow--sessions)
-            (todo-write-follow--delete-copy session)))
+        (setf (todo-write-follow--session-handle session)
+              (todo-write--call todo-write-dyn--transcript-open
+                file (unless copy (todo-write-follow--root file))
+                (and copy (list (todo-write-follow-copy-machine copy)
+                                (todo-write-follow-copy-prefix copy)))))
+        (todo-write-follow--read session (unless automatic 50))
+        (push session todo-write-follow--sessions)
+        ;; The user waits for the plan, but not for each slice of the file.
+        (while (and (not automatic) (todo-write-follow--session-rest session)
+                    (memq session todo-write-follow--sessions))
+          (accept-process-output nil 0.001)
+          (todo-write-follow--read session 50))
         (unless todo-write-follow--batch
           (todo-write-follow-sessions--read-processes))
         (todo-write-follow--tell-activity session)
@@ -230,17 +258,17 @@ AUTOMATIC is non-nil if the mode picked it."
         (todo-write-follow--set-timer)
         session)))
 
-(defun todo-write-follow--try-to-begin (file)
-  "Follow the session whose transcript is FILE, which the mode picked.
-An error is said, and does not stop the others."
+(defun todo-write-follow--try-to-begin (file &optional automatic)
+  "Follow the session whose transcript is FILE, which the user did not pick.
+AUTOMATIC is `machine', or nil if the mode picked it.  An error is said,
+and does not stop the others."
   (condition-case-unless-debug err
-      (todo-write-follow--begin file t)
+      (todo-write-follow--begin file (or automatic t))
     (error (todo-write-follow-sessions--skip file (error-message-string err)))))
 
 (defun todo-write-follow--root (file)
   "Return the root of the project of the local transcript FILE, or nil."
-  (when-let* (((not (file-remote-p file)))
-              (folder (todo-write-follow-sessions--directory file)))
+  (when-let* ((folder (todo-write-follow-sessions--directory file)))
     ;; A transcript may name any folder.
     (let* (file-name-handler-alist (default-directory (file-name-as-directory folder)))
       (and (file-name-absolute-p folder) (file-directory-p folder) (todo-write--project)))))
@@ -254,20 +282,13 @@ Its plan is paused, unless another host or a live process drives it."
           ((and thread (todo-write-follow-sessions--activity thread))
            (todo-write--lose-activity thread))
           (t (todo-write-follow--pause session "no longer followed"))))
-  (todo-write-follow--delete-copy session)
   (todo-write-follow--set-timer))
-
-(defun todo-write-follow--delete-copy (session)
-  "Delete the copy of SESSION's remote transcript, and its process."
-  (when-let* ((copy (todo-write-follow--session-copy session)))
-    (when (todo-write-follow--session-tail session)
-      (delete-process (todo-write-follow--session-tail session)))
-    (ignore-errors (delete-file copy))))
 
 (defun todo-write-follow--watched ()
   "Return the files and folders to watch."
   (when todo-write-follow--timer
-    (let ((files (seq-remove #'file-remote-p
+    ;; The process of another machine tells when its copies changed.
+    (let ((files (seq-remove #'todo-write-follow-sessions--copy-of
                              (mapcar #'todo-write-follow--session-file
                                      todo-write-follow--sessions))))
       (seq-filter #'file-exists-p
@@ -285,7 +306,9 @@ Its plan is paused, unless another host or a live process drives it."
                     (unless todo-write-follow-all todo-write-follow--project))
                    ;; A process begins before its transcript does.
                    (mapcar #'file-name-directory
-                           (seq-remove #'todo-write-follow--find
+                           (seq-remove (lambda (file)
+                                         (or (todo-write-follow--find file)
+                                             (todo-write-follow-sessions--copy-of file)))
                                        (todo-write-follow-sessions--begun 0)))))))
 
 (defun todo-write-follow--watch ()
@@ -360,13 +383,12 @@ An error with one of them is said, and does not stop the others."
       (error (todo-write-follow-sessions--skip (todo-write-follow--session-file session)
                                               (error-message-string err))))))
 
-(defun todo-write-follow--poll-all (&optional remote)
-  "Poll all sessions that are followed, and search for newer ones.
-REMOTE is as for `todo-write-follow--find-newer'."
+(defun todo-write-follow--poll-all ()
+  "Poll all sessions that are followed, and search for newer ones."
   (todo-write-follow--each #'todo-write-follow--poll)
   (todo-write-follow--poll-processes)
   (todo-write-follow--each #'todo-write-follow--pause-if-quiet)
-  (todo-write-follow--find-newer remote)
+  (todo-write-follow--find-newer)
   (todo-write-follow--end-automatic)
   (todo-write-follow--watch))
 
@@ -494,6 +516,8 @@ ENDING is how its agent ended, as in `todo-write-summary', if that is known."
   "Pause SESSION if it has been silent for `todo-write-follow-quiet' seconds."
   (let ((heard (todo-write-follow--session-heard session)))
     (when (and todo-write-follow-quiet
+               (not (todo-write-follow-sessions--silent-p
+                     (todo-write-follow--session-file session)))
                (not (todo-write-follow--session-quiet session))
                (not (todo-write-follow--session-rest session))
                (> (- (float-time) heard) todo-write-follow-quiet)
@@ -512,6 +536,12 @@ Transcripts are read first, so that the process has the last word."
   (todo-write-follow--each #'todo-write-follow--tell-activity))
 
 (defun todo-write-follow--tell-activity (session)
+  "Apply the activity of SESSION's process if it changed.
+That of one on a machine whose connection is lost is unknown."
+  (unless (todo-write-follow-sessions--silent-p (todo-write-follow--session-file session))
+    (todo-write-follow--apply-activity session)))
+
+(defun todo-write-follow--apply-activity (session)
   "Apply the activity of SESSION's process if it changed."
   (let* ((thread (todo-write-follow--session-thread session))
          (last (todo-write-follow--session-activity session))
@@ -549,6 +579,7 @@ Transcripts are read first, so that the process has the last word."
   "Say how the agent of SESSION ended, which no process names any more."
   (pcase-let ((`(,why . ,ending)
                (cond ((todo-write-follow-sessions--live-p
+                       (todo-write-follow--session-thread session)
                        (todo-write-follow--session-process session))
                       '("another session began" . session-ended))
                      ((todo-write-follow-sessions--killed-p
@@ -566,56 +597,53 @@ have been resumed since, and have ended well."
     (when (and thread
                (not (plist-get (todo-write-summary thread) :ending))
                (not (todo-write-follow--other-host-p thread))
+               (not (todo-write-follow-sessions--silent-p
+                     (todo-write-follow--session-file session)))
                (todo-write-follow-sessions--ended-p
                 thread (todo-write-follow--session-file session)))
       (todo-write-follow--tell-end session))))
 
-;;; Remote transcripts
+;;; Other machines
 
-(defun todo-write-follow--fetch (session)
-  "Copy SESSION's remote transcript, and append its new lines as they come.
-They come from a process, since a timer must not use the connection."
-  (let* ((file (todo-write-follow--session-file session))
-         (copy (todo-write-follow--session-copy session))
-         (default-directory (file-name-directory file)))
-    (condition-case err
-        (when (file-exists-p file)
-          (unless (file-regular-p file)
-            (signal 'file-error (list "not a regular file")))
-          (todo-write-follow-sessions--fetch file copy 0 nil))
-      (file-error
-       (todo-write--wrong "transcript" file
-                          (concat "a file of yours: " (error-message-string err)))))
-    (setf (todo-write-follow--session-tail session)
-          (make-process
-           :name "todo-write-follow" :noquery t :file-handler t
-           :connection-type 'pipe :coding 'binary
-           ;; TRAMP would mix the messages of `tail' into the transcript.
-           :command (list "sh" "-c" "exec tail -F -c \"$1\" -- \"$2\" 2>/dev/null" "sh"
-                          (format "+%d" (1+ (file-attribute-size (file-attributes copy))))
-                          (file-local-name file))
-           :filter (lambda (_process bytes)
-                     (let ((coding-system-for-write 'binary))
-                       (write-region bytes nil copy t 'silent))
-                     (todo-write-follow--poll session))
-           :sentinel (lambda (_process event)
-                       (todo-write-follow--lost session (string-trim event)))))))
+(defun todo-write-follow--hear (machine files processes &optional first)
+  "Read what changed in the copies of MACHINE's files.
+FILES are the transcripts that changed or have a file beside them that
+did.  PROCESSES is non-nil if the process files changed.  FIRST is
+non-nil if MACHINE was silent before; agents may have ended meanwhile."
+  (dolist (session todo-write-follow--sessions)
+    (when (member (todo-write-follow--session-file session) files)
+      (todo-write-follow--poll session)))
+  (when processes
+    (todo-write-follow--poll-processes))
+  (when first
+    (todo-write-follow--each
+     (lambda (session)
+       (when (equal machine (todo-write-follow-sessions--machine-of
+                             (todo-write-follow--session-file session)))
+         (todo-write-follow--tell-if-ended session)))))
+  (when (and todo-write-follow-mode (or files processes))
+    (setq todo-write-follow--searched nil)
+    (todo-write-follow--find-newer)
+    (todo-write-follow--end-automatic)))
 
-(defun todo-write-follow--lost (session event)
-  "Stop following the remote SESSION, whose `tail' ended with EVENT."
-  (when (memq session todo-write-follow--sessions)
-    (todo-write-follow--end session)
-    (display-warning 'todo-write
-                     (format "%s is no longer followed: tail %s"
-                             (todo-write-follow--session-file session) event))))
+(defun todo-write-follow--lose (machine)
+  "Note that MACHINE tells no more: what its agents do is unknown."
+  (todo-write-follow--each
+   (lambda (session)
+     (when (equal machine (todo-write-follow-sessions--machine-of
+                           (todo-write-follow--session-file session)))
+       (setf (todo-write-follow--session-activity session) nil)
+       (let ((thread (todo-write-follow--session-thread session)))
+         (when (and thread (not (todo-write-follow--other-host-p thread)))
+           (todo-write--lose-activity thread))))))
+  (todo-write-follow-sessions--read-processes))
 
 ;;; Newer sessions
 
-(defun todo-write-follow--find-newer (&optional remote)
+(defun todo-write-follow--find-newer ()
   "Follow newer sessions if `todo-write-follow-mode' is on.
 List files when a folder changed, and every ten polls, since a resumed
-session changes no folder.  Search remote folders only if REMOTE is
-non-nil, since a timer must not open connections."
+session changes no folder."
   (when (and todo-write-follow-mode
              (featurep 'todo-write-dyn)
              (or (null todo-write-follow--searched)
@@ -625,11 +653,10 @@ non-nil, since a timer must not open connections."
                  (cl-loop for (folder . time) in (cdr todo-write-follow--searched)
                           thereis (not (equal time (todo-write-follow--folder-time folder))))))
     (let* ((folders (todo-write-follow-sessions--folders
-                     (unless todo-write-follow-all todo-write-follow--project)
-                     (not remote)))
+                     (unless todo-write-follow-all todo-write-follow--project)))
            ;; Times come first, so that the next poll notices later changes.
            (times (mapcar (lambda (folder) (cons folder (todo-write-follow--folder-time folder)))
-                          (seq-remove #'file-remote-p folders)))
+                          folders))
            (files (if todo-write-follow-all
                       (todo-write-follow-sessions--files
                        folders (- (float-time) (or todo-write-follow-quiet 600))
@@ -639,7 +666,7 @@ non-nil, since a timer must not open connections."
             todo-write-follow--unnamed
             (cl-loop for (time . file) in files
                      while (< (- (float-time) time) 60)
-                     unless (or (file-remote-p file)
+                     unless (or (todo-write-follow-sessions--copy-of file)
                                 (plist-get (todo-write-follow-sessions--kept-head file)
                                            :folder))
                      collect file))
@@ -653,7 +680,7 @@ non-nil, since a timer must not open connections."
 
 (defun todo-write-follow--pick-live (files)
   "Follow the live sessions in FILES, a list of (TIME . FILE), and no others.
-FILES may leave out local files that are not live.  Sessions that the user
+FILES may leave out files that are not live.  Sessions that the user
 picked or stopped stay as they are."
   (let ((live (make-hash-table :test #'equal)))
     (pcase-dolist (`(,time . ,file) files)
@@ -665,13 +692,12 @@ picked or stopped stay as they are."
          (let ((file (todo-write-follow--session-file session)))
            (if (gethash file live)
                (remhash file live)
-             (unless (file-remote-p file)
-               (todo-write-follow--end session)))))))
+             (todo-write-follow--end session))))))
     (todo-write-follow--begin-all (hash-table-keys live))))
 
 (defun todo-write-follow--live-p (file time)
   "Return non-nil if the session in FILE, modified at TIME, is live."
-  (or (todo-write-follow-sessions--activity (file-name-base file))
+  (or (todo-write-follow-sessions--activity-in file)
       (and (< (- (float-time) time) (or todo-write-follow-quiet 600))
            (or (todo-write-follow--find file)
                ;; One that was over when the mode began is not live.
@@ -685,8 +711,9 @@ picked or stopped stay as they are."
           (eq todo-write-follow--batch 'changed))
     (todo-write-follow--set-timer)))
 
-(defun todo-write-follow--begin-all (files)
-  "Follow the sessions in FILES for a while; a timer begins what is left."
+(defun todo-write-follow--begin-all (files &optional automatic)
+  "Follow the sessions in FILES for a while; a timer begins what is left.
+AUTOMATIC is as for `todo-write-follow--try-to-begin'."
   (let ((end (+ (float-time) 0.04)))
     (todo-write-follow--in-batch
      (lambda ()
@@ -695,14 +722,15 @@ picked or stopped stay as they are."
            (unless (or (member file todo-write-follow--stopped)
                        (todo-write-follow--find file)
                        (not (todo-write-follow-sessions--directory file)))
-             (todo-write-follow--try-to-begin file)))))))
+             (todo-write-follow--try-to-begin file automatic)))))))
   (when files
-    (run-with-timer 0.005 nil #'todo-write-follow--begin-rest files)))
+    (run-with-timer 0.005 nil #'todo-write-follow--begin-rest files automatic)))
 
-(defun todo-write-follow--begin-rest (files)
-  "Follow the sessions in FILES if the mode is still on."
-  (when todo-write-follow-mode
-    (todo-write-follow--begin-all files)))
+(defun todo-write-follow--begin-rest (files automatic)
+  "Follow the sessions in FILES if they are still wanted.
+AUTOMATIC is as for `todo-write-follow--try-to-begin'."
+  (when (or todo-write-follow-mode automatic)
+    (todo-write-follow--begin-all files automatic)))
 
 (defun todo-write-follow--pick-begun ()
   "Follow the sessions that processes began or resumed since the mode is on.
@@ -752,7 +780,8 @@ Unless the current session is quiet, only a new file replaces it."
         (unless (and thread
                      (or (todo-write-follow-sessions--activity thread)
                          ;; Codex keeps no files of processes; its turns tell.
-                         (and (string-prefix-p "codex:" thread) (todo-write-activity thread))))
+                         (and (string-prefix-p "codex:" (todo-write-remote-bare-key thread))
+                              (todo-write-activity thread))))
           (todo-write-follow--end session))))))
 
 (provide 'todo-write-follow)

@@ -105,7 +105,8 @@ fn hunk_size(line: &str) -> Option<(u64, u64)> {
 impl Recording {
     /// The entry of a changed file in the metadata of an observation.
     pub fn entry(&self, file: &ChangedFile, project: &str) -> Value {
-        let path = absolute(&file.path, project);
+        let folder = on_its_machine(project);
+        let path = absolute(&file.path, folder);
         let mut entry = json!({ "path": path, "added": file.added, "removed": file.removed });
         for (key, is_set) in [
             ("created", file.change.created),
@@ -117,8 +118,8 @@ impl Recording {
             }
         }
         let is_empty = file.hunks.is_empty() && !file.change.created && !file.change.deleted;
-        if !self.numbers_only && !is_empty && !self.excludes(&path) && !self.excludes(project) {
-            entry["patch"] = complete(&path, project, file.change, &file.hunks).into();
+        if !self.numbers_only && !is_empty && !self.excludes(&path) && !self.excludes_project(project) {
+            entry["patch"] = complete(&path, folder, file.change, &file.hunks).into();
         }
         entry
     }
@@ -149,7 +150,7 @@ impl Recording {
             metadata.insert(HIDDEN.into(), true.into());
             let Value::Object(fields) = content else { return *content = Value::Null };
             fields.retain(|key, _| matches!(key.as_str(), "id" | "name" | "isError"));
-        } else if self.excludes(project) && kind != Type::Usage {
+        } else if self.excludes_project(project) && kind != Type::Usage {
             *content = Value::Null;
         }
     }
@@ -181,10 +182,15 @@ impl Recording {
         let files = metadata.get("files").and_then(Value::as_array);
         let mut paths = files.into_iter().flatten().filter_map(|file| file.get("path")?.as_str());
         let names = content.get("input").map(Value::to_string).unwrap_or_default();
-        self.excludes(project)
+        self.excludes_project(project)
             || paths.any(|path| self.excludes(path))
             || metadata.get("path").and_then(Value::as_str).is_some_and(|path| self.excludes(path))
             || words(&names).any(|word| self.excludes(word))
+    }
+
+    /// Whether the user excludes a project, by its name here or on its machine.
+    fn excludes_project(&self, project: &str) -> bool {
+        self.excludes(project) || self.excludes(on_its_machine(project))
     }
 
     /// Whether the user excludes a file or folder, or one above it.
@@ -206,6 +212,14 @@ impl Recording {
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_whitespace() || "\"'`()[]{}<>|&;,=:\\".contains(c))
         .filter(|word| !word.is_empty())
+}
+
+/// The name that a project has on its own machine: in Emacs, that of one on another machine begins
+/// with a prefix such as `/ssh:build:`.
+fn on_its_machine(project: &str) -> &str {
+    let first = project.get(1..).and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let is_remote = project.starts_with('/') && first.len() > 1 && first.ends_with(':');
+    if is_remote { &project[1 + first.len()..] } else { project }
 }
 
 /// The absolute name of a file of a project.

@@ -12,11 +12,11 @@ use super::{Module, Settings, border, now, with_module, write};
 use crate::error::Error;
 use crate::file::{self, Slice};
 use crate::thread::Activity;
-use crate::transcript::claude::processes::Process;
+use crate::transcript::claude::processes::{MachineProcesses, Process, ProcessFolder};
 use crate::transcript::describe::describe;
 use crate::transcript::follower::Follower;
 use crate::transcript::listing::{Listing, Wanted};
-use crate::transcript::recorder::{Recorder, ThreadUpdate};
+use crate::transcript::recorder::{Machine, Recorder, ThreadUpdate};
 
 emacs::use_symbols! {
     k_thread => ":thread" k_last => ":last" k_bytes => ":bytes" k_updates => ":updates"
@@ -25,22 +25,34 @@ emacs::use_symbols! {
     k_agent => ":agent" k_host => ":host" k_activity => ":activity" k_why => ":why"
     k_processes => ":processes"
     k_more => ":more" k_skipped => ":skipped" k_files => ":files"
-    k_pid => ":pid" k_session_id => ":sessionId" k_status => ":status" k_waiting_for => ":waitingFor"
+    k_pid => ":pid" k_machine => ":machine" k_session_id => ":sessionId" k_status => ":status" k_waiting_for => ":waitingFor"
     k_proc_start => ":procStart" k_started_at => ":startedAt" k_file => ":file" k_cwd => ":cwd" k_name => ":name" k_entrypoint => ":entrypoint"
 }
 
 /// Return a handle that reads the transcript FILE, a string, from its beginning.
 ///
 /// PROJECT is the root of the session's project, a string; nil stands for the session's folder.
+/// MACHINE is a list (NAME PREFIX) if FILE is the copy of one on another machine, else nil: keys begin
+/// with NAME and a slash, projects with PREFIX.
 #[defun]
-fn transcript_open<'e>(env: &'e Env, file: Value<'e>, project: Value<'e>) -> Result<Mutex<Follower>> {
+fn transcript_open<'e>(
+    env: &'e Env,
+    file: Value<'e>,
+    project: Value<'e>,
+    machine: Value<'e>,
+) -> Result<Mutex<Follower>> {
     border(env, || {
         let path = PathBuf::from(read::text("transcript", file)?);
         let project = read::optional("project", project, read::text)?;
+        let machine = match texts("machine", machine)?.as_slice() {
+            [] => None,
+            [name, prefix] => Some(Machine { name: name.clone(), prefix: prefix.clone() }),
+            _ => return Err(wrong("machine", machine, "(NAME PREFIX)")),
+        };
         Ok(Mutex::new(with_module(|module| {
             let Settings { input, storage, .. } = &module.settings;
             let mut follower = Follower::new(path, *input, storage.history_limit);
-            follower.recorder = Recorder::new(project);
+            follower.recorder = Recorder::new(project, machine);
             follower
         })))
     })
@@ -217,19 +229,24 @@ fn paths(folders: Value<'_>) -> Result<Vec<PathBuf>> {
 
 /// Read what the live processes of Claude Code say in FOLDERS, their folders `sessions'.
 ///
-/// The value is a list of plists `:pid :state :sessionId :status :waitingFor :cwd :name :entrypoint
-/// :procStart :file :startedAt', or t if nothing changed since the last call.  `:state' is `alive' or
-/// `suspended', `:file' the name of the process's file; the others but the first are as in that file,
-/// or nil.
+/// An element of FOLDERS is a string, or (FOLDER MACHINE LINES) for the copy of one on another machine:
+/// LINES has a line "ID STATE START" for each live process, START "-" if that is unknown.
+///
+/// The value is a list of plists `:pid :machine :state :sessionId :status :waitingFor :cwd :name
+/// :entrypoint :procStart :file :startedAt', or t if nothing changed since the last call.  `:state' is
+/// `alive' or `suspended', `:file' the name of the process's file, `:machine' nil for this one; the
+/// others but the first are as in that file, or nil.
 #[defun]
 fn processes<'e>(env: &'e Env, folders: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let folders = paths(folders)?;
-        let live = with_module(|module| module.processes.read(&folders).map(<[Process]>::to_vec));
+        let folders = read::elements("folders", folders)?;
+        let folders = folders.into_iter().map(process_folder).collect::<Result<_>>()?;
+        let live = with_module(|module| module.processes.read(folders).map(<[Process]>::to_vec));
         let Some(live) = live else { return true.into_lisp(env) };
         write::list_of(env, &live, |process| {
             write::Plist::new(env)
                 .set(k_pid, i64::from(process.pid))?
+                .set(k_machine, process.machine.as_ref())?
                 .set(k_state, write::symbol(env, if process.is_suspended { "suspended" } else { "alive" })?)?
                 .set(k_session_id, process.session.as_ref())?
                 .set(k_status, process.status.as_ref())?
@@ -245,16 +262,35 @@ fn processes<'e>(env: &'e Env, folders: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
+fn process_folder(element: Value<'_>) -> Result<ProcessFolder> {
+    if let Ok(path) = read::text("folder", element) {
+        return Ok(ProcessFolder { path: path.into(), machine: None });
+    }
+    match texts("folder", element)?.as_slice() {
+        [path, name, lines] => {
+            let machine = Some(MachineProcesses::new(name.clone(), lines));
+            Ok(ProcessFolder { path: path.into(), machine })
+        }
+        _ => Err(wrong("folder", element, "a string or (FOLDER MACHINE LINES)")),
+    }
+}
+
 /// Return non-nil if a process of SESSION, an id, left its file behind, as one does that is killed.
 ///
-/// PID is the number of its last process, if that is known, else nil.
+/// MACHINE is the name of the machine on which it ran, nil for this one.  PID is the number of its last process, if that is known, else nil.
 /// See `todo-write-dyn--processes', which reads the files.
 #[defun]
-fn process_killed_p<'e>(env: &'e Env, session: Value<'e>, pid: Value<'e>) -> Result<bool> {
+fn process_killed_p<'e>(
+    env: &'e Env,
+    machine: Value<'e>,
+    session: Value<'e>,
+    pid: Value<'e>,
+) -> Result<bool> {
     border(env, || {
+        let machine = read::optional("machine", machine, read::text)?;
         let session = read::text("session", session)?;
         let pid: Option<u32> = read::optional("process", pid, read::whole_number)?;
-        Ok(with_module(|module| module.processes.is_killed(&session, pid)))
+        Ok(with_module(|module| module.processes.is_killed(machine.as_deref(), &session, pid)))
     })
 }
 

@@ -96,7 +96,7 @@ impl Follower {
 
     /// The key of the session's thread, if the file has named the session.
     pub fn thread(&self) -> Option<String> {
-        Some(self.lines.reader.as_ref()?.session()?.key())
+        Some(self.recorder.key(self.lines.reader.as_ref()?.session()?.key()))
     }
 
     /// Reads what was appended to the session's file and to those of its subagents.

@@ -48,11 +48,34 @@ const SESSION_ENDED: &str = "the session ended";
 /// Milliseconds of silence after which a turn counts as over.
 const RECENT: Millis = 600_000;
 
+/// A machine other than this one, on which sessions run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Machine {
+    /// Its name, with which the keys of its threads begin.
+    pub name: String,
+    /// The beginning of its files' names in Emacs, such as `/ssh:build:`.
+    pub prefix: String,
+}
+
+impl Machine {
+    /// The name by which Emacs opens a folder that a session names; `None` if it is not absolute or
+    /// has control characters. It never is the name of a file on another machine.
+    pub fn folder(&self, folder: &str) -> Option<String> {
+        let rest = folder.strip_prefix('/').filter(|rest| !rest.contains(char::is_control))?;
+        let first = rest.split('/').next().unwrap_or_default();
+        // Emacs would read a method, or begin again at `//` and `/~`.
+        let is_special = first.contains(':') || folder.contains("//") || folder.contains("/~");
+        Some(format!("{}{}{folder}", self.prefix, if is_special { "/:" } else { "" }))
+    }
+}
+
 /// Writes events to a store.
 #[derive(Debug, Default)]
 pub struct Recorder {
     /// The root of the project, if it is not the folder in which the session began.
     project: Option<String>,
+    /// The machine of the session; `None` for this one.
+    machine: Option<Machine>,
     /// The threads written to, with the times of their last events.
     threads: HashMap<String, Millis>,
     /// The titles of threads, which the user may forget while their sessions go on.
@@ -68,6 +91,7 @@ pub struct Recorder {
 /// The update of a thread while a batch of events is recorded.
 struct PendingUpdate {
     thread: String,
+    is_subagent: bool,
     /// The list and the state before the batch.
     list: List,
     state: State,
@@ -92,7 +116,7 @@ enum Cursor {
 impl Recorder {
     /// Forgets how far threads were recorded, after their file was replaced.
     pub fn restart(&mut self) {
-        *self = Recorder::new(self.project.take());
+        *self = Recorder::new(self.project.take(), self.machine.take());
     }
 
     /// The time of the last event of a thread, if this recorder has written to it.
@@ -101,8 +125,13 @@ impl Recorder {
     }
 
     /// A recorder for a session in this project; `None` stands for the session's folder.
-    pub fn new(project: Option<String>) -> Recorder {
-        Recorder { project, ..Recorder::default() }
+    pub fn new(project: Option<String>, machine: Option<Machine>) -> Recorder {
+        Recorder { project, machine, ..Recorder::default() }
+    }
+
+    /// The key of the thread that has the key `bare` on its machine.
+    pub fn key(&self, bare: String) -> String {
+        self.machine.as_ref().map_or(bare.clone(), |machine| format!("{}/{bare}", machine.name))
     }
 
     /// Records events. The updates are ordered by the threads' first events, subagents first.
@@ -115,7 +144,7 @@ impl Recorder {
     ) -> Vec<ThreadUpdate> {
         let mut touched: Vec<PendingUpdate> = Vec::new();
         for (place, event) in events.iter().enumerate() {
-            let key = event.source.key();
+            let key = self.key(event.source.key());
             // The subagent's last list is too old to be among the events.
             if event.kind == EventKind::SubagentEnded && !self.threads.contains_key(&key) {
                 continue;
@@ -169,7 +198,7 @@ impl Recorder {
         }
         touched.retain(|pending| pending.is_changed);
         self.end_if_old(store, &touched, now);
-        touched.sort_by_key(|pending| !pending.thread.contains('/'));
+        touched.sort_by_key(|pending| !pending.is_subagent);
         touched.into_iter().map(|pending| update(store, pending)).collect()
     }
 
@@ -187,6 +216,26 @@ impl Recorder {
                 thread.end_turn(SESSION_ENDED.into(), Ending::SessionEnded, time);
             }
         }
+    }
+
+    /// The description of a new thread.
+    fn about(&self, store: &mut Store, source: &Source) -> Map<String, Value> {
+        let mut about = Map::new();
+        let project = match &self.machine {
+            Some(machine) => machine.folder(&source.folder),
+            None => Some(self.project.as_ref().unwrap_or(&source.folder).clone()),
+        };
+        if let Some(project) = project.filter(|project| !project.is_empty()) {
+            about.insert("project".into(), format!("{}/", project.trim_end_matches('/')).into());
+        }
+        if source.subagent.is_some() {
+            let from = source.call.as_ref().map_or_else(|| source.session_key(), |call| call.from.clone());
+            let parent = self.key(from);
+            let item = source.call.as_ref().and_then(|call| item_of(store, &parent, call));
+            about.insert("parent".into(), parent.into());
+            about.extend(item.map(|item| ("parentItem".to_owned(), item.into())));
+        }
+        about
     }
 
     /// Says that the list of a thread comes from another tool than before, if it does.
@@ -213,7 +262,7 @@ impl Recorder {
         now: Millis,
     ) -> PendingUpdate {
         let source = &events[place].source;
-        let about = about(store, source, self.project.as_deref());
+        let about = self.about(store, source);
         let thread = store.open(&key, about, now);
         if let Some(title) = self.titles.get(&key).filter(|_| thread.title().is_none()) {
             thread.observe(Type::Title, title.as_str().into(), Details::default(), now);
@@ -222,6 +271,7 @@ impl Recorder {
         let cursor = if self.threads.contains_key(&key) { None } else { cursor(thread, source, events) };
         PendingUpdate {
             thread: key,
+            is_subagent: source.subagent.is_some(),
             list,
             state,
             cursor,
@@ -277,22 +327,6 @@ fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
     ThreadUpdate { thread: pending.thread, outcome, state, activity: pending.activity, error: pending.error }
 }
 
-/// The description of a new thread.
-fn about(store: &mut Store, source: &Source, project: Option<&str>) -> Map<String, Value> {
-    let mut about = Map::new();
-    let project = project.unwrap_or(&source.folder);
-    if !project.is_empty() {
-        about.insert("project".into(), format!("{}/", project.trim_end_matches('/')).into());
-    }
-    if source.subagent.is_some() {
-        let from = source.call.as_ref().map(|call| call.from.clone());
-        let item = source.call.as_ref().and_then(|call| item_of(store, call));
-        about.insert("parent".into(), from.unwrap_or_else(|| source.session_key()).into());
-        about.extend(item.map(|item| ("parentItem".to_owned(), item.into())));
-    }
-    about
-}
-
 /// The open item that is most similar to `description`, if any is.
 pub fn open_item_like(list: &List, description: &str) -> Option<String> {
     let rarity = Rarity::of([list.iter().map(|item| item.content.as_str())]);
@@ -305,8 +339,8 @@ pub fn open_item_like(list: &List, description: &str) -> Option<String> {
 
 /// The item that a subagent works on: the one like the call's description, or else the item in
 /// progress at the time of the call.
-fn item_of(store: &mut Store, call: &SubagentCall) -> Option<String> {
-    let parent = store.get(&call.from)?;
+fn item_of(store: &mut Store, from: &str, call: &SubagentCall) -> Option<String> {
+    let parent = store.get(from)?;
     if let Some(item) = open_item_like(parent.list(), &call.description) {
         return Some(item);
     }

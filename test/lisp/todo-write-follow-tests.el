@@ -770,41 +770,6 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                      (car titles)))))
         (todo-write-follow-sessions--read)))))
 
-;;; Remote files
-
-(ert-deftest todo-write-follow-tests-a-remote-session-is-copied-as-it-grows ()
-  (todo-write-follow-tests--with
-    (require 'tramp)
-    (let* ((file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix — für später"))
-           (tramp-methods
-            (cons '("mock" (tramp-login-program "sh") (tramp-login-args (("-i")))
-                    (tramp-remote-shell "/bin/sh") (tramp-remote-shell-args ("-c"))
-                    (tramp-connection-timeout 10))
-                  tramp-methods))
-           (tramp-verbose 0)
-           (remote (concat "/mock:" (system-name) ":" file)))
-      (skip-unless (ignore-errors (file-exists-p remote)))
-      (should-error (todo-write-follow (file-name-directory remote))
-                    :type 'todo-write-input-error)
-      (let ((thread (todo-write-follow remote)))
-        (should (equal (todo-write-test-contents thread) '("Mix — für später")))
-        (todo-write-follow-tests--write file "a" "w2" "Rest")
-        (todo-write-test-wait
-         (lambda () (equal (todo-write-test-contents thread) '("Rest"))))
-        (write-region "" nil file nil 'silent)
-        (todo-write-follow-tests--write file "a" "w3" "Cut")
-        (todo-write-test-wait
-         (lambda () (equal (todo-write-test-contents thread) '("Cut"))))
-        (with-temp-buffer
-          (insert-file-contents
-           (todo-write-follow--session-copy (todo-write-follow--find remote)))
-          (should-not (re-search-forward "^tail:" nil t)))
-        (delete-process (todo-write-follow--session-tail
-                         (todo-write-follow--find remote)))
-        (todo-write-test-wait (lambda () (not (todo-write-follow--find remote))))
-        (should (eq (todo-write-state thread) 'paused))))))
-
 ;;; The newest session
 
 (ert-deftest todo-write-follow-tests-the-mode-follows-a-new-session ()
@@ -1023,12 +988,13 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 
 (ert-deftest todo-write-follow-tests-wrong-arguments-are-input-errors ()
   (todo-write-follow-tests--with
-    (dolist (form '((todo-write-dyn--transcript-open 5 nil)
+    (dolist (form '((todo-write-dyn--transcript-open 5 nil nil)
+                    (todo-write-dyn--transcript-open "x" nil (list "one"))
                     (todo-write-dyn--transcript-read nil nil)
                     (todo-write-dyn--transcript-read "file" nil)
                     (todo-write-dyn--transcripts-in "x" nil nil nil)
                     (todo-write-dyn--processes (list 5))
-                    (todo-write-dyn--process-killed-p nil nil)
+                    (todo-write-dyn--process-killed-p nil nil nil)
                     (todo-write-dyn--file-bytes "x" -1)
                     (todo-write-dyn--transcript-pause (make-hash-table) "why" nil)
                     (todo-write-dyn--transcript-describe [])))

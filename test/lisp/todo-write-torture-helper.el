@@ -65,7 +65,7 @@
            odd (make-hash-table) (make-bool-vector 9 t) (make-char-table 'torture)
            (lambda ()) #'car (symbol-function 'if) (selected-window) (selected-frame)
            (record 'torture 1) (current-buffer) (make-vector 1100 nil)
-           (todo-write-dyn--transcript-open "no such file" nil))
+           (todo-write-dyn--transcript-open "no such file" nil nil))
      (todo-write-torture-circular)
      (todo-write-torture-deep 400)
      (todo-write-torture-dead))))

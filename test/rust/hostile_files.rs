@@ -19,7 +19,7 @@ use todo_write::file::{self, Slice};
 use todo_write::input::Options;
 use todo_write::item::Status;
 use todo_write::store::{Storage, Store};
-use todo_write::transcript::claude::processes::Processes;
+use todo_write::transcript::claude::processes::{MachineProcesses, ProcessFolder, Processes};
 use todo_write::transcript::describe::describe;
 use todo_write::transcript::follower::Follower;
 use todo_write::transcript::listing::Wanted;
@@ -234,7 +234,8 @@ impl Sessions {
 
     /// The sessions and states of the live processes; `None` if they are as before.
     fn read(&mut self) -> Option<Vec<(String, String)>> {
-        let live = self.1.read(&[self.0.path().to_owned()])?.to_vec();
+        let live =
+            self.1.read(vec![ProcessFolder { path: self.0.path().to_owned(), machine: None }])?.to_vec();
         let texts = |text: Option<String>| text.unwrap_or_default();
         Some(live.into_iter().map(|process| (texts(process.session), texts(process.status))).collect())
     }
@@ -260,7 +261,7 @@ fn a_process_counts_while_it_lives_and_is_the_one_that_wrote_the_file() {
     assert_eq!(sessions.read(), None);
     sessions.write(id(), r#"{"sessionId": "a", "status": "idle", "procStart": "1"}"#);
     assert_eq!(sessions.read(), Some(vec![]));
-    assert!(sessions.1.is_killed("b", None) && !sessions.1.is_killed("c", None));
+    assert!(sessions.1.is_killed(None, "b", None) && !sessions.1.is_killed(None, "c", None));
 }
 
 #[test]
@@ -276,9 +277,33 @@ fn a_process_that_dies_after_it_left_a_session_has_not_been_killed_in_that() {
         if is_read_again {
             assert_eq!(sessions.read(), Some(vec![]));
         }
-        assert!(!sessions.1.is_killed("a", Some(child.id())));
-        assert!(sessions.1.is_killed("b", Some(child.id())));
+        assert!(!sessions.1.is_killed(None, "a", Some(child.id())));
+        assert!(sessions.1.is_killed(None, "b", Some(child.id())));
     }
+}
+
+#[test]
+fn a_process_on_another_machine_lives_if_that_machine_says_so() {
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path()).unwrap();
+    let file = r#"{"sessionId": "a", "status": "busy", "procStart": "7"}"#;
+    // A process of this number lives here, too.
+    write(folder.path().join(format!("{}.json", id())), file);
+    let mut processes = Processes::default();
+    let mut read = |name: &str, lines: &str| {
+        let machine = Some(MachineProcesses::new(name.to_owned(), lines));
+        let place = ProcessFolder { path: folder.path().to_owned(), machine };
+        let live = processes.read(vec![place])?.to_vec();
+        Some(live.into_iter().map(|process| (process.machine, process.is_suspended)).collect::<Vec<_>>())
+    };
+    let build = || Some("build".to_owned());
+    assert_eq!(read("build", &format!("{} S 7", id())), Some(vec![(build(), false)]));
+    assert_eq!(read("build", &format!("{} S -", id())), None);
+    assert_eq!(read("build", &format!("{} T 7", id())), Some(vec![(build(), true)]));
+    assert_eq!(read("build", &format!("{} S 8", id())), Some(vec![]));
+    assert_eq!(read("build", "no sense\n\n1 S"), None);
+    let mut is_killed = |machine| processes.is_killed(machine, "a", Some(id()));
+    assert!(is_killed(Some("build")) && !is_killed(Some("other")) && !is_killed(None));
 }
 
 #[test]

@@ -18,11 +18,64 @@ const LARGEST: u64 = 64 * 1024;
 const MOST: usize = 100_000;
 const MOST_DEAD: usize = 200;
 
+/// A folder `sessions`.
+#[derive(Clone, Debug, Default)]
+pub struct ProcessFolder {
+    /// Its path.
+    pub path: PathBuf,
+    /// The machine whose folder this is a copy of; `None` for this machine.
+    pub machine: Option<MachineProcesses>,
+}
+
+/// Which processes live on another machine.
+#[derive(Clone, Debug, Default)]
+pub struct MachineProcesses {
+    /// The machine's name.
+    pub name: String,
+    /// The live processes that have files: whether a signal stopped them, and when they started, as in
+    /// field 22 of their `stat`, if that machine tells.
+    pub live: HashMap<u32, (bool, Option<String>)>,
+}
+
+impl MachineProcesses {
+    /// Reads lines `ID STATE START`: the state is a letter as in `stat`, the start a number or `-`.
+    pub fn new(name: String, lines: &str) -> MachineProcesses {
+        let live = lines.lines().filter_map(|line| {
+            let mut words = line.split(' ');
+            let (id, state, start) = (words.next()?.parse().ok()?, words.next()?, words.next()?);
+            Some((id, (matches!(state, "T" | "t"), Some(start.to_owned()).filter(|start| start != "-"))))
+        });
+        MachineProcesses { name, live: live.collect() }
+    }
+}
+
+impl ProcessFolder {
+    fn state(&self, pid: u32, start: Option<&str>) -> ProcessState {
+        let Some(machine) = &self.machine else { return process::state(pid, start) };
+        match machine.live.get(&pid) {
+            None => ProcessState::Dead,
+            Some((_, Some(began))) if start.is_some_and(|start| start != began) => ProcessState::Dead,
+            Some((true, _)) => ProcessState::Suspended,
+            Some(_) => ProcessState::Alive,
+        }
+    }
+
+    fn exists(&self, pid: u32) -> bool {
+        self.machine.as_ref().map_or_else(|| process::exists(pid), |machine| machine.live.contains_key(&pid))
+    }
+
+    fn machine(&self) -> Option<&str> {
+        self.machine.as_ref().map(|machine| machine.name.as_str())
+    }
+}
+
 /// A live process, in the words of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Process {
     /// Its id.
     pub pid: u32,
+    /// The machine on which it runs; `None` for this one.
+    pub machine: Option<String>,
     /// Whether a signal such as SIGSTOP stopped it.
     pub is_suspended: bool,
     /// Its file.
@@ -54,6 +107,7 @@ pub struct Processes {
 
 #[derive(Debug, Default)]
 struct Folder {
+    place: ProcessFolder,
     /// When the files were last listed.
     stamp: Option<Stamp>,
     files: HashMap<u32, ProcessFile>,
@@ -72,13 +126,15 @@ struct ProcessFile {
 impl Processes {
     /// Reads the files in `folders` that changed. Returns the live processes by id, or `None` if they
     /// are as after the last call.
-    pub fn read(&mut self, folders: &[PathBuf]) -> Option<&[Process]> {
-        self.folders.retain(|folder, _| folders.contains(folder));
+    pub fn read(&mut self, folders: Vec<ProcessFolder>) -> Option<&[Process]> {
+        self.folders.retain(|path, _| folders.iter().any(|folder| folder.path == *path));
         let mut live: Vec<Process> = Vec::new();
-        for path in folders {
-            self.folders.entry(path.clone()).or_default().read(path, &mut live);
+        for place in folders {
+            let folder = self.folders.entry(place.path.clone()).or_default();
+            folder.place = place;
+            folder.read(&mut live);
         }
-        live.sort_by_key(|process| process.pid);
+        live.sort_by(|a, b| (&a.machine, a.pid).cmp(&(&b.machine, b.pid)));
         if live == self.live {
             return None;
         }
@@ -86,21 +142,17 @@ impl Processes {
         Some(&self.live)
     }
 
-    /// Whether a process of a session ended without deleting its file, as one does that is killed.
-    /// If its number is known, an older process of that session does not count.
-    pub fn is_killed(&mut self, session: &str, pid: Option<u32>) -> bool {
-        for (path, folder) in &mut self.folders {
-            folder
-                .files
-                .iter_mut()
-                .filter(|(_, file)| file.is_alive)
-                .for_each(|(&pid, file)| file.look(pid, path));
+    /// Whether a process of a session on a machine ended without deleting its file, as one does that is
+    /// killed. If its number is known, an older process of that session does not count.
+    pub fn is_killed(&mut self, machine: Option<&str>, session: &str, pid: Option<u32>) -> bool {
+        for Folder { place, files, .. } in self.folders.values_mut() {
+            files.iter_mut().filter(|(_, file)| file.is_alive).for_each(|(&pid, file)| file.look(pid, place));
         }
-        self.folders.values().any(|folder| {
+        self.folders.values().filter(|folder| folder.place.machine() == machine).any(|folder| {
             folder.files.values().filter_map(|file| file.process.as_ref()).any(|process| {
                 process.session.as_deref() == Some(session)
                     && pid.is_none_or(|pid| pid == process.pid)
-                    && process::state(process.pid, process.start.as_deref()) == ProcessState::Dead
+                    && folder.place.state(process.pid, process.start.as_deref()) == ProcessState::Dead
                     && process.file.exists()
             })
         })
@@ -108,29 +160,29 @@ impl Processes {
 }
 
 impl Folder {
-    fn read(&mut self, path: &Path, live: &mut Vec<Process>) {
-        let stamp = Stamp::of(path);
+    fn read(&mut self, live: &mut Vec<Process>) {
+        let stamp = Stamp::of(&self.place.path);
         if stamp != self.stamp || stamp.is_some_and(|stamp| !stamp.is_certain()) {
             self.stamp = stamp;
-            self.list(path);
+            self.list();
         }
         for (&pid, file) in &mut self.files {
             // Most files are of dead processes, which need no look.
-            file.look(pid, path);
+            file.look(pid, &self.place);
             if let Some(process) = file.process.as_ref().filter(|_| file.is_alive) {
                 live.push(process.clone());
             }
         }
         for pid in self.unread.split_off(self.unread.len().saturating_sub(MOST_DEAD)) {
             if let Some(file) = self.files.get_mut(&pid).filter(|file| file.stamp.is_none()) {
-                file.read(pid, path);
+                file.read(pid, &self.place);
             }
         }
     }
 
-    fn list(&mut self, path: &Path) {
+    fn list(&mut self) {
         let mut last = std::mem::take(&mut self.files);
-        for entry in fs::read_dir(path).into_iter().flatten().flatten().take(MOST) {
+        for entry in fs::read_dir(&self.place.path).into_iter().flatten().flatten().take(MOST) {
             let Some(pid) = entry.file_name().to_str().and_then(pid_of) else { continue };
             let file = last.remove(&pid);
             if file.is_none() {
@@ -144,9 +196,9 @@ impl Folder {
 impl ProcessFile {
     /// Finds out whether the process lives, and reads its file then. One that just died may have begun
     /// another session before.
-    fn look(&mut self, pid: u32, folder: &Path) {
+    fn look(&mut self, pid: u32, folder: &ProcessFolder) {
         let was_alive = self.is_alive;
-        self.is_alive = process::exists(pid) && self.read_live(pid, folder);
+        self.is_alive = folder.exists(pid) && self.read_live(pid, folder);
         if was_alive && !self.is_alive {
             self.read(pid, folder);
         }
@@ -154,23 +206,25 @@ impl ProcessFile {
 
     /// Reads the file if it changed. One that cannot be read is remembered until it changes; what a
     /// process said before a half-written file still counts.
-    fn read(&mut self, pid: u32, folder: &Path) {
-        let path = folder.join(format!("{pid}.json"));
+    fn read(&mut self, pid: u32, folder: &ProcessFolder) {
+        let path = folder.path.join(format!("{pid}.json"));
         let stamp = Stamp::of(&path);
         if stamp.is_some() && self.stamp == stamp {
             return;
         }
-        let read = file::read(&path, LARGEST).ok().and_then(|bytes| Process::parse(pid, &path, &bytes));
+        let read = file::read(&path, LARGEST)
+            .ok()
+            .and_then(|bytes| Process::parse(pid, &path, folder.machine(), &bytes));
         self.stamp = stamp.filter(|stamp| read.is_some() || stamp.is_certain());
         self.process = read.or(self.process.take());
     }
 
     /// Reads the file of a process that exists. Returns whether it is the one that wrote the file,
     /// since another process may have got the id.
-    fn read_live(&mut self, pid: u32, folder: &Path) -> bool {
+    fn read_live(&mut self, pid: u32, folder: &ProcessFolder) -> bool {
         self.read(pid, folder);
         let Some(process) = &mut self.process else { return false };
-        let state = process::state(pid, process.start.as_deref());
+        let state = folder.state(pid, process.start.as_deref());
         process.is_suspended = state == ProcessState::Suspended;
         state != ProcessState::Dead
     }
@@ -178,14 +232,16 @@ impl ProcessFile {
 
 impl Process {
     /// Parses a file. That of a process in a container, whose id means another process here, has none.
-    fn parse(pid: u32, path: &Path, bytes: &[u8]) -> Option<Process> {
+    fn parse(pid: u32, path: &Path, machine: Option<&str>, bytes: &[u8]) -> Option<Process> {
         let file: Value = serde_json::from_slice(bytes).ok()?;
         let text = |key: &str| file.get(key).and_then(Value::as_str).map(str::to_owned);
-        if !file.is_object() || text("pidDomain").is_some_and(|domain| process::is_elsewhere(&domain)) {
+        let is_elsewhere = |domain: String| machine.is_none() && process::is_elsewhere(&domain);
+        if !file.is_object() || text("pidDomain").is_some_and(is_elsewhere) {
             return None;
         }
         Some(Process {
             pid,
+            machine: machine.map(str::to_owned),
             is_suspended: false,
             file: path.to_owned(),
             started_at: file.get("startedAt").and_then(Value::as_u64),
