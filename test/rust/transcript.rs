@@ -25,6 +25,7 @@ use todo_write::transcript::claude::ClaudeReader;
 use todo_write::transcript::describe::describe;
 use todo_write::transcript::field::millis;
 use todo_write::transcript::follower::Follower;
+use todo_write::transcript::recorder::Machine;
 use todo_write::transcript::tail::FileChange;
 
 const BAKERY: &str = "claude:5e55a000-0000-4000-8000-000000000001";
@@ -392,5 +393,21 @@ proptest! {
         let mut transcript = ClaudeReader::new(Options::default(), 100);
         bytes.split(|byte| *byte == b'\n').for_each(|line| transcript.read_line(line));
         prop_assert!(transcript.take_events().len() <= 102);
+    }
+}
+
+#[test]
+fn a_folder_that_another_machine_names_is_on_that_machine() {
+    let machine = Machine { name: "build".into(), prefix: "/ssh:build:".into() };
+    for (folder, expected) in [
+        ("/home/user/bakery", Some("/ssh:build:/home/user/bakery")),
+        ("/ssh:elsewhere:/x", Some("/ssh:build:/:/ssh:elsewhere:/x")),
+        ("/a//ssh:elsewhere:/x", Some("/ssh:build:/:/a//ssh:elsewhere:/x")),
+        ("/a/~root/x", Some("/ssh:build:/:/a/~root/x")),
+        ("~/x", None),
+        ("", None),
+        ("/a\nb", None),
+    ] {
+        assert_eq!(machine.folder(folder).as_deref(), expected, "{folder:?}");
     }
 }
