@@ -37,18 +37,20 @@ FOLDER its absolute name, once it is known.  FILES are the known files by
 \(N . PATH), N the place in HOMES.  ALIVE are the live processes by
 \(N . PID), lists (STATE START CONTENT); WRITTEN are those that have files
 here.  EXPECTED are the pieces asked for, as (PIECE . EXCERPT): PIECE is a
-list (N OFFSET LENGTH PATH), EXCERPT non-nil if it is for the excerpt.  ASKED is non-nil while an answer is under way;
-HEARD is when something came last.  SKEW is what to add to its times.
-PICKED are the transcripts that the user picked, as (FILE . SHOW).  ALL
-is non-nil if all live sessions are followed.  LISTED is t once the files
-were listed, `asked' before, `script' once the script was sent, else nil.  FULL is
+list (N OFFSET LENGTH PATH), EXCERPT non-nil if it is for the excerpt.
+ASKED is non-nil while an answer is under way; HEARD is when something
+came last.  SKEW is what to add to the machine's times.  PICKED are the
+transcripts that the user picked, as (FILE . SHOW).  ALL is non-nil if all
+live sessions are followed.  LISTED is t once the files were listed,
+`asked' before, `script' once the script was sent, else nil.  FULL is
 non-nil if all files are to be listed, `asked' while they are.  WANTED are
-the lines about sessions and processes that were sent last, BYTES the number
-of bytes copied, ERRORS what the process wrote to its standard error.
-CHANGED are the copies of transcripts that changed in this answer, PROCESSES
+the lines about sessions and processes that were sent last, BYTES the
+number of bytes copied, ERRORS what the process wrote to its standard
+error.  CHANGED are the copies of transcripts that changed in this answer, PROCESSES
 is non-nil if processes did."
   name prefix process timer homes (files (make-hash-table :test #'equal))
-  (alive (make-hash-table :test #'equal)) (written (make-hash-table :test #'equal)) expected asked (heard 0) (skew 0)
+  (alive (make-hash-table :test #'equal)) (written (make-hash-table :test #'equal))
+  expected asked (heard 0) (skew 0)
   picked all listed wanted (bytes 0) (errors "") changed processes full)
 
 (cl-defstruct (todo-write-follow-link--file
@@ -56,10 +58,10 @@ is non-nil if processes did."
   "A file on another machine: PATH in home N, with its INODE, SIZE and TIME.
 OFFSET is that of the next byte to fetch, COPY the name of the copy,
 PART non-nil until the first copy is complete.  SKIP is non-nil until the
-first line feed after a gap.  EXCERPT is
-non-nil once it was asked for.  DOUBT is when to fetch it again, since it
-may have changed within the second of TIME after it was fetched; `unseen'
-if the machine must list it again."
+first line feed after a gap.  EXCERPT is non-nil once it was asked for.
+DOUBT is when to fetch the file again, since it may have changed within
+the second of TIME after it was fetched; `unseen' if the machine must list
+it again."
   n path inode size time (offset 0) copy part skip excerpt doubt)
 
 ;;; What is wanted
@@ -171,7 +173,8 @@ It is `transcript', `subagent' or `side'.  PATH comes from another machine."
 
 (defun todo-write-follow-link--local-time (link file)
   "Return the modification time of FILE of LINK by this machine's clock."
-  (+ (todo-write-follow-link--file-time file) (todo-write-follow-link-skew link)))
+  (min (float-time)
+       (+ (todo-write-follow-link--file-time file) (todo-write-follow-link-skew link))))
 
 (defun todo-write-follow-link--stat (link kind n path stat)
   "Note STAT, a list (INODE SIZE TIME), of the file PATH of KIND in home N of LINK."

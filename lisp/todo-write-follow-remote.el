@@ -223,14 +223,7 @@ FILE is its remote name, or that of its excerpt or copy."
       (let* ((folder (match-string 1 local)) (path (match-string 2 local))
              (agent (if (equal "projects" (match-string 3 local)) 'claude 'codex))
              (homes (todo-write-follow-link-homes link))
-             (n (or (seq-position homes folder
-                                  (pcase-lambda (`(,_ ,given ,known) folder)
-                                    (equal folder
-                                           (cond (known)
-                                                 ((string-prefix-p "~/" given)
-                                                  (concat (substring folder 0 (max 0 (- (length folder) (length given) -1)))
-                                                          (substring given 1)))
-                                                 (given)))))
+             (n (or (seq-position homes folder #'todo-write-follow-remote--home-p)
                     (let ((n (todo-write-follow-remote--add-home link agent folder)))
                       (todo-write-follow-remote--announce link n)
                       n))))
@@ -239,6 +232,14 @@ FILE is its remote name, or that of its excerpt or copy."
         (concat (todo-write-follow-copy-folder
                  (car (nth n (todo-write-follow-link-homes link))))
                 path)))))
+
+(defun todo-write-follow-remote--home-p (home folder)
+  "Return non-nil if FOLDER, an absolute name, is that of HOME.
+Before the machine has said what ~ is there, FOLDER may only end like it."
+  (pcase-let ((`(,_ ,given ,known) home))
+    (cond (known (equal folder known))
+          ((string-prefix-p "~" given) (string-suffix-p (substring given 1) folder))
+          (t (equal folder given)))))
 
 (defun todo-write-follow-remote--begin-mode ()
   "Begin the connections that `todo-write-follow-mode' needs.
@@ -309,7 +310,8 @@ Any key ends the wait."
               (todo-write-follow-remote--run
                link buffer
                (cond ((null program) (list "sh" "-c" boot))
-                     ((equal "ssh" (car program)) (append program (list (format "sh -c '%s'" boot))))
+                     ((equal "ssh" (car program))
+                      (append program (list (format "sh -c '%s'" boot))))
                      (t (append program (list "sh" "-c" boot))))
                (null program)))
       (error (kill-buffer buffer)
@@ -447,7 +449,7 @@ ALL non-nil ends those of which all sessions are followed, too."
       (error (todo-write-follow-remote--lost link (error-message-string err))))))
 
 (defun todo-write-follow-remote--parse (link)
-  "Read all that is complete in the current buffer, and delete it."
+  "Read all that is complete in the current buffer, that of LINK, and delete it."
   (goto-char (point-min))
   (while (and (todo-write-follow-link-process link)
               (search-forward "\n" nil t)
@@ -462,7 +464,8 @@ ALL non-nil ends those of which all sessions are followed, too."
     (error "It sent too long a line")))
 
 (defun todo-write-follow-remote--data (link line)
-  "Take the bytes after point that LINE announces; return nil if some are missing."
+  "Take the bytes after point that LINE of LINK announces.
+Return nil if some are yet to come."
   (let* ((piece (and (string-match "\\`d \\([0-9]+\\) \\([0-9]+\\) \\([0-9]+\\) \\(.+\\)\\'" line)
                      (list (string-to-number (match-string 1 line))
                            (string-to-number (match-string 2 line))
@@ -494,7 +497,7 @@ ALL non-nil ends those of which all sessions are followed, too."
       ;; What follows may wait for input, and read this process meanwhile.
       (run-with-timer 0 nil #'todo-write-follow-remote--answered
                       link (todo-write-follow-link-process link)))
-     ((string-match (format "\\`\\([+=-]\\)f %s \\([0-9]+\\) %s %s \\(.+\\)\\'"
+     ((string-match (format "\\`\\([+=-]\\)f %s \\([0-9]\\{1,20\\}\\) %s %s \\(.+\\)\\'"
                             number number number)
                     line)
       (let ((sign (match-string 1 line)) (n (string-to-number (match-string 2 line)))
@@ -538,7 +541,6 @@ ALL non-nil ends those of which all sessions are followed, too."
 (defun todo-write-follow-remote--answered (link process)
   "Handle the end of an answer of PROCESS, that of LINK."
   (when (eq process (todo-write-follow-link-process link))
-    (setf (todo-write-follow-link-expected link) nil)
     (when (eq 'asked (todo-write-follow-link-full link))
       (setf (todo-write-follow-link-full link) nil))
     (if (eq 'script (todo-write-follow-link-listed link))
@@ -546,7 +548,9 @@ ALL non-nil ends those of which all sessions are followed, too."
                (todo-write-follow-remote--ask link "p\n"))
       (todo-write-follow-remote--digest link)
       (when (eq process (todo-write-follow-link-process link))
-        (let ((pieces (todo-write-follow-link--pieces link)))
+        ;; What was not there is asked for again a second later.
+        (let ((pieces (and (null (todo-write-follow-link-expected link))
+                           (todo-write-follow-link--pieces link))))
           (setf (todo-write-follow-link-expected link) pieces
                 (todo-write-follow-link-asked link) nil)
           (cond (pieces

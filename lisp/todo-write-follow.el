@@ -151,7 +151,8 @@ sessions of all projects.  In a remote folder, or if
 the sessions on that machine; see `todo-write-follow-remote'."
   :global t
   :group 'todo-write-hosts
-  (setq todo-write-follow--project (and todo-write-follow-mode (todo-write-follow-sessions--project))
+  (setq todo-write-follow--project (and todo-write-follow-mode
+                                        (todo-write-follow-sessions--project))
         todo-write-follow--known nil
         todo-write-follow--stopped nil
         todo-write-follow--unnamed nil
@@ -162,7 +163,8 @@ the sessions on that machine; see `todo-write-follow-remote'."
   (mapc #'todo-write-follow--end (todo-write-follow--automatic))
   (when todo-write-follow-mode
     (todo-write-follow-sessions--find-homes)
-    (when (seq-some #'file-remote-p (cons default-directory (mapcar #'cdr todo-write-follow-agents)))
+    (when (seq-some #'file-remote-p (cons default-directory
+                                          (mapcar #'cdr todo-write-follow-agents)))
       (todo-write-follow-remote--begin-mode)))
   (todo-write-follow--poll-all)
   (todo-write-follow--set-timer)
