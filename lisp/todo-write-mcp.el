@@ -142,7 +142,7 @@ See `todo-write-socket--roles'."
 
 (defun todo-write-mcp--tell-lost ()
   "Tell the user how many agents could not reach this Emacs."
-  (let ((lost todo-write-mcp--lost))
+  (when-let* ((lost todo-write-mcp--lost))
     (setq todo-write-mcp--lost nil)
     (message "%d agent%s could not reach this Emacs since %s" (length lost)
              (if (cdr lost) "s" "")

@@ -149,7 +149,13 @@ With SOCKET non-nil, it must be a socket.  Links are not followed."
 (defun todo-write-socket--open ()
   "Accept connections, or become a client of the Emacs that does.
 Signal `todo-write-error' if the socket cannot be opened safely."
-  (unless (todo-write-socket--state)
+  (cond
+   ((todo-write-socket--state))
+   ((and (not (featurep 'make-network-process '(:family local)))
+         (seq-some (lambda (remote) (plist-get (cdr remote) :port))
+                   (bound-and-true-p todo-write-remotes)))
+    (todo-write-remote-socket--open))
+   (t
     (let ((file (todo-write-socket--file))
           (file-name-handler-alist nil))
       (todo-write-socket--prepare file)
@@ -161,7 +167,7 @@ Signal `todo-write-error' if the socket cannot be opened safely."
                    (add-hook 'kill-emacs-hook #'todo-write-socket--close)
                    (when (bound-and-true-p todo-write-remotes)
                      (todo-write-remote-socket--open)))
-          (file-error (todo-write-module--error "%s" (error-message-string err))))))))
+          (file-error (todo-write-module--error "%s" (error-message-string err)))))))))
 
 (defun todo-write-socket--listen (file &rest arguments)
   "Return a process that accepts connections to the new socket FILE.
@@ -204,7 +210,9 @@ say so."
 
 (defun todo-write-socket--state ()
   "Return `open' if programs reach this Emacs, `client' if another, or nil."
-  (cond ((process-live-p todo-write-socket--listener) 'open)
+  (cond ((or (process-live-p todo-write-socket--listener)
+             (bound-and-true-p todo-write-remote-socket--listeners))
+         'open)
         ((process-live-p todo-write-socket--first) 'client)))
 
 ;;; A second Emacs

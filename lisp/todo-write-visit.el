@@ -50,13 +50,9 @@ PATH is never read as the name of a remote file."
                 (t path))))
 
 (defun todo-write-visit--prefix (thread)
-  "Return the prefix of the files of THREAD's machine, or nil for this one.
-Signal a `user-error' if the machine has none any more."
-  (let ((name (todo-write-remote-of-thread thread)))
-    (if (not name)
-        (file-remote-p (or (plist-get (todo-write-about thread) :project) ""))
-      (or (todo-write-remote-prefix name)
-          (user-error "%s is not in todo-write-remotes" name)))))
+  "Return the prefix of the files of THREAD's machine, or nil for this one."
+  (or (todo-write-remote-prefix (todo-write-remote-of-thread thread))
+      (file-remote-p (or (plist-get (todo-write-about thread) :project) ""))))
 
 (defun todo-write-visit--line (patch)
   "Return the first changed line of the new file in PATCH, or nil."

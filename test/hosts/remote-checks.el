@@ -18,6 +18,7 @@
 (require 'todo-write-mcp-helper)
 (require 'todo-write-permission)
 (require 'todo-write-remote-setup)
+(require 'todo-write-visit)
 
 (defun remote-checks--socket (name)
   "Return the name of the forwarded socket NAME on the host."
@@ -323,7 +324,7 @@
                              (lambda () (and (null (todo-write-requests))
                                              (null (todo-write-activity key)))))
          (should (eq 'active (todo-write-state key)))
-         (should (equal "waiting" (claude-checks-own-status)))
+         (claude-checks-wait "its dialog" (lambda () (equal "waiting" (claude-checks-own-status))))
          (setq tunnel (remote-checks--open-tunnel "b")
                start (float-time))
          (claude-checks-wait "its activity" (lambda () (todo-write-activity key)))
@@ -336,6 +337,9 @@
            (should-not (file-exists-p (remote-file "garden/two")))
            (should (todo-write-answer-request key (plist-get request :id) '(:behavior "allow"))))
          (claude-checks-wait "the file" (lambda () (file-exists-p (remote-file "garden/two"))))
+         (todo-write-visit--open-file key (remote-file "garden/two"))
+         (should (equal (concat "/ssh:build:" (remote-file "garden/two")) buffer-file-name))
+         (kill-buffer)
          (claude-checks-wait
           "the end" (lambda ()
                       (equal '("completed" "pending")

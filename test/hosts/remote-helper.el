@@ -78,7 +78,9 @@
 (defun remote-stop-sshd ()
   "Stop the host's sshd and all connections to it."
   (when (process-live-p remote-sshd)
-    (delete-process remote-sshd))
+    ;; SIGHUP, which `delete-process' sends, only restarts it.
+    (kill-process remote-sshd)
+    (todo-write-test-wait (lambda () (not (process-live-p remote-sshd)))))
   (call-process "pkill" nil nil nil "-KILL" "-u" remote-account))
 
 (defun remote--prepare ()

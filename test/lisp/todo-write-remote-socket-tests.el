@@ -14,9 +14,11 @@
 (require 'cl-lib)
 (require 'tramp)
 (require 'todo-write-attention)
+(require 'todo-write-list)
 (require 'todo-write-permission)
 (require 'todo-write-remote-socket)
 (require 'todo-write-socket-helper)
+(require 'todo-write-view)
 
 (defmacro todo-write-remote-socket-tests--with (remotes &rest body)
   "Evaluate BODY with the socket and the machines REMOTES; nil means two.
@@ -293,6 +295,27 @@ FIELDS are those of its hello.  Return the program."
       (todo-write-test-wait (lambda () (not (file-exists-p file))))
       (should (eq 'hook (todo-write-note--way key))))))
 
+;;; What the user sees
+
+(ert-deftest todo-write-remote-socket-rows-and-headers-name-the-machine ()
+  (todo-write-remote-socket-tests--with nil
+    (todo-write-remote-socket-tests--write "build" "s1" "One" :project "/home/me/garden")
+    (let ((key "build/claude:s1") said)
+      (unwind-protect
+          (progn
+            (with-current-buffer (todo-write-show key)
+              (should (string-match-p "^ on build . working" (buffer-string))))
+            (todo-write-list)
+            (with-current-buffer "*todo-write-list*"
+              (should (string-search "build:garden" (buffer-string))))
+            (cl-letf (((symbol-function 'message)
+                       (lambda (format &rest args) (setq said (apply #'format format args)))))
+              (todo-write-attention--visit-agent-of key))
+            (should (string-search "it is on build in /ssh:build:/home/me/garden" said)))
+        (dolist (buffer (buffer-list))
+          (when (string-match-p "\\`\\*\\(efrit-todos\\|todo-write\\)" (buffer-name buffer))
+            (kill-buffer buffer)))))))
+
 ;;; Ports
 
 (defun todo-write-remote-socket-tests--free-port ()
@@ -352,6 +375,25 @@ FIELDS are those of its hello.  Return the program."
         (should (equal [127 0 0 1] (seq-take (process-contact
                                               (car todo-write-remote-socket--listeners) :local)
                                              4)))))))
+
+(ert-deftest todo-write-remote-socket-a-system-without-sockets-has-ports ()
+  (let ((port (todo-write-remote-socket-tests--free-port))
+        (subfeatures (get 'make-network-process 'subfeatures)))
+    (unwind-protect
+        (progn
+          (put 'make-network-process 'subfeatures
+               (seq-remove (lambda (feature) (equal feature '(:family local))) subfeatures))
+          (cl-letf (((symbol-function 'display-warning) #'ignore))
+            (todo-write-remote-socket-tests--with
+                `(("old" :prefix "/ssh:old:" :port ,port) ("build" :prefix "/ssh:build:"))
+              (should (todo-write-remote-socket--open-p "old"))
+              (should-not (todo-write-remote-socket--open-p "build"))
+              (should (equal "challenge"
+                             (plist-get (cdr (todo-write-remote-socket-tests--call-port port))
+                                        :type)))
+              (todo-write-mcp-mode -1)
+              (should-not (todo-write-socket--state)))))
+      (put 'make-network-process 'subfeatures subfeatures))))
 
 (ert-deftest todo-write-remote-socket-a-port-whose-token-others-can-read-stays-closed ()
   (let ((port (todo-write-remote-socket-tests--free-port))

@@ -238,10 +238,11 @@
     (dolist (file (append (directory-files (expand-file-name "test/lisp" root) t "\\.el\\'")
                           (directory-files (expand-file-name "test/hosts" root) t "\\.el\\'")
                           (directory-files-recursively (expand-file-name "src" root) "\\.rs\\'")
+                          (directory-files-recursively (expand-file-name "mcp/src" root) "\\.rs\\'")
                           (directory-files-recursively (expand-file-name "test/rust" root) "\\.rs\\'")))
       (with-temp-buffer
         (insert-file-contents file)
-        (while (re-search-forward "(ert-deftest \\([^ ]+\\)\\|^ *fn \\([a-z0-9_]+\\)" nil t)
+        (while (re-search-forward "(ert-deftest \\([^ ]+\\)\\|^ *\\(?:async \\)?fn \\([a-z0-9_]+\\)" nil t)
           (puthash (or (match-string 1) (match-string 2)) t known))))
     known))
 
