@@ -23,7 +23,7 @@
 (defconst todo-write-calls--longest-file (* 1024 1024)
   "Size in bytes up to which a file is compared.")
 
-(defconst todo-write-calls--longest-text 8000
+(defconst todo-write-calls--longest-text 2000
   "Number of characters of an argument or a result that are recorded.")
 
 (cl-defstruct (todo-write-calls--state (:copier nil))

@@ -249,7 +249,8 @@ buffer or a string with bytes that are not text."
 (defun todo-write-observations (thread &rest filter)
   "Return recorded observations of THREAD as a vector, newest last.
 FILTER is a plist with the keys of `todo-write-subscribe', of which :kind
-and :thread are ignored, and :limit, the maximum number to return.
+and :thread are ignored; :types, a list of types; :outside, non-nil for
+those that belong to no item; and :limit, the maximum number to return.
 Memory holds the newest `todo-write-history-limit' of a thread."
   (let (wanted)
     (cl-loop for (key value) on filter by #'cddr

@@ -34,7 +34,9 @@ of ids."
          (commands (plist-get work :commands))
          (files (length (plist-get work :files)))
          (run (or (plist-get commands :run) 0)))
-    (when (or (> files 0) (> run 0))
+    (if (and (= files 0) (= run 0))
+        (when-let* ((since (todo-write-story--since (todo-write-work thread))))
+          (concat "work " since))
       (concat "outside any task: "
               (string-join
                (delq nil
@@ -44,7 +46,8 @@ of ids."
                                                              (plist-get work :removed))))
                            (when (> run 0) (todo-write-story--count run "command"))
                            (when (> (plist-get commands :failed) 0)
-                             (format "%d failed" (plist-get commands :failed)))))
+                             (format "%d failed" (plist-get commands :failed)))
+                           (todo-write-story--since work)))
                ", ")))))
 
 (defun todo-write-footer--insert (footer thread width)

@@ -56,29 +56,35 @@ cannot contain one: `todo-write-row-plain' shows it as an escape."
 (defun todo-write-check-list (thread &optional format)
   "Return the list of THREAD as a check list, a string.
 FORMAT is `org', the default, `markdown', or `work': Markdown with the
-files and lines that each task changed.  The tasks that a task waits for
+files and lines that each task changed, and those changed outside any
+task.  The tasks that a task waits for
 and its owner stand at its end, in parentheses."
   (let* ((markdown (memq format '(markdown work)))
          (plain (if markdown #'todo-write-row-plain #'todo-write-org--plain))
-         (items (todo-write-items thread)))
-    (mapconcat (lambda (item)
-                 (let ((note (todo-write-row--note item items)))
-                   (format "- [%s] %s%s\n%s"
-                           (pcase (plist-get item :status)
-                             ("completed" (if markdown "x" "X"))
-                             ("in_progress" (if markdown " " "-"))
-                             (_ " "))
-                           (funcall plain (plist-get item :content))
-                           ;; `todo-write-from-org' recognizes a note by the
-                           ;; zero-width space, which no task contains.
-                           (if note (format " \u200b(%s)" (funcall plain note)) "")
-                           (if (eq format 'work)
-                               (todo-write-org--work thread (plist-get item :id))
-                             ""))))
-               items "")))
+         (items (todo-write-items thread))
+         (outside (if (eq format 'work) (todo-write-org--work thread 'outside) "")))
+    (concat
+     (mapconcat (lambda (item)
+                  (let ((note (todo-write-row--note item items)))
+                    (format "- [%s] %s%s\n%s"
+                            (pcase (plist-get item :status)
+                              ("completed" (if markdown "x" "X"))
+                              ("in_progress" (if markdown " " "-"))
+                              (_ " "))
+                            (funcall plain (plist-get item :content))
+                            ;; `todo-write-from-org' recognizes a note by the
+                            ;; zero-width space, which no task contains.
+                            (if note (format " \u200b(%s)" (funcall plain note)) "")
+                            (if (eq format 'work)
+                                (todo-write-org--work thread (plist-get item :id))
+                              ""))))
+                items "")
+     (unless (equal outside "")
+       (concat "- Outside any task\n" outside)))))
 
 (defun todo-write-org--work (thread id)
-  "Return what task ID of THREAD changed and ran, as Markdown list items."
+  "Return what task ID of THREAD changed and ran, as Markdown list items.
+ID is as in `todo-write-work'."
   (let* ((work (todo-write-work thread id))
          (project (todo-write-remote-local-name
                    (or (plist-get (todo-write-about thread) :project) "")))

@@ -76,15 +76,9 @@ ID `outside' stands for what was done while no item was in progress."
 
 (defun todo-write-story--observations (thread id)
   "Return the observations of THREAD that belong to the story of ID, a list."
-  (seq-filter
-   (lambda (observation)
-     (and (member (plist-get observation :type) todo-write-story--events)
-          (or (stringp id)
-              (seq-empty-p (plist-get (plist-get observation :metadata) :items)))
-          (or (stringp id) (null (plist-get observation :parentId)))))
-   (if (stringp id)
-       (todo-write-observations thread :step id)
-     (todo-write-observations thread))))
+  (append (apply #'todo-write-observations thread :types todo-write-story--events
+                 (if (stringp id) (list :step id) '(:outside t)))
+          nil))
 
 (defun todo-write-story--read (observation calls project)
   "Return OBSERVATION of an agent in PROJECT as a new entry, or nil.
@@ -102,7 +96,8 @@ of a call becomes part of the entry of the call."
                            (todo-write-story--string (plist-get fields :name))))
       nil)
      ((equal type "STATE_UPDATE")
-      (todo-write-story--wait observation (plist-get fields :request)))
+      (or (todo-write-story--wait observation (plist-get fields :request))
+          (todo-write-story--note observation (plist-get fields :text))))
      ((and entry (equal type "TOOL_EXECUTION"))
       (setf (todo-write-story-entry-result entry) observation)
       (when (and (memq (todo-write-story-entry-kind entry) '(call edit))
@@ -161,6 +156,14 @@ See `todo-write-request'."
                       (todo-write-story--string (plist-get request :title)))
               400)
        :call observation))))
+
+(defun todo-write-story--note (observation text)
+  "Return an entry of OBSERVATION, which says TEXT about what is recorded, or nil."
+  (when (stringp text)
+    (todo-write-story--entry
+     :key (plist-get observation :id) :kind 'change
+     :time (plist-get observation :timestamp)
+     :text (todo-write-row-line text 400))))
 
 (defun todo-write-story--answer (request)
   "Return how REQUEST ended in words."
@@ -354,7 +357,13 @@ ID is as in `todo-write-work'."
                 (todo-write-story--tokens (plist-get work :tokens))
                 (when (plist-get work :models)
                   (mapconcat #'todo-write-story--model (plist-get work :models) ", "))
-                (when (plist-get work :shared) "shared with other tasks")))))
+                (when (plist-get work :shared) "shared with other tasks")
+                (todo-write-story--since work)))))
+
+(defun todo-write-story--since (work)
+  "Return from when WORK, as from `todo-write-work', is counted, or nil."
+  (when-let* ((since (plist-get work :since)))
+    (concat "counted since " (todo-write-story--clock since))))
 
 (defun todo-write-story--count (number noun)
   "Return NUMBER and NOUN, in the plural unless it is one."

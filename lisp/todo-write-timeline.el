@@ -305,11 +305,14 @@ Signal a `user-error' if no task has started."
     (funcall write (todo-write-timeline--clock (car span)) 300 40 gray)
     (funcall write (todo-write-timeline--clock (cdr span)) 830 40 gray :text-anchor "end")
     (dolist (row rows)
-      (let ((item (plist-get row :item)))
+      (let* ((item (plist-get row :item))
+             (lines (nth 1 (todo-write-timeline--work thread item))))
         (svg-line svg 300 (+ y 9) 830 (+ y 9) :stroke "#dddddd")
         (funcall write (todo-write-row--truncate
-                        (todo-write-row-plain (plist-get item :content)) 40)
+                        (todo-write-row-plain (plist-get item :content))
+                        (if (equal lines "") 40 28))
                  10 (+ y 13) black)
+        (funcall write lines 290 (+ y 13) gray :text-anchor "end")
         (todo-write-timeline--bars
          svg row span 300 (+ y 2) 530 14
          (if (eq (plist-get row :kind) 'completed) "#2e7d32" "#1565c0"))
@@ -327,12 +330,13 @@ Signal a `user-error' if no task has started."
    (format "#+title: %s\n\n"
            (todo-write-org--plain
             (or (plist-get (todo-write-summary thread) :title) "Plan")))
-   "| Task | Status | From | To | In progress |\n|-\n"
+   "| Task | Status | From | To | In progress | Files | Lines | Failed |\n|-\n"
    (mapconcat
     (lambda (row)
-      (let ((item (plist-get row :item)))
+      (let* ((item (plist-get row :item))
+             (work (todo-write-timeline--work thread item)))
         (mapconcat (pcase-lambda (`(,from . ,to))
-                     (format "| %s | %s | %s | %s | %s |\n"
+                     (format "| %s | %s | %s | %s | %s | %s |\n"
                              ;; A vertical bar would end the cell.
                              (string-replace "|" "\\vert{}"
                                              (todo-write-org--plain
@@ -341,9 +345,23 @@ Signal a `user-error' if no task has started."
                                (plist-get item :status))
                              (format-time-string "%F %T" (/ from 1000))
                              (format-time-string "%F %T" (/ to 1000))
-                             (todo-write-row--time (- to from))))
+                             (todo-write-row--time (- to from))
+                             ;; The work of a task is known as a whole only.
+                             (string-join (or (prog1 work (setq work nil)) '("" "" ""))
+                                          " | ")))
                    (plist-get row :intervals) "")))
     (todo-write-timeline--rows-or-error thread) "")))
+
+(defun todo-write-timeline--work (thread item)
+  "Return the files, lines and failed commands of ITEM of THREAD, three strings."
+  (let* ((work (todo-write-work thread (plist-get item :id)))
+         (files (length (plist-get work :files)))
+         (failed (or (plist-get (plist-get work :commands) :failed) 0)))
+    (list (if (> files 0) (number-to-string files) "")
+          (if (> files 0)
+              (format "+%d −%d" (plist-get work :added) (plist-get work :removed))
+            "")
+          (if (> failed 0) (number-to-string failed) ""))))
 
 (defun todo-write-timeline--rows-or-error (thread)
   "Return the rows of THREAD's timeline, or signal a `user-error'."

@@ -163,6 +163,11 @@ impl Journal {
         })
     }
 
+    /// The number of bytes of all records.
+    pub fn size(&self) -> u64 {
+        self.valid + self.pending.len() as u64
+    }
+
     /// The path of the file.
     pub fn path(&self) -> &Path {
         &self.path

@@ -135,6 +135,12 @@ impl Observation {
             || items.is_some_and(|items| items.iter().any(|one| one == item))
     }
 
+    /// Whether it belongs to any item.
+    fn has_item(&self) -> bool {
+        let items = self.metadata.get(ITEMS).and_then(Value::as_array);
+        self.parent_id.is_some() || items.is_some_and(|items| !items.is_empty())
+    }
+
     /// The approximate number of bytes in memory.
     fn size(&self) -> usize {
         let content = match &self.content {
@@ -163,12 +169,16 @@ pub const ITEMS: &str = "items";
 pub struct Filter {
     /// Only this type.
     pub kind: Option<Type>,
+    /// Only these types, if there are any.
+    pub kinds: Vec<Type>,
     /// Only this phase.
     pub phase: Option<Phase>,
     /// Only this token type.
     pub token_type: Option<String>,
     /// Only this item.
     pub step: Option<String>,
+    /// Only those that belong to no item.
+    pub outside: bool,
     /// Only this number of newest ones.
     pub limit: Option<usize>,
 }
@@ -177,6 +187,8 @@ impl Filter {
     fn admits(&self, observation: &Observation) -> bool {
         let phase = self.phase.map(Phase::as_str);
         self.kind.is_none_or(|kind| kind == observation.kind)
+            && (self.kinds.is_empty() || self.kinds.contains(&observation.kind))
+            && !(self.outside && observation.has_item())
             && phase.is_none_or(|phase| observation.metadata_str("phase") == Some(phase))
             && self
                 .token_type

@@ -11,13 +11,28 @@ use crate::patch::{FileChange, compare, complete};
 /// The key of the metadata of a call whose contents were not recorded.
 pub const HIDDEN: &str = "hidden";
 
+/// The key of the metadata of the mark that a journal has reached its size.
+pub const ABRIDGED: &str = "abridged";
+/// Bytes of a journal from which contents are recorded in a few words only.
+pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
+/// Bytes of a text that are then recorded.
+const FEW: usize = 200;
+
 /// The user's options.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
     /// Whether only the numbers of changes are recorded, without their text.
     pub numbers_only: bool,
     /// Globs of files and folders whose contents are never recorded.
     pub excluded: Vec<String>,
+    /// The bytes of a journal from which contents are abridged.
+    pub most_bytes: u64,
+}
+
+impl Default for Recording {
+    fn default() -> Recording {
+        Recording { numbers_only: false, excluded: Vec::new(), most_bytes: MOST_BYTES }
+    }
 }
 
 /// One changed file of a call.
@@ -70,6 +85,28 @@ impl ChangedFile {
     pub fn with_hunks(path: &str, hunks: String, change: FileChange) -> ChangedFile {
         let (added, removed) = count_signs(&hunks);
         ChangedFile { path: path.to_owned(), added, removed, change, hunks }
+    }
+}
+
+/// Drops patches and the ends of texts. All numbers stay.
+pub fn abridge(content: &mut Value, metadata: &mut Map<String, Value>) {
+    shorten(content);
+    let files = metadata.get_mut("files").and_then(Value::as_array_mut);
+    for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
+        file.remove("patch");
+    }
+}
+
+fn shorten(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > FEW => {
+            let end = (0..=FEW).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+            text.truncate(end);
+            text.push('…');
+        }
+        Value::Array(values) => values.iter_mut().for_each(shorten),
+        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        _ => {}
     }
 }
 

@@ -282,9 +282,16 @@ impl Store {
     /// Warns the user once that the folder cannot be used.
     fn warn(&mut self, source: std::io::Error) {
         if !std::mem::replace(&mut self.is_warned, true) {
-            let folder = self.storage.folder.as_deref().unwrap_or(Path::new("")).display();
+            let folder = self.storage.folder.as_deref().unwrap_or(Path::new(""));
+            let why = match source.to_string() {
+                _ if folder.exists() && !folder.is_dir() => {
+                    "this is a file, but `todo-write-directory' must name a folder".to_owned()
+                }
+                words => words.split(" (os error").next().unwrap_or_default().to_owned(),
+            };
             self.warnings.push(format!(
-                "journal {folder}: {source}; lists are kept in memory only until this is fixed"
+                "{}: {why}; lists are kept in memory only until this is fixed",
+                folder.display()
             ));
         }
     }

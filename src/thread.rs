@@ -87,6 +87,8 @@ pub struct Thread {
     progress: RunState,
     observations: Observations,
     work: WorkSums,
+    /// Whether its journal is so long that contents are abridged.
+    is_abridged: bool,
     streaming: Streaming,
     saving: Saving,
     /// When its agent last called this Emacs, in this session of Emacs.
@@ -136,6 +138,7 @@ impl Thread {
             progress: RunState::default(),
             observations: Observations::new(history_limit),
             work: WorkSums::default(),
+            is_abridged: false,
             streaming: Streaming::default(),
             saving: Saving::default(),
             called: 0,
@@ -325,6 +328,11 @@ impl Thread {
     /// Whether these tokens of a response are counted already.
     pub fn has_counted_usage(&self, response: &str, usage: &Usage) -> bool {
         self.work.has_counted_usage(response, usage)
+    }
+
+    /// The time from which the work is known, unless all of it is.
+    pub fn work_since(&self) -> Option<Millis> {
+        self.work.since()
     }
 
     /// Whether the host tells the tokens of responses.

@@ -160,6 +160,13 @@ pub enum EventKind {
     SubagentEnded,
 }
 
+impl EventKind {
+    /// Whether it is a call, its result, or the tokens of a response.
+    pub fn is_work(&self) -> bool {
+        matches!(self, EventKind::Call { .. } | EventKind::Result { .. } | EventKind::Usage { .. })
+    }
+}
+
 /// Turns the lines of a transcript into events.
 #[derive(Debug)]
 pub enum Reader {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::clock::Millis;
 use crate::observation::{Content, ITEMS, Observation, Type};
 use crate::text::fnv1a;
 use crate::wire::wire_names;
@@ -52,6 +53,8 @@ const SHELLS: [&str; 14] = [
 ];
 /// The key of the metadata of a USAGE that sums up a whole session or prompt: no task took it alone.
 const OF_SESSION: &str = "ofSession";
+/// The key of the metadata with the time from which the work is known, in milliseconds.
+pub const WORK_SINCE: &str = "workSince";
 /// The newest responses whose tokens may still be corrected.
 const OPEN_RESPONSES: usize = 256;
 
@@ -204,6 +207,8 @@ pub struct WorkSums {
     open: VecDeque<(String, Usage, Vec<String>)>,
     /// Whether tokens were told that belong to no single part of the thread.
     has_session_tokens: bool,
+    /// The time from which the work is known, unless all of it is.
+    since: Option<Millis>,
     /// Hashes of the names of all calls and responses counted: each counts once.
     counted: HashSet<u64>,
 }
@@ -258,6 +263,9 @@ pub fn patch(observations: &[Arc<Observation>], path: Option<&str>) -> String {
 impl WorkSums {
     /// Adds an observation, if it is one of work that is not counted yet.
     pub fn add(&mut self, observation: &Observation) {
+        if observation.kind == Type::StateUpdate {
+            self.since = self.since.or(observation.metadata.get(WORK_SINCE).and_then(Value::as_u64));
+        }
         let Some(items) = items_of(observation) else { return };
         if let Some(name) = name_of(observation.kind, &observation.metadata)
             && !self.counted.insert(name)
@@ -348,6 +356,11 @@ impl WorkSums {
             Part::Item(id) => self.items.get(id),
         };
         work.filter(|work| **work != Work::default())
+    }
+
+    /// The time from which the work is known, unless all of it is.
+    pub fn since(&self) -> Option<Millis> {
+        self.since
     }
 
     /// Whether the host told tokens of this part.

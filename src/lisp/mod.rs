@@ -210,8 +210,11 @@ fn configure<'e>(
         let keep_completed = keep_completed.is_not_nil();
         let globs = read::elements("todo-write-record-excluded", record_excluded)?;
         let globs = globs.into_iter().map(|glob| read::text("todo-write-record-excluded", glob));
-        let recording =
-            Recording { numbers_only: !record_patches.is_not_nil(), excluded: globs.collect::<Result<_>>()? };
+        let recording = Recording {
+            numbers_only: !record_patches.is_not_nil(),
+            excluded: globs.collect::<Result<_>>()?,
+            ..Recording::default()
+        };
         with_module(|module| module.configure(Settings { storage, input, keep_completed, recording }));
         Ok(())
     })

@@ -21,7 +21,7 @@ const TYPES: &str = "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual list
 const PHASES: &str = "planning, execution or synthesis";
 const OUTCOMES: &str = "ok, failed, refused, background or unknown";
 const FILES: &str = "a list of plists with :path";
-const FILTER: &str = "a plist with keys among :type :phase :token-type :step :limit";
+const FILTER: &str = "a plist with keys among :type :types :phase :token-type :step :outside :limit";
 
 /// Record an observation of THREAD and return it, a plist.
 ///
@@ -134,7 +134,8 @@ fn search<'e>(env: &'e Env, thread: Value<'e>, text: Value<'e>, limit: Value<'e>
 /// Return the observations of THREAD in memory that match FILTER, a vector, newest last.
 ///
 /// FILTER is a plist with keys among `:type', `:phase', `:token-type' and `:step', strings or
-/// symbols, and `:limit', a number.  Signal `todo-write-input-error' for any other key or value.
+/// symbols; `:types', a list of types; `:outside', non-nil for those that belong to no item; and
+/// `:limit', a number.  Signal `todo-write-input-error' for any other key or value.
 #[defun]
 fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -146,6 +147,13 @@ fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Resul
                 "phase" => chosen.phase = one_of("phase", value, Phase::parse, PHASES)?,
                 "token-type" => chosen.token_type = read::name("token-type", value)?,
                 "step" => chosen.step = read::name("step", value)?,
+                "types" => {
+                    let kind = |value| one_of("types", value, Type::parse, TYPES);
+                    let kinds: Result<Vec<_>> =
+                        read::elements("types", value)?.into_iter().map(kind).collect();
+                    chosen.kinds = kinds?.into_iter().flatten().collect();
+                }
+                "outside" => chosen.outside = value.is_not_nil(),
                 "limit" => chosen.limit = read::optional("limit", value, read::whole_number)?,
                 _ => return Err(wrong("filter", filter, FILTER)),
             }

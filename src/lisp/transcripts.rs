@@ -11,12 +11,14 @@ use super::threads::with_thread;
 use super::{Module, Settings, border, now, with_module, write};
 use crate::error::Error;
 use crate::file::{self, Slice};
+use crate::store::Store;
 use crate::thread::Activity;
 use crate::transcript::claude::processes::{MachineProcesses, Process, ProcessFolder};
 use crate::transcript::describe::describe;
 use crate::transcript::follower::Follower;
 use crate::transcript::listing::{Listing, Wanted};
 use crate::transcript::recorder::{Machine, Recorder, ThreadUpdate};
+use crate::work::Part;
 
 emacs::use_symbols! {
     k_thread => ":thread" k_last => ":last" k_bytes => ":bytes" k_updates => ":updates"
@@ -88,8 +90,17 @@ fn transcript_read<'e>(env: &'e Env, handle: Value<'e>, milliseconds: Value<'e>)
             let (updates, warnings) = with_module(|module| {
                 let Module { settings, store, .. } = module;
                 follower.recorder.recording.clone_from(&settings.recording);
+                let session = follower.thread().filter(|_| appended.since.is_some());
+                let is_new = |store: &mut Store, key: &str| {
+                    store.get(key).is_none_or(|thread| thread.work(Part::Whole).is_none())
+                };
+                let session = session.filter(|key| is_new(store, key));
                 let updates =
                     follower.recorder.record(store, &appended.events, settings.keep_completed, now());
+                let session = session.and_then(|key| store.get_mut(&key));
+                if let (Some(thread), Some(since)) = (session, appended.since) {
+                    thread.note_work_since(since);
+                }
                 (updates, store.take_warnings())
             });
             let thread = follower.thread();

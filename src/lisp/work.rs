@@ -4,6 +4,7 @@ use emacs::{Env, Result, Value, defun};
 
 use super::write::{self, Plist};
 use super::{border, read, with_module};
+use crate::clock::Millis;
 use crate::work::{FileWork, Part, Work, patch};
 
 emacs::use_symbols! {
@@ -12,7 +13,7 @@ emacs::use_symbols! {
     k_failed => ":failed" k_refused => ":refused" k_background => ":background" k_unknown => ":unknown"
     k_responses => ":responses" k_tokens => ":tokens" k_input => ":input" k_output => ":output"
     k_cache_read => ":cacheRead" k_cache_write => ":cacheWrite" k_at_least => ":atLeast"
-    k_models => ":models" k_shared => ":shared"
+    k_models => ":models" k_shared => ":shared" k_since => ":since"
     outside
 }
 
@@ -31,7 +32,8 @@ fn with_part<T>(id: Value<'_>, work: impl FnOnce(Part<'_>) -> T) -> Result<T> {
 /// the whole thread.  The keys are `:files', a list of plists `:path :added :removed :edits :created
 /// :deleted'; `:added', `:removed', `:edits'; `:commands', a plist `:run :failed :refused
 /// :background :unknown'; `:responses'; `:tokens', a plist `:input :output :cacheRead :cacheWrite
-/// :atLeast', or nil; `:models', strings; `:shared'.
+/// :atLeast', or nil; `:models', strings; `:shared'; `:since', the time in milliseconds from which the
+/// work is known, or nil if all of it is.
 #[defun]
 fn work<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<Value<'e>>> {
     border(env, || {
@@ -39,14 +41,14 @@ fn work<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<Val
         let found = with_part(id, |part| {
             with_module(|module| {
                 let thread = module.store.get(&key)?;
-                Some((thread.work(part)?.clone(), thread.has_tokens(part)))
+                Some((thread.work(part)?.clone(), thread.has_tokens(part), thread.work_since()))
             })
         })?;
-        found.map(|(work, has_tokens)| to_lisp(env, &work, has_tokens)).transpose()
+        found.map(|(work, has_tokens, since)| to_lisp(env, &work, has_tokens, since)).transpose()
     })
 }
 
-fn to_lisp<'e>(env: &'e Env, work: &Work, has_tokens: bool) -> Result<Value<'e>> {
+fn to_lisp<'e>(env: &'e Env, work: &Work, has_tokens: bool, since: Option<Millis>) -> Result<Value<'e>> {
     let commands = Plist::new(env)
         .set(k_run, work.commands.run as i64)?
         .set(k_failed, work.commands.failed as i64)?
@@ -73,6 +75,7 @@ fn to_lisp<'e>(env: &'e Env, work: &Work, has_tokens: bool) -> Result<Value<'e>>
         .set(k_tokens, has_tokens.then(tokens).transpose()?)?
         .set(k_models, write::texts(env, &work.models)?)?
         .set(k_shared, work.shared)?
+        .set(k_since, since.map(|since| since as i64))?
         .finish()
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Thread;
 use crate::change::{Change, ChangeKind};
@@ -11,8 +11,8 @@ use crate::item::{Item, Status};
 use crate::journal::Record;
 use crate::observation::ITEMS;
 use crate::observation::{Content, Details, Observation, Phase, Type};
-use crate::recording::Recording;
-use crate::work::is_work;
+use crate::recording::{ABRIDGED, Recording, abridge};
+use crate::work::{WORK_SINCE, is_work};
 
 impl Thread {
     /// Records an observation and returns it.
@@ -35,11 +35,34 @@ impl Thread {
         let call = details.metadata.get("callId").and_then(Value::as_str);
         let was_hidden = call.is_some_and(|call| self.observations.is_hidden(call));
         recording.hide(self.project(), kind, was_hidden, &mut content, &mut details.metadata);
+        if self.journal_bytes() > recording.most_bytes {
+            self.note_abridged(now);
+            abridge(&mut content, &mut details.metadata);
+        }
         self.observe(kind, content, details, now)
+    }
+
+    /// Says once that the journal is so long that contents are abridged from now on.
+    fn note_abridged(&mut self, now: Millis) {
+        if !self.is_abridged {
+            let text = "This plan's journal is full: patches are no longer recorded, and texts only in part";
+            let metadata = Map::from_iter([(ABRIDGED.to_owned(), true.into())]);
+            let details = Details { metadata, ..Details::default() };
+            self.observe(Type::StateUpdate, json!({ "text": text }), details, now);
+        }
+    }
+
+    /// Says that the work before this time is not known.
+    pub fn note_work_since(&mut self, since: Millis) {
+        let metadata = Map::from_iter([(WORK_SINCE.to_owned(), since.into())]);
+        let details = Details { metadata, ..Details::default() };
+        let text = "The transcript is so long that the work before this was not read";
+        self.observe(Type::StateUpdate, json!({ "text": text }), details, self.last_time().max(since));
     }
 
     /// Keeps an observation, and adds its work to the sums.
     pub(super) fn commit_observation(&mut self, observation: Arc<Observation>) {
+        self.is_abridged |= observation.metadata.contains_key(ABRIDGED);
         self.work.add(&observation);
         self.observations.push(observation);
     }

@@ -79,6 +79,11 @@ impl Thread {
         }
     }
 
+    /// The length of the journal; 0 without one.
+    pub(super) fn journal_bytes(&self) -> u64 {
+        self.saving.journal.as_ref().map_or(0, Journal::size)
+    }
+
     /// Whether the thread has a journal.
     pub fn has_journal(&self) -> bool {
         self.saving.journal.is_some()

@@ -13,6 +13,7 @@ use super::describe::describe;
 use super::recorder::Recorder;
 use super::tail::{FileChange, Tail};
 use super::{Event, Reader};
+use crate::clock::Millis;
 use crate::file::{self, Slice, Stamp};
 use crate::input::Options;
 use crate::journal::modified;
@@ -66,6 +67,8 @@ pub struct Appended {
     pub is_partial: bool,
     /// The events in them.
     pub events: Vec<Event>,
+    /// The time of the first event of work if only the end of the file was read for work.
+    pub since: Option<Millis>,
 }
 
 /// Reads the lines of a session. The first line selects the reader.
@@ -74,6 +77,8 @@ struct SessionReader {
     reader: Option<Reader>,
     options: Options,
     history: usize,
+    /// Whether work in the lines before the last ones was not read.
+    is_cut: bool,
 }
 
 impl Follower {
@@ -90,7 +95,7 @@ impl Follower {
             seen: HashSet::new(),
             unnamed: Vec::new(),
             folders,
-            lines: SessionReader { reader: None, options, history },
+            lines: SessionReader { reader: None, options, history, is_cut: false },
         }
     }
 
@@ -116,7 +121,8 @@ impl Follower {
         if change == FileChange::Replaced {
             self.restart();
         }
-        let mut appended = Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new() };
+        let mut appended =
+            Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new(), since: None };
         if matches!(change, FileChange::Grown | FileChange::Replaced) {
             self.lines.read(&mut self.file, slice, &mut appended)?;
             self.are_side_files_due = true;
@@ -144,6 +150,10 @@ impl Follower {
             reader.take_sums(|id| seen.iter().any(|path| subagent_of(path) == Some(id)));
         }
         appended.events = self.lines.reader.as_mut().map(Reader::take_events).unwrap_or_default();
+        if std::mem::take(&mut self.lines.is_cut) {
+            let work = appended.events.iter().filter(|event| event.kind.is_work());
+            appended.since = work.filter_map(|event| event.time).min();
+        }
         Ok(appended)
     }
 
@@ -244,6 +254,7 @@ impl SessionReader {
         let before = file.offset();
         let length = file::metadata(file.path())?.len();
         let near = if length - before.min(length) <= WHOLE { 0 } else { length - NEAR };
+        self.is_cut |= near > 0;
         let is_whole = file.read(slice, |end, line| {
             let reader = self.reader.get_or_insert_with(|| {
                 // The events of a file that is read whole are recorded together.

@@ -82,7 +82,7 @@
     (let ((content (plist-get (aref (todo-write-observations "a" :type "TOOL_EXECUTION") 0)
                               :content)))
       (should (< (length (format "%S" (todo-write-observations "a"))) 30000))
-      (should (string-match-p "\\`by+\n\\[… 42003 characters left out …\\]\ny+\ufffde\\'"
+      (should (string-match-p "\\`by+\n\\[… 48003 characters left out …\\]\ny+\ufffde\\'"
                               (plist-get content :content))))))
 
 (ert-deftest todo-write-calls-of-the-plan-tool-are-no-work ()

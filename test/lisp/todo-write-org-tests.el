@@ -283,13 +283,19 @@
                 ;; The background and three intervals.
                 (should (= 4 (length (dom-by-tag dom 'rect))))
                 (should (string-match-p "Change | it" (dom-texts dom)))))
+            (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit") :items ["t1"]
+                                :files '((:path "/p/f" :oldText "a" :newText "b\nc")))
+            (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :items ["t1"]
+                                :outcome 'failed)
             (todo-write-export-timeline "a" org)
             (with-temp-buffer
               (insert-file-contents org)
               (should (= 3 (count-matches "^| [RC]" (point-min))))
               (should (search-forward "| Change \\vert{} it | in_progress |"))
               (goto-char (point-min))
-              (should (search-forward "| 0:20 |")))
+              (should (search-forward "| 0:20 |"))
+              ;; Only once, though the task was in progress twice.
+              (should (equal 1 (count-matches "| 1 | \\+2 −1 | 1 |$" (point-min)))))
             (should-error (todo-write-export-timeline "a" "/tmp/x.png") :type 'user-error))
         (delete-file svg)
         (delete-file org)))))

@@ -10,6 +10,7 @@
 ;;; Code:
 
 (require 'ert)
+(require 'todo-write-footer)
 (require 'todo-write-org)
 (require 'todo-write-test-helper)
 
@@ -179,12 +180,43 @@ deleted file mode 100644
 (ert-deftest todo-write-a-copy-has-the-files-and-lines-of-each-task ()
   (todo-write-with-store
     (todo-write-begin "a" :project "/p/")
+    (todo-write-work-tests--edit "a" "/p/before" nil "one\n")
     (todo-write-test-write "a" '("One" "in_progress") "Two")
     (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\nthree\n")
     (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Bash") :outcome 'failed :exit-code 2)
     (should (equal (todo-write-check-list "a" 'work)
                    (concat "- [ ] One\n  - `f` +2 −1\n  - 1 of 1 commands failed\n"
-                           "- [ ] Two\n")))))
+                           "- [ ] Two\n"
+                           "- Outside any task\n  - `before` +1 −0\n")))))
+
+(ert-deftest todo-write-observations-are-filtered-by-types-and-by-having-no-task ()
+  (todo-write-with-store
+    (todo-write-work-tests--edit "a" "/p/before" nil "one\n")
+    (todo-write-observe "a" "MESSAGE" '(:text "Before"))
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\n")
+    (todo-write-observe "a" "MESSAGE" '(:text "During"))
+    (cl-flet ((types (&rest filter)
+                (mapcar (lambda (one) (plist-get one :type))
+                        (apply #'todo-write-observations "a" filter))))
+      (should (equal (types :outside t :types '("MESSAGE" "TOOL_EXECUTION"))
+                     '("TOOL_EXECUTION" "MESSAGE")))
+      (should (equal (types :types '(MESSAGE)) '("MESSAGE" "MESSAGE")))
+      (should (equal (types :types '(MESSAGE) :limit 1) '("MESSAGE"))))
+    (should-error (todo-write-observations "a" :types '("NONE"))
+                  :type 'todo-write-input-error)))
+
+(ert-deftest todo-write-stories-say-from-when-work-is-counted ()
+  (todo-write-with-store
+    (should-not (todo-write-footer--outside "a"))
+    (todo-write-observe "a" "STATE_UPDATE" '(:text "Not read before") :workSince 36000000)
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\n")
+    (should (equal (plist-get (todo-write-work "a" "t1") :since) 36000000))
+    (should (string-match-p "counted since 1970-01-01 " (todo-write-story--summary "a" "t1")))
+    (should (string-match-p "\\`work counted since" (todo-write-footer--outside "a")))
+    (should (equal (todo-write-test-child '(prin1 (plist-get (todo-write-work "a") :since)))
+                   36000000))))
 
 (provide 'todo-write-work-tests)
 ;;; todo-write-work-tests.el ends here

@@ -25,3 +25,4 @@ mod thread_laws;
 mod transcript;
 mod untyped;
 mod users_items;
+mod work_laws;

@@ -1,0 +1,324 @@
+//! Laws of the sums of work: they add up, and neither a restart, the way a transcript is read nor a
+//! crash changes them.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use proptest::prelude::*;
+use proptest::sample::{Index, select};
+use serde_json::{Map, Value, json};
+use todo_write::input::Options;
+use todo_write::item::Status;
+use todo_write::journal::Durability;
+use todo_write::observation::{Details, Filter, Type};
+use todo_write::recording::{MOST_BYTES, Recording};
+use todo_write::store::{Storage, Store};
+use todo_write::thread::Thread;
+use todo_write::transcript::follower::Follower;
+use todo_write::work::{Part, Work};
+
+use crate::common::{Completed, Folder, InProgress, KEY, Pending, file, open, store, write};
+
+/// The tasks of all lists.
+const TASKS: [&str; 3] = ["Mix the dough", "Heat the oven", "Bake the bread"];
+const SESSION: &str = "claude:s";
+const NOW: u64 = 4_000_000_000_000;
+
+#[derive(Clone, Debug)]
+enum Act {
+    List([Status; 3]),
+    Edit { file: usize, removed: usize, added: usize },
+    Command { is_ok: bool },
+    Say,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    let status = || select(vec![Pending, InProgress, Completed]);
+    prop_oneof![
+        2 => [status(), status(), status()].prop_map(Act::List),
+        3 => (0..3usize, 0..4usize, 1..4usize)
+            .prop_map(|(file, removed, added)| Act::Edit { file, removed, added }),
+        2 => any::<bool>().prop_map(|is_ok| Act::Command { is_ok }),
+        1 => Just(Act::Say),
+    ]
+}
+
+fn acts() -> impl Strategy<Value = Vec<Act>> {
+    prop::collection::vec(act(), 1..40)
+}
+
+/// Leaves at most one task in progress.
+fn alone(acts: Vec<Act>) -> Vec<Act> {
+    let one = |act| match act {
+        Act::List(mut statuses) => {
+            let first = statuses.iter().position(|status| *status == InProgress);
+            for (place, status) in statuses.iter_mut().enumerate() {
+                if *status == InProgress && Some(place) != first {
+                    *status = Pending;
+                }
+            }
+            Act::List(statuses)
+        }
+        other => other,
+    };
+    acts.into_iter().map(one).collect()
+}
+
+fn text(name: char, lines: usize) -> String {
+    (0..lines).map(|line| format!("\t{name}{line}\n")).collect()
+}
+
+// A host.
+
+/// Reports the acts of a host, of which every one takes some tokens.
+fn report(thread: &mut Thread, recording: &Recording, acts: &[Act]) {
+    for (number, act) in acts.iter().enumerate() {
+        let now = 10 + number as u64;
+        let mut metadata = Map::from_iter([("response".to_owned(), format!("r{number}").into())]);
+        let usage = json!({"input": number, "output": 3, "cacheRead": 5, "cacheWrite": 1});
+        thread.observe_allowed(recording, Type::Usage, usage, details(metadata), now);
+        metadata = Map::from_iter([("callId".to_owned(), format!("c{number}").into())]);
+        let name = match act {
+            Act::List(statuses) => {
+                let tasks: Vec<_> = TASKS.into_iter().zip(*statuses).collect();
+                write(thread, &tasks, now);
+                continue;
+            }
+            Act::Edit { file, removed, added } => {
+                let (old, new) = (text('a', *removed), text('b', *added));
+                let file = json!({"path": format!("/p/{file}"), "oldText": old, "newText": new});
+                metadata.insert("files".into(), json!([file]));
+                recording.read_files("/p", &mut metadata);
+                "Edit"
+            }
+            Act::Command { is_ok } => {
+                metadata.insert("outcome".into(), if *is_ok { "ok" } else { "failed" }.into());
+                "Bash"
+            }
+            Act::Say => continue,
+        };
+        thread.observe_allowed(
+            recording,
+            Type::ToolExecution,
+            json!({"name": name, "content": text('x', 80)}),
+            details(metadata),
+            now,
+        );
+    }
+}
+
+fn details(metadata: Map<String, Value>) -> Details {
+    Details { metadata, ..Details::default() }
+}
+
+/// The figures of all parts: the whole, what is outside any task, and each task ever.
+fn figures(store: &mut Store, key: &str) -> Vec<Option<Work>> {
+    let Some(thread) = store.get(key) else { return Vec::new() };
+    let ids = (1..=200).map(|number| format!("t{number}"));
+    let parts = ids.map(|id| thread.work(Part::Item(&id)).cloned());
+    [thread.work(Part::Whole).cloned(), thread.work(Part::Outside).cloned()]
+        .into_iter()
+        .chain(parts)
+        .collect()
+}
+
+/// Figures that can be added up.
+fn sums(work: &Work) -> [u64; 9] {
+    let (commands, tokens) = (&work.commands, &work.tokens);
+    [
+        work.added,
+        work.removed,
+        work.edits,
+        commands.run,
+        commands.failed,
+        work.responses,
+        tokens.input,
+        tokens.output,
+        tokens.cache_read + tokens.cache_write,
+    ]
+}
+
+// A transcript of Claude Code.
+
+fn line(number: usize, kind: &str, content: Value) -> Map<String, Value> {
+    // The result comes later than the call.
+    let half = if kind == "user" { 5 } else { 0 };
+    let time = format!("2026-01-01T00:{:02}:{:02}.{half}00Z", number / 60, number % 60);
+    let line = json!({
+        "type": kind, "uuid": format!("u{number}-{kind}"), "sessionId": "s", "isSidechain": false, "cwd": "/p",
+        "version": "2.1.200", "timestamp": time,
+        "message": {"id": format!("m{number}"), "role": kind, "content": [content]}});
+    line.as_object().unwrap().clone()
+}
+
+fn transcript(acts: &[Act]) -> Vec<u8> {
+    let mut all = String::new();
+    for (number, act) in acts.iter().enumerate() {
+        let id = format!("c{number}");
+        let (name, input, result, is_error) = match act {
+            Act::List(statuses) => {
+                let todo = |(task, status): (&str, Status)| json!({"content": task, "status": status.as_str(), "activeForm": task});
+                let todos: Vec<Value> = TASKS.into_iter().zip(*statuses).map(todo).collect();
+                ("TodoWrite", json!({ "todos": todos }), json!({}), false)
+            }
+            Act::Edit { file, removed, added } => {
+                let (old, new) = (text('a', *removed), text('b', *added));
+                let path = format!("/p/{file}");
+                let signed = |sign: char, lines: &str| {
+                    lines.lines().map(|line| format!("{sign}{line}")).collect::<Vec<_>>()
+                };
+                let lines = [signed('-', &old), signed('+', &new)].concat();
+                let hunk = json!({"oldStart": 1, "oldLines": removed, "newStart": 1, "newLines": added,
+                                  "lines": lines});
+                let result = json!({"filePath": path, "oldString": old, "newString": new,
+                                    "originalFile": old, "structuredPatch": [hunk]});
+                ("Edit", json!({"file_path": path, "old_string": old, "new_string": new}), result, false)
+            }
+            Act::Command { is_ok } => ("Bash", json!({"command": "make"}), json!({}), !is_ok),
+            Act::Say => {
+                let mut said = line(number, "assistant", json!({"type": "text", "text": "So far."}));
+                said["message"]["usage"] = json!({"input_tokens": number, "output_tokens": 2});
+                all.push_str(&format!("{}\n", Value::Object(said)));
+                continue;
+            }
+        };
+        let mut call =
+            line(number, "assistant", json!({"type": "tool_use", "id": id, "name": name, "input": input}));
+        call["message"]["usage"] =
+            json!({"input_tokens": number, "output_tokens": 3, "cache_read_input_tokens": 7});
+        call["message"]["stop_reason"] = "tool_use".into();
+        let words = if is_error { "Exit code 2\nno" } else { "done" };
+        let answer =
+            json!({"type": "tool_result", "tool_use_id": id, "content": words, "is_error": is_error});
+        let mut answer = line(number, "user", answer);
+        answer.insert("toolUseResult".into(), if is_error { json!("Error") } else { result });
+        all.push_str(&format!("{}\n{}\n", Value::Object(call), Value::Object(answer)));
+    }
+    all.into_bytes()
+}
+
+/// An Emacs that follows the transcript in a folder.
+struct Emacs {
+    store: Store,
+    follower: Follower,
+}
+
+impl Emacs {
+    fn start(folder: &Path) -> Emacs {
+        let journals = Some(folder.join("journals"));
+        let storage = Storage { folder: journals, history_limit: 30, ..Storage::default() };
+        let follower = Follower::new(folder.join("session.jsonl"), Options::default(), 30);
+        Emacs { store: Store::new(storage), follower }
+    }
+
+    fn read(&mut self) {
+        let appended = self.follower.read().unwrap();
+        self.follower.recorder.record(&mut self.store, &appended.events, false, NOW);
+    }
+}
+
+/// The figures of a transcript that is read in pieces, after those that the folder has already.
+fn read_in_pieces(folder: &Folder, pieces: &[&[u8]]) -> Vec<Option<Work>> {
+    fs::create_dir_all(folder.path()).unwrap();
+    let mut emacs = Emacs::start(folder.path());
+    for piece in [&[] as &[u8]].iter().chain(pieces) {
+        append(folder.path(), piece);
+        emacs.read();
+    }
+    figures(&mut emacs.store, SESSION)
+}
+
+fn append(folder: &Path, bytes: &[u8]) {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true).open(folder.join("session.jsonl")).unwrap().write_all(bytes).unwrap();
+}
+
+/// Cuts bytes at some places.
+fn cut<'b>(bytes: &'b [u8], places: &[Index]) -> Vec<&'b [u8]> {
+    let mut places: Vec<usize> = places.iter().map(|place| place.index(bytes.len())).collect();
+    places.extend([0, bytes.len()]);
+    places.sort_unstable();
+    places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_parts_add_up_where_no_work_is_shared(acts in acts().prop_map(alone)) {
+        let folder = Folder::new();
+        let mut store = store(folder.path());
+        report(open(&mut store), &Recording::default(), &acts);
+        let all = figures(&mut store, KEY);
+        let whole = all[0].as_ref().map_or([0; 9], sums);
+        let mut parts = [0; 9];
+        for part in all[1..].iter().flatten() {
+            prop_assert!(!part.shared);
+            parts.iter_mut().zip(sums(part)).for_each(|(sum, more)| *sum += more);
+        }
+        prop_assert_eq!(parts, whole);
+    }
+
+    #[test]
+    fn a_restart_changes_no_figure(acts in acts(), limit in 1..50usize) {
+        let folder = Folder::new();
+        let storage = Storage {
+            folder: Some(folder.path().to_owned()), durability: Durability::Process, history_limit: limit,
+        };
+        let mut first = Store::new(storage.clone());
+        report(open(&mut first), &Recording::default(), &acts);
+        let before = figures(&mut first, KEY);
+        drop(first);
+        prop_assert_eq!(before, figures(&mut Store::new(storage), KEY));
+    }
+
+    #[test]
+    fn a_full_journal_grows_slowly_and_keeps_all_figures(acts in acts()) {
+        let (full, free) = (Folder::new(), Folder::new());
+        let work = |folder: &Folder, most_bytes| {
+            let mut store = store(folder.path());
+            let recording = Recording { most_bytes, ..Recording::default() };
+            report(open(&mut store), &recording, &acts);
+            let marks = Filter { kind: Some(Type::StateUpdate), ..Filter::default() };
+            (figures(&mut store, KEY), store.get(KEY).unwrap().observations().select(&marks).len())
+        };
+        let (abridged, marks) = work(&full, 1);
+        let (all, none) = work(&free, MOST_BYTES);
+        prop_assert_eq!((abridged, marks, none), (all, 1, 0));
+        let journal = |folder: &Folder| fs::read_to_string(file(folder.path())).unwrap();
+        prop_assert!(!journal(&full).contains("diff --git"));
+        prop_assert!(!journal(&full).contains("x79"));
+    }
+
+    #[test]
+    fn a_session_read_in_any_pieces_has_the_figures_of_one_read_whole(
+        acts in acts(),
+        places in prop::collection::vec(any::<Index>(), 0..12),
+    ) {
+        let bytes = transcript(&acts);
+        let whole = read_in_pieces(&Folder::new(), &[&bytes]);
+        prop_assert!(whole[0].is_some());
+        prop_assert_eq!(read_in_pieces(&Folder::new(), &cut(&bytes, &places)), whole);
+    }
+
+    #[test]
+    fn a_crash_at_any_moment_changes_no_figure(
+        acts in acts(),
+        places in prop::collection::vec(any::<Index>(), 0..6),
+        crash in any::<Index>(),
+    ) {
+        let bytes = transcript(&acts);
+        let whole = read_in_pieces(&Folder::new(), &[&bytes]);
+        let folder = Folder::new();
+        let pieces = cut(&bytes, &places);
+        read_in_pieces(&folder, &pieces[..pieces.len() / 2 + 1]);
+        // The system keeps what was written before, to any byte.
+        for journal in fs::read_dir(folder.path().join("journals")).into_iter().flatten() {
+            let journal = OpenOptions::new().write(true).open(journal.unwrap().path()).unwrap();
+            let length = journal.metadata().unwrap().len();
+            journal.set_len(crash.index(length as usize + 1) as u64).unwrap();
+        }
+        prop_assert_eq!(read_in_pieces(&folder, &pieces[pieces.len() / 2 + 1..]), whole);
+    }
+}
