@@ -17,6 +17,7 @@
 ;;    "speed":   1,                 2 plays twice as fast, 0 without pauses
 ;;    "directory": "login",         where tools work, from the script's folder
 ;;    "loop":    false,             true starts over after the last turn
+;;    "takesUp": false,             true works on tasks that the user adds, before the last turn
 ;;    "turns": [                    one per request to the model
 ;;      [{"thinking": "Three places call it …"},
 ;;       {"pause": 1.5},                           in seconds at speed 1
@@ -49,7 +50,7 @@ Nil means the demo of the package, whatever the command is."
 TURNS is a vector of lists of events (KIND . VALUE), and NEXT the index of the
 next turn.  EVENTS are the remaining events of this turn, TOOLS its tool events
 in reverse order, and OPEN the number of its unanswered calls."
-  title command directory (speed 1) loop turns (next 0) events tools (open 0) timer)
+  title command directory (speed 1) loop takes-up turns (next 0) events tools (open 0) timer)
 
 ;;; Reading
 
@@ -112,6 +113,7 @@ Signal `efrit-do-script-error' with the place of the first problem."
                                   (if folder (expand-file-name directory folder)
                                     directory)))
        :speed speed :loop (eq t (gethash "loop" object))
+       :takes-up (eq t (gethash "takesUp" object))
        :turns (efrit-do-replay--turns (gethash "turns" object))))))
 
 (defun efrit-do-replay-demo ()
@@ -208,12 +210,20 @@ Return the seconds to wait, nil to go on, or `ended'."
 Return `answers' to wait for these, nil to go on, or `ended'."
   (let* ((turns (efrit-do-replay-turns script))
          (next (efrit-do-replay-next script))
+         (yours nil)
          (next (if (and (efrit-do-replay-loop script) (= next (length turns))) 0 next)))
     (cond ((> (efrit-do-replay-open script) 0) 'answers)
           ((efrit-do-replay-tools script)
            (efrit-do-session-answered session)
            (efrit-do-replay--call session script)
            'answers)
+          ((and (efrit-do-replay-takes-up script)
+                (>= next (1- (length turns)))
+                (not (efrit-do-session-message session))
+                (setq yours (efrit-do-replay--yours session)))
+           (setf (efrit-do-replay-events script)
+                 (cons '(begin) (efrit-do-replay--take-up session yours)))
+           nil)
           ((< next (length turns))
            (setf (efrit-do-replay-next script) (1+ next)
                  (efrit-do-replay-events script)
@@ -224,6 +234,33 @@ Return `answers' to wait for these, nil to go on, or `ended'."
                  (efrit-do-session-request session)
                (efrit-do-session-end session 'done))
              'ended))))
+
+(defun efrit-do-replay--yours (session)
+  "Return the first open task in the list of SESSION that the user added, or nil."
+  (seq-find (lambda (item)
+              (and (equal (plist-get item :addedBy) "user")
+                   (not (equal (plist-get item :status) "completed"))))
+            (todo-write-items (efrit-do-session-thread session))))
+
+(defun efrit-do-replay--take-up (session item)
+  "Return the events of a turn in which the agent of SESSION works on ITEM.
+A script cannot do a task that it does not know, and says so."
+  (let* ((begun (equal (plist-get item :status) "in_progress"))
+         (status (if begun "completed" "in_progress"))
+         (todos (mapcar
+                 (lambda (one)
+                   (list :content (plist-get one :content)
+                         :activeForm (plist-get one :activeForm)
+                         :status (if (equal (plist-get one :id) (plist-get item :id))
+                                     status
+                                   (plist-get one :status))))
+                 (todo-write-items (efrit-do-session-thread session)))))
+    `((pause . 0.8)
+      (text . ,(if begun
+                   "A model would do this task now.  I am only a script, so I call it done.  "
+                 (format "You added “%s”.  I take it up.  " (plist-get item :content))))
+      (pause . 1.2)
+      (tool "todo_write" . ,(list :todos (vconcat todos))))))
 
 (defun efrit-do-replay--call (session script)
   "Call the tools of this turn of SCRIPT in SESSION."

@@ -59,25 +59,50 @@ When all is done, call session_complete and say what you did and found."
 (defvar gptel-backend)
 (defvar gptel-model)
 
+(defun efrit-do--backend (backend)
+  "Return the backend that BACKEND, a value of `efrit-do-backend', stands for."
+  (cond ((not (eq backend 'auto)) backend)
+        ((and (featurep 'gptel) gptel-backend gptel-model) 'gptel)
+        (t 'replay)))
+
+(defun efrit-do--demo-p ()
+  "Return non-nil if no model gets the user's commands, only the demonstration."
+  (and (eq (efrit-do--backend efrit-do-backend) 'replay)
+       (not (bound-and-true-p efrit-do-replay-script))))
+
 (defun efrit-do--begin (command options)
   "Make a session for COMMAND with OPTIONS, see `efrit-do-run'."
-  (let ((backend (or (plist-get options :backend) efrit-do-backend)))
-    (when (eq backend 'auto)
-      (setq backend (if (and (featurep 'gptel) gptel-backend gptel-model)
-                        'gptel
-                      'replay)))
+  (let ((backend (efrit-do--backend (or (plist-get options :backend) efrit-do-backend))))
     (require (intern (format "efrit-do-%s" backend)) nil t)
     (efrit-do-session-begin command backend options)))
 
 ;;;###autoload
 (defun efrit-do (command)
   "Let an agent work on COMMAND, and show its work.
-Return the session, which runs in the background."
-  (interactive (list (read-string "Do: " nil 'efrit-do-history)))
+Return the session, which runs in the background.  Without a model, only
+the demonstration is there, and the prompt says so."
+  (interactive
+   (list (if (efrit-do--demo-p)
+             (read-string "Without gptel, only the demonstration is there; RET plays it: "
+                          nil 'efrit-do-history "Refactor the login function")
+           (read-string "Do: " nil 'efrit-do-history))))
   (require 'efrit-do-view)
   (let ((session (efrit-do--begin command nil)))
     (efrit-do-view-show session)
-    (efrit-do-session-start session)))
+    (prog1 (efrit-do-session-start session)
+      (when (efrit-do--demo-p)
+        (message "Add a task with + while it works")))))
+
+;;;###autoload
+(defun efrit-do-demo ()
+  "Watch a scripted agent at work, without a model; return its session.
+It takes up each task that you add to its plan."
+  (interactive)
+  (require 'efrit-do-replay)
+  (defvar efrit-do-replay-script)
+  (let ((efrit-do-backend 'replay)
+        (efrit-do-replay-script nil))
+    (efrit-do "Refactor the login function")))
 
 ;;;###autoload
 (defun efrit-do-run (command &rest options)

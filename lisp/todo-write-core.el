@@ -134,6 +134,14 @@ RECEIVED may be any object, even a circular one."
                           (truncate-string-to-width (format "%S" received) 200 nil nil t)
                           expected)))))
 
+(defun todo-write--error-text (problem)
+  "Return the words of PROBLEM, an error caught by `condition-case'.
+Unlike `error-message-string', leave out the quotes of a Lisp string."
+  (if (and (stringp (cadr problem))
+           (memq 'todo-write-error (get (car problem) 'error-conditions)))
+      (cadr problem)
+    (error-message-string problem)))
+
 (defun todo-write--plain (string)
   "Return STRING with U+FFFD for each byte that is not part of a character.
 The module and JSON take no such bytes, but files and programs have them."

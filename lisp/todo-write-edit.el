@@ -20,7 +20,7 @@
   "Call FUNCTION with ARGS; turn an error of the store into a `user-error'."
   (condition-case err
       (apply function args)
-    (todo-write-error (user-error "%s" (error-message-string err)))))
+    (todo-write-error (user-error "%s" (todo-write--error-text err)))))
 
 (defun todo-write-edit--say (format &rest args)
   "Say what an edit changed, with FORMAT and ARGS, and how to undo it."

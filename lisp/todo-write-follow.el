@@ -96,6 +96,8 @@ transcript was fetched; see `todo-write-follow-remote'."
   (interactive (list (unless current-prefix-arg (todo-write-follow--read-session)) t))
   (if (and file (or (file-remote-p file) (todo-write-follow-sessions--copy-of file)))
       (todo-write-follow-remote--pick file show)
+    (when (and file (not (file-exists-p file)))
+      (todo-write--wrong "transcript" file "an existing file"))
     (todo-write-follow--now file show)))
 
 (defun todo-write-follow--read-session ()
@@ -266,7 +268,7 @@ AUTOMATIC is `machine', or nil if the mode picked it.  An error is said,
 and does not stop the others."
   (condition-case-unless-debug err
       (todo-write-follow--begin file (or automatic t))
-    (error (todo-write-follow-sessions--skip file (error-message-string err)))))
+    (error (todo-write-follow-sessions--skip file (todo-write--error-text err)))))
 
 (defun todo-write-follow--root (file)
   "Return the root of the project of the local transcript FILE, or nil."
@@ -383,7 +385,7 @@ An error with one of them is said, and does not stop the others."
     (condition-case-unless-debug err
         (funcall function session)
       (error (todo-write-follow-sessions--skip (todo-write-follow--session-file session)
-                                              (error-message-string err))))))
+                                              (todo-write--error-text err))))))
 
 (defun todo-write-follow--poll-all ()
   "Poll all sessions that are followed, and search for newer ones."
@@ -411,7 +413,7 @@ An error with one of them is said, and does not stop the others."
        (display-warning 'todo-write
                         (format "%s is no longer followed: %s"
                                 (todo-write-follow--session-file session)
-                                (error-message-string err)))))))
+                                (todo-write--error-text err)))))))
 
 (defvar todo-write-follow--reader nil
   "The timer that reads what is left of transcripts, or nil.")

@@ -254,7 +254,9 @@ In a header line, show the plan of its buffer."
   (require 'tab-bar)
   (setq tab-bar-format (remq 'todo-write-tab-bar tab-bar-format))
   (when todo-write-tab-bar-mode
-    (setq tab-bar-format (append tab-bar-format '(todo-write-tab-bar))))
+    (setq tab-bar-format (append tab-bar-format '(todo-write-tab-bar)))
+    (unless (bound-and-true-p tab-bar-mode)
+      (message "The tab bar is off; M-x tab-bar-mode shows it")))
   (todo-write-mode-line--watch))
 
 (defun todo-write-tab-bar ()

@@ -69,6 +69,7 @@
 (autoload 'todo-write-attention--visit-agent-of "todo-write-attention")
 (autoload 'todo-write-bookmark--record "todo-write-bookmark")
 (autoload 'todo-write-bookmark--desktop "todo-write-bookmark")
+(declare-function todo-write-welcome-string "todo-write-welcome")
 (declare-function tabulated-list-get-id "tabulated-list" (&optional pos))
 
 (defcustom todo-write-view-buffer-name "*efrit-todos*"
@@ -424,8 +425,8 @@ to no row, and what the rows do not show; see `todo-write-footer'."
   (concat
    (pcase (and (< 0 (or (plist-get todo-write-view--summary :revision) 0))
                (plist-get todo-write-view--summary :state))
-     ('nil (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
-                       'face 'todo-write-detail))
+     ('nil (require 'todo-write-welcome)
+          (todo-write-welcome-string))
      ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
    (when-let* ((children (cdr (assoc nil todo-write-view--children)))
                (width todo-write-view--width))

@@ -1000,10 +1000,16 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
                     (todo-write-dyn--transcript-describe [])))
       (should-error (eval form t) :type 'todo-write-input-error))
     (should-error (todo-write-follow folder) :type 'todo-write-input-error)
-    (should-not (todo-write-follow (expand-file-name "later.jsonl" folder)))
-    (todo-write-follow-tests--session (expand-file-name "later.jsonl" folder)
-                                      "l" "Late" "L")
-    (todo-write-test-wait (lambda () (equal (todo-write-test-contents "claude:l") '("L"))))))
+    (should-error (todo-write-follow (expand-file-name "later.jsonl" folder))
+                  :type 'todo-write-input-error)))
+
+(ert-deftest todo-write-follow-of-a-missing-file-signals ()
+  (todo-write-with-store
+    (let ((problem (should-error (todo-write-follow "/nowhere/session.jsonl")
+                                 :type 'todo-write-input-error)))
+      (should (string-search "an existing file" (cadr problem)))
+      (should-not (string-search "\"transcript" (todo-write--error-text problem)))
+      (should-not todo-write-follow--sessions))))
 
 (provide 'todo-write-follow-tests)
 ;;; todo-write-follow-tests.el ends here

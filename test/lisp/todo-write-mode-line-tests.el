@@ -175,5 +175,15 @@
     (should-not todo-write-mode-line-string)
     (should-not (memq #'todo-write-mode-line--on-event todo-write--event-functions))))
 
+(ert-deftest todo-write-tab-bar-mode-says-that-the-tab-bar-is-off ()
+  (todo-write-with-store
+    (let ((tab-bar-format nil) said)
+      (unwind-protect
+          (cl-letf (((symbol-function 'message)
+                     (lambda (format &rest args) (setq said (apply #'format format args)))))
+            (todo-write-tab-bar-mode 1))
+        (todo-write-tab-bar-mode -1))
+      (should (string-search "tab-bar-mode" said)))))
+
 (provide 'todo-write-mode-line-tests)
 ;;; todo-write-mode-line-tests.el ends here

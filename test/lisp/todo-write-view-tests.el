@@ -694,5 +694,20 @@ Another buffer is current then, which must not change."
     (todo-write-observe "a" "MESSAGE" "Hello.")
     (should todo-write-view--event-timer)))
 
+(ert-deftest todo-write-view-without-a-plan-offers-what-fills-it ()
+  (todo-write-with-store
+    (let ((buffer (todo-write-show)) called)
+      (unwind-protect
+          (with-current-buffer buffer
+            (should (string-search "No plan yet" (buffer-string)))
+            (cl-letf (((symbol-function 'todo-write-mcp-setup)
+                       (lambda () (interactive) (setq called t))))
+              (goto-char (point-min))
+              (search-forward "Give an agent the tool")
+              (call-interactively (key-binding (kbd "RET"))))
+            (should called)
+            (should (re-search-forward "Follow a .*session" nil t)))
+        (kill-buffer buffer)))))
+
 (provide 'todo-write-view-tests)
 ;;; todo-write-view-tests.el ends here

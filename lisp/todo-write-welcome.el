@@ -1,0 +1,58 @@
+;;; todo-write-welcome.el --- What fills an empty plan  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The buttons in a buffer that has no plan yet.
+
+;;; Code:
+
+(require 'seq)
+(require 'todo-write)
+(require 'todo-write-follow-sessions)
+
+(declare-function efrit-do-demo "ext:efrit-do")
+(declare-function todo-write-follow "todo-write-follow")
+(declare-function todo-write-mcp-setup "todo-write-mcp-setup")
+
+(defun todo-write-welcome-string ()
+  "Return the text of a buffer without a plan: what fills it, as buttons."
+  (concat
+   (propertize " No plan yet.  It appears here as soon as an agent writes one.\n"
+               'face 'todo-write-detail)
+   (todo-write-welcome--button "Give an agent the tool" #'todo-write-mcp-setup)
+   (todo-write-welcome--button (todo-write-welcome--sessions) #'todo-write-follow)
+   (when (fboundp 'efrit-do-demo)
+     (todo-write-welcome--button "See a demonstration" #'efrit-do-demo))))
+
+(defun todo-write-welcome--sessions ()
+  "Return the text of the button that follows a session.
+Sessions on other machines are not counted."
+  (let ((count (with-demoted-errors "Searching for sessions: %S"
+                 (seq-count (lambda (file)
+                              (not (string-prefix-p "agent-" (file-name-nondirectory (cdr file)))))
+                            (todo-write-follow-sessions--files
+                             (todo-write-follow-sessions--folders)
+                             (- (float-time) 3600))))))
+    (if (and count (> count 0))
+        (format "Follow a running session (%d found in the last hour)" count)
+      "Follow a session of Claude Code or Codex")))
+
+(defun todo-write-welcome--button (label command)
+  "Return a line with LABEL as a button that calls COMMAND interactively."
+  (let* ((map (make-sparse-keymap))
+         (call (lambda (&optional event)
+                 (interactive (list last-input-event))
+                 (when (consp event) (mouse-set-point event))
+                 (call-interactively command))))
+    (define-key map (kbd "RET") call)
+    (define-key map [mouse-1] call)
+    (concat (propertize (format "   %s" label)
+                        'face 'link 'keymap map 'mouse-face 'highlight
+                        'help-echo (format "RET, mouse-1: M-x %s" command))
+            "\n")))
+
+(provide 'todo-write-welcome)
+;;; todo-write-welcome.el ends here
