@@ -299,8 +299,8 @@ FIELDS are those of its hello.  Return the program."
 
 (ert-deftest todo-write-remote-socket-rows-and-headers-name-the-machine ()
   (todo-write-remote-socket-tests--with nil
-    (todo-write-remote-socket-tests--write "build" "s1" "One" :project "/home/me/garden")
-    (let ((key "build/claude:s1") said)
+    (todo-write-remote-socket-tests--write "build" "rows" "One" :project "/home/me/garden")
+    (let ((key "build/claude:rows") said)
       (unwind-protect
           (progn
             (with-current-buffer (todo-write-show key)
