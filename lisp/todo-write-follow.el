@@ -62,8 +62,9 @@ process last said, as from `todo-write-follow-sessions--activity';
 END is (REASON . ENDING) if its last lines ended a turn, else nil;
 AUTOMATIC is t if the mode picked it, `machine' if it was picked since
 all of its machine are followed; BUSY is non-nil while it is
-read; REST is non-nil if a part of FILE is yet to be read."
-  file handle thread heard last quiet process activity end automatic busy rest)
+read; REST is non-nil if a part of FILE is yet to be read; BYTES is the
+number of those read so far."
+  file handle thread heard last quiet process activity end automatic busy rest (bytes 0))
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
@@ -252,6 +253,7 @@ AUTOMATIC is that of `todo-write-follow--session'."
         ;; The user waits for the plan, but not for each slice of the file.
         (while (and (not automatic) (todo-write-follow--session-rest session)
                     (memq session todo-write-follow--sessions))
+          (message "%s" (todo-write-follow--progress session))
           (accept-process-output nil 0.001)
           (todo-write-follow--read session 50))
         (unless todo-write-follow--batch
@@ -426,6 +428,15 @@ An error with one of them is said, and does not stop the others."
     (todo-write-follow--poll session)
     (todo-write-follow--read-later)))
 
+(defun todo-write-follow--progress (session)
+  "Return how much of the transcript of SESSION is read, in words."
+  (let ((size (or (file-attribute-size
+                   (file-attributes (todo-write-follow--session-file session)))
+                  0)))
+    (format "Reading the session… %d %%"
+            ;; The transcripts of subagents are read, too.
+            (min 99 (/ (* 100 (todo-write-follow--session-bytes session)) (max 1 size))))))
+
 (defun todo-write-follow--read-later ()
   "Have a timer read what is left of transcripts."
   (unless todo-write-follow--reader
@@ -451,6 +462,7 @@ Read for about MILLISECONDS, by default 10; a timer reads the rest."
         (setf (todo-write-follow--session-busy session) t)
         (setq result (todo-write--call todo-write-dyn--transcript-read
                        (todo-write-follow--session-handle session) (or milliseconds 10)))
+        (cl-incf (todo-write-follow--session-bytes session) (plist-get result :bytes))
         (todo-write-follow--note-rest session result)
         (todo-write--warn (plist-get result :warnings))
         (setf (todo-write-follow--session-thread session) (plist-get result :thread)

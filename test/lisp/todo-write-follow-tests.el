@@ -1011,5 +1011,17 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (should-not (string-search "\"transcript" (todo-write--error-text problem)))
       (should-not todo-write-follow--sessions))))
 
+(ert-deftest todo-write-follow-says-how-much-of-a-session-is-read ()
+  (let* ((file (make-temp-file "session"))
+         (session (todo-write-follow--make-session :file file)))
+    (unwind-protect
+        (progn
+          (with-temp-file file (insert (make-string 1000 ?x)))
+          (dolist (case '((0 . "0") (250 . "25") (5000 . "99")))
+            (setf (todo-write-follow--session-bytes session) (car case))
+            (should (equal (todo-write-follow--progress session)
+                           (format "Reading the session… %s %%" (cdr case))))))
+      (delete-file file))))
+
 (provide 'todo-write-follow-tests)
 ;;; todo-write-follow-tests.el ends here
