@@ -42,6 +42,8 @@ check_remote() {
     # The account's processes need its id, which a namespace of root alone does not have.
     namespace=(unshare --net)
     export REMOTE_ACCOUNT=$account
+    # The files load the checks of Claude Code, which claude.sh runs.
+    export MATCH=${MATCH:-^remote-}
     # TRAMP differs between versions of Emacs.
     local candidate file newest
     newest=$(newest_emacs)
