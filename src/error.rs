@@ -1,4 +1,4 @@
-//! Errors as data. Only `Display` has words; `crate::lisp` maps each variant to a Lisp error.
+//! The errors of this crate, which `crate::lisp` maps to Lisp errors, and problems of input.
 
 use std::fmt::Display;
 
@@ -14,9 +14,8 @@ pub enum Error {
     NoRevision { thread: String, revision: u64, last: u64 },
     #[error("nothing to undo in thread {thread}")]
     NothingToUndo { thread: String },
-    /// The path names an argument, or a part of one: `previous[2].content`.
-    #[error("{path}: received {received}, expected {expected}")]
-    Argument { path: String, received: String, expected: String },
+    #[error("{}: received {}, expected {}", .0.path, .0.received, .0.expected)]
+    Argument(Problem),
     #[error("{which} list: id \"{id}\" comes twice; ids must be unique within a list")]
     DuplicateId { which: &'static str, id: String },
     #[error("journal {file}: {source}")]
@@ -27,10 +26,29 @@ impl Error {
     /// Puts `place` in front of the path of a wrong argument.
     pub fn inside(self, place: impl Display) -> Error {
         match self {
-            Error::Argument { path, received, expected } => {
-                Error::Argument { path: format!("{place}{path}"), received, expected }
+            Error::Argument(problem) => {
+                Error::Argument(Problem { path: format!("{place}{}", problem.path), ..problem })
             }
             other => other,
         }
+    }
+}
+
+/// A part of a call or of an argument that is not accepted.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{path}: received {received}; expected {expected}")]
+pub struct Problem {
+    /// The place: `todos[2].status`, or `previous[2].content`.
+    pub path: String,
+    /// What is there.
+    pub received: String,
+    /// What is allowed there.
+    pub expected: String,
+}
+
+impl Problem {
+    /// A problem from its parts.
+    pub fn new(path: impl Into<String>, received: impl Into<String>, expected: impl Into<String>) -> Problem {
+        Problem { path: path.into(), received: received.into(), expected: expected.into() }
     }
 }

@@ -4,20 +4,16 @@
 //! accepted as it is, repaired with a notice, or refused without any effect. A repair never loses
 //! a task or changes its meaning: an unknown status is refused, not mapped.
 
-mod notice;
-mod problem;
 mod task;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use crate::error::Problem;
 use crate::identity::is_positional;
 use crate::item::{Draft, Status};
-use crate::raw::{JsonError, Raw};
+use crate::raw::Raw;
 use crate::text::excerpt;
-use notice::{NAMED, notices};
-pub use notice::{Notice, Repair};
-pub use problem::{Expected, Path, Problem, Received};
 use task::hint;
 
 /// The user's options for input.
@@ -57,8 +53,30 @@ pub struct Plan {
     pub drafts: Vec<Draft>,
     /// Tasks sent as cancelled. They are not in the list; [`crate::identity`] finds their items.
     pub cancelled: Vec<Draft>,
-    /// The repairs, each once.
-    pub notices: Vec<Notice>,
+    /// A line about each repair, with the number of tasks that needed it if there are several.
+    pub notices: Vec<String>,
+}
+
+/// The number of unknown keys that a notice names; an ellipsis stands for more.
+const NAMED: usize = 8;
+
+const INPUT: &str = r#"{"todos": [{"content", "status", "activeForm"}, …]}"#;
+const TODOS: &str = "an array of tasks";
+// In Lisp, an empty array may arrive as null.
+const TODOS_NOT_NULL: &str =
+    r#"an array of tasks ([] clears the list; if it arrives as null, send it as JSON text: "[]")"#;
+
+/// What is allowed where there is a maximum.
+fn at_most(limit: usize) -> String {
+    format!("at most {limit} (the user's limit)")
+}
+
+/// Says where and why a text is not JSON.
+fn not_json(error: &serde_json::Error) -> String {
+    let (line, column, words) = (error.line(), error.column(), error.to_string());
+    let reason = words.strip_suffix(&format!(" at line {line} column {column}")).unwrap_or(&words);
+    // The column is the number of bytes read, which is 0 at the start of a line.
+    format!("not JSON at line {line}, column {} ({reason})", column.max(1))
 }
 
 /// Reads a call that is JSON text.
@@ -73,7 +91,7 @@ pub struct Plan {
 ///
 /// let plan = read_text(r#"[{"content": "Ship it", "status": "done"}]"#, &Options::default()).unwrap();
 /// assert_eq!(plan.drafts[0].status, Status::Completed);
-/// assert_eq!(plan.notices[1].to_string(), r#"status "done" was read as "completed""#);
+/// assert_eq!(plan.notices[1], r#"status "done" was read as "completed""#);
 ///
 /// let call = r#"{"todos": [{"content": "Ship it", "status": "blocked", "activeForm": "Shipping"}]}"#;
 /// let problems = read_text(call, &Options::default()).unwrap_err();
@@ -85,11 +103,7 @@ pub struct Plan {
 pub fn read_text(text: &str, options: &Options) -> Result<Plan, Vec<Problem>> {
     match Raw::parse(text) {
         Ok(raw) => read(&raw, options),
-        Err(JsonError { line, column, expected }) => Err(vec![Problem {
-            path: Path::Input,
-            received: Received::NotJson(line, column),
-            expected: Expected::Json(expected),
-        }]),
+        Err(error) => Err(vec![Problem::new("input", format!("text that is {}", not_json(&error)), INPUT)]),
     }
 }
 
@@ -119,35 +133,40 @@ struct InputReader<'o> {
     problems: Vec<Problem>,
     /// The problems that would be repaired if the option `strict` were off.
     strict_problems: Vec<Problem>,
-    repairs: Vec<Repair>,
+    /// What was repaired, and in how many tasks, in order of first appearance.
+    repairs: Vec<(Cow<'static, str>, usize)>,
     unknown_keys: Vec<String>,
 }
 
 impl InputReader<'_> {
-    fn refuse(&mut self, path: Path, received: Received, expected: Expected) {
-        self.problems.push(Problem { path, received, expected });
+    fn refuse(&mut self, path: impl Into<String>, received: impl Into<String>, expected: impl Into<String>) {
+        self.problems.push(Problem::new(path, received, expected));
     }
 
-    fn repair(&mut self, repair: Repair, path: Path, received: Received, expected: Expected) {
+    fn repair(&mut self, notice: impl Into<Cow<'static, str>>, problem: impl FnOnce() -> Problem) {
         if self.options.strict {
-            self.strict_problems.push(Problem { path, received, expected });
-        } else {
-            self.repairs.push(repair);
+            return self.strict_problems.push(problem());
+        }
+        let notice = notice.into();
+        match self.repairs.iter_mut().find(|(known, _)| *known == notice) {
+            Some((_, count)) => *count += 1,
+            None => self.repairs.push((notice, 1)),
         }
     }
 
     /// Repairs a key sent instead of another.
-    fn alias(&mut self, sent: &'static str, meant: &'static str, path: Path) {
+    fn alias(&mut self, sent: &str, meant: &str, parent: impl FnOnce() -> String) {
         if sent != meant {
-            self.repair(Repair::Key(sent, meant), path, Received::UnknownKey, Expected::Keys(meant));
+            let problem = || Problem::new(format!("{}.{sent}", parent()), "an unknown key", meant);
+            self.repair(format!("\"{sent}\" was read as \"{meant}\""), problem);
         }
     }
 
-    fn unknown_key(&mut self, key: &str, path: impl FnOnce(Cow<'static, str>) -> Path, known: &'static str) {
+    fn unknown_key(&mut self, key: &str, parent: impl FnOnce() -> String, known: &str) {
         let key = excerpt(key, 30);
         if self.options.strict {
-            let (path, expected) = (path(key.into()), Expected::Keys(known));
-            self.strict_problems.push(Problem { path, received: Received::UnknownKey, expected });
+            let path = format!("{}.{key}", parent());
+            self.strict_problems.push(Problem::new(path, "an unknown key", known));
         } else if self.unknown_keys.len() <= NAMED && !self.unknown_keys.contains(&key) {
             self.unknown_keys.push(key);
         }
@@ -158,32 +177,40 @@ impl InputReader<'_> {
         if !self.problems.is_empty() {
             return Err(self.problems);
         }
+        let notice = |(notice, count)| match count {
+            1 => String::from(notice),
+            _ => format!("{notice} ({count} tasks)"),
+        };
+        let mut notices: Vec<String> = self.repairs.into_iter().map(notice).collect();
         if !self.unknown_keys.is_empty() {
-            self.repairs.push(Repair::UnknownKeys(self.unknown_keys));
+            let more = if self.unknown_keys.len() > NAMED { ", …" } else { "" };
+            self.unknown_keys.truncate(NAMED);
+            notices.push(format!("unknown keys ignored: {}{more}", self.unknown_keys.join(", ")));
         }
-        Ok(Plan { notices: notices(self.repairs), ..plan })
+        Ok(Plan { notices, ..plan })
     }
 
     fn call(&mut self, raw: &Raw<'_>) -> Plan {
         match raw {
             Raw::List(values) => {
-                let received = Received::Value(raw.describe());
-                self.repair(Repair::BareArray, Path::Input, received, Expected::Input);
+                self.repair("the input was the bare array; send it as the value of \"todos\"", || {
+                    Problem::new("input", raw.describe(), INPUT)
+                });
                 self.list(values)
             }
             Raw::Object(fields) => {
                 let Some((key, todos)) = first_of(raw, &["todos", "plan"]) else {
-                    self.refuse(Path::Todos, Received::NoTodos(raw.describe()), Expected::Todos);
+                    self.refuse("todos", format!("nothing (the input is {})", raw.describe()), TODOS);
                     return Plan::default();
                 };
-                self.alias(key, "todos", Path::InputKey(key.into()));
+                self.alias(key, "todos", || "input".into());
                 for (unknown, _) in fields.iter().filter(|(unknown, _)| unknown != key) {
-                    self.unknown_key(unknown, Path::InputKey, "todos and nothing else");
+                    self.unknown_key(unknown, || "input".into(), "todos and nothing else");
                 }
                 self.todos(todos)
             }
             other => {
-                self.refuse(Path::Input, Received::Value(other.describe()), Expected::Input);
+                self.refuse("input", other.describe(), INPUT);
                 Plan::default()
             }
         }
@@ -193,36 +220,42 @@ impl InputReader<'_> {
         let expected = match todos {
             Raw::List(values) => return self.list(values),
             Raw::Text(text) => return self.todos_text(text, false),
-            Raw::Null => Expected::TodosNotNull,
-            _ => Expected::Todos,
+            Raw::Null => TODOS_NOT_NULL,
+            _ => TODOS,
         };
-        self.refuse(Path::Todos, Received::Value(todos.describe()), expected);
+        self.refuse("todos", todos.describe(), expected);
         Plan::default()
     }
 
     /// Reads `todos` from a string that holds the array. It may be encoded twice, and the model's
     /// own markup may follow it.
     fn todos_text(&mut self, text: &str, is_inner: bool) -> Plan {
-        let (received, expected) = match Raw::parse_prefix(text) {
+        let received = match Raw::parse_prefix(text) {
             Ok((Raw::List(values), rest)) => {
-                let repair = Repair::Encoded(excerpt(rest, 30));
-                self.repair(repair, Path::Todos, Received::String, Expected::Todos);
+                let rest = excerpt(rest, 30);
+                let ignored = if rest.is_empty() {
+                    String::new()
+                } else {
+                    format!(" (and \"{rest}\" after it was ignored)")
+                };
+                self.repair(
+                    format!("\"todos\" was a string holding the array{ignored}; send the array itself"),
+                    || Problem::new("todos", "a string", TODOS),
+                );
                 return self.list(&values);
             }
             Ok((Raw::Text(inner), _)) if !is_inner => return self.todos_text(&inner, true),
-            Ok((other, _)) => (Received::StringHolding(other.describe()), Expected::Todos),
-            Err(JsonError { line, column, expected }) => {
-                (Received::StringNotJson(line, column), Expected::TodosNotJson(expected))
-            }
+            Ok((other, _)) => format!("a string holding {}", other.describe()),
+            Err(error) => format!("a string that is {}", not_json(&error)),
         };
-        self.refuse(Path::Todos, received, expected);
+        self.refuse("todos", received, TODOS);
         Plan::default()
     }
 
     fn list(&mut self, values: &[Raw<'_>]) -> Plan {
         let (count, limit) = (values.len(), self.options.max_items);
         if count > limit {
-            self.refuse(Path::Todos, Received::Tasks(count), Expected::AtMost(limit));
+            self.refuse("todos", format!("{count} tasks"), at_most(limit));
             return Plan::default();
         }
         let mut plan = Plan { drafts: Vec::with_capacity(count), ..Plan::default() };
@@ -246,8 +279,8 @@ impl InputReader<'_> {
             let short = excerpt(&id, 40);
             let first = *seen.entry(id).or_insert(index);
             if first != index {
-                let received = Received::RepeatedId(short, first);
-                self.refuse(Path::Field(index, "id".into()), received, Expected::OwnId);
+                let received = format!("\"{short}\", which todos[{first}] also has");
+                self.refuse(format!("todos[{index}].id"), received, "an id of its own, or none");
             }
         }
     }
@@ -257,13 +290,14 @@ impl InputReader<'_> {
         if count < 2 {
             return;
         }
-        let (received, expected) = (Received::InProgress(count), Expected::OneInProgress);
+        let problem =
+            || Problem::new("todos", format!("{count} tasks in progress"), "at most one in progress");
         match self.options.several_in_progress {
             SeveralInProgress::Allow => {}
             SeveralInProgress::Notice => {
-                self.repair(Repair::InProgress(count), Path::Todos, received, expected);
+                self.repair(format!("{count} tasks in progress; usually one is"), problem);
             }
-            SeveralInProgress::Refuse => self.refuse(Path::Todos, received, expected),
+            SeveralInProgress::Refuse => self.problems.push(problem()),
         }
     }
 }

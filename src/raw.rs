@@ -6,9 +6,9 @@ use std::fmt;
 
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_json::{Number, Value};
+use serde_json::{Error as JsonError, Number, Value};
 
-use crate::error::Error;
+use crate::error::{Error, Problem};
 use crate::text::excerpt;
 
 /// A value that is not validated yet.
@@ -30,52 +30,6 @@ pub enum Raw<'a> {
     Unreadable(Cow<'static, str>),
 }
 
-/// A syntax error: where a text stops being JSON, and what JSON allows there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {expected}")]
-pub struct JsonError {
-    /// 1-based.
-    pub line: usize,
-    /// 1-based, in bytes.
-    pub column: usize,
-    /// What JSON allows there.
-    pub expected: ExpectedJson,
-}
-
-/// What JSON allows at a position.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[allow(missing_docs)] // The messages describe them.
-pub enum ExpectedJson {
-    #[error("a value")]
-    Value,
-    #[error("a value, but the text ends here")]
-    ValueNotEnd,
-    #[error("the rest of {0}, but the text ends here")]
-    RestOf(&'static str),
-    #[error("true, false or null")]
-    Constant,
-    #[error("a number in the range of a double")]
-    Number,
-    #[error("a key in double quotes")]
-    Key,
-    #[error("`:`")]
-    Colon,
-    #[error("`,` or `{0}`")]
-    CommaOr(char),
-    #[error("no comma before the closing bracket")]
-    NoComma,
-    #[error("nothing after the value")]
-    End,
-    #[error("fewer levels of nesting")]
-    LessNesting,
-    #[error("a control character written as an escape")]
-    EscapedControl,
-    #[error("an escape sequence of JSON")]
-    Escape,
-    #[error("both halves of a surrogate pair")]
-    SurrogatePair,
-}
-
 impl<'a> Raw<'a> {
     /// Parses a text that is one JSON value.
     ///
@@ -86,12 +40,10 @@ impl<'a> Raw<'a> {
     /// # use todo_write::raw::Raw;
     /// let call = Raw::parse(r#"{"todos": []}"#)?;
     /// assert_eq!(call.get("todos"), Some(&Raw::List(Vec::new())));
-    /// let error = Raw::parse(r#"{"todos": [}"#).unwrap_err();
-    /// assert_eq!(error.to_string(), "line 1, column 12: a value");
-    /// # Ok::<(), todo_write::raw::JsonError>(())
+    /// # Ok::<(), serde_json::Error>(())
     /// ```
     pub fn parse(text: &'a str) -> Result<Raw<'a>, JsonError> {
-        serde_json::from_str(text).map_err(|error| JsonError::new(text, &error))
+        serde_json::from_str(text)
     }
 
     /// Parses the JSON value at the start of `text`, and returns the rest of the text.
@@ -100,11 +52,8 @@ impl<'a> Raw<'a> {
     /// The syntax error.
     pub fn parse_prefix(text: &'a str) -> Result<(Raw<'a>, &'a str), JsonError> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Raw<'a>>();
-        match values.next() {
-            Some(Ok(raw)) => Ok((raw, text.get(values.byte_offset()..).unwrap_or(""))),
-            Some(Err(error)) => Err(JsonError::new(text, &error)),
-            None => Err(JsonError { line: 1, column: 1, expected: ExpectedJson::ValueNotEnd }),
-        }
+        let raw = values.next().unwrap_or_else(|| Raw::parse(text))?;
+        Ok((raw, text.get(values.byte_offset()..).unwrap_or("")))
     }
 
     /// The value of a key. The last one counts if a key is repeated, as in most JSON parsers.
@@ -158,84 +107,9 @@ impl<'a> Raw<'a> {
                 Value::Object(fields.iter().map(field).collect::<Result<_, Error>>()?)
             }
             Raw::Unreadable(what) => {
-                let expected = "a value with a JSON form".to_owned();
-                return Err(Error::Argument { path: String::new(), received: what.to_string(), expected });
+                return Err(Error::Argument(Problem::new("", what.as_ref(), "a value with a JSON form")));
             }
         })
-    }
-}
-
-impl JsonError {
-    fn new(text: &str, error: &serde_json::Error) -> JsonError {
-        // The column is the number of bytes read, which is 0 at the start of a line.
-        let (line, column) = (error.line(), error.column());
-        let expected = if error.is_eof() {
-            expected_at_end(text)
-        } else {
-            let start: usize = text.split_inclusive('\n').take(line - 1).map(str::len).sum();
-            expected_at(text.as_bytes(), (start + column).saturating_sub(1))
-        };
-        JsonError { line, column: column.max(1), expected }
-    }
-}
-
-/// Asks the parser whether `next` may follow `before`.
-fn fits(before: &str, next: &str) -> bool {
-    match serde_json::from_str::<Raw<'_>>(&format!("{before}{next}")) {
-        Ok(_) => true,
-        Err(error) => error.is_eof(),
-    }
-}
-
-/// What is missing at the end of a text.
-fn expected_at_end(text: &str) -> ExpectedJson {
-    let ends = [("]", "a list"), ("}", "an object"), (":", "an object"), ("\\n", "a string")];
-    match ends.into_iter().find(|(next, _)| fits(text, next)) {
-        Some((_, whole)) => ExpectedJson::RestOf(whole),
-        None => ExpectedJson::ValueNotEnd,
-    }
-}
-
-/// What JSON allows instead of the byte at `place`, which the parser rejected.
-fn expected_at(text: &[u8], place: usize) -> ExpectedJson {
-    let before = &*String::from_utf8_lossy(&text[..place.min(text.len())]);
-    let here = text.get(place).copied().unwrap_or(b' ');
-    let fits = |next| fits(before, next);
-    // An escape can follow only inside a string. The spaces in the other probes end a token.
-    if fits("\\n") {
-        if here.is_ascii_control() { ExpectedJson::EscapedControl } else { ExpectedJson::Escape }
-    } else if matches!(here, b']' | b'}') && before.trim_end().ends_with(',') {
-        ExpectedJson::NoComma
-    } else if fits(" 0") {
-        if matches!(here, b'[' | b'{') { ExpectedJson::LessNesting } else { ExpectedJson::Value }
-    } else if fits(" \"") {
-        ExpectedJson::Key
-    } else if fits(":") {
-        ExpectedJson::Colon
-    } else if here.is_ascii_digit() && before.ends_with(|last: char| last.is_ascii_digit()) {
-        ExpectedJson::Number
-    } else if fits("]") {
-        ExpectedJson::CommaOr(']')
-    } else if fits("}") {
-        ExpectedJson::CommaOr('}')
-    } else if fits(" ") {
-        ExpectedJson::End
-    } else {
-        expected_in_token(before)
-    }
-}
-
-/// What JSON allows after the first part of an escape, a number or a constant.
-fn expected_in_token(before: &str) -> ExpectedJson {
-    let start = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric()).len();
-    let (before, token) = before.split_at(start);
-    if before.ends_with('\\') {
-        let half = token.starts_with("ud") || token.starts_with("uD");
-        if half { ExpectedJson::SurrogatePair } else { ExpectedJson::Escape }
-    } else if before.ends_with(['-', '+', '.']) || token.starts_with(|c: char| c.is_ascii_digit()) {
-        ExpectedJson::Number
-    } else {
-        ExpectedJson::Constant
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::change::{Change, ChangeKind};
-use crate::input::Problem;
+use crate::error::Problem;
 use crate::item::{Item, Status};
 use crate::merge::Conflict;
 use crate::text::excerpt;

@@ -19,8 +19,7 @@ use serde_json::{Map, Value};
 
 use crate::change::{Change, ChangeKind, apply, diff, mark_cancelled};
 use crate::clock::{Clock, Millis, Times};
-use crate::error::Error;
-use crate::input::Problem;
+use crate::error::{Error, Problem};
 use crate::item::{Author, Item, List, Status, is_same_list};
 use crate::journal::{Record, without_previous};
 use crate::observation::{Filter, Observations, Type};

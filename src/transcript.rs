@@ -20,7 +20,8 @@ pub mod tail;
 use std::sync::Arc;
 
 use crate::clock::Millis;
-use crate::input::{Options, Plan, Problem, SeveralInProgress};
+use crate::error::Problem;
+use crate::input::{Options, Plan, SeveralInProgress};
 use crate::recording::ChangedFile;
 use crate::wire::wire_names;
 use crate::work::{CallOutcome, Usage};

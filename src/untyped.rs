@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::change::{self, Change, ChangeKind, Entry, FieldNames};
-use crate::error::Error;
+use crate::error::{Error, Problem};
 use crate::identity::{Features, recognize};
 use crate::item::Status;
 use crate::raw::Raw;
@@ -166,7 +166,7 @@ fn fields(item: &Raw<'_>) -> Result<Map<String, Value>, Error> {
 }
 
 fn wrong(path: impl Into<String>, raw: &Raw<'_>, expected: String) -> Error {
-    Error::Argument { path: path.into(), received: raw.describe(), expected }
+    Error::Argument(Problem::new(path, raw.describe(), expected))
 }
 
 fn id(fields: &Map<String, Value>) -> Option<Cow<'_, str>> {

@@ -1,6 +1,9 @@
 //! Reads one task of a call.
 
-use super::{Expected, InputReader, Path, Received, Repair, first_of};
+use std::borrow::Cow;
+
+use super::{InputReader, at_most, first_of};
+use crate::error::Problem;
 use crate::item::{Draft, Priority, Status};
 use crate::raw::Raw;
 use crate::text::{excerpt, is_blank, one_line};
@@ -43,11 +46,24 @@ fn synonym(text: &str) -> Option<ParsedStatus> {
     Some(ParsedStatus::Status(status))
 }
 
+fn task_at(index: usize) -> String {
+    format!("todos[{index}]")
+}
+
+fn field_at(index: usize, key: &str) -> String {
+    format!("todos[{index}].{key}")
+}
+
+fn one_of<T>(names: &[(T, &str)]) -> String {
+    format!("one of {}", names.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", "))
+}
+
 impl InputReader<'_> {
     /// Reads a task, and whether it is cancelled.
     pub(super) fn task(&mut self, index: usize, value: &Raw<'_>) -> Option<(Draft, bool)> {
         let Raw::Object(fields) = value else {
-            self.refuse(Path::Task(index), Received::Value(value.describe()), Expected::Task);
+            let expected = "an object with content, status, activeForm";
+            self.refuse(task_at(index), value.describe(), expected);
             return None;
         };
         let (content_key, form_key) = (first_of(value, &CONTENT), first_of(value, &ACTIVE_FORM));
@@ -60,7 +76,7 @@ impl InputReader<'_> {
             // The last two are of items that are sent back as the store returns them.
             let known = ["id", "status", "priority", "addedBy", "told"];
             if !known.contains(&&**key) && !used.contains(&Some(key)) {
-                self.unknown_key(key, |key| Path::Field(index, key), "content, status, activeForm");
+                self.unknown_key(key, || task_at(index), "content, status, activeForm");
             }
         }
         let (status, is_cancelled) = match status? {
@@ -75,37 +91,39 @@ impl InputReader<'_> {
 
     fn content(&mut self, index: usize, field: Field<'_>) -> Option<String> {
         let received = match field {
-            None => Received::Nothing,
+            None => "nothing".into(),
             Some((key, value)) => {
-                self.alias(key, "content", Path::Field(index, key.into()));
+                self.alias(key, "content", || task_at(index));
                 match value {
                     Raw::Text(text) => match self.line(index, "content", text)? {
                         Some(line) => return Some(line),
-                        None => Received::Blank,
+                        None => "blank text".into(),
                     },
-                    other => Received::Value(other.describe()),
+                    other => other.describe(),
                 }
             }
         };
-        self.refuse(Path::Field(index, "content".into()), received, Expected::Content);
+        self.refuse(field_at(index, "content"), received, "the task as text");
         None
     }
 
     fn active_form(&mut self, index: usize, field: Field<'_>, content: Option<&str>) -> Option<String> {
-        let path = Path::Field(index, "activeForm".into());
+        let expected = "the task as text, in the present continuous";
         if let Some((key, _)) = field {
-            self.alias(key, "activeForm", Path::Field(index, key.into()));
+            self.alias(key, "activeForm", || task_at(index));
         }
         let line = match field {
             None | Some((_, Raw::Null)) => None,
             Some((_, Raw::Text(text))) => self.line(index, "activeForm", text)?,
             Some((_, other)) => {
-                self.refuse(path, Received::Value(other.describe()), Expected::ActiveForm);
+                self.refuse(field_at(index, "activeForm"), other.describe(), expected);
                 return None;
             }
         };
         if line.is_none() {
-            self.repair(Repair::NoActiveForm, path, Received::Nothing, Expected::ActiveForm);
+            self.repair("\"activeForm\" was missing; \"content\" stands in", || {
+                Problem::new(field_at(index, "activeForm"), "nothing", expected)
+            });
         }
         // Without content the call is refused anyway.
         line.or_else(|| Some(content.unwrap_or_default().to_owned()))
@@ -114,25 +132,27 @@ impl InputReader<'_> {
     /// The text on one line: `Some(None)` if it is blank, `None` if it is refused.
     fn line(&mut self, index: usize, key: &'static str, text: &str) -> Option<Option<String>> {
         let (line, dropped) = one_line(text);
-        let (path, limit) = (Path::Field(index, key.into()), self.options.max_length);
+        let limit = self.options.max_length;
         // A text has at most as many characters as bytes.
         let length = if line.len() > limit { line.chars().count() } else { 0 };
         if length > limit {
-            self.refuse(path, Received::Characters(length), Expected::AtMost(limit));
+            self.refuse(field_at(index, key), format!("{length} characters"), at_most(limit));
             return None;
         }
         if is_blank(&line) {
             return Some(None);
         }
         if dropped {
-            let repair = Repair::ControlCharacters(key);
-            self.repair(repair, path, Received::ControlCharacters, Expected::PlainText);
+            self.repair(format!("control characters were dropped from \"{key}\""), || {
+                Problem::new(field_at(index, key), "control characters", "plain text on one line")
+            });
         }
         Some(Some(line.into_owned()))
     }
 
     fn status(&mut self, index: usize, value: Option<&Raw<'_>>) -> Option<ParsedStatus> {
-        let path = Path::Field(index, "status".into());
+        let problem =
+            |received: String| Problem::new(field_at(index, "status"), received, one_of(Status::NAMES));
         let received = match value {
             Some(Raw::Text(text)) => {
                 if let Some(status) = Status::parse(text) {
@@ -140,20 +160,21 @@ impl InputReader<'_> {
                 }
                 if let Some(parsed) = synonym(text) {
                     let sent = excerpt(text, 20);
-                    let received = Received::Value(format!("\"{sent}\""));
-                    let repair = match parsed {
-                        ParsedStatus::Status(status) => Repair::Synonym(sent, status),
-                        ParsedStatus::Cancelled => Repair::Cancelled,
+                    let notice = match parsed {
+                        ParsedStatus::Status(status) => {
+                            format!("status \"{sent}\" was read as \"{status}\"").into()
+                        }
+                        ParsedStatus::Cancelled => Cow::from("cancelled tasks were left out of the list"),
                     };
-                    self.repair(repair, path, received, Expected::Status);
+                    self.repair(notice, || problem(format!("\"{sent}\"")));
                     return Some(parsed);
                 }
-                Received::Value(format!("\"{}\"", excerpt(text, 60)))
+                format!("\"{}\"", excerpt(text, 60))
             }
-            Some(other) => Received::Value(other.describe()),
-            None => Received::Nothing,
+            Some(other) => other.describe(),
+            None => "nothing".into(),
         };
-        self.refuse(path, received, Expected::Status);
+        self.problems.push(problem(received));
         None
     }
 
@@ -164,9 +185,10 @@ impl InputReader<'_> {
             _ => None,
         };
         if known.is_none() {
-            let (path, what) = (Path::Field(index, "priority".into()), value.describe());
-            let repair = Repair::Priority(what.clone());
-            self.repair(repair, path, Received::Value(what), Expected::Priority);
+            let what = value.describe();
+            self.repair(format!("priority {what} was dropped; known: high, medium, low"), || {
+                Problem::new(field_at(index, "priority"), what, one_of(Priority::NAMES))
+            });
         }
         known
     }

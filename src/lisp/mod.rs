@@ -151,10 +151,9 @@ fn error_symbol(error: &Error) -> &'static str {
     match error {
         Error::Journal { .. } => "todo-write-journal-error",
         Error::NothingToUndo { .. } => "todo-write-error",
-        Error::Argument { .. }
-        | Error::NoItem { .. }
-        | Error::NoRevision { .. }
-        | Error::DuplicateId { .. } => "todo-write-input-error",
+        Error::Argument(_) | Error::NoItem { .. } | Error::NoRevision { .. } | Error::DuplicateId { .. } => {
+            "todo-write-input-error"
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use emacs::{ErrorKind, FromLisp, GlobalRef, IntoLisp, ModuleError, Result, Value
 use once_cell::sync::OnceCell;
 use serde_json::{Number, Value as Json};
 
-use crate::error::Error;
+use crate::error::{Error, Problem};
 use crate::raw::Raw;
 use crate::text::excerpt;
 use crate::thread::Ending;
@@ -310,7 +310,7 @@ fn is_too_long(error: &emacs::Error) -> bool {
 /// The error for a wrong argument named `what`.
 pub fn wrong(what: &str, value: Value<'_>, expected: &str) -> emacs::Error {
     let value = raw_with_symbols(value).unwrap_or_else(|_| unreadable("something unreadable"));
-    Error::Argument { path: what.into(), received: value.describe(), expected: expected.into() }.into()
+    Error::Argument(Problem::new(what, value.describe(), expected)).into()
 }
 
 /// Reads a JSON value, with symbols as text.

@@ -4,7 +4,7 @@ use emacs::{Env, IntoLisp, Result, Value, defun};
 
 use super::write::Plist;
 use super::{border, read, write};
-use crate::error::Error;
+use crate::error::{Error, Problem};
 use crate::process;
 use crate::protocol::{Activity, Call, Hello, Message, parse};
 
@@ -51,7 +51,7 @@ fn socket_parse<'e>(env: &'e Env, line: Value<'e>) -> Result<Value<'e>> {
 }
 
 fn invalid(error: serde_json::Error) -> Error {
-    Error::Argument { path: "line".into(), received: error.to_string(), expected: "a message".into() }
+    Error::Argument(Problem::new("line", error.to_string(), "a message"))
 }
 
 fn fields_of_hello<'e>(plist: Plist<'e>, env: &'e Env, message: &Hello) -> Result<Value<'e>> {

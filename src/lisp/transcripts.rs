@@ -9,7 +9,7 @@ use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 use super::read::{self, wrong};
 use super::threads::with_thread;
 use super::{Module, Settings, border, now, with_module, write};
-use crate::error::Error;
+use crate::error::{Error, Problem};
 use crate::file::{self, Slice};
 use crate::store::Store;
 use crate::thread::Activity;
@@ -122,7 +122,7 @@ fn transcript_read<'e>(env: &'e Env, handle: Value<'e>, milliseconds: Value<'e>)
 
 fn unreadable(error: std::io::Error) -> Error {
     let received = format!("one that cannot be read ({error})");
-    Error::Argument { path: "transcript".into(), received, expected: "a file of yours".into() }
+    Error::Argument(Problem::new("transcript", received, "a file of yours"))
 }
 
 fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {

@@ -10,7 +10,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::change::{Change, ChangeKind, Entry};
 use crate::clock::{Millis, Times};
-use crate::input::Problem;
+use crate::error::Problem;
 use crate::item::Item;
 use crate::observation::{Content, Observation};
 use crate::revision::Revision;
@@ -236,9 +236,9 @@ pub fn outcome<'e>(
     let changes = || changes(&shared, all, *timestamp, |one| shared.item(one));
     let error = |problem: &Problem| {
         Plist::new(env)
-            .set(k_path, problem.path.to_string())?
-            .set(k_received, problem.received.to_string())?
-            .set(k_expected, problem.expected.to_string())?
+            .set(k_path, &problem.path)?
+            .set(k_received, &problem.received)?
+            .set(k_expected, &problem.expected)?
             .finish()
     };
     Plist::new(env)

@@ -36,7 +36,7 @@ impl Thread {
         let edits = if self.agent.base.is_some() { diff(base, self.list()) } else { Vec::new() };
         let reminders = if is_unanswered { Vec::new() } else { self.reminders(&theirs, &cancelled) };
         let (Merged { list, conflicts }, sent) = self.merged(theirs, &cancelled);
-        let mut notices: Vec<String> = plan.notices.iter().map(ToString::to_string).collect();
+        let mut notices = plan.notices;
         notices.extend(forced_notice(forced.len()));
         let resumed = self.state() == State::Paused;
         let unheard = self.unheard();

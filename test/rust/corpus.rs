@@ -11,7 +11,8 @@ use crate::common::{corpus_or_skip, root, thread};
 use crate::untyped::wire;
 use serde_json::Value;
 use todo_write::change::{Change, apply, diff, fold};
-use todo_write::input::{Options, Plan, Problem, read_text};
+use todo_write::error::Problem;
+use todo_write::input::{Options, Plan, read_text};
 use todo_write::item::Item;
 use todo_write::raw::Raw;
 use todo_write::text::one_line;
@@ -109,10 +110,7 @@ fn every_recorded_call_is_read_as_meant() {
                 }
                 (Meaning::Wrong { path }, Err(problems)) => {
                     count("refused");
-                    assert!(
-                        problems.iter().any(|problem| problem.path.to_string() == path),
-                        "{place}: {problems:?}"
-                    );
+                    assert!(problems.iter().any(|problem| problem.path == path), "{place}: {problems:?}");
                     assert!(!thread.refuse(problems, call as u64).ok, "{place}");
                     assert_eq!(thread.list(), &before, "{place}");
                 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::common::{Completed, InProgress, Pending, contents, ids, plan, thread, write};
 use proptest::prelude::*;
-use todo_write::input::{Expected, Path, Problem, Received};
+use todo_write::error::Problem;
 use todo_write::item::{Status, is_same_list};
 use todo_write::thread::{Edit, Thread, WriteOptions};
 
@@ -83,7 +83,7 @@ fn the_lines_about_edits_are_bounded() {
 fn a_refused_write_does_not_report_edits() {
     let mut thread = started();
     edit(&mut thread, delete("t3"));
-    let problem = Problem { path: Path::Todos, received: Received::Nothing, expected: Expected::Todos };
+    let problem = Problem::new("todos", "nothing", "an array of tasks");
     let refused = thread.refuse(vec![problem], 3);
     assert!(!refused.ok && !refused.result.contains("The user"));
     assert!(write(&mut thread, &PLAN, 4).result.contains("The user deleted \"Ship it\"."));

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use proptest::prelude::*;
-use todo_write::input::{Options, Plan, Problem, SeveralInProgress, read, read_text};
+use todo_write::error::Problem;
+use todo_write::input::{Options, Plan, SeveralInProgress, read, read_text};
 use todo_write::item::Status;
 use todo_write::raw::Raw;
 use todo_write::report;
@@ -24,7 +25,7 @@ fn entry(content: &str, status: &str) -> String {
 }
 
 fn paths(reading: Reading) -> Vec<String> {
-    reading.unwrap_err().into_iter().map(|problem| problem.path.to_string()).collect()
+    reading.unwrap_err().into_iter().map(|problem| problem.path).collect()
 }
 
 fn notices(plan: &Plan) -> Vec<String> {
@@ -250,8 +251,8 @@ fn ten_thousand_levels_of_nesting_are_refused() {
         ("[".repeat(10_000), "input"),
     ] {
         let problems = lenient(&json).unwrap_err();
-        assert_eq!((problems.len(), problems[0].path.to_string().as_str()), (1, path));
-        assert!(problems[0].expected.to_string().contains("levels of nesting"), "{problems:?}");
+        assert_eq!((problems.len(), problems[0].path.as_str()), (1, path));
+        assert!(problems[0].received.contains("recursion limit exceeded"), "{problems:?}");
     }
 }
 
@@ -268,8 +269,8 @@ fn half_a_surrogate_pair_is_refused_with_its_place() {
         let json =
             format!(r#"{{"todos": [{{"content": "A {half}", "status": "pending", "activeForm": "B"}}]}}"#);
         let problems = lenient(&json).unwrap_err();
-        assert_eq!((problems.len(), problems[0].path.to_string().as_str()), (1, "input"), "{half}");
-        assert!(problems[0].received.to_string().contains("line 1, column "), "{half}: {problems:?}");
+        assert_eq!((problems.len(), problems[0].path.as_str()), (1, "input"), "{half}");
+        assert!(problems[0].received.contains("line 1, column "), "{half}: {problems:?}");
     }
     let whole = r#"{"todos": [{"content": "A \ud83d\ude00", "status": "pending", "activeForm": "B"}]}"#;
     assert_eq!(lenient(whole).unwrap().drafts[0].content, "A 😀");

@@ -214,7 +214,7 @@ fn an_argument_that_is_not_a_list_of_objects_is_a_named_error() {
     for wrong in [json!({}), json!("list"), json!(3), json!(true), json!([1]), json!([null]), json!([[]])] {
         for (result, place) in [(diffed(&wrong, &sound), "previous"), (diffed(&sound, &wrong), "current")] {
             assert!(
-                matches!(&result, Err(Error::Argument { path, .. }) if path.starts_with(place)),
+                matches!(&result, Err(Error::Argument(wrong)) if wrong.path.starts_with(place)),
                 "{wrong}: {result:?}"
             );
         }
@@ -231,7 +231,7 @@ fn an_argument_that_is_not_a_list_of_objects_is_a_named_error() {
     ] {
         let result = applied(&sound, &wrong);
         assert!(
-            matches!(&result, Err(Error::Argument { path, .. }) if path.starts_with("changes")),
+            matches!(&result, Err(Error::Argument(wrong)) if wrong.path.starts_with("changes")),
             "{wrong}: {result:?}"
         );
     }

@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use serde_json::Number;
 
 use crate::clock::Millis;
-use crate::input::{self, Options, Plan, Problem};
+use crate::error::Problem;
+use crate::input::{self, Options, Plan};
 use crate::item::Status;
 use crate::raw::Raw;
 use crate::text::{excerpt, is_blank};

@@ -1,8 +1,9 @@
 //! Any text is accepted or refused. An accepted plan is valid, and reads the same when sent again.
 
 use serde_json::{Value, json};
+use todo_write::error::Problem;
 use todo_write::identity::is_positional;
-use todo_write::input::{Options, Plan, Problem, SeveralInProgress, read, read_text};
+use todo_write::input::{Options, Plan, SeveralInProgress, read, read_text};
 use todo_write::item::{Draft, Status};
 use todo_write::raw::Raw;
 use todo_write::report;
@@ -47,10 +48,7 @@ fn parses_like_serde_json(text: &str) -> Option<Value> {
             assert_eq!(ours, theirs);
             Some(theirs)
         }
-        (Err(error), Err(_)) => {
-            assert!(error.line > 0 && error.column > 0 && !error.expected.to_string().is_empty());
-            None
-        }
+        (Err(_), Err(_)) => None,
         (ours, theirs) => panic!("{ours:?}, elsewhere {theirs:?}"),
     }
 }
@@ -61,7 +59,7 @@ pub fn check(read: &Result<Plan, Vec<Problem>>, options: &Options) {
         Ok(plan) => {
             assert!(plan.drafts.len() <= options.max_items);
             assert!(!options.strict || plan.notices.is_empty());
-            assert!(plan.notices.iter().all(|notice| notice.to_string().len() < 1_000));
+            assert!(plan.notices.iter().all(|notice| notice.len() < 1_000));
             let current = plan.drafts.iter().filter(|draft| draft.status == Status::InProgress).count();
             assert!(options.several_in_progress != SeveralInProgress::Refuse || current < 2);
             plan.drafts.iter().for_each(|draft| check_draft(draft, options));
