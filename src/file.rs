@@ -107,3 +107,8 @@ impl Slice {
         self.end.is_some_and(|end| Instant::now() >= end)
     }
 }
+
+/// The modification time of a file.
+pub fn modified(path: &Path) -> Option<SystemTime> {
+    fs::metadata(path).and_then(|data| data.modified()).ok()
+}

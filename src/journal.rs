@@ -15,7 +15,8 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
-pub use files::{Availability, Journals, bad_file, delete, existing, files_of, is_held, is_plain, modified};
+use crate::file::modified;
+pub use files::{Availability, Journals, bad_file, delete, existing, files_of, is_held, is_plain};
 use files::{create_folder, lock};
 use record::encode;
 pub(crate) use record::{COUNTER_LIMIT, without_previous};

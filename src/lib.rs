@@ -48,6 +48,7 @@
 // The macros of the crate `emacs` generate unsafe code. A lint denies it elsewhere.
 #![cfg_attr(not(feature = "module"), forbid(unsafe_code))]
 
+pub mod activity;
 pub mod change;
 pub mod clock;
 pub mod error;

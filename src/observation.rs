@@ -9,8 +9,10 @@ use serde_json::{Map, Value};
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
 use crate::item::{Item, Status};
-use crate::recording::HIDDEN;
 use crate::wire::wire_names;
+
+/// The key of the metadata of a call whose contents were not recorded.
+pub const HIDDEN: &str = "hidden";
 
 wire_names! {
     /// The type of an observation. The manual lists the content of each.

@@ -5,11 +5,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::observation::Type;
+use crate::observation::{HIDDEN, Type};
 use crate::patch::{FileChange, compare, complete};
-
-/// The key of the metadata of a call whose contents were not recorded.
-pub const HIDDEN: &str = "hidden";
 
 /// The key of the metadata of the mark that a journal has reached its size.
 pub const ABRIDGED: &str = "abridged";

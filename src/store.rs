@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::error::Error;
+use crate::file;
 use crate::journal::{self, Availability, Durability, FORMAT, Journals, OpenedJournal, Record};
 use crate::observation::{Filter, Observation};
 use crate::search::{Match, Search, Words};
@@ -363,7 +364,7 @@ impl Store {
             .files()
             .into_iter()
             .filter(|path| saved_thread(path).is_some_and(|kept| !self.threads.contains_key(&kept.key)))
-            .filter_map(|path| Some((journal::modified(&path)?, path)))
+            .filter_map(|path| Some((file::modified(&path)?, path)))
             .collect();
         files.sort_by_key(|(modified, _)| std::cmp::Reverse(*modified));
         let now = SystemTime::now();

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::activity::{AgentActivity, Ending};
 use crate::change::{Change, ChangeKind, apply, diff, mark_cancelled};
 use crate::clock::{Clock, Millis, Times};
 use crate::error::{Error, Problem};
@@ -27,8 +28,6 @@ use crate::report;
 use crate::revision::{Revisions, Stamp};
 use crate::wire::wire_names;
 use crate::work::{Part, Usage, Work, WorkSums};
-use activity::RunState;
-pub use activity::{Activity, Ending};
 pub use edit::Edit;
 use saving::Saving;
 pub use streaming::StreamEvent;
@@ -83,7 +82,7 @@ pub struct Thread {
     /// Undo restores the revision before this one: the newest, or after undo the restored one.
     undo_from: u64,
     clock: Clock,
-    progress: RunState,
+    activity: AgentActivity,
     observations: Observations,
     work: WorkSums,
     /// Whether its journal is so long that contents are abridged.
@@ -134,7 +133,7 @@ impl Thread {
             agent: AgentView::default(),
             undo_from: 0,
             clock: Clock::default(),
-            progress: RunState::default(),
+            activity: AgentActivity::default(),
             observations: Observations::new(history_limit),
             work: WorkSums::default(),
             is_abridged: false,
@@ -224,9 +223,9 @@ impl Thread {
     /// The state, derived from the list and the pause. Only open items that the agent can complete keep
     /// a list from being done.
     pub fn state(&self) -> State {
-        match (self.list().as_slice(), &self.progress.paused) {
+        match (self.list().as_slice(), &self.activity.paused) {
             ([], _) => State::Empty,
-            (list, _) if list.iter().all(|item| !item.status.is_open() || self.is_unheard(item)) => {
+            (list, _) if list.iter().all(|item| !item.status.is_open() || self.is_untold(item)) => {
                 State::Done
             }
             (_, Some(_)) => State::Paused,
@@ -235,23 +234,23 @@ impl Thread {
     }
 
     /// Whether this is an open item of the user that the agent does not know and cannot be told of.
-    pub fn is_unheard(&self, item: &Item) -> bool {
+    pub fn is_untold(&self, item: &Item) -> bool {
         self.agent.is_unanswered && item.is_users_open() && !item.told
     }
 
     /// The number of these items.
-    pub fn unheard(&self) -> usize {
-        self.list().iter().filter(|item| self.is_unheard(item)).count()
+    pub fn untold(&self) -> usize {
+        self.list().iter().filter(|item| self.is_untold(item)).count()
     }
 
     /// The reason of the pause.
     pub fn pause_reason(&self) -> Option<&str> {
-        self.progress.paused.as_deref().filter(|_| self.state() == State::Paused)
+        self.activity.paused.as_deref().filter(|_| self.state() == State::Paused)
     }
 
     /// How the agent ended, if it did and its host knows.
     pub fn ending(&self) -> Option<Ending> {
-        self.progress.ending
+        self.activity.ending
     }
 
     /// The first item in progress.
@@ -433,7 +432,7 @@ impl Thread {
         self.next_id = next_id;
         self.undo_from = stamp.restores.unwrap_or(number);
         self.clock.apply(changes, now);
-        if !self.progress.runs() {
+        if !self.activity.runs() {
             self.clock.pause(now);
         }
         self.revisions.push(number, list, changes.to_vec(), stamp);

@@ -1,6 +1,6 @@
 //! Transcripts that coding agents write of their sessions.
 //!
-//! [`tail`] reads the lines appended to a file. A [`Reader`] turns them into [`Event`]s, and
+//! [`tail`] reads the lines appended to a file. A [`reader`] turns them into [`Event`]s, and
 //! [`recorder`] writes these to threads of the store. [`follower`] does all three for one session.
 //! [`describe`] identifies a session without reading all of its file, and [`listing`] finds files.
 //!
@@ -14,6 +14,7 @@ mod events;
 pub mod field;
 pub mod follower;
 pub mod listing;
+pub mod reader;
 pub mod recorder;
 pub mod tail;
 
@@ -25,8 +26,6 @@ use crate::input::{Options, Plan, SeveralInProgress};
 use crate::recording::ChangedFile;
 use crate::wire::wire_names;
 use crate::work::{CallOutcome, Usage};
-use claude::ClaudeReader;
-use codex::CodexReader;
 
 wire_names! {
     /// The agents whose transcripts are read. Thread keys begin with these names.
@@ -168,59 +167,7 @@ impl EventKind {
     }
 }
 
-/// Turns the lines of a transcript into events.
-#[derive(Debug)]
-pub enum Reader {
-    /// Reads transcripts of Claude Code.
-    Claude(Box<ClaudeReader>),
-    /// Reads rollouts of Codex.
-    Codex(Box<CodexReader>),
-}
-
 /// The user's options for a reader, which cannot answer the model: only the limits apply.
 fn lenient(options: Options) -> Options {
     Options { strict: false, several_in_progress: SeveralInProgress::Allow, ..options }
-}
-
-impl Reader {
-    /// A reader for the transcript whose first line is `line`. It keeps the newest `history` events
-    /// until they are taken.
-    pub fn of(line: &[u8], options: Options, history: usize) -> Reader {
-        if codex::line::RolloutLine::is_first(line) {
-            return Reader::Codex(Box::new(CodexReader::new(options, history)));
-        }
-        Reader::Claude(Box::new(ClaudeReader::new(options, history)))
-    }
-
-    /// Reads a line, without its line feed.
-    pub fn read_line(&mut self, bytes: &[u8]) {
-        match self {
-            Reader::Claude(reader) => reader.read_line(bytes),
-            Reader::Codex(reader) => reader.read_line(bytes),
-        }
-    }
-
-    /// Reads a line far from the end of a large file, for lists, titles and turns only.
-    pub fn read_old_line(&mut self, bytes: &[u8]) {
-        match self {
-            Reader::Claude(reader) => reader.read_old_line(bytes),
-            Reader::Codex(reader) => reader.read_old_line(bytes),
-        }
-    }
-
-    /// The session of the last line.
-    pub fn session(&self) -> Option<&Arc<Source>> {
-        match self {
-            Reader::Claude(reader) => reader.session(),
-            Reader::Codex(reader) => reader.session(),
-        }
-    }
-
-    /// The events since the last call, oldest first.
-    pub fn take_events(&mut self) -> Vec<Event> {
-        match self {
-            Reader::Claude(reader) => reader.take_events(),
-            Reader::Codex(reader) => reader.take_events(),
-        }
-    }
 }

@@ -378,12 +378,12 @@ fn command_outcome(observation: &Observation) -> Option<CallOutcome> {
     };
     let code = metadata.get("exitCode").and_then(Value::as_i64);
     let is_command = match metadata.get("command") {
-        Some(Value::Bool(said)) => *said,
+        Some(Value::Bool(is_command)) => *is_command,
         _ => code.is_some() || content.is_some_and(|name| SHELLS.contains(&name)),
     };
-    let said = metadata.get("outcome").and_then(Value::as_str).and_then(CallOutcome::parse);
+    let outcome = metadata.get("outcome").and_then(Value::as_str).and_then(CallOutcome::parse);
     let by_code = code.map(|code| if code == 0 { CallOutcome::Ok } else { CallOutcome::Failed });
-    said.or(by_code).filter(|_| is_command)
+    outcome.or(by_code).filter(|_| is_command)
 }
 
 impl CommandWork {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::{Record, decode_all, whole_lines};
+use crate::file::modified;
 use crate::text::fnv1a;
 
 /// The paths of a thread's journals: the first, and those of other Emacs processes.
@@ -37,11 +38,6 @@ fn file_stem(thread: &str) -> String {
     let tail: String = name.chars().skip(name.chars().count().saturating_sub(40)).collect();
     let hash = fnv1a(thread.as_bytes());
     if tail.is_empty() { format!("{hash:016x}") } else { format!("{}-{hash:016x}", tail.trim_matches('-')) }
-}
-
-/// The modification time of a file.
-pub fn modified(path: &Path) -> Option<SystemTime> {
-    fs::metadata(path).and_then(|data| data.modified()).ok()
 }
 
 /// The file for the damaged records of a journal.

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::activity::AgentActivity;
 use crate::change::Change;
 use crate::clock::{Clock, Millis};
 use crate::item::{Item, List};
 use crate::observation::Observation;
 use crate::revision::Stamp;
 use crate::text::fnv1a;
-use crate::thread::{Activity, Ending};
 
 /// One line of a journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,11 +52,8 @@ pub enum Record {
     /// A pause, a resumption, or another activity of the agent.
     State {
         timestamp: Millis,
-        paused: Option<String>,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        ending: Option<Ending>,
-        #[serde(default)]
-        activity: Activity,
+        #[serde(flatten)]
+        activity: AgentActivity,
     },
     /// An observation that does not follow from a revision.
     Observation(Arc<Observation>),

@@ -4,7 +4,8 @@ use emacs::{Env, Result, Value, defun};
 use serde_json::Value as Json;
 
 use super::{border, now, read, write};
-use crate::{patch, untyped};
+use crate::patch;
+use crate::untyped;
 
 /// Return the changes from the list PREVIOUS to the list CURRENT.
 ///

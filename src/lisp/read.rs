@@ -8,10 +8,10 @@ use emacs::{ErrorKind, FromLisp, GlobalRef, IntoLisp, ModuleError, Result, Value
 use once_cell::sync::OnceCell;
 use serde_json::{Number, Value as Json};
 
+use crate::activity::Ending;
 use crate::error::{Error, Problem};
 use crate::raw::Raw;
 use crate::text::excerpt;
-use crate::thread::Ending;
 
 emacs::use_functions! {
     car cdr proper_list_p => "proper-list-p"

@@ -10,12 +10,13 @@ use serde_json::{Map, Value as Json};
 use super::read::{self, elements, wrong};
 use super::write::{Shared, Summary};
 use super::{Module, border, now, with_module, write};
+use crate::activity::{Activity, Ending};
 use crate::clock::{Millis, Times};
 use crate::input;
 use crate::item::{Item, Status};
 use crate::raw::Raw;
 use crate::text::{is_blank, one_line};
-use crate::thread::{Activity, Edit, Ending, Outcome, State, Thread, WriteOptions};
+use crate::thread::{Edit, Outcome, State, Thread, WriteOptions};
 use crate::transcript::recorder::open_item_like;
 
 emacs::use_symbols! {

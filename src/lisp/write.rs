@@ -8,13 +8,14 @@ use std::sync::Arc;
 use emacs::{Env, IntoLisp, OnceGlobalRef, Result, Value};
 use serde_json::{Map, Value as Json};
 
+use crate::activity::Ending;
 use crate::change::{Change, ChangeKind, Entry};
 use crate::clock::{Millis, Times};
 use crate::error::Problem;
 use crate::item::Item;
 use crate::observation::{Content, Observation};
 use crate::revision::Revision;
-use crate::thread::{Ending, Outcome, State, Thread};
+use crate::thread::{Outcome, State, Thread};
 use crate::untyped::UntypedItem;
 
 emacs::use_functions! { list vector intern }
@@ -274,7 +275,7 @@ pub struct Summary {
 impl Summary {
     /// The current summary of a thread.
     pub fn of(thread: &Thread) -> Summary {
-        let yours = thread.unheard();
+        let yours = thread.untold();
         Summary {
             revision: thread.revisions().last(),
             completed: thread.list().iter().filter(|item| !item.status.is_open()).count(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde_json::Map;
 
-use super::activity::{Activity, RunState};
 use super::saving::Saving;
 use super::{AgentView, NextRevision, State, Thread, View, mark_told};
+use crate::activity::{Activity, AgentActivity};
 use crate::change::{apply, diff, mark_cancelled};
 use crate::clock::Millis;
 use crate::item::{Author, Item, List};
@@ -27,10 +27,10 @@ impl Thread {
         thread.saving = Saving::to(journal.into());
         let ended = "the session that wrote this list has ended".to_owned();
         let paused =
-            thread.progress.paused.clone().or(Some(ended).filter(|_| thread.state() == State::Active));
+            thread.activity.paused.clone().or(Some(ended).filter(|_| thread.state() == State::Active));
         // The host has not reported an activity in this session.
-        let ending = thread.progress.ending;
-        thread.set_progress(RunState { paused, ending, activity: Activity::default() }, last);
+        let ending = thread.activity.ending;
+        thread.change_activity(AgentActivity { paused, ending, activity: Activity::default() }, last);
         thread
     }
 
@@ -57,9 +57,7 @@ impl Thread {
                 self.commit_view(View { base, is_unanswered: unanswered });
                 self.agent.reminded.extend(reminded);
             }
-            Record::State { timestamp, paused, ending, activity } => {
-                self.commit_progress(RunState { paused, ending, activity }, timestamp);
-            }
+            Record::State { timestamp, activity } => self.commit_activity(activity, timestamp),
             Record::Observation(observation) => self.commit_observation(observation),
         }
     }

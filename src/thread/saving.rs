@@ -115,7 +115,7 @@ impl Thread {
         self.saving.journal = Some(journal);
         let mut missing = self.records_after(last, old.observations().next_number());
         missing.push(self.full(now));
-        missing.push(self.progress.record(now));
+        missing.push(Record::State { timestamp: now, activity: self.activity.clone() });
         missing.iter().for_each(|record| self.saving.record(record));
         true
     }

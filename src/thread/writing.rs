@@ -39,7 +39,7 @@ impl Thread {
         let mut notices = plan.notices;
         notices.extend(forced_notice(forced.len()));
         let resumed = self.state() == State::Paused;
-        let unheard = self.unheard();
+        let untold = self.untold();
         self.resume_for_write(now);
         let stamp = Stamp { source, ..Stamp::new(Author::Agent, "write", now) };
         let view = View { base: sent.filter(|_| is_unanswered), is_unanswered };
@@ -49,7 +49,7 @@ impl Thread {
             result.extend(["\n", &still_open(&reminders)]);
             self.record_reminders(reminders);
         }
-        let told = self.unheard() < unheard;
+        let told = self.untold() < untold;
         Outcome { result, notices, forced, resumed, told, ..outcome }
     }
 
@@ -103,7 +103,7 @@ impl Thread {
     /// Notes that the agent was told of the user's items in another way than by a result.
     pub fn tell_items(&mut self) {
         let known: HashSet<&str> = self.base().iter().map(|item| item.id.as_str()).collect();
-        let is_new = |item: &&Arc<Item>| self.is_unheard(item) && !known.contains(item.id.as_str());
+        let is_new = |item: &&Arc<Item>| self.is_untold(item) && !known.contains(item.id.as_str());
         let new: List = self.list().iter().filter(is_new).cloned().collect();
         if !new.is_empty() {
             let base = self.base().iter().cloned().chain(new).collect();

@@ -22,9 +22,8 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::calls::{PendingCalls, result};
-use super::describe::title;
 use super::events::{Events, RecentNames, push_bounded};
-use super::field::{millis, shortened};
+use super::field::{millis, shortened, title};
 use super::{Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::clock::Millis;
 use crate::input::{self, Options};
@@ -124,7 +123,7 @@ struct ToolResult<'l> {
 }
 
 impl ClaudeReader {
-    /// A reader that keeps the newest `history` events; see [`super::Reader::of`].
+    /// A reader that keeps the newest `history` events; see [`super::reader::Reader::of`].
     pub fn new(options: Options, history: usize) -> ClaudeReader {
         ClaudeReader {
             options: lenient(options),

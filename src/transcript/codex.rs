@@ -16,9 +16,8 @@ use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::calls::{PendingCall, PendingCalls, result};
-use super::describe::title;
 use super::events::{Events, RecentNames};
-use super::field::{Excerpt, millis, shortened};
+use super::field::{Excerpt, millis, shortened, title};
 use super::{Agent, Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::clock::Millis;
 use crate::input::{self, Options};
@@ -115,7 +114,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for IndexedChanges<'a> {
 }
 
 impl CodexReader {
-    /// A reader that keeps the newest `history` events; see [`super::Reader::of`].
+    /// A reader that keeps the newest `history` events; see [`super::reader::Reader::of`].
     pub fn new(options: Options, history: usize) -> CodexReader {
         CodexReader {
             options: lenient(options),

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::claude::files::custom_title;
 use super::claude::line::{TranscriptLine, prompt};
 use super::codex::{self, CodexReader};
-use super::field::millis;
+use super::field::{millis, title};
 use super::{Agent, EventKind};
 use crate::clock::Millis;
 use crate::file;
@@ -138,16 +138,4 @@ impl Description {
             self.title = texts.filter_map(|text| title(&prompt(&text.0)?)).next();
         }
     }
-}
-
-/// The title of a session that begins with a prompt; `None` for a bare command such as `/clear`.
-pub fn title(prompt: &str) -> Option<String> {
-    if prompt.starts_with('/') && !prompt.contains(char::is_whitespace) {
-        return None;
-    }
-    let plan = prompt.strip_prefix("Implement the following plan:").map(str::trim_start);
-    let Some(plan) = plan else { return Some(excerpt(prompt, 80)) };
-    let heading = plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
-    let heading = heading.strip_prefix("Plan:").unwrap_or(heading).trim();
-    (!heading.is_empty()).then(|| excerpt(heading, 80))
 }

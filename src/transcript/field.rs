@@ -1,4 +1,4 @@
-//! Values in the lines of all agents: excerpts of texts, times and arguments of calls.
+//! Values in the lines of all agents: excerpts of texts, titles, times and arguments of calls.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::clock::Millis;
 use crate::raw::Raw;
+use crate::text::excerpt;
 
 /// The beginning of a text, at most `BYTES` long. The texts of an array of blocks are joined by
 /// line feeds.
@@ -113,6 +114,18 @@ pub fn millis(time: &str) -> Option<Millis> {
     let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
     let days = days.checked_sub(719_468)?;
     Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + milli)
+}
+
+/// The title of a session that begins with a prompt; `None` for a bare command such as `/clear`.
+pub fn title(prompt: &str) -> Option<String> {
+    if prompt.starts_with('/') && !prompt.contains(char::is_whitespace) {
+        return None;
+    }
+    let plan = prompt.strip_prefix("Implement the following plan:").map(str::trim_start);
+    let Some(plan) = plan else { return Some(excerpt(prompt, 80)) };
+    let heading = plan.lines().next().unwrap_or_default().trim_start_matches(['#', ' ']);
+    let heading = heading.strip_prefix("Plan:").unwrap_or(heading).trim();
+    (!heading.is_empty()).then(|| excerpt(heading, 80))
 }
 
 /// The arguments of a call, without most of long texts, long lists and deep nesting.

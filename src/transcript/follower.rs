@@ -7,16 +7,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::Event;
 use super::claude::ClaudeReader;
 use super::claude::files::{self, SubagentMeta};
 use super::describe::describe;
+use super::reader::Reader;
 use super::recorder::Recorder;
 use super::tail::{FileChange, Tail};
-use super::{Event, Reader};
 use crate::clock::Millis;
-use crate::file::{self, Slice, Stamp};
+use crate::file::{self, Slice, Stamp, modified};
 use crate::input::Options;
-use crate::journal::modified;
 
 /// Maximum number of subagents' files read when a session is opened, the newest.
 const SUBAGENT_FILES: usize = 64;

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::{Event, EventKind, Source, SubagentCall};
+use crate::activity::{Activity, Ending};
 use crate::change::diff;
 use crate::clock::Millis;
 use crate::identity::THRESHOLDS;
@@ -21,7 +22,7 @@ use crate::recording::Recording;
 use crate::report;
 use crate::similarity::{Rarity, Words, similarity};
 use crate::store::Store;
-use crate::thread::{Activity, Ending, Outcome, State, Thread, WriteOptions};
+use crate::thread::{Outcome, State, Thread, WriteOptions};
 use crate::work::Usage;
 
 /// The changes of a thread by a batch of events.
@@ -483,7 +484,7 @@ fn record_event(
             let outcome = thread.write(plan.clone(), options, time);
             return Some(outcome).filter(|outcome| !outcome.changes.is_empty());
         }
-        EventKind::Unread(why) => (Type::Error, (*why).into()),
+        EventKind::Unread(reason) => (Type::Error, (*reason).into()),
         EventKind::List(Err(problems)) | EventKind::EmacsList(Err(problems), _) => {
             (Type::Error, report::refused(problems).into())
         }

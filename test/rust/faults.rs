@@ -9,11 +9,12 @@ use std::sync::OnceLock;
 use crate::common::{Folder, KEY, PLAN, Pending, contents, file, open, skip, store, write};
 use proptest::prelude::*;
 use serde_json::{Map, json};
+use todo_write::activity::Activity;
 use todo_write::item::List;
 use todo_write::journal::{self, Durability, FullRecord, Record, bad_file, decode, files_of};
 use todo_write::observation::{Details, Type};
 use todo_write::store::Store;
-use todo_write::thread::{Activity, Edit, Thread};
+use todo_write::thread::{Edit, Thread};
 
 /// A folder that contains only this journal.
 fn with_journal(bytes: &[u8]) -> Folder {

@@ -10,13 +10,14 @@ use crate::common::{
 };
 use proptest::prelude::*;
 use serde_json::{Map, json};
+use todo_write::activity::{Activity, Ending};
 use todo_write::clock::Times;
 use todo_write::item::{List, Status};
 use todo_write::journal::{Durability, bad_file, files_of};
 use todo_write::observation::{Details, Filter, Observation, Type};
 use todo_write::revision::Revision;
 use todo_write::store::{Storage, Store};
-use todo_write::thread::{Activity, Edit, Ending, State, Thread, WriteOptions};
+use todo_write::thread::{Edit, State, Thread, WriteOptions};
 
 /// A copy of the folder as it is now.
 fn copied(folder: &Folder) -> Folder {

@@ -18,6 +18,7 @@ mod journal;
 mod laws;
 mod many;
 mod merge;
+mod modules;
 mod observations;
 mod text;
 mod thread;

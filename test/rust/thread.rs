@@ -6,10 +6,11 @@ use crate::common::{
     Completed, Folder, InProgress, Pending, contents, draft, ids, open, plan, store, thread, write,
 };
 use proptest::prelude::*;
+use todo_write::activity::{Activity, Ending};
 use todo_write::change::{ChangeKind, apply, diff};
 use todo_write::input::Plan;
 use todo_write::item::{Draft, Status};
-use todo_write::thread::{Activity, Edit, Ending, State, Thread, WriteOptions};
+use todo_write::thread::{Edit, State, Thread, WriteOptions};
 
 type Tasks<'a> = &'a [(&'a str, Status)];
 

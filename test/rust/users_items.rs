@@ -202,7 +202,7 @@ fn a_plan_whose_agent_cannot_be_told_is_done_when_the_agents_items_are() {
     }
     send(&mut thread, &DONE);
     assert_eq!((thread.list()[3].status, thread.state()), (Pending, State::Done));
-    assert!(thread.is_unheard(&thread.list()[3]));
+    assert!(thread.is_untold(&thread.list()[3]));
     // A host that returns the result tells the agent.
     assert!(write(&mut thread, &DONE, 4).result.contains("The user added"));
     assert_eq!((thread.list()[3].told, thread.state()), (true, State::Active));
@@ -242,13 +242,13 @@ fn an_agent_that_is_told_in_another_way_still_knows_after_its_next_write() {
     let added = "The user added \"Update the changelog\" (pending).".to_owned();
     let deleted = format!("The user deleted \"{}\".", PLAN[0].0);
     assert_eq!(thread.untold_edits(), [added, deleted.clone()]);
-    assert_eq!(thread.unheard(), 1);
+    assert_eq!(thread.untold(), 1);
     thread.tell_items();
     // The agent has not deleted its task yet, so that edit is kept.
-    assert_eq!((thread.untold_edits(), thread.unheard()), (vec![deleted], 0));
+    assert_eq!((thread.untold_edits(), thread.untold()), (vec![deleted], 0));
     for write in [&PLAN[..], &DONE[..]] {
         send(&mut thread, write);
-        assert_eq!(thread.unheard(), 0);
+        assert_eq!(thread.untold(), 0);
         assert!(thread.list().iter().any(|item| item.content == OURS && item.told));
     }
     assert_eq!(thread.state(), State::Active);

@@ -8,8 +8,7 @@ use serde::Deserialize;
 
 use super::tasks::Task;
 use crate::clock::Millis;
-use crate::file;
-use crate::journal::modified;
+use crate::file::{self, modified};
 use crate::raw::Raw;
 
 /// Maximum size of a file in bytes, maximum number of task files, and maximum size of all of them.

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use todo_write::activity::{Activity, Ending};
 use todo_write::input::Options;
 use todo_write::item::Status;
 use todo_write::observation::{Filter, Type};
 use todo_write::store::{Storage, Store};
-use todo_write::thread::{Activity, Ending, State, WriteOptions};
+use todo_write::thread::{State, WriteOptions};
 use todo_write::transcript::describe::describe;
 use todo_write::transcript::field::millis;
 use todo_write::transcript::follower::Follower;

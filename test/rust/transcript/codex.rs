@@ -4,9 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
+use todo_write::activity::Ending;
 use todo_write::item::Status;
 use todo_write::observation::Type;
-use todo_write::thread::{Ending, State};
+use todo_write::thread::State;
 use todo_write::transcript::Agent;
 use todo_write::transcript::codex::CodexReader;
 use todo_write::transcript::describe::describe;

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use todo_write::thread::{Ending, State};
+use todo_write::activity::Ending;
+use todo_write::thread::State;
 use todo_write::transcript::field::millis;
 
 use super::followed::{Followed, NOW};

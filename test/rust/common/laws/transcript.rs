@@ -9,9 +9,10 @@ use todo_write::input::Options;
 use todo_write::item::Status;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::State;
+use todo_write::transcript::EventKind;
 use todo_write::transcript::describe::describe;
 use todo_write::transcript::follower::Follower;
-use todo_write::transcript::{EventKind, Reader};
+use todo_write::transcript::reader::Reader;
 
 use super::folder::Folder;
 use super::lists::assert_unique;
