@@ -49,14 +49,14 @@ It is in milliseconds since the epoch."
   "Return non-nil if the host of THREAD guessed its activity."
   (nth 2 (gethash thread todo-write-activity--table)))
 
-(defun todo-write-activity--said-p (thread activity why inferred)
+(defun todo-write-activity--last-p (thread activity why inferred)
   "Return non-nil if ACTIVITY, WHY and INFERRED were the last ones of THREAD."
   (equal (butlast (gethash thread todo-write-activity--table))
          (list activity why (and inferred t))))
 
 (defun todo-write-activity--put (thread activity why inferred)
   "Store ACTIVITY, WHY and INFERRED of THREAD; dispatch a transition."
-  (unless (todo-write-activity--said-p thread activity why inferred)
+  (unless (todo-write-activity--last-p thread activity why inferred)
     (puthash thread (list activity why (and inferred t)
                           (or todo-write-activity--time (truncate (* 1000 (float-time)))))
              todo-write-activity--table)

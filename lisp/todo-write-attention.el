@@ -39,7 +39,7 @@ It sets both colors, so that it can be read on any mode line."
 (cl-defstruct (todo-write-agent (:constructor todo-write-agent--make) (:copier nil))
   "An agent.
 KEY is the key of its thread.  PROJECT (a folder), PROGRAM (a name) and
-TITLE may be nil.  DOING is `waiting', `failed', `working', `rest',
+TITLE may be nil.  ACTIVITY is `waiting', `failed', `working', `rest',
 `suspended' or `unknown', WHY the reason that its host gives, and SINCE
 the time of the transition in milliseconds since the epoch.  ENDING is
 how it ended, as in `todo-write-summary', if it stopped before its tasks
@@ -47,18 +47,18 @@ were completed, else nil.  UNSEEN means that it came to rest while it was
 not visible, DISMISSED that the user dismissed this state.  BUFFER caches its own buffer until the next transition; `none'
 means that it has none.  REPOSITORY is the name of the repository of which
 PROJECT is a linked worktree, `none' if it is not, nil if that is unknown."
-  key project program title doing why since ending unseen dismissed buffer repository)
+  key project program title activity why since ending unseen dismissed buffer repository)
 
 ;;; States and their order
 
-(defun todo-write-attention--doing (activity said inferred plan)
-  "Return the DOING of an agent; see `todo-write-agent'.
-ACTIVITY is the last one that its host reported, SAID non-nil if the host
-reported any, INFERRED non-nil if that was a guess.  PLAN is the state of
-its plan, as from `todo-write-state'."
-  (cond (inferred (if (eq activity 'working) 'working 'unknown))
-        (activity activity)
-        ((or said (memq plan '(done paused))) 'rest)
+(defun todo-write-attention--activity (reported since inferred plan)
+  "Return the ACTIVITY of an agent; see `todo-write-agent'.
+REPORTED is the last one that its host reported, SINCE its time or nil
+if the host reported none, INFERRED non-nil if it was a guess.  PLAN is
+the state of its plan, as from `todo-write-state'."
+  (cond (inferred (if (eq reported 'working) 'working 'unknown))
+        (reported reported)
+        ((or since (memq plan '(done paused))) 'rest)
         (t 'unknown)))
 
 (defun todo-write-attention--ending (ending plan)
@@ -72,7 +72,7 @@ An agent without a plan may exit, but was stopped if it was killed."
 (defun todo-write-agent-attention (agent)
   "Return the attention that AGENT asks for, a symbol.
 It is `needs-you', `unseen', `working', `idle' or `unknown'."
-  (pcase (todo-write-agent-doing agent)
+  (pcase (todo-write-agent-activity agent)
     ('unknown 'unknown)
     ((guard (todo-write-agent-dismissed agent)) 'idle)
     ((or 'waiting 'failed) 'needs-you)
@@ -84,11 +84,11 @@ It is `needs-you', `unseen', `working', `idle' or `unknown'."
 It is `waiting', `failed', `done', `stopped', `working', `suspended',
 `idle' or `unknown'.  It is `stopped' if it ended before its tasks were
 completed, which is not the end of a turn."
-  (pcase (todo-write-agent-doing agent)
+  (pcase (todo-write-agent-activity agent)
     ('rest (cond ((todo-write-agent-ending agent) 'stopped)
                  ((todo-write-agent-unseen agent) 'done)
                  (t 'idle)))
-    (doing doing)))
+    (activity activity)))
 
 (defun todo-write-agent-ending-words (agent)
   "Return how AGENT stopped, in words, or nil if nothing need be said."
@@ -314,26 +314,26 @@ SUMMARY is the `todo-write-summary' of THREAD if the caller has it."
 SUMMARY is that of its plan."
   (let* ((key (todo-write-agent-key agent))
          (plan (plist-get summary :state))
-         (said (todo-write-activity-since key))
-         (activity (todo-write-activity key))
-         (doing (if (todo-write-activity--suspended-p key) 'suspended
-                  (todo-write-attention--doing (car activity) said
-                                              (todo-write-activity-inferred-p key) plan)))
+         (since (todo-write-activity-since key))
+         (reported (todo-write-activity key))
+         (activity (if (todo-write-activity--suspended-p key) 'suspended
+                     (todo-write-attention--activity (car reported) since
+                                                     (todo-write-activity-inferred-p key) plan)))
          (ending (todo-write-attention--ending (plist-get summary :ending) plan)))
-    (unless (and (eq doing (todo-write-agent-doing agent))
+    (unless (and (eq activity (todo-write-agent-activity agent))
                  (eq ending (todo-write-agent-ending agent))
-                 (equal (cdr activity) (todo-write-agent-why agent)))
-      (setf (todo-write-agent-doing agent) doing
+                 (equal (cdr reported) (todo-write-agent-why agent)))
+      (setf (todo-write-agent-activity agent) activity
             (todo-write-agent-ending agent) ending
-            (todo-write-agent-why agent) (cdr activity)
+            (todo-write-agent-why agent) (cdr reported)
             (todo-write-agent-buffer agent) nil
             (todo-write-agent-dismissed agent) nil
             (todo-write-agent-since agent)
-            (or said
+            (or since
                 (plist-get (car (last (todo-write-revisions key))) :timestamp)
                 (truncate (* 1000 (float-time))))
             (todo-write-agent-unseen agent)
-            (and (eq doing 'rest) (todo-write-attention--new-p agent)
+            (and (eq activity 'rest) (todo-write-attention--new-p agent)
                  (not (todo-write-attention--visible-p agent))))
       t)))
 

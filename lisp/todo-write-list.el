@@ -42,7 +42,7 @@ Older ones are folded to a count, which RET unfolds."
                    unless (or (todo-write-attention--agent (plist-get kept :key))
                               (plist-get about :parent))
                    collect (todo-write-agent--make
-                            :key (plist-get kept :key) :doing 'rest
+                            :key (plist-get kept :key) :activity 'rest
                             :project (plist-get about :project)
                             :program (plist-get about :agent)
                             :since (plist-get kept :modified)))))
@@ -577,7 +577,7 @@ It keeps its place while the selected window shows the overview."
   "Toggle whether the agent at point counts as seen."
   (interactive nil todo-write-list-mode)
   (let ((agent (todo-write-list--agent)))
-    (unless (eq (todo-write-agent-doing agent) 'rest)
+    (unless (eq (todo-write-agent-activity agent) 'rest)
       (user-error "Only an agent that is done is seen or unseen"))
     (todo-write-attention--see agent (not (todo-write-agent-unseen agent)))
     (message "Marked as %s; m undoes" (if (todo-write-agent-unseen agent) "unseen" "seen"))))

@@ -150,7 +150,7 @@ See `todo-write-footer'.")
 (defvar-local todo-write-view--work nil
   "The numbers of lines that the agent added and removed, a list, or nil.")
 
-(defvar-local todo-write-view--said nil
+(defvar-local todo-write-view--message nil
   "The newest thing that the agent said, a string, or nil.")
 
 (defvar-local todo-write-view--header nil
@@ -340,11 +340,11 @@ default, it calls DRAW if the width differs."
          (thread todo-write-view-thread)
          (width todo-write-view--width)
          (work todo-write-view--work)
-         (doing (and thread (todo-write-view--doing)))
+         (agent (and thread (todo-write-view--agent-line)))
          (header (todo-write-row--string
                    (todo-write-row--insert-header summary width nil work)
-                   (when doing
-                     (insert "\n" (todo-write-row--truncate (concat " " doing) width))))))
+                   (when agent
+                     (insert "\n" (todo-write-row--truncate (concat " " agent) width))))))
     (unless (equal header todo-write-view--header)
       ;; The newline after it stays, since the rows begin there.
       (goto-char (point-min))
@@ -355,11 +355,11 @@ default, it calls DRAW if the width differs."
           (unless (memq (plist-get summary :state) '(nil empty))
             (list " " (todo-write-row--count summary))))))
 
-(defun todo-write-view--doing ()
+(defun todo-write-view--agent-line ()
   "Return what the agent does, since when, and what it said last, or nil."
   (let ((parts (delq nil (list (todo-write-view--host)
                                (todo-write-view--activity)
-                               (todo-write-view--quote todo-write-view--said)))))
+                               (todo-write-view--quote todo-write-view--message)))))
     (when parts
       (string-join parts (propertize (format " %s " (todo-write-row--shape 'dot))
                                      'face 'todo-write-detail)))))
@@ -403,7 +403,7 @@ For a plan that is paused, return the reason."
 (defun todo-write-view--read-work ()
   "Read what the agent said and did, for the header and the last line."
   (let ((thread todo-write-view-thread))
-    (setq todo-write-view--said (and thread (todo-write-view--newest-message thread))
+    (setq todo-write-view--message (and thread (todo-write-view--newest-message thread))
           todo-write-view--work (and thread (todo-write-view--lines thread))
           todo-write-view--outside (and thread (todo-write-footer--outside thread)))))
 

@@ -199,7 +199,7 @@ Signal `todo-write-input-error' for another ACTIVITY or WHY."
       ;; A user's pause lasts until the next transition to work.
       (unless (or inferred
                   (and (eq activity 'working)
-                       (todo-write-activity--said-p thread activity why inferred)))
+                       (todo-write-activity--last-p thread activity why inferred)))
         (todo-write--tell-state
          thread (todo-write--call todo-write-dyn--set-activity
                   thread (if (memq activity '(working waiting)) activity 'idle)

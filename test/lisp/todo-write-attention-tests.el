@@ -60,9 +60,9 @@ transitions, (KEY . STATE), newest first."
   "Return the keys of all agents in order."
   (mapcar #'todo-write-agent-key (todo-write-attention--sorted-agents)))
 
-(defun todo-write-attention-tests--agent (key doing since &rest more)
+(defun todo-write-attention-tests--agent (key activity since &rest more)
   "Return an agent of KEY that is DOING something SINCE a time, and MORE."
-  (apply #'todo-write-agent--make :key key :doing doing :since since more))
+  (apply #'todo-write-agent--make :key key :activity activity :since since more))
 
 (defmacro todo-write-attention-tests--messages (&rest body)
   "Run BODY and return the messages that it shows, newest first."
@@ -77,7 +77,7 @@ transitions, (KEY . STATE), newest first."
 ;;; States
 
 (ert-deftest todo-write-attention-says-what-hosts-say-and-guesses-nothing ()
-  (pcase-dolist (`((,activity ,said ,inferred ,plan) ,doing)
+  (pcase-dolist (`((,reported ,since ,inferred ,plan) ,activity)
                  '(((waiting t nil active) waiting)
                    ((failed t nil active) failed)
                    ((working t nil paused) working)
@@ -90,7 +90,7 @@ transitions, (KEY . STATE), newest first."
                    ((waiting t t active) unknown)
                    ((failed t t active) unknown)
                    ((nil t t active) unknown)))
-    (should (eq doing (todo-write-attention--doing activity said inferred plan)))))
+    (should (eq activity (todo-write-attention--activity reported since inferred plan)))))
 
 (ert-deftest todo-write-attention-orders-states-and-within-them-times ()
   (let* ((agents (list (todo-write-attention-tests--agent "unknown" 'unknown 9)
@@ -107,7 +107,7 @@ transitions, (KEY . STATE), newest first."
                             "working old" "idle" "unknown")))))
 
 (ert-deftest todo-write-attention-derives-from-activity-ending-and-sight ()
-  (pcase-dolist (`(,doing ,ending ,unseen ,attention ,state)
+  (pcase-dolist (`(,activity ,ending ,unseen ,attention ,state)
                  '((waiting nil nil needs-you waiting)
                    (failed error nil needs-you failed)
                    (rest nil t unseen done)
@@ -117,7 +117,7 @@ transitions, (KEY . STATE), newest first."
                    (working nil nil working working)
                    (suspended nil nil idle suspended)
                    (unknown nil nil unknown unknown)))
-    (let ((agent (todo-write-attention-tests--agent "a" doing 1 :ending ending :unseen unseen)))
+    (let ((agent (todo-write-attention-tests--agent "a" activity 1 :ending ending :unseen unseen)))
       (should (eq attention (todo-write-agent-attention agent)))
       (should (eq state (todo-write-agent-state agent))))))
 
@@ -138,10 +138,10 @@ transitions, (KEY . STATE), newest first."
     (should (equal '(nil 0 1 1) (todo-write-attention--count)))))
 
 (ert-deftest todo-write-attention-needs-the-user-only-for-waiting-and-failed ()
-  (dolist (doing '(waiting failed working rest unknown))
-    (let ((agent (todo-write-attention-tests--agent "a" doing 1 :unseen t)))
+  (dolist (activity '(waiting failed working rest unknown))
+    (let ((agent (todo-write-attention-tests--agent "a" activity 1 :unseen t)))
       (should (eq (and (todo-write-attention--needed-p agent) t)
-                  (and (memq doing '(waiting failed)) t))))))
+                  (and (memq activity '(waiting failed)) t))))))
 
 (ert-deftest todo-write-attention-follows-turns ()
   (todo-write-attention-tests--with
