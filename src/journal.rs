@@ -133,7 +133,7 @@ impl OpenedJournal {
 
 /// The length of the complete lines. Bytes after them are a truncated record.
 fn whole_lines(bytes: &[u8]) -> usize {
-    bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1)
+    memchr::memrchr(b'\n', bytes).map_or(0, |last| last + 1)
 }
 
 fn for_appending() -> OpenOptions {

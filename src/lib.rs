@@ -78,4 +78,5 @@ pub mod thread;
 pub mod transcript;
 pub mod untyped;
 mod wire;
+pub mod words;
 pub mod work;

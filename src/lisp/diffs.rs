@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use super::{border, now, read, write};
 use crate::patch;
 use crate::untyped;
+use crate::words::{self, Kind};
 
 /// Return the changes from the list PREVIOUS to the list CURRENT.
 ///
@@ -45,6 +46,25 @@ fn text_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<String>
     border(env, || {
         let (old, new) = (read::text("old", old)?, read::text("new", new)?);
         Ok(patch::compare(&old, &new).hunks)
+    })
+}
+
+/// Return the difference between the words of OLD and NEW, two texts.
+///
+/// The value is a list of (KIND . TEXT), where KIND is `same', `removed' or `added'; removed text comes
+/// before the text that replaces it.
+#[defun]
+fn word_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let (old, new) = (read::text("old", old)?, read::text("new", new)?);
+        write::list_of(env, words::compare(&old, &new), |(kind, text)| {
+            let kind = match kind {
+                Kind::Same => "same",
+                Kind::Removed => "removed",
+                Kind::Added => "added",
+            };
+            env.cons(write::symbol(env, kind)?, write::text(env, text)?)
+        })
     })
 }
 

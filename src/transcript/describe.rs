@@ -112,7 +112,7 @@ fn describe_rollout(first: &[u8], mut rest: impl BufRead) -> Option<Description>
 /// The last title in some lines. The user's takes precedence over the agent's.
 fn last_title(bytes: &[u8]) -> Option<String> {
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| line.len() < 1_024);
-    let lines = lines.filter(|line| std::str::from_utf8(line).is_ok_and(|line| line.contains("Title\":")));
+    let lines = lines.filter(|line| memchr::memmem::find(line, b"Title\":").is_some());
     let (mut custom, mut own) = (None, None);
     for line in lines.filter_map(TranscriptLine::parse) {
         custom = line.custom_title.or(custom);

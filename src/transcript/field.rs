@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
@@ -94,26 +95,9 @@ impl<'de, const BYTES: usize> Visitor<'de> for ExcerptVisitor<BYTES> {
 
 /// Parses a time such as `2026-01-31T12:00:00.123Z` as milliseconds since the epoch.
 pub fn millis(time: &str) -> Option<Millis> {
-    let number = |from: usize, to: usize| {
-        let digits = time.get(from..to)?;
-        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse::<u64>().ok())?
-    };
-    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
-    let (hour, minute, second) = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
-    if !time.ends_with('Z') || year < 1970 || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
-        return None;
-    }
-    let milli = match time.get(19..20)? {
-        "." => number(20, 23)
-            .or_else(|| number(20, 22).map(|n| n * 10))
-            .or_else(|| number(20, 21).map(|n| n * 100))?,
-        _ => 0,
-    };
-    // Days since the epoch, counting years from March.
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let days = year * 365 + year / 4 - year / 100 + year / 400 + (month * 153 + 2) / 5 + day - 1;
-    let days = days.checked_sub(719_468)?;
-    Some(((days * 24 + hour) * 60 + minute) * 60_000 + second * 1_000 + milli)
+    // Transcripts have no other zone.
+    let time: Timestamp = time.parse().ok().filter(|_| time.ends_with('Z'))?;
+    time.as_millisecond().try_into().ok()
 }
 
 /// The title of a session that begins with a prompt; `None` for a bare command such as `/clear`.

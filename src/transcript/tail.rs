@@ -4,6 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use memchr::memchr;
 use serde::de::IgnoredAny;
 
 use crate::file::{self, Slice};
@@ -163,7 +164,7 @@ impl Tail {
 
     fn split(&mut self, bytes: &[u8], each: &mut impl FnMut(u64, &[u8])) {
         let mut rest = bytes;
-        while let Some(end) = line_feed(rest) {
+        while let Some(end) = memchr(b'\n', rest) {
             let (line, behind) = (&rest[..end], &rest[end + 1..]);
             let end = self.offset - behind.len() as u64;
             let is_done = std::mem::take(&mut self.is_passed) | std::mem::take(&mut self.skipping);
@@ -193,12 +194,4 @@ impl Tail {
 /// Whether a line without its line feed is complete JSON.
 fn is_complete(line: &[u8]) -> bool {
     line.ends_with(b"}") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
-}
-
-/// The position of the first line feed. `skip_until` is the standard library's fastest search.
-fn line_feed(bytes: &[u8]) -> Option<usize> {
-    io::BufRead::skip_until(&mut &*bytes, b'\n')
-        .ok()
-        .filter(|end| *end > 0 && bytes[*end - 1] == b'\n')
-        .map(|end| end - 1)
 }

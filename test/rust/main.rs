@@ -26,4 +26,5 @@ mod thread_laws;
 mod transcript;
 mod untyped;
 mod users_items;
+mod words;
 mod work_laws;

@@ -195,7 +195,6 @@ impl<'a> RolloutLine<'a> {
 
     /// Whether a file that begins with this line is a rollout.
     pub fn is_first(bytes: &[u8]) -> bool {
-        let start = &bytes[..bytes.len().min(200)];
-        start.windows(14).any(|window| window == b"\"session_meta\"")
+        memchr::memmem::find(&bytes[..bytes.len().min(200)], b"\"session_meta\"").is_some()
     }
 }
