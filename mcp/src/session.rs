@@ -188,7 +188,7 @@ impl Tail {
 
     /// Returns whether NEEDLE stands in what was added since the last time.
     fn has(&mut self, needle: &[u8]) -> bool {
-        self.read(needle.len() as u64).is_some_and(|text| memmem::find(&text, needle).is_some())
+        self.read(needle.len() as u64).is_some_and(|text| memchr::memmem::find(&text, needle).is_some())
     }
 
     fn read(&mut self, overlap: u64) -> Option<Vec<u8>> {
