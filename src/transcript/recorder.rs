@@ -162,9 +162,10 @@ impl Recorder {
                 self.titles.insert(pending.thread.clone(), title.clone());
             }
             let switch = self.switch(&pending.thread, event);
-            if pending.cursor.is_some_and(|cursor| cursor.covers(place, event))
-                || store.get(&key).is_some_and(|thread| is_known(thread, event))
-            {
+            let is_covered = pending.cursor.is_some_and(|cursor| cursor.covers(place, event));
+            let is_recorded =
+                |thread: &Thread| is_known(thread, event) || is_covered && !is_missing(thread, event);
+            if store.get(&key).map_or(is_covered, is_recorded) {
                 continue;
             }
             let thread = store.open(&pending.thread, Map::new(), now);
@@ -552,6 +553,17 @@ fn error(event: &Event) -> Option<&str> {
 fn is_known(thread: &Thread, event: &Event) -> bool {
     let EventKind::OfSubagent { kind, .. } = &event.kind else { return false };
     is_counted(thread, kind, &details(&Event { kind: (**kind).clone(), ..event.clone() }))
+}
+
+/// Whether the event is work that the thread has not counted: a crash may separate it from what was
+/// recorded of the same line or moment.
+fn is_missing(thread: &Thread, event: &Event) -> bool {
+    let is_work = match &event.kind {
+        EventKind::Usage { response, .. } => !response.is_empty(),
+        EventKind::Result { effect, .. } => effect.outcome.is_some() || !effect.files.is_empty(),
+        _ => false,
+    };
+    is_work && !is_counted(thread, &event.kind, &details(event))
 }
 
 /// Whether the thread has counted this work already.

@@ -139,12 +139,11 @@ fn sums(work: &Work) -> [u64; 9] {
     ]
 }
 
-// A transcript of Claude Code.
+// A transcript of Claude Code. A result has the time of its call, so that time alone cannot tell what a
+// crash left out.
 
 fn line(number: usize, kind: &str, content: Value) -> Map<String, Value> {
-    // The result comes later than the call.
-    let half = if kind == "user" { 5 } else { 0 };
-    let time = format!("2026-01-01T00:{:02}:{:02}.{half}00Z", number / 60, number % 60);
+    let time = format!("2026-01-01T00:{:02}:{:02}.000Z", number / 60, number % 60);
     let line = json!({
         "type": kind, "uuid": format!("u{number}-{kind}"), "sessionId": "s", "isSidechain": false, "cwd": "/p",
         "version": "2.1.200", "timestamp": time,
