@@ -49,7 +49,7 @@ pub struct AgentActivity {
 
 impl AgentActivity {
     /// Whether the time of items runs.
-    pub fn runs(&self) -> bool {
+    pub(crate) fn runs(&self) -> bool {
         self.paused.is_none() && self.activity == Activity::Working
     }
 }

@@ -12,7 +12,7 @@ use crate::item::Item;
 use crate::wire::wire_names;
 
 /// The names of fields on the wire.
-pub type FieldNames = Vec<Cow<'static, str>>;
+pub(crate) type FieldNames = Vec<Cow<'static, str>>;
 
 /// An entry of a list that can be compared.
 pub trait Entry: Clone {
@@ -184,7 +184,7 @@ fn compare<T: Entry>(previous: &T, current: &T, position: usize) -> Option<Chang
 }
 
 /// Marks the removals of cancelled items.
-pub fn mark_cancelled<T>(changes: &mut [Change<T>], is_cancelled: impl Fn(&str) -> bool) {
+pub(crate) fn mark_cancelled<T>(changes: &mut [Change<T>], is_cancelled: impl Fn(&str) -> bool) {
     for change in changes.iter_mut().filter(|change| change.kind == ChangeKind::Removed) {
         change.cancelled = is_cancelled(&change.item_id);
     }

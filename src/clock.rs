@@ -9,7 +9,7 @@ use crate::change::{Change, ChangeKind};
 use crate::item::{Item, Status};
 
 /// Milliseconds since the Unix epoch.
-pub type Millis = u64;
+pub(crate) type Millis = u64;
 
 /// The times of one item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ impl Clock {
     }
 
     /// Starts intervals for the items in progress.
-    pub fn resume(&mut self, list: &[Arc<Item>], now: Millis) {
+    pub(crate) fn resume(&mut self, list: &[Arc<Item>], now: Millis) {
         for item in list.iter().filter(|item| item.status == Status::InProgress) {
             self.0.entry(item.id.clone()).or_default().start(now);
         }

@@ -24,7 +24,7 @@ pub enum Error {
 
 impl Error {
     /// Puts `place` in front of the path of a wrong argument.
-    pub fn inside(self, place: impl Display) -> Error {
+    pub(crate) fn inside(self, place: impl Display) -> Error {
         match self {
             Error::Argument(problem) => {
                 Error::Argument(Problem { path: format!("{place}{}", problem.path), ..problem })

@@ -82,7 +82,7 @@ impl Stamp {
     }
 
     /// Whether a later change certainly gets another stamp.
-    pub fn is_certain(&self) -> bool {
+    pub(crate) fn is_certain(&self) -> bool {
         self.modified.is_some_and(|time| time.elapsed().is_ok_and(|age| age > CLOCK_TICK))
     }
 }
@@ -103,7 +103,7 @@ impl Slice {
     }
 
     /// Whether the time is over.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.end.is_some_and(|end| Instant::now() >= end)
     }
 }

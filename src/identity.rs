@@ -116,7 +116,7 @@ pub fn recognize_with(
 
 /// Like [`recognize`], but only by equal content: for old items that the agent has not seen and so
 /// cannot have reworded.
-pub fn recognize_equal(previous: &[Features<'_>], current: &[Features<'_>]) -> Vec<Option<usize>> {
+pub(crate) fn recognize_equal(previous: &[Features<'_>], current: &[Features<'_>]) -> Vec<Option<usize>> {
     let mut matching = Matching::new(previous, current);
     matching.by_content();
     matching.by_folded_content();

@@ -97,7 +97,7 @@ impl Item {
 
     /// The names of the fields that differ, as on the wire. Ids, hints, the author and whether the agent
     /// was told do not count.
-    pub fn differing_fields(&self, other: &Item) -> Vec<&'static str> {
+    pub(crate) fn differing_fields(&self, other: &Item) -> Vec<&'static str> {
         let differs = [
             ("content", self.content != other.content),
             ("status", self.status != other.status),

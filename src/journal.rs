@@ -16,11 +16,12 @@ use serde_json::{Map, Value};
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
 use crate::file::modified;
-pub use files::{Availability, Journals, bad_file, delete, existing, files_of, is_held, is_plain};
+pub(crate) use files::{Availability, existing, is_plain};
+pub use files::{Journals, bad_file, delete, files_of, is_held};
 use files::{create_folder, lock};
 use record::encode;
-pub(crate) use record::{COUNTER_LIMIT, without_previous};
-pub use record::{FORMAT, FullRecord, Record, decode, decode_all};
+pub(crate) use record::{COUNTER_LIMIT, FORMAT, decode_all, without_previous};
+pub use record::{FullRecord, Record, decode};
 
 /// When a record counts as saved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -145,7 +146,7 @@ fn for_appending() -> OpenOptions {
 }
 
 /// Whether another process opened or deleted a journal that was closed.
-pub fn is_lost(error: &io::Error) -> bool {
+pub(crate) fn is_lost(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::NotFound)
 }
 
@@ -176,7 +177,7 @@ impl Journal {
 
     /// Whether a full record is due: the records since the last one are longer than it was. Full
     /// records then take at most half of the file.
-    pub fn wants_full(&self) -> bool {
+    pub(crate) fn wants_full(&self) -> bool {
         self.pending.is_empty() && self.since_full > self.full.max(16 * 1024)
     }
 
@@ -206,7 +207,7 @@ impl Journal {
     }
 
     /// Opens the file if it is closed. Returns false if another process opened or deleted it.
-    pub fn reopen(&mut self) -> bool {
+    pub(crate) fn reopen(&mut self) -> bool {
         !self.file().is_err_and(|error| is_lost(&error))
     }
 
@@ -229,7 +230,7 @@ impl Journal {
     ///
     /// # Errors
     /// The I/O error.
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         // Half a record would damage the next one.
         let (valid, torn, durability) = (self.valid, self.torn, self.durability);
         let pending = std::mem::take(&mut self.pending);

@@ -47,30 +47,32 @@
 
 // The macros of the crate `emacs` generate unsafe code. A lint denies it elsewhere.
 #![cfg_attr(not(feature = "module"), forbid(unsafe_code))]
+// Without Lisp, what only Lisp calls is not used.
+#![cfg_attr(not(feature = "module"), allow(dead_code))]
 
 pub mod activity;
 pub mod change;
 pub mod clock;
 pub mod error;
-pub mod fault;
+mod fault;
 pub mod file;
 pub mod identity;
 pub mod input;
 pub mod item;
 pub mod journal;
 #[cfg(feature = "module")]
-pub mod lisp;
+mod lisp;
 pub mod merge;
 pub mod observation;
 pub mod patch;
-pub mod process;
+mod process;
 pub mod protocol;
 pub mod raw;
 pub mod recording;
 pub mod report;
 pub mod revision;
 pub mod search;
-pub mod similarity;
+mod similarity;
 pub mod store;
 pub mod stream;
 pub mod text;

@@ -128,7 +128,7 @@ fn order(
 /// The ids of both lists for which `stays` holds, in the order of `leading`. One that only `following`
 /// has keeps its place there: after the nearest predecessor that stays, before all others if it had
 /// none, and else at the end.
-pub fn weave<'l>(
+pub(crate) fn weave<'l>(
     leading: &'l [Arc<Item>],
     following: &'l [Arc<Item>],
     stays: impl Fn(&str) -> bool,

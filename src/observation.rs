@@ -12,7 +12,7 @@ use crate::item::{Item, Status};
 use crate::wire::wire_names;
 
 /// The key of the metadata of a call whose contents were not recorded.
-pub const HIDDEN: &str = "hidden";
+pub(crate) const HIDDEN: &str = "hidden";
 
 wire_names! {
     /// The type of an observation. The manual lists the content of each.
@@ -244,7 +244,7 @@ impl Observations {
     }
 
     /// Continues with this number if it is higher, since earlier observations may be lost.
-    pub fn skip_to(&mut self, next: u64) {
+    pub(crate) fn skip_to(&mut self, next: u64) {
         self.last = self.last.max(next.saturating_sub(1));
     }
 
@@ -275,7 +275,7 @@ impl Observations {
     }
 
     /// The number of the oldest observation kept; those before it are only in the journal.
-    pub fn first_kept(&self) -> u64 {
+    pub(crate) fn first_kept(&self) -> u64 {
         self.kept.front().map_or(self.last + 1, |oldest| oldest.number)
     }
 
@@ -286,7 +286,7 @@ impl Observations {
     }
 
     /// Whether the contents of a call were not recorded.
-    pub fn is_hidden(&self, call: &str) -> bool {
+    pub(crate) fn is_hidden(&self, call: &str) -> bool {
         let calls = self.kept.iter().rev().filter(|one| one.kind == Type::ToolCall).take(NEWEST_CALLS);
         let mut calls = calls.filter(|one| one.metadata.contains_key(HIDDEN));
         calls.any(|one| one.metadata_str("callId") == Some(call))

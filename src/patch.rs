@@ -143,7 +143,7 @@ fn hunk_of<'t>(
 }
 
 /// Some lines of a patch, and the index of the first one on either side.
-pub struct Hunk<I> {
+pub(crate) struct Hunk<I> {
     /// The index of the first line in the old text.
     pub old: usize,
     /// The index of the first line in the new text.
@@ -154,7 +154,7 @@ pub struct Hunk<I> {
 
 impl<'t, I: Iterator<Item = (char, &'t str)>> Hunk<I> {
     /// Appends the hunk as unified text.
-    pub fn write(self, to: &mut String) {
+    pub(crate) fn write(self, to: &mut String) {
         let (mut old, mut new, mut text) = (0, 0, String::new());
         for (sign, line) in self.lines {
             old += usize::from(sign != '+');

@@ -9,7 +9,7 @@ use crate::file;
 
 /// The state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProcessState {
+pub(crate) enum ProcessState {
     /// It runs or sleeps.
     Alive,
     /// A signal such as SIGSTOP stopped it.
@@ -22,7 +22,7 @@ pub enum ProcessState {
 
 /// The state of the process `id` that began at `start`, field 22 of its `stat`. Another process that
 /// has the number now does not count. Without `start`, any process with the number counts.
-pub fn state(id: u32, start: Option<&str>) -> ProcessState {
+pub(crate) fn state(id: u32, start: Option<&str>) -> ProcessState {
     let Ok(stat) = file::read_start(Path::new(&format!("/proc/{id}/stat")), 4_096) else {
         let is_known = Path::new("/proc/self/stat").exists();
         return if is_known { ProcessState::Dead } else { ProcessState::Unknown };
@@ -41,7 +41,7 @@ pub fn state(id: u32, start: Option<&str>) -> ProcessState {
 
 /// The values of the environment variable `name` in this user's processes that are absolute names of
 /// folders. Nothing else is kept of their environments.
-pub fn folders_named_by(name: &str) -> BTreeSet<PathBuf> {
+pub(crate) fn folders_named_by(name: &str) -> BTreeSet<PathBuf> {
     let mark = format!("{name}=").into_bytes();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbered = processes.filter(|entry| entry.file_name().as_bytes().iter().all(u8::is_ascii_digit));
@@ -64,14 +64,14 @@ fn is_ours(process: &fs::DirEntry) -> bool {
 
 /// Whether `domain`, which ends in the name of a namespace of process ids, is another one than this
 /// process has, as in a container: a process of the same number here is another one.
-pub fn is_elsewhere(domain: &str) -> bool {
+pub(crate) fn is_elsewhere(domain: &str) -> bool {
     let here = fs::read_link("/proc/self/ns/pid").ok();
     let here = here.as_deref().and_then(Path::to_str);
     domain.contains("pid:[") && here.is_some_and(|here| !domain.ends_with(here))
 }
 
 /// Whether this user has a process of that number.
-pub fn exists(id: u32) -> bool {
+pub(crate) fn exists(id: u32) -> bool {
     use rustix::process::{Pid, test_kill_process};
     Pid::from_raw(id.cast_signed()).is_some_and(|pid| test_kill_process(pid).is_ok())
 }

@@ -50,7 +50,7 @@ impl<'a> Raw<'a> {
     ///
     /// # Errors
     /// The syntax error.
-    pub fn parse_prefix(text: &'a str) -> Result<(Raw<'a>, &'a str), JsonError> {
+    pub(crate) fn parse_prefix(text: &'a str) -> Result<(Raw<'a>, &'a str), JsonError> {
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Raw<'a>>();
         let raw = values.next().unwrap_or_else(|| Raw::parse(text))?;
         Ok((raw, text.get(values.byte_offset()..).unwrap_or("")))

@@ -9,7 +9,7 @@ use crate::observation::{HIDDEN, Type};
 use crate::patch::{FileChange, compare, complete};
 
 /// The key of the metadata of the mark that a journal has reached its size.
-pub const ABRIDGED: &str = "abridged";
+pub(crate) const ABRIDGED: &str = "abridged";
 /// Bytes of a journal from which contents are recorded in a few words only.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
 /// Bytes of a text that are then recorded.
@@ -79,14 +79,14 @@ impl ChangedFile {
     }
 
     /// A change whose hunks are given; their lines are counted.
-    pub fn with_hunks(path: &str, hunks: String, change: FileChange) -> ChangedFile {
+    pub(crate) fn with_hunks(path: &str, hunks: String, change: FileChange) -> ChangedFile {
         let (added, removed) = count_signs(&hunks);
         ChangedFile { path: path.to_owned(), added, removed, change, hunks }
     }
 }
 
 /// Drops patches and the ends of texts. All numbers stay.
-pub fn abridge(content: &mut Value, metadata: &mut Map<String, Value>) {
+pub(crate) fn abridge(content: &mut Value, metadata: &mut Map<String, Value>) {
     shorten(content);
     let files = metadata.get_mut("files").and_then(Value::as_array_mut);
     for file in files.into_iter().flatten().filter_map(Value::as_object_mut) {
@@ -228,7 +228,7 @@ impl Recording {
     }
 
     /// Whether the user excludes a file or folder, or one above it.
-    pub fn excludes(&self, path: &str) -> bool {
+    pub(crate) fn excludes(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
         let prefixes = || path.match_indices('/').map(|(place, _)| &path[..place]).chain([path]);
         !path.is_empty()

@@ -44,7 +44,7 @@ pub fn edited(edits: &[Change<Arc<Item>>]) -> Vec<String> {
 }
 
 /// The reminder of the user's items: `Still open, added by the user: "Ship it".`
-pub fn still_open(items: &[Arc<Item>]) -> String {
+pub(crate) fn still_open(items: &[Arc<Item>]) -> String {
     let names: Vec<String> = items.iter().map(|item| quoted(&item.content)).collect();
     format!("Still open, added by the user: {}.", listed(&names))
 }

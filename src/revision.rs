@@ -46,7 +46,7 @@ pub struct Revision {
 
 impl Revision {
     /// How many of the agent's items it added and removed.
-    pub fn agents_items(&self) -> (usize, usize) {
+    pub(crate) fn agents_items(&self) -> (usize, usize) {
         let is_agents =
             |item: &Option<Arc<Item>>| item.as_ref().is_some_and(|item| item.added_by == Author::Agent);
         let of_kind = |kind| self.changes.iter().filter(move |change| change.kind == kind);
@@ -56,7 +56,7 @@ impl Revision {
     }
 
     /// Whether this write begins a list without any of the `agents` items of the one before.
-    pub fn begins_list(&self, agents: usize) -> bool {
+    pub(crate) fn begins_list(&self, agents: usize) -> bool {
         let (added, removed) = self.agents_items();
         self.stamp.author == Author::Agent && added > 0 && removed == agents
     }
@@ -110,12 +110,12 @@ impl Revisions {
     }
 
     /// The newest list, for changing what is no change: see [`Item::is_unchanged_from`].
-    pub fn current_mut(&mut self) -> &mut List {
+    pub(crate) fn current_mut(&mut self) -> &mut List {
         &mut self.current
     }
 
     /// Replaces the newest list by that of a full record, which is right even after damaged changes.
-    pub fn correct(&mut self, list: List) {
+    pub(crate) fn correct(&mut self, list: List) {
         let number = self.last();
         self.full.retain(|(full, _)| *full < number);
         self.full.push((number, list.clone()));

@@ -18,14 +18,14 @@ const OTHER_NUMBERS: f64 = 0.5;
 
 /// The rarity of each word in two lists.
 #[derive(Clone, Debug, Default)]
-pub struct Rarity {
+pub(crate) struct Rarity {
     texts: usize,
     texts_with: HashMap<u64, usize>,
 }
 
 impl Rarity {
     /// Counts the words in the first texts of each list.
-    pub fn of<'a>(lists: impl IntoIterator<Item: IntoIterator<Item = &'a str>>) -> Rarity {
+    pub(crate) fn of<'a>(lists: impl IntoIterator<Item: IntoIterator<Item = &'a str>>) -> Rarity {
         let mut rarity = Rarity::default();
         for text in lists.into_iter().flat_map(|list| list.into_iter().take(SAMPLE)) {
             rarity.texts += 1;
@@ -45,7 +45,7 @@ impl Rarity {
 
 /// The weighed words of a text.
 #[derive(Clone, Debug)]
-pub struct Words {
+pub(crate) struct Words {
     first: Option<u64>,
     /// The hash and weight of each distinct word, sorted by hash.
     words: Vec<(u64, f64)>,
@@ -57,7 +57,7 @@ pub struct Words {
 
 impl Words {
     /// Splits a text and weighs its words.
-    pub fn of(text: &str, rarity: &Rarity) -> Words {
+    pub(crate) fn of(text: &str, rarity: &Rarity) -> Words {
         let text = folded(text);
         let mut words = words(&text);
         let first = words.first().copied();
@@ -70,7 +70,7 @@ impl Words {
     }
 
     /// The hashes of the words.
-    pub fn keys(&self) -> impl Iterator<Item = u64> {
+    pub(crate) fn keys(&self) -> impl Iterator<Item = u64> {
         self.words.iter().map(|(word, _)| *word)
     }
 }
@@ -78,7 +78,7 @@ impl Words {
 /// A third of the Dice coefficient (the shared part of both texts) and two thirds of containment (the
 /// part of the shorter text that the other contains, since agents add and drop details), plus
 /// `SAME_START` for equal first words.
-pub fn similarity(a: &Words, b: &Words) -> f64 {
+pub(crate) fn similarity(a: &Words, b: &Words) -> f64 {
     let has = |word: &u64| b.words.binary_search_by_key(word, |(word, _)| *word).is_ok();
     let shared: f64 = a.words.iter().filter(|(word, _)| has(word)).map(|(_, weight)| weight).sum();
     if shared == 0.0 {

@@ -83,7 +83,7 @@ impl Store {
     }
 
     /// Changes the options. The folder must stay the same.
-    pub fn set_storage(&mut self, storage: Storage) {
+    pub(crate) fn set_storage(&mut self, storage: Storage) {
         self.storage = storage;
     }
 
@@ -93,7 +93,7 @@ impl Store {
     }
 
     /// The thread written last in the innermost project that contains `folder`. Subagents do not count.
-    pub fn current_in(&self, folder: &str) -> Option<&str> {
+    pub(crate) fn current_in(&self, folder: &str) -> Option<&str> {
         let rank = |thread: &Thread| {
             let project = thread.about().get("project")?.as_str()?.trim_end_matches('/');
             let inside = folder.strip_prefix(project)?;
@@ -134,7 +134,7 @@ impl Store {
 
     /// Tries again to save the threads that could not be saved. Returns the keys of those that still are
     /// not.
-    pub fn save_again(&mut self, now: Millis) -> Vec<String> {
+    pub(crate) fn save_again(&mut self, now: Millis) -> Vec<String> {
         let keys: Vec<String> = self.unsaved().map(str::to_owned).collect();
         for key in keys {
             self.open(&key, Map::new(), now).save();
@@ -143,7 +143,7 @@ impl Store {
     }
 
     /// The keys of the threads that could not be saved.
-    pub fn unsaved(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn unsaved(&self) -> impl Iterator<Item = &str> {
         self.threads.values().filter(|thread| thread.is_unsaved()).map(Thread::key)
     }
 
@@ -182,7 +182,7 @@ impl Store {
 
     /// The observations of work in a part of a thread, oldest first: those in memory, and before them
     /// those that only the journal still has.
-    pub fn work_observations(&mut self, key: &str, part: Part<'_>) -> Vec<Arc<Observation>> {
+    pub(crate) fn work_observations(&mut self, key: &str, part: Part<'_>) -> Vec<Arc<Observation>> {
         let folder = self.storage.folder.clone();
         let Some(thread) = self.get(key) else { return Vec::new() };
         let first = thread.observations().first_kept();

@@ -212,7 +212,7 @@ impl Thread {
 
     /// When the agent last called an Emacs that writes this journal, or 0. The sources in
     /// `repeated` only repeat what the agent said elsewhere.
-    pub fn last_call(&self, repeated: &[&str]) -> Millis {
+    pub(crate) fn last_call(&self, repeated: &[&str]) -> Millis {
         let is_call = |source: &Option<String>| !source.as_deref().is_some_and(|one| repeated.contains(&one));
         let mut writes =
             self.revisions.iter().rev().filter(|revision| revision.stamp.author == Author::Agent);
@@ -284,7 +284,7 @@ impl Thread {
     }
 
     /// The numbers of the revisions that begin a list without any item of the agent's previous one.
-    pub fn list_starts(&self) -> Vec<u64> {
+    pub(crate) fn list_starts(&self) -> Vec<u64> {
         let mut agents = 0_usize;
         let mut starts = Vec::new();
         for revision in self.revisions.iter() {
@@ -298,7 +298,7 @@ impl Thread {
     }
 
     /// The lists before the current one: the first revision of each, and the last one that was not empty.
-    pub fn earlier_lists(&self) -> Vec<(u64, u64)> {
+    pub(crate) fn earlier_lists(&self) -> Vec<(u64, u64)> {
         let starts = self.list_starts();
         let is_shown = |number: &u64| self.revisions.list(*number).is_some_and(|list| !list.is_empty());
         let ends = |pair: &[u64]| {
@@ -319,12 +319,12 @@ impl Thread {
     }
 
     /// Whether work with this metadata is counted already.
-    pub fn has_counted(&self, kind: Type, metadata: &Map<String, Value>) -> bool {
+    pub(crate) fn has_counted(&self, kind: Type, metadata: &Map<String, Value>) -> bool {
         self.work.has_counted(kind, metadata)
     }
 
     /// Whether these tokens of a response are counted already.
-    pub fn has_counted_usage(&self, response: &str, usage: &Usage) -> bool {
+    pub(crate) fn has_counted_usage(&self, response: &str, usage: &Usage) -> bool {
         self.work.has_counted_usage(response, usage)
     }
 
@@ -334,7 +334,7 @@ impl Thread {
     }
 
     /// Whether the host tells the tokens of responses.
-    pub fn has_tokens(&self, part: Part<'_>) -> bool {
+    pub(crate) fn has_tokens(&self, part: Part<'_>) -> bool {
         self.work.has_tokens(part)
     }
 
@@ -344,7 +344,7 @@ impl Thread {
     }
 
     /// The time of the newest revision or observation; 0 without any.
-    pub fn last_time(&self) -> Millis {
+    pub(crate) fn last_time(&self) -> Millis {
         let revision = self.revisions.iter().next_back().map_or(0, |revision| revision.stamp.timestamp);
         let newest = self.observations.select(&Filter { limit: Some(1), ..Filter::default() });
         newest.first().map_or(revision, |observation| revision.max(observation.timestamp))

@@ -78,7 +78,7 @@ impl Source {
     }
 
     /// The key of the main agent's thread.
-    pub fn session_key(&self) -> String {
+    pub(crate) fn session_key(&self) -> String {
         format!("{}:{}", self.agent.as_str(), self.session)
     }
 }
@@ -110,7 +110,7 @@ pub struct Effect {
 }
 
 /// A list as an agent sent it, or the reasons to refuse it.
-pub type PlanResult = Result<Plan, Vec<Problem>>;
+pub(crate) type PlanResult = Result<Plan, Vec<Problem>>;
 
 /// See [`Event::kind`].
 #[derive(Clone, Debug, PartialEq)]

@@ -54,7 +54,7 @@ const SHELLS: [&str; 14] = [
 /// The key of the metadata of a USAGE that sums up a whole session or prompt: no task took it alone.
 const OF_SESSION: &str = "ofSession";
 /// The key of the metadata with the time from which the work is known, in milliseconds.
-pub const WORK_SINCE: &str = "workSince";
+pub(crate) const WORK_SINCE: &str = "workSince";
 /// The newest responses whose tokens may still be corrected.
 const OPEN_RESPONSES: usize = 256;
 
@@ -198,7 +198,7 @@ pub enum Part<'a> {
 
 /// The sums of a thread's observations.
 #[derive(Clone, Debug, Default)]
-pub struct WorkSums {
+pub(crate) struct WorkSums {
     whole: Work,
     outside: Work,
     items: HashMap<String, Work>,
@@ -214,7 +214,7 @@ pub struct WorkSums {
 }
 
 /// Whether an observation of this type and metadata counts as work.
-pub fn is_work(kind: Type, metadata: &Map<String, Value>) -> bool {
+pub(crate) fn is_work(kind: Type, metadata: &Map<String, Value>) -> bool {
     let keys = ["outcome", "exitCode", "files", "byAgents"];
     match kind {
         Type::Usage => true,
@@ -224,7 +224,7 @@ pub fn is_work(kind: Type, metadata: &Map<String, Value>) -> bool {
 }
 
 /// Whether an observation counts for a part of the work.
-pub fn belongs(observation: &Observation, part: Part<'_>) -> bool {
+pub(crate) fn belongs(observation: &Observation, part: Part<'_>) -> bool {
     let Some(items) = items_of(observation) else { return false };
     match part {
         Part::Whole => true,
@@ -253,7 +253,7 @@ fn items_of(observation: &Observation) -> Option<Vec<String>> {
 }
 
 /// The recorded patches of some observations, oldest first, perhaps only those of one file.
-pub fn patch(observations: &[Arc<Observation>], path: Option<&str>) -> String {
+pub(crate) fn patch(observations: &[Arc<Observation>], path: Option<&str>) -> String {
     let files = observations.iter().filter_map(|one| one.metadata.get("files")?.as_array()).flatten();
     let of_path =
         files.filter(|file| path.is_none_or(|path| file.get("path").and_then(Value::as_str) == Some(path)));
@@ -262,7 +262,7 @@ pub fn patch(observations: &[Arc<Observation>], path: Option<&str>) -> String {
 
 impl WorkSums {
     /// Adds an observation, if it is one of work that is not counted yet.
-    pub fn add(&mut self, observation: &Observation) {
+    pub(crate) fn add(&mut self, observation: &Observation) {
         if observation.kind == Type::StateUpdate {
             self.since = self.since.or(observation.metadata.get(WORK_SINCE).and_then(Value::as_u64));
         }
@@ -303,12 +303,12 @@ impl WorkSums {
     }
 
     /// Whether work with this metadata is counted already.
-    pub fn has_counted(&self, kind: Type, metadata: &Map<String, Value>) -> bool {
+    pub(crate) fn has_counted(&self, kind: Type, metadata: &Map<String, Value>) -> bool {
         name_of(kind, metadata).is_some_and(|name| self.counted.contains(&name))
     }
 
     /// Whether these tokens of a response are counted already, or can no longer be corrected.
-    pub fn has_counted_usage(&self, response: &str, usage: &Usage) -> bool {
+    pub(crate) fn has_counted_usage(&self, response: &str, usage: &Usage) -> bool {
         let name = fnv1a(format!("response {response}").as_bytes());
         let open = self.open.iter().find(|(name, ..)| name == response);
         self.counted.contains(&name) && open.is_none_or(|(_, known, _)| known == usage)
@@ -349,7 +349,7 @@ impl WorkSums {
     }
 
     /// The work of a part, if anything is known of it.
-    pub fn get(&self, part: Part<'_>) -> Option<&Work> {
+    pub(crate) fn get(&self, part: Part<'_>) -> Option<&Work> {
         let work = match part {
             Part::Whole => Some(&self.whole),
             Part::Outside => Some(&self.outside),
@@ -359,12 +359,12 @@ impl WorkSums {
     }
 
     /// The time from which the work is known, unless all of it is.
-    pub fn since(&self) -> Option<Millis> {
+    pub(crate) fn since(&self) -> Option<Millis> {
         self.since
     }
 
     /// Whether the host told tokens of this part.
-    pub fn has_tokens(&self, part: Part<'_>) -> bool {
+    pub(crate) fn has_tokens(&self, part: Part<'_>) -> bool {
         self.whole.responses > 0 || part == Part::Whole && self.has_session_tokens
     }
 }

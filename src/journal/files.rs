@@ -19,12 +19,12 @@ pub fn files_of(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
 
 /// The paths that exist and are plain files. A link would lead out of the folder, and a pipe would
 /// block.
-pub fn existing(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
+pub(crate) fn existing(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
     files_of(folder, thread).filter(|path| is_plain(path))
 }
 
 /// Whether this is a regular file, not a link to one.
-pub fn is_plain(path: &Path) -> bool {
+pub(crate) fn is_plain(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|data| data.is_file())
 }
 
@@ -50,7 +50,7 @@ const CLOCK_TICK: Duration = Duration::from_secs(2);
 
 /// Whether this process can open a thread's journals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Availability {
+pub(crate) enum Availability {
     /// The thread has no journal.
     Missing,
     /// Other processes hold every journal of it.
@@ -88,7 +88,7 @@ impl Journals {
     }
 
     /// Reads the state again. Returns whether it changed.
-    pub fn refresh(&mut self, folder: &Path, thread: &str) -> bool {
+    pub(crate) fn refresh(&mut self, folder: &Path, thread: &str) -> bool {
         // Fast path: no journal was created, so the other names need no look.
         let names_are_known = self.folder_modified.is_some() && self.folder_modified == modified(folder);
         let is_unchanged = |file: &FileState| FileState::of(&file.path).as_ref() == Some(file);
@@ -100,7 +100,7 @@ impl Journals {
     }
 
     /// Whether this process can open one.
-    pub fn availability(&self) -> Availability {
+    pub(crate) fn availability(&self) -> Availability {
         match self.files.as_slice() {
             [] => Availability::Missing,
             files if files.iter().all(|file| file.is_held) => Availability::Held,
@@ -109,7 +109,7 @@ impl Journals {
     }
 
     /// Reads the newest journal without locking or repairing it.
-    pub fn read_newest(&self) -> Vec<Record> {
+    pub(crate) fn read_newest(&self) -> Vec<Record> {
         let newest = self.files.iter().max_by_key(|file| file.modified);
         let bytes = newest.and_then(|file| fs::read(&file.path).ok()).unwrap_or_default();
         decode_all(&bytes[..whole_lines(&bytes)])
@@ -149,7 +149,7 @@ pub fn delete(path: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-pub fn create_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     if folder.is_dir() {
         return Ok(());
     }
@@ -161,7 +161,7 @@ pub fn create_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Opens a file and locks it until it is closed.
-pub fn lock(options: &OpenOptions, path: &Path) -> io::Result<File> {
+pub(super) fn lock(options: &OpenOptions, path: &Path) -> io::Result<File> {
     loop {
         let file = options.open(path)?;
         match file.try_lock() {

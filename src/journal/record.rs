@@ -87,7 +87,7 @@ fn is_false(flag: &bool) -> bool {
 }
 
 /// The changes as records have them. Previous items are left out: the earlier records have them.
-pub fn without_previous(changes: &[Change<Arc<Item>>]) -> Vec<Change<Arc<Item>>> {
+pub(crate) fn without_previous(changes: &[Change<Arc<Item>>]) -> Vec<Change<Arc<Item>>> {
     let without = |change: &Change<Arc<Item>>| Change {
         previous_item: None,
         previous_position: None,
@@ -97,10 +97,10 @@ pub fn without_previous(changes: &[Change<Arc<Item>>]) -> Vec<Change<Arc<Item>>>
 }
 
 /// The version of the file format.
-pub const FORMAT: u32 = 1;
+pub(crate) const FORMAT: u32 = 1;
 
 /// Encodes a record as a line of JSON. The last key, `sum`, is a checksum of the JSON without it.
-pub fn encode(record: &Record) -> io::Result<Vec<u8>> {
+pub(super) fn encode(record: &Record) -> io::Result<Vec<u8>> {
     let mut line = Vec::with_capacity(1024);
     serde_json::to_writer(&mut line, record)?;
     let sum = fnv1a(&line);
@@ -110,7 +110,7 @@ pub fn encode(record: &Record) -> io::Result<Vec<u8>> {
 }
 
 /// Decodes lines and skips damaged ones.
-pub fn decode_all(lines: &[u8]) -> Vec<Record> {
+pub(crate) fn decode_all(lines: &[u8]) -> Vec<Record> {
     lines.split_inclusive(|byte| *byte == b'\n').filter_map(decode).collect()
 }
 
@@ -127,7 +127,7 @@ pub fn decode(line: &[u8]) -> Option<Record> {
 }
 
 /// The limit of all counters. A higher number is damage; adding to it might overflow.
-pub const COUNTER_LIMIT: u64 = 1 << 53;
+pub(crate) const COUNTER_LIMIT: u64 = 1 << 53;
 
 impl Record {
     /// The time of the record, if it has one.

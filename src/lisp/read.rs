@@ -42,12 +42,12 @@ const MAX_VALUES: usize = 2_000_000;
 ///
 /// An object is a hash table, a plist or an alist with string, symbol or keyword keys. The first of
 /// equal keys counts, as in `plist-get' and `assoc'. An array is a vector or a list.
-pub fn raw(value: Value<'_>) -> Result<Raw<'static>> {
+pub(super) fn raw(value: Value<'_>) -> Result<Raw<'static>> {
     LispReader::new(false).read(value, 0)
 }
 
 /// Like [`raw`], but a symbol other than the JSON constants is read as its name.
-pub fn raw_with_symbols(value: Value<'_>) -> Result<Raw<'static>> {
+pub(super) fn raw_with_symbols(value: Value<'_>) -> Result<Raw<'static>> {
     LispReader::new(true).read(value, 0)
 }
 
@@ -308,36 +308,36 @@ fn is_too_long(error: &emacs::Error) -> bool {
 }
 
 /// The error for a wrong argument named `what`.
-pub fn wrong(what: &str, value: Value<'_>, expected: &str) -> emacs::Error {
+pub(super) fn wrong(what: &str, value: Value<'_>, expected: &str) -> emacs::Error {
     let value = raw_with_symbols(value).unwrap_or_else(|_| unreadable("something unreadable"));
     Error::Argument(Problem::new(what, value.describe(), expected)).into()
 }
 
 /// Reads a JSON value, with symbols as text.
-pub fn json(what: &str, value: Value<'_>) -> Result<Json> {
+pub(super) fn json(what: &str, value: Value<'_>) -> Result<Json> {
     Ok(raw_with_symbols(value)?.to_json().map_err(|error| error.inside(what))?)
 }
 
 /// Reads a string argument.
-pub fn text(what: &'static str, value: Value<'_>) -> Result<String> {
+pub(super) fn text(what: &'static str, value: Value<'_>) -> Result<String> {
     string_of(value)?.ok_or_else(|| wrong(what, value, "a string"))
 }
 
 /// Reads the key of a thread.
-pub fn thread(value: Value<'_>) -> Result<String> {
+pub(super) fn thread(value: Value<'_>) -> Result<String> {
     let key = text("thread", value)?;
     if key.is_empty() { Err(wrong("thread", value, "a string that is not empty")) } else { Ok(key) }
 }
 
 /// Reads an argument that is a non-negative integer.
-pub fn whole_number<N: TryFrom<i64>>(what: &'static str, value: Value<'_>) -> Result<N> {
+pub(super) fn whole_number<N: TryFrom<i64>>(what: &'static str, value: Value<'_>) -> Result<N> {
     let number = if value.env.type_of(value)? == *integer { i64::from_lisp(value).ok() } else { None };
     let number = number.filter(|number| *number >= 0).and_then(|number| N::try_from(number).ok());
     number.ok_or_else(|| wrong(what, value, "a whole number, zero or more"))
 }
 
 /// Reads an argument that may be nil.
-pub fn optional<'e, T>(
+pub(super) fn optional<'e, T>(
     what: &'static str,
     value: Value<'e>,
     read: impl FnOnce(&'static str, Value<'e>) -> Result<T>,
@@ -346,7 +346,7 @@ pub fn optional<'e, T>(
 }
 
 /// Reads a string or symbol as text, and nil or JSON's null as none.
-pub fn name(what: &'static str, value: Value<'_>) -> Result<Option<String>> {
+pub(super) fn name(what: &'static str, value: Value<'_>) -> Result<Option<String>> {
     if !value.is_not_nil() || value == *key_null || value == *key_json_null {
         return Ok(None);
     }
@@ -354,7 +354,7 @@ pub fn name(what: &'static str, value: Value<'_>) -> Result<Option<String>> {
 }
 
 /// Reads a plist: its keys, without the colons, and values. The first of equal keys counts.
-pub fn plist<'e>(what: &str, value: Value<'e>, expected: &str) -> Result<Vec<(String, Value<'e>)>> {
+pub(super) fn plist<'e>(what: &str, value: Value<'e>, expected: &str) -> Result<Vec<(String, Value<'e>)>> {
     let wrong = || wrong(what, value, expected);
     let elements = proper_list(value)?.filter(|elements| elements.len() % 2 == 0).ok_or_else(wrong)?;
     let mut fields: Vec<(String, Value<'e>)> = Vec::new();
@@ -368,7 +368,7 @@ pub fn plist<'e>(what: &str, value: Value<'e>, expected: &str) -> Result<Vec<(St
 }
 
 /// Reads a string or symbol that `parse` accepts.
-pub fn one_of<T>(
+pub(super) fn one_of<T>(
     what: &'static str,
     value: Value<'_>,
     parse: impl Fn(&str) -> Option<T>,
@@ -378,12 +378,12 @@ pub fn one_of<T>(
 }
 
 /// Reads how an agent ended; nil is `None`.
-pub fn ending(value: Value<'_>) -> Result<Option<Ending>> {
+pub(super) fn ending(value: Value<'_>) -> Result<Option<Ending>> {
     let expected = "end-of-turn, session-ended, killed, denied or error";
     optional("ending", value, |what, value| one_of(what, value, Ending::parse, expected))
 }
 
 /// Reads a list argument.
-pub fn elements<'e>(what: &'static str, value: Value<'e>) -> Result<Vec<Value<'e>>> {
+pub(super) fn elements<'e>(what: &'static str, value: Value<'e>) -> Result<Vec<Value<'e>>> {
     proper_list(value)?.ok_or_else(|| wrong(what, value, "a list"))
 }

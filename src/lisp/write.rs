@@ -44,26 +44,30 @@ emacs::use_symbols! {
 }
 
 /// A plist under construction.
-pub struct Plist<'e> {
+pub(super) struct Plist<'e> {
     env: &'e Env,
     values: Vec<Value<'e>>,
 }
 
 impl<'e> Plist<'e> {
     /// An empty plist.
-    pub fn new(env: &'e Env) -> Plist<'e> {
+    pub(super) fn new(env: &'e Env) -> Plist<'e> {
         Plist { env, values: Vec::with_capacity(12) }
     }
 
     /// Adds a key and its value.
-    pub fn set(mut self, key: &'e OnceGlobalRef, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
+    pub(super) fn set(mut self, key: &'e OnceGlobalRef, value: impl IntoLisp<'e>) -> Result<Plist<'e>> {
         self.values.push(key.bind(self.env));
         self.values.push(value.into_lisp(self.env)?);
         Ok(self)
     }
 
     /// Adds a key if there is a value.
-    pub fn set_some(self, key: &'e OnceGlobalRef, value: Option<impl IntoLisp<'e>>) -> Result<Plist<'e>> {
+    pub(super) fn set_some(
+        self,
+        key: &'e OnceGlobalRef,
+        value: Option<impl IntoLisp<'e>>,
+    ) -> Result<Plist<'e>> {
         match value {
             Some(value) => self.set(key, value),
             None => Ok(self),
@@ -71,13 +75,13 @@ impl<'e> Plist<'e> {
     }
 
     /// The Lisp list.
-    pub fn finish(self) -> Result<Value<'e>> {
+    pub(super) fn finish(self) -> Result<Value<'e>> {
         self.env.call(list, &self.values)
     }
 }
 
 /// A Lisp vector of the converted things.
-pub fn vector_of<'e, T>(
+pub(super) fn vector_of<'e, T>(
     env: &'e Env,
     things: impl IntoIterator<Item = T>,
     convert: impl Fn(T) -> Result<Value<'e>>,
@@ -86,7 +90,7 @@ pub fn vector_of<'e, T>(
 }
 
 /// A Lisp list of the converted things.
-pub fn list_of<'e, T>(
+pub(super) fn list_of<'e, T>(
     env: &'e Env,
     things: impl IntoIterator<Item = T>,
     convert: impl Fn(T) -> Result<Value<'e>>,
@@ -95,25 +99,25 @@ pub fn list_of<'e, T>(
 }
 
 /// A symbol.
-pub fn symbol<'e>(env: &'e Env, name: &str) -> Result<Value<'e>> {
+pub(super) fn symbol<'e>(env: &'e Env, name: &str) -> Result<Value<'e>> {
     // `Env::intern` allocates no string, but takes only ASCII without a NUL.
     if name.is_ascii() && !name.contains('\0') { env.intern(name) } else { env.call(intern, (name,)) }
 }
 
 /// A string. Emacs allocates a multibyte string twice, so ASCII, which is most text, becomes a
 /// unibyte string; the two are `equal` in Lisp.
-pub fn text<'e>(env: &'e Env, text: &str) -> Result<Value<'e>> {
+pub(super) fn text<'e>(env: &'e Env, text: &str) -> Result<Value<'e>> {
     if text.is_ascii() { text.as_bytes().into_lisp(env) } else { text.into_lisp(env) }
 }
 
 /// A list of strings.
-pub fn texts<'e>(env: &'e Env, texts: &[String]) -> Result<Value<'e>> {
+pub(super) fn texts<'e>(env: &'e Env, texts: &[String]) -> Result<Value<'e>> {
     list_of(env, texts, |one| text(env, one))
 }
 
 /// A cache for the conversion of one value: equal strings and items in it become one object.
 /// A change names its task three times, so the cache halves the allocations of a write.
-pub struct Shared<'e, 't> {
+pub(super) struct Shared<'e, 't> {
     env: &'e Env,
     strings: RefCell<HashMap<&'t str, Value<'e>>>,
     items: RefCell<HashMap<*const Item, Value<'e>>>,
@@ -121,7 +125,7 @@ pub struct Shared<'e, 't> {
 
 impl<'e, 't> Shared<'e, 't> {
     /// An empty cache.
-    pub fn new(env: &'e Env) -> Shared<'e, 't> {
+    pub(super) fn new(env: &'e Env) -> Shared<'e, 't> {
         Shared { env, strings: RefCell::default(), items: RefCell::default() }
     }
 
@@ -135,7 +139,7 @@ impl<'e, 't> Shared<'e, 't> {
     }
 
     /// Like [`item`], but with the cache.
-    pub fn item(&self, item: &'t Arc<Item>) -> Result<Value<'e>> {
+    pub(super) fn item(&self, item: &'t Arc<Item>) -> Result<Value<'e>> {
         if let Some(value) = self.items.borrow().get(&Arc::as_ptr(item)) {
             return Ok(*value);
         }
@@ -147,7 +151,7 @@ impl<'e, 't> Shared<'e, 't> {
 
 /// `(:status :id :content :activeForm :priority :addedBy :told)`, where the priority may be nil. Some
 /// items also have `:blockedBy`, a list of ids, and `:owner`.
-pub fn item<'e>(env: &'e Env, item: &Arc<Item>) -> Result<Value<'e>> {
+pub(super) fn item<'e>(env: &'e Env, item: &Arc<Item>) -> Result<Value<'e>> {
     item_with(env, item, |contents| text(env, contents))
 }
 
@@ -172,13 +176,13 @@ fn item_with<'e, 't>(
 }
 
 /// The plist of an item with arbitrary fields.
-pub fn entry<'e>(env: &'e Env, entry: &UntypedItem) -> Result<Value<'e>> {
+pub(super) fn entry<'e>(env: &'e Env, entry: &UntypedItem) -> Result<Value<'e>> {
     // JSON null becomes nil, as in the plists of the store's items.
     object(env, entry.fields(), nil.bind(env))
 }
 
 /// The plist of a change; `entry` converts its items.
-pub fn change<'e, 't, T: Entry>(
+pub(super) fn change<'e, 't, T: Entry>(
     shared: &Shared<'e, 't>,
     change: &'t Change<T>,
     timestamp: Millis,
@@ -201,7 +205,7 @@ pub fn change<'e, 't, T: Entry>(
 }
 
 /// The plist of a set of changes. The vectors by kind share their elements with `:changes`.
-pub fn changes<'e, 't, T: Entry>(
+pub(super) fn changes<'e, 't, T: Entry>(
     shared: &Shared<'e, 't>,
     all: &'t [Change<T>],
     timestamp: Millis,
@@ -226,7 +230,7 @@ pub fn changes<'e, 't, T: Entry>(
 }
 
 /// The plist of an outcome, with the summary of the thread after the call and the store's warnings.
-pub fn outcome<'e>(
+pub(super) fn outcome<'e>(
     env: &'e Env,
     outcome: &Outcome,
     summary: &Summary,
@@ -259,7 +263,7 @@ pub fn outcome<'e>(
 }
 
 /// A summary of a thread, without its list.
-pub struct Summary {
+pub(super) struct Summary {
     revision: u64,
     completed: usize,
     yours: usize,
@@ -274,7 +278,7 @@ pub struct Summary {
 
 impl Summary {
     /// The current summary of a thread.
-    pub fn of(thread: &Thread) -> Summary {
+    pub(super) fn of(thread: &Thread) -> Summary {
         let yours = thread.untold();
         Summary {
             revision: thread.revisions().last(),
@@ -291,7 +295,7 @@ impl Summary {
     }
 
     /// `(:revision :completed :yours :current :state :total :title :reason :ending)`.
-    pub fn to_lisp<'e, 't>(&'t self, shared: &Shared<'e, 't>) -> Result<Value<'e>> {
+    pub(super) fn to_lisp<'e, 't>(&'t self, shared: &Shared<'e, 't>) -> Result<Value<'e>> {
         let env = shared.env;
         let text = |text: &'t Option<String>| text.as_deref().map(|text| shared.text(text)).transpose();
         Plist::new(env)
@@ -311,7 +315,7 @@ impl Summary {
 
 /// `(:revision :timestamp :author :source :operation :restores :replaces)`. The last two are absent
 /// unless it restores another one, or `is_new_list`.
-pub fn revision<'e>(env: &'e Env, revision: &Revision, is_new_list: bool) -> Result<Value<'e>> {
+pub(super) fn revision<'e>(env: &'e Env, revision: &Revision, is_new_list: bool) -> Result<Value<'e>> {
     let stamp = &revision.stamp;
     Plist::new(env)
         .set(k_revision, revision.number as i64)?
@@ -325,7 +329,7 @@ pub fn revision<'e>(env: &'e Env, revision: &Revision, is_new_list: bool) -> Res
 }
 
 /// `(:created :started :completed :spent :running :intervals)`.
-pub fn times<'e>(env: &'e Env, times: &Times, now: Millis) -> Result<Value<'e>> {
+pub(super) fn times<'e>(env: &'e Env, times: &Times, now: Millis) -> Result<Value<'e>> {
     let intervals = list_of(env, &times.intervals, |(from, to)| env.cons(*from as i64, *to as i64))?;
     Plist::new(env)
         .set(k_created, times.created as i64)?
@@ -338,10 +342,10 @@ pub fn times<'e>(env: &'e Env, times: &Times, now: Millis) -> Result<Value<'e>> 
 }
 
 /// The list and the changes of a revision, the content of a PLAN_UPDATE.
-pub type PlanUpdate = (Vec<Arc<Item>>, Vec<Change<Arc<Item>>>);
+pub(super) type PlanUpdate = (Vec<Arc<Item>>, Vec<Change<Arc<Item>>>);
 
 /// The plist of an observation. A [`Content::Revision`] needs its `plan`.
-pub fn observation<'e>(
+pub(super) fn observation<'e>(
     env: &'e Env,
     thread: &str,
     observation: &Observation,
@@ -378,7 +382,7 @@ pub fn observation<'e>(
 }
 
 /// Any JSON value, as Emacs' own parser returns it with plists for objects.
-pub fn json<'e>(env: &'e Env, value: &Json) -> Result<Value<'e>> {
+pub(super) fn json<'e>(env: &'e Env, value: &Json) -> Result<Value<'e>> {
     match value {
         Json::Null => Ok(k_null.bind(env)),
         Json::Bool(true) => Ok(t.bind(env)),

@@ -7,26 +7,26 @@ use crate::thread::Thread;
 
 /// A thread as its newest journal has it, cached until the journals change.
 #[derive(Debug, Default)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     journals: Journals,
     thread: Option<Thread>,
 }
 
 impl Snapshot {
     /// Drops the thread if its journals changed on disk.
-    pub fn refresh(&mut self, folder: &Path, key: &str) {
+    pub(crate) fn refresh(&mut self, folder: &Path, key: &str) {
         if self.journals.refresh(folder, key) {
             self.thread = None;
         }
     }
 
     /// Whether this process can open the journals.
-    pub fn availability(&self) -> Availability {
+    pub(crate) fn availability(&self) -> Availability {
         self.journals.availability()
     }
 
     /// The thread, or none if it has no journal.
-    pub fn thread(&mut self, key: &str, history_limit: usize) -> Option<&Thread> {
+    pub(super) fn thread(&mut self, key: &str, history_limit: usize) -> Option<&Thread> {
         let availability = self.availability();
         if availability == Availability::Missing {
             return None;

@@ -24,7 +24,7 @@ pub(super) struct Saving {
 }
 
 impl Saving {
-    pub fn to(journal: Option<Journal>) -> Saving {
+    pub(super) fn to(journal: Option<Journal>) -> Saving {
         Saving { journal, ..Saving::default() }
     }
 
@@ -51,29 +51,29 @@ impl Saving {
 
 impl Thread {
     /// Removes and returns the warning that the journal cannot be written.
-    pub fn take_warning(&mut self) -> Option<String> {
+    pub(crate) fn take_warning(&mut self) -> Option<String> {
         self.saving.warning.take()
     }
 
     /// Whether the list is kept in memory only because its journal cannot be written.
-    pub fn is_unsaved(&self) -> bool {
+    pub(crate) fn is_unsaved(&self) -> bool {
         self.saving.is_unsaved
     }
 
     /// Marks a thread whose journal cannot be opened.
-    pub fn mark_unsaved(&mut self) {
+    pub(crate) fn mark_unsaved(&mut self) {
         self.saving.is_unsaved = true;
     }
 
     /// Tries again to write the records that could not be written.
-    pub fn save(&mut self) {
+    pub(crate) fn save(&mut self) {
         if let Some(journal) = &mut self.saving.journal {
             self.saving.is_unsaved = journal.flush().is_err();
         }
     }
 
     /// Closes the journal until the next write.
-    pub fn close_journal(&mut self) {
+    pub(crate) fn close_journal(&mut self) {
         if let Some(journal) = &mut self.saving.journal {
             journal.close();
         }
@@ -90,13 +90,13 @@ impl Thread {
     }
 
     /// The journal file that is open.
-    pub fn open_file(&self) -> Option<&Path> {
+    pub(crate) fn open_file(&self) -> Option<&Path> {
         self.saving.journal.as_ref().filter(|journal| journal.is_open()).map(Journal::path)
     }
 
     /// Opens the journal if it is closed. Returns false if the thread has no journal, or lost it to
     /// another process.
-    pub fn reopen_journal(&mut self) -> bool {
+    pub(crate) fn reopen_journal(&mut self) -> bool {
         let has_journal = self.saving.journal.as_mut().is_some_and(Journal::reopen);
         if !has_journal {
             self.saving.journal = None;
@@ -106,7 +106,7 @@ impl Thread {
 
     /// Continues a journal with these records, and appends the missing ones. Returns false, and does
     /// nothing, if they are not the beginning of this thread's history.
-    pub fn attach(&mut self, journal: Journal, records: Vec<Record>, now: Millis) -> bool {
+    pub(crate) fn attach(&mut self, journal: Journal, records: Vec<Record>, now: Millis) -> bool {
         let (old, _) = Thread::replayed(&self.key, records, 1);
         let last = old.revisions.last();
         if self.revisions.list(last).as_ref() != Some(old.list()) {
@@ -162,7 +162,7 @@ impl Thread {
     }
 
     /// Replays the journal if a panic separated a record from its commit.
-    pub fn recover(&mut self) {
+    pub(crate) fn recover(&mut self) {
         if !std::mem::take(&mut self.saving.is_half_made) {
             return;
         }

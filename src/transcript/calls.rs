@@ -14,7 +14,7 @@ const NAME: usize = 200;
 
 /// A call without a result.
 #[derive(Debug)]
-pub struct PendingCall<E> {
+pub(crate) struct PendingCall<E> {
     id: String,
     /// The name of the tool.
     pub name: String,
@@ -26,7 +26,7 @@ pub struct PendingCall<E> {
 
 /// The newest calls without a result.
 #[derive(Debug)]
-pub struct PendingCalls<E>(VecDeque<PendingCall<E>>);
+pub(crate) struct PendingCalls<E>(VecDeque<PendingCall<E>>);
 
 impl<E> Default for PendingCalls<E> {
     fn default() -> Self {
@@ -36,7 +36,7 @@ impl<E> Default for PendingCalls<E> {
 
 impl<E> PendingCalls<E> {
     /// Adds a call; returns its event. Lists have an event of their own, so they pass no `input`.
-    pub fn begin(
+    pub(super) fn begin(
         &mut self,
         (id, name): (&str, &str),
         input: Option<String>,
@@ -50,26 +50,26 @@ impl<E> PendingCalls<E> {
     }
 
     /// Removes and returns the call with this id.
-    pub fn end(&mut self, id: &str) -> Option<PendingCall<E>> {
+    pub(super) fn end(&mut self, id: &str) -> Option<PendingCall<E>> {
         let id = excerpt(id, NAME);
         let place = self.0.iter().rposition(|call| call.id == id)?;
         self.0.remove(place)
     }
 
     /// Removes and returns the effect of the oldest call whose effect is due.
-    pub fn end_due(&mut self, is_due: impl Fn(&E) -> bool) -> Option<E> {
+    pub(crate) fn end_due(&mut self, is_due: impl Fn(&E) -> bool) -> Option<E> {
         let place = self.0.iter().position(|call| is_due(&call.effect))?;
         Some(self.0.remove(place)?.effect)
     }
 
     /// Whether any effect is due.
-    pub fn any(&self, is_due: impl Fn(&E) -> bool) -> bool {
+    pub(super) fn any(&self, is_due: impl Fn(&E) -> bool) -> bool {
         self.0.iter().any(|call| is_due(&call.effect))
     }
 }
 
 /// The event of a result at `time`; the call may be unknown.
-pub fn result<E>(
+pub(super) fn result<E>(
     call: Option<&PendingCall<E>>,
     id: &str,
     content: String,

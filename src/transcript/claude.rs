@@ -242,7 +242,7 @@ impl ClaudeReader {
     }
 
     /// Sets the title that the user gave the session, from the file beside the transcript.
-    pub fn set_custom_title(&mut self, title: &str) {
+    pub(crate) fn set_custom_title(&mut self, title: &str) {
         if let Some(source) = self.session().cloned() {
             let origin = Origin {
                 source,
@@ -257,7 +257,7 @@ impl ClaudeReader {
     }
 
     /// Sets the session's tasks from their files, the newest of which changed at `time`.
-    pub fn set_tasks(&mut self, files: Vec<Task>, time: Option<Millis>) {
+    pub(crate) fn set_tasks(&mut self, files: Vec<Task>, time: Option<Millis>) {
         let Some(source) = self.session().cloned() else { return };
         let is_shown = self.sources.uses_own_tasks(&source);
         let Some(tasks) = self.sources.tasks(&source) else { return };
@@ -276,12 +276,12 @@ impl ClaudeReader {
     }
 
     /// Records the call that started a subagent.
-    pub fn set_call(&mut self, subagent: &str, call: &str) {
+    pub(crate) fn set_call(&mut self, subagent: &str, call: &str) {
         self.sources.set_call(subagent, call);
     }
 
     /// Records the end of a subagent, given by its id or by that of the call that started it.
-    pub fn end_subagent(&mut self, id: &str, time: Option<Millis>) {
+    pub(crate) fn end_subagent(&mut self, id: &str, time: Option<Millis>) {
         push_bounded(&mut self.ended_subagents, ENDED, (id.to_owned(), time));
     }
 
@@ -504,7 +504,7 @@ impl ClaudeReader {
     }
 
     /// Adds the sums of subagents that have no file.
-    pub fn take_sums(&mut self, has_file: impl Fn(&str) -> bool) {
+    pub(crate) fn take_sums(&mut self, has_file: impl Fn(&str) -> bool) {
         for (subagent, event) in std::mem::take(&mut self.sums) {
             if !has_file(&subagent) && !self.sources.has_subagent(&subagent) {
                 self.events.push(event);

@@ -8,7 +8,7 @@ use crate::text::fnv1a;
 
 /// Queue of the newest events. Of older ones, it keeps the last list and title of each session.
 #[derive(Debug)]
-pub struct Events {
+pub(crate) struct Events {
     newest: VecDeque<Event>,
     limit: usize,
     older: Vec<Event>,
@@ -19,12 +19,12 @@ const OLDER: usize = 64;
 
 impl Events {
     /// An empty queue that keeps `limit` newest events.
-    pub fn new(limit: usize) -> Events {
+    pub(super) fn new(limit: usize) -> Events {
         Events { newest: VecDeque::new(), limit: limit.max(1), older: Vec::new() }
     }
 
     /// Adds an event.
-    pub fn push(&mut self, event: Event) {
+    pub(super) fn push(&mut self, event: Event) {
         self.newest.push_back(event);
         if self.newest.len() > self.limit
             && let Some(old) = self.newest.pop_front()
@@ -41,7 +41,7 @@ impl Events {
     }
 
     /// Adds work. The tokens of a response replace earlier ones that were not taken yet.
-    pub fn push_work(&mut self, event: Event) {
+    pub(crate) fn push_work(&mut self, event: Event) {
         let wanted = response_of(&event.kind);
         let mut newest = self.newest.iter_mut().rev().take(NEWEST_USAGE);
         let is_same = |known: &&mut Event| known.source == event.source && response_of(&known.kind) == wanted;
@@ -52,14 +52,14 @@ impl Events {
     }
 
     /// Sets the time of the events without one, which precede the first line with a time.
-    pub fn date(&mut self, time: Millis) {
+    pub(crate) fn date(&mut self, time: Millis) {
         for event in self.newest.iter_mut().chain(&mut self.older) {
             event.time.get_or_insert(time);
         }
     }
 
     /// The events since the last call, oldest first.
-    pub fn take(&mut self) -> Vec<Event> {
+    pub(super) fn take(&mut self) -> Vec<Event> {
         let older = std::mem::take(&mut self.older);
         older.into_iter().chain(std::mem::take(&mut self.newest)).collect()
     }
@@ -82,14 +82,14 @@ const NAMES: usize = 32_768;
 
 /// The newest names of lines and calls, by their hashes.
 #[derive(Debug, Default)]
-pub struct RecentNames {
+pub(crate) struct RecentNames {
     known: HashSet<u64>,
     by_age: VecDeque<u64>,
 }
 
 impl RecentNames {
     /// Adds a name of some kind in a session; returns whether it is new.
-    pub fn insert(&mut self, session: &str, kind: &str, name: &str) -> bool {
+    pub(super) fn insert(&mut self, session: &str, kind: &str, name: &str) -> bool {
         let hash = fnv1a(format!("{session}\n{kind}\n{name}").as_bytes());
         if !self.known.insert(hash) {
             return false;
@@ -102,7 +102,7 @@ impl RecentNames {
 }
 
 /// Appends to a queue of limited length; returns the element that had to make room.
-pub fn push_bounded<T>(queue: &mut VecDeque<T>, limit: usize, new: T) -> Option<T> {
+pub(crate) fn push_bounded<T>(queue: &mut VecDeque<T>, limit: usize, new: T) -> Option<T> {
     let oldest = if queue.len() == limit { queue.pop_front() } else { None };
     queue.push_back(new);
     oldest

@@ -113,7 +113,7 @@ pub fn title(prompt: &str) -> Option<String> {
 }
 
 /// The arguments of a call, without most of long texts, long lists and deep nesting.
-pub fn shortened(input: &Raw<'_>) -> Value {
+pub(crate) fn shortened(input: &Raw<'_>) -> Value {
     shorten(input, 4)
 }
 

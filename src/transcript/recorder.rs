@@ -121,7 +121,7 @@ impl Recorder {
     }
 
     /// The time of the last event of a thread, if this recorder has written to it.
-    pub fn last_time(&self, key: &str) -> Option<Millis> {
+    pub(crate) fn last_time(&self, key: &str) -> Option<Millis> {
         self.threads.get(key).copied()
     }
 
@@ -330,7 +330,7 @@ fn update(store: &mut Store, pending: PendingUpdate) -> ThreadUpdate {
 }
 
 /// The open item that is most similar to `description`, if any is.
-pub fn open_item_like(list: &List, description: &str) -> Option<String> {
+pub(crate) fn open_item_like(list: &List, description: &str) -> Option<String> {
     let rarity = Rarity::of([list.iter().map(|item| item.content.as_str())]);
     let words = Words::of(description, &rarity);
     let open = list.iter().filter(|item| item.status != Status::Completed);

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 use crate::file::{self, Slice};
 
 /// Longer lines are skipped, since a line is held in memory until its line feed arrives.
-pub const LONGEST_LINE: usize = 16 * 1024 * 1024;
+pub(crate) const LONGEST_LINE: usize = 16 * 1024 * 1024;
 /// If more bytes are left to read, only the last ones are read.
 pub const MOST: u64 = 512 * 1024 * 1024;
 /// Number of bytes before the offset that identify the file.
@@ -33,7 +33,7 @@ pub enum FileChange {
 
 /// A position in a growing file.
 #[derive(Debug, Default)]
-pub struct Tail {
+pub(crate) struct Tail {
     path: PathBuf,
     offset: u64,
     /// The length of the file when it was last checked, up to which it is read.
@@ -53,17 +53,17 @@ pub struct Tail {
 
 impl Tail {
     /// A position at the beginning of a file.
-    pub fn new(path: PathBuf) -> Tail {
+    pub(crate) fn new(path: PathBuf) -> Tail {
         Tail { path, ..Tail::default() }
     }
 
     /// The file.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Bytes read so far.
-    pub fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
@@ -71,7 +71,7 @@ impl Tail {
     ///
     /// # Errors
     /// An error of the file system.
-    pub fn check(&mut self) -> io::Result<FileChange> {
+    pub(crate) fn check(&mut self) -> io::Result<FileChange> {
         let data = match file::metadata(&self.path) {
             Ok(data) => data,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileChange::Missing),
@@ -106,7 +106,7 @@ impl Tail {
     }
 
     /// Bytes skipped since the last call, because lines were too long or the file was.
-    pub fn take_skipped(&mut self) -> u64 {
+    pub(crate) fn take_skipped(&mut self) -> u64 {
         std::mem::take(&mut self.skipped)
     }
 
@@ -116,7 +116,7 @@ impl Tail {
     ///
     /// # Errors
     /// An error of the file system. Lines passed on before it are not passed on again.
-    pub fn read(&mut self, slice: &Slice, mut each: impl FnMut(u64, &[u8])) -> io::Result<bool> {
+    pub(crate) fn read(&mut self, slice: &Slice, mut each: impl FnMut(u64, &[u8])) -> io::Result<bool> {
         let mut file = file::open(&self.path)?;
         file.seek(SeekFrom::Start(self.offset))?;
         let mut chunk = vec![0; CHUNK];

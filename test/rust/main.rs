@@ -1,6 +1,6 @@
 //! Tests of behavior, through the public API, in one program that is linked only once.
 
-#![allow(missing_docs, clippy::unwrap_used)]
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used)]
 
 mod common;
 

@@ -2,7 +2,7 @@
 //!
 //! These tests are a separate program and run one at a time, because the allocator counts for the whole
 //! process.
-#![allow(missing_docs, unsafe_code)]
+#![allow(missing_docs, unreachable_pub, unsafe_code)]
 
 mod common;
 

@@ -15,7 +15,7 @@ use crate::recording::ChangedFile;
 
 /// The arguments of a call that changes a file.
 #[derive(Debug)]
-pub struct FileEdit {
+pub(crate) struct FileEdit {
     path: String,
     /// `Write`: the whole text.
     content: Option<String>,
@@ -38,7 +38,7 @@ pub struct PatchHunk<'a> {
 
 impl FileEdit {
     /// Reads the arguments of a call of this tool; none for another tool.
-    pub fn read(tool: &str, input: &Raw<'_>) -> Option<FileEdit> {
+    pub(crate) fn read(tool: &str, input: &Raw<'_>) -> Option<FileEdit> {
         let path = text(input, "file_path")?;
         match tool {
             "Write" => Some(FileEdit { path, content: Some(text(input, "content")?), edits: Vec::new() }),
@@ -52,7 +52,7 @@ impl FileEdit {
     }
 
     /// The changed file after a successful call, whose result has these fields and this text.
-    pub fn result(self, fields: &ToolUseResult<'_>, text: &str) -> ChangedFile {
+    pub(crate) fn result(self, fields: &ToolUseResult<'_>, text: &str) -> ChangedFile {
         let old = fields.original_file.as_deref().or(fields.original_file_contents.as_deref());
         match (&self.content, &fields.structured_patch) {
             (Some(content), Some(hunks)) if fields.kind.as_deref() == Some("update") => {

@@ -19,7 +19,7 @@ const LARGEST_SUM: usize = 4 * 1024 * 1024;
 /// `agent-ID.meta.json`, beside a subagent's transcript.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct SubagentMeta {
+pub(crate) struct SubagentMeta {
     /// The call that started the subagent.
     pub tool_use_id: Option<String>,
     /// Whether the subagent returned.
@@ -28,18 +28,18 @@ pub struct SubagentMeta {
 
 impl SubagentMeta {
     /// The name of the file that belongs to a subagent's transcript.
-    pub fn path(transcript: &Path) -> PathBuf {
+    pub(crate) fn path(transcript: &Path) -> PathBuf {
         transcript.with_extension("meta.json")
     }
 
     /// Reads the file that belongs to a subagent's transcript.
-    pub fn read(transcript: &Path) -> Option<SubagentMeta> {
+    pub(crate) fn read(transcript: &Path) -> Option<SubagentMeta> {
         serde_json::from_slice(&file::read(&SubagentMeta::path(transcript), LARGEST).ok()?).ok()
     }
 }
 
 /// The title that the user gave a session: `SESSION/custom-title.json`.
-pub fn custom_title(transcript: &Path) -> Option<String> {
+pub(crate) fn custom_title(transcript: &Path) -> Option<String> {
     let bytes = file::read(&transcript.with_extension("").join("custom-title.json"), LARGEST).ok()?;
     let file: serde_json::Value = serde_json::from_slice(&bytes).ok()?;
     Some(file.get("customTitle")?.as_str()?.to_owned())

@@ -15,7 +15,7 @@ use crate::work::Tokens;
 /// A line of any type; each type has its own fields.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TranscriptLine<'a> {
+pub(crate) struct TranscriptLine<'a> {
     /// `user`, `assistant`, `system` or another type.
     #[serde(rename = "type")]
     pub kind: Option<&'a str>,
@@ -136,7 +136,7 @@ const LONGEST_ID: usize = 200;
 
 impl<'a> TranscriptLine<'a> {
     /// Parses a line; `None` if it has another form.
-    pub fn parse(bytes: &'a [u8]) -> Option<TranscriptLine<'a>> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<TranscriptLine<'a>> {
         // Ignores what follows the first value: a line without its line feed is read as soon as
         // its value is complete.
         let line = TranscriptLine::deserialize(&mut serde_json::Deserializer::from_slice(bytes)).ok()?;
@@ -266,7 +266,7 @@ pub fn prompt(text: &str) -> Option<String> {
 }
 
 /// The text between the first `<tag>` and its end.
-pub fn tagged<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
+pub(crate) fn tagged<'t>(text: &'t str, tag: &str) -> Option<&'t str> {
     let (_, rest) = text.split_once(&format!("<{tag}>"))?;
     Some(rest.split_once(&format!("</{tag}>"))?.0.trim())
 }

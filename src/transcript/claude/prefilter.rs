@@ -6,7 +6,7 @@
 
 /// What an old line may contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Relevance<'l> {
+pub(crate) enum Relevance<'l> {
     /// Perhaps a list, a title or the end of a turn.
     Parse,
     /// Only a link in a subagent's chain of lines.
@@ -29,7 +29,7 @@ const MARKS: [&str; 3] = ["Title\":", "\"turn_duration\"", "[Request interrupted
 const TOOLS: [&str; 3] = ["\"name\":\"T", "\"name\":\"Agent\"", "__todo_write\""];
 
 /// Classifies a line without parsing it.
-pub fn relevance(bytes: &[u8]) -> Relevance<'_> {
+pub(crate) fn relevance(bytes: &[u8]) -> Relevance<'_> {
     let Ok(line) = std::str::from_utf8(bytes) else { return Relevance::Nothing };
     let may_be = |texts: &[&str]| texts.iter().any(|text| line.contains(text));
     if !is_compact(line) || (line.len() < SHORT && may_be(&MARKS)) {

@@ -39,7 +39,7 @@ pub(super) struct Sources {
 
 /// The source of a session's title, in ascending priority.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum TitleSource {
+pub(crate) enum TitleSource {
     /// There is no title and no prompt yet.
     None,
     /// There were only commands such as `/clear`, which make no title.
@@ -71,12 +71,12 @@ struct Subagent {
 
 impl Sources {
     /// The session of the last line of a main agent.
-    pub fn last(&self) -> Option<&Arc<Source>> {
+    pub(super) fn last(&self) -> Option<&Arc<Source>> {
         self.last.as_ref()
     }
 
     /// The source of a line; `None` if the line has no session id.
-    pub fn of(&mut self, line: &TranscriptLine<'_>) -> Option<Arc<Source>> {
+    pub(super) fn of(&mut self, line: &TranscriptLine<'_>) -> Option<Arc<Source>> {
         let session = line.session_id.filter(|session| !session.is_empty())?;
         if line.is_sidechain != Some(true) {
             let known = self.main(session);
@@ -106,12 +106,12 @@ impl Sources {
     }
 
     /// Whether a line of this subagent was read.
-    pub fn has_subagent(&self, id: &str) -> bool {
+    pub(crate) fn has_subagent(&self, id: &str) -> bool {
         self.subagents.iter().any(|known| known.source.subagent.as_deref() == Some(id))
     }
 
     /// The call of the main agent that led to a subagent, perhaps by other subagents.
-    pub fn root_call(&self, source: &Source) -> Option<String> {
+    pub(crate) fn root_call(&self, source: &Source) -> Option<String> {
         let mut call = source.call.as_ref()?;
         for _ in 0..SUBAGENTS {
             let caller = self.subagents.iter().map(|known| &known.source).find(|one| one.key() == call.from);
@@ -136,7 +136,7 @@ impl Sources {
     }
 
     /// A session's main agent, if one of its lines was read.
-    pub fn main(&self, session: &str) -> Option<Arc<Source>> {
+    pub(super) fn main(&self, session: &str) -> Option<Arc<Source>> {
         let mut sessions = self.sessions.iter().rev().map(|known| &known.source);
         sessions.find(|source| source.session == session).cloned()
     }
@@ -146,29 +146,29 @@ impl Sources {
     }
 
     /// The tasks of the source's session.
-    pub fn tasks(&mut self, source: &Source) -> Option<&mut Tasks> {
+    pub(super) fn tasks(&mut self, source: &Source) -> Option<&mut Tasks> {
         self.session_mut(source).map(|session| &mut session.tasks)
     }
 
     /// Records whether the main agent used its own tasks or `todo_write`.
-    pub fn use_own_tasks(&mut self, source: &Source, own: bool) {
+    pub(crate) fn use_own_tasks(&mut self, source: &Source, own: bool) {
         if let Some(session) = self.session_mut(source).filter(|_| source.subagent.is_none()) {
             session.uses_own_tasks = own;
         }
     }
 
     /// Whether the main agent used its own tasks later than `todo_write`.
-    pub fn uses_own_tasks(&mut self, source: &Source) -> bool {
+    pub(crate) fn uses_own_tasks(&mut self, source: &Source) -> bool {
         self.session_mut(source).is_some_and(|session| session.uses_own_tasks)
     }
 
     /// Whether there is a session and each has had its first prompt.
-    pub fn have_titles(&self) -> bool {
+    pub(crate) fn have_titles(&self) -> bool {
         !self.sessions.is_empty() && self.sessions.iter().all(|session| session.title != TitleSource::None)
     }
 
     /// Records a session's title; returns whether it replaces the previous one.
-    pub fn set_title(&mut self, source: &Source, title: TitleSource) -> bool {
+    pub(crate) fn set_title(&mut self, source: &Source, title: TitleSource) -> bool {
         let session = self.session_mut(source).filter(|_| source.subagent.is_none());
         let Some(session) = session else { return false };
         let is_better = session.title < title || session.title == title && title > TitleSource::Prompt;
@@ -184,7 +184,7 @@ impl Sources {
     }
 
     /// Adds a line to the chain of the line that it follows; returns the id of the chain.
-    pub fn link(&mut self, uuid: &str, parent: Option<&str>) -> String {
+    pub(super) fn link(&mut self, uuid: &str, parent: Option<&str>) -> String {
         let before = parent.filter(|parent| !parent.is_empty());
         let known = before.and_then(|parent| self.lines.get(&fnv1a(parent.as_bytes())));
         let id = known.cloned().unwrap_or_else(|| excerpt(before.unwrap_or(uuid), 100));
@@ -198,7 +198,7 @@ impl Sources {
     }
 
     /// Records a call that starts a subagent. The subagent's first line is the call's prompt.
-    pub fn start(&mut self, from: &Source, call: &str, input: &Raw<'_>) {
+    pub(super) fn start(&mut self, from: &Source, call: &str, input: &Raw<'_>) {
         let text = |key: &str| match input.get(key) {
             Some(Raw::Text(text)) => text.as_ref(),
             _ => "",
@@ -212,7 +212,7 @@ impl Sources {
     }
 
     /// Records the call that started a subagent.
-    pub fn set_call(&mut self, subagent: &str, call: &str) {
+    pub(crate) fn set_call(&mut self, subagent: &str, call: &str) {
         push_bounded(&mut self.named, SUBAGENTS, (excerpt(subagent, 100), call.to_owned()));
     }
 
@@ -233,7 +233,7 @@ impl Sources {
 
     /// Ends a subagent, given by its id or by that of the call that started it. Returns it if it has
     /// a list; otherwise drops its events.
-    pub fn end_subagent(&mut self, id: &str) -> Option<Arc<Source>> {
+    pub(crate) fn end_subagent(&mut self, id: &str) -> Option<Arc<Source>> {
         let is_of = |subagent: &&mut Subagent| {
             let source = &subagent.source;
             source.subagent.as_deref() == Some(id) || source.call.as_ref().is_some_and(|call| call.id == id)
@@ -244,7 +244,7 @@ impl Sources {
     }
 
     /// Passes on a subagent's event if the subagent has a list; otherwise holds it until then.
-    pub fn hold(&mut self, event: Event, events: &mut Events) {
+    pub(super) fn hold(&mut self, event: Event, events: &mut Events) {
         let known = self.subagents.iter_mut().rev().find(|subagent| subagent.source == event.source);
         let Some(subagent) = known else { return };
         if subagent.has_list {

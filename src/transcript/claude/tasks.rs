@@ -94,12 +94,12 @@ impl TaskUpdate {
 
 impl TaskResult<'_> {
     /// Whether the call was refused, which is not always marked as an error.
-    pub fn is_refusal(&self) -> bool {
+    pub(crate) fn is_refusal(&self) -> bool {
         matches!(self.fields.success, Some(Raw::Bool(false))) || self.is_not_found()
     }
 
     /// Whether the task is missing from Claude Code's list.
-    pub fn is_not_found(&self) -> bool {
+    pub(crate) fn is_not_found(&self) -> bool {
         self.text == "Task not found"
     }
 }
@@ -139,7 +139,7 @@ impl Task {
     }
 
     /// Whether Claude Code hides the task.
-    pub fn is_internal(&self) -> bool {
+    pub(crate) fn is_internal(&self) -> bool {
         self.is_internal
     }
 
@@ -214,7 +214,7 @@ impl Tasks {
     }
 
     /// Applies the result of a `TaskList`; returns whether it changed the list.
-    pub fn apply_list(&mut self, result: TaskResult<'_>) -> bool {
+    pub(crate) fn apply_list(&mut self, result: TaskResult<'_>) -> bool {
         let tasks: Vec<Task> = match &result.fields.tasks {
             Some(Raw::List(tasks)) => tasks.iter().filter_map(Task::read).collect(),
             _ => result.text.lines().filter_map(Task::read_line).collect(),
@@ -228,7 +228,7 @@ impl Tasks {
 
     /// Replaces the list; returns whether it differs. Internal tasks stay, since a `TaskList` omits
     /// them.
-    pub fn reset(&mut self, mut tasks: Vec<Task>, time: Option<Millis>) -> bool {
+    pub(crate) fn reset(&mut self, mut tasks: Vec<Task>, time: Option<Millis>) -> bool {
         let is_open = |id: &&String| self.tasks.iter().any(|task| task.id == **id && task.status.is_open());
         for task in &mut tasks {
             if let Some(known) = self.tasks.iter().find(|known| known.id == task.id) {
@@ -252,7 +252,7 @@ impl Tasks {
     }
 
     /// Whether there are tasks and all of them are completed.
-    pub fn are_done(&self) -> bool {
+    pub(crate) fn are_done(&self) -> bool {
         self.visible().next().is_some() && self.visible().all(|task| !task.status.is_open())
     }
 

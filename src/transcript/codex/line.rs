@@ -11,7 +11,7 @@ use crate::work::Tokens;
 
 /// A line of any type; the payload has its contents.
 #[derive(Debug, Deserialize)]
-pub struct RolloutLine<'a> {
+pub(crate) struct RolloutLine<'a> {
     /// RFC 3339.
     pub timestamp: Option<Excerpt<40>>,
     /// `session_meta`, `event_msg`, `response_item` or another type.
@@ -25,7 +25,7 @@ pub struct RolloutLine<'a> {
 /// The payload of a line; each type has its own fields.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct Payload<'a> {
+pub(crate) struct Payload<'a> {
     /// The type of an event or of an item.
     #[serde(rename = "type")]
     pub kind: Option<Excerpt<40>>,
@@ -91,7 +91,7 @@ pub struct Payload<'a> {
 /// The tokens of `token_count`.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct TokenInfo {
+pub(crate) struct TokenInfo {
     /// The tokens of all responses so far.
     pub total_token_usage: Option<TokenCounts>,
 }
@@ -100,7 +100,7 @@ pub struct TokenInfo {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[allow(missing_docs)] // As in the rollout.
-pub struct TokenCounts {
+pub(crate) struct TokenCounts {
     pub input_tokens: u64,
     pub cached_input_tokens: u64,
     pub cache_write_input_tokens: u64,
@@ -109,7 +109,7 @@ pub struct TokenCounts {
 
 impl TokenCounts {
     /// The tokens since an earlier count.
-    pub fn since(self, before: TokenCounts) -> TokenCounts {
+    pub(crate) fn since(self, before: TokenCounts) -> TokenCounts {
         TokenCounts {
             input_tokens: self.input_tokens.saturating_sub(before.input_tokens),
             cached_input_tokens: self.cached_input_tokens.saturating_sub(before.cached_input_tokens),
@@ -136,7 +136,7 @@ impl From<TokenCounts> for Tokens {
 /// The change of a file. A move is an update with another path.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct PatchedFile<'a> {
+pub(crate) struct PatchedFile<'a> {
     /// `add`, `update` or `delete`.
     #[serde(rename = "type", borrow)]
     pub kind: Cow<'a, str>,
@@ -154,7 +154,7 @@ pub struct PatchedFile<'a> {
 /// The item of `item_completed`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub struct CompletedItem<'a> {
+pub(crate) struct CompletedItem<'a> {
     /// The id; of a call outside a script, that of the call.
     pub id: Option<Excerpt<190>>,
     /// `CommandExecution`, `FileChange`: `completed`, `failed` or `declined`.
@@ -177,24 +177,24 @@ pub struct CompletedItem<'a> {
 
 impl Payload<'_> {
     /// `session_meta`: whether the session is a reviewer's or a subagent's.
-    pub fn is_subagent(&self) -> bool {
+    pub(crate) fn is_subagent(&self) -> bool {
         self.parent_thread_id.is_some() || matches!(self.source, Some(Raw::Object(_)))
     }
 }
 
 impl<'a> RolloutLine<'a> {
     /// Parses a line; `None` if it has another form.
-    pub fn parse(bytes: &'a [u8]) -> Option<RolloutLine<'a>> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<RolloutLine<'a>> {
         RolloutLine::parse_all(bytes).next()
     }
 
     /// Parses all values of a line: some lines hold two.
-    pub fn parse_all(bytes: &'a [u8]) -> impl Iterator<Item = RolloutLine<'a>> {
+    pub(crate) fn parse_all(bytes: &'a [u8]) -> impl Iterator<Item = RolloutLine<'a>> {
         serde_json::Deserializer::from_slice(bytes).into_iter().map_while(Result::ok)
     }
 
     /// Whether a file that begins with this line is a rollout.
-    pub fn is_first(bytes: &[u8]) -> bool {
+    pub(crate) fn is_first(bytes: &[u8]) -> bool {
         memchr::memmem::find(&bytes[..bytes.len().min(200)], b"\"session_meta\"").is_some()
     }
 }

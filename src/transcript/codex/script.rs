@@ -14,7 +14,7 @@ const DEEPEST: usize = 16;
 
 /// The list that the last call of `tool` has as its argument `key`: `None` without a call,
 /// `Some(None)` if the list is computed.
-pub fn list(script: &str, tool: &str, key: &str) -> Option<Option<Raw<'static>>> {
+pub(super) fn list(script: &str, tool: &str, key: &str) -> Option<Option<Raw<'static>>> {
     let place = script.rfind(&format!("{tool}("))?;
     Some(Literals::of(&script[place + tool.len() + 1..]).argument(script, key))
 }
