@@ -193,9 +193,10 @@ It runs in proportion to WEIGHT."
        (signal (car err) (cdr err))))))
 
 (defun soak--call (command)
-  "Call COMMAND interactively, ignoring a `user-error'."
+  "Call COMMAND interactively, ignoring a `user-error'; answer at random."
   (condition-case nil
-      (call-interactively command)
+      (cl-letf (((symbol-function 'y-or-n-p) (lambda (_) (soak-chance 50))))
+        (call-interactively command))
     ((user-error beginning-of-buffer end-of-buffer) nil)))
 
 (soak-define look 6
