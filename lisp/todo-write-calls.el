@@ -75,13 +75,18 @@ of its input."
                   :cacheWrite written)
             (and model (list :model (format "%s" model))))))
 
-(defun todo-write-calls-clip (value)
+(defun todo-write-calls-clip (value &optional depth)
   "Return VALUE, JSON with plists, with long strings shortened in their middle.
-Strings lose their properties, and bytes that are no text."
-  (cond ((stringp value) (todo-write-calls--clip-string value))
-        ((vectorp value) (vconcat (mapcar #'todo-write-calls-clip value)))
-        ((consp value) (mapcar #'todo-write-calls-clip value))
-        (t value)))
+Strings lose their properties, and bytes that are no text.  VALUE is
+within DEPTH other values; what lies deeper than 32 is left as it is, and
+refused by `todo-write-observe'."
+  (let* ((depth (1+ (or depth 0)))
+         (clip (lambda (value) (todo-write-calls-clip value depth))))
+    (cond ((stringp value) (todo-write-calls--clip-string value))
+          ((> depth 33) value)
+          ((vectorp value) (vconcat (mapcar clip value)))
+          ((consp value) (mapcar clip value))
+          (t value))))
 
 (defun todo-write-calls--clip-string (string)
   "Return STRING as text without its middle if it is very long."

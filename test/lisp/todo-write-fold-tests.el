@@ -118,15 +118,19 @@
 
 (ert-deftest todo-write-view-shows-ten-thousand-rows ()
   (todo-write-test-with-view
-    (let ((todo-write-max-items 20000))
-      (todo-write-fold-tests--write 9000 10000)
+    (let* ((todo-write-max-items 20000)
+           (done (if (todo-write-test-module-assertions-p) 900 9000)))
+      (todo-write-fold-tests--write done (+ done 1000))
       (should (equal (seq-take (todo-write-test-seen) 3)
-                     '(" ✓ +8999 done" " ✓ Task 9000" " ● At 9001")))
+                     (list (format " ✓ +%d done" (1- done)) (format " ✓ Task %d" done)
+                           (format " ● At %d" (1+ done)))))
       (let ((drawn 0)
             (line (symbol-function 'todo-write-row--text)))
         (cl-letf (((symbol-function 'todo-write-row--text)
                    (lambda (&rest args) (cl-incf drawn) (apply line args))))
-          (todo-write-edit "a" 'status (todo-write-test-id "a" "Task 9500") "completed"))
+          (todo-write-edit "a" 'status
+                           (todo-write-test-id "a" (format "Task %d" (+ done 500)))
+                           "completed"))
         (should (= drawn 1))))))
 
 ;;; Following
