@@ -36,15 +36,19 @@ and a key that is neither a string nor a symbol is no name."
   (dolist (name names object)
     (setq object (cdr (assoc name (todo-write-json--fields object))))))
 
-(defun todo-write-json--plist (value)
+(defun todo-write-json--plist (value &optional depth)
   "Return a deep copy of VALUE, decoded JSON, with plists as objects.
-Arrays must be vectors."
-  (cond ((vectorp value) (vconcat (mapcar #'todo-write-json--plist value)))
-        ((or (consp value) (hash-table-p value))
-         (cl-loop for (name . field) in (todo-write-json--fields value)
-                  append (list (intern (concat ":" name))
-                               (todo-write-json--plist field))))
-        (t value)))
+Arrays must be vectors.  VALUE is within DEPTH other values; what lies
+deeper than 32, as in a circular value, is left as it is."
+  (let ((depth (1+ (or depth 0))))
+    (cond ((> depth 33) value)
+          ((vectorp value)
+           (vconcat (mapcar (lambda (value) (todo-write-json--plist value depth)) value)))
+          ((or (consp value) (hash-table-p value))
+           (cl-loop for (name . field) in (todo-write-json--fields value)
+                    append (list (intern (concat ":" name))
+                                 (todo-write-json--plist field depth))))
+          (t value))))
 
 (provide 'todo-write-json)
 ;;; todo-write-json.el ends here
