@@ -199,14 +199,23 @@ say so."
       (delete-process (todo-write-socket-connection-process connection)))))
 
 (defun todo-write-socket--end-listener (listener)
-  "Delete the process LISTENER, and its socket with what lies beside that."
+  "Delete the process LISTENER, and its socket with the folder \"told\" beside it.
+Of that folder only the empty files for hooks are deleted, since users
+choose where a socket is."
   (let ((file (process-contact listener :service))
         (file-name-handler-alist nil))
     (delete-process listener)
     (when (stringp file)
-      (ignore-errors (delete-file file))
-      (ignore-errors
-        (delete-directory (expand-file-name "told" (file-name-directory file)) t)))))
+      (let ((told (expand-file-name "told" (file-name-directory file))))
+        (ignore-errors (delete-file file))
+        (ignore-errors
+          (pcase-dolist (`(,name . ,attributes)
+                         (directory-files-and-attributes told t "\\`[A-Za-z0-9_-]+\\'" t))
+            (when (and (null (file-attribute-type attributes))
+                       (eql 0 (file-attribute-size attributes)))
+              (delete-file name))))
+        ;; It fails if something else is there.
+        (ignore-errors (delete-directory told))))))
 
 (defun todo-write-socket--state ()
   "Return `open' if programs reach this Emacs, `client' if another, or nil."

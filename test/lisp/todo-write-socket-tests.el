@@ -83,6 +83,20 @@
     (should-error (todo-write-socket--open) :type 'todo-write-error)
     (should (file-exists-p todo-write-socket))))
 
+(ert-deftest todo-write-socket-deletes-only-its-own-files-beside-it ()
+  (todo-write-with-socket
+    (let ((told (expand-file-name "told/" (file-name-directory todo-write-socket))))
+      (write-region "" nil (concat told "s1") nil 'silent)
+      (todo-write-mcp-mode -1)
+      (should-not (file-exists-p told))
+      ;; The user chose a folder that has a folder of that name.
+      (make-directory (concat told "fairies") t)
+      (write-region "Once upon a time\n" nil (concat told "tale") nil 'silent)
+      (todo-write-mcp-mode)
+      (write-region "" nil (concat told "s1") nil 'silent)
+      (todo-write-mcp-mode -1)
+      (should (equal '("fairies" "tale") (directory-files told nil "\\`[^.]"))))))
+
 (ert-deftest todo-write-socket-refuses-a-name-of-a-hundred-bytes-in-words ()
   (let ((todo-write-socket (concat (make-temp-file "socket" t) "/" (make-string 100 ?x))))
     (should (string-match-p "100 bytes or longer"
