@@ -27,6 +27,10 @@
 (defconst todo-write-follow-link--chunk (* 256 1024)
   "Maximum number of bytes that one request asks for.")
 
+(defconst todo-write-follow-link--whole (* 32 1024 1024)
+  "Maximum number of bytes of a transcript that is copied whole.
+It is WHOLE in src/follower.rs, up to which a session is read whole.")
+
 (cl-defstruct (todo-write-follow-link
                (:constructor todo-write-follow-link--make) (:copier nil))
   "The connection to a machine.
@@ -56,13 +60,13 @@ is non-nil if processes did."
 (cl-defstruct (todo-write-follow-link--file
                (:constructor todo-write-follow-link--make-file) (:copier nil))
   "A file on another machine: PATH in home N, with its INODE, SIZE and TIME.
-OFFSET is that of the next byte to fetch, COPY the name of the copy,
+KIND is that of `todo-write-follow-link--kind'.  OFFSET is that of the next byte to fetch, COPY the name of the copy,
 PART non-nil until the first copy is complete.  SKIP is non-nil until the
 first line feed after a gap.  EXCERPT is non-nil once it was asked for.
 DOUBT is when to fetch the file again, since it may have changed within
 the second of TIME after it was fetched; `unseen' if the machine must list
 it again."
-  n path inode size time (offset 0) copy part skip excerpt doubt)
+  n path kind inode size time (offset 0) copy part skip excerpt doubt)
 
 ;;; What is wanted
 
@@ -116,15 +120,14 @@ FILE is a copy by LINK."
 LIVE are the transcripts of live processes, NEWEST the newest of the
 mode's project."
   (let ((copy (todo-write-follow-link--file-copy file)))
-    (if (not (eq 'transcript (todo-write-follow-link--kind-of link file)))
-        t
-      (or (assoc copy (todo-write-follow-link-picked link))
-          (todo-write-follow--find copy)
-          (equal copy newest)
-          (and (todo-write-follow-link--chosen-p link copy)
-               (or (member copy live)
-                   (< (- (float-time) (todo-write-follow-link--local-time link file))
-                      (or todo-write-follow-quiet 600))))))))
+    (or (not (eq 'transcript (todo-write-follow-link--file-kind file)))
+        (assoc copy (todo-write-follow-link-picked link))
+        (todo-write-follow--find copy)
+        (equal copy newest)
+        (and (todo-write-follow-link--chosen-p link copy)
+             (or (member copy live)
+                 (< (- (float-time) (todo-write-follow-link--local-time link file))
+                    (or todo-write-follow-quiet 600)))))))
 
 (defun todo-write-follow-link--newest (link)
   "Return the newest session of the mode's project on LINK, or nil.
@@ -134,7 +137,7 @@ That is the name of its copy."
       (maphash (lambda (_key file)
                  (let ((copy (todo-write-follow-link--file-copy file)))
                    (when (and (> (todo-write-follow-link--file-time file) time)
-                              (eq 'transcript (todo-write-follow-link--kind-of link file))
+                              (eq 'transcript (todo-write-follow-link--file-kind file))
                               (todo-write-follow-link--of-project-p copy))
                      (setq newest copy
                            time (todo-write-follow-link--file-time file)))))
@@ -163,13 +166,9 @@ It is `transcript', `subagent' or `side'.  PATH comes from another machine."
             path)
            'side))))
 
-(defun todo-write-follow-link--kind-of (link file)
-  "Return the kind of FILE of LINK."
-  (todo-write-follow-link--kind
-   (todo-write-follow-copy-agent
-    (car (nth (todo-write-follow-link--file-n file)
-              (todo-write-follow-link-homes link))))
-   (todo-write-follow-link--file-path file)))
+(defun todo-write-follow-link--home-folder (link n)
+  "Return the folder with the copies of home N of LINK, with a slash at its end."
+  (todo-write-follow-copy-folder (car (nth n (todo-write-follow-link-homes link)))))
 
 (defun todo-write-follow-link--local-time (link file)
   "Return the modification time of FILE of LINK by this machine's clock."
@@ -184,10 +183,9 @@ It is `transcript', `subagent' or `side'.  PATH comes from another machine."
                (file (gethash key files)))
     (unless (or file (>= (hash-table-count files) todo-write-follow-link--most-files))
       (setq file (puthash key (todo-write-follow-link--make-file
-                               :n n :path path :inode inode :size size :time time :part t
-                               :copy (concat (todo-write-follow-copy-folder
-                                              (car (nth n (todo-write-follow-link-homes
-                                                           link))))
+                               :n n :path path :kind kind
+                               :inode inode :size size :time time :part t
+                               :copy (concat (todo-write-follow-link--home-folder link n)
                                              path))
                           files)))
     (when file
@@ -235,9 +233,8 @@ A file beside a transcript is deleted here, too."
 
 (defun todo-write-follow-link--note (link file)
   "Note that the copy of FILE of LINK changed, for its transcript's sake."
-  (let ((folder (todo-write-follow-copy-folder
-                 (car (nth (todo-write-follow-link--file-n file)
-                           (todo-write-follow-link-homes link)))))
+  (let ((folder (todo-write-follow-link--home-folder
+                 link (todo-write-follow-link--file-n file)))
         (path (todo-write-follow-link--file-path file)))
     (if (string-match "\\`tasks/\\([^/]+\\)/" path)
         (let ((end (concat "/" (match-string 1 path) ".jsonl")))
@@ -263,7 +260,7 @@ A file beside a transcript is deleted here, too."
       (when (and (> left 0) (< (length pieces) 64))
         (let ((piece
                (cond ((todo-write-follow-link--fetched-p link file live newest)
-                      (todo-write-follow-link--piece link file))
+                      (todo-write-follow-link--piece file))
                      ((< (cl-incf excerpts) 40)
                       (todo-write-follow-link--excerpt-piece file)))))
           (when piece
@@ -271,15 +268,16 @@ A file beside a transcript is deleted here, too."
             (push piece pieces)))))
     (nreverse pieces)))
 
-(defun todo-write-follow-link--piece (link file)
-  "Return (PIECE) for the next of FILE that LINK must fetch, nil if it has all."
-  (pcase-let (((cl-struct todo-write-follow-link--file n path size offset part doubt) file))
-    (if (eq 'side (todo-write-follow-link--kind-of link file))
+(defun todo-write-follow-link--piece (file)
+  "Return (PIECE) for the next of FILE that must be fetched, nil if all is here."
+  (pcase-let (((cl-struct todo-write-follow-link--file n path kind size offset part doubt)
+               file))
+    (if (eq 'side kind)
         (and (or part (and (numberp doubt) (> (float-time) doubt)))
              (<= 1 size 65536) (list (list n 0 size path)))
       ;; The middle of a large transcript is left out.
       (let ((head (* 256 1024)) (end (* 8 1024 1024)))
-        (when (and (= offset head) (> size (* 32 1024 1024)) part
+        (when (and (= offset head) (> size todo-write-follow-link--whole) part
                    (not (todo-write-follow-link--file-skip file)))
           (setf (todo-write-follow-link--file-skip file) t
                 (todo-write-follow-link--file-offset file) (- size end))
@@ -306,7 +304,7 @@ A file beside a transcript is deleted here, too."
            (let ((name (todo-write-follow-link--excerpt-name link file)))
              (todo-write-follow-link--replace name bytes)
              (set-file-times name (todo-write-follow-link--local-time link file))))
-          ((eq 'side (todo-write-follow-link--kind-of link file))
+          ((eq 'side (todo-write-follow-link--file-kind file))
            (todo-write-follow-link--replace (todo-write-follow-link--file-copy file) bytes)
            (setf (todo-write-follow-link--file-part file) nil
                  (todo-write-follow-link--file-doubt file)
@@ -330,7 +328,7 @@ The first copy gets its name when it is complete."
            (let ((start (string-search "\n" bytes)))
              (setq bytes (if start (substring bytes (1+ start)) ""))
              (when start (setf (todo-write-follow-link--file-skip file) 'done))))
-          ((and part (= offset 0) (> size (* 32 1024 1024)))
+          ((and part (= offset 0) (> size todo-write-follow-link--whole))
            (setq bytes (substring bytes 0 (let ((end (cl-position ?\n bytes :from-end t)))
                                             (if end (1+ end) 0))))))
     (todo-write-follow-link--write name bytes (> offset 0))
@@ -344,9 +342,7 @@ The first copy gets its name when it is complete."
 
 (defun todo-write-follow-link--excerpt-name (link file)
   "Return the name of the excerpt of FILE of LINK."
-  (concat (todo-write-follow-copy-folder
-           (car (nth (todo-write-follow-link--file-n file)
-                     (todo-write-follow-link-homes link))))
+  (concat (todo-write-follow-link--home-folder link (todo-write-follow-link--file-n file))
           "excerpts/" (todo-write-follow-link--file-path file)))
 
 (defun todo-write-follow-link--write (file bytes append)

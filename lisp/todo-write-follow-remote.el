@@ -572,7 +572,7 @@ Return nil if some are yet to come."
       (message "Connected to %s" (todo-write-follow-link-name link))
       (dolist (file (hash-table-values (todo-write-follow-link-files link)))
         (when (and (eq 'unseen (todo-write-follow-link--file-doubt file))
-                   (eq 'side (todo-write-follow-link--kind-of link file)))
+                   (eq 'side (todo-write-follow-link--file-kind file)))
           (todo-write-follow-link--delete link file))))
     (when processes
       (setf (todo-write-follow-link-processes link) nil)
@@ -596,7 +596,7 @@ Return nil if some are yet to come."
     (let (files)
       (maphash (lambda (_key file)
                  (let ((copy (todo-write-follow-link--file-copy file)))
-                   (when (and (eq 'transcript (todo-write-follow-link--kind-of link file))
+                   (when (and (eq 'transcript (todo-write-follow-link--file-kind file))
                               (not (todo-write-follow-link--file-part file))
                               (not (todo-write-follow--find copy))
                               (todo-write-follow--live-p
