@@ -59,7 +59,7 @@ Signal a `user-error' if another machine has that name."
              (method (file-remote-p prefix 'method))
              (name (replace-regexp-in-string
                     "[^A-Za-z0-9._]+" "-"
-                    (string-join (if (todo-write-follow-remote--ssh-p method) parts
+                    (string-join (if (todo-write-remote--ssh-p method) parts
                                    (cons method parts))
                                  "-")))
              (link (todo-write-follow-remote--link name)))
@@ -77,10 +77,6 @@ Signal a `user-error' if another machine has that name."
   "Return the connection by which FILE, a copy, is fetched, or nil."
   (todo-write-follow-remote--link (or (todo-write-follow-sessions--machine-of file) "")))
 
-(defun todo-write-follow-remote--ssh-p (method)
-  "Return non-nil if TRAMP's METHOD reaches its host by ssh."
-  (member method '("ssh" "sshx" "scp" "scpx" "rsync")))
-
 (defun todo-write-follow-remote--program (prefix)
   "Return the program and arguments that run a command where PREFIX leads.
 Return nil if only TRAMP can."
@@ -89,15 +85,15 @@ Return nil if only TRAMP can."
          (method (tramp-file-name-method name))
          (user (tramp-file-name-user name))
          (host (tramp-file-name-host name))
-         (port (tramp-file-name-port name)))
+         (port (tramp-file-name-port name))
+         (container (todo-write-remote--container-program method)))
     (cond ((tramp-file-name-hop name) nil)
-          ((todo-write-follow-remote--ssh-p method)
+          ((todo-write-remote--ssh-p method)
            `("ssh" "-T" "-o" "BatchMode=yes" "-o" "ConnectTimeout=15"
              ,@(and user (list "-l" user)) ,@(and port (list "-p" (format "%s" port)))
              "--" ,host))
-          ((member method '("docker" "podman" "dockercp" "podmancp"))
-           `(,(string-remove-suffix "cp" method) "exec" "-i" ,@(and user (list "-u" user))
-             ,host)))))
+          (container
+           `(,container "exec" "-i" ,@(and user (list "-u" user)) ,host)))))
 
 ;;; Commands
 

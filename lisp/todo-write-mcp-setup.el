@@ -237,6 +237,14 @@ machine needs."
   (unless (todo-write-socket--state)
     (todo-write-mcp-mode)))
 
+(defun todo-write-mcp-setup--begin-page ()
+  "Show the buffer of the setup, empty, and make it current."
+  (pop-to-buffer (get-buffer-create "*todo-write MCP*"))
+  (special-mode)
+  (setq-local truncate-lines nil word-wrap t)
+  (let ((inhibit-read-only t))
+    (erase-buffer)))
+
 (defun todo-write-mcp-setup--show (agent server)
   "Show how to give AGENT the MCP server whose command is SERVER."
   (let* ((command (todo-write-mcp-setup--command agent server))
@@ -246,11 +254,8 @@ machine needs."
                            (mapconcat #'shell-quote-argument command " "))
                  (todo-write-mcp-setup--settings agent server))))
     (kill-new text)
-    (pop-to-buffer (get-buffer-create "*todo-write MCP*"))
-    (special-mode)
-    (setq-local truncate-lines nil word-wrap t)
+    (todo-write-mcp-setup--begin-page)
     (let ((inhibit-read-only t))
-      (erase-buffer)
       (todo-write-mcp-setup--insert agent text)
       (goto-char (point-min))
       (when (and command (executable-find (car command))

@@ -147,11 +147,8 @@
 (defun todo-write-plugin-setup (&optional remove)
   "Show what the plugin for Claude Code does, and offer to install it.
 Non-nil REMOVE offers to remove it."
-  (pop-to-buffer (get-buffer-create "*todo-write MCP*"))
-  (special-mode)
-  (setq-local truncate-lines nil word-wrap t)
+  (todo-write-mcp-setup--begin-page)
   (let ((inhibit-read-only t))
-    (erase-buffer)
     (if remove
         (todo-write-plugin--remove)
       (todo-write-plugin--write)

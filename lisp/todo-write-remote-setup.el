@@ -24,38 +24,52 @@
 (require 'todo-write-mcp-setup)
 (require 'todo-write-remote)
 (require 'todo-write-remote-socket)
+(require 'todo-write-row)
 (require 'todo-write-socket)
 
 (autoload 'todo-write-plugin--hooks-of "todo-write-plugin")
 
-(defconst todo-write-remote-setup--containers '("docker" "podman" "kubernetes" "toolbox" "dockercp")
-  "Methods of TRAMP that lead into a container.")
-
 (cl-defstruct (todo-write-remote-setup--there (:constructor todo-write-remote-setup--make-there)
                                               (:copier nil))
   "A machine as its own programs describe it.
-NAME is that in `todo-write-remotes', METHOD, TARGET and PORT are those of
-TRAMP; TARGET has the user if one is named.  SYSTEM is what `uname -sm'
-prints, and HOME the home folder."
-  name method target port system home)
+NAME is that in `todo-write-remotes'.  CONTAINER is the program that runs
+commands in it, or nil for a host reached by ssh.  USER, HOST and PORT are
+those of TRAMP.  SYSTEM is what `uname -sm' prints, and HOME the home
+folder."
+  name container user host port system home)
 
 ;;; The machine
 
 (defun todo-write-remote-setup--look (name folder)
   "Return the machine NAME, on which FOLDER is, by asking it."
-  (let* ((dissected (tramp-dissect-file-name folder))
-         (user (tramp-file-name-user dissected))
-         (default-directory (concat (file-remote-p folder) "/"))
+  (let* ((default-directory (concat (file-remote-p folder) "/"))
          (run (lambda (&rest command)
                 (with-temp-buffer
-                  (apply #'process-file (car command) nil t nil (cdr command))
+                  (unless (eql 0 (apply #'process-file (car command) nil '(t nil) nil
+                                        (cdr command)))
+                    (user-error "%s does not run %s" name (car command)))
                   (string-trim (buffer-string))))))
-    (todo-write-remote-setup--make-there
-     :name name :method (tramp-file-name-method dissected)
-     :target (concat user (and user "@") (tramp-file-name-host dissected))
-     :port (tramp-file-name-port dissected)
-     :system (funcall run "uname" "-sm")
-     :home (funcall run "sh" "-c" "cd && pwd"))))
+    (todo-write-remote-setup--there name folder
+                                    (funcall run "uname" "-sm")
+                                    (funcall run "sh" "-c" "cd && pwd"))))
+
+(defun todo-write-remote-setup--there (name folder system home)
+  "Return the machine NAME, on which FOLDER is, and which told SYSTEM and HOME.
+Signal a `user-error' if no line for a shell can be made from these."
+  (pcase-let (((cl-struct tramp-file-name method user host port)
+               (tramp-dissect-file-name folder)))
+    (let ((container (todo-write-remote--container-program method)))
+      (unless (or container (todo-write-remote--ssh-p method))
+        (user-error "%s is reached by %s; lines are known for ssh, Docker and Podman only"
+                    name method))
+      ;; It becomes a part of lines that the user gives to a shell.
+      (unless (let (case-fold-search)
+                (string-match-p "\\`/[A-Za-z0-9/._@+-]*\\'" home))
+        (user-error "The home folder on %s is named %s, which no line can hold safely"
+                    name (todo-write-row-line home 60)))
+      (todo-write-remote-setup--make-there
+       :name name :container container :user user :host host :port port :home home
+       :system (todo-write-row-line system 60)))))
 
 (defun todo-write-remote-setup--name (folder)
   "Return the name of the machine of FOLDER, and add it to the option if it is new."
@@ -90,10 +104,6 @@ prints, and HOME the home folder."
 
 ;;; The lines
 
-(defun todo-write-remote-setup--container-p (there)
-  "Return non-nil if THERE is a container."
-  (member (todo-write-remote-setup--there-method there) todo-write-remote-setup--containers))
-
 (defun todo-write-remote-setup--folder (there)
   "Return the folder on the machine THERE for the program and the tunnels."
   (concat (string-remove-suffix "/" (todo-write-remote-setup--there-home there)) "/.todo-write"))
@@ -102,24 +112,18 @@ prints, and HOME the home folder."
   "Return the command of the MCP server on the machine THERE, a list.
 It needs no options, but in a container."
   (cons (concat (todo-write-remote-setup--folder there) "/bin/todo-write-mcp")
-        (and (todo-write-remote-setup--container-p there)
+        (and (todo-write-remote-setup--there-container there)
              '("--socket" "/run/todo-write/socket"))))
-
-(defun todo-write-remote-setup--quoted-target (there)
-  "Return the name of the machine THERE for a shell, quoted only if it needs that."
-  (let ((target (todo-write-remote-setup--there-target there)))
-    (if (string-match-p "\\`[A-Za-z0-9@._:][A-Za-z0-9@._:-]*\\'" target) target
-      (shell-quote-argument target))))
 
 (defun todo-write-remote-setup--ssh (there)
   "Return the beginning of a command line that runs a command on THERE."
-  (if (todo-write-remote-setup--container-p there)
-      (format "%s exec -i %s" (todo-write-remote-setup--there-method there)
-              (todo-write-remote-setup--quoted-target there))
-    (concat "ssh "
-            (when-let* ((port (todo-write-remote-setup--there-port there)))
-              (format "-p %s " port))
-            (todo-write-remote-setup--quoted-target there))))
+  (pcase-let (((cl-struct todo-write-remote-setup--there container user host port) there))
+    (mapconcat #'shell-quote-argument
+               (append (if container (list container "exec" "-i") (list "ssh"))
+                       (and port (list "-p" (format "%s" port)))
+                       (and user (list (if container "-u" "-l") user))
+                       (list host))
+               " ")))
 
 (defun todo-write-remote-setup--program-lines (there)
   "Return the lines that bring the program to the machine THERE."
@@ -151,9 +155,8 @@ It needs no options, but in a container."
           "Where cargo is missing there, take the file
 todo-write-mcp for its kind from the release, and put it to the same place."))
 
-(defun todo-write-remote-setup--local-name (there)
-  "Return a name of this machine for the socket on the machine THERE."
-  (ignore there)
+(defun todo-write-remote-setup--local-name ()
+  "Return a name of this machine for its socket on another."
   (replace-regexp-in-string "[^A-Za-z0-9._-]" "-" (car (split-string (system-name) "\\."))))
 
 (defun todo-write-remote-setup--tunnel-lines (there)
@@ -162,15 +165,16 @@ todo-write-mcp for its kind from the release, and put it to the same place."))
          (socket (todo-write-remote-socket--file name))
          (port (todo-write-remote--get name :port))
          (folder (todo-write-remote-setup--folder there))
-         (here (todo-write-remote-setup--local-name there))
+         (here (todo-write-remote-setup--local-name))
+         (container (todo-write-remote-setup--there-container there))
          (ssh (todo-write-remote-setup--ssh there)))
     (cond
-     ((and (todo-write-remote-setup--container-p there) (not socket))
+     ((and container (not socket))
       (user-error "A container reaches a socket, not a port"))
-     ((todo-write-remote-setup--container-p there)
+     (container
       (let ((mount (directory-file-name (file-name-directory socket))))
         `(("Mount the folder of its socket, as the user of this Emacs"
-           ,(format "docker run --user %d -v %s:/run/todo-write …" (user-uid)
+           ,(format "%s run --user %d -v %s:/run/todo-write …" container (user-uid)
                     (shell-quote-argument mount)))
           ("In a devcontainer.json"
            ,(format "\"mounts\": [\"source=%s,target=/run/todo-write,type=bind\"]" mount)))))
@@ -180,14 +184,14 @@ todo-write-mcp for its kind from the release, and put it to the same place."))
                   (shell-quote-argument (todo-write-remote-socket--token-file name))))
         ("The tunnel, in ~/.ssh/config here"
          ,(format "Host %s\n  RemoteForward 127.0.0.1:%d 127.0.0.1:%d"
-                  (todo-write-remote-setup--there-target there) port port))))
+                  (todo-write-remote-setup--there-host there) port port))))
      (t
       `(("The tunnel, with another name in each connection"
          ,(format "%s -R %s/%s-$(date +%%s).socket:%s"
                   ssh folder here (shell-quote-argument socket)))
         ("Or, if the server's sshd_config has StreamLocalBindUnlink yes, in ~/.ssh/config here"
          ,(format "Host %s\n  RemoteForward %s/%s.socket %s"
-                  (todo-write-remote-setup--there-target there) folder here socket)))))))
+                  (todo-write-remote-setup--there-host there) folder here socket)))))))
 
 ;;; The command
 
@@ -213,11 +217,8 @@ AGENT is as in `todo-write-mcp-setup', which calls this."
                  (insert (propertize title 'face 'bold) "\n\n"
                          (string-trim-right (string-join lines "\n")) "\n\n"))))
     (kill-new text)
-    (pop-to-buffer (get-buffer-create "*todo-write MCP*"))
-    (special-mode)
-    (setq-local truncate-lines nil word-wrap t)
+    (todo-write-mcp-setup--begin-page)
     (let ((inhibit-read-only t))
-      (erase-buffer)
       (insert (format "Agents on %s reach this Emacs by %s.\n\n" name
                       (or (todo-write-remote-socket--file name)
                           (format "port %d of 127.0.0.1" (todo-write-remote--get name :port)))))
@@ -238,8 +239,8 @@ AGENT is as in `todo-write-mcp-setup', which calls this."
                             (or (todo-write-mcp-setup--get agent :instructions) "AGENTS.md") name)
                todo-write-mcp-setup--instructions)
       (insert (format "M-x todo-write-doctor checks the way from %s to this Emacs while a folder there
-is open.  Whoever reaches that way can write and end plans and ask questions in the name of
-agents on %s, and nothing else.\n" name name))
+is open.  A program that finds this way can write and end plans and ask questions in the name
+of agents on %s, and nothing else.\n" name name))
       (goto-char (point-min)))))
 
 ;;; For the doctor
@@ -266,14 +267,16 @@ A machine without a connection is not asked."
 
 (defun todo-write-remote-setup--finding-of-call (name)
   "Return the doctor's finding about a call from the machine NAME."
-  (let* ((there (todo-write-remote-setup--look name (concat (todo-write-remote-prefix name) "/")))
-         (answer (todo-write-remote-setup--check
-                  (concat (todo-write-remote-prefix name) "/")
-                  (todo-write-remote-setup--server there))))
+  (let* ((folder (concat (todo-write-remote-prefix name) "/"))
+         (answer (condition-case err
+                     (todo-write-remote-setup--check
+                      folder (todo-write-remote-setup--server
+                              (todo-write-remote-setup--look name folder)))
+                   (error (error-message-string err)))))
     (if (string-match-p (format ", process %d," (emacs-pid)) answer)
         (list 'ok (format "%s: a call from there reached this Emacs" name))
       (list 'problem (format "%s: a call from there did not reach this Emacs: %s" name
-                             (truncate-string-to-width answer 200 nil nil "…"))
+                             (todo-write-row-line answer 200))
             (format "M-x todo-write-mcp-setup in a folder of %s" name)))))
 
 (defun todo-write-remote-setup--check (folder server)

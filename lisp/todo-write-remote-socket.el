@@ -67,7 +67,7 @@ read the file."
         (todo-write-module--error "%s does not hold 64 hexadecimal digits" file)))))
 
 (defun todo-write-remote-socket--random ()
-  "Return 64 random hexadecimal digits that nobody can guess."
+  "Return 64 random hexadecimal digits, from the system's source of secrets."
   (let ((default-directory (expand-file-name "/"))
         (coding-system-for-read 'binary))
     (with-temp-buffer

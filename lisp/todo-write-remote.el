@@ -82,6 +82,17 @@ No file is looked up."
                            ((string-match-p "\\`/[^/]*:\\|//\\|/~" path) (concat "/:" path))
                            (t path))))))
 
+;;; How TRAMP reaches a machine
+
+(defun todo-write-remote--ssh-p (method)
+  "Return non-nil if TRAMP's METHOD reaches its host by ssh."
+  (member method '("ssh" "sshx" "scp" "scpx" "rsync")))
+
+(defun todo-write-remote--container-program (method)
+  "Return the program that TRAMP's METHOD runs in a container by, or nil."
+  (cdr (assoc method '(("docker" . "docker") ("dockercp" . "docker")
+                       ("podman" . "podman") ("podmancp" . "podman")))))
+
 ;;; Threads
 
 (defun todo-write-remote-key (name key)

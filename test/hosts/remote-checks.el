@@ -281,21 +281,7 @@
       (todo-write-with-mock port (claude-checks-script steps nil)
         (unwind-protect
             (progn
-              (setq claude-checks-process
-                    (make-process
-                     :name "claude" :buffer (generate-new-buffer "*claude*") :noquery t
-                     :connection-type 'pty :coding 'utf-8
-                     :command
-                     (list "ssh" "-tt" "build"
-                           (format "cd garden && stty rows 40 columns 110; exec env -i %s claude --model claude-sonnet-4-5 'Go on'"
-                                   (mapconcat #'shell-quote-argument
-                                              (append (hosts-claude-environment
-                                                       (format "http://127.0.0.1:%d" port))
-                                                      (seq-remove
-                                                       (lambda (variable)
-                                                         (string-prefix-p "TMPDIR=" variable))
-                                                       (hosts-environment remote-home)))
-                                              " ")))))
+              (setq claude-checks-process (remote-start-claude port "'Go on'"))
               (funcall function))
           (claude-checks-stop))))))
 

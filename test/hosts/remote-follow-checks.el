@@ -114,21 +114,7 @@ SUBAGENT is a list of the steps of a subagent."
 (defun remote-follow-checks--start (port arguments)
   "Start Claude Code on the host with ARGUMENTS; its model is at PORT."
   (setq claude-checks-process
-        (make-process
-         :name "claude" :buffer (generate-new-buffer "*claude*") :noquery t
-         :connection-type 'pty :coding 'utf-8
-         :command
-         (list "ssh" "-tt" "build"
-               (format "cd garden && stty rows 40 columns 110; exec env -i %s claude --model claude-sonnet-4-5 %s"
-                       (mapconcat #'shell-quote-argument
-                                  (append (hosts-claude-environment
-                                           (format "http://127.0.0.1:%d" port))
-                                          '("CLAUDE_CODE_ENABLE_TASKS=0")
-                                          (seq-remove (lambda (variable)
-                                                        (string-prefix-p "TMPDIR=" variable))
-                                                      (hosts-environment remote-home)))
-                                  " ")
-                       arguments)))))
+        (remote-start-claude port arguments "CLAUDE_CODE_ENABLE_TASKS=0")))
 
 (defun remote-follow-checks--key ()
   "Return the key of the session here, or nil."

@@ -14,6 +14,7 @@
 
 (require 'cl-lib)
 (require 'ert)
+(require 'hosts-helper)
 (require 'todo-write-mock-helper)
 (require 'todo-write-remote-socket)
 (require 'todo-write-socket-helper)
@@ -154,6 +155,27 @@ This Emacs answers meanwhile."
       (todo-write-test-wait (lambda () (not (process-live-p process))) 30)
       (while (accept-process-output process 0))
       (cons (process-exit-status process) (string-trim (buffer-string))))))
+
+;;; Claude Code
+
+(defun remote-start-claude (port arguments &rest environment)
+  "Start Claude Code in the folder garden on the host; return the process.
+Its model is at PORT.  ARGUMENTS are words for the shell, ENVIRONMENT are
+further variables."
+  (make-process
+   :name "claude" :buffer (generate-new-buffer "*claude*") :noquery t
+   :connection-type 'pty :coding 'utf-8
+   :command
+   (list "ssh" "-tt" "build"
+         (format "cd garden && stty rows 40 columns 110; exec env -i %s claude --model claude-sonnet-4-5 %s"
+                 (mapconcat #'shell-quote-argument
+                            (append (hosts-claude-environment (format "http://127.0.0.1:%d" port))
+                                    environment
+                                    (seq-remove (lambda (variable)
+                                                  (string-prefix-p "TMPDIR=" variable))
+                                                (hosts-environment remote-home)))
+                            " ")
+                 arguments))))
 
 ;;; Tunnels
 

@@ -19,6 +19,9 @@
   "Evaluate BODY with the machines REMOTES and the program /bin/true."
   (declare (indent 1) (debug t))
   `(let ((todo-write-remotes ,remotes)
+         ;; Emacs 28 gets the methods of containers from packages.
+         (tramp-methods (append '(("docker") ("dockercp") ("podman") ("kubernetes"))
+                                tramp-methods))
          (todo-write-mcp-program (executable-find "true"))
          (user-emacs-directory (file-name-as-directory (make-temp-file "emacs d" t)))
          (kill-ring nil) (interprogram-cut-function nil))
@@ -27,21 +30,23 @@
          (when (get-buffer "*todo-write MCP*") (kill-buffer "*todo-write MCP*"))))))
 
 (defun todo-write-remote-setup-tests--text (agent name &rest fields)
-  "Return what the setup shows for AGENT on the machine NAME with FIELDS."
+  "Return what the setup shows for AGENT on the machine NAME.
+FIELDS may have the :system and :home that the machine tells."
   (todo-write-remote-setup--show
-   agent (apply #'todo-write-remote-setup--make-there
-                :name name (append fields '(:method "ssh" :target "me@build" :home "/home/me"
-                                            :system "Plan9 mips"))))
+   agent (todo-write-remote-setup--there name (concat (todo-write-remote-prefix name) "/")
+                                         (or (plist-get fields :system) "Plan9 mips")
+                                         (or (plist-get fields :home) "/home/me")))
   (with-current-buffer "*todo-write MCP*" (buffer-string)))
 
 (ert-deftest todo-write-remote-setup-a-host-by-ssh-gets-a-tunnel-of-another-name-each-time ()
   (todo-write-remote-setup-tests--with '(("build" :prefix "/ssh:me@build#2222:"))
-    (let ((text (todo-write-remote-setup-tests--text "Claude Code" "build" :port 2222)))
+    (let ((text (todo-write-remote-setup-tests--text "Claude Code" "build")))
       (should (string-match-p
-               (concat "^ssh -p 2222 me@build -R /home/me/\\.todo-write/[A-Za-z0-9._-]+-\\$(date \\+%s)\\.socket:"
+               (concat "^ssh -p 2222 -l me build -R /home/me/\\.todo-write/[A-Za-z0-9._-]+-\\$(date \\+%s)\\.socket:"
                        (regexp-quote (todo-write-remote-socket--file "build")) "$")
                text))
       (should (string-search "StreamLocalBindUnlink yes" text))
+      (should (string-match-p "^Host build\n  RemoteForward /home/me/" text))
       ;; It is of another kind than this one.
       (should (string-search "cargo install --path /home/me/.todo-write/mcp --root /home/me/.todo-write"
                              text))
@@ -59,7 +64,7 @@
 
 (ert-deftest todo-write-remote-setup-a-container-mounts-the-folder-of-its-socket ()
   (todo-write-remote-setup-tests--with '(("dev" :prefix "/docker:dev:"))
-    (let ((text (todo-write-remote-setup-tests--text "Codex" "dev" :method "docker" :target "dev"))
+    (let ((text (todo-write-remote-setup-tests--text "Codex" "dev"))
           (folder (directory-file-name (file-name-directory (todo-write-remote-socket--file "dev")))))
       (should (string-search (format "docker run --user %d -v %s:/run/todo-write" (user-uid) folder)
                              text))
@@ -86,6 +91,33 @@
     (should (assoc "Machines" (todo-write-doctor--findings)))
     (todo-write-mcp-mode -1)
     (should (equal '(note note) (mapcar #'car (todo-write-remote-setup--findings))))))
+
+(ert-deftest todo-write-remote-setup-each-method-has-its-program ()
+  (todo-write-remote-setup-tests--with '(("docker" :prefix "/dockercp:root@dev:")
+                                         ("podman" :prefix "/podman:dev:")
+                                         ("rsync" :prefix "/rsync:dev:"))
+    (pcase-dolist (`(,name ,exec ,run)
+                   '(("docker" "docker exec -i -u root dev " "docker run --user ")
+                     ("podman" "podman exec -i dev " "podman run --user ")
+                     ("rsync" "ssh dev " "ssh dev -R ")))
+      (let ((text (todo-write-remote-setup-tests--text "Codex" name)))
+        (should (string-search (concat "\n" exec) text))
+        (should (string-search run text))))))
+
+(ert-deftest todo-write-remote-setup-other-methods-are-refused ()
+  (todo-write-remote-setup-tests--with '(("pod" :prefix "/kubernetes:pod:"))
+    (should-error (todo-write-remote-setup-tests--text "Codex" "pod") :type 'user-error)))
+
+(ert-deftest todo-write-remote-setup-a-machine-puts-nothing-into-the-lines-for-the-shell ()
+  (todo-write-remote-setup-tests--with '(("build" :prefix "/ssh:build:"))
+    (dolist (home '("/home/me'; touch /tmp/evil; '" "/home/$(id)" "/home/me\n  ProxyCommand id"
+                    "/home/me ~/.ssh" "home/me" "" "/home/m\u202ee"))
+      (should-error (todo-write-remote-setup-tests--text "Codex" "build" :home home)
+                    :type 'user-error))
+    (let ((text (todo-write-remote-setup-tests--text
+                 "Codex" "build" :system "Linux\n\nrm -rf ~\u202e")))
+      (should-not (string-match-p "^rm" text))
+      (should-not (string-search "\u202e" text)))))
 
 (provide 'todo-write-remote-setup-tests)
 ;;; todo-write-remote-setup-tests.el ends here
