@@ -88,6 +88,11 @@ buffer."
           '((display-buffer-reuse-window display-buffer-same-window)))
     (todo-write-history--show number base)))
 
+(defun todo-write-history--open-of (thread id)
+  "Show the revision of THREAD that removed the task ID before its list ended."
+  (todo-write-history--open
+   thread (plist-get (caar (last (todo-write-item-changes thread id))) :revision)))
+
 (defun todo-write-history-older (&optional count)
   "Show the revision before; with COUNT, that many back."
   (interactive "p" todo-write-history-mode)

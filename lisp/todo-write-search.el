@@ -44,7 +44,8 @@
 \\{todo-write-search-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-view--set-up-page #'todo-write-search--revert #'todo-write-search--fit))
+  (todo-write-view--set-up-page #'todo-write-search--draw)
+  (setq-local revert-buffer-function #'todo-write-search--revert))
 
 (define-key todo-write-search-mode-map [mouse-1] #'todo-write-search-mouse-goto)
 
@@ -104,12 +105,6 @@ buffer.  Signal a `user-error' if TEXT is blank or nothing is found."
   (todo-write-search--draw))
 
 ;;; Display
-
-(defun todo-write-search--fit (window)
-  "Draw the places again if the width of WINDOW changed."
-  (with-current-buffer (window-buffer window)
-    (unless (eql todo-write-view--width (todo-write-view--fitting-width))
-      (todo-write-search--draw))))
 
 (defun todo-write-search--draw ()
   "Draw the places found."
@@ -178,12 +173,14 @@ What REGEXP matches is highlighted."
          (id (plist-get place :item))
          (buffer (todo-write-show thread nil '(nil (inhibit-same-window . t))))
          (window (get-buffer-window buffer)))
-    (with-current-buffer buffer
-      (when (and id (or (todo-write-view--goto id) (todo-write-view--goto-former id)))
-        (when window
-          (set-window-point window (point)))))
     (when (and select window)
-      (select-window window))))
+      (select-window window))
+    (when id
+      (with-current-buffer buffer
+        (cond ((not (todo-write-view--goto-any id))
+               (when select
+                 (todo-write-history--open-of thread id)))
+              (window (set-window-point window (point))))))))
 
 (defun todo-write-search--place ()
   "Return the place at point, or signal a `user-error'."

@@ -269,13 +269,8 @@ shown as dropped.  Signal a `user-error' if there is no thread."
   (interactive nil todo-write-timeline-mode)
   (let ((id (or (get-text-property (point) 'todo-write-id) (user-error "No task here"))))
     (with-current-buffer (todo-write-show todo-write-view-thread t)
-      (or (todo-write-view--goto id)
-          (todo-write-view--goto-former id)
-          ;; It was removed before its list ended.
-          (todo-write-history--open
-           todo-write-view-thread
-           (plist-get (caar (last (todo-write-item-changes todo-write-view-thread id)))
-                      :revision))))))
+      (or (todo-write-view--goto-any id)
+          (todo-write-history--open-of todo-write-view-thread id)))))
 
 (defun todo-write-timeline-mouse-goto (event)
   "Go to the task that EVENT clicked on, in its plan."

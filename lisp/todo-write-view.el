@@ -261,8 +261,8 @@ The font may be scaled, and line numbers take some."
 
 (defun todo-write-view--set-up-page (draw &optional fit)
   "Set up the current buffer as a read-only page as wide as its windows.
-DRAW draws it.  FIT is called with a window that has changed its size; by
-default, it calls DRAW if the width differs."
+DRAW draws it, also for `revert-buffer'.  FIT is called with a window that
+has changed its size; by default, it calls DRAW if the width differs."
   (setq truncate-lines t
         ;; Hebrew and Arabic tasks must not reverse their rows.
         bidi-paragraph-direction 'left-to-right
@@ -1282,6 +1282,11 @@ Signal a `user-error' if there is none, or if it was dropped."
   "Move point to the row of the task ID; return nil if there is none."
   (when-let* ((start (todo-write-view--start id)))
     (goto-char start)))
+
+(defun todo-write-view--goto-any (id)
+  "Move point to the task ID, which may be in an earlier list or dropped.
+Return nil if the plan does not show it."
+  (or (todo-write-view--goto id) (todo-write-view--goto-former id)))
 
 (defun todo-write-view--goto-former (id)
   "Move point to the line of the task ID of an earlier list, or a dropped one.

@@ -61,6 +61,24 @@
     (todo-write-search-goto)
     (should (equal "t1" (get-text-property (point) 'todo-write-id)))))
 
+(ert-deftest todo-write-search-shows-the-revision-that-removed-a-task ()
+  (todo-write-with-store
+    (todo-write "parser" (todo-write-test-todos "Plough" "Sow"))
+    (todo-write "parser" (todo-write-test-todos "Sow"))
+    ;; Another list follows.
+    (todo-write "parser" (todo-write-test-todos '("Sow" "completed")))
+    (todo-write "parser" (todo-write-test-todos "Write a poem"))
+    (save-window-excursion
+      (unwind-protect
+          (with-current-buffer (todo-write-search "plough")
+            (todo-write-search-goto)
+            (with-current-buffer (window-buffer)
+              (should (derived-mode-p 'todo-write-history-mode))
+              (should (string-search "Plough" (buffer-string)))))
+        (dolist (buffer (buffer-list))
+          (when (string-match-p "\\`\\*\\(?:todo-write\\|efrit-todos\\)" (buffer-name buffer))
+            (kill-buffer buffer)))))))
+
 (ert-deftest todo-write-search-finds-words-in-journals-without-loading-them ()
   (todo-write-with-store
     (todo-write-test-child `(progn
