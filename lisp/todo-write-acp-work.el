@@ -80,20 +80,16 @@ What the agent's tool itself answered comes in an update of its own."
          (output (todo-write-acp-work--output call))
          (outcome (todo-write-acp-work--outcome call code output)))
     (unless (member name todo-write-calls-plan-tools)
-      (todo-write-observe thread "TOOL_CALL"
-                          (list :id id :name name
-                                :input (if (todo-write-json--fields input)
-                                           (todo-write-calls-clip
-                                            (todo-write-json--plist input))
-                                         (list :title (if (stringp title) title ""))))
-                          :title name :call-id id)
-      (todo-write-observe thread "TOOL_EXECUTION"
-                          (list :id id :name name :content (todo-write-calls-clip output)
-                                :isError (if (memq outcome '(failed refused)) t :false))
-                          :title name :call-id id :outcome outcome
-                          :command (if command t :false)
-                          :exit-code (and command (natnump code) code)
-                          :files (and (eq outcome 'ok) (todo-write-acp-work--files call))))))
+      (todo-write-calls-observe-begin
+       thread id name
+       (if (todo-write-json--fields input)
+           (todo-write-json--plist input)
+         (list :title (if (stringp title) title ""))))
+      (todo-write-calls-observe-end
+       thread id name output outcome
+       :command (if command t :false)
+       :exit-code (and command (natnump code) code)
+       :files (and (eq outcome 'ok) (todo-write-acp-work--files call))))))
 
 (defun todo-write-acp-work--exit-code (call)
   "Return the exit code of CALL, or nil if the agent does not tell it."

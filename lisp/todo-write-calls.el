@@ -41,22 +41,31 @@ ID is a string that no other call of THREAD has.  INPUT is decoded JSON.
 Calls that only change the plan are ignored."
   (unless (member name todo-write-calls-plan-tools)
     (todo-write-calls-watch thread id input)
-    (todo-write-observe thread "TOOL_CALL"
-                        (list :id id :name name
-                              :input (todo-write-calls-clip
-                                      (todo-write-json--plist input)))
-                        :title name :call-id id)))
+    (todo-write-calls-observe-begin thread id name (todo-write-json--plist input))))
 
 (defun todo-write-calls-end (thread id name result outcome &optional exit-code)
   "Record that the call ID of the tool NAME in THREAD ended with RESULT, a string.
 OUTCOME and EXIT-CODE are as for `todo-write-observe'."
   (unless (member name todo-write-calls-plan-tools)
-    (todo-write-observe thread "TOOL_EXECUTION"
-                        (list :id id :name name
-                              :content (todo-write-calls-clip result)
-                              :isError (if (memq outcome '(failed refused)) t :false))
-                        :title name :call-id id :outcome outcome :exit-code exit-code
-                        :files (todo-write-calls-changes thread id))))
+    (todo-write-calls-observe-end thread id name result outcome
+                                  :exit-code exit-code
+                                  :files (todo-write-calls-changes thread id))))
+
+(defun todo-write-calls-observe-begin (thread id name input)
+  "Observe in THREAD that the call ID of the tool NAME begins.
+INPUT is JSON with plists."
+  (todo-write-observe thread "TOOL_CALL"
+                      (list :id id :name name :input (todo-write-calls-clip input))
+                      :title name :call-id id))
+
+(defun todo-write-calls-observe-end (thread id name result outcome &rest more)
+  "Observe in THREAD that the call ID of the tool NAME ended.
+RESULT is its text.  OUTCOME and MORE, keywords and values, are for
+`todo-write-observe'."
+  (apply #'todo-write-observe thread "TOOL_EXECUTION"
+         (list :id id :name name :content (todo-write-calls-clip result)
+               :isError (if (memq outcome '(failed refused)) t :false))
+         :title name :call-id id :outcome outcome more))
 
 (defun todo-write-calls-drop (thread)
   "Forget the open calls of THREAD; return their ids."

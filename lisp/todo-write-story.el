@@ -15,6 +15,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-calls)
 (require 'todo-write-row)
 (require 'todo-write-detail)
 (require 'todo-write-failure)
@@ -35,8 +36,7 @@ A line above them opens the earlier ones."
   "Types of the observations that become entries.")
 
 (defconst todo-write-story--plan-tools
-  (concat "\\`\\(?:mcp__.*__\\)?\\(?:todo_write\\|todowrite\\|write_todos\\|update_plan"
-          "\\|TodoWrite\\|Task\\(?:Create\\|Update\\|List\\|Get\\)\\)\\'")
+  (concat "\\`\\(?:mcp__.*__\\)?" (regexp-opt todo-write-calls-plan-tools) "\\'")
   "Regexp of the names of tools that only change the plan.")
 
 (defconst todo-write-story--edit-tools
