@@ -1,5 +1,6 @@
 //! The program: its arguments, and how it ends.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::exit;
 use std::sync::Arc;
@@ -23,9 +24,9 @@ pub async fn run() {
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
             Some("--check") => check = true,
-            Some("--socket") => socket = arguments.next().map(PathBuf::from),
-            Some("--tcp") => port = arguments.next().and_then(|port| port.to_str()?.parse().ok()),
-            Some("--token") => token = arguments.next().map(PathBuf::from),
+            Some("--socket") => socket = Some(value("--socket FILE", arguments.next())),
+            Some("--tcp") => port = Some(value("--tcp PORT", arguments.next())),
+            Some("--token") => token = Some(value("--token FILE", arguments.next())),
             Some("--help") => return print!("{USAGE}"),
             Some("--version") => return println!("todo-write-mcp {}", env!("CARGO_PKG_VERSION")),
             // Earlier versions passed all other options to emacsclient.
@@ -33,9 +34,13 @@ pub async fn run() {
         }
     }
     let door = match (socket, port, token) {
-        (Some(file), ..) => Some(Door::Socket(file)),
-        (None, Some(port), Some(token)) => Some(Door::Port(port, token)),
-        _ => None,
+        (None, None, None) => None,
+        (Some(file), None, None) => Some(Door::Socket(PathBuf::from(file))),
+        (None, Some(port), Some(token)) => match port.to_str().and_then(|port| port.parse().ok()) {
+            Some(port) => Some(Door::Port(port, PathBuf::from(token))),
+            None => refuse("--tcp takes the number of a port"),
+        },
+        _ => refuse("Emacs is reached by --socket FILE, or by --tcp PORT together with --token FILE"),
     };
     if let Some(hook) = hook {
         tokio::select! {
@@ -60,6 +65,18 @@ pub async fn run() {
     server.end(Duration::from_millis(1500)).await;
     // Returning would wait for the thread that reads stdin.
     exit(0)
+}
+
+/// The value of an option, written as the user writes OPTION.
+fn value(option: &str, value: Option<OsString>) -> OsString {
+    value.unwrap_or_else(|| refuse(&format!("{option} lacks its value")))
+}
+
+/// Ends the program because of arguments that cannot be meant. To Claude Code, the usual status 2
+/// would be the hook's "no".
+fn refuse(why: &str) -> ! {
+    eprintln!("todo-write-mcp: {why}\n\n{USAGE}");
+    exit(1)
 }
 
 /// Serves requests until the end of input.
