@@ -55,15 +55,14 @@ grew within `todo-write-follow-quiet' seconds."
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
 FILE is its transcript, or the copy of one on another machine, HANDLE the
-module's; THREAD a key,
-once it is known; HEARD is when the file last grew; LAST is the time of
-its last event in milliseconds; QUIET is non-nil if that is long ago; PROCESS is the id of its process, ACTIVITY what that
-process last said, as from `todo-write-follow-sessions--activity';
-END is (REASON . ENDING) if its last lines ended a turn, else nil;
-AUTOMATIC is t if the mode picked it, `machine' if it was picked since
-all of its machine are followed; BUSY is non-nil while it is
-read; REST is non-nil if a part of FILE is yet to be read; BYTES is the
-number of those read so far."
+module's; THREAD is a key, once it is known.  HEARD is when the file last
+grew, LAST the time of its last event in milliseconds, QUIET non-nil if
+that is long ago.  PROCESS is the id of its process, ACTIVITY what that
+last said, as from `todo-write-follow-sessions--activity'.  END is
+\(REASON . ENDING) if its last lines ended a turn, else nil.  AUTOMATIC
+is t if the mode picked it, `machine' if it was picked since all of its
+machine are followed.  BUSY is non-nil while it is read, REST if a part
+of FILE is yet to be read.  BYTES is the number of those read so far."
   file handle thread heard last quiet process activity end automatic busy rest (bytes 0))
 
 (defvar todo-write-follow--sessions nil

@@ -387,24 +387,28 @@ What its agents do is unknown, and their time stops."
     ;; A killed process closes its files before its id is free.
     (run-with-timer 0.2 nil #'todo-write-mcp--check-programs)))
 
-(defun todo-write-mcp--end-program (program reason ending)
-  "End the sessions of PROGRAM for REASON, and forget it.
-ENDING is as for `todo-write-end-turn'."
+(defun todo-write-mcp--forget-program (program function)
+  "Forget PROGRAM, and call FUNCTION with the key of each of its threads."
   (remhash (cons (todo-write-mcp--remote program)
                  (plist-get (todo-write-mcp--program-hello program) :id))
            todo-write-mcp--programs)
-  (pcase-dolist (`(,thread . ,_) (todo-write-mcp--program-sessions program))
-    (todo-write-mcp--end-session thread reason ending))
+  (mapc function (mapcar #'car (todo-write-mcp--program-sessions program)))
   (setf (todo-write-mcp--program-sessions program) nil))
+
+(defun todo-write-mcp--end-program (program reason ending)
+  "End the sessions of PROGRAM for REASON, and forget it.
+ENDING is as for `todo-write-end-turn'."
+  (todo-write-mcp--forget-program
+   program (lambda (thread) (todo-write-mcp--end-session thread reason ending))))
 
 (defun todo-write-mcp--lose-program (program)
   "Pause the plans of PROGRAM, whose machine has had no connection for a while.
 Its agents may work on; they go on with their plans when it is back."
-  (pcase-dolist (`(,thread . ,_) (todo-write-mcp--program-sessions program))
-    (when (and (todo-write-restore thread) (eq 'active (todo-write-state thread)))
-      (todo-write-pause thread (format "no connection to %s" (todo-write-mcp--remote program)))))
-  (setf (todo-write-mcp--program-sessions program) nil)
-  (todo-write-mcp--end-program program nil nil))
+  (let ((reason (format "no connection to %s" (todo-write-mcp--remote program))))
+    (todo-write-mcp--forget-program
+     program (lambda (thread)
+               (when (and (todo-write-restore thread) (eq 'active (todo-write-state thread)))
+                 (todo-write-pause thread reason))))))
 
 (defun todo-write-mcp--end-session (thread reason &optional ending)
   "End the turn of THREAD for REASON with ENDING."

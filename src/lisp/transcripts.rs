@@ -288,7 +288,8 @@ fn process_folder(element: Value<'_>) -> Result<ProcessFolder> {
 
 /// Return non-nil if a process of SESSION, an id, left its file behind, as one does that is killed.
 ///
-/// MACHINE is the name of the machine on which it ran, nil for this one.  PID is the number of its last process, if that is known, else nil.
+/// MACHINE is the name of the machine on which it ran, nil for this one.  PID is the number of its
+/// last process, if that is known, else nil.
 /// See `todo-write-dyn--processes', which reads the files.
 #[defun]
 fn process_killed_p<'e>(
