@@ -45,6 +45,22 @@ It asks for VERSION of the protocol and has CAPABILITIES."
   (seq-find (lambda (thread) (string-prefix-p "mcp:bare:" thread))
             (todo-write-mcp-emacs-threads emacs)))
 
+;;; Options
+
+(ert-deftest todo-write-mcp-e2e-options-that-cannot-be-meant-are-refused ()
+  (pcase-dolist (`(,why . ,options)
+                 '(("--socket FILE lacks its value" "--socket")
+                   ("--tcp takes the number of a port" "--tcp" "seven" "--token" "token")
+                   ("--tcp takes the number of a port" "--tcp" "70000" "--token" "token")
+                   ("--tcp PORT together with --token FILE" "--tcp" "7000")
+                   ("--tcp PORT together with --token FILE" "permission" "--token" "token")
+                   ("Emacs is reached by --socket FILE, or" "--socket" "s" "--tcp" "7"
+                    "--token" "token")))
+    (with-temp-buffer
+      ;; Status 2 of a hook would be Claude Code's "no".
+      (should (eql 1 (apply #'call-process (todo-write-mcp-helper-program) nil t nil options)))
+      (should (string-search why (buffer-string))))))
+
 ;;; The official client
 
 (ert-deftest todo-write-mcp-e2e-a-client-keeps-its-list-in-emacs ()
