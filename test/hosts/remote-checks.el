@@ -186,15 +186,20 @@
         ;; Who listens there in place of Emacs gets no token and no call.
         (remote-cut tunnel)
         (let* ((heard "")
-               (impostor (make-network-process
-                          :name "test-program" :server t :family 'ipv4 :host "127.0.0.1"
-                          :service there :noquery t
-                          :filter (lambda (process text)
-                                    (setq heard (concat heard text))
-                                    (process-send-string process "{\"type\":\"welcome\"}\n"))
-                          :log (lambda (_server process _message)
-                                 (process-send-string
-                                  process "{\"type\":\"challenge\",\"nonce\":\"n\"}\n"))))
+               ;; The server keeps the port for a moment.
+               (impostor
+                (todo-write-test-wait
+                 (lambda ()
+                   (ignore-errors
+                     (make-network-process
+                      :name "test-program" :server t :family 'ipv4 :host "127.0.0.1"
+                      :service there :noquery t
+                      :filter (lambda (process text)
+                                (setq heard (concat heard text))
+                                (process-send-string process "{\"type\":\"welcome\"}\n"))
+                      :log (lambda (_server process _message)
+                             (process-send-string
+                              process "{\"type\":\"challenge\",\"nonce\":\"n\"}\n")))))))
                (client (remote-checks--client)))
           (should (string-search "not the user's Emacs" (cdr (remote-checks--write client "Secret"))))
           (should (string-search "hello" heard))
