@@ -12,6 +12,7 @@
 
 (require 'agent-shell-helper)
 (require 'todo-write-follow)
+(require 'work-helper)
 
 (defun acp-checks-run (&optional shell)
   "Let an agent work with all permissions; return its shell after the turn.
@@ -135,20 +136,54 @@ PATTERN is a wildcard that matches it in the agent's home."
             (should (eq 'paused (todo-write-state thread))))
         (todo-write-follow-stop)))))
 
+(defun acp-checks-work (thread)
+  "Check the figures of THREAD's two tasks, of which the first edits the file."
+  (should (equal (work-helper-expected 0 :added 1 :edits 1 :files '("garden.txt")
+                                       :run 1 :failed 1)
+                 (work-helper-figures thread "t1")))
+  (should (equal (work-helper-expected 0 :run 1) (work-helper-figures thread "t2"))))
+
+(defun acp-checks-garden ()
+  "Write the file that the agent edits."
+  (write-region work-helper-before nil (expand-file-name "garden.txt" agent-shell-helper-folder)
+                nil 'silent))
+
+(ert-deftest acp-claude-tells-the-work-of-each-task ()
+  (agent-shell-helper-with nil
+      (agent-shell-helper-aimock
+       (agent-shell-helper-fixture
+        (list "Look after" (acp-checks-todos "TodoWrite" '("Rake" "in_progress") "Water"))
+        '("Look after" (:name "Read" :arguments (:file_path "garden.txt")))
+        '("Look after" (:name "Edit" :arguments (:file_path "garden.txt" :old_string "\t\tred\n"
+                                                 :new_string "\t\tred\n\t\twhite\n")))
+        '("Look after" (:name "Bash" :arguments (:command "exit 3" :description "Fail")))
+        (list "Look after" (acp-checks-todos "TodoWrite" '("Rake" "completed")
+                                             '("Water" "in_progress")))
+        '("Look after" (:name "Bash" :arguments (:command "echo here" :description "Say")))
+        '("Look after" "Done.")))
+      (acp-checks-claude "CLAUDE_CODE_ENABLE_TASKS=0")
+    (acp-checks-garden)
+    (let ((thread (agent-shell-helper-thread (acp-checks-run))))
+      (acp-checks-work thread)
+      (work-helper-patches thread "t1" (expand-file-name "garden.txt" agent-shell-helper-folder)))))
+
 ;;; Other agents
+
+(defun acp-checks-codex-plan (&rest steps)
+  "Return a call of `update_plan' with STEPS, lists (STEP STATUS)."
+  (list :name "update_plan"
+        :arguments (list :explanation "Go on"
+                         :plan (vconcat (cl-loop for (step status) in steps
+                                                 collect (list :step step :status status))))))
 
 (defun acp-checks-codex-model (function)
   "Call FUNCTION with the URL of a model that calls `update_plan'."
-  (cl-flet ((plan (&rest steps)
-              (list :name "update_plan"
-                    :arguments (list :explanation "Go on"
-                                     :plan (vconcat (cl-loop for (step status) in steps
-                                                             collect (list :step step :status status)))))))
-    (hosts-with-responses
-     (list (plan '("Rake the leaves" "in_progress") '("Water the beds" "pending"))
-           (plan '("Rake the leaves" "completed") '("Water the beds" "in_progress"))
-           '(:text "Done."))
-     function)))
+  (hosts-with-responses
+   (list (acp-checks-codex-plan '("Rake the leaves" "in_progress") '("Water the beds" "pending"))
+         (acp-checks-codex-plan '("Rake the leaves" "completed")
+                                '("Water the beds" "in_progress"))
+         '(:text "Done."))
+   function))
 
 (defun acp-checks-codex ()
   "Return Codex's adapter as an agent, with its settings in its home."
@@ -159,6 +194,7 @@ PATTERN is a wildcard that matches it in the agent's home."
 model_provider = \"mock\"
 check_for_update_on_startup = false
 approval_policy = \"never\"
+sandbox_mode = \"danger-full-access\"
 [model_providers.mock]
 name = \"Mock\"
 base_url = \"%s/v1\"
@@ -188,6 +224,27 @@ enabled = true
             ;; The third list lacks the priorities, which the adapter invents.
             (should (= 3 (length (todo-write-revisions thread)))))
         (todo-write-follow-stop)))))
+
+(ert-deftest acp-codex-tells-the-work-of-each-task ()
+  (agent-shell-helper-with nil
+      (lambda (function)
+        (hosts-with-responses
+         (list (acp-checks-codex-plan '("Rake" "in_progress") '("Water" "pending"))
+               (list :name "apply_patch"
+                     :input (concat "*** Begin Patch\n*** Update File: garden.txt\n@@\n \t\tred\n"
+                                    "+\t\twhite\n End\n*** End Patch\n"))
+               '(:name "exec_command" :arguments (:cmd "exit 3" :yield_time_ms 30000))
+               (acp-checks-codex-plan '("Rake" "completed") '("Water" "in_progress"))
+               '(:name "exec_command" :arguments (:cmd "echo here" :yield_time_ms 30000))
+               '(:text "Done."))
+         function))
+      (acp-checks-codex)
+    (acp-checks-garden)
+    (let ((thread (agent-shell-helper-thread (acp-checks-run))))
+      (acp-checks-work thread)
+      ;; Its adapter tells only a part of the file, and not which.
+      (should (string-match-p "\\`# Inexact.*\n\\(?:.*\n\\)+ \t\tred\n\\+\t\twhite\n End\n\\'"
+                              (todo-write-patch thread "t1"))))))
 
 (ert-deftest acp-opencode-sends-the-arguments-of-its-tool ()
   (agent-shell-helper-with 'opencode

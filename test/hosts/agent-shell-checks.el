@@ -75,7 +75,7 @@
            (thread (agent-shell-helper-thread shell)))
       (should (equal (todo-write-test-rows thread) agent-shell-checks-planned))
       (should (equal (cdr (todo-write-activity thread))
-                     "permission: echo raked > leaves.txt"))
+                     "echo raked > leaves.txt"))
       (should (equal thread (with-current-buffer shell
                               (with-current-buffer (todo-write-show) todo-write-view-thread))))
       (agent-shell-checks-allow shell)

@@ -14,54 +14,7 @@
 
 (require 'claude-checks)
 (require 'codex-checks)
-
-(defconst work-checks-before "Beds:\n\troses\n\t\tred\nEnd\n" "The file before the edit.")
-(defconst work-checks-after "Beds:\n\troses\n\t\tred\n\t\twhite\nEnd\n" "The file after it.")
-
-(defun work-checks--figures (thread id)
-  "Return the figures of the work of the item ID of THREAD."
-  (let* ((work (todo-write-work thread id))
-         (commands (plist-get work :commands))
-         (tokens (plist-get work :tokens)))
-    (list :added (plist-get work :added) :removed (plist-get work :removed)
-          :edits (plist-get work :edits)
-          :files (mapcar (lambda (file) (file-name-nondirectory (plist-get file :path)))
-                         (plist-get work :files))
-          :run (plist-get commands :run) :failed (plist-get commands :failed)
-          :refused (plist-get commands :refused)
-          :responses (plist-get work :responses)
-          :tokens (list (plist-get tokens :input) (plist-get tokens :output)))))
-
-(defun work-checks--expected (responses &rest figures)
-  "Return FIGURES of work with a number of RESPONSES; those left out are 0."
-  (let ((expected (list :added 0 :removed 0 :edits 0 :files nil :run 0 :failed 0 :refused 0
-                        :responses responses
-                        :tokens (list (* 10 responses) (* 5 responses)))))
-    (while figures
-      (setq expected (plist-put expected (pop figures) (pop figures))))
-    expected))
-
-(defun work-checks--patches (thread id file)
-  "Check that the patch of item ID of THREAD makes FILE of what it was before."
-  (let ((patch (todo-write-patch thread id))
-        (default-directory (file-name-as-directory (make-temp-file "before" t))))
-    (should (equal work-checks-after (work-checks--contents file)))
-    (write-region work-checks-before nil "garden.txt" nil 'silent)
-    ;; The patch names the file by its place in the project, or by its absolute name.
-    (setq patch (replace-regexp-in-string
-                 "^\\(--- a\\|\\+\\+\\+ b\\)/.*garden\\.txt$" "\\1/garden.txt" patch))
-    (with-temp-buffer
-      (insert patch)
-      (should (equal '(0 "")
-                     (list (call-process-region nil nil "git" t t nil "apply" "-")
-                           (buffer-string)))))
-    (should (equal work-checks-after (work-checks--contents "garden.txt")))))
-
-(defun work-checks--contents (file)
-  "Return the text of FILE."
-  (with-temp-buffer
-    (insert-file-contents file)
-    (buffer-string)))
+(require 'work-helper)
 
 (ert-deftest work-checks-claude-code ()
   (let ((claude-checks-usage '(:usage (:input_tokens 10 :output_tokens 5)))
@@ -82,19 +35,19 @@
        "The garden is planned.")
      (lambda ()
        (setq folder claude-checks-folder)
-       (write-region work-checks-before nil "garden.txt" nil 'silent)
+       (write-region work-helper-before nil "garden.txt" nil 'silent)
        (claude-checks-start "-p" "Plan the garden" "--allowedTools" "Edit,Read"
                             "--disallowedTools" "Bash(rm:*)")
        (claude-checks-ends)
        (claude-checks-wait "its end" (lambda () (equal '(done) (claude-checks-state))))
        (let ((thread (hosts-thread "claude")))
-         (should (equal (work-checks--expected 4 :added 1 :edits 1 :files '("garden.txt")
+         (should (equal (work-helper-expected 4 :added 1 :edits 1 :files '("garden.txt")
                                                :run 1 :failed 1)
-                        (work-checks--figures thread "t1")))
-         (should (equal (work-checks--expected 5 :run 1 :refused 1)
-                        (work-checks--figures thread "t2")))
-         (should (equal (work-checks--expected 3) (work-checks--figures thread 'outside)))
-         (work-checks--patches thread "t1" (expand-file-name "garden.txt" folder))))
+                        (work-helper-figures thread "t1")))
+         (should (equal (work-helper-expected 5 :run 1 :refused 1)
+                        (work-helper-figures thread "t2")))
+         (should (equal (work-helper-expected 3) (work-helper-figures thread 'outside)))
+         (work-helper-patches thread "t1" (expand-file-name "garden.txt" folder))))
      :subagent '((("Bash" :command "echo here" :description "Say")) "I helped."))))
 
 (ert-deftest work-checks-codex ()
@@ -123,19 +76,19 @@
        (todo-write-follow-mode -1)
        (setq hosts-earlier-threads (todo-write-threads))
        (delete-directory (expand-file-name ".codex/sessions" codex-checks-home) t)
-       (write-region work-checks-before nil (expand-file-name "garden.txt" codex-checks-folder)
+       (write-region work-helper-before nil (expand-file-name "garden.txt" codex-checks-folder)
                      nil 'silent)
        (codex-checks-start "Plan the garden")
        (todo-write-follow-mode)
        (codex-checks-shows "the end" 'done nil '("Rake" . "completed") '("Water" . "completed"))
        (let ((thread (hosts-thread "codex")))
-         (should (equal (work-checks--expected 3 :added 1 :edits 1 :files '("garden.txt")
+         (should (equal (work-helper-expected 3 :added 1 :edits 1 :files '("garden.txt")
                                                :run 1 :failed 1)
-                        (work-checks--figures thread "t1")))
-         (should (equal (work-checks--expected 3 :run 1 :refused 1)
-                        (work-checks--figures thread "t2")))
-         (should (equal (work-checks--expected 2) (work-checks--figures thread 'outside)))
-         (work-checks--patches thread "t1"
+                        (work-helper-figures thread "t1")))
+         (should (equal (work-helper-expected 3 :run 1 :refused 1)
+                        (work-helper-figures thread "t2")))
+         (should (equal (work-helper-expected 2) (work-helper-figures thread 'outside)))
+         (work-helper-patches thread "t1"
                                (expand-file-name "garden.txt" codex-checks-folder)))))))
 
 (provide 'work-checks)
