@@ -87,6 +87,53 @@
       (should (eq 'paused (todo-write-state thread)))
       (should (= 3 (length (todo-write-revisions thread)))))))
 
+(defun agent-shell-checks-answer (thread kind)
+  "Choose the option of KIND of the request of THREAD in this Emacs."
+  (let ((request (car (todo-write-requests thread))))
+    (should (equal "echo raked > leaves.txt" (string-trim (plist-get request :detail))))
+    (should (todo-write-answer-request
+             thread (plist-get request :id)
+             (plist-get (seq-find (lambda (option) (eq kind (plist-get option :kind)))
+                                  (plist-get request :options))
+                        :value)))
+    (should-not (todo-write-requests thread))))
+
+(defun agent-shell-checks-raked-p ()
+  "Return non-nil if the agent's command ran."
+  (file-exists-p (expand-file-name "leaves.txt" agent-shell-helper-folder)))
+
+(ert-deftest agent-shell-is-answered-in-a-buffer-of-ours ()
+  (pcase-dolist (`(,kind ,ran) '((allow t) (deny nil)))
+    (agent-shell-checks-with nil
+      (let* ((shell (agent-shell-checks-asked))
+             (thread (agent-shell-helper-thread shell)))
+        (agent-shell-checks-answer thread kind)
+        (agent-shell-helper-wait shell nil)
+        (should (eq ran (agent-shell-checks-raked-p)))
+        ;; Its dialog is gone, too.
+        (with-current-buffer shell
+          (should-not (agent-shell-jump-to-latest-permission-button-row)))))))
+
+(ert-deftest agent-shell-answered-there-is-no-question-here ()
+  (agent-shell-checks-with nil
+    (let* ((shell (agent-shell-checks-asked))
+           (thread (agent-shell-helper-thread shell)))
+      (should (= 1 (length (todo-write-requests thread))))
+      (agent-shell-checks-allow shell)
+      (should-not (todo-write-requests thread))
+      (agent-shell-helper-wait shell nil)
+      (should (agent-shell-checks-raked-p)))))
+
+(ert-deftest agent-shell-asks-the-users-own-function-too ()
+  (let ((agent-shell-permission-responder-function #'agent-shell-permission-allow-always))
+    (agent-shell-checks-with nil
+      (let ((shell (agent-shell-helper-start)))
+        (agent-shell-helper-prompt shell)
+        (agent-shell-helper-wait shell 'working)
+        (agent-shell-helper-wait shell nil)
+        (should (agent-shell-checks-raked-p))
+        (should-not (todo-write-requests (agent-shell-helper-thread shell)))))))
+
 (ert-deftest agent-shell-keeps-two-shells-of-a-project-apart ()
   (agent-shell-checks-with nil
     (let* ((one (agent-shell-checks-asked))
