@@ -284,7 +284,7 @@
    efrit-checks-load (and mode efrit-checks-mode)
    `((require 'ert)
      (setq default-directory (file-name-as-directory (getenv "EFRIT")))
-     (load (expand-file-name ,(concat "test/lisp/" file)) nil t)
+     (load (expand-file-name ,(concat "test/" file)) nil t)
      (let (passed)
        (ert-run-tests t (lambda (event &rest args)
                           (when (and (eq event 'test-ended)
