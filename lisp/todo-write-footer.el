@@ -71,13 +71,16 @@ of ids."
                                "show what was done while no task was in progress"))))))
     (when parts
       (todo-write-footer--insert-parts parts width)
-      (when (and dropped (memq 'dropped open))
-        (todo-write-footer--insert-dropped dropped width))
-      (when (and lists (memq 'lists open))
-        (dolist (list lists)
-          (todo-write-footer--insert-list list footer thread width)))
-      (when (and outside (memq 'outside open))
-        (todo-write-footer--insert-story 'outside footer thread width)))))
+      (when dropped
+        (todo-write-row--if-open (memq 'dropped open) '(open . dropped)
+          (todo-write-footer--insert-dropped dropped width)))
+      (when lists
+        (todo-write-row--if-open (memq 'lists open) '(open . lists)
+          (dolist (list lists)
+            (todo-write-footer--insert-list list footer thread width))))
+      (when outside
+        (todo-write-row--if-open (memq 'outside open) '(open . outside)
+          (todo-write-footer--insert-story 'outside footer thread width))))))
 
 (defun todo-write-footer--part (key text help)
   "Return TEXT as a part that opens KEY; HELP says what RET does."
@@ -124,7 +127,7 @@ WIDTH is the number of columns."
                          (list 'todo-write-toggle (car list) 'todo-write-stop t
                                'mouse-face (list 'highlight)
                                'help-echo "RET, mouse-1: show or hide its tasks"))
-    (when open
+    (todo-write-row--if-open open (cons 'open (car list))
       (seq-doseq (item items)
         (todo-write-footer--insert-item item footer thread width)))))
 
@@ -186,7 +189,7 @@ If it is open in FOOTER, its story follows."
                                'mouse-face (list 'highlight)
                                'help-echo (todo-write-row--help
                                            (todo-write-row-plain (plist-get item :content)))))
-    (when (member id (todo-write-footer-open footer))
+    (todo-write-row--if-open (member id (todo-write-footer-open footer)) (cons 'open id)
       (todo-write-footer--insert-story id footer thread width))))
 
 (defun todo-write-footer--insert-story (id footer thread width)

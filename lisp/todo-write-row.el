@@ -252,10 +252,47 @@ If TEXT is not a string, return LABEL."
                               active
                             (plist-get item :content)))))
 
+(defvar todo-write-row--searching nil
+  "Non-nil while closed and cut text is drawn, too, for a search.
+It has the property `todo-write-hidden': a list of (KIND . ELEMENT), all of
+which must be opened to see it.  KIND is `open', `whole' or `earlier', as the
+variable of the live buffer, or `cut' for the rest of a truncated text.")
+
 (defsubst todo-write-row--width (string)
   "Return the width of STRING, which has no control character, in columns."
   ;; `string-width' is slow on a graphical display.
-  (if (= (length string) (string-bytes string)) (length string) (string-width string)))
+  (cond (todo-write-row--searching (string-width (todo-write-row--without-hidden string)))
+        ((= (length string) (string-bytes string)) (length string))
+        (t (string-width string))))
+
+(defun todo-write-row--without-hidden (string)
+  "Return STRING without what `todo-write-row--cut' hid in it."
+  (if-let* ((start (text-property-not-all 0 (length string) 'todo-write-hidden nil string)))
+      (concat (substring string 0 start)
+              (substring string (next-single-property-change start 'todo-write-hidden string
+                                                             (length string))))
+    string))
+
+(defun todo-write-row--hide (start what)
+  "Mark the text from START to point as hidden until WHAT is opened.
+See `todo-write-row--searching'."
+  (let ((end (point)))
+    (while (< start end)
+      (let ((next (next-single-property-change start 'todo-write-hidden nil end)))
+        (put-text-property start next 'todo-write-hidden
+                           (cons what (get-text-property start 'todo-write-hidden)))
+        (setq start next)))))
+
+(defmacro todo-write-row--if-open (open what &rest body)
+  "Insert what BODY inserts if OPEN is non-nil.
+Else, for a search, insert it as hidden until WHAT is opened."
+  (declare (indent 2) (debug t))
+  (let ((shown (make-symbol "shown")) (start (make-symbol "start")))
+    `(let ((,shown ,open) (,start (point)))
+       (when (or ,shown todo-write-row--searching)
+         ,@body
+         (unless ,shown
+           (todo-write-row--hide ,start ,what))))))
 
 (defun todo-write-row--truncate (string width)
   "Return STRING truncated to WIDTH columns, ending in an ellipsis if cut."
@@ -265,6 +302,16 @@ If TEXT is not a string, return LABEL."
       (if (< width (string-width ellipsis))
           ""
         (truncate-string-to-width string width 0 nil ellipsis)))))
+
+(defun todo-write-row--cut (string width)
+  "Return STRING truncated to WIDTH columns; for a search, hide the rest in it."
+  (let ((cut (todo-write-row--truncate string width)))
+    (if (or (eq cut string) (not todo-write-row--searching))
+        cut
+      (let ((kept (max 0 (- (length cut) (length (todo-write-row--shape 'ellipsis))))))
+        (concat (substring cut 0 kept)
+                (propertize (substring string kept) 'todo-write-hidden '((cut)))
+                (substring cut kept))))))
 
 (defvar todo-write-row--scale 1
   "The width of a column of the buffer's font, as a multiple of the frame's.")
@@ -291,8 +338,7 @@ Return the position after TEXT."
   (let* ((used (todo-write-row--width head))
          (column (max 0 (- width (todo-write-row--width tail) 1)))
          (alone (string-empty-p tail))
-         (text (todo-write-row--truncate
-                text (max 0 (- (if alone width (1- column)) used))))
+         (text (todo-write-row--cut text (max 0 (- (if alone width (1- column)) used))))
          (middle (+ (point) (length head) (length text))))
     ;; Few insertions: each moves the markers of all rows.
     (insert (concat head text (unless alone " ") tail end))

@@ -401,23 +401,32 @@ EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
   (let* ((entries (todo-write-story--entries thread id))
          (hidden (if earlier 0 (max 0 (- (length entries) todo-write-story-limit))))
          (shown (nthcdr hidden entries))
-         (room (todo-write-story--room shown width))
-         day)
+         (room (todo-write-story--room shown width)))
     (todo-write-story--insert-summary thread id width)
     (when (> hidden 0)
       (insert (propertize (format "     %d earlier" hidden)
                           'face 'todo-write-detail 'todo-write-earlier id
                           'todo-write-stop t
                           'mouse-face 'highlight 'help-echo "RET, mouse-1: show them")
-              "\n"))
-    (dolist (entry shown)
-      (let ((date (format-time-string "%F" (/ (todo-write-story-entry-time entry) 1000))))
+              "\n")
+      (todo-write-row--if-open nil (cons 'earlier id)
+        (todo-write-story--insert-entries (seq-take entries hidden) width room open)))
+    (todo-write-story--insert-entries shown width room open)))
+
+(defun todo-write-story--insert-entries (entries width room open)
+  "Insert ENTRIES as lines of WIDTH columns, with ROOM for their texts.
+OPEN is as in `todo-write-story--insert'."
+  (let (day)
+    (dolist (entry entries)
+      (let ((date (format-time-string "%F" (/ (todo-write-story-entry-time entry) 1000)))
+            (key (todo-write-story-entry-key entry)))
         (unless (equal date (or day (format-time-string "%F")))
           (insert (propertize (concat "     " date "\n") 'face 'todo-write-time)))
-        (setq day date))
-      (todo-write-story--insert-entry entry width room)
-      (when (member (todo-write-story-entry-key entry) open)
-        (todo-write-story--insert-whole entry)))))
+        (setq day date)
+        (todo-write-story--insert-entry entry width room)
+        (let ((whole (member key open)))
+          (todo-write-row--if-open whole (cons 'whole key)
+            (todo-write-story--insert-whole entry (not whole))))))))
 
 (defun todo-write-story--insert-summary (thread id width)
   "Insert what was done for item ID of THREAD in sums, filled to WIDTH."
@@ -460,6 +469,10 @@ EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
         (insert part)
         (cl-incf column size)))
     (when parts (insert "\n"))))
+
+(defun todo-write-story--has-all-p (entry)
+  "Return non-nil if the text of ENTRY was not cut when it was read."
+  (not (string-suffix-p (todo-write-row--shape 'ellipsis) (todo-write-story-entry-text entry))))
 
 (defconst todo-write-story--head 14
   "Columns before the text of an entry: indentation, time and shape.")
@@ -536,11 +549,11 @@ The reasons of failures need some room to the right."
   (let ((text (todo-write-story-entry-text entry)))
     (pcase (todo-write-story-entry-kind entry)
       ('said (propertize (concat (todo-write-row--shape 'quote)
-                                 (todo-write-row--truncate text (- width 2))
+                                 (todo-write-row--cut text (- width 2))
                                  (todo-write-row--shape 'unquote))
                          'face 'todo-write-said))
-      ('thought (propertize (todo-write-row--truncate text width) 'face 'todo-write-thought))
-      (_ (todo-write-row--truncate text width)))))
+      ('thought (propertize (todo-write-row--cut text width) 'face 'todo-write-thought))
+      (_ (todo-write-row--cut text width)))))
 
 (defun todo-write-story--help (entry words reason)
   "Return the help text of ENTRY: its text, its outcome in WORDS, and REASON."
@@ -570,15 +583,19 @@ The reasons of failures need some room to the right."
       (format "%d s" (/ milliseconds 1000))
     (todo-write-row--time milliseconds)))
 
-(defun todo-write-story--insert-whole (entry)
-  "Insert all of ENTRY with its line breaks: the call, its patches and its output."
+(defun todo-write-story--insert-whole (entry &optional rest)
+  "Insert all of ENTRY with its line breaks: the call, its patches and its output.
+With REST, leave out the call if the line of the entry has all of it."
   (let* ((start (point))
          (call (todo-write-story-entry-call entry))
          (content (if (eq (todo-write-story-entry-kind entry) 'wait)
                       (todo-write-story-entry-text entry)
                     (plist-get call :content)))
          (texts (delq nil (append
-                           (list (and call (todo-write-story--text content nil)))
+                           (list (and call
+                                      (let ((text (todo-write-story--text content nil)))
+                                        (unless (and rest (todo-write-story--has-all-p entry))
+                                          text))))
                            (mapcar (lambda (file) (plist-get file :patch))
                                    (todo-write-story--files entry))
                            (unless (todo-write-story--files entry)

@@ -60,6 +60,10 @@
 (autoload 'todo-write-timeline "todo-write-timeline" nil t)
 (autoload 'todo-write-export-timeline "todo-write-timeline" nil t)
 (autoload 'todo-write-search "todo-write-search" nil t)
+(autoload 'todo-write-isearch--begin "todo-write-isearch")
+(autoload 'todo-write-isearch--hide "todo-write-isearch")
+(autoload 'todo-write-isearch--show-occurrence "todo-write-isearch")
+(autoload 'todo-write-isearch-occur "todo-write-isearch" nil t)
 (autoload 'todo-write-list "todo-write-list" nil t)
 (autoload 'todo-write-switch "todo-write-list" nil t)
 (autoload 'todo-write-copy "todo-write-org" nil t)
@@ -134,6 +138,9 @@ See `todo-write-footer'.")
 
 (defvar-local todo-write-view--earlier nil
   "Ids of the rows that show their earlier entries, too.")
+
+(defvar-local todo-write-view--searching nil
+  "Non-nil while Isearch searches this buffer, closed and cut text included.")
 
 (defvar-local todo-write-view--ghosts nil
   "Ids of dropped tasks, whose rows the next change removes.")
@@ -326,7 +333,7 @@ has changed its size; by default, it calls DRAW if the width differs."
   (let ((open (member id todo-write-view--open))
         (children (cdr (assoc id todo-write-view--children)))
         (start (point)))
-    (when open
+    (todo-write-row--if-open open (cons 'open id)
       (insert (todo-write-detail--string todo-write-view-thread item
                                         todo-write-view--width))
       (todo-write-story--insert todo-write-view-thread id todo-write-view--width
@@ -809,9 +816,12 @@ A marker there is then at the row that followed."
          (inhibit-read-only t)
          ;; A row that is half drawn cannot be redrawn.
          (inhibit-quit t)
-         (inhibit-modification-hooks t))
+         (inhibit-modification-hooks t)
+         (todo-write-row--searching todo-write-view--searching))
     (save-excursion
       (apply draw args)
+      (when todo-write-row--searching
+        (todo-write-isearch--hide))
       (todo-write-view--update-folds windows)
       (todo-write-view--place-flashes))
     (restore-buffer-modified-p nil)
@@ -824,7 +834,9 @@ A marker there is then at the row that followed."
         (set-window-point window position))
       (when-let* ((position (todo-write-view--position (pop places))))
         (set-window-start window position t)))
-    (mapc #'todo-write-view--follow following)))
+    ;; Hidden lines have no place in a window.
+    (unless todo-write-row--searching
+      (mapc #'todo-write-view--follow following))))
 
 ;;; Following
 
@@ -892,6 +904,7 @@ In the selected window, point moves only to scroll."
     (define-key map "p" #'todo-write-view-previous)
     (define-key map [mouse-1] #'todo-write-view-mouse-visit)
     (define-key map [remap undo] #'todo-write-edit-undo)
+    (define-key map [remap occur] #'todo-write-isearch-occur)
     map)
   "Keymap of `todo-write-view-mode'.")
 
@@ -946,7 +959,9 @@ and \\=✗ dropped before it was completed.
   (add-hook 'window-configuration-change-hook #'todo-write-view--fit nil t)
   (dolist (hook '(text-scale-mode-hook display-line-numbers-mode-hook buffer-face-mode-hook))
     (add-hook hook #'todo-write-view--fit-shown nil t))
+  (add-hook 'isearch-mode-hook #'todo-write-isearch--begin nil t)
   (add-hook 'isearch-update-post-hook #'todo-write-view--unfold-here nil t)
+  (add-hook 'occur-mode-find-occurrence-hook #'todo-write-isearch--show-occurrence nil t)
   (add-hook 'imenu-after-jump-hook #'todo-write-view--unfold-here nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
   (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
@@ -1258,7 +1273,7 @@ can be visited or opened below them.  Folded rows count as one."
   "Return the positions in this line to stop at; the last first unless FORWARD."
   (let ((position (line-beginning-position)) stops)
     (while (< position (line-end-position))
-      (when (get-text-property position 'todo-write-stop)
+      (when (and (get-text-property position 'todo-write-stop) (not (invisible-p position)))
         (push position stops))
       (setq position (next-single-property-change position 'todo-write-stop nil
                                                   (line-end-position))))
@@ -1410,10 +1425,25 @@ See `todo-write-view-fold-completed'."
     (todo-write-view-visit)))
 
 (defun todo-write-view--imenu-index ()
-  "Return the tasks and their positions, for imenu."
-  (seq-map (lambda (item)
-             (cons (todo-write-row-plain (plist-get item :content))
-                   (todo-write-view--start (plist-get item :id))))
-           (todo-write-items todo-write-view-thread)))
+  "Return the tasks, and those of earlier lists, for imenu."
+  (append
+   (seq-map (lambda (item)
+              (cons (todo-write-row-plain (plist-get item :content))
+                    (todo-write-view--start (plist-get item :id))))
+            (todo-write-items todo-write-view-thread))
+   (when todo-write-view--lists
+     (list (cons "Earlier lists"
+                 (seq-mapcat
+                  (lambda (list)
+                    (mapcar (lambda (item)
+                              (list (todo-write-row-plain (plist-get item :content))
+                                    (todo-write-view--footer-start)
+                                    #'todo-write-view--imenu-former (plist-get item :id)))
+                            (todo-write-items todo-write-view-thread (cdr list))))
+                  todo-write-view--lists))))))
+
+(defun todo-write-view--imenu-former (_name _position id)
+  "Move to the task ID of an earlier list, for imenu."
+  (todo-write-view--goto-former id))
 (provide 'todo-write-view)
 ;;; todo-write-view.el ends here
