@@ -253,6 +253,9 @@ Call FUNCTION meanwhile."
    '("--permission-mode" "plan")
    (list (list :text "Nothing to dig."))
    (lambda ()
+     ;; The one that ended last is shown first.
+     (attention-checks--wait "Codex's end"
+                             (lambda () (member '(codex . done) (todo-write-user-eval '(test-states)))))
      (attention-checks--ask "Water the garden")
      (attention-checks--wait "the plan's approval" #'attention-checks--alarm)
      (should (equal '("waiting" . "permission prompt") (attention-checks--waiting-for)))
