@@ -258,7 +258,11 @@ connection and the process of its server."
     (signal-process server 'KILL)))
 
 (ert-deftest remote-follow-checks-the-whole-sshd-is-killed ()
-  (remote-follow-checks--lost-by "All of sshd is killed" (lambda (_link _server) (remote-stop-sshd))))
+  (remote-follow-checks--lost-by
+   "All of sshd is killed"
+   (lambda (_link _server)
+     (remote-stop-sshd)
+     (todo-write-test-wait (lambda () (not (process-live-p claude-checks-process)))))))
 
 (defun remote-follow-checks--server ()
   "Return the process of sshd that serves the connection that follows."
