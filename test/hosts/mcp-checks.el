@@ -123,7 +123,7 @@ restart."
                       (lambda (thread _outcome)
                         (unless mcp-checks-edited
                           (setq mcp-checks-edited t)
-                          (run-at-time 0.1 nil
+                          (run-at-time 0 nil
                                        (lambda ()
                                          (todo-write-edit thread 'add "Weed")
                                          (todo-write-mcp-mode -1)
