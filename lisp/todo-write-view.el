@@ -161,7 +161,13 @@ See `todo-write-footer'.")
   "The newest thing that the agent said, a string, or nil.")
 
 (defvar-local todo-write-view--header nil
-  "The text of the header.")
+  "What the header shows, a list, or nil if there is none yet.")
+
+(defvar-local todo-write-view--header-length 0
+  "Number of characters of the header, without the newline after it.")
+
+(defvar-local todo-write-view--host nil
+  "What says on which machine the agent runs, or nil for this one.")
 
 (defvar-local todo-write-view--flashing nil
   "Ids of the rows that flash.")
@@ -344,38 +350,40 @@ has changed its size; by default, it calls DRAW if the width differs."
 (defun todo-write-view--draw-header ()
   "Draw the header if it changed, and show the count in the mode line."
   (let* ((summary todo-write-view--summary)
-         (thread todo-write-view-thread)
          (width todo-write-view--width)
          (work todo-write-view--work)
-         (agent (and thread (todo-write-view--agent-line)))
-         (header (todo-write-row--string
-                   (todo-write-row--insert-header summary width nil work)
-                   (when agent
-                     (insert "\n" (todo-write-row--truncate (concat " " agent) width))))))
+         (agent (and todo-write-view-thread (todo-write-view--agent-line)))
+         ;; Every write draws this, so that a string to compare would be costly.
+         (header (list width work agent (plist-get summary :title)
+                       (plist-get summary :state) (plist-get summary :completed)
+                       (plist-get summary :total) (plist-get summary :yours)
+                       (plist-get summary :unsaved))))
     (unless (equal header todo-write-view--header)
       ;; The newline after it stays, since the rows begin there.
       (goto-char (point-min))
-      (delete-region (point) (+ (point) (length todo-write-view--header)))
-      (insert header)
-      (setq todo-write-view--header header))
+      (delete-region (point) (+ (point) todo-write-view--header-length))
+      (todo-write-row--insert-header summary width nil work)
+      (when agent
+        (insert "\n" (todo-write-row--truncate (concat " " agent) width)))
+      (setq todo-write-view--header header
+            todo-write-view--header-length (- (point) (point-min))))
     (setq mode-line-process
           (unless (memq (plist-get summary :state) '(nil empty))
             (list " " (todo-write-row--count summary))))))
 
 (defun todo-write-view--agent-line ()
   "Return what the agent does, since when, and what it said last, or nil."
-  (let ((parts (delq nil (list (todo-write-view--host)
+  (let ((parts (delq nil (list todo-write-view--host
                                (todo-write-view--activity)
                                (todo-write-view--quote todo-write-view--message)))))
     (when parts
       (string-join parts (propertize (format " %s " (todo-write-row--shape 'dot))
                                      'face 'todo-write-detail)))))
 
-(defun todo-write-view--host ()
-  "Return the machine of the agent, or nil for this one."
+(defun todo-write-view--read-host (thread)
+  "Return what says on which machine the agent of THREAD runs, or nil for this one."
   (when-let* ((host (todo-write-remote-host
-                     todo-write-view-thread
-                     (plist-get (todo-write-about todo-write-view-thread) :project))))
+                     thread (plist-get (todo-write-about thread) :project))))
     (propertize (concat "on " (todo-write-row-line host)) 'face 'todo-write-detail)))
 
 (defun todo-write-view--activity ()
@@ -411,6 +419,7 @@ For a plan that is paused, return the reason."
   "Read what the agent said and did, for the header and the last line."
   (let ((thread todo-write-view-thread))
     (setq todo-write-view--message (and thread (todo-write-view--newest-message thread))
+          todo-write-view--host (and thread (todo-write-view--read-host thread))
           todo-write-view--work (and thread (todo-write-view--lines thread))
           todo-write-view--outside (and thread (todo-write-footer--outside thread)))))
 
@@ -466,7 +475,8 @@ to no row, and what the rows do not show; see `todo-write-footer'."
           todo-write-view--summary (and thread (todo-write-summary thread))
           todo-write-view--children (and thread (todo-write-children--by-item thread))
           todo-write-view--ghosts nil
-          todo-write-view--header ""
+          todo-write-view--header nil
+          todo-write-view--header-length 0
           todo-write-view--running nil
           todo-write-view--waiting nil)
     (todo-write-view--read-work)
@@ -761,12 +771,15 @@ Each fold displays one line."
   "Return the place of POSITION, or nil in the header.
 It is a list (ID OFFSET KEY COLUMN): the offset from the start of its row
 and, within an entry, that of the line from the start of the entry.
-Below the rows, ID is t."
+Below the rows, ID is t, and on a button of an empty plan it is `button'."
   (let* ((id (or (get-text-property position 'todo-write-id)
                  (get-text-property position 'todo-write-stop)
                  (get-text-property position 'todo-write-entry)))
-         (id (if (stringp id) id (and id t)))
-         (start (if (eq id t) (todo-write-view--footer-start) (todo-write-view--start id)))
+         (id (if (or (stringp id) (memq id '(nil button))) id t))
+         (start (pcase id
+                  ('t (todo-write-view--footer-start))
+                  ('button (point-min))
+                  (_ (todo-write-view--start id))))
          (entry (get-text-property position 'todo-write-entry)))
     (and start
          (cons id (cons (- position start)
@@ -779,7 +792,7 @@ Below the rows, ID is t."
   "Return the position after the rows."
   (if-let* ((last (and todo-write-view--ewoc (ewoc-nth todo-write-view--ewoc -1))))
       (next-single-property-change (ewoc-location last) 'todo-write-id nil (point-max))
-    (+ (point-min) (length todo-write-view--header) 1)))
+    (+ (point-min) todo-write-view--header-length 1)))
 
 (defun todo-write-view--entry-start (start key)
   "Return the position of the entry KEY below the row at START, or nil."
@@ -796,12 +809,16 @@ Below the rows, ID is t."
   "Return the position of PLACE, or nil if its row is gone.
 A marker there is then at the row that followed."
   (pcase-let ((`(,id ,offset ,key ,column) place))
-    (when-let* ((start (if (eq id t) (todo-write-view--footer-start)
-                         (todo-write-view--start id))))
-      (if-let* ((entry (and key (todo-write-view--entry-start start key))))
-          (+ entry column)
-        (min (+ start offset)
-             (1- (next-single-property-change start 'todo-write-id nil (point-max))))))))
+    (if (eq id 'button)
+        ;; Point must not stay below the first tasks.
+        (let ((position (min (point-max) (+ (point-min) offset))))
+          (if (eq 'button (get-text-property position 'todo-write-stop)) position (point-min)))
+      (when-let* ((start (if (eq id t) (todo-write-view--footer-start)
+                           (todo-write-view--start id))))
+        (if-let* ((entry (and key (todo-write-view--entry-start start key))))
+            (+ entry column)
+          (min (+ start offset)
+               (1- (next-single-property-change start 'todo-write-id nil (point-max)))))))))
 
 (defun todo-write-view--keep-places (draw &rest args)
   "Call DRAW, a function, with ARGS; keep point, mark and all windows in place."

@@ -50,7 +50,7 @@ Sessions on other machines are not counted."
     (define-key map (kbd "RET") call)
     (define-key map [mouse-1] call)
     (concat (propertize (format "   %s" label)
-                        'face 'link 'keymap map 'todo-write-stop t 'mouse-face 'highlight
+                        'face 'link 'keymap map 'todo-write-stop 'button 'mouse-face 'highlight
                         'help-echo (format "RET, mouse-1: M-x %s" command))
             "\n")))
 

@@ -33,7 +33,8 @@
       (todo-write-test-press "n")
       (todo-write "none" (todo-write-test-todos "One"))
       (should (equal '(" ○ One") (todo-write-test-seen)))
-      (todo-write-test-press "<")
+      (should (bobp))
+      (todo-write-test-press "n")
       (should (looking-at-p " ○ One")))))
 
 (provide 'todo-write-welcome-tests)
