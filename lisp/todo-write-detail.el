@@ -51,8 +51,8 @@ further lines are indented.  A paragraph with the property
   "Return the lines below the open row of ITEM of THREAD, filled to WIDTH."
   (let* ((text (todo-write-row--text item (todo-write-row--kind item)))
          (todo-write-detail--shown
-          ;; The shape and a time of some hours take 15 columns.
-          (and (<= (todo-write-row--width text) (- width 15)) text)))
+          ;; The shape takes three columns; all else gives way to the text.
+          (and (<= (todo-write-row--width text) (- width 3)) text)))
     (with-temp-buffer
       (dolist (function todo-write-detail-functions)
         (dolist (paragraph (condition-case-unless-debug err

@@ -272,7 +272,7 @@ else all of INPUT."
          (fields (todo-write-json--fields decoded))
          (name (seq-find (lambda (name) (todo-write-story--words (cdr (assoc name fields))))
                          '("command" "cmd" "file_path" "notebook_path" "path" "pattern"
-                           "query" "url" "description" "prompt")))
+                           "query" "url" "description" "prompt" "input" "code" "chars")))
          (text (todo-write-story--words (cdr (assoc name fields)))))
     (cond ((member name '("file_path" "notebook_path" "path"))
            (concat (todo-write-story--relative text project)
@@ -282,8 +282,17 @@ else all of INPUT."
           ((seq-find (lambda (value) (and (stringp value) (< 0 (length value) 100)))
                      (mapcar #'cdr fields)))
           ((not (or fields (equal decoded input))) "")
+          ((todo-write-story--scalars fields))
           ((stringp input) input)
           (t (format "%S" input)))))
+
+(defun todo-write-story--scalars (fields)
+  "Return the numbers and texts of FIELDS, an alist, in words, or nil if none."
+  (let ((parts (cl-loop for (name . value) in fields
+                        when (or (numberp value)
+                                 (and (stringp value) (not (string-blank-p value))))
+                        collect (format "%s: %s" name value))))
+    (and parts (string-join parts ", "))))
 
 (defun todo-write-story--words (value)
   "Return VALUE, an argument, if it is text or a vector of words, else nil."
@@ -322,8 +331,11 @@ ID is as in `todo-write-work'."
   (pcase-let ((`(,started ,completed ,created)
                (mapcar (lambda (key) (plist-get times key)) '(:started :completed :created))))
     (cond ((and started completed) (todo-write-story--clock-span started completed))
-          (completed (concat (todo-write-story--clock (or created completed)) " "
-                             (todo-write-story--clock completed)))
+          ((and created completed)
+           (pcase-let ((`(,from ,to)
+                        (split-string (todo-write-story--clock-span created completed) "–")))
+             (format "added %s, completed %s" from to)))
+          (completed (concat "completed " (todo-write-story--clock completed)))
           (started (concat "since " (todo-write-story--clock started)))
           (created (concat "added " (todo-write-story--clock created))))))
 
@@ -516,7 +528,12 @@ The reasons of failures need some room to the right."
                (right (if said "" (todo-write-story--right entry)))
                (reason (unless said (todo-write-story--reason entry)))
                (text (todo-write-story--shown-text
-                      entry (if said (- width todo-write-story--head (if shape 0 -2)) room)))
+                      entry (cond (said (- width todo-write-story--head (if shape 0 -2)))
+                                  (reason room)
+                                  ;; Nothing else stands in this line.
+                                  ((string-empty-p right) (- width todo-write-story--head))
+                                  (t (- (+ room todo-write-story--end)
+                                        (todo-write-row--width right) 2)))))
                (start (point)))
     (insert "     "
             (propertize (format-time-string "%R  " (/ (todo-write-story-entry-time entry) 1000))

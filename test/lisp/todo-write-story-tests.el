@@ -44,7 +44,9 @@
            ("WebFetch" "{\"prompt\":\"Sum up\",\"url\":\"https://example.org\"}"
             "WebFetch https://example.org")
            ("Other" "{\"long\":3,\"first\":\"this\",\"second\":\"that\"}" "Other this")
-           ("Count" "{\"n\":4}" "Count {\"n\":4}")
+           ("Count" "{\"n\":4}" "Count n: 4")
+           ("write_stdin" "{\"session_id\":7,\"chars\":\"\"}" "write_stdin session_id: 7")
+           ("exec" "{\"input\":\"const a = 1;\"}" "const a = 1;")
            ("Cut" "{\"command\":\"go te" "Cut {\"command\":\"go te")
            ("Decoded" (:file_path "/home/user/shop/a") "Decoded a")))
       (todo-write-story-tests--call "c" name input)
@@ -274,6 +276,41 @@
 (ert-deftest todo-write-diff-says-that-nothing-is-recorded ()
   (todo-write-story-tests--with-task
     (should-error (todo-write-show-diff "a") :type 'user-error)))
+
+;;; Widths
+
+(ert-deftest todo-write-story-uses-the-width-where-nothing-stands-to-the-right ()
+  (todo-write-story-tests--with-task
+    (let ((long (concat "grep " (make-string 70 ?x))))
+      (todo-write-story-tests--call "c1" "Bash" `(:command ,long) "fine" :outcome 'ok)
+      (todo-write-story-tests--call "c2" "Bash" `(:command ,long) "fine" :outcome 'ok
+                                    :durationMs 36000)
+      (todo-write-story-tests--call "c3" "Bash" `(:command ,long) "error: no such file"
+                                    :outcome 'failed)
+      (pcase-let ((`(,bare ,timed ,failed) (last (todo-write-story-tests--lines 80) 3)))
+        (should (string-suffix-p "x…" bare))
+        (should (= 80 (string-width bare)))
+        (should (string-match-p "x…  36 s\\'" timed))
+        (should (string-suffix-p "error: no such file" failed))
+        (should (<= (string-width failed) 80))))))
+
+(ert-deftest todo-write-story-says-when-a-task-without-work-was-added-and-completed ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-test-write "a" '("One" "completed") "Two")
+    (should (string-match-p "added [0-9:]+, completed [0-9:]+\\'"
+                            (car (todo-write-story-tests--lines 80))))))
+
+(ert-deftest todo-write-story-does-not-repeat-a-title-that-the-row-shows ()
+  (todo-write-story-tests--with-task
+    (let ((todo-write-view-max-width 30)
+          (title "A title of twenty-six chars"))
+      (todo-write-test-write "a" (list title "pending"))
+      (todo-write-view-refresh)
+      (todo-write-test-open title)
+      (should (= 1 (how-many (regexp-quote title) (point-min) (point-max))))
+      (todo-write-test-write "a" (list (concat title " more") "pending"))
+      (should (= 2 (how-many "A title of twenty-six" (point-min) (point-max)))))))
 
 (provide 'todo-write-story-tests)
 ;;; todo-write-story-tests.el ends here
