@@ -59,7 +59,7 @@ further lines are indented.  A paragraph with the property
                                (funcall function thread item)
                              (error (list (format-message "`%s' failed: %s" function
                                                           (error-message-string err))))))
-          (todo-write-detail--insert paragraph (max 30 width))))
+          (todo-write-detail--insert paragraph (max 15 width))))
       ;; Appended faces do not override existing ones.
       (add-face-text-property (point-min) (point-max) 'todo-write-detail t)
       (buffer-string))))

@@ -469,7 +469,8 @@ OPEN is as in `todo-write-story--insert'."
   "Insert PARTS, strings, with SEPARATOR between them, in lines of WIDTH columns."
   (let ((column 0))
     (dolist (part parts)
-      (let ((size (todo-write-row--width part)))
+      (let* ((part (todo-write-row--truncate part (max 5 (- width 5))))
+             (size (todo-write-row--width part)))
         (when (> (+ column (length separator) size) (- width 5))
           (insert "\n")
           (setq column 0))
@@ -492,12 +493,15 @@ OPEN is as in `todo-write-story--insert'."
 (defconst todo-write-story--end 11
   "Columns of the duration or the lines of an entry.")
 
+(defconst todo-write-story--least (+ todo-write-story--head todo-write-story--end 10)
+  "Least columns of a line that has anything to the right of an entry's text.")
+
 (defun todo-write-story--room (entries width)
   "Return the columns for the text of ENTRIES in lines of WIDTH columns.
 The reasons of failures need some room to the right."
   (let ((room (- width todo-write-story--head todo-write-story--end)))
     (max 10 (if (and (> room 40) (seq-some #'todo-write-story--reason entries))
-                (min 60 (round (* room 0.55)))
+                (max (round (* room 0.55)) (- room 64))
               room))))
 
 (defun todo-write-story--reason (entry)
@@ -525,14 +529,17 @@ The reasons of failures need some room to the right."
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
                (said (memq (todo-write-story-entry-kind entry) '(said thought change wait)))
-               (right (if said "" (todo-write-story--right entry)))
+               (right (if (or said (< width todo-write-story--least)) ""
+                        (todo-write-story--right entry)))
+               (end (+ todo-write-story--head room todo-write-story--end))
                (reason (unless said (todo-write-story--reason entry)))
+               (beside (and reason (> (- width end 3) 8)))
                (text (todo-write-story--shown-text
                       entry (cond (said (- width todo-write-story--head (if shape 0 -2)))
-                                  (reason room)
+                                  (beside room)
                                   ;; Nothing else stands in this line.
                                   ((string-empty-p right) (- width todo-write-story--head))
-                                  (t (- (+ room todo-write-story--end)
+                                  (t (- end todo-write-story--head
                                         (todo-write-row--width right) 2)))))
                (start (point)))
     (insert "     "
@@ -541,25 +548,27 @@ The reasons of failures need some room to the right."
             (if shape (concat (propertize (todo-write-row--shape shape) 'face face) " ") "")
             text)
     (unless (string-empty-p right)
-      (insert (make-string (max 1 (- (+ room todo-write-story--end)
-                                     (todo-write-row--width text) (todo-write-row--width right)))
-                           ?\s)
-              right))
-    (when reason
-      (let ((left (- width todo-write-story--head todo-write-story--end room 3)))
-        (when (> left 8)
-          (when (string-empty-p right)
-            (insert (make-string (- (+ room todo-write-story--end)
-                                    (todo-write-row--width text))
-                                 ?\s)))
-          (insert "   " (propertize (todo-write-row--truncate reason left)
-                                    'face 'todo-write-failed)))))
+      (todo-write-story--insert-gap start (- end (todo-write-row--width right)))
+      (insert right))
+    (when beside
+      (todo-write-story--insert-gap start (+ end 3))
+      (insert (propertize (todo-write-row--truncate reason (- width end 3))
+                          'face 'todo-write-failed)))
     (insert "\n")
     (add-text-properties
      start (point)
      (list 'todo-write-entry entry 'todo-write-stop t 'mouse-face (list 'highlight)
            'help-echo (propertize (todo-write-story--help entry words reason)
                                   'help-echo-inhibit-substitution t)))))
+
+(defun todo-write-story--insert-gap (start column)
+  "Insert blanks from the end of the line at START up to COLUMN, in any font."
+  (let ((count (- column (todo-write-row--width (buffer-substring start (point))))))
+    (when (> count 1)
+      (insert (propertize (make-string (1- count) ?\s)
+                          'display `(space :align-to ,(* (1- column) todo-write-row--scale)))))
+    ;; In wider fonts, this one stays.
+    (insert " ")))
 
 (defun todo-write-story--shown-text (entry width)
   "Return the text of ENTRY in its face, cut to WIDTH columns."

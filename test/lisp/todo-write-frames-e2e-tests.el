@@ -137,6 +137,53 @@ The row of t30 is open."
       (should (< (nth 1 widths) (nth 0 widths)))
       (should (= (nth 2 widths) (nth 0 widths))))))
 
+(defun todo-write-frames--lines-that-do-not-fit ()
+  "Return the lines of the plan that need a second line in any window."
+  (todo-write-user-eval
+   '(redisplay t)
+   '(with-current-buffer todo-write-view-buffer-name
+      (save-excursion
+        (let ((truncate-lines nil) (truncate-partial-width-windows nil))
+          (cl-loop for window in (get-buffer-window-list nil nil t)
+                   append
+                   (with-selected-window window
+                     (goto-char (point-min))
+                     (cl-loop until (eobp)
+                              unless (= 1 (count-screen-lines (point) (line-beginning-position 2)
+                                                              nil window))
+                              collect (buffer-substring-no-properties
+                                       (point) (line-end-position))
+                              do (forward-line)))))))))
+
+(ert-deftest todo-write-view-rows-fit-beside-line-numbers-and-in-windows-of-any-width ()
+  (todo-write-frames--with-user tty
+    (todo-write-frames--show-in-both tty)
+    (todo-write-user-eval
+     `(todo-write-observe "a" "MESSAGE" ,(make-string 200 ?m))
+     `(todo-write-edit "a" 'rename "t2" ,(concat (make-string 120 ?t) "漢字 wide"))
+     `(progn (todo-write-observe "a" "TOOL_CALL" '(:id "c" :name "Bash" :input (:command ,(make-string 150 ?c)))
+                                 :call-id "c")
+             (todo-write-observe "a" "TOOL_EXECUTION" '(:id "c" :name "Bash" :content "error: no")
+                                 :call-id "c" :outcome 'failed :durationMs 36000))
+     '(with-current-buffer todo-write-view-buffer-name
+        (todo-write-view--toggle "t1")
+        (todo-write-view-refresh))
+     t)
+    (should-not (todo-write-frames--lines-that-do-not-fit))
+    (todo-write-user-eval '(global-display-line-numbers-mode) t)
+    (should-not (todo-write-frames--lines-that-do-not-fit))
+    (todo-write-user-eval '(with-selected-window (car test-windows)
+                             (split-window-right 50)
+                             t))
+    (should-not (todo-write-frames--lines-that-do-not-fit))
+    (let ((beside (todo-write-user-eval
+                   '(with-current-buffer todo-write-view-buffer-name todo-write-view--width))))
+      (should (< beside 50))
+      (todo-write-user-eval '(global-display-line-numbers-mode -1) t)
+      (should-not (todo-write-frames--lines-that-do-not-fit))
+      (should (< beside (todo-write-user-eval '(with-current-buffer todo-write-view-buffer-name
+                                                 todo-write-view--width)))))))
+
 ;;; Typing
 
 (ert-deftest todo-write-view-does-not-disturb-typing-in-another-window ()
