@@ -101,6 +101,34 @@ The caller inhibits quitting."
     (todo-write--warn (plist-get answer :warnings))
     state))
 
+;;; Drawing once
+
+(defvar todo-write--together nil
+  "Non-nil while many events are dispatched that are drawn once.")
+
+(defvar todo-write--undrawn nil
+  "The functions that draw what happened meanwhile, the last one first.")
+
+(defun todo-write--draw-later (function)
+  "Call FUNCTION after the events that are drawn once; return non-nil then.
+Return nil if each event is drawn."
+  (when todo-write--together
+    (cl-pushnew function todo-write--undrawn)
+    t))
+
+(defun todo-write--draw-now ()
+  "Call the functions of `todo-write--undrawn'."
+  (let ((inhibit-quit t) todo-write--together)
+    (todo-write--call-each #'todo-write--call-function
+                           (nreverse (cl-shiftf todo-write--undrawn nil)) nil)))
+
+(defmacro todo-write--drawing-once (&rest body)
+  "Evaluate BODY; draw the events of all agents once, afterwards."
+  (declare (indent 0) (debug t))
+  `(unwind-protect (let ((todo-write--together t)) ,@body)
+     (unless todo-write--together
+       (todo-write--draw-now))))
+
 ;;; Observations
 
 (cl-defstruct (todo-write--subscriber (:constructor todo-write--make-subscriber))

@@ -195,12 +195,14 @@ not have written their transcripts yet."
                             session)
                     (expand-file-name "../.." (plist-get process :file)))))
 
-(defun todo-write-follow-sessions--files (folders &optional since sessions limit)
+(defun todo-write-follow-sessions--files (folders &optional since sessions limit again)
   "Return the transcripts in FOLDERS as a list of (TIME . FILE), newest first.
 SINCE, in seconds since the epoch, leaves out files that were not modified
 since then, unless their session is one of SESSIONS, a list of ids.  LIMIT
-is the maximum number of files."
-  (let ((listing (todo-write--call todo-write-dyn--transcripts-in
+is the maximum number of files.  AGAIN non-nil looks only at what is new,
+and at some of the other files in turn."
+  (let ((listing (funcall (if again #'todo-write-follow-sessions--list-again
+                            #'todo-write-follow-sessions--list)
                    (seq-filter #'todo-write-follow-sessions--text-p folders)
                    (and since (max 0 (floor since))) sessions limit)))
     (when-let* ((skipped (plist-get listing :skipped)))
@@ -210,6 +212,14 @@ is the maximum number of files."
                                  (length (cdr skipped)))
                        "its name is not text")))
     (plist-get listing :files)))
+
+(defun todo-write-follow-sessions--list (folders since sessions limit)
+  "List FOLDERS; SINCE, SESSIONS and LIMIT are as for the module's function."
+  (todo-write--call todo-write-dyn--transcripts-in folders since sessions limit))
+
+(defun todo-write-follow-sessions--list-again (folders since sessions limit)
+  "List FOLDERS again; SINCE, SESSIONS and LIMIT are as for the module's function."
+  (todo-write--call todo-write-dyn--transcripts-again folders since sessions limit))
 
 (defun todo-write-follow-sessions--text-p (folder)
   "Return non-nil if the module can name FOLDER."

@@ -20,11 +20,11 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'filenotify)
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-follow-sessions)
+(require 'todo-write-follow-watch)
 (require 'todo-write-view)
 
 (defcustom todo-write-follow-interval 2
@@ -62,11 +62,18 @@ last said, as from `todo-write-follow-sessions--activity'.  END is
 \(REASON . ENDING) if its last lines ended a turn, else nil.  AUTOMATIC
 is t if the mode picked it, `machine' if it was picked since all of its
 machine are followed.  BUSY is non-nil while it is read, REST if a part
-of FILE is yet to be read.  BYTES is the number of those read so far."
-  file handle thread heard last quiet process activity end automatic busy rest (bytes 0))
+of FILE is yet to be read.  BYTES is the number of those read so far.
+HOT is non-nil while FILE grows, when it is looked at by
+`todo-write-follow--tick' instead of watched: the time when it last grew.
+TOLD is non-nil if ACTIVITY was applied since FILE grew or processes
+changed."
+  file handle thread heard last quiet process activity end automatic busy rest (bytes 0) hot told)
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
+
+(defvar todo-write-follow--files (make-hash-table :test #'equal)
+  "The sessions of `todo-write-follow--sessions' by their files.")
 
 (defvar todo-write-follow--timer nil
   "The timer that polls transcripts, or nil.")
@@ -75,9 +82,6 @@ of FILE is yet to be read.  BYTES is the number of those read so far."
 (autoload 'todo-write-follow-remote--await "todo-write-follow-remote")
 (autoload 'todo-write-follow-remote--begin-mode "todo-write-follow-remote")
 (declare-function todo-write-follow-remote--end-unused "todo-write-follow-remote")
-
-(defvar todo-write-follow--watches nil
-  "Alist of watched files and folders and their descriptors.")
 
 ;;; Commands
 
@@ -124,7 +128,7 @@ SHOW is as for `todo-write-follow'."
 (defvar todo-write-follow--project nil
   "Root of the project whose newest session is followed.")
 
-(defvar todo-write-follow--known nil
+(defvar todo-write-follow--known (make-hash-table :test #'equal)
   "Transcripts that existed at the last search for new ones.")
 
 (defvar todo-write-follow--stopped nil
@@ -134,6 +138,16 @@ SHOW is as for `todo-write-follow'."
   "Recent transcripts without the name of their folder at the last search.
 Their first lines were missing or incomplete.  Each is watched, since its
 folder changes no more.")
+
+(defvar todo-write-follow--beginner nil
+  "The timer that begins the sessions of the queue, or nil.")
+
+(defvar todo-write-follow--drawn 0
+  "When beginning sessions were drawn last, as a float.")
+
+(defvar todo-write-follow--queue nil
+  "Sessions that are to begin, as (FILE . AUTOMATIC).
+AUTOMATIC is as for `todo-write-follow--try-to-begin'.")
 
 (defvar todo-write-follow--began 0
   "Time at which `todo-write-follow-mode' was switched on, as a float.")
@@ -155,9 +169,10 @@ the sessions on that machine; see `todo-write-follow-remote'."
   :group 'todo-write-hosts
   (setq todo-write-follow--project (and todo-write-follow-mode
                                         (todo-write-follow-sessions--project))
-        todo-write-follow--known nil
+        todo-write-follow--known (make-hash-table :test #'equal)
         todo-write-follow--stopped nil
         todo-write-follow--unnamed nil
+        todo-write-follow--queue nil
         todo-write-follow--began (float-time)
         todo-write-follow--searched nil)
   (when todo-write-follow-mode
@@ -206,10 +221,13 @@ all by `todo-write-follow-all'."
 
 (defun todo-write-follow--find (file)
   "Return the session whose transcript is FILE, or nil."
-  (let ((file (expand-file-name file)))
-    (seq-find (lambda (session)
-                (equal (todo-write-follow--session-file session) file))
-              todo-write-follow--sessions)))
+  (or (gethash file todo-write-follow--files)
+      (gethash (expand-file-name file) todo-write-follow--files)))
+
+(defun todo-write-follow--remove (session)
+  "Remove SESSION from those that are followed."
+  (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
+  (remhash (todo-write-follow--session-file session) todo-write-follow--files))
 
 (defun todo-write-follow--thread-p (thread)
   "Return non-nil if the session of THREAD is followed."
@@ -222,14 +240,14 @@ all by `todo-write-follow-all'."
               todo-write-follow--sessions))
 
 (defvar todo-write-follow--batch nil
-  "Non-nil while many sessions begin or end; `changed' once one did.")
+  "Non-nil while many sessions begin or end; files are watched afterwards.")
 
 (defun todo-write-follow--drop-forgotten (file)
   "Stop following FILE if its thread was forgotten, so as to read all of it again."
   (when-let* ((session (todo-write-follow--find file))
               (thread (todo-write-follow--session-thread session)))
     (unless (member thread (todo-write-threads-loaded))
-      (setq todo-write-follow--sessions (delq session todo-write-follow--sessions)))))
+      (todo-write-follow--remove session))))
 
 (defun todo-write-follow--begin (file &optional automatic)
   "Follow the session whose transcript is FILE, and return it.
@@ -249,6 +267,7 @@ AUTOMATIC is that of `todo-write-follow--session'."
                                 (todo-write-follow-copy-prefix copy)))))
         (todo-write-follow--read session (unless automatic 50))
         (push session todo-write-follow--sessions)
+        (puthash file session todo-write-follow--files)
         ;; The user waits for the plan, but not for each slice of the file.
         (while (and (not automatic) (todo-write-follow--session-rest session)
                     (memq session todo-write-follow--sessions))
@@ -281,7 +300,7 @@ and does not stop the others."
 (defun todo-write-follow--end (session)
   "Stop following SESSION.
 Its plan is paused, unless another host or a live process drives it."
-  (setq todo-write-follow--sessions (delq session todo-write-follow--sessions))
+  (todo-write-follow--remove session)
   (let ((thread (todo-write-follow--session-thread session)))
     (cond ((todo-write-follow--other-host-p thread))
           ((and thread (todo-write-follow-sessions--activity thread))
@@ -289,95 +308,183 @@ Its plan is paused, unless another host or a live process drives it."
           (t (todo-write-follow--pause session "no longer followed"))))
   (todo-write-follow--set-timer))
 
-(defun todo-write-follow--watched ()
-  "Return the files and folders to watch."
-  (when todo-write-follow--timer
-    ;; The process of another machine tells when its copies changed.
-    (let ((files (seq-remove #'todo-write-follow-sessions--copy-of
-                             (mapcar #'todo-write-follow--session-file
-                                     todo-write-follow--sessions))))
-      (seq-filter #'file-exists-p
-                  (append files
-                          (and todo-write-follow-mode (todo-write-follow--watched-folders files))
-                          (todo-write-follow-sessions--process-folders))))))
+;;; Watching
 
-(defun todo-write-follow--watched-folders (files)
-  "Return what to watch for new sessions, beside the folders of FILES."
-  (delete-dups
-   (mapcar #'directory-file-name
-           (append (mapcar #'file-name-directory files)
-                   todo-write-follow--unnamed
-                   (todo-write-follow-sessions--watched
-                    (unless todo-write-follow-all todo-write-follow--project))
-                   ;; A process begins before its transcript does.
-                   (mapcar #'file-name-directory
-                           (seq-remove (lambda (file)
-                                         (or (todo-write-follow--find file)
-                                             (todo-write-follow-sessions--copy-of file)))
-                                       (todo-write-follow-sessions--begun 0)))))))
+(defun todo-write-follow--watched ()
+  "Return the files and folders to watch, a hash table of their kinds.
+See `todo-write-follow-watch--aspects'."
+  (let ((wanted (make-hash-table :test #'equal)))
+    (when todo-write-follow--timer
+      (dolist (session todo-write-follow--sessions)
+        (let ((file (todo-write-follow--session-file session)))
+          ;; The process of another machine tells when its copies changed.
+          (unless (todo-write-follow-sessions--copy-of file)
+            (unless (todo-write-follow--session-hot session)
+              (puthash file 'file wanted))
+            (when todo-write-follow-mode
+              (puthash (directory-file-name (file-name-directory file)) 'folder wanted)))))
+      (when todo-write-follow-mode
+        (todo-write-follow--add-watched-folders wanted))
+      (dolist (folder (todo-write-follow-sessions--process-folders))
+        (puthash folder 'contents wanted)))
+    (maphash (lambda (file _kind)
+               (unless (or (gethash file todo-write-follow-watch--table)
+                           (file-exists-p file))
+                 (remhash file wanted)))
+             wanted)
+    wanted))
+
+(defun todo-write-follow--add-watched-folders (wanted)
+  "Add to WANTED what to watch for new sessions, beside the folders of known ones."
+  (dolist (file todo-write-follow--unnamed)
+    (puthash file 'file wanted))
+  (dolist (folder (todo-write-follow-sessions--watched
+                   (unless todo-write-follow-all todo-write-follow--project)))
+    (puthash (directory-file-name folder) 'folder wanted))
+  ;; A process begins before its transcript does.
+  (dolist (file (todo-write-follow-sessions--begun 0))
+    (unless (or (gethash file todo-write-follow--files)
+                (todo-write-follow-sessions--copy-of file))
+      (puthash (directory-file-name (file-name-directory file)) 'folder wanted))))
+
+(defvar todo-write-follow--processes-due nil
+  "Non-nil if process files changed since the last tick.")
+
+(defvar todo-write-follow--search-due nil
+  "Non-nil if folders of transcripts changed since the last tick.")
+
+(defvar todo-write-follow--watch-due nil
+  "Non-nil if what is to be watched has changed.")
 
 (defun todo-write-follow--watch ()
-  "Watch the files and folders of `todo-write-follow--watched', and no others.
-Return the new ones.  Files that the system cannot watch are polled by the
-timer anyway."
-  (let ((wanted (make-hash-table :test #'equal)) kept new)
-    (dolist (file (todo-write-follow--watched))
-      (puthash file t wanted))
-    (pcase-dolist ((and entry `(,file . ,watch)) todo-write-follow--watches)
-      (if (and (gethash file wanted) (file-notify-valid-p watch))
-          (progn (remhash file wanted) (push entry kept))
-        (file-notify-rm-watch watch)))
-    (setq todo-write-follow--watches kept)
-    (dolist (file (hash-table-keys wanted))
-      (ignore-error file-notify-error
-        (push file new)
-        (push (cons file (file-notify-add-watch
-                          file '(change)
-                          (lambda (event) (todo-write-follow--changed file (nth 1 event)))))
-              todo-write-follow--watches)))
-    new))
+  "Watch what `todo-write-follow--watched' returns; return the new files."
+  (setq todo-write-follow--watch-due nil)
+  (todo-write-follow-watch--set (todo-write-follow--watched) #'todo-write-follow--changed))
 
-(defun todo-write-follow--search-and-watch ()
-  "Search for newer sessions, and watch them.
+(defun todo-write-follow--watch-if-due ()
+  "Watch what is to be watched, unless sessions are yet to begin.
 What was written before a watch began is read again, since no
 notification tells of it."
-  (todo-write-follow--find-newer)
-  (when-let* ((new (todo-write-follow--watch)))
-    (dolist (session todo-write-follow--sessions)
-      (when (member (todo-write-follow--session-file session) new)
-        (todo-write-follow--poll session)))
-    (setq todo-write-follow--searched nil)
-    (todo-write-follow--find-newer)
-    (todo-write-follow--watch)))
+  (when (and todo-write-follow--watch-due (null todo-write-follow--queue))
+    (when-let* ((new (todo-write-follow--watch)))
+      (dolist (file new)
+        (when-let* ((session (gethash file todo-write-follow--files)))
+          (todo-write-follow--poll session)))
+      (setq todo-write-follow--searched nil)
+      (todo-write-follow--find-newer)
+      (todo-write-follow--watch))))
 
-(defun todo-write-follow--changed (file action)
-  "Handle a file notification, whose action is ACTION, for FILE."
-  (let ((session (todo-write-follow--find file)))
-    (cond ((eq action 'stopped))
-          (session (todo-write-follow--poll session))
-          ((member file (todo-write-follow-sessions--process-folders))
-           (todo-write-follow--poll-processes)
-           (todo-write-follow--search-and-watch))
-          ((or (memq action '(created renamed)) (member file todo-write-follow--unnamed))
-           ;; The folder's time may be that of the last search.
-           (setq todo-write-follow--searched nil)
-           (todo-write-follow--search-and-watch)))))
+(defun todo-write-follow--changed (file kind)
+  "Handle a notification that FILE of KIND changed, with all others, in a tick."
+  (let ((session (gethash file todo-write-follow--files)))
+    (cond (session
+           (todo-write-follow-watch--remove file)
+           (setf (todo-write-follow--session-hot session) (float-time)))
+          ((eq kind 'contents)
+           (setq todo-write-follow--processes-due t))
+          ;; The folder's time may be that of the last search.
+          (t (setq todo-write-follow--search-due t)))
+    (todo-write-follow--tick-soon 0.01)))
+
+;;; Ticks
+
+(defconst todo-write-follow--slice 0.01
+  "Seconds of work after which Emacs looks for input.")
+
+(defconst todo-write-follow--hot-interval 0.1
+  "Seconds between looks at transcripts that grow.")
+
+(defconst todo-write-follow--hot-seconds 2
+  "Seconds after which a transcript that grew no more is watched again.")
+
+(defvar todo-write-follow--ticker nil
+  "The timer of the next tick, or nil.")
+
+(defun todo-write-follow--tick-soon (seconds)
+  "Let a tick run in SECONDS, unless one will."
+  (unless (memq todo-write-follow--ticker timer-list)
+    (setq todo-write-follow--ticker (run-with-timer seconds nil #'todo-write-follow--tick))))
+
+(defun todo-write-follow--tick ()
+  "Do what notifications asked for, for the length of a slice.
+What is left is done in the next tick, which begins with it."
+  (setq todo-write-follow--ticker nil)
+  (let* ((end (+ (float-time) todo-write-follow--slice)) left)
+    (todo-write--drawing-once
+      (setq left (todo-write-follow--poll-hot end))
+      (when (and (not left)
+                 (or todo-write-follow--processes-due todo-write-follow--search-due))
+        (when (cl-shiftf todo-write-follow--processes-due nil)
+          (todo-write-follow--poll-processes))
+        (when (cl-shiftf todo-write-follow--search-due nil)
+          (setq todo-write-follow--searched nil))
+        (todo-write-follow--find-newer)
+        (todo-write-follow--watch-if-due)))
+    (cond (left (todo-write-follow--tick-soon 0.005))
+          ((seq-some #'todo-write-follow--session-hot todo-write-follow--sessions)
+           (todo-write-follow--tick-soon todo-write-follow--hot-interval)))))
+
+(defvar todo-write-follow--hot-left nil
+  "The sessions that were left when the last slice ended.")
+
+(defun todo-write-follow--poll-hot (end)
+  "Read the sessions that grow until END, a time, those that are visible first.
+Return non-nil if some are left."
+  (let ((sessions (or todo-write-follow--hot-left
+                      (seq-filter #'todo-write-follow--session-hot
+                                  todo-write-follow--sessions))))
+    (while (and sessions (< (float-time) end))
+      (todo-write-follow--poll-hot-one (pop sessions)))
+    (setq todo-write-follow--hot-left
+          (and sessions (todo-write-follow--visible-first sessions)))))
+
+(defun todo-write-follow--visible-first (sessions)
+  "Return SESSIONS with those whose plans are visible first."
+  (let ((shown (mapcar (lambda (window)
+                         (buffer-local-value 'todo-write-view-thread (window-buffer window)))
+                       (window-list-1 nil 'no-minibuffer 'visible)))
+        first rest)
+    (dolist (session sessions)
+      (if (member (todo-write-follow--session-thread session) shown)
+          (push session first)
+        (push session rest)))
+    (nconc (nreverse first) (nreverse rest))))
+
+(defun todo-write-follow--poll-hot-one (session)
+  "Read SESSION, which grew; watch it again if it does so no more."
+  (when (memq session todo-write-follow--sessions)
+    (let ((bytes (todo-write-follow--session-bytes session)))
+      (todo-write-follow--poll session)
+      (cond ((/= bytes (todo-write-follow--session-bytes session))
+             (setf (todo-write-follow--session-hot session) (float-time)))
+            ((> (- (float-time) (todo-write-follow--session-hot session))
+                todo-write-follow--hot-seconds)
+             (setf (todo-write-follow--session-hot session) nil)
+             (todo-write-follow--watch-again session))))))
+
+(defun todo-write-follow--watch-again (session)
+  "Watch the transcript of SESSION, and read what was written before."
+  (let ((file (todo-write-follow--session-file session)))
+    (ignore-error file-notify-error
+      (puthash file (todo-write-follow-watch--add file 'file #'todo-write-follow--changed)
+               todo-write-follow-watch--table))
+    (todo-write-follow--poll session)))
 
 (defun todo-write-follow--set-timer ()
-  "Run the timer while there is something to poll."
-  (if todo-write-follow--batch
-      (setq todo-write-follow--batch 'changed)
-    (todo-write-follow--set-timer-now)))
-
-(defun todo-write-follow--set-timer-now ()
-  "Set the timer, and watch files."
-  (when todo-write-follow--timer
-    (cancel-timer todo-write-follow--timer))
-  (setq todo-write-follow--timer
-        (and (or todo-write-follow--sessions todo-write-follow-mode)
-             (run-with-timer todo-write-follow-interval todo-write-follow-interval
-                             #'todo-write-follow--poll-all)))
-  (todo-write-follow--watch))
+  "Run the timer while there is something to poll, and watch files soon."
+  (setq todo-write-follow--watch-due t)
+  (let ((needed (and (or todo-write-follow--sessions todo-write-follow-mode) t)))
+    (unless (and todo-write-follow--timer needed
+                 (eql todo-write-follow-interval
+                      (timer--repeat-delay todo-write-follow--timer)))
+      (when todo-write-follow--timer
+        (cancel-timer todo-write-follow--timer))
+      (setq todo-write-follow--timer
+            (and needed
+                 (run-with-timer todo-write-follow-interval todo-write-follow-interval
+                                 #'todo-write-follow--poll-all)))))
+  (unless todo-write-follow--batch
+    (todo-write-follow--watch-if-due)))
 
 (defun todo-write-follow--each (function)
   "Call FUNCTION with each session that is followed.
@@ -390,12 +497,13 @@ An error with one of them is said, and does not stop the others."
 
 (defun todo-write-follow--poll-all ()
   "Poll all sessions that are followed, and search for newer ones."
-  (todo-write-follow--each #'todo-write-follow--poll)
-  (todo-write-follow--poll-processes)
-  (todo-write-follow--each #'todo-write-follow--pause-if-quiet)
-  (todo-write-follow--find-newer)
-  (todo-write-follow--end-automatic)
-  (todo-write-follow--watch))
+  (todo-write--drawing-once
+    (todo-write-follow--each #'todo-write-follow--poll)
+    (todo-write-follow--poll-processes)
+    (todo-write-follow--each #'todo-write-follow--pause-if-quiet)
+    (todo-write-follow--find-newer)
+    (todo-write-follow--end-automatic)
+    (todo-write-follow--watch-if-due)))
 
 (defun todo-write-follow--search-again ()
   "Search for running agents and their sessions now."
@@ -471,7 +579,8 @@ Read for about MILLISECONDS, by default 10; a timer reads the rest."
           (unless continued
             (setf (todo-write-follow--session-heard session) (float-time)
                   (todo-write-follow--session-quiet session) nil))
-          (setf (todo-write-follow--session-end session)
+          (setf (todo-write-follow--session-told session) nil
+                (todo-write-follow--session-end session)
                 (todo-write-follow--end-of-turn (plist-get result :thread)))
           ;; Lines may have paused or resumed the thread, so apply the activity
           ;; of the process again.
@@ -546,13 +655,18 @@ ENDING is how its agent ended, as in `todo-write-summary', if that is known."
   "Apply the activity of all sessions' processes.
 Transcripts are read first, so that the process has the last word."
   (when (todo-write-follow-sessions--read-processes)
+    (dolist (session todo-write-follow--sessions)
+      (setf (todo-write-follow--session-told session) nil))
     (todo-write-follow--each #'todo-write-follow--poll)
     (todo-write-follow--pick-begun))
-  (todo-write-follow--each #'todo-write-follow--tell-activity))
+  (todo-write-follow--each (lambda (session)
+                             (unless (todo-write-follow--session-told session)
+                               (todo-write-follow--tell-activity session)))))
 
 (defun todo-write-follow--tell-activity (session)
   "Apply the activity of SESSION's process if it changed.
 That of one on a machine whose connection is lost is unknown."
+  (setf (todo-write-follow--session-told session) t)
   (unless (todo-write-follow-sessions--silent-p (todo-write-follow--session-file session))
     (todo-write-follow--apply-activity session)))
 
@@ -647,7 +761,8 @@ non-nil if MACHINE was silent before; agents may have ended meanwhile."
    (lambda (session)
      (when (equal machine (todo-write-follow-sessions--machine-of
                            (todo-write-follow--session-file session)))
-       (setf (todo-write-follow--session-activity session) nil)
+       (setf (todo-write-follow--session-activity session) nil
+             (todo-write-follow--session-told session) nil)
        (let ((thread (todo-write-follow--session-thread session)))
          (when (and thread (not (todo-write-follow--other-host-p thread)))
            (todo-write--lose-activity thread))))))
@@ -675,9 +790,10 @@ session changes no folder."
            (files (if todo-write-follow-all
                       (todo-write-follow-sessions--files
                        folders (- (float-time) (or todo-write-follow-quiet 600))
-                       (todo-write-follow-sessions--live-ids))
-                    (todo-write-follow-sessions--files folders))))
-      (setq todo-write-follow--searched (cons (float-time) times)
+                       (todo-write-follow-sessions--live-ids) nil t)
+                    (todo-write-follow-sessions--files folders nil nil 300 t))))
+      (setq todo-write-follow--watch-due t
+            todo-write-follow--searched (cons (float-time) times)
             todo-write-follow--unnamed
             (cl-loop for (time . file) in files
                      while (< (- (float-time) time) 60)
@@ -697,18 +813,19 @@ session changes no folder."
   "Follow the live sessions in FILES, a list of (TIME . FILE), and no others.
 FILES may leave out files that are not live.  Sessions that the user
 picked or stopped stay as they are."
-  (let ((live (make-hash-table :test #'equal)))
+  (let ((live (make-hash-table :test #'equal)) new)
     (pcase-dolist (`(,time . ,file) files)
       (when (todo-write-follow--live-p file time)
-        (puthash file t live)))
+        (puthash file t live)
+        (unless (gethash file todo-write-follow--files)
+          (push file new))))
     (todo-write-follow--in-batch
      (lambda ()
        (dolist (session (todo-write-follow--automatic))
          (let ((file (todo-write-follow--session-file session)))
-           (if (gethash file live)
-               (remhash file live)
+           (unless (gethash file live)
              (todo-write-follow--end session))))))
-    (todo-write-follow--begin-all (hash-table-keys live))))
+    (todo-write-follow--begin-all (nreverse new))))
 
 (defun todo-write-follow--live-p (file time)
   "Return non-nil if the session in FILE, modified at TIME, is live."
@@ -721,31 +838,50 @@ picked or stopped stay as they are."
 
 (defun todo-write-follow--in-batch (function)
   "Call FUNCTION, and watch files once after all that it begins or ends."
-  (when (let ((todo-write-follow--batch t))
-          (funcall function)
-          (eq todo-write-follow--batch 'changed))
-    (todo-write-follow--set-timer)))
+  (let ((todo-write-follow--batch t))
+    (funcall function))
+  (todo-write-follow--watch-if-due))
 
 (defun todo-write-follow--begin-all (files &optional automatic)
-  "Follow the sessions in FILES for a while; a timer begins what is left.
+  "Follow the sessions in FILES, the first one first, in slices of a timer.
 AUTOMATIC is as for `todo-write-follow--try-to-begin'."
-  (let ((end (+ (float-time) 0.04)))
-    (todo-write-follow--in-batch
-     (lambda ()
-       (while (and files (< (float-time) end))
-         (let ((file (pop files)))
-           (unless (or (member file todo-write-follow--stopped)
-                       (todo-write-follow--find file)
-                       (not (todo-write-follow-sessions--directory file)))
-             (todo-write-follow--try-to-begin file automatic)))))))
-  (when files
-    (run-with-timer 0.005 nil #'todo-write-follow--begin-rest files automatic)))
+  (let ((queued (make-hash-table :test #'equal)))
+    (dolist (entry todo-write-follow--queue)
+      (puthash (car entry) t queued))
+    (setq todo-write-follow--queue
+          (nconc todo-write-follow--queue
+                 (cl-loop for file in files
+                          unless (or (gethash file queued)
+                                     (gethash file todo-write-follow--files)
+                                     (member file todo-write-follow--stopped))
+                          collect (cons file automatic))))
+    (unless (memq todo-write-follow--beginner timer-list)
+      (todo-write-follow--begin-some))))
 
-(defun todo-write-follow--begin-rest (files automatic)
-  "Follow the sessions in FILES if they are still wanted.
-AUTOMATIC is as for `todo-write-follow--try-to-begin'."
-  (when (or todo-write-follow-mode automatic)
-    (todo-write-follow--begin-all files automatic)))
+
+(defun todo-write-follow--begin-some ()
+  "Begin sessions of the queue for the length of a slice."
+  (setq todo-write-follow--beginner nil)
+  (let ((end (+ (float-time) todo-write-follow--slice)))
+    (unwind-protect
+        (let ((todo-write-follow--batch t) (todo-write--together t))
+          (while (and todo-write-follow--queue (< (float-time) end))
+            (pcase-let ((`(,file . ,automatic) (pop todo-write-follow--queue)))
+              (when (and (or todo-write-follow-mode automatic)
+                         (not (gethash file todo-write-follow--files))
+                         (not (member file todo-write-follow--stopped))
+                         (todo-write-follow-sessions--directory file))
+                (todo-write-follow--try-to-begin file automatic)))))
+      (when todo-write-follow--queue
+        (setq todo-write-follow--beginner
+              (run-with-timer 0.001 nil #'todo-write-follow--begin-some)))
+      ;; Each time, all rows may be drawn.
+      (when (or (null todo-write-follow--queue)
+                (> (float-time) (+ todo-write-follow--drawn 0.25)))
+        (setq todo-write-follow--drawn (float-time))
+        (unless todo-write--together
+          (todo-write--draw-now)))))
+  (todo-write-follow--watch-if-due))
 
 (defun todo-write-follow--pick-begun ()
   "Follow the sessions that processes began or resumed since the mode is on.
@@ -753,7 +889,7 @@ With `todo-write-follow-all', follow those of all live processes."
   (when todo-write-follow-mode
     (todo-write-follow--begin-all
      (seq-filter (lambda (file)
-                   (and (not (todo-write-follow--find file))
+                   (and (not (gethash file todo-write-follow--files))
                         (or todo-write-follow-all
                             (todo-write-follow-sessions--of-project-p
                              file todo-write-follow--project))))
@@ -767,17 +903,15 @@ Unless the current session is quiet, only a new file replaces it."
          (may-go (or (null current) (todo-write-follow--session-quiet current)))
          (newest (seq-find
                   (lambda (file)
-                    (and (or may-go (not (member file todo-write-follow--known)))
+                    (and (or may-go (not (gethash file todo-write-follow--known)))
                          (todo-write-follow-sessions--of-project-p
                           file todo-write-follow--project)))
                   files)))
     ;; A file without its first line stays new.
-    (setq todo-write-follow--known
-          (if may-go files
-            (seq-filter (lambda (file)
-                          (or (member file todo-write-follow--known)
-                              (todo-write-follow-sessions--directory file)))
-                        files)))
+    (dolist (file files)
+      (unless (gethash file todo-write-follow--known)
+        (when (or may-go (todo-write-follow-sessions--directory file))
+          (puthash file t todo-write-follow--known))))
     (unless (or (null newest)
                 (and current (equal newest (todo-write-follow--session-file current))))
       (if-let* ((session (todo-write-follow--find newest)))

@@ -449,15 +449,38 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
       (forward-line))
     (unless (eobp) (point))))
 
+(defvar todo-write-list--undrawn nil
+  "Agents whose rows are out of date, and the event to draw, as an alist.")
+
 (defun todo-write-list--on-event (_thread what data)
   "Update the overview if WHAT is an event of an agent, DATA.
 For `todo-write--event-functions'."
   (when (memq what '(agent-transition agent-change agent-gone))
-    (if-let* ((buffer (get-buffer todo-write-list--buffer)))
-        (with-current-buffer buffer
-          (todo-write-list--update-row data what))
-      ;; Buffers may be killed without running their hooks.
-      (todo-write-list--stop))))
+    (cond ((null (get-buffer todo-write-list--buffer))
+           ;; Buffers may be killed without running their hooks.
+           (todo-write-list--stop))
+          ((todo-write--draw-later #'todo-write-list--draw)
+           (let ((before (alist-get data todo-write-list--undrawn)))
+             (setf (alist-get data todo-write-list--undrawn)
+                   (if (eq what 'agent-change) (or before what) what))))
+          (t (with-current-buffer todo-write-list--buffer
+               (todo-write-list--update-row data what))))))
+
+(defun todo-write-list--draw ()
+  "Draw the rows that are out of date, or all if those are many."
+  (let ((undrawn (nreverse (cl-shiftf todo-write-list--undrawn nil))))
+    (when-let* ((buffer (get-buffer todo-write-list--buffer)))
+      (with-current-buffer buffer
+        (if (and (nthcdr 8 undrawn) (not (todo-write-list--all-known-p undrawn)))
+            (todo-write-list--print)
+          (pcase-dolist (`(,agent . ,what) undrawn)
+            (todo-write-list--update-row agent what)))))))
+
+(defun todo-write-list--all-known-p (undrawn)
+  "Return non-nil if each agent of UNDRAWN has a row, which only changes."
+  (cl-loop for (agent . what) in undrawn
+           always (and (eq what 'agent-change)
+                       (gethash (todo-write-agent-key agent) todo-write-list--agents))))
 
 (defun todo-write-list--update-row (agent what)
   "Update the row of AGENT after the event WHAT.

@@ -124,7 +124,8 @@ For `todo-write--event-functions'."
           ;; An `agent-change' is also a change of its thread.
           ((or 'spinner 'agent-transition 'agent-gone 'forgotten 'change 'state) t)
           ('activity (equal thread todo-write-mode-line--thread)))
-    (todo-write-mode-line--update thread (and (eq what 'change) data))))
+    (unless (todo-write--draw-later #'todo-write-mode-line--update)
+      (todo-write-mode-line--update thread (and (eq what 'change) data)))))
 
 (defun todo-write-mode-line--look (&rest _)
   "Update the text if the buffer of the selected window has another folder."

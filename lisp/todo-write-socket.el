@@ -345,7 +345,11 @@ answer, as for `json-serialize'."
 
 (defun todo-write-socket--unicode (text)
   "Return TEXT with characters replaced that JSON cannot represent."
-  (replace-regexp-in-string "[^\0-\ud7ff\ue000-\U0010ffff]" "?" text))
+  (if (= (length text) (string-bytes text))
+      text
+    ;; Folding the case of so many characters takes milliseconds.
+    (let (case-fold-search)
+      (replace-regexp-in-string "[^\0-\ud7ff\ue000-\U0010ffff]" "?" text))))
 
 ;;; Messages
 

@@ -204,7 +204,8 @@ impl Filter {
 const NEWEST_CALLS: usize = 64;
 
 /// Maximum number of bytes that the observations of a thread take in memory, since patches are long.
-const MOST_BYTES: usize = 8 * 1024 * 1024;
+/// Many agents may work all day; the journal has the rest.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
 
 /// The newest observations of a thread, up to a limit. The journal has all.
 #[derive(Clone, Debug)]

@@ -28,7 +28,7 @@ use std::collections::HashMap;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use emacs::{Env, Result, Value, defun};
@@ -43,6 +43,8 @@ use crate::recording::Recording;
 use crate::store::{Storage, Store};
 use crate::thread::{State, Thread};
 use crate::transcript::claude::processes::Processes;
+use crate::transcript::follower::Beside;
+use crate::transcript::listing::Listings;
 use read::wrong;
 
 emacs::plugin_is_GPL_compatible!();
@@ -87,6 +89,10 @@ struct Module {
     others: HashMap<Option<PathBuf>, Store>,
     /// The processes of Claude Code.
     processes: Processes,
+    /// The transcripts in folders.
+    listings: Listings,
+    /// The files of subagents in folders.
+    beside: Arc<Mutex<Beside>>,
 }
 
 impl Module {

@@ -1,7 +1,7 @@
 //! Lisp functions that read transcripts of coding agents.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
@@ -55,6 +55,7 @@ fn transcript_open<'e>(
             let Settings { input, storage, .. } = &module.settings;
             let mut follower = Follower::new(path, *input, storage.history_limit);
             follower.recorder = Recorder::new(project, machine);
+            follower.beside = Arc::clone(&module.beside);
             follower
         })))
     })
@@ -208,26 +209,50 @@ fn transcripts_in<'e>(
     limit: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
-        let wanted = Wanted {
-            since: read::optional("since", since, read::whole_number)?
-                .and_then(|since| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since))),
-            sessions: texts("sessions", sessions)?.into_iter().collect(),
-            limit: read::optional("limit", limit, read::whole_number)?,
-        };
-        let Listing { files, unreadable } = wanted.list(&paths(folders)?);
-        let skipped: Vec<String> =
-            unreadable.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-        let time = |time: &SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        write::Plist::new(env)
-            .set(
-                k_files,
-                write::list_of(env, &files, |(modified, path)| {
-                    env.cons(time(modified).as_secs_f64(), path.to_string_lossy().as_ref())
-                })?,
-            )?
-            .set(k_skipped, write::texts(env, &skipped)?)?
-            .finish()
+        let wanted = wanted(since, sessions, limit)?;
+        listing(env, wanted.list(&paths(folders)?))
     })
+}
+
+/// List transcripts like `todo-write-dyn--transcripts-in', again and again.
+///
+/// FOLDERS, SINCE, SESSIONS and LIMIT are the same.  Only what is new is looked at, and some of the
+/// other files in turn: the time of an older file may be that of an earlier look.
+#[defun]
+fn transcripts_again<'e>(
+    env: &'e Env,
+    folders: Value<'e>,
+    since: Value<'e>,
+    sessions: Value<'e>,
+    limit: Value<'e>,
+) -> Result<Value<'e>> {
+    border(env, || {
+        let (wanted, folders) = (wanted(since, sessions, limit)?, paths(folders)?);
+        listing(env, with_module(|module| module.listings.list(&wanted, &folders)))
+    })
+}
+
+fn wanted(since: Value<'_>, sessions: Value<'_>, limit: Value<'_>) -> Result<Wanted> {
+    Ok(Wanted {
+        since: read::optional("since", since, read::whole_number)?
+            .and_then(|since| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since))),
+        sessions: texts("sessions", sessions)?.into_iter().collect(),
+        limit: read::optional("limit", limit, read::whole_number)?,
+    })
+}
+
+fn listing(env: &Env, Listing { files, unreadable }: Listing) -> Result<Value<'_>> {
+    let skipped: Vec<String> = unreadable.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let time = |time: &SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    write::Plist::new(env)
+        .set(
+            k_files,
+            write::list_of(env, &files, |(modified, path)| {
+                env.cons(time(modified).as_secs_f64(), path.to_string_lossy().as_ref())
+            })?,
+        )?
+        .set(k_skipped, write::texts(env, &skipped)?)?
+        .finish()
 }
 
 fn texts(what: &'static str, list: Value<'_>) -> Result<Vec<String>> {

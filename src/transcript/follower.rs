@@ -1,10 +1,11 @@
 //! Follows a session: reads its transcript and those of its subagents.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::Event;
@@ -41,7 +42,42 @@ pub struct Follower {
     unnamed: Vec<(PathBuf, Option<Stamp>)>,
     /// Folders of subagents' files and their modification times.
     folders: [(PathBuf, Option<SystemTime>); 2],
+    /// What all sessions know of folders.
+    pub beside: Arc<Mutex<Beside>>,
     lines: SessionReader,
+}
+
+/// The files of subagents in folders that many sessions share, so that each change of a folder is
+/// listed once.
+#[derive(Debug, Default)]
+pub struct Beside {
+    folders: HashMap<PathBuf, (SystemTime, Arc<[PathBuf]>)>,
+    /// The number of listings, for tests.
+    pub listings: usize,
+}
+
+/// The number of folders that are remembered.
+const BESIDE: usize = 256;
+
+impl Beside {
+    /// The files of subagents in a folder that changed at this time.
+    fn list(&mut self, folder: &Path, changed: SystemTime) -> Arc<[PathBuf]> {
+        if let Some((_, files)) = self.folders.get(folder).filter(|(time, _)| *time == changed) {
+            return Arc::clone(files);
+        }
+        self.listings += 1;
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let names = entries.map(|entry| (entry.file_name(), entry));
+        let files: Arc<[PathBuf]> = names
+            .filter(|(name, _)| subagent_of(Path::new(name)).is_some())
+            .map(|(_, entry)| entry.path())
+            .collect();
+        if self.folders.len() >= BESIDE {
+            self.folders.clear();
+        }
+        self.folders.insert(folder.to_owned(), (changed, Arc::clone(&files)));
+        files
+    }
 }
 
 /// The transcript of a subagent, `agent-ID.jsonl`.
@@ -95,6 +131,7 @@ impl Follower {
             seen: HashSet::new(),
             unnamed: Vec::new(),
             folders,
+            beside: Arc::default(),
             lines: SessionReader { reader: None, options, history, is_cut: false },
         }
     }
@@ -190,10 +227,11 @@ impl Follower {
                 continue;
             }
             *last = changed;
-            let Ok(entries) = fs::read_dir(&*folder) else { continue };
-            for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-                if subagent_of(&path).is_some() && self.seen.insert(path.clone()) {
-                    found.push((modified(&path), path));
+            let Some(changed) = changed else { continue };
+            let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
+            for path in &*beside.list(folder, changed) {
+                if self.seen.insert(path.clone()) {
+                    found.push((modified(path), path.clone()));
                 }
             }
         }

@@ -1,9 +1,12 @@
 //! Lists the transcripts in folders.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs::{self, DirEntry};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+use crate::file::Stamp;
 
 /// The transcripts in some folders.
 #[derive(Debug, Default)]
@@ -42,21 +45,136 @@ impl Wanted {
 
     fn add(&self, entry: &DirEntry, listing: &mut Listing) {
         let name = entry.file_name();
-        let bytes = name.as_encoded_bytes();
-        if !bytes.ends_with(b".jsonl") || bytes.starts_with(b"agent-") {
+        if !is_transcript(&name) {
             return;
         }
         // Unlike the entry's own metadata, these are those of a link's target.
         let is_link = entry.file_type().is_ok_and(|kind| kind.is_symlink());
         let data = if is_link { fs::metadata(entry.path()) } else { entry.metadata() };
         let Some(data) = data.ok().filter(fs::Metadata::is_file) else { return };
-        let Some(session) = name.to_str().and_then(|name| name.strip_suffix(".jsonl")) else {
+        if name.to_str().is_none() {
             listing.unreadable.push(entry.path());
             return;
-        };
+        }
         let modified = data.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        if self.since.is_none_or(|since| modified >= since) || self.sessions.contains(session) {
+        if self.admits(modified, &name) {
             listing.files.push((modified, entry.path()));
         }
     }
+
+    fn admits(&self, modified: SystemTime, name: &OsString) -> bool {
+        let session = || name.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+        self.since.is_none_or(|since| modified >= since)
+            || !self.sessions.is_empty() && session().is_some_and(|session| self.sessions.contains(session))
+    }
+}
+
+fn is_transcript(name: &OsString) -> bool {
+    let bytes = name.as_encoded_bytes();
+    bytes.ends_with(b".jsonl") && !bytes.starts_with(b"agent-")
+}
+
+/// The transcripts of some folders as they were last seen. A list looks at what is new, and at some of
+/// the others in turn, so that its time does not grow with the folder.
+#[derive(Debug, Default)]
+pub struct Listings {
+    folders: HashMap<PathBuf, KnownFolder>,
+    /// The number of files that were looked at, for tests.
+    pub looks: usize,
+}
+
+/// The number of known files of a folder that a list looks at.
+const LOOKS: usize = 1_000;
+
+#[derive(Debug, Default)]
+struct KnownFolder {
+    /// When the names were last listed.
+    stamp: Option<Stamp>,
+    files: Vec<KnownFile>,
+    /// The files' names.
+    names: HashSet<OsString>,
+    /// The index of the file at which to look next.
+    next: usize,
+}
+
+#[derive(Debug)]
+struct KnownFile {
+    name: OsString,
+    /// None if it is no regular file.
+    modified: Option<SystemTime>,
+}
+
+impl Listings {
+    /// Lists transcripts like [`Wanted::list`]. The time of an older one may be that of an earlier look,
+    /// unless it is of one of the wanted sessions.
+    pub fn list(&mut self, wanted: &Wanted, folders: &[PathBuf]) -> Listing {
+        self.folders.retain(|path, _| folders.contains(path));
+        let mut listing = Listing::default();
+        for path in folders {
+            let folder = self.folders.entry(path.clone()).or_default();
+            self.looks += folder.look(path);
+            for file in &folder.files {
+                let Some(modified) = file.modified.filter(|modified| wanted.admits(*modified, &file.name))
+                else {
+                    continue;
+                };
+                let path = path.join(&file.name);
+                if file.name.to_str().is_some() {
+                    listing.files.push((modified, path));
+                } else {
+                    listing.unreadable.push(path);
+                }
+            }
+        }
+        listing.files.sort_unstable_by(|a, b| b.cmp(a));
+        listing.files.truncate(wanted.limit.unwrap_or(usize::MAX));
+        listing
+    }
+}
+
+impl KnownFolder {
+    /// Looks at new files and at some others; returns their number.
+    fn look(&mut self, path: &Path) -> usize {
+        let stamp = Stamp::of(path);
+        let mut looks = 0;
+        if stamp != self.stamp || stamp.is_some_and(|stamp| !stamp.is_certain()) {
+            self.stamp = stamp;
+            looks += self.list(path);
+        }
+        let turn = LOOKS.min(self.files.len());
+        for _ in 0..turn {
+            self.next = (self.next + 1) % self.files.len();
+            let file = &mut self.files[self.next];
+            file.modified = modified(path, &file.name);
+        }
+        looks + turn
+    }
+
+    /// Lists the names, and looks at the new ones; returns their number.
+    fn list(&mut self, path: &Path) -> usize {
+        let (mut looks, mut count) = (0, 0);
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            if !is_transcript(&name) {
+                continue;
+            }
+            count += 1;
+            if !self.names.contains(&name) {
+                looks += 1;
+                self.files.push(KnownFile { modified: modified(path, &name), name: name.clone() });
+                self.names.insert(name);
+            }
+        }
+        if count < self.files.len() {
+            self.files.retain(|file| fs::symlink_metadata(path.join(&file.name)).is_ok());
+            self.names = self.files.iter().map(|file| file.name.clone()).collect();
+            self.next = 0;
+        }
+        looks
+    }
+}
+
+fn modified(folder: &Path, name: &OsString) -> Option<SystemTime> {
+    let data = fs::metadata(folder.join(name)).ok().filter(fs::Metadata::is_file)?;
+    Some(data.modified().unwrap_or(SystemTime::UNIX_EPOCH))
 }

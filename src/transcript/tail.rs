@@ -119,7 +119,8 @@ impl Tail {
     pub(crate) fn read(&mut self, slice: &Slice, mut each: impl FnMut(u64, &[u8])) -> io::Result<bool> {
         let mut file = file::open(&self.path)?;
         file.seek(SeekFrom::Start(self.offset))?;
-        let mut chunk = vec![0; CHUNK];
+        let left = usize::try_from(self.length.saturating_sub(self.offset)).unwrap_or(CHUNK);
+        let mut chunk = vec![0; left.clamp(1, CHUNK)];
         while self.offset < self.length {
             let count = match file.read(&mut chunk) {
                 Ok(0) => break,

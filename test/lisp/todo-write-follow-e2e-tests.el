@@ -165,7 +165,8 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
   `(todo-write-with-store
      (let ((todo-write-follow-interval 0.1)
            (todo-write-follow-quiet nil)
-           (todo-write-follow--sessions nil))
+           (todo-write-follow--sessions nil)
+           (todo-write-follow--files (make-hash-table :test #'equal)))
        (unwind-protect (progn ,@body)
          (todo-write-follow-stop)))))
 

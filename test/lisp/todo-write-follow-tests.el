@@ -46,7 +46,8 @@
             (todo-write-follow-interval 0.05)
             (todo-write-follow-quiet nil)
             (todo-write-follow-sessions--found nil)
-            (todo-write-follow--sessions nil))
+            (todo-write-follow--sessions nil)
+            (todo-write-follow--files (make-hash-table :test #'equal)))
        (make-directory folder t)
        (unwind-protect (progn ,@body)
          (todo-write-follow-stop)
@@ -186,7 +187,7 @@ Its agent has a list of CONTENTS.  Return FILE."
 
 (ert-deftest todo-write-follow-tests-polling-suffices-without-file-notifications ()
   (todo-write-follow-tests--with
-    (cl-letf (((symbol-function 'file-notify-add-watch)
+    (cl-letf (((symbol-function 'todo-write-follow-watch--add)
                (lambda (&rest _) (signal 'file-notify-error '("No such thing")))))
       (let* ((file (todo-write-follow-tests--session
                     (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))

@@ -104,7 +104,8 @@ evaluated there creates the file `mark'."
           folder
           (default-directory root)
           (todo-write-follow-interval 0.05)
-          (todo-write-follow--sessions nil))
+          (todo-write-follow--sessions nil)
+          (todo-write-follow--files (make-hash-table :test #'equal)))
      (skip-unless (executable-find "mkfifo"))
      (make-directory project t)
      (todo-write-hostile-make-project project mark)

@@ -87,18 +87,20 @@
           (todo-write-hostile--write (expand-file-name (concat name ".jsonl") folder)
                                      (todo-write-hostile--lines name project name))))
       (advice-add 'run-with-timer :before note-timer)
-      (advice-add 'file-notify-add-watch :before note-watch)
+      (advice-add 'todo-write-follow-watch--add :before note-watch)
       (unwind-protect
           (progn
             (todo-write-follow-mode)
             (todo-write-test-wait
              (lambda ()
                (cl-loop for n below 60
-                        always (todo-write-follow--thread-p (format "claude:many%d" n))))))
+                        always (and (todo-write-follow--thread-p (format "claude:many%d" n))
+                                    (gethash (expand-file-name (format "many%d.jsonl" n) folder)
+                                             watched))))))
         (advice-remove 'run-with-timer note-timer)
-        (advice-remove 'file-notify-add-watch note-watch))
-      ;; One for each slice of beginnings, not one for each session.
-      (should (< timers 40))
+        (advice-remove 'todo-write-follow-watch--add note-watch))
+      ;; Once after all have begun, not once for each session.
+      (should (= timers 1))
       (should (equal 1 (gethash (expand-file-name "many7.jsonl" folder) watched))))))
 
 (ert-deftest todo-write-the-overview-shows-a-plan-in-a-hostile-project ()

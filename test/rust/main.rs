@@ -17,6 +17,7 @@ mod input_limits;
 mod journal;
 mod laws;
 mod many;
+mod many_files;
 mod merge;
 mod modules;
 mod observations;

@@ -3,7 +3,7 @@
 //! A process does not rewrite its file during a turn, so the file's age proves nothing. It counts
 //! while the process that wrote it lives.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,9 @@ use crate::process::{self, ProcessState};
 const LARGEST: u64 = 64 * 1024;
 /// Maximum number of files in a folder, and of those of dead processes that one call reads.
 const MOST: usize = 100_000;
-const MOST_DEAD: usize = 200;
+const MOST_DEAD: usize = 100;
+/// Maximum number of known dead processes that one call looks at.
+const MOST_LOOKS: usize = 500;
 
 /// A folder `sessions`.
 #[derive(Clone, Debug, Default)]
@@ -103,6 +105,8 @@ pub struct Process {
 pub struct Processes {
     folders: HashMap<PathBuf, Folder>,
     live: Vec<Process>,
+    /// The number of processes that were looked at, for tests.
+    pub looks: usize,
 }
 
 #[derive(Debug, Default)]
@@ -111,6 +115,10 @@ struct Folder {
     /// When the files were last listed.
     stamp: Option<Stamp>,
     files: HashMap<u32, ProcessFile>,
+    /// The live processes.
+    alive: Vec<u32>,
+    /// The others. Some of them are looked at in turn: another process may get the number.
+    dead: VecDeque<u32>,
     /// The files of dead processes that were not read yet.
     unread: Vec<u32>,
 }
@@ -132,7 +140,7 @@ impl Processes {
         for place in folders {
             let folder = self.folders.entry(place.path.clone()).or_default();
             folder.place = place;
-            folder.read(&mut live);
+            self.looks += folder.read(&mut live);
         }
         live.sort_by(|a, b| (&a.machine, a.pid).cmp(&(&b.machine, b.pid)));
         if live == self.live {
@@ -145,8 +153,12 @@ impl Processes {
     /// Whether a process of a session on a machine ended without deleting its file, as one does that is
     /// killed. If its number is known, an older process of that session does not count.
     pub fn is_killed(&mut self, machine: Option<&str>, session: &str, pid: Option<u32>) -> bool {
-        for Folder { place, files, .. } in self.folders.values_mut() {
-            files.iter_mut().filter(|(_, file)| file.is_alive).for_each(|(&pid, file)| file.look(pid, place));
+        for Folder { place, files, alive, .. } in self.folders.values_mut() {
+            for pid in alive.iter() {
+                if let Some(file) = files.get_mut(pid) {
+                    file.look(*pid, place);
+                }
+            }
         }
         self.folders.values().filter(|folder| folder.place.machine() == machine).any(|folder| {
             folder.files.values().filter_map(|file| file.process.as_ref()).any(|process| {
@@ -160,17 +172,25 @@ impl Processes {
 }
 
 impl Folder {
-    fn read(&mut self, live: &mut Vec<Process>) {
+    /// Adds the live processes; returns the number of those looked at.
+    fn read(&mut self, live: &mut Vec<Process>) -> usize {
         let stamp = Stamp::of(&self.place.path);
         if stamp != self.stamp || stamp.is_some_and(|stamp| !stamp.is_certain()) {
             self.stamp = stamp;
             self.list();
         }
-        for (&pid, file) in &mut self.files {
-            // Most files are of dead processes, which need no look.
+        let turn = self.dead.len().min(MOST_LOOKS);
+        let mut pids = std::mem::take(&mut self.alive);
+        pids.extend(self.dead.drain(..turn));
+        let looks = pids.len();
+        for pid in pids {
+            let Some(file) = self.files.get_mut(&pid) else { continue };
             file.look(pid, &self.place);
             if let Some(process) = file.process.as_ref().filter(|_| file.is_alive) {
                 live.push(process.clone());
+                self.alive.push(pid);
+            } else {
+                self.dead.push_back(pid);
             }
         }
         for pid in self.unread.split_off(self.unread.len().saturating_sub(MOST_DEAD)) {
@@ -178,17 +198,24 @@ impl Folder {
                 file.read(pid, &self.place);
             }
         }
+        looks
     }
 
+    /// Lists the files. New ones come first; what is known of the others stays.
     fn list(&mut self) {
-        let mut last = std::mem::take(&mut self.files);
+        let mut found = HashSet::with_capacity(self.files.len());
         for entry in fs::read_dir(&self.place.path).into_iter().flatten().flatten().take(MOST) {
             let Some(pid) = entry.file_name().to_str().and_then(pid_of) else { continue };
-            let file = last.remove(&pid);
-            if file.is_none() {
+            found.insert(pid);
+            self.files.entry(pid).or_insert_with(|| {
                 self.unread.push(pid);
-            }
-            self.files.insert(pid, file.unwrap_or_default());
+                self.alive.push(pid);
+                ProcessFile::default()
+            });
+        }
+        if found.len() < self.files.len() {
+            self.files.retain(|pid, _| found.contains(pid));
+            self.dead.retain(|pid| found.contains(pid));
         }
     }
 }

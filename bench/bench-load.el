@@ -1,0 +1,288 @@
+;;; bench-load.el --- What an Emacs feels of many agents  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Measures this Emacs while it follows agents, with overview, mode line and
+;; notifications on.  A block is a call of a timer, of a handler of file
+;; notifications, or of a process filter or sentinel: what keeps Emacs from reading
+;; a key.  Its time is that of the processor, so that other programs do not count,
+;; without collections, which are counted beside.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'subr-x)
+
+(defvar auto-revert-verbose)
+(defvar todo-write-directory)
+(defvar todo-write-follow-agents)
+(defvar todo-write-follow-all)
+(defvar todo-write-socket)
+(declare-function todo-write-follow-mode "todo-write-follow")
+(declare-function todo-write-list "todo-write-list")
+(declare-function todo-write-mcp-mode "todo-write-mcp")
+(declare-function todo-write-mode-line-mode "todo-write-mode-line")
+(declare-function todo-write-notify-mode "todo-write-notify")
+
+(defvar bench-load-blocks (make-hash-table :test #'equal)
+  "Lists (TIMES SECONDS LONGEST) by the name of what ran.")
+
+(defvar bench-load-longest 0 "Seconds of the longest block without collections.")
+
+(defvar bench-load--inside nil "Non-nil in a block.")
+
+(defun bench-load--run (name function arguments)
+  "Apply FUNCTION to ARGUMENTS and note how long that takes, by NAME."
+  (if (or bench-load--inside (string-prefix-p "bench-load" (symbol-name name)))
+      (apply function arguments)
+    (let ((bench-load--inside t) (collected gc-elapsed)
+          (start (float-time (get-internal-run-time))) (began (float-time)))
+      (unwind-protect (apply function arguments)
+        ;; The time of collections is not that of the processor.
+        (let* ((seconds (min (- (float-time (get-internal-run-time)) start)
+                             (- (float-time) began (- gc-elapsed collected))))
+               (entry (or (gethash name bench-load-blocks)
+                          (puthash name (list 0 0 0) bench-load-blocks))))
+          (cl-incf (nth 0 entry))
+          (cl-incf (nth 1 entry) seconds)
+          (setf (nth 2 entry) (max seconds (nth 2 entry))
+                bench-load-longest (max seconds bench-load-longest)))))))
+
+(defun bench-load-watch ()
+  "Note each block from now on."
+  (advice-add 'timer-event-handler :around
+              (lambda (function timer)
+                (bench-load--run (let ((name (timer--function timer)))
+                                   (if (symbolp name) name 'a-timer))
+                                 function (list timer))))
+  (advice-add 'file-notify-handle-event :around
+              (lambda (function &rest arguments)
+                (bench-load--run 'file-notification function arguments)))
+  (advice-add 'make-network-process :filter-return #'bench-load--watch-process)
+  (advice-add 'set-process-filter :filter-args
+              (lambda (arguments)
+                (list (car arguments) (bench-load--watched (cadr arguments))))))
+
+(defun bench-load--watched (function)
+  "Return FUNCTION, a filter or sentinel, so that each call is noted."
+  (if (memq function '(t nil)) function
+    (lambda (&rest arguments) (bench-load--run 'process function arguments))))
+
+(defun bench-load--watch-process (process)
+  "Note each call of the filter and of the sentinel of PROCESS; return it."
+  (set-process-filter process (process-filter process))
+  (set-process-sentinel process (bench-load--watched (process-sentinel process)))
+  process)
+
+(defun bench-load-cpu ()
+  "Return the seconds of the processor that this Emacs has used."
+  (let ((attributes (process-attributes (emacs-pid))))
+    (+ (float-time (alist-get 'utime attributes)) (float-time (alist-get 'stime attributes)))))
+
+(defun bench-load-rss ()
+  "Return the memory of this Emacs in KiB."
+  (alist-get 'rss (process-attributes (emacs-pid)) 0))
+
+(defun bench-load-lisp ()
+  "Return the memory of live Lisp objects in KiB."
+  (/ (cl-loop for (_ size live) in (garbage-collect) sum (* size live)) 1024))
+
+(defun bench-load-show (home)
+  "Follow all agents of HOME, with all that a user switches on."
+  (require 'todo-write-follow)
+  (require 'todo-write-list)
+  (require 'todo-write-mode-line)
+  (require 'todo-write-notify)
+  (setq todo-write-follow-agents (list (cons 'claude home))
+        todo-write-follow-all t)
+  (todo-write-mode-line-mode 1)
+  (todo-write-notify-mode 1)
+  (todo-write-list)
+  (switch-to-buffer-other-window "*scratch*")
+  (todo-write-follow-mode 1))
+
+;;; A measurement: bench-typing.el
+
+(defvar bench-load--longest-collection 0 "Seconds of the longest collection.")
+
+(defun bench-load--note-collections ()
+  "Note how long each collection takes."
+  (let ((last gc-elapsed))
+    (add-hook 'post-gc-hook
+              (lambda ()
+                (setq bench-load--longest-collection
+                      (max bench-load--longest-collection (- gc-elapsed last))
+                      last gc-elapsed)))))
+
+(defun bench-load--bytes ()
+  "Return the bytes that were allocated so far."
+  (apply #'+ (cl-mapcar #'* (memory-use-counts) '(16 8 8 48 1 56 32))))
+
+(defun bench-load--file (name)
+  "Return the file NAME of the folder in which the typing Emacs looks."
+  (expand-file-name name (getenv "BENCH_WORK")))
+
+(defun bench-load--say (name &optional text)
+  "Write TEXT into the file NAME."
+  (let ((new (bench-load--file (concat name ".new"))))
+    (write-region (or text "") nil new nil 'silent)
+    (rename-file new (bench-load--file name))))
+
+(defun bench-load--show-tails (home)
+  "Visit all transcripts in HOME with `auto-revert-tail-mode'."
+  (require 'autorevert)
+  (setq auto-revert-verbose nil)
+  (dolist (file (file-expand-wildcards (expand-file-name "projects/*/*.jsonl" home)))
+    (with-current-buffer (find-file-noselect file)
+      (auto-revert-tail-mode 1)
+      (goto-char (point-max))))
+  (display-buffer (current-buffer)))
+
+(defun bench-load-terminal ()
+  "Be the Emacs that bench-typing.el measures; BENCH_LOAD says with what load."
+  (let* ((load (getenv "BENCH_LOAD")) (home (bench-load--file "agents"))
+         (seconds (string-to-number (getenv "BENCH_SECONDS"))))
+    (set-terminal-coding-system 'utf-8)
+    (set-keyboard-coding-system 'utf-8)
+    (setq make-backup-files nil ring-bell-function #'ignore inhibit-message t)
+    (bench-load-watch)
+    (bench-load--note-collections)
+    (pcase load
+      ("idle")
+      ("tail" (bench-load--show-tails home))
+      (_ (setq todo-write-directory (bench-load--file "journals/"))
+         (setq todo-write-socket (bench-load--file "socket"))
+         (require 'todo-write-mcp)
+         (bench-load-show home)
+         (when (equal load "mcp")
+           (todo-write-mcp-mode 1))))
+    (switch-to-buffer "typing")
+    (setq buffer-undo-list t)
+    (bench-load--say "shown")
+    (run-with-timer 4 nil #'bench-load--begin seconds)))
+
+(defun bench-load--begin (seconds)
+  "Measure for SECONDS from now."
+  (garbage-collect)
+  (clrhash bench-load-blocks)
+  (setq bench-load-longest 0 bench-load--longest-collection 0)
+  (run-with-timer seconds nil #'bench-load--finish
+                  (list (float-time) (bench-load-cpu) gc-elapsed gcs-done (bench-load--bytes)))
+  (bench-load--say "ready"))
+
+(defun bench-load--finish (before)
+  "Write what happened since BEFORE, and exit."
+  (pcase-let* ((`(,start ,cpu ,collecting ,collections ,bytes) before)
+               (span (- (float-time) start))
+               (rate (string-to-number (getenv "BENCH_LOAD"))))
+    (bench-load--say
+     "stats"
+     (format "%S" (list :share (* 100 (/ (- (bench-load-cpu) cpu) span))
+                        :longest bench-load-longest
+                        :collecting (* 100 (/ (- gc-elapsed collecting) span))
+                        :collections (- gcs-done collections)
+                        :longest-collection bench-load--longest-collection
+                        :line (/ (- (bench-load--bytes) bytes) 1024
+                                 (max 1 (* 20 span (max 1 rate))))
+                        :blocks (bench-load--blocks-text))))
+    (kill-emacs 0)))
+
+;;; The soak: bin/soak with AGENTS
+
+(defvar bench-load--samples nil
+  "Samples, newest first, plists of what `bench-load--sample' measures.")
+
+(defvar bench-load--began 0 "When the soak began, as a float.")
+
+(defun bench-load--sample ()
+  "Note the memory after a collection, and what was used so far."
+  (let* ((lisp (bench-load-lisp))
+         (sample (list :seconds (round (- (float-time) bench-load--began))
+                       :rss (progn (when (fboundp 'malloc-trim) (malloc-trim))
+                                   (bench-load-rss))
+                       :lisp lisp
+                       :cpu (bench-load-cpu)
+                       :collected gc-elapsed :collections gcs-done
+                       :longest bench-load-longest)))
+    (push sample bench-load--samples)
+    (setq bench-load-longest 0)
+    (write-region (format "%S\n" sample) nil (expand-file-name "agents.el" (getenv "SOAK_OUTPUT"))
+                  t 'silent)))
+
+(defun bench-load--blocks-text ()
+  "Return the blocks by name, the longest first, as lines."
+  (let (rows)
+    (maphash (lambda (name entry) (push (cons name entry) rows)) bench-load-blocks)
+    (mapconcat (pcase-lambda (`(,name ,times ,seconds ,longest))
+                 (format "%-42s %8d times %8.2f s, longest %6.1f ms"
+                         name times seconds (* 1000 longest)))
+               (sort rows (lambda (a b) (> (nth 3 a) (nth 3 b))))
+               "\n")))
+
+(defun bench-load--graph (samples)
+  "Return the memory of SAMPLES, the oldest first, as lines of text."
+  (let* ((columns (mapcar (lambda (sample) (/ (plist-get sample :rss) 1024.0)) samples))
+         (most (apply #'max columns)))
+    (mapconcat (lambda (row)
+                 (concat (format "%6.1f MiB |" (* most (/ row 10.0)))
+                         (mapconcat (lambda (mib) (if (>= mib (* most (- (/ row 10.0) 0.05)))
+                                                      "#" " "))
+                                    columns "")))
+               (number-sequence 10 1 -1)
+               "\n")))
+
+(defun bench-load--report (seconds)
+  "Return what the soak of SECONDS showed, as lines of text."
+  (let* ((samples (reverse bench-load--samples))
+         (first (car samples)) (last (car bench-load--samples))
+         (span (float (max 1 (- (plist-get last :seconds) (plist-get first :seconds)))))
+         (at (lambda (minute)
+               (seq-find (lambda (sample) (>= (plist-get sample :seconds) (* 60 minute))) samples)))
+         (mib (lambda (sample) (/ (plist-get sample :rss) 1024.0))))
+    (concat
+     (format "Emacs %s, %s agents, %s lines a second each, %d s\n" emacs-version
+             (getenv "AGENTS") (getenv "LINES") seconds)
+     (cl-loop for minute in '(1 10 30 60)
+              for sample = (funcall at minute)
+              when sample
+              concat (format "memory at minute %2d: %6.1f MiB, of it Lisp %5.1f MiB\n"
+                             minute (funcall mib sample) (/ (plist-get sample :lisp) 1024.0)))
+     (when (funcall at 10)
+       (format "memory from minute 10 to the end: %+.1f %%\n"
+               (* 100 (- (/ (funcall mib last) (funcall mib (funcall at 10))) 1))))
+     (format "processor: %.2f %% of a core, of it collections %.2f %% (%d)\n"
+             (* 100 (/ (- (plist-get last :cpu) (plist-get first :cpu)) span))
+             (* 100 (/ (- (plist-get last :collected) (plist-get first :collected)) span))
+             (- (plist-get last :collections) (plist-get first :collections)))
+     (format "longest block: %.1f ms\n"
+             (* 1000 (apply #'max (mapcar (lambda (sample) (plist-get sample :longest))
+                                          (cdr samples)))))
+     (bench-load--blocks-text) "\n"
+     (bench-load--graph samples) "\n")))
+
+(defun bench-load--end ()
+  "Write the report and exit."
+  (bench-load--sample)
+  (write-region (bench-load--report (- (float-time) bench-load--began)) nil
+                (expand-file-name "agents.txt" (getenv "SOAK_OUTPUT")) nil 'silent)
+  (kill-emacs 0))
+
+(defun bench-load-soak ()
+  "Follow the agents of SOAK_WORK for MINUTES, and report into SOAK_OUTPUT."
+  (setq todo-write-directory (expand-file-name "journals" (getenv "SOAK_WORK"))
+        make-backup-files nil
+        ring-bell-function #'ignore
+        bench-load--began (float-time))
+  (bench-load-watch)
+  (bench-load-show (expand-file-name "agents" (getenv "SOAK_WORK")))
+  (run-with-timer 20 nil #'bench-load--sample)
+  (run-with-timer 60 60 #'bench-load--sample)
+  (run-with-timer (+ 2 (* 60 (string-to-number (getenv "MINUTES")))) nil #'bench-load--end))
+
+(provide 'bench-load)
+;;; bench-load.el ends here
