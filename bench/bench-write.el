@@ -16,8 +16,9 @@
 
 (defun bench-write--budget (size)
   "Return the largest allowed ratio for a write of SIZE tasks."
-  (cond ((<= size 12) (/ 1.0 3))
-        ((<= size 100) (/ 1.0 8))
+  (cond ((<= size 5) 1.0)
+        ((<= size 12) (/ 1.0 1.8))
+        ((<= size 100) (/ 1.0 6))
         (t (/ 1.0 10))))
 
 (defun bench-write--ways (first)

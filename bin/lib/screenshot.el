@@ -271,7 +271,7 @@ TITLE is its title.  ACTIVITY began MINUTES ago for the reason WHY; it is
   (setq mode-line-modes nil))
 
 (defun screenshot-scene-history ()
-  "A revision and what it changed."
+  "The revisions and what each changed."
   (screenshot-play)
   (screenshot-write '("Read the login function and its callers"
                       "Reading the login function and its callers" completed)
@@ -366,6 +366,8 @@ palette of 128 colors makes the file a third as big."
 (defun screenshot-frame (width height function &rest args)
   "Make the frame WIDTH times HEIGHT pixels, then call FUNCTION with ARGS.
 The frame gets its size only when Emacs waits for input."
+  ;; It is not loaded in a timer.
+  (todo-write-module-load)
   (menu-bar-mode -1)
   (tool-bar-mode -1)
   (scroll-bar-mode -1)
