@@ -17,7 +17,7 @@
   "Maximum size of a file that `read_file' reads, in bytes."
   :type 'natnum
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defvar efrit-do-origin nil
   "Buffer in which `eval_sexp' evaluates, or nil for the current one.

@@ -46,7 +46,7 @@ Requests are retried if the provider is busy (HTTP status 429, 503 or 529)
 or the connection is lost.  Nil means never."
   :type '(choice number (const :tag "Never" nil))
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defcustom efrit-do-gptel-tools nil
   "Names of tools made with `gptel-make-tool' that the agent may call too.
@@ -54,7 +54,7 @@ They ask for consent as in gptel.  A tool of efrit-do with the same name
 takes precedence."
   :type '(repeat string)
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 ;;; Tools
 

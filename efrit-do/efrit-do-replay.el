@@ -37,7 +37,7 @@
 Nil means the demo of the package, whatever the command is."
   :type '(choice (const :tag "The demo" nil) file)
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defconst efrit-do-replay--word-pause 0.04
   "Seconds between two words of thinking or text, at speed 1.")

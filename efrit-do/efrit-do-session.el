@@ -27,7 +27,7 @@
   "Abnormal hook called with a session after it has ended in any way."
   :type 'hook
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 ;;; Sessions
 
@@ -162,14 +162,14 @@ BACKEND returns one if its text does not answer the command."
 The next call is not run and ends the session.  Nil means no limit."
   :type '(choice natnum (const :tag "No limit" nil))
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defcustom efrit-do-max-requests 100
   "Maximum number of requests of a session to the model.
 The next request is not sent and ends the session.  Nil means no limit."
   :type '(choice natnum (const :tag "No limit" nil))
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defcustom efrit-do-max-identical-calls 3
   "Maximum number of identical tool calls in a row.
@@ -177,7 +177,7 @@ Identical calls have the same tool and the same input.  The next call is not
 run and ends the session.  Nil means no limit."
   :type '(choice natnum (const :tag "No limit" nil))
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defcustom efrit-do-max-same-errors 3
   "Number of identical errors in a row that ends a session.
@@ -185,7 +185,7 @@ The model is not asked again.  Successful calls of other tools in between do
 not count.  Nil means no limit."
   :type '(choice natnum (const :tag "No limit" nil))
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defun efrit-do-session--recent (session)
   "Return the results of SESSION since it was started or continued, newest first."

@@ -36,13 +36,13 @@ to give that agent this list, turn on `todo-write-efrit-mode' instead"
   "Seconds after which a shell command or an asynchronous tool is stopped.
 \\[keyboard-quit] stops other tools."
   :type '(number :tag "Seconds")
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defcustom efrit-do-output-limit 20000
   "Maximum length of a tool's result, in characters.
 The middle of a longer result is replaced by the number of characters left out."
   :type 'natnum
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (cl-defstruct (efrit-do-tool (:constructor efrit-do-tool-create) (:copier nil))
   "A tool that the agent may call."
@@ -181,7 +181,7 @@ returns non-nil to ask."
                  (const :tag "Always ask" t)
                  (repeat :tag "Only these tools" string)
                  function)
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defcustom efrit-do-confirm-function #'efrit-do-ask
   "Function that asks the user whether a tool call may run.
@@ -190,7 +190,7 @@ It is called with the name of the tool and the text of the call.  It returns
 do not ask for this tool again in this session) or `quit' (stop the session);
 any other value means `no'."
   :type 'function
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defvar efrit-do-allowed-tools nil
   "Names of the tools that the user allowed for the rest of a session.")

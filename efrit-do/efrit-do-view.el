@@ -31,13 +31,13 @@
   "Non-nil shows the buffer *efrit-todos* with the first plan of a session."
   :type 'boolean
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defcustom efrit-do-view-limit 4000
   "Maximum length of a tool's result in *efrit-do*, in characters."
   :type 'natnum
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defface efrit-do-command '((t :inherit (bold font-lock-function-name-face)))
   "The user's command."

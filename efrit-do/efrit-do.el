@@ -3,8 +3,8 @@
 ;; Copyright (C) 2026 The todo-write authors
 
 ;; Author: The todo-write authors
-;; Version: 0.1.0
-;; Package-Requires: ((emacs "28.1") (todo-write "0.1.0"))
+;; Version: 0.2.0
+;; Package-Requires: ((emacs "28.1") (todo-write "0.2.0"))
 ;; Keywords: tools, convenience
 ;; URL: https://example.org/todo-write
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -34,7 +34,7 @@ backend and a model, otherwise `replay'."
                  (const :tag "A model, by gptel" gptel)
                  (symbol :tag "Another backend"))
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defcustom efrit-do-system-prompt
   "You work inside the user's Emacs, with tools.  Do what is asked, nothing more.
@@ -47,7 +47,7 @@ When all is done, call session_complete and say what you did and found."
   "System prompt for the model."
   :type 'string
   :group 'efrit-do
-  :package-version '(efrit-do . "0.1.0"))
+  :package-version '(efrit-do . "0.2.0"))
 
 (defvar efrit-do-history nil
   "Commands given to `efrit-do'.")

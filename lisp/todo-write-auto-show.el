@@ -29,7 +29,7 @@
                  (const :tag "Those of the project of the selected buffer" project)
                  (function :tag "Those whose key satisfies a function"))
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-auto-show-action
   '((display-buffer-reuse-window display-buffer-in-side-window)
@@ -39,7 +39,7 @@
   "Action for `display-buffer' that shows a plan."
   :type display-buffer--action-custom-type
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-auto-show-seconds nil
   "Seconds after which the window of a plan that is done is closed.
@@ -47,7 +47,7 @@ Only windows that the mode opened are closed.  nil means that the plan
 stays until the next one."
   :type '(choice (const :tag "Until the next plan" nil) number)
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-auto-show--shown nil
   "Keys of the threads that the mode has shown.")

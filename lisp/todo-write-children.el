@@ -18,7 +18,7 @@
   "Maximum number of a subagent's tasks shown below the task that it works on."
   :type 'natnum
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defconst todo-write-children--deepest 3
   "Maximum depth of subagents of subagents.")

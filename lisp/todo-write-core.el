@@ -39,29 +39,29 @@
   "Folder of the journals, or nil to keep lists in memory only.
 Each thread has a file of its own there, readable by you alone."
   :type '(choice directory (const :tag "Memory only" nil))
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-durability 'process
   "When a change counts as saved.
 `process': handed to the system; survives a crash of Emacs.
 `disk': written to the disk; survives a power failure, but is slower."
   :type '(choice (const process) (const disk))
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-max-items 1000
   "Maximum number of tasks in a list; longer lists are refused."
   :type 'natnum
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-max-length 2000
   "Maximum number of characters in a task's text; longer texts are refused."
   :type 'natnum
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-strict nil
   "Non-nil means refuse input instead of repairing it with a notice."
   :type 'boolean
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-several-in-progress nil
   "What to do with a list that has more than one task in progress.
@@ -70,24 +70,24 @@ refuses it."
   :type '(choice (const :tag "Accept with a notice" nil)
                  (const :tag "Accept silently" allow)
                  (const :tag "Refuse" refuse))
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-keep-completed nil
   "Non-nil means that agents cannot reopen completed tasks."
   :type 'boolean
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-history-limit 1000
   "Number of observations of a thread kept in memory; the journal keeps all."
   :type 'natnum
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-record-patches t
   "Non-nil means to record what agents change, nil only how many lines.
 Patches stand in the journal, so it then holds code.  See also
 `todo-write-record-excluded'."
   :type 'boolean
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-record-excluded
   '(".env" ".env.*" "*.env" ".envrc" ".netrc" ".authinfo*" ".pgpass" ".npmrc" ".pypirc"
@@ -100,17 +100,17 @@ above it, another one the name of the file or of such a folder.  `*' and
 tool, the outcome and the numbers of lines are recorded.  Output of a
 command that does not name the file is not recognized."
   :type '(repeat string)
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-journal-days 90
   "Days after which the journal of a thread is deleted, or nil for never."
   :type '(choice natnum (const :tag "Never" nil))
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-journal-count 500
   "Maximum number of journals, the newest ones, or nil for any number."
   :type '(choice natnum (const :tag "Any number" nil))
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-change-functions nil
   "Abnormal hook, run after each accepted write or edit that changed a list.

@@ -24,7 +24,7 @@ further lines are indented.  A paragraph with the property
 `todo-write-cut' is truncated to one line."
   :type 'hook
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defface todo-write-thought '((t :inherit (italic todo-write-detail)))
   "Face of the agent's thoughts."

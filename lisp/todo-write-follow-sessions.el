@@ -29,7 +29,7 @@ usual ones there; see `todo-write-follow-remote'."
   :type '(repeat (cons (choice (const :tag "Claude Code" claude) (const :tag "Codex" codex))
                        directory))
   :group 'todo-write-hosts
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-follow-sessions--processes (make-hash-table :test #'equal)
   "The live processes, plists.

@@ -33,7 +33,7 @@ Changes that the system reports show at once.  Some file systems report
 none, such as those of other machines."
   :type 'number
   :group 'todo-write-hosts
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-follow-quiet 600
   "Seconds of silence after which a session is paused, or nil for never.
@@ -41,7 +41,7 @@ The time of its task in progress ends with its last line.  A session
 whose process says that it works is not paused."
   :type '(choice natnum (const :tag "Never" nil))
   :group 'todo-write-hosts
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-follow-all nil
   "Non-nil lets `todo-write-follow-mode' follow every live session.
@@ -49,7 +49,7 @@ A session of any project is live if its process lives or its transcript
 grew within `todo-write-follow-quiet' seconds."
   :type 'boolean
   :group 'todo-write-hosts
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (cl-defstruct (todo-write-follow--session
                (:constructor todo-write-follow--make-session))

@@ -45,13 +45,13 @@
   "Non-nil shows the progress of a chat's plan in its header line."
   :type 'boolean
   :group 'todo-write-hosts
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-gptel-header-width 48
   "Maximum width of the plan in the header line of a chat, in columns."
   :type 'natnum
   :group 'todo-write-hosts
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-gptel-in-chat nil
   "Whether a chat shows its plan where the agent last wrote it.
@@ -62,7 +62,7 @@ it."
                  (const :tag "Folded to a line" folded)
                  (const :tag "Unfolded" open))
   :group 'todo-write-hosts
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-gptel-agent t
   "What to do with the lists of gptel-agent's tool TodoWrite.
@@ -73,7 +73,7 @@ show the list in the chat.  Set it before turning on
                  (const :tag "Show them" t)
                  (const :tag "Answer the calls" answer))
   :group 'todo-write-hosts
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 ;;; On and off
 

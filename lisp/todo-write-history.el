@@ -259,7 +259,7 @@ NOTE, a string or nil, is about dependencies and the owner."
 A line below them shows all others."
   :type 'natnum
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defvar-local todo-write-history--marked nil
   "Numbers of the marked revisions, at most two, the last marked one first.")

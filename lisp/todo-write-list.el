@@ -30,7 +30,7 @@
 Older ones are folded to a count, which RET unfolds."
   :type 'number
   :group 'todo-write-attention
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 ;;; Agents
 

@@ -22,7 +22,7 @@
 Those that arrive meanwhile are drawn together."
   :type 'number
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (define-derived-mode todo-write-log-mode tabulated-list-mode "Log"
   "Major mode for the observations of a thread."

@@ -29,7 +29,7 @@
 If nil, it is searched beside the Lisp files and in variable `exec-path'."
   :group 'todo-write-hosts
   :type '(choice (const :tag "Look for it" nil) file)
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 ;;; Agents
 

@@ -38,13 +38,13 @@
   "Maximum width of the plan in the mode line, in columns."
   :type 'natnum
   :group 'todo-write-attention
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-mode-line-help-lines 20
   "Maximum number of tasks in the tooltip of the mode line."
   :type 'natnum
   :group 'todo-write-attention
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defface todo-write-mode-line '((t :inherit mode-line-emphasis))
   "Face of the plan in the mode line."

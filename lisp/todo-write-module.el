@@ -22,7 +22,7 @@
 (require 'seq)
 (eval-when-compile (require 'subr-x))
 
-(defconst todo-write-version "0.1.0"
+(defconst todo-write-version "0.2.0"
   "Version of this package, which must also be the module's.")
 
 (defcustom todo-write-module-directory nil
@@ -30,7 +30,7 @@
 Emacs looks for a prebuilt module there and puts a new one there."
   :group 'todo-write
   :type '(choice (const :tag "Beside the Lisp files" nil) directory)
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-module-source 'ask
   "How to get the module, or the program todo-write-mcp, when it is missing.
@@ -44,7 +44,7 @@ nil: signal an error that names the remedy."
                  (const :tag "Download it" download)
                  (const :tag "Build it" build)
                  (const :tag "Signal an error" nil))
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defconst todo-write-module--lisp
   (file-name-directory (or (macroexp-file-name) default-directory))

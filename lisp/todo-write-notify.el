@@ -31,13 +31,13 @@
   "Seconds for which an agent must need you before you are notified."
   :type 'number
   :group 'todo-write-attention
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-notify-done nil
   "Non-nil notifies also when an agent is done and unseen."
   :type 'boolean
   :group 'todo-write-attention
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-notify-function #'todo-write-notify-default
   "Function that notifies the user.
@@ -46,7 +46,7 @@ It returns a function without arguments that withdraws the notification,
 or nil."
   :type 'function
   :group 'todo-write-attention
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defvar todo-write-notify--due nil
   "Alist of agents and the times of their notifications.

@@ -23,7 +23,7 @@
   :type '(choice (const :tag "Org check list" org)
                  (const :tag "Markdown check list" markdown))
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defun todo-write-org--thread ()
   "Return the thread of this buffer, or ask for one."

@@ -33,7 +33,7 @@ After a change, switch `todo-write-mcp-mode' off and on."
   :type '(alist :key-type (string :tag "Name")
                 :value-type (plist :options ((:prefix string) (:socket file)
                                              (:port natnum) (:token file))))
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defconst todo-write-remote--name-regexp "[A-Za-z0-9][A-Za-z0-9._-]*"
   "Regexp that matches the name of a machine.")

@@ -38,7 +38,7 @@ mode 0700, and is made if it is missing.  After a change, switch
 tells the programs."
   :group 'todo-write-hosts
   :type '(choice (const :tag "The usual file" nil) file)
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defconst todo-write-socket--protocol 1
   "The version of the protocol.")

@@ -25,7 +25,7 @@
 A line above them opens the earlier ones."
   :type 'natnum
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defface todo-write-said '((t :inherit default))
   "Face of what the agent says between its calls."

@@ -80,26 +80,26 @@
   "Name of the buffer that shows a plan live."
   :type 'string
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-view-max-width nil
   "Maximum number of columns of a row, or nil to use the width of the window."
   :type '(choice (const :tag "Width of the window" nil) natnum)
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-flash-seconds 1.0
   "Minimum time in seconds that changed rows are highlighted; 0 for never.
 The highlight ends when the times are updated next."
   :type 'number
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-view-follow t
   "Non-nil means that windows follow the task in progress until you move there."
   :type 'boolean
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defcustom todo-write-view-fold-completed 'auto
   "When successive completed tasks collapse to a count."
@@ -107,7 +107,7 @@ The highlight ends when the times are updated next."
                  (const :tag "Always" t)
                  (const :tag "Never" nil))
   :group 'todo-write-view
-  :package-version '(todo-write . "0.1.0"))
+  :package-version '(todo-write . "0.2.0"))
 
 (defface todo-write-fold '((t :inherit todo-write-completed :slant italic))
   "Face of the line that replaces folded tasks."
