@@ -1,9 +1,8 @@
 //! The processes of this machine.
 
+use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::{collections::BTreeSet, ffi::OsStr};
 
 use crate::file;
 
@@ -44,22 +43,29 @@ pub(crate) fn state(id: u32, start: Option<&str>) -> ProcessState {
 pub(crate) fn folders_named_by(name: &str) -> BTreeSet<PathBuf> {
     let mark = format!("{name}=").into_bytes();
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbered = processes.filter(|entry| entry.file_name().as_bytes().iter().all(u8::is_ascii_digit));
+    let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
+    let numbered = processes.filter(|entry| entry.file_name().to_str().is_some_and(is_number));
     // The system refuses to show the environments of other users' processes, except to root.
     let environments =
         numbered.filter(is_ours).filter_map(|entry| fs::read(entry.path().join("environ")).ok());
     let values = environments.filter_map(|environment| {
         let value =
             environment.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(&mark[..]))?;
-        Some(PathBuf::from(OsStr::from_bytes(value)))
+        Some(PathBuf::from(str::from_utf8(value).ok()?))
     });
     values.filter(|folder| folder.is_absolute() && folder.is_dir()).collect()
 }
 
+#[cfg(unix)]
 fn is_ours(process: &fs::DirEntry) -> bool {
     use std::os::unix::fs::MetadataExt;
     let owner = |path: &Path| fs::metadata(path).ok().map(|data| data.uid());
     owner(&process.path()).is_some_and(|uid| Some(uid) == owner(Path::new("/proc/self")))
+}
+
+#[cfg(not(unix))]
+fn is_ours(_process: &fs::DirEntry) -> bool {
+    false
 }
 
 /// Whether `domain`, which ends in the name of a namespace of process ids, is another one than this
@@ -70,8 +76,15 @@ pub(crate) fn is_elsewhere(domain: &str) -> bool {
     domain.contains("pid:[") && here.is_some_and(|here| !domain.ends_with(here))
 }
 
-/// Whether this user has a process of that number.
+/// Whether this user has a process of that number, as far as the system tells.
+#[cfg(unix)]
 pub(crate) fn exists(id: u32) -> bool {
     use rustix::process::{Pid, test_kill_process};
     Pid::from_raw(id.cast_signed()).is_some_and(|pid| test_kill_process(pid).is_ok())
+}
+
+/// Whether this user has a process of that number, as far as the system tells.
+#[cfg(not(unix))]
+pub(crate) fn exists(_id: u32) -> bool {
+    true
 }
