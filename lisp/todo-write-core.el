@@ -175,22 +175,25 @@ event, which the next tokens of the run share.")
     todo-write-durability todo-write-history-limit todo-write-max-items
     todo-write-max-length todo-write-strict todo-write-several-in-progress
     todo-write-keep-completed todo-write-record-patches todo-write-record-excluded)
-  "The options for the module, in the order of its arguments.")
+  "The options for the module.")
 
 (defun todo-write--options-changed (&rest _)
   "Have the next call pass the options to the module; a variable watcher."
   (when todo-write--configured
     (setq todo-write--configured 'stale)))
 
-(defun todo-write--expand-globs (globs)
-  "Return GLOBS with the home folder in place of a tilde."
-  (if (proper-list-p globs)
-      (mapcar (lambda (glob)
-                (if (and (stringp glob) (string-prefix-p "~" glob))
-                    (expand-file-name glob)
-                  glob))
-              globs)
-    globs))
+(defun todo-write--option-value (option)
+  "Return the default value of OPTION, with absolute names of files."
+  (let ((value (default-value option)))
+    (pcase option
+      ((and 'todo-write-directory (guard (stringp value))) (expand-file-name value))
+      ((and 'todo-write-record-excluded (guard (proper-list-p value)))
+       (mapcar (lambda (glob)
+                 (if (and (stringp glob) (string-prefix-p "~" glob))
+                     (expand-file-name glob)
+                   glob))
+               value))
+      (_ value))))
 
 (defun todo-write--configure ()
   "Pass the options to the module if they changed since the last call.
@@ -198,11 +201,9 @@ The first call loads it.  Buffer-local values are ignored, since agents
 call from any buffer."
   (unless (eq todo-write--configured t)
     (todo-write-module-load)
-    (pcase-let ((`(,directory . ,others) (mapcar #'default-value todo-write--options)))
-      (apply #'todo-write-dyn--configure
-             (if (stringp directory) (expand-file-name directory) directory)
-             (append (butlast others)
-                     (list (todo-write--expand-globs (car (last others)))))))
+    (todo-write-dyn--configure
+     (cl-loop for option in todo-write--options
+              append (list option (todo-write--option-value option))))
     (unless todo-write--configured
       (dolist (option todo-write--options)
         (add-variable-watcher option #'todo-write--options-changed))

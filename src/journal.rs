@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use crate::clock::Millis;
 use crate::fault::may_panic_here;
 use crate::file::modified;
+use crate::wire::wire_names;
 pub(crate) use files::{Availability, existing, is_plain};
 pub use files::{Journals, bad_file, delete, files_of, is_held};
 use files::{create_folder, lock};
@@ -23,14 +24,16 @@ use record::encode;
 pub(crate) use record::{COUNTER_LIMIT, FORMAT, decode_all, without_previous};
 pub use record::{FullRecord, Record, decode};
 
-/// When a record counts as saved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Durability {
-    /// When the system has it: it survives a crash of Emacs.
-    #[default]
-    Process,
-    /// When the disk has it: it survives a power failure.
-    Disk,
+wire_names! {
+    /// When a record counts as saved.
+    #[derive(Default)]
+    pub enum Durability {
+        /// When the system has it: it survives a crash of Emacs.
+        #[default]
+        Process = "process",
+        /// When the disk has it: it survives a power failure.
+        Disk = "disk",
+    }
 }
 
 /// A journal file, locked against other processes while it is open.

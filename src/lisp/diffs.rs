@@ -1,6 +1,6 @@
 //! Lisp functions on plain data: diff, apply, wire JSON.
 
-use emacs::{Env, Result, Value, defun};
+use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::Value as Json;
 
 use super::{border, now, read, write};
@@ -21,7 +21,7 @@ fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Val
     border(env, || {
         let (previous, current) = (read::raw_with_symbols(previous)?, read::raw_with_symbols(current)?);
         let changes = untyped::diff(&previous, &current)?;
-        write::changes(&write::Shared::new(env), &changes, now(), |entry| write::entry(env, entry))
+        write::changes(&write::Shared::new(env), &changes, now(), |entry| entry.into_lisp(env))
     })
 }
 
@@ -34,7 +34,7 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
     border(env, || {
         let (list, changes) = (read::raw_with_symbols(list)?, read::raw_with_symbols(changes)?);
         let result = untyped::apply(&list, &changes)?;
-        write::vector_of(env, &result, |entry| write::entry(env, entry))
+        write::vector_of(env, &result, Ok)
     })
 }
 
@@ -42,7 +42,7 @@ fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Resul
 ///
 /// The value has no header, and is empty if the texts are equal.
 #[defun]
-fn text_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<String> {
+fn text_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let (old, new) = (read::text("old", old)?, read::text("new", new)?);
         Ok(patch::compare(&old, &new).hunks)
@@ -75,7 +75,7 @@ const VALUES: &str = "an outcome, changes, an observation, a stream event, work 
 /// VALUE is an outcome, a changes plist, an observation, a stream event, the work of a thread or a
 /// patch, a string.  Signal `todo-write-input-error' for any other value.
 #[defun]
-fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<String> {
+fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<Value<'e>> {
     border(env, || match read::json("value", value)? {
         json @ (Json::Object(_) | Json::Array(_)) => Ok(wire(json).to_string()),
         Json::String(patch) if patch.starts_with("diff --git ") || patch.starts_with("# ") => {

@@ -9,6 +9,6 @@ use crate::fault;
 ///
 /// Return the number of panic points that the previous call had left; see `crate::fault'.
 #[defun]
-fn panic_at<'e>(env: &'e Env, number: Value<'e>) -> Result<i64> {
-    border(env, || Ok(fault::panic_at(read::whole_number("number", number)?) as i64))
+fn panic_at<'e>(env: &'e Env, number: Value<'e>) -> Result<Value<'e>> {
+    border(env, || Ok(fault::panic_at(read::whole_number("number", number)?)))
 }

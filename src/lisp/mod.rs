@@ -4,7 +4,8 @@
 //!
 //! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are converted
 //!   before the borrow, results after it.
-//! - `border` catches panics.
+//! - Arguments of our types are read by their `FromLisp`, the value of a function is converted by
+//!   `IntoLisp`; `border` and `guarded` catch the panics of both and of the body.
 //! - An error of this crate becomes a child of `todo-write-error`. A signal or throw of Lisp, such as
 //!   quit, passes through.
 
@@ -31,7 +32,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use emacs::{Env, Result, Value, defun};
+use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 use serde_json::Map;
 
 use crate::clock::Millis;
@@ -132,9 +133,17 @@ fn now() -> Millis {
     SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Runs the body of a Lisp function, and turns panics and errors into Lisp errors.
-fn border<T>(env: &Env, body: impl FnOnce() -> Result<T>) -> Result<T> {
-    let (symbol, message) = match catch_unwind(AssertUnwindSafe(body)) {
+/// Runs the body of a Lisp function and converts its value; turns panics and errors into Lisp errors.
+fn border<'e, T: IntoLisp<'e>>(env: &'e Env, body: impl FnOnce() -> Result<T>) -> Result<Value<'e>> {
+    guarded(env, || body()?.into_lisp(env))
+}
+
+/// Runs `work` for Lisp, and turns panics and errors into Lisp errors.
+///
+/// The binding catches panics, too, but signals `rust-panic`, which every module shares and which is no
+/// `todo-write-error`, without the place, and for a literal message without the message.
+fn guarded<T>(env: &Env, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let (symbol, message) = match catch_unwind(AssertUnwindSafe(work)) {
         Ok(Ok(value)) => return Ok(value),
         Ok(Err(error)) => match error.downcast_ref() {
             Some(own) => (error_symbol(own), own.to_string()),
@@ -170,57 +179,53 @@ fn panic_message(panic: &(dyn Any + Send)) -> &str {
 
 /// Set the options for all later calls.
 ///
-/// FOLDER is the journal folder, a string, or nil for none.  DURABILITY is `process' or `disk'.
-/// HISTORY-LIMIT, MAX-ITEMS and MAX-LENGTH are whole numbers.  STRICT and KEEP-COMPLETED are flags.
-/// SEVERAL is nil (accept several tasks in progress with a notice), `allow' or `refuse'.
-/// RECORD-PATCHES is a flag, RECORD-EXCLUDED a list of strings, globs.  Signal
-/// `todo-write-input-error', which names the user option, for any other value.
+/// OPTIONS is a plist of the user options that the module uses, such as `todo-write-directory', and
+/// their values.  Signal `todo-write-input-error', which names the option, for a wrong value or another
+/// option.
 #[defun]
-#[allow(clippy::too_many_arguments)] // One for each user option.
-fn configure<'e>(
-    env: &'e Env,
-    folder: Value<'e>,
-    durability: Value<'e>,
-    history_limit: Value<'e>,
-    max_items: Value<'e>,
-    max_length: Value<'e>,
-    strict: Value<'e>,
-    several: Value<'e>,
-    keep_completed: Value<'e>,
-    record_patches: Value<'e>,
-    record_excluded: Value<'e>,
-) -> Result<()> {
+fn configure(env: &Env, options: Settings) -> Result<Value<'_>> {
     border(env, || {
-        let storage = Storage {
-            folder: read::optional("todo-write-directory", folder, read::text)?.map(PathBuf::from),
-            durability: match read::name("todo-write-durability", durability)?.as_deref() {
-                Some("process") => Durability::Process,
-                Some("disk") => Durability::Disk,
-                _ => return Err(wrong("todo-write-durability", durability, "process or disk")),
-            },
-            history_limit: read::whole_number("todo-write-history-limit", history_limit)?,
-        };
-        let several_in_progress = match read::name("todo-write-several-in-progress", several)?.as_deref() {
-            None => SeveralInProgress::Notice,
-            Some("allow") => SeveralInProgress::Allow,
-            Some("refuse") => SeveralInProgress::Refuse,
-            _ => return Err(wrong("todo-write-several-in-progress", several, "nil, allow or refuse")),
-        };
-        let input = Options {
-            max_items: read::whole_number("todo-write-max-items", max_items)?,
-            max_length: read::whole_number("todo-write-max-length", max_length)?,
-            strict: strict.is_not_nil(),
-            several_in_progress,
-        };
-        let keep_completed = keep_completed.is_not_nil();
-        let globs = read::elements("todo-write-record-excluded", record_excluded)?;
-        let globs = globs.into_iter().map(|glob| read::text("todo-write-record-excluded", glob));
-        let recording = Recording {
-            numbers_only: !record_patches.is_not_nil(),
-            excluded: globs.collect::<Result<_>>()?,
-            ..Recording::default()
-        };
-        with_module(|module| module.configure(Settings { storage, input, keep_completed, recording }));
+        with_module(|module| module.configure(options));
         Ok(())
     })
+}
+
+impl FromLisp<'_> for Settings {
+    fn from_lisp(value: Value<'_>) -> Result<Settings> {
+        guarded(value.env, || read_settings(value))
+    }
+}
+
+fn read_settings(options: Value<'_>) -> Result<Settings> {
+    const OPTIONS: &str = "a plist of user options";
+    let mut settings = Settings::default();
+    let Settings { storage, input, keep_completed, recording } = &mut settings;
+    for (option, value) in read::plist("options", options, OPTIONS)? {
+        let option = option.as_str();
+        match option {
+            "todo-write-directory" => {
+                storage.folder = read::optional(option, value, read::text)?.map(PathBuf::from);
+            }
+            "todo-write-durability" => {
+                storage.durability = read::one_of(option, value, Durability::parse, "process or disk")?;
+            }
+            "todo-write-history-limit" => storage.history_limit = read::whole_number(option, value)?,
+            "todo-write-max-items" => input.max_items = read::whole_number(option, value)?,
+            "todo-write-max-length" => input.max_length = read::whole_number(option, value)?,
+            "todo-write-strict" => input.strict = value.is_not_nil(),
+            "todo-write-several-in-progress" => {
+                input.several_in_progress = match read::name(option, value)?.as_deref() {
+                    None => SeveralInProgress::Notice,
+                    Some("allow") => SeveralInProgress::Allow,
+                    Some("refuse") => SeveralInProgress::Refuse,
+                    _ => return Err(wrong(option, value, "nil, allow or refuse")),
+                }
+            }
+            "todo-write-keep-completed" => *keep_completed = value.is_not_nil(),
+            "todo-write-record-patches" => recording.numbers_only = !value.is_not_nil(),
+            "todo-write-record-excluded" => recording.excluded = read::texts(option, value)?,
+            _ => return Err(wrong("options", options, OPTIONS)),
+        }
+    }
+    Ok(settings)
 }

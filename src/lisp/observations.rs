@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, FromLisp, Result, Value, defun};
 
-use super::read::{self, wrong};
+use super::read::{self, Key, TYPES, wrong};
 use super::write::{self, PlanUpdate};
-use super::{border, now, with_module};
+use super::{border, guarded, now, with_module};
 use crate::observation::{Content, Details, Filter, Observation, Phase, Type};
 use crate::search::Words;
 use crate::thread::Thread;
@@ -17,7 +17,6 @@ emacs::use_symbols! {
     k_timestamp => ":timestamp" k_type => ":type" k_line => ":line" k_item => ":item"
 }
 
-const TYPES: &str = "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all";
 const PHASES: &str = "planning, execution or synthesis";
 const OUTCOMES: &str = "ok, failed, refused, background or unknown";
 const FILES: &str = "a list of plists with :path";
@@ -32,28 +31,31 @@ const FILTER: &str = "a plist with keys among :type :types :phase :token-type :s
 #[defun]
 fn observe<'e>(
     env: &'e Env,
-    thread: Value<'e>,
-    kind: Value<'e>,
+    thread: Key,
+    kind: Type,
     content: Value<'e>,
-    metadata: Value<'e>,
+    mut metadata: Details,
 ) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        let kind = read::one_of("type", kind, Type::parse, TYPES)?;
         let content = read::json("content", content)?;
-        let mut details = details(metadata)?;
         let observation = with_module(|module| {
             let recording = module.settings.recording.clone();
-            let thread = module.open(&key);
-            recording.read_files(thread.project(), &mut details.metadata);
-            thread.observe_allowed(&recording, kind, content, details, now())
+            let thread = module.open(&thread);
+            recording.read_files(thread.project(), &mut metadata.metadata);
+            thread.observe_allowed(&recording, kind, content, metadata, now())
         });
-        write::observation(env, &key, &observation, None)
+        write::observation(env, &thread, &observation, None)
     })
 }
 
+impl FromLisp<'_> for Details {
+    fn from_lisp(value: Value<'_>) -> Result<Details> {
+        guarded(value.env, || read_details(value))
+    }
+}
+
 /// Reads a metadata plist. Some of its keys become fields of the observation, the others its metadata.
-fn details(metadata: Value<'_>) -> Result<Details> {
+fn read_details(metadata: Value<'_>) -> Result<Details> {
     let mut details = Details::default();
     for (key, value) in read::plist("metadata", metadata, "a plist of keywords and values")? {
         match key.as_str() {
@@ -114,15 +116,14 @@ fn one_of<T>(
 /// milliseconds; `:type' of the observation, nil for a task; `:line', a string; `:item', the id of
 /// its task, or nil.  Signal `todo-write-input-error' if TEXT is blank.
 #[defun]
-fn search<'e>(env: &'e Env, thread: Value<'e>, text: Value<'e>, limit: Value<'e>) -> Result<Value<'e>> {
+fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let words = Words::of(&read::text("text", text)?).ok_or_else(|| wrong("text", text, "words"))?;
         let limit = read::whole_number("limit", limit)?;
-        let found = with_module(|module| module.store.search(&key, words, limit));
+        let found = with_module(|module| module.store.search(&thread, words, limit));
         write::list_of(env, &found, |found| {
             write::Plist::new(env)
-                .set(k_timestamp, found.timestamp as i64)?
+                .set(k_timestamp, found.timestamp)?
                 .set(k_type, found.kind.map(|kind| kind.as_str()))?
                 .set(k_line, write::text(env, &found.line)?)?
                 .set(k_item, found.item.as_deref())?
@@ -137,55 +138,63 @@ fn search<'e>(env: &'e Env, thread: Value<'e>, text: Value<'e>, limit: Value<'e>
 /// symbols; `:types', a list of types; `:outside', non-nil for those that belong to no item; and
 /// `:limit', a number.  Signal `todo-write-input-error' for any other key or value.
 #[defun]
-fn observations<'e>(env: &'e Env, thread: Value<'e>, filter: Value<'e>) -> Result<Value<'e>> {
+fn observations(env: &Env, thread: Key, filter: Filter) -> Result<Value<'_>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        let mut chosen = Filter::default();
-        for (name, value) in read::plist("filter", filter, FILTER)? {
-            match name.as_str() {
-                "type" => chosen.kind = one_of("type", value, Type::parse, TYPES)?,
-                "phase" => chosen.phase = one_of("phase", value, Phase::parse, PHASES)?,
-                "token-type" => chosen.token_type = read::name("token-type", value)?,
-                "step" => chosen.step = read::name("step", value)?,
-                "types" => {
-                    let kind = |value| one_of("types", value, Type::parse, TYPES);
-                    let kinds: Result<Vec<_>> =
-                        read::elements("types", value)?.into_iter().map(kind).collect();
-                    chosen.kinds = kinds?.into_iter().flatten().collect();
-                }
-                "outside" => chosen.outside = value.is_not_nil(),
-                "limit" => chosen.limit = read::optional("limit", value, read::whole_number)?,
-                _ => return Err(wrong("filter", filter, FILTER)),
-            }
-        }
         let found = with_module(|module| {
-            let thread = module.store.get(&key)?;
-            Some(with_plans(thread, thread.observations().select(&chosen)))
+            let thread = module.store.get(&thread)?;
+            Some(with_plans(thread, thread.observations().select(&filter)))
         });
-        to_lisp(env, &key, found.unwrap_or_default())
+        to_lisp(env, &thread, found.unwrap_or_default())
     })
+}
+
+impl FromLisp<'_> for Filter {
+    fn from_lisp(value: Value<'_>) -> Result<Filter> {
+        guarded(value.env, || read_filter(value))
+    }
+}
+
+fn read_filter(plist: Value<'_>) -> Result<Filter> {
+    let mut filter = Filter::default();
+    for (name, value) in read::plist("filter", plist, FILTER)? {
+        match name.as_str() {
+            "type" => filter.kind = one_of("type", value, Type::parse, TYPES)?,
+            "phase" => filter.phase = one_of("phase", value, Phase::parse, PHASES)?,
+            "token-type" => filter.token_type = read::name("token-type", value)?,
+            "step" => filter.step = read::name("step", value)?,
+            "types" => {
+                let kind = |value| one_of("types", value, Type::parse, TYPES);
+                let kinds: Result<Vec<_>> = read::elements("types", value)?.into_iter().map(kind).collect();
+                filter.kinds = kinds?.into_iter().flatten().collect();
+            }
+            "outside" => filter.outside = value.is_not_nil(),
+            "limit" => filter.limit = read::optional("limit", value, read::whole_number)?,
+            _ => return Err(wrong("filter", plist, FILTER)),
+        }
+    }
+    Ok(filter)
 }
 
 /// Return THREAD's new observations, a vector, oldest first, and mark them as delivered.
 #[defun]
-fn take_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn take_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let found = with_module(|module| {
-            let thread = module.store.get_mut(&key)?;
+            let thread = module.store.get_mut(&thread)?;
             let new = thread.observations_mut().take_new();
             Some(with_plans(thread, new))
         });
-        to_lisp(env, &key, found.unwrap_or_default())
+        to_lisp(env, &thread, found.unwrap_or_default())
     })
 }
 
 /// Mark the new observations of THREAD as delivered.
 #[defun]
-fn skip_observations<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
+fn skip_observations(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        with_module(|module| module.store.get_mut(&key).map(|thread| thread.observations_mut().take_new()));
+        with_module(|module| {
+            module.store.get_mut(&thread).map(|thread| thread.observations_mut().take_new())
+        });
         Ok(())
     })
 }
@@ -207,6 +216,6 @@ fn with_plans(thread: &Thread, observations: Vec<Arc<Observation>>) -> WithPlans
 
 fn to_lisp<'e>(env: &'e Env, thread: &str, found: WithPlans) -> Result<Value<'e>> {
     write::vector_of(env, &found, |(observation, plan)| {
-        write::observation(env, thread, observation, plan.as_ref())?.into_lisp(env)
+        write::observation(env, thread, observation, plan.as_ref())
     })
 }

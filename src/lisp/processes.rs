@@ -9,7 +9,7 @@ use crate::process::{self, ProcessState};
 /// tell.  START, a string, is field 22 of the process's stat; another process is `dead'.  Without
 /// START, any process of that number counts.
 #[defun]
-fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Option<Value<'e>>> {
+fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let id = u32::try_from(read::whole_number::<i64>("id", id)?).unwrap_or_default();
         let start = read::optional("start", start, read::text)?;

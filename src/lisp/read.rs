@@ -3,14 +3,19 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::ops::Deref;
 
 use emacs::{ErrorKind, FromLisp, GlobalRef, IntoLisp, ModuleError, Result, Value};
 use once_cell::sync::OnceCell;
 use serde_json::{Number, Value as Json};
 
-use crate::activity::Ending;
+use super::guarded;
+use crate::activity::{Activity, Ending};
 use crate::error::{Error, Problem};
+use crate::item::Status;
+use crate::observation::Type;
 use crate::raw::Raw;
+use crate::stream::StreamKind;
 use crate::text::excerpt;
 
 emacs::use_functions! {
@@ -38,19 +43,15 @@ const MAX_DEPTH: usize = 32;
 /// many.
 const MAX_VALUES: usize = 2_000_000;
 
-/// Reads a Lisp object as a JSON value, the inverse of Emacs' JSON parser.
-///
-/// An object is a hash table, a plist or an alist with string, symbol or keyword keys. The first of
-/// equal keys counts, as in `plist-get' and `assoc'. An array is a vector or a list.
-pub(super) fn raw(value: Value<'_>) -> Result<Raw<'static>> {
-    LispReader::new(false).read(value, 0)
-}
-
-/// Like [`raw`], but a symbol other than the JSON constants is read as its name.
+/// Reads a Lisp object as a JSON value, with a symbol other than the JSON constants as its name.
 pub(super) fn raw_with_symbols(value: Value<'_>) -> Result<Raw<'static>> {
     LispReader::new(true).read(value, 0)
 }
 
+/// Reads a Lisp object as a JSON value, the inverse of Emacs' JSON parser.
+///
+/// An object is a hash table, a plist or an alist with string, symbol or keyword keys. The first of
+/// equal keys counts, as in `plist-get' and `assoc'. An array is a vector or a list.
 struct LispReader<'e> {
     symbols_are_text: bool,
     values_left: Cell<usize>,
@@ -319,18 +320,12 @@ pub(super) fn json(what: &str, value: Value<'_>) -> Result<Json> {
 }
 
 /// Reads a string argument.
-pub(super) fn text(what: &'static str, value: Value<'_>) -> Result<String> {
+pub(super) fn text(what: &str, value: Value<'_>) -> Result<String> {
     string_of(value)?.ok_or_else(|| wrong(what, value, "a string"))
 }
 
-/// Reads the key of a thread.
-pub(super) fn thread(value: Value<'_>) -> Result<String> {
-    let key = text("thread", value)?;
-    if key.is_empty() { Err(wrong("thread", value, "a string that is not empty")) } else { Ok(key) }
-}
-
 /// Reads an argument that is a non-negative integer.
-pub(super) fn whole_number<N: TryFrom<i64>>(what: &'static str, value: Value<'_>) -> Result<N> {
+pub(super) fn whole_number<N: TryFrom<i64>>(what: &str, value: Value<'_>) -> Result<N> {
     let number = if value.env.type_of(value)? == *integer { i64::from_lisp(value).ok() } else { None };
     let number = number.filter(|number| *number >= 0).and_then(|number| N::try_from(number).ok());
     number.ok_or_else(|| wrong(what, value, "a whole number, zero or more"))
@@ -338,15 +333,15 @@ pub(super) fn whole_number<N: TryFrom<i64>>(what: &'static str, value: Value<'_>
 
 /// Reads an argument that may be nil.
 pub(super) fn optional<'e, T>(
-    what: &'static str,
+    what: &str,
     value: Value<'e>,
-    read: impl FnOnce(&'static str, Value<'e>) -> Result<T>,
+    read: impl FnOnce(&str, Value<'e>) -> Result<T>,
 ) -> Result<Option<T>> {
     if value.is_not_nil() { read(what, value).map(Some) } else { Ok(None) }
 }
 
 /// Reads a string or symbol as text, and nil or JSON's null as none.
-pub(super) fn name(what: &'static str, value: Value<'_>) -> Result<Option<String>> {
+pub(super) fn name(what: &str, value: Value<'_>) -> Result<Option<String>> {
     if !value.is_not_nil() || value == *key_null || value == *key_json_null {
         return Ok(None);
     }
@@ -369,7 +364,7 @@ pub(super) fn plist<'e>(what: &str, value: Value<'e>, expected: &str) -> Result<
 
 /// Reads a string or symbol that `parse` accepts.
 pub(super) fn one_of<T>(
-    what: &'static str,
+    what: &str,
     value: Value<'_>,
     parse: impl Fn(&str) -> Option<T>,
     expected: &str,
@@ -377,13 +372,70 @@ pub(super) fn one_of<T>(
     name(what, value)?.as_deref().and_then(parse).ok_or_else(|| wrong(what, value, expected))
 }
 
-/// Reads how an agent ended; nil is `None`.
-pub(super) fn ending(value: Value<'_>) -> Result<Option<Ending>> {
-    let expected = "end-of-turn, session-ended, killed, denied or error";
-    optional("ending", value, |what, value| one_of(what, value, Ending::parse, expected))
+/// Reads a list argument.
+pub(super) fn elements<'e>(what: &str, value: Value<'e>) -> Result<Vec<Value<'e>>> {
+    proper_list(value)?.ok_or_else(|| wrong(what, value, "a list"))
 }
 
-/// Reads a list argument.
-pub(super) fn elements<'e>(what: &'static str, value: Value<'e>) -> Result<Vec<Value<'e>>> {
-    proper_list(value)?.ok_or_else(|| wrong(what, value, "a list"))
+/// Reads a list of strings.
+pub(super) fn texts(what: &str, value: Value<'_>) -> Result<Vec<String>> {
+    elements(what, value)?.into_iter().map(|element| text(what, element)).collect()
+}
+
+/// The key of a thread.
+pub(super) struct Key(String);
+
+impl FromLisp<'_> for Key {
+    fn from_lisp(value: Value<'_>) -> Result<Key> {
+        guarded(value.env, || match text("thread", value)? {
+            key if key.is_empty() => Err(wrong("thread", value, "a string that is not empty")),
+            key => Ok(Key(key)),
+        })
+    }
+}
+
+impl Deref for Key {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+/// The id of an item.
+pub(super) struct Id(pub(super) String);
+
+impl FromLisp<'_> for Id {
+    fn from_lisp(value: Value<'_>) -> Result<Id> {
+        guarded(value.env, || text("id", value).map(Id))
+    }
+}
+
+/// What an agent sends as its list.
+impl FromLisp<'_> for Raw<'static> {
+    fn from_lisp(value: Value<'_>) -> Result<Raw<'static>> {
+        guarded(value.env, || LispReader::new(false).read(value, 0))
+    }
+}
+
+/// The types of observations, in an error.
+pub(super) const TYPES: &str = "a type such as INTENT, THOUGHTS, TOOL_CALL; the manual lists all";
+
+/// Reads types with names on the wire from strings or symbols.
+macro_rules! read_by_name {
+    ($($type:ty: $what:literal, $expected:expr;)+) => { $(
+        impl FromLisp<'_> for $type {
+            fn from_lisp(value: Value<'_>) -> Result<$type> {
+                guarded(value.env, || one_of($what, value, <$type>::parse, $expected))
+            }
+        }
+    )+ };
+}
+
+read_by_name! {
+    Activity: "activity", "working, waiting or idle";
+    Ending: "ending", "end-of-turn, session-ended, killed, denied or error";
+    Status: "status", "pending, in_progress or completed";
+    StreamKind: "type", "TOKEN, METADATA, ERROR or END";
+    Type: "type", TYPES;
 }

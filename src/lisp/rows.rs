@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use emacs::{Env, IntoLisp, Result, Value, defun};
 
-use super::read::{self, elements};
+use super::read::{self, Id, Key};
 use super::threads::with_thread;
 use super::{border, write};
 use crate::change::ChangeKind;
@@ -20,13 +20,12 @@ use crate::work::Part;
 /// The value is a list of (REVISION . CHANGES), one for each revision that changed the item.
 /// REVISION is a plist as in `todo-write-dyn--revisions', CHANGES a list of change plists.
 #[defun]
-fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
+fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let (key, id) = (read::thread(thread)?, read::text("id", id)?);
-        let found: Vec<Revision> = with_thread(&key, |thread| {
+        let found: Vec<Revision> = with_thread(&thread, |thread| {
             let of_item = |revision: &Revision| {
                 let mut revision = revision.clone();
-                revision.changes.retain(|change| change.item_id == id);
+                revision.changes.retain(|change| change.item_id == id.0);
                 (!revision.changes.is_empty()).then_some(revision)
             };
             thread.revisions().iter().filter_map(of_item).collect()
@@ -36,7 +35,7 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
             let changes = write::list_of(env, &revision.changes, |one| {
                 write::change(&shared, one, revision.stamp.timestamp, |item| shared.item(item))
             })?;
-            env.cons(write::revision(env, revision, false)?, changes)
+            env.cons(write::revision(env, revision)?.finish()?, changes)
         })
     })
 }
@@ -45,10 +44,9 @@ fn item_changes<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Va
 ///
 /// The value is a list of item plists, each in its last state, oldest removal first.
 #[defun]
-fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        let gone: Vec<Arc<Item>> = with_thread(&key, |thread| {
+        let gone: Vec<Arc<Item>> = with_thread(&thread, |thread| {
             let was_begun = |item: &Item| thread.times(&item.id).is_some_and(|times| times.started.is_some());
             let newest_first =
                 thread.revisions().iter().rev().flat_map(|revision| revision.changes.iter().rev());
@@ -62,7 +60,7 @@ fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
             gone.reverse();
             gone
         });
-        write::list_of(env, &gone, |one| write::item(env, one))
+        write::list_of(env, &gone, |item| Ok(&**item))
     })
 }
 
@@ -71,10 +69,10 @@ fn items_removed<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 /// The value is a list of item plists, each in its last state, oldest removal first.  A list that
 /// has no item of the one before begins a new count.
 #[defun]
-fn items_dropped<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let dropped = with_thread(&read::thread(thread)?, Thread::dropped);
-        write::list_of(env, &dropped, |one| write::item(env, one))
+        let dropped = with_thread(&thread, Thread::dropped);
+        write::list_of(env, &dropped, |item| Ok(&**item))
     })
 }
 
@@ -83,10 +81,10 @@ fn items_dropped<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 /// The value is a list of (FIRST . LAST), numbers of revisions: the one that began the list, and the
 /// last one in which it was not empty.
 #[defun]
-fn earlier_lists<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let lists = with_thread(&read::thread(thread)?, Thread::earlier_lists);
-        write::list_of(env, &lists, |(first, last)| env.cons(*first as i64, *last as i64))
+        let lists = with_thread(&thread, Thread::earlier_lists);
+        write::list_of(env, &lists, |(first, last)| env.cons(*first, *last))
     })
 }
 
@@ -95,22 +93,19 @@ fn earlier_lists<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 /// These are numbers of lines and of failed commands; the value is nil if all are 0.  Without ID, the
 /// value is an alist of (ID ADDED REMOVED FAILED) for the items of the list that have such work.
 #[defun]
-fn row_work<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
+fn row_work(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        let figures =
-            |numbers: &[u64; 3]| write::list_of(env, numbers, |number| (*number as i64).into_lisp(env));
-        if id.is_not_nil() {
-            let id = read::text("id", id)?;
-            let found = with_thread(&key, |thread| row_figures(thread, &id));
-            return found.map(|numbers| figures(&numbers)).transpose()?.into_lisp(env);
+        let figures = |numbers: [u64; 3]| write::list_of(env, numbers, Ok);
+        if let Some(Id(id)) = id {
+            let found = with_thread(&thread, |thread| row_figures(thread, &id));
+            return found.map(figures).transpose()?.into_lisp(env);
         }
-        let all: Vec<(String, [u64; 3])> = with_thread(&key, |thread| {
+        let all: Vec<(String, [u64; 3])> = with_thread(&thread, |thread| {
             // Most plans have no work.
             let items = if thread.work(Part::Whole).is_some() { thread.list().as_slice() } else { &[] };
             items.iter().filter_map(|item| Some((item.id.clone(), row_figures(thread, &item.id)?))).collect()
         });
-        write::list_of(env, &all, |(id, numbers)| env.cons(id, figures(numbers)?))
+        write::list_of(env, &all, |(id, numbers)| env.cons(id, figures(*numbers)?))
     })
 }
 
@@ -127,20 +122,16 @@ fn row_figures(thread: &Thread, id: &str) -> Option<[u64; 3]> {
 #[defun]
 fn completed_runs<'e>(
     env: &'e Env,
-    thread: Value<'e>,
+    thread: Key,
     least: Value<'e>,
     most: Value<'e>,
     breaks: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let least: usize = read::whole_number("least", least)?;
         let most: usize = read::whole_number("most", most)?;
-        let breaks: HashSet<String> = elements("breaks", breaks)?
-            .into_iter()
-            .map(|id| read::text("break", id))
-            .collect::<Result<_>>()?;
-        let runs = with_thread(&key, |thread| {
+        let breaks: HashSet<String> = read::texts("breaks", breaks)?.into_iter().collect();
+        let runs = with_thread(&thread, |thread| {
             let ends_run = |item: &Arc<Item>| item.status.is_open() || breaks.contains(&item.id);
             let mut runs: Vec<(usize, &[Arc<Item>])> = thread.list().split(ends_run).enumerate().collect();
             runs.retain(|(_, run)| run.len() >= least.max(2));
@@ -150,8 +141,6 @@ fn completed_runs<'e>(
             let ends = |run: &[Arc<Item>]| Some((run.first()?.id.clone(), run.last()?.id.clone(), run.len()));
             runs.into_iter().filter_map(|(_, run)| ends(run)).collect::<Vec<_>>()
         });
-        write::list_of(env, &runs, |(first, last, count)| {
-            env.cons(first.into_lisp(env)?, env.cons(last.into_lisp(env)?, *count as i64)?)
-        })
+        write::list_of(env, &runs, |(first, last, count)| env.cons(first, env.cons(last, *count)?))
     })
 }

@@ -1,6 +1,6 @@
 //! Lisp functions for the socket of Emacs.
 
-use emacs::{Env, IntoLisp, Result, Value, defun};
+use emacs::{Env, Result, Value, defun};
 
 use super::write::Plist;
 use super::{border, read, write};
@@ -33,19 +33,14 @@ fn socket_parse<'e>(env: &'e Env, line: Value<'e>) -> Result<Value<'e>> {
         let text = read::text("line", line)?;
         let plist = Plist::new(env);
         match parse(&text).map_err(invalid)? {
-            Message::Hello(message) => fields_of_hello(plist.set(k_type, hello.bind(env))?, env, &message),
-            Message::Call(message) => fields_of_call(plist.set(k_type, call.bind(env))?, env, &message),
-            Message::Cancel(message) => {
-                plist.set(k_type, cancel.bind(env))?.set(k_call, message.call as i64)?.finish()
-            }
-            Message::Activity(message) => {
-                fields_of_activity(plist.set(k_type, activity.bind(env))?, &message)
-            }
+            Message::Hello(message) => fields_of_hello(plist.set(k_type, hello)?, &message),
+            Message::Call(message) => fields_of_call(plist.set(k_type, call)?, env, &message),
+            Message::Cancel(message) => plist.set(k_type, cancel)?.set(k_call, message.call)?.finish(),
+            Message::Activity(message) => fields_of_activity(plist.set(k_type, activity)?, &message),
             Message::Bye(message) => {
-                let killed = message.killed.then(|| true.into_lisp(env)).transpose()?;
-                plist.set(k_type, bye.bind(env))?.set_some(k_killed, killed)?.finish()
+                plist.set(k_type, bye)?.set_some(k_killed, message.killed.then_some(true))?.finish()
             }
-            Message::Unknown(name) => plist.set(k_type, unknown.bind(env))?.set(k_id, name)?.finish(),
+            Message::Unknown(name) => plist.set(k_type, unknown)?.set(k_id, name)?.finish(),
         }
     })
 }
@@ -54,22 +49,22 @@ fn invalid(error: serde_json::Error) -> Error {
     Error::Argument(Problem::new("line", error.to_string(), "a message"))
 }
 
-fn fields_of_hello<'e>(plist: Plist<'e>, env: &'e Env, message: &Hello) -> Result<Value<'e>> {
+fn fields_of_hello<'e>(plist: Plist<'e>, message: &Hello) -> Result<Value<'e>> {
     let is_elsewhere = message.pid_domain.as_deref().is_some_and(process::is_elsewhere);
     plist
-        .set(k_protocol, i64::from(message.protocol))?
+        .set(k_protocol, message.protocol)?
         .set(k_role, &message.role)?
         .set(k_id, &message.id)?
         .set_some(k_version, message.version.as_ref())?
         .set_some(k_client, message.client.as_ref())?
         .set_some(k_client_version, message.client_version.as_ref())?
         .set_some(k_project, message.project.as_ref())?
-        .set_some(k_process, message.process.map(i64::from))?
-        .set_some(k_elsewhere, is_elsewhere.then(|| true.into_lisp(env)).transpose()?)?
-        .set_some(k_started, message.started.map(|time| time as i64))?
-        .set_some(k_now, message.now.map(|time| time as i64))?
-        .set_some(k_lost, message.lost.map(|time| time as i64))?
-        .set_some(k_outdated, message.outdated.then(|| true.into_lisp(env)).transpose()?)?
+        .set_some(k_process, message.process)?
+        .set_some(k_elsewhere, is_elsewhere.then_some(true))?
+        .set_some(k_started, message.started)?
+        .set_some(k_now, message.now)?
+        .set_some(k_lost, message.lost)?
+        .set_some(k_outdated, message.outdated.then_some(true))?
         .set_some(k_claude_folder, message.claude_folder.as_ref())?
         .set_some(k_codex_folder, message.codex_folder.as_ref())?
         .set_some(k_nonce, message.nonce.as_ref())?
@@ -80,8 +75,8 @@ fn fields_of_hello<'e>(plist: Plist<'e>, env: &'e Env, message: &Hello) -> Resul
 fn fields_of_call<'e>(plist: Plist<'e>, env: &'e Env, message: &Call<'_>) -> Result<Value<'e>> {
     let arguments = message.arguments.map(|arguments| write::text(env, arguments.get())).transpose()?;
     plist
-        .set(k_call, message.call as i64)?
-        .set_some(k_until, message.until.map(|time| time as i64))?
+        .set(k_call, message.call)?
+        .set_some(k_until, message.until)?
         .set_some(k_session, message.session.as_ref())?
         .set_some(k_source, message.source.as_ref())?
         .set_some(k_subagent, message.subagent.as_ref())?

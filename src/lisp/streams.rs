@@ -2,7 +2,7 @@
 
 use emacs::{Env, Result, Value, defun};
 
-use super::read;
+use super::read::{self, Key};
 use super::write::{self, Plist};
 use super::{border, now, with_module};
 use crate::observation::Phase;
@@ -41,8 +41,8 @@ fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>)
 #[allow(clippy::too_many_arguments)] // The properties of a stream event.
 fn stream<'e>(
     env: &'e Env,
-    thread: Value<'e>,
-    kind: Value<'e>,
+    thread: Key,
+    kind: StreamKind,
     data: Value<'e>,
     thinking: Value<'e>,
     call_context: Value<'e>,
@@ -50,8 +50,6 @@ fn stream<'e>(
     session_id: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        let kind = read::one_of("type", kind, StreamKind::parse, "TOKEN, METADATA, ERROR or END")?;
         let data = match kind {
             StreamKind::Token => Some(read::text("data", data)?),
             _ => None,
@@ -68,8 +66,8 @@ fn stream<'e>(
             session_id: session_id.as_deref(),
         };
         let time = now();
-        let (context, recorded) = with_module(|module| module.open(&key).stream(event, time));
-        env.cons(time as i64, env.cons(recorded, to_lisp(env, event.kind, &context)?)?)
+        let (context, recorded) = with_module(|module| module.open(&thread).stream(event, time));
+        env.cons(time, env.cons(recorded, to_lisp(env, event.kind, &context)?)?)
     })
 }
 
@@ -78,13 +76,13 @@ fn stream<'e>(
 /// The value is the time in milliseconds, or nil if the list has changed or a block ends.  After
 /// nil, call `todo-write-dyn--stream'.
 #[defun]
-fn stream_next<'e>(env: &'e Env, thread: Value<'e>, data: Value<'e>) -> Result<Option<i64>> {
+fn stream_next<'e>(env: &'e Env, thread: Key, data: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let data = read::text("data", data)?;
-        let taken =
-            with_module(|module| module.store.get_mut(&key).is_some_and(|thread| thread.stream_next(&data)));
-        Ok(taken.then(|| now() as i64))
+        let taken = with_module(|module| {
+            module.store.get_mut(&thread).is_some_and(|thread| thread.stream_next(&data))
+        });
+        Ok(taken.then(now))
     })
 }
 

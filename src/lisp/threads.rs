@@ -7,13 +7,13 @@ use std::time::Duration;
 use emacs::{Env, IntoLisp, Result, Value, defun};
 use serde_json::{Map, Value as Json};
 
-use super::read::{self, elements, wrong};
+use super::read::{self, Id, Key, elements, wrong};
 use super::write::{Shared, Summary};
 use super::{Module, border, now, with_module, write};
 use crate::activity::{Activity, Ending};
 use crate::clock::{Millis, Times};
 use crate::input;
-use crate::item::{Item, Status};
+use crate::item::Item;
 use crate::raw::Raw;
 use crate::text::{is_blank, one_line};
 use crate::thread::{Edit, Outcome, State, Thread, WriteOptions};
@@ -23,7 +23,7 @@ emacs::use_symbols! {
     project => "todo-write--project"
     k_changed => ":changed" k_warnings => ":warnings"
     k_key => ":key" k_about => ":about" k_modified => ":modified"
-    k_state => ":state"
+    k_state => ":state" k_replaces => ":replaces"
 }
 
 /// Calls `work` with a thread, which is empty if it does not exist.
@@ -54,10 +54,9 @@ fn load(env: &Env, key: &str, mut about: Map<String, Json>) -> Result<()> {
 /// ABOUT is a plist of strings, the properties of a new thread; `:project' defaults to the current
 /// project.  The value is a list of strings, warnings for the user.
 #[defun]
-fn open<'e>(env: &'e Env, thread: Value<'e>, about: Value<'e>) -> Result<Value<'e>> {
+fn open<'e>(env: &'e Env, thread: Key, about: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        load(env, &key, read_about(about)?)?;
+        load(env, &thread, read_about(about)?)?;
         write::texts(env, &with_module(|module| module.store.take_warnings()))
     })
 }
@@ -97,17 +96,15 @@ fn change<'e>(
 #[defun]
 fn write<'e>(
     env: &'e Env,
-    thread: Value<'e>,
-    input: Value<'e>,
+    thread: Key,
+    input: Raw<'static>,
     source: Value<'e>,
     unanswered: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let source = read::name("source", source)?;
         let is_unanswered = unanswered.is_not_nil();
-        let input = read::raw(input)?;
-        change(env, &key, |module| {
+        change(env, &thread, |module| {
             let options = &module.settings.input;
             let plan = match &input {
                 Raw::Text(text) => input::read_text(text, options),
@@ -115,11 +112,11 @@ fn write<'e>(
             };
             let plan = match plan {
                 Ok(plan) => plan,
-                Err(problems) => return Ok(module.open(&key).refuse(problems, now())),
+                Err(problems) => return Ok(module.open(&thread).refuse(problems, now())),
             };
-            module.store.set_current(&key);
+            module.store.set_current(&thread);
             let keep_completed = module.settings.keep_completed;
-            let thread = module.open(&key);
+            let thread = module.open(&thread);
             if source.as_deref() != Some("acp") {
                 thread.note_call(now());
             }
@@ -135,21 +132,15 @@ fn write<'e>(
 /// `status' ID STATUS, `move' ID POSITION, `delete' ID or `restore' ID, with positions from 0.
 /// Signal `todo-write-input-error' if the list, or for `restore' its past, has no item ID.
 #[defun]
-fn edit<'e>(
-    env: &'e Env,
-    thread: Value<'e>,
-    operation: Value<'e>,
-    arguments: Value<'e>,
-) -> Result<Value<'e>> {
+fn edit<'e>(env: &'e Env, thread: Key, operation: Value<'e>, arguments: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let edit = read_edit(operation, &elements("arguments", arguments)?)?;
-        change(env, &key, |module| Ok(module.open(&key).edit(edit, now())?))
+        change(env, &thread, |module| Ok(module.open(&thread).edit(edit, now())?))
     })
 }
 
 fn read_edit(operation: Value<'_>, arguments: &[Value<'_>]) -> Result<Edit> {
-    let id = |value: &Value<'_>| read::text("id", *value);
+    let id = |value: &Value<'_>| value.into_rust().map(|Id(id)| id);
     match (read::name("operation", operation)?.as_deref(), arguments) {
         (Some("add"), [text]) => Ok(Edit::Add { content: content(*text)?, position: None }),
         (Some("add"), [text, place]) => Ok(Edit::Add {
@@ -157,7 +148,7 @@ fn read_edit(operation: Value<'_>, arguments: &[Value<'_>]) -> Result<Edit> {
             position: read::optional("position", *place, read::whole_number)?,
         }),
         (Some("rename"), [item, text]) => Ok(Edit::Rename { id: id(item)?, content: content(*text)? }),
-        (Some("status"), [item, to]) => Ok(Edit::Status { id: id(item)?, status: status(*to)? }),
+        (Some("status"), [item, to]) => Ok(Edit::Status { id: id(item)?, status: to.into_rust()? }),
         (Some("move"), [item, place]) => {
             Ok(Edit::Move { id: id(item)?, position: read::whole_number("position", *place)? })
         }
@@ -184,19 +175,12 @@ fn content(value: Value<'_>) -> Result<String> {
     Ok(line.into_owned())
 }
 
-fn status(value: Value<'_>) -> Result<Status> {
-    read::one_of("status", value, Status::parse, "pending, in_progress or completed")
-}
-
 /// Undo the last change of THREAD's list that is not undone yet; return an outcome.
 ///
 /// Signal `todo-write-error' if there is nothing to undo.
 #[defun]
-fn undo<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
-    border(env, || {
-        let key = read::thread(thread)?;
-        change(env, &key, |module| Ok(module.open(&key).undo(now())?))
-    })
+fn undo(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || change(env, &thread, |module| Ok(module.open(&thread).undo(now())?)))
 }
 
 /// Pause THREAD for REASON, a string, or resume it when REASON is nil.
@@ -204,16 +188,18 @@ fn undo<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 /// The value is a plist: `:state', a symbol; `:changed', t if the state changed;
 /// `:warnings', strings for the user.
 #[defun]
-fn pause<'e>(env: &'e Env, thread: Value<'e>, reason: Value<'e>) -> Result<Value<'e>> {
+fn pause<'e>(env: &'e Env, thread: Key, reason: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let reason = read::optional("reason", reason, read::text)?;
         change_state(
             env,
-            |module| Some(module.state(&key)),
+            |module| Some(module.state(&thread)),
             |Module { store, .. }| {
-                let thread =
-                    if reason.is_some() { store.get_mut(&key) } else { store.open_existing(&key, now()) };
+                let thread = if reason.is_some() {
+                    store.get_mut(&thread)
+                } else {
+                    store.open_existing(&thread, now())
+                };
                 if let Some(thread) = thread {
                     thread.set_paused(reason, now());
                 }
@@ -235,7 +221,7 @@ fn change_state<'e>(
         (before, state_in(module), module.store.take_warnings())
     });
     write::Plist::new(env)
-        .set(k_state, after.map(|state| write::symbol(env, state.as_str())).transpose()?)?
+        .set(k_state, after)?
         .set(k_changed, before != after)?
         .set(k_warnings, write::texts(env, &warnings)?)?
         .finish()
@@ -247,22 +233,15 @@ fn change_state<'e>(
 /// in `todo-write-dyn--end-turn'; `working' begins now.  The value is a plist as in
 /// `todo-write-dyn--pause'; `:state' is nil if THREAD is not in memory.
 #[defun]
-fn set_activity<'e>(
-    env: &'e Env,
-    thread: Value<'e>,
-    activity: Value<'e>,
-    time: Value<'e>,
-) -> Result<Value<'e>> {
+fn set_activity<'e>(env: &'e Env, thread: Key, activity: Activity, time: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let time = read::optional("time", time, read::whole_number)?;
-        let activity = read::one_of("activity", activity, Activity::parse, "working, waiting or idle")?;
-        let state = |module: &mut Module| module.store.get_mut(&key).map(|thread| thread.state());
+        let state = |module: &mut Module| module.store.get_mut(&thread).map(|thread| thread.state());
         change_state(env, state, |Module { store, .. }| {
             // The agent of a thread on disk has stopped, so only `working` needs to load it.
             let thread = match activity {
-                Activity::Working => store.open_existing(&key, now()),
-                _ => store.get_mut(&key),
+                Activity::Working => store.open_existing(&thread, now()),
+                _ => store.get_mut(&thread),
             };
             if let Some(thread) = thread {
                 let time = if activity == Activity::Working { now() } else { ended_at(thread, time) };
@@ -286,18 +265,18 @@ fn ended_at(thread: &Thread, time: Option<Millis>) -> Millis {
 #[defun]
 fn end_turn<'e>(
     env: &'e Env,
-    thread: Value<'e>,
+    thread: Key,
     reason: Value<'e>,
-    ending: Value<'e>,
+    ending: Option<Ending>,
     time: Value<'e>,
 ) -> Result<Value<'e>> {
     border(env, || {
         let time = read::optional("time", time, read::whole_number)?;
-        let (key, reason) = (read::thread(thread)?, read::text("reason", reason)?);
-        let ending = read::ending(ending)?.unwrap_or(Ending::EndOfTurn);
-        let state = |module: &mut Module| module.store.get_mut(&key).map(|thread| thread.state());
+        let reason = read::text("reason", reason)?;
+        let ending = ending.unwrap_or(Ending::EndOfTurn);
+        let state = |module: &mut Module| module.store.get_mut(&thread).map(|thread| thread.state());
         change_state(env, state, |module| {
-            if let Some(thread) = module.store.get_mut(&key) {
+            if let Some(thread) = module.store.get_mut(&thread) {
                 thread.end_turn(reason, ending, ended_at(thread, time));
             }
         })
@@ -306,8 +285,8 @@ fn end_turn<'e>(
 
 /// Return the state of THREAD, a symbol: `active', `done', `paused' or `empty'.
 #[defun]
-fn state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
-    border(env, || write::symbol(env, with_thread(&read::thread(thread)?, Thread::state).as_str()))
+fn state(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || Ok(with_thread(&thread, Thread::state)))
 }
 
 /// Return the items of THREAD at REVISION, a number, or the current ones if it is nil.
@@ -317,34 +296,32 @@ fn state<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 /// items with an owner have `:owner', a string.  Signal `todo-write-input-error' for an unknown
 /// REVISION.
 #[defun]
-fn items<'e>(env: &'e Env, thread: Value<'e>, revision: Value<'e>) -> Result<Value<'e>> {
+fn items<'e>(env: &'e Env, thread: Key, revision: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let revision: Option<u64> = read::optional("revision", revision, read::whole_number)?;
-        let list = with_thread(&key, |thread| match revision {
+        let list = with_thread(&thread, |thread| match revision {
             Some(revision) => thread.list_at(revision),
             None => Ok(thread.list().clone()),
         })?;
-        write::vector_of(env, &list, |item| write::item(env, item))
+        write::vector_of(env, list.iter(), |item| Ok(&**item))
     })
 }
 
 /// Return the item ID of THREAD, a plist as in `todo-write-dyn--items', or nil.
 #[defun]
-fn item<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
+fn item(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let (key, id) = (read::thread(thread)?, read::text("id", id)?);
-        let item = with_thread(&key, |thread| thread.list().iter().find(|item| item.id == id).cloned());
-        item.map(|item| write::item(env, &item)).transpose()?.into_lisp(env)
+        let item = with_thread(&thread, |thread| thread.list().iter().find(|item| item.id == id.0).cloned());
+        item.as_deref().into_lisp(env)
     })
 }
 
 /// Return the id of THREAD's open item that is most similar to TEXT, or nil.
 #[defun]
-fn item_like<'e>(env: &'e Env, thread: Value<'e>, text: Value<'e>) -> Result<Option<String>> {
+fn item_like<'e>(env: &'e Env, thread: Key, text: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let (key, text) = (read::thread(thread)?, read::text("text", text)?);
-        Ok(with_thread(&key, |thread| open_item_like(thread.list(), &text)))
+        let text = read::text("text", text)?;
+        Ok(with_thread(&thread, |thread| open_item_like(thread.list(), &text)))
     })
 }
 
@@ -352,32 +329,28 @@ fn item_like<'e>(env: &'e Env, thread: Value<'e>, text: Value<'e>) -> Result<Opt
 ///
 /// It is nil if the agent is told by the results of its writes.
 #[defun]
-fn untold_edits<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn untold_edits(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        let edits = with_thread(&key, |thread| thread.untold_edits());
-        let edits: Vec<Value> = edits.into_iter().map(|edit| edit.into_lisp(env)).collect::<Result<_>>()?;
-        env.list(&edits)
+        let edits = with_thread(&thread, |thread| thread.untold_edits());
+        write::list_of(env, edits, Ok)
     })
 }
 
 /// Note that the agent of THREAD was told of the user's items, not by a result.
 #[defun]
-fn tell_items<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
+fn tell_items(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        with_module(|module| module.store.open_existing(&key, now()).map(Thread::tell_items));
+        with_module(|module| module.store.open_existing(&thread, now()).map(Thread::tell_items));
         Ok(())
     })
 }
 
 /// Return the id of the item just before item ID of THREAD, or nil.
 #[defun]
-fn previous_id<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<String>> {
+fn previous_id(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let (key, id) = (read::thread(thread)?, read::text("id", id)?);
-        Ok(with_thread(&key, |thread| {
-            let place = thread.list().iter().position(|item| item.id == id)?;
+        Ok(with_thread(&thread, |thread| {
+            let place = thread.list().iter().position(|item| item.id == id.0)?;
             Some(thread.list().get(place.checked_sub(1)?)?.id.clone())
         }))
     })
@@ -390,19 +363,16 @@ fn previous_id<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Opt
 /// `:intervals', a list of finished intervals (FROM . TO).  Without ID, the value is an alist of
 /// (ID . TIMES) for the items of the list, in list order.
 #[defun]
-fn times<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>> {
+fn times(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        if id.is_not_nil() {
-            let id = read::text("id", id)?;
-            let times = with_thread(&key, |thread| thread.times(&id).cloned());
-            return times.map(|times| write::times(env, &times, now())).transpose()?.into_lisp(env);
+        if let Some(Id(id)) = id {
+            return with_thread(&thread, |thread| thread.times(&id).cloned()).as_ref().into_lisp(env);
         }
-        let all: Vec<(String, Times)> = with_thread(&key, |thread| {
+        let all: Vec<(String, Times)> = with_thread(&thread, |thread| {
             let times_of = |item: &Arc<Item>| Some((item.id.clone(), thread.times(&item.id)?.clone()));
             thread.list().iter().filter_map(times_of).collect()
         });
-        write::list_of(env, &all, |(id, times)| env.cons(id, write::times(env, times, now())?))
+        write::list_of(env, &all, |(id, times)| env.cons(id, times))
     })
 }
 
@@ -410,11 +380,8 @@ fn times<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Value<'e>
 ///
 /// The value is nil if THREAD never had such an item.
 #[defun]
-fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i64>> {
-    border(env, || {
-        let (key, id) = (read::thread(thread)?, read::text("id", id)?);
-        Ok(with_thread(&key, |thread| thread.times(&id).map(|times| times.spent(now()) as i64)))
-    })
+fn spent(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
+    border(env, || Ok(with_thread(&thread, |thread| thread.times(&id.0).map(|times| times.spent(now())))))
 }
 
 /// Try again to save the threads that could not be saved.
@@ -422,7 +389,7 @@ fn spent<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<i6
 /// The value is a cons of two lists of keys: of the threads that are saved now, and of those that still
 /// are not.
 #[defun]
-fn save_again<'e>(env: &'e Env) -> Result<Value<'e>> {
+fn save_again(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let (mut saved, unsaved) = with_module(|module| {
             let before: Vec<String> = module.store.unsaved().map(str::to_owned).collect();
@@ -441,8 +408,8 @@ fn save_again<'e>(env: &'e Env) -> Result<Value<'e>> {
 /// `todo-write-dyn--end-turn', absent while the agent works; `:unsaved' is t if its journal cannot be
 /// written, else absent.
 #[defun]
-fn summary<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
-    border(env, || with_thread(&read::thread(thread)?, Summary::of).to_lisp(&Shared::new(env)))
+fn summary(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || Ok(with_thread(&thread, Summary::of)))
 }
 
 /// Return the revisions of THREAD, oldest first.
@@ -452,14 +419,14 @@ fn summary<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 /// the number of the revision that it restored; and `:replaces', t, if it begins a list without any
 /// task of the agent's list before.
 #[defun]
-fn revisions<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        let (revisions, starts): (Vec<_>, HashSet<u64>) = with_thread(&key, |thread| {
+        let (revisions, starts): (Vec<_>, HashSet<u64>) = with_thread(&thread, |thread| {
             (thread.revisions().iter().cloned().collect(), thread.list_starts().into_iter().skip(1).collect())
         });
         write::list_of(env, &revisions, |revision| {
-            write::revision(env, revision, starts.contains(&revision.number))
+            let replaces = starts.contains(&revision.number).then_some(true);
+            write::revision(env, revision)?.set_some(k_replaces, replaces)?.finish()
         })
     })
 }
@@ -469,11 +436,10 @@ fn revisions<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 /// The value is a plist as in `todo-write-dyn--diff'.  Revision 0 is the empty list.  Signal
 /// `todo-write-input-error' for an unknown revision.
 #[defun]
-fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
+fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let (a, b) = (read::whole_number("revision", a)?, read::whole_number("revision", b)?);
-        let changes = with_thread(&key, |thread| thread.changes_between(a, b))?;
+        let changes = with_thread(&thread, |thread| thread.changes_between(a, b))?;
         let shared = Shared::new(env);
         write::changes(&shared, &changes, now(), |one| shared.item(one))
     })
@@ -481,11 +447,11 @@ fn changes_between<'e>(env: &'e Env, thread: Value<'e>, a: Value<'e>, b: Value<'
 
 /// Return the keys of the threads in memory, in no particular order.
 #[defun]
-fn loaded<'e>(env: &'e Env) -> Result<Value<'e>> {
+fn loaded(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let keys: Vec<String> =
             with_module(|module| module.store.loaded().map(|thread| thread.key().to_owned()).collect());
-        write::list_of(env, &keys, |key| key.into_lisp(env))
+        write::list_of(env, keys, Ok)
     })
 }
 
@@ -493,14 +459,14 @@ fn loaded<'e>(env: &'e Env) -> Result<Value<'e>> {
 ///
 /// The value is a list of plists: `:key'; `:about', a plist; `:modified', in milliseconds.
 #[defun]
-fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
+fn kept(env: &Env) -> Result<Value<'_>> {
     border(env, || {
         let kept = with_module(|module| module.store.saved_threads());
         write::list_of(env, &kept, |kept| {
             write::Plist::new(env)
                 .set(k_key, &kept.key)?
                 .set(k_about, write::json(env, &Json::Object(kept.about.clone()))?)?
-                .set(k_modified, kept.modified as i64)?
+                .set(k_modified, kept.modified)?
                 .finish()
         })
     })
@@ -508,31 +474,30 @@ fn kept<'e>(env: &'e Env) -> Result<Value<'e>> {
 
 /// Return the child threads of THREAD in memory, a list of (KEY . ITEM-ID).
 #[defun]
-fn children<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn children(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let key = read::thread(thread)?;
-        let children = with_module(|module| module.store.children(&key));
+        let children = with_module(|module| module.store.children(&thread));
         write::list_of(env, &children, |(key, item)| env.cons(key, item.as_deref()))
     })
 }
 
 /// Return the properties with which THREAD was created, a plist.
 #[defun]
-fn about<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let about = with_thread(&read::thread(thread)?, |thread| thread.about().clone());
+        let about = with_thread(&thread, |thread| thread.about().clone());
         write::json(env, &Json::Object(about))
     })
 }
 
 /// Return the parent thread of THREAD and its item, (KEY . ITEM-ID), or nil.
 #[defun]
-fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
+fn parent(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
-        let parent = with_thread(&read::thread(thread)?, |thread| {
+        let parent = with_thread(&thread, |thread| {
             thread.parent().map(|(key, item)| (key.to_owned(), item.map(str::to_owned)))
         });
-        parent.map(|(key, item)| env.cons(key, item)).transpose()?.into_lisp(env)
+        parent.map(|(key, item)| env.cons(key, item)).transpose()
     })
 }
 
@@ -540,7 +505,7 @@ fn parent<'e>(env: &'e Env, thread: Value<'e>) -> Result<Value<'e>> {
 ///
 /// If FOLDER, a string or nil, is in a project that has threads, only that project counts.
 #[defun]
-fn current(env: &Env, folder: Value<'_>) -> Result<Option<String>> {
+fn current<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let folder = read::optional("folder", folder, read::text)?;
         Ok(with_module(|module| {
@@ -556,22 +521,19 @@ fn current(env: &Env, folder: Value<'_>) -> Result<Option<String>> {
 /// Signal `todo-write-journal-error' if a journal cannot be deleted.  If another Emacs has one open,
 /// nothing is deleted.
 #[defun]
-fn forget<'e>(env: &'e Env, thread: Value<'e>) -> Result<()> {
-    border(env, || {
-        let key = read::thread(thread)?;
-        Ok(with_module(|module| module.store.forget(&key))?)
-    })
+fn forget(env: &Env, thread: Key) -> Result<Value<'_>> {
+    border(env, || Ok(with_module(|module| module.store.forget(&thread))?))
 }
 
 /// Delete journals older than DAYS, and all but the newest COUNT; return the number deleted.
 ///
 /// Nil is no limit.  Journals of threads in memory stay.
 #[defun]
-fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<i64> {
+fn prune<'e>(env: &'e Env, days: Value<'e>, count: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let days: Option<u32> = read::optional("days", days, read::whole_number)?;
         let count: Option<usize> = read::optional("count", count, read::whole_number)?;
         let age = days.map(|days| Duration::from_secs(u64::from(days) * 86_400));
-        Ok(with_module(|module| module.store.prune(age, count))? as i64)
+        Ok(with_module(|module| module.store.prune(age, count))?)
     })
 }

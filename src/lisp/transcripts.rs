@@ -8,8 +8,8 @@ use emacs::{Env, FromLisp, IntoLisp, Result, Value, defun};
 
 use super::read::{self, wrong};
 use super::threads::with_thread;
-use super::{Module, Settings, border, now, with_module, write};
-use crate::activity::Activity;
+use super::{Module, Settings, border, guarded, now, with_module, write};
+use crate::activity::{Activity, Ending};
 use crate::error::{Error, Problem};
 use crate::file::{self, Slice};
 use crate::store::Store;
@@ -42,11 +42,11 @@ fn transcript_open<'e>(
     file: Value<'e>,
     project: Value<'e>,
     machine: Value<'e>,
-) -> Result<Mutex<Follower>> {
+) -> Result<Value<'e>> {
     border(env, || {
         let path = PathBuf::from(read::text("transcript", file)?);
         let project = read::optional("project", project, read::text)?;
-        let machine = match texts("machine", machine)?.as_slice() {
+        let machine = match read::texts("machine", machine)?.as_slice() {
             [] => None,
             [name, prefix] => Some(Machine { name: name.clone(), prefix: prefix.clone() }),
             _ => return Err(wrong("machine", machine, "(NAME PREFIX)")),
@@ -61,13 +61,21 @@ fn transcript_open<'e>(
     })
 }
 
-/// Calls `work` with the follower of a handle. A poisoned lock is safe: a panic at worst leaves lines
-/// unread.
-fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) -> Result<T> {
-    let Ok(follower) = <&Mutex<Follower>>::from_lisp(handle) else {
-        return Err(wrong("transcript", handle, "what `todo-write-dyn--transcript-open' returned"));
-    };
-    Ok(work(&mut follower.lock().unwrap_or_else(PoisonError::into_inner)))
+/// The value of `transcript_open`.
+struct Handle<'e>(&'e Mutex<Follower>);
+
+impl<'e> FromLisp<'e> for Handle<'e> {
+    fn from_lisp(value: Value<'e>) -> Result<Handle<'e>> {
+        const EXPECTED: &str = "what `todo-write-dyn--transcript-open' returned";
+        guarded(value.env, || value.into_rust().map(Handle).map_err(|_| wrong("transcript", value, EXPECTED)))
+    }
+}
+
+impl Handle<'_> {
+    /// Calls `work` with the follower. A poisoned lock is safe: a panic at worst leaves lines unread.
+    fn with<T>(&self, work: impl FnOnce(&mut Follower) -> T) -> T {
+        work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
 }
 
 /// Read what was appended to the transcript of HANDLE, and record it in its threads.
@@ -82,12 +90,12 @@ fn with_follower<T>(handle: Value<'_>, work: impl FnOnce(&mut Follower) -> T) ->
 /// the user.  `:outcome' and `:state' are nil if the list or the state did not change.  `:activity' is `working', `idle', or `failed' with the
 /// error in `:why'; it is absent if the events do not show it.
 #[defun]
-fn transcript_read<'e>(env: &'e Env, handle: Value<'e>, milliseconds: Value<'e>) -> Result<Value<'e>> {
+fn transcript_read<'e>(env: &'e Env, handle: Handle<'e>, milliseconds: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let slice = read::optional("milliseconds", milliseconds, read::whole_number)?
             .map_or(Slice::WHOLE, |length| Slice::of(Duration::from_millis(length)));
-        let (appended, thread, last, updates, warnings) = with_follower(handle, |follower| {
-            let appended = follower.read_slice(&slice)?;
+        let (appended, thread, last, updates, warnings) = handle.with(|follower| {
+            let appended = follower.read_slice(&slice).map_err(unreadable)?;
             let (updates, warnings) = with_module(|module| {
                 let Module { settings, store, .. } = module;
                 follower.recorder.recording.clone_from(&settings.recording);
@@ -106,16 +114,15 @@ fn transcript_read<'e>(env: &'e Env, handle: Value<'e>, milliseconds: Value<'e>)
             });
             let thread = follower.thread();
             let last = thread.as_deref().and_then(|key| follower.recorder.last_time(key));
-            Ok((appended, thread, last, updates, warnings))
-        })?
-        .map_err(unreadable)?;
+            Ok::<_, Error>((appended, thread, last, updates, warnings))
+        })?;
         write::Plist::new(env)
             .set(k_thread, thread)?
-            .set(k_last, last.map(|last| last as i64))?
-            .set(k_bytes, appended.bytes as i64)?
-            .set(k_skipped, appended.skipped as i64)?
+            .set(k_last, last)?
+            .set(k_bytes, appended.bytes)?
+            .set(k_skipped, appended.skipped)?
             .set(k_more, appended.is_partial)?
-            .set(k_updates, write::list_of(env, &updates, |update| thread_update(env, update))?)?
+            .set(k_updates, write::list_of(env, &updates, Ok)?)?
             .set(k_warnings, write::texts(env, &warnings)?)?
             .finish()
     })
@@ -126,23 +133,22 @@ fn unreadable(error: std::io::Error) -> Error {
     Error::Argument(Problem::new("transcript", received, "a file of yours"))
 }
 
-fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {
-    let summary = with_thread(&update.thread, write::Summary::of);
-    let outcome =
-        update.outcome.as_ref().map(|outcome| write::outcome(env, outcome, &summary, &[])).transpose()?;
-    let state = update.state.map(|state| write::symbol(env, state.as_str())).transpose()?;
-    let activity = match (&update.activity, &update.error) {
-        (Some(_), Some(_)) => Some("failed"),
-        (activity, _) => activity.map(Activity::as_str),
-    };
-    let activity = activity.map(|name| write::symbol(env, name)).transpose()?;
-    write::Plist::new(env)
-        .set(k_thread, &update.thread)?
-        .set(k_outcome, outcome)?
-        .set(k_state, state)?
-        .set_some(k_activity, activity)?
-        .set_some(k_why, update.error.as_ref())?
-        .finish()
+impl<'e> IntoLisp<'e> for &ThreadUpdate {
+    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
+        let summary = with_thread(&self.thread, write::Summary::of);
+        let outcome = self.outcome.as_ref().map(|outcome| write::outcome(env, outcome, &summary, &[]));
+        let activity = match (&self.activity, &self.error) {
+            (Some(_), Some(_)) => Some("failed"),
+            (activity, _) => activity.map(Activity::as_str),
+        };
+        write::Plist::new(env)
+            .set(k_thread, &self.thread)?
+            .set(k_outcome, outcome.transpose()?)?
+            .set(k_state, self.state)?
+            .set_some(k_activity, activity.map(|name| write::symbol(env, name)).transpose()?)?
+            .set_some(k_why, self.error.as_ref())?
+            .finish()
+    }
 }
 
 /// Pause the threads of the transcript of HANDLE for REASON, a string.
@@ -153,19 +159,19 @@ fn thread_update<'e>(env: &'e Env, update: &ThreadUpdate) -> Result<Value<'e>> {
 #[defun]
 fn transcript_pause<'e>(
     env: &'e Env,
-    handle: Value<'e>,
+    handle: Handle<'e>,
     reason: Value<'e>,
-    ending: Value<'e>,
+    ending: Option<Ending>,
 ) -> Result<Value<'e>> {
     border(env, || {
-        let (reason, ending) = (read::text("reason", reason)?, read::ending(ending)?);
-        let updates = with_follower(handle, |follower| {
+        let reason = read::text("reason", reason)?;
+        let updates = handle.with(|follower| {
             let session = follower.thread();
             with_module(|module| {
                 follower.recorder.pause(&mut module.store, session.as_deref(), &reason, ending, now())
             })
-        })?;
-        write::list_of(env, &updates, |update| thread_update(env, update))
+        });
+        write::list_of(env, &updates, Ok)
     })
 }
 
@@ -176,7 +182,7 @@ fn transcript_pause<'e>(
 /// subagent's or a reviewer's session; `:processes', t if its program keeps files of its processes.
 /// All but the first two may be nil.
 #[defun]
-fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Option<Value<'e>>> {
+fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let Some(description) = describe(Path::new(&read::text("transcript", file)?)) else {
             return Ok(None);
@@ -186,7 +192,7 @@ fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Option<Value
             .set(k_session, &description.session)?
             .set(k_folder, description.folder)?
             .set(k_title, description.title)?
-            .set(k_begun, description.begun.map(|begun| begun as i64))?
+            .set(k_begun, description.begun)?
             .set(k_agent, description.is_subagent)?
             .set(k_processes, description.has_processes)?
             .finish()?;
@@ -236,7 +242,7 @@ fn wanted(since: Value<'_>, sessions: Value<'_>, limit: Value<'_>) -> Result<Wan
     Ok(Wanted {
         since: read::optional("since", since, read::whole_number)?
             .and_then(|since| SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(since))),
-        sessions: texts("sessions", sessions)?.into_iter().collect(),
+        sessions: read::texts("sessions", sessions)?.into_iter().collect(),
         limit: read::optional("limit", limit, read::whole_number)?,
     })
 }
@@ -255,12 +261,8 @@ fn listing(env: &Env, Listing { files, unreadable }: Listing) -> Result<Value<'_
         .finish()
 }
 
-fn texts(what: &'static str, list: Value<'_>) -> Result<Vec<String>> {
-    read::elements(what, list)?.into_iter().map(|text| read::text(what, text)).collect()
-}
-
 fn paths(folders: Value<'_>) -> Result<Vec<PathBuf>> {
-    Ok(texts("folders", folders)?.into_iter().map(PathBuf::from).collect())
+    Ok(read::texts("folders", folders)?.into_iter().map(PathBuf::from).collect())
 }
 
 /// Read what the live processes of Claude Code say in FOLDERS, their folders `sessions'.
@@ -281,7 +283,7 @@ fn processes<'e>(env: &'e Env, folders: Value<'e>) -> Result<Value<'e>> {
         let Some(live) = live else { return true.into_lisp(env) };
         write::list_of(env, &live, |process| {
             write::Plist::new(env)
-                .set(k_pid, i64::from(process.pid))?
+                .set(k_pid, process.pid)?
                 .set(k_machine, process.machine.as_ref())?
                 .set(k_state, write::symbol(env, if process.is_suspended { "suspended" } else { "alive" })?)?
                 .set(k_session_id, process.session.as_ref())?
@@ -302,7 +304,7 @@ fn process_folder(element: Value<'_>) -> Result<ProcessFolder> {
     if let Ok(path) = read::text("folder", element) {
         return Ok(ProcessFolder { path: path.into(), machine: None });
     }
-    match texts("folder", element)?.as_slice() {
+    match read::texts("folder", element)?.as_slice() {
         [path, name, lines] => {
             let machine = Some(MachineProcesses::new(name.clone(), lines));
             Ok(ProcessFolder { path: path.into(), machine })
@@ -322,7 +324,7 @@ fn process_killed_p<'e>(
     machine: Value<'e>,
     session: Value<'e>,
     pid: Value<'e>,
-) -> Result<bool> {
+) -> Result<Value<'e>> {
     border(env, || {
         let machine = read::optional("machine", machine, read::text)?;
         let session = read::text("session", session)?;
@@ -335,7 +337,7 @@ fn process_killed_p<'e>(
 ///
 /// The value is a string with a character for each byte.
 #[defun]
-fn file_bytes<'e>(env: &'e Env, file: Value<'e>, limit: Value<'e>) -> Result<Option<Value<'e>>> {
+fn file_bytes<'e>(env: &'e Env, file: Value<'e>, limit: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
         let path = PathBuf::from(read::text("file", file)?);
         let bytes = file::read_start(&path, read::whole_number("limit", limit)?).ok();

@@ -1,9 +1,10 @@
 //! Lisp functions on the work of agents.
 
-use emacs::{Env, Result, Value, defun};
+use emacs::{Env, IntoLisp, Result, Value, defun};
 
+use super::read::{self, Key};
 use super::write::{self, Plist};
-use super::{border, read, with_module};
+use super::{border, with_module};
 use crate::clock::Millis;
 use crate::work::{FileWork, Part, Work, patch};
 
@@ -35,12 +36,11 @@ fn with_part<T>(id: Value<'_>, work: impl FnOnce(Part<'_>) -> T) -> Result<T> {
 /// :atLeast', or nil; `:models', strings; `:shared'; `:since', the time in milliseconds from which the
 /// work is known, or nil if all of it is.
 #[defun]
-fn work<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<Value<'e>>> {
+fn work<'e>(env: &'e Env, thread: Key, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let found = with_part(id, |part| {
             with_module(|module| {
-                let thread = module.store.get(&key)?;
+                let thread = module.store.get(&thread)?;
                 Some((thread.work(part)?.clone(), thread.has_tokens(part), thread.work_since()))
             })
         })?;
@@ -50,55 +50,57 @@ fn work<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>) -> Result<Option<Val
 
 fn to_lisp<'e>(env: &'e Env, work: &Work, has_tokens: bool, since: Option<Millis>) -> Result<Value<'e>> {
     let commands = Plist::new(env)
-        .set(k_run, work.commands.run as i64)?
-        .set(k_failed, work.commands.failed as i64)?
-        .set(k_refused, work.commands.refused as i64)?
-        .set(k_background, work.commands.background as i64)?
-        .set(k_unknown, work.commands.unknown as i64)?
+        .set(k_run, work.commands.run)?
+        .set(k_failed, work.commands.failed)?
+        .set(k_refused, work.commands.refused)?
+        .set(k_background, work.commands.background)?
+        .set(k_unknown, work.commands.unknown)?
         .finish()?;
     let tokens = || {
         Plist::new(env)
-            .set(k_input, work.tokens.input as i64)?
-            .set(k_output, work.tokens.output as i64)?
-            .set(k_cache_read, work.tokens.cache_read as i64)?
-            .set(k_cache_write, work.tokens.cache_write as i64)?
+            .set(k_input, work.tokens.input)?
+            .set(k_output, work.tokens.output)?
+            .set(k_cache_read, work.tokens.cache_read)?
+            .set(k_cache_write, work.tokens.cache_write)?
             .set(k_at_least, work.lower_bounds > 0)?
             .finish()
     };
     Plist::new(env)
-        .set(k_files, write::list_of(env, &work.files, |one| file(env, one))?)?
-        .set(k_added, work.added as i64)?
-        .set(k_removed, work.removed as i64)?
-        .set(k_edits, work.edits as i64)?
+        .set(k_files, write::list_of(env, &work.files, Ok)?)?
+        .set(k_added, work.added)?
+        .set(k_removed, work.removed)?
+        .set(k_edits, work.edits)?
         .set(k_commands, commands)?
-        .set(k_responses, work.responses as i64)?
+        .set(k_responses, work.responses)?
         .set(k_tokens, has_tokens.then(tokens).transpose()?)?
         .set(k_models, write::texts(env, &work.models)?)?
         .set(k_shared, work.shared)?
-        .set(k_since, since.map(|since| since as i64))?
+        .set(k_since, since)?
         .finish()
 }
 
-fn file<'e>(env: &'e Env, file: &FileWork) -> Result<Value<'e>> {
-    Plist::new(env)
-        .set(k_path, write::text(env, &file.path)?)?
-        .set(k_added, file.added as i64)?
-        .set(k_removed, file.removed as i64)?
-        .set(k_edits, file.edits as i64)?
-        .set(k_created, file.created)?
-        .set(k_deleted, file.deleted)?
-        .finish()
+impl<'e> IntoLisp<'e> for &FileWork {
+    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
+        Plist::new(env)
+            .set(k_path, write::text(env, &self.path)?)?
+            .set(k_added, self.added)?
+            .set(k_removed, self.removed)?
+            .set(k_edits, self.edits)?
+            .set(k_created, self.created)?
+            .set(k_deleted, self.deleted)?
+            .finish()
+    }
 }
 
 /// Return the recorded changes of a part of THREAD as one unified diff, oldest first.
 ///
 /// ID is as for `todo-write-dyn--work'.  PATH, the absolute name of a file, or nil for all.
 #[defun(name = "patch")]
-fn work_patch<'e>(env: &'e Env, thread: Value<'e>, id: Value<'e>, path: Value<'e>) -> Result<String> {
+fn work_patch<'e>(env: &'e Env, thread: Key, id: Value<'e>, path: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let key = read::thread(thread)?;
         let path = read::optional("path", path, read::text)?;
-        let found = with_part(id, |part| with_module(|module| module.store.work_observations(&key, part)))?;
+        let found =
+            with_part(id, |part| with_module(|module| module.store.work_observations(&thread, part)))?;
         Ok(patch(&found, path.as_deref()))
     })
 }

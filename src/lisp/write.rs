@@ -8,7 +8,8 @@ use std::sync::Arc;
 use emacs::{Env, IntoLisp, OnceGlobalRef, Result, Value};
 use serde_json::{Map, Value as Json};
 
-use crate::activity::Ending;
+use super::now;
+use crate::activity::{Activity, Ending};
 use crate::change::{Change, ChangeKind, Entry};
 use crate::clock::{Millis, Times};
 use crate::error::Problem;
@@ -34,7 +35,7 @@ emacs::use_symbols! {
     k_previous_position => ":previousPosition" k_previous_status => ":previousStatus"
     k_id => ":id" k_content => ":content" k_status => ":status" k_active_form => ":activeForm"
     k_added_by => ":addedBy" k_told => ":told" k_yours => ":yours" k_priority => ":priority" k_blocked_by => ":blockedBy" k_owner => ":owner"
-    k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores" k_replaces => ":replaces"
+    k_author => ":author" k_source => ":source" k_operation => ":operation" k_restores => ":restores"
     k_thread_id => ":threadId" k_trace_id => ":traceId" k_parent_id => ":parentId"
     k_title => ":title" k_metadata => ":metadata" k_todo_list => ":todoList"
     k_summary => ":summary" k_total => ":total" k_current => ":current" k_reason => ":reason" k_unsaved => ":unsaved"
@@ -81,21 +82,23 @@ impl<'e> Plist<'e> {
 }
 
 /// A Lisp vector of the converted things.
-pub(super) fn vector_of<'e, T>(
+pub(super) fn vector_of<'e, T, V: IntoLisp<'e>>(
     env: &'e Env,
     things: impl IntoIterator<Item = T>,
-    convert: impl Fn(T) -> Result<Value<'e>>,
+    convert: impl Fn(T) -> Result<V>,
 ) -> Result<Value<'e>> {
-    env.call(vector, &things.into_iter().map(convert).collect::<Result<Vec<_>>>()?)
+    let values = things.into_iter().map(|thing| convert(thing)?.into_lisp(env));
+    env.call(vector, &values.collect::<Result<Vec<_>>>()?)
 }
 
 /// A Lisp list of the converted things.
-pub(super) fn list_of<'e, T>(
+pub(super) fn list_of<'e, T, V: IntoLisp<'e>>(
     env: &'e Env,
     things: impl IntoIterator<Item = T>,
-    convert: impl Fn(T) -> Result<Value<'e>>,
+    convert: impl Fn(T) -> Result<V>,
 ) -> Result<Value<'e>> {
-    env.call(list, &things.into_iter().map(convert).collect::<Result<Vec<_>>>()?)
+    let values = things.into_iter().map(|thing| convert(thing)?.into_lisp(env));
+    env.call(list, &values.collect::<Result<Vec<_>>>()?)
 }
 
 /// A symbol.
@@ -103,6 +106,19 @@ pub(super) fn symbol<'e>(env: &'e Env, name: &str) -> Result<Value<'e>> {
     // `Env::intern` allocates no string, but takes only ASCII without a NUL.
     if name.is_ascii() && !name.contains('\0') { env.intern(name) } else { env.call(intern, (name,)) }
 }
+
+/// Types with names on the wire that are symbols in Lisp.
+macro_rules! symbols {
+    ($($type:ty)+) => { $(
+        impl<'e> IntoLisp<'e> for $type {
+            fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
+                symbol(env, self.as_str())
+            }
+        }
+    )+ };
+}
+
+symbols! { Activity Ending State }
 
 /// A string. Emacs allocates a multibyte string twice, so ASCII, which is most text, becomes a
 /// unibyte string; the two are `equal` in Lisp.
@@ -138,7 +154,7 @@ impl<'e, 't> Shared<'e, 't> {
         Ok(value)
     }
 
-    /// Like [`item`], but with the cache.
+    /// An item, with the cache.
     pub(super) fn item(&self, item: &'t Arc<Item>) -> Result<Value<'e>> {
         if let Some(value) = self.items.borrow().get(&Arc::as_ptr(item)) {
             return Ok(*value);
@@ -151,13 +167,15 @@ impl<'e, 't> Shared<'e, 't> {
 
 /// `(:status :id :content :activeForm :priority :addedBy :told)`, where the priority may be nil. Some
 /// items also have `:blockedBy`, a list of ids, and `:owner`.
-pub(super) fn item<'e>(env: &'e Env, item: &Arc<Item>) -> Result<Value<'e>> {
-    item_with(env, item, |contents| text(env, contents))
+impl<'e> IntoLisp<'e> for &Item {
+    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
+        item_with(env, self, |contents| text(env, contents))
+    }
 }
 
 fn item_with<'e, 't>(
     env: &'e Env,
-    item: &'t Arc<Item>,
+    item: &'t Item,
     text: impl Fn(&'t str) -> Result<Value<'e>>,
 ) -> Result<Value<'e>> {
     let blocked_by = Some(&item.blocked_by).filter(|ids| !ids.is_empty());
@@ -175,10 +193,11 @@ fn item_with<'e, 't>(
         .finish()
 }
 
-/// The plist of an item with arbitrary fields.
-pub(super) fn entry<'e>(env: &'e Env, entry: &UntypedItem) -> Result<Value<'e>> {
-    // JSON null becomes nil, as in the plists of the store's items.
-    object(env, entry.fields(), nil.bind(env))
+impl<'e> IntoLisp<'e> for &UntypedItem {
+    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
+        // JSON null becomes nil, as in the plists of the store's items.
+        object(env, self.fields(), nil.bind(env))
+    }
 }
 
 /// The plist of a change; `entry` converts its items.
@@ -197,10 +216,10 @@ pub(super) fn change<'e, 't, T: Entry>(
         .set_some(k_previous_item, entry(&change.previous_item)?)?
         .set_some(k_cancelled, change.cancelled.then_some(true))?
         .set_some(k_fields, (change.kind == ChangeKind::Modified).then(fields).transpose()?)?
-        .set_some(k_position, change.position.map(|position| position as i64))?
-        .set_some(k_previous_position, change.previous_position.map(|position| position as i64))?
+        .set_some(k_position, change.position)?
+        .set_some(k_previous_position, change.previous_position)?
         .set(k_type, shared.text(change.kind.as_str())?)?
-        .set(k_timestamp, timestamp as i64)?
+        .set(k_timestamp, timestamp)?
         .finish()
 }
 
@@ -219,7 +238,7 @@ pub(super) fn changes<'e, 't, T: Entry>(
         env.call(vector, &chosen.map(|(_, value)| *value).collect::<Vec<_>>())
     };
     Plist::new(env)
-        .set(k_timestamp, timestamp as i64)?
+        .set(k_timestamp, timestamp)?
         .set(k_changes, env.call(vector, &values)?)?
         .set(k_added, of_kind(ChangeKind::Added)?)?
         .set(k_modified, of_kind(ChangeKind::Modified)?)?
@@ -239,27 +258,31 @@ pub(super) fn outcome<'e>(
     let Outcome { changes: all, timestamp, .. } = outcome;
     let shared = Shared::new(env);
     let changes = || changes(&shared, all, *timestamp, |one| shared.item(one));
-    let error = |problem: &Problem| {
-        Plist::new(env)
-            .set(k_path, &problem.path)?
-            .set(k_received, &problem.received)?
-            .set(k_expected, &problem.expected)?
-            .finish()
-    };
     Plist::new(env)
         .set(k_ok, outcome.ok)?
-        .set(k_revision, outcome.revision as i64)?
+        .set(k_revision, outcome.revision)?
         .set(k_result, text(env, &outcome.result)?)?
         .set(k_changes, (!all.is_empty()).then(changes).transpose()?)?
         .set(k_notices, texts(env, &outcome.notices)?)?
-        .set(k_errors, list_of(env, &outcome.errors, error)?)?
+        .set(k_errors, list_of(env, &outcome.errors, Ok)?)?
         .set(k_forced, texts(env, &outcome.forced)?)?
-        .set(k_state, symbol(env, summary.state.as_str())?)?
+        .set(k_state, summary.state)?
         .set(k_resumed, outcome.resumed)?
         .set(k_told, outcome.told)?
         .set(k_warnings, texts(env, warnings)?)?
         .set(k_summary, summary.to_lisp(&shared)?)?
         .finish()
+}
+
+/// `(:path :received :expected)`.
+impl<'e> IntoLisp<'e> for &Problem {
+    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
+        Plist::new(env)
+            .set(k_path, &self.path)?
+            .set(k_received, &self.received)?
+            .set(k_expected, &self.expected)?
+            .finish()
+    }
 }
 
 /// A summary of a thread, without its list.
@@ -295,50 +318,55 @@ impl Summary {
     }
 
     /// `(:revision :completed :yours :current :state :total :title :reason :ending)`.
-    pub(super) fn to_lisp<'e, 't>(&'t self, shared: &Shared<'e, 't>) -> Result<Value<'e>> {
+    fn to_lisp<'e, 't>(&'t self, shared: &Shared<'e, 't>) -> Result<Value<'e>> {
         let env = shared.env;
         let text = |text: &'t Option<String>| text.as_deref().map(|text| shared.text(text)).transpose();
         Plist::new(env)
-            .set(k_revision, self.revision as i64)?
-            .set(k_completed, self.completed as i64)?
-            .set(k_yours, self.yours as i64)?
+            .set(k_revision, self.revision)?
+            .set(k_completed, self.completed)?
+            .set(k_yours, self.yours)?
             .set(k_current, self.current.as_ref().map(|item| shared.item(item)).transpose()?)?
-            .set(k_state, symbol(env, self.state.as_str())?)?
-            .set(k_total, self.total as i64)?
+            .set(k_state, self.state)?
+            .set(k_total, self.total)?
             .set(k_title, text(&self.title)?)?
             .set(k_reason, text(&self.reason)?)?
             .set_some(k_unsaved, self.is_unsaved.then_some(true))?
-            .set_some(k_ending, self.ending.map(|ending| symbol(env, ending.as_str())).transpose()?)?
+            .set_some(k_ending, self.ending)?
             .finish()
     }
 }
 
-/// `(:revision :timestamp :author :source :operation :restores :replaces)`. The last two are absent
-/// unless it restores another one, or `is_new_list`.
-pub(super) fn revision<'e>(env: &'e Env, revision: &Revision, is_new_list: bool) -> Result<Value<'e>> {
+impl<'e> IntoLisp<'e> for Summary {
+    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
+        self.to_lisp(&Shared::new(env))
+    }
+}
+
+/// `(:revision :timestamp :author :source :operation :restores)`. The last is absent unless it restores
+/// another one.
+pub(super) fn revision<'e>(env: &'e Env, revision: &Revision) -> Result<Plist<'e>> {
     let stamp = &revision.stamp;
     Plist::new(env)
-        .set(k_revision, revision.number as i64)?
-        .set(k_timestamp, stamp.timestamp as i64)?
+        .set(k_revision, revision.number)?
+        .set(k_timestamp, stamp.timestamp)?
         .set(k_author, stamp.author.as_str())?
         .set(k_source, stamp.source.as_deref())?
         .set(k_operation, &stamp.operation)?
-        .set_some(k_restores, stamp.restores.map(|number| number as i64))?
-        .set_some(k_replaces, is_new_list.then_some(true))?
-        .finish()
+        .set_some(k_restores, stamp.restores)
 }
 
 /// `(:created :started :completed :spent :running :intervals)`.
-pub(super) fn times<'e>(env: &'e Env, times: &Times, now: Millis) -> Result<Value<'e>> {
-    let intervals = list_of(env, &times.intervals, |(from, to)| env.cons(*from as i64, *to as i64))?;
-    Plist::new(env)
-        .set(k_created, times.created as i64)?
-        .set(k_started, times.started.map(|at| at as i64))?
-        .set(k_completed, times.completed.map(|at| at as i64))?
-        .set(k_spent, times.spent(now) as i64)?
-        .set(k_running, times.running_since.is_some())?
-        .set(k_intervals, intervals)?
-        .finish()
+impl<'e> IntoLisp<'e> for &Times {
+    fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
+        Plist::new(env)
+            .set(k_created, self.created)?
+            .set(k_started, self.started)?
+            .set(k_completed, self.completed)?
+            .set(k_spent, self.spent(now()))?
+            .set(k_running, self.running_since.is_some())?
+            .set(k_intervals, list_of(env, &self.intervals, |(from, to)| env.cons(*from, *to))?)?
+            .finish()
+    }
 }
 
 /// The list and the changes of a revision, the content of a PLAN_UPDATE.
@@ -354,14 +382,14 @@ pub(super) fn observation<'e>(
     let content = match (&observation.content, plan) {
         (Content::Json(content), _) => json(env, content)?,
         (Content::Status { item: subject, previous }, _) => Plist::new(env)
-            .set(k_item, item(env, subject)?)?
+            .set(k_item, &**subject)?
             .set(k_status, subject.status.as_str())?
             .set(k_previous_status, previous.map(|status| status.as_str()))?
             .finish()?,
         (Content::Revision(number), Some((todo_list, changed))) => {
             let shared = Shared::new(env);
             Plist::new(env)
-                .set(k_revision, *number as i64)?
+                .set(k_revision, *number)?
                 .set(k_todo_list, vector_of(env, todo_list, |subject| shared.item(subject))?)?
                 .set(k_changes, changes(&shared, changed, observation.timestamp, |one| shared.item(one))?)?
                 .finish()?
@@ -374,7 +402,7 @@ pub(super) fn observation<'e>(
         .set(k_thread_id, thread)?
         .set_some(k_trace_id, observation.trace_id.as_deref())?
         .set_some(k_parent_id, observation.parent_id.as_deref())?
-        .set(k_timestamp, observation.timestamp as i64)?
+        .set(k_timestamp, observation.timestamp)?
         .set(k_title, &observation.title)?
         .set(k_content, content)?
         .set(k_metadata, object(env, &observation.metadata, k_null.bind(env))?)?

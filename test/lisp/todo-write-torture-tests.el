@@ -170,7 +170,7 @@ Return the number of calls."
     (todo-write-torture-tests--torture-all (remq configure functions))
     ;; It cannot damage the store: the next call sets all options again.
     (dolist (object (todo-write-torture-objects))
-      (when-let* ((err (todo-write-torture-error configure (make-list 10 object))))
+      (when-let* ((err (todo-write-torture-error configure (list object))))
         (todo-write-torture-tests--check-error err configure (list object))))
     (setq todo-write--configured (list nil))))
 
