@@ -279,6 +279,7 @@ buffer or a string with bytes that are not text."
 FILTER is a plist with the keys of `todo-write-subscribe', of which :kind
 and :thread are ignored; :types, a list of types; :outside, non-nil for
 those that belong to no item; and :limit, the maximum number to return.
+Signal `todo-write-input-error' for any other key or a wrong value.
 Memory holds the newest `todo-write-history-limit' of a thread."
   (let (wanted)
     (cl-loop for (key value) on filter by #'cddr

@@ -300,8 +300,8 @@ last one in which the list was not empty."
 
 (defun todo-write--completed-runs (thread least most breaks)
   "Return the MOST longest runs of at least LEAST completed items of THREAD.
-The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  No run
-includes an item whose id is in the list BREAKS."
+The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.  A run
+has at least two items, and none whose id is in the list BREAKS."
   (todo-write--call todo-write-dyn--completed-runs thread least most breaks))
 
 (defun todo-write-state (thread)
@@ -523,7 +523,9 @@ Keep one task in_progress, and mark tasks completed as you finish them.")
 
 ;;;###autoload
 (defun todo-write-forget (thread)
-  "Forget THREAD: its list, its history and its journal."
+  "Forget THREAD: its list, its history and its journal.
+Signal `todo-write-journal-error' if a journal cannot be deleted.  If
+another Emacs has one open, nothing is deleted."
   (interactive (list (todo-write-read-thread "Forget thread: ")))
   (todo-write--configure)
   (let ((inhibit-quit t))

@@ -8,14 +8,7 @@ use crate::patch;
 use crate::untyped;
 use crate::words::{self, Kind};
 
-/// Return the changes from the list PREVIOUS to the list CURRENT.
-///
-/// Both are vectors or lists of items (plists, alists or hash tables), or nil.  The value is a
-/// plist: `:timestamp', in milliseconds; `:changes', a vector of change plists in the order of
-/// CURRENT, removals last; `:added', `:modified', `:removed', `:statusChanged' and `:reordered',
-/// vectors of the changes of one type.  A change has `:itemId :type :timestamp' and, depending on
-/// its type, `:item :previousItem :fields :position :previousPosition'.  Signal
-/// `todo-write-input-error' if an argument is not a list of items or repeats an id.
+/// See `todo-write-diff'.
 #[defun]
 fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -25,10 +18,7 @@ fn diff<'e>(env: &'e Env, previous: Value<'e>, current: Value<'e>) -> Result<Val
     })
 }
 
-/// Return LIST after CHANGES, a vector of item plists.
-///
-/// CHANGES is the value of `todo-write-dyn--diff' for LIST and another list.  Signal
-/// `todo-write-input-error' if an argument is anything else.
+/// See `todo-write-apply-changes'.
 #[defun]
 fn apply_changes<'e>(env: &'e Env, list: Value<'e>, changes: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -49,10 +39,7 @@ fn text_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<Value<'
     })
 }
 
-/// Return the difference between the words of OLD and NEW, two texts.
-///
-/// The value is a list of (KIND . TEXT), where KIND is `same', `removed' or `added'; removed text comes
-/// before the text that replaces it.
+/// See `todo-write-words--diff'.
 #[defun]
 fn word_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -70,10 +57,7 @@ fn word_diff<'e>(env: &'e Env, old: Value<'e>, new: Value<'e>) -> Result<Value<'
 
 const VALUES: &str = "an outcome, changes, an observation, a stream event, work or a patch";
 
-/// Return VALUE as JSON text with camelCase keys.
-///
-/// VALUE is an outcome, a changes plist, an observation, a stream event, the work of a thread or a
-/// patch, a string.  Signal `todo-write-input-error' for any other value.
+/// See `todo-write-to-json'.
 #[defun]
 fn to_json<'e>(env: &'e Env, value: Value<'e>) -> Result<Value<'e>> {
     border(env, || match read::json("value", value)? {

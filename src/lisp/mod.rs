@@ -1,6 +1,6 @@
 //! The border to Emacs. No other module depends on Lisp.
 //!
-//! Three rules hold here:
+//! Functions to which Lisp only forwards are documented there. Three rules hold here:
 //!
 //! - The store is not borrowed while Lisp runs, since Lisp may call back. Arguments are converted
 //!   before the borrow, results after it.

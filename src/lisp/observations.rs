@@ -22,12 +22,7 @@ const OUTCOMES: &str = "ok, failed, refused, background or unknown";
 const FILES: &str = "a list of plists with :path";
 const FILTER: &str = "a plist with keys among :type :types :phase :token-type :step :outside :limit";
 
-/// Record an observation of THREAD and return it, a plist.
-///
-/// KIND is a type such as "INTENT", a string or a symbol; CONTENT any JSON value; METADATA a plist
-/// whose `:title', `:trace-id', `:parent-id' and `:phase' become fields of the observation.  The
-/// value has `:id :type :threadId :traceId :parentId :timestamp :title :content :metadata'.  Signal
-/// `todo-write-input-error' for an unknown type or phase.
+/// See `todo-write-observe'.
 #[defun]
 fn observe<'e>(
     env: &'e Env,
@@ -110,11 +105,7 @@ fn one_of<T>(
     read::name(what, value)?.map(parse).transpose()
 }
 
-/// Return the newest places of THREAD that have all words of TEXT, a list, newest first.
-///
-/// Case does not count.  LIMIT is their greatest number.  A place is a plist: `:timestamp', in
-/// milliseconds; `:type' of the observation, nil for a task; `:line', a string; `:item', the id of
-/// its task, or nil.  Signal `todo-write-input-error' if TEXT is blank.
+/// See `todo-write-matches'.
 #[defun]
 fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -132,11 +123,7 @@ fn search<'e>(env: &'e Env, thread: Key, text: Value<'e>, limit: Value<'e>) -> R
     })
 }
 
-/// Return the observations of THREAD in memory that match FILTER, a vector, newest last.
-///
-/// FILTER is a plist with keys among `:type', `:phase', `:token-type' and `:step', strings or
-/// symbols; `:types', a list of types; `:outside', non-nil for those that belong to no item; and
-/// `:limit', a number.  Signal `todo-write-input-error' for any other key or value.
+/// See `todo-write-observations'.
 #[defun]
 fn observations(env: &Env, thread: Key, filter: Filter) -> Result<Value<'_>> {
     border(env, || {

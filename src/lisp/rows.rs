@@ -15,10 +15,7 @@ use crate::revision::Revision;
 use crate::thread::Thread;
 use crate::work::Part;
 
-/// Return the changes of item ID of THREAD, oldest first.
-///
-/// The value is a list of (REVISION . CHANGES), one for each revision that changed the item.
-/// REVISION is a plist as in `todo-write-dyn--revisions', CHANGES a list of change plists.
+/// See `todo-write-item-changes'.
 #[defun]
 fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
@@ -40,9 +37,7 @@ fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     })
 }
 
-/// Return the items of THREAD that were started and are no longer in the list.
-///
-/// The value is a list of item plists, each in its last state, oldest removal first.
+/// See `todo-write-items-removed'.
 #[defun]
 fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -64,10 +59,7 @@ fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// Return the unfinished items that the agent of THREAD dropped and that are not back.
-///
-/// The value is a list of item plists, each in its last state, oldest removal first.  A list that
-/// has no item of the one before begins a new count.
+/// See `todo-write-items-dropped'.
 #[defun]
 fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -76,10 +68,7 @@ fn items_dropped(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// Return the lists that THREAD had before its current one, oldest first.
-///
-/// The value is a list of (FIRST . LAST), numbers of revisions: the one that began the list, and the
-/// last one in which it was not empty.
+/// See `todo-write--earlier-lists'.
 #[defun]
 fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -88,10 +77,7 @@ fn earlier_lists(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// Return what the row of item ID of THREAD shows of its work, a list (ADDED REMOVED FAILED), or nil.
-///
-/// These are numbers of lines and of failed commands; the value is nil if all are 0.  Without ID, the
-/// value is an alist of (ID ADDED REMOVED FAILED) for the items of the list that have such work.
+/// See `todo-write--row-work'.
 #[defun]
 fn row_work(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
@@ -115,10 +101,7 @@ fn row_figures(thread: &Thread, id: &str) -> Option<[u64; 3]> {
     (figures != [0; 3]).then_some(figures)
 }
 
-/// Return the MOST longest runs of successive completed items of THREAD.
-///
-/// A run has at least LEAST items, and never fewer than two.  An item whose id is in the list
-/// BREAKS ends a run.  The value is a list of (FIRST-ID LAST-ID . COUNT) in list order.
+/// See `todo-write--completed-runs'.
 #[defun]
 fn completed_runs<'e>(
     env: &'e Env,

@@ -15,10 +15,7 @@ emacs::use_symbols! {
     k_trace_id => ":traceId" k_session_id => ":sessionId" k_token_type_argument => ":token-type"
 }
 
-/// Return the phase and token type of CALL-CONTEXT, a string, a symbol or nil.
-///
-/// THINKING is non-nil for thoughts and nil for a response.  The value is a plist: `:phase', a
-/// symbol or nil, and `:token-type', a string.
+/// See `todo-write-token-context'.
 #[defun]
 fn token_context<'e>(env: &'e Env, call_context: Value<'e>, thinking: Value<'e>) -> Result<Value<'e>> {
     border(env, || {

@@ -84,15 +84,7 @@ fn change<'e>(
     write::outcome(env, &outcome, &summary, &warnings)
 }
 
-/// Write INPUT, an agent's whole list, to THREAD, which is loaded or created first.
-///
-/// INPUT is JSON text, a hash table, a plist or an alist; SOURCE the name of the host, or nil.
-/// UNANSWERED non-nil means that the result cannot reach the agent.
-/// The value is an outcome, a plist: `:ok', t or nil; `:revision', a number; `:result', text for
-/// the model; `:changes', as in `todo-write-dyn--diff', or nil; `:notices', strings; `:errors',
-/// plists `:path :received :expected'; `:forced', ids; `:state', a symbol; `:resumed', t if this
-/// ended a pause; `:told', t if the agent now knows tasks that it could not be told of; `:warnings', strings for the user; `:summary', as in `todo-write-dyn--summary'.
-/// A refused list signals no error.
+/// See `todo-write'.
 #[defun]
 fn write<'e>(
     env: &'e Env,
@@ -126,11 +118,7 @@ fn write<'e>(
     })
 }
 
-/// Make one change to the list of THREAD for the user; return an outcome.
-///
-/// OPERATION, a symbol, and the list ARGUMENTS are `add' CONTENT [POSITION], `rename' ID CONTENT,
-/// `status' ID STATUS, `move' ID POSITION, `delete' ID or `restore' ID, with positions from 0.
-/// Signal `todo-write-input-error' if the list, or for `restore' its past, has no item ID.
+/// See `todo-write-edit'.
 #[defun]
 fn edit<'e>(env: &'e Env, thread: Key, operation: Value<'e>, arguments: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -175,9 +163,7 @@ fn content(value: Value<'_>) -> Result<String> {
     Ok(line.into_owned())
 }
 
-/// Undo the last change of THREAD's list that is not undone yet; return an outcome.
-///
-/// Signal `todo-write-error' if there is nothing to undo.
+/// See `todo-write-undo'.
 #[defun]
 fn undo(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || change(env, &thread, |module| Ok(module.open(&thread).undo(now())?)))
@@ -283,18 +269,13 @@ fn end_turn<'e>(
     })
 }
 
-/// Return the state of THREAD, a symbol: `active', `done', `paused' or `empty'.
+/// See `todo-write-state'.
 #[defun]
 fn state(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || Ok(with_thread(&thread, Thread::state)))
 }
 
-/// Return the items of THREAD at REVISION, a number, or the current ones if it is nil.
-///
-/// The value is a vector of plists `:status :id :content :activeForm :priority', all strings;
-/// `:priority' may be nil.  Items that wait for others also have `:blockedBy', a list of ids, and
-/// items with an owner have `:owner', a string.  Signal `todo-write-input-error' for an unknown
-/// REVISION.
+/// See `todo-write-items'.
 #[defun]
 fn items<'e>(env: &'e Env, thread: Key, revision: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -307,7 +288,7 @@ fn items<'e>(env: &'e Env, thread: Key, revision: Value<'e>) -> Result<Value<'e>
     })
 }
 
-/// Return the item ID of THREAD, a plist as in `todo-write-dyn--items', or nil.
+/// See `todo-write-item'.
 #[defun]
 fn item(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
@@ -345,7 +326,7 @@ fn tell_items(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// Return the id of the item just before item ID of THREAD, or nil.
+/// See `todo-write--previous-id'.
 #[defun]
 fn previous_id(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
@@ -356,12 +337,7 @@ fn previous_id(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     })
 }
 
-/// Return the times of item ID of THREAD, a plist, or nil if THREAD never had such an item.
-///
-/// Its keys are `:created', `:started' and `:completed', milliseconds since the epoch or nil;
-/// `:spent', milliseconds in progress until now; `:running', t while `:spent' grows; and
-/// `:intervals', a list of finished intervals (FROM . TO).  Without ID, the value is an alist of
-/// (ID . TIMES) for the items of the list, in list order.
+/// See `todo-write-times'.
 #[defun]
 fn times(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     border(env, || {
@@ -376,9 +352,7 @@ fn times(env: &Env, thread: Key, id: Option<Id>) -> Result<Value<'_>> {
     })
 }
 
-/// Return the milliseconds that item ID of THREAD was in progress until now.
-///
-/// The value is nil if THREAD never had such an item.
+/// See `todo-write--spent'.
 #[defun]
 fn spent(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || Ok(with_thread(&thread, |thread| thread.times(&id.0).map(|times| times.spent(now())))))
@@ -400,24 +374,13 @@ fn save_again(env: &Env) -> Result<Value<'_>> {
     })
 }
 
-/// Return a summary of THREAD, a plist.
-///
-/// Its keys are `:revision', `:completed', `:yours' (the number of the user's open items that the
-/// agent cannot be told of, which `:total' does not count), `:current' (an item plist or nil),
-/// `:state' (a symbol), `:total', `:title' and `:reason' (strings or nil), and `:ending' as in
-/// `todo-write-dyn--end-turn', absent while the agent works; `:unsaved' is t if its journal cannot be
-/// written, else absent.
+/// See `todo-write-summary'.
 #[defun]
 fn summary(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || Ok(with_thread(&thread, Summary::of)))
 }
 
-/// Return the revisions of THREAD, oldest first.
-///
-/// The value is a list of plists: `:revision', a number; `:timestamp', in milliseconds; `:author',
-/// "agent" or "user"; `:source', a string or nil; `:operation', a string; after an undo `:restores',
-/// the number of the revision that it restored; and `:replaces', t, if it begins a list without any
-/// task of the agent's list before.
+/// See `todo-write-revisions'.
 #[defun]
 fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -431,10 +394,7 @@ fn revisions(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// Return the changes of THREAD from revision A to revision B, numbers.
-///
-/// The value is a plist as in `todo-write-dyn--diff'.  Revision 0 is the empty list.  Signal
-/// `todo-write-input-error' for an unknown revision.
+/// See `todo-write-changes-between'.
 #[defun]
 fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -445,7 +405,7 @@ fn changes_between<'e>(env: &'e Env, thread: Key, a: Value<'e>, b: Value<'e>) ->
     })
 }
 
-/// Return the keys of the threads in memory, in no particular order.
+/// See `todo-write-threads-loaded'.
 #[defun]
 fn loaded(env: &Env) -> Result<Value<'_>> {
     border(env, || {
@@ -455,9 +415,7 @@ fn loaded(env: &Env) -> Result<Value<'_>> {
     })
 }
 
-/// Return the threads that have a journal, newest first.
-///
-/// The value is a list of plists: `:key'; `:about', a plist; `:modified', in milliseconds.
+/// See `todo-write-threads-kept'.
 #[defun]
 fn kept(env: &Env) -> Result<Value<'_>> {
     border(env, || {
@@ -472,7 +430,7 @@ fn kept(env: &Env) -> Result<Value<'_>> {
     })
 }
 
-/// Return the child threads of THREAD in memory, a list of (KEY . ITEM-ID).
+/// See `todo-write-children'.
 #[defun]
 fn children(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -481,7 +439,7 @@ fn children(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// Return the properties with which THREAD was created, a plist.
+/// See `todo-write-about'.
 #[defun]
 fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -490,7 +448,7 @@ fn about(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// Return the parent thread of THREAD and its item, (KEY . ITEM-ID), or nil.
+/// See `todo-write-parent'.
 #[defun]
 fn parent(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
@@ -501,9 +459,7 @@ fn parent(env: &Env, thread: Key) -> Result<Value<'_>> {
     })
 }
 
-/// Return the key of the thread written last, or nil.
-///
-/// If FOLDER, a string or nil, is in a project that has threads, only that project counts.
+/// See `todo-write-current-thread'.
 #[defun]
 fn current<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -516,10 +472,7 @@ fn current<'e>(env: &'e Env, folder: Value<'e>) -> Result<Value<'e>> {
     })
 }
 
-/// Delete THREAD: its list, its history and its journals.
-///
-/// Signal `todo-write-journal-error' if a journal cannot be deleted.  If another Emacs has one open,
-/// nothing is deleted.
+/// See `todo-write-forget'.
 #[defun]
 fn forget(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || Ok(with_module(|module| module.store.forget(&thread))?))

@@ -175,12 +175,7 @@ fn transcript_pause<'e>(
     })
 }
 
-/// Describe the transcript FILE from its beginning and end; return nil for another file.
-///
-/// The value is a plist: `:host', "claude" or "codex"; `:session', its id; `:folder', the working
-/// directory; `:title', a string; `:begun', milliseconds since the epoch; `:agent', t for a
-/// subagent's or a reviewer's session; `:processes', t if its program keeps files of its processes.
-/// All but the first two may be nil.
+/// See `todo-write-transcript-describe'.
 #[defun]
 fn transcript_describe<'e>(env: &'e Env, file: Value<'e>) -> Result<Value<'e>> {
     border(env, || {

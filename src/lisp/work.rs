@@ -27,14 +27,7 @@ fn with_part<T>(id: Value<'_>, work: impl FnOnce(Part<'_>) -> T) -> Result<T> {
     Ok(work(id.as_deref().map_or(Part::Whole, Part::Item)))
 }
 
-/// Return what the agent of THREAD did while item ID was in progress, a plist, or nil.
-///
-/// ID is a string; `outside' stands for all that was done while no item was in progress, nil for
-/// the whole thread.  The keys are `:files', a list of plists `:path :added :removed :edits :created
-/// :deleted'; `:added', `:removed', `:edits'; `:commands', a plist `:run :failed :refused
-/// :background :unknown'; `:responses'; `:tokens', a plist `:input :output :cacheRead :cacheWrite
-/// :atLeast', or nil; `:models', strings; `:shared'; `:since', the time in milliseconds from which the
-/// work is known, or nil if all of it is.
+/// See `todo-write-work'.
 #[defun]
 fn work<'e>(env: &'e Env, thread: Key, id: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
@@ -92,9 +85,7 @@ impl<'e> IntoLisp<'e> for &FileWork {
     }
 }
 
-/// Return the recorded changes of a part of THREAD as one unified diff, oldest first.
-///
-/// ID is as for `todo-write-dyn--work'.  PATH, the absolute name of a file, or nil for all.
+/// See `todo-write-patch'.
 #[defun(name = "patch")]
 fn work_patch<'e>(env: &'e Env, thread: Key, id: Value<'e>, path: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
