@@ -100,15 +100,14 @@ SHAPE is a string or as for `todo-write-row--shape'.")
   "Return the title of AGENT.
 If one of OTHERS has the same title and folder name, the branch precedes
 it, or a short id if the branches are equal or unknown."
-  (let* ((title (todo-write-agent-title agent))
-         (alike (and title
-                     (seq-filter (lambda (other)
-                                   (and (not (eq other agent))
-                                        (equal (todo-write-agent-title other) title)
-                                        (equal (todo-write-agent-folder other)
-                                               (todo-write-agent-folder agent))))
-                                 others)))
-         (branch (and alike (todo-write-list--branch agent)))
+  (let* ((alike (todo-write-list--alike agent others))
+         (project (todo-write-agent-project agent))
+         ;; The branch of a project that two agents share tells them apart no better.
+         (branch (and alike
+                      (not (seq-some (lambda (other)
+                                       (equal (todo-write-agent-project other) project))
+                                     alike))
+                      (todo-write-list--branch agent)))
          (mark (cond ((null alike) "")
                      ((or (null branch)
                           (member branch (mapcar #'todo-write-list--branch alike)))
@@ -116,6 +115,19 @@ it, or a short id if the branches are equal or unknown."
                        (car (last (split-string (todo-write-agent-key agent) ":"))) 7))
                      (t (todo-write-row-line branch 16)))))
     (concat mark (and alike " ") (todo-write-agent-label agent))))
+
+(defun todo-write-list--alike (agent others)
+  "Return those of OTHERS with the title and the folder name of AGENT."
+  (when-let* ((title (todo-write-agent-title agent)))
+    (let ((project (todo-write-agent-project agent)) folder)
+      (seq-filter (lambda (other)
+                    (and (not (eq other agent))
+                         (equal (todo-write-agent-title other) title)
+                         (or (equal (todo-write-agent-project other) project)
+                             (equal (todo-write-agent-folder other)
+                                    (or folder
+                                        (setq folder (todo-write-agent-folder agent)))))))
+                  others))))
 
 (defun todo-write-list--branch (agent)
   "Return the Git branch that is checked out in AGENT's project, or nil."

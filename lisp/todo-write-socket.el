@@ -19,6 +19,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write-core)
+(require 'todo-write-events)
 
 (autoload 'todo-write-mcp--receive "todo-write-mcp")
 (autoload 'todo-write-note--receive "todo-write-note")
@@ -362,7 +363,9 @@ answer, as for `json-serialize'."
         (when-let* ((line (todo-write-socket--collect connection (substring chunk start end))))
           (setf (todo-write-socket-connection-chunks connection) nil
                 (todo-write-socket-connection-size connection) 0)
-          (todo-write-socket--handle connection (apply #'concat (nreverse line))))
+          ;; Answers are sent before anything is drawn.
+          (todo-write--drawing-once
+            (todo-write-socket--handle connection (apply #'concat (nreverse line)))))
         (setq start (1+ end)))
       (when (todo-write-socket--live-p connection)
         (todo-write-socket--collect connection (substring chunk start))))))

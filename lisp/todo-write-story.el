@@ -410,7 +410,9 @@ ID is as in `todo-write-work'."
   "Insert the story of item ID of THREAD as lines of WIDTH columns.
 OPEN is a list of the keys of entries that are shown in full.  Unless
 EARLIER is non-nil, only the last `todo-write-story-limit' are shown."
-  (let* ((entries (todo-write-story--entries thread id))
+  (let* (;; Hundreds of entries need several collections, of which one is enough.
+         (gc-cons-threshold (max gc-cons-threshold 10000000))
+         (entries (todo-write-story--entries thread id))
          (hidden (if earlier 0 (max 0 (- (length entries) todo-write-story-limit))))
          (shown (nthcdr hidden entries))
          (room (todo-write-story--room shown width)))

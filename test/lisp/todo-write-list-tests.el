@@ -235,6 +235,20 @@
     (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
                    '("123456… Login" "abcdef… Login")))))
 
+(ert-deftest todo-write-list-reads-no-branch-to-tell-agents-of-one-project-apart ()
+  (todo-write-list-tests--with
+    (let* ((reads 0)
+           (count (lambda (&rest _) (cl-incf reads))))
+      (dolist (key '("claude:1234567890" "claude:abcdefghij" "claude:kkkkkkkkkk"))
+        (todo-write-begin key :project "/home/user/shop/")
+        (todo-write-observe key "TITLE" "Login"))
+      (advice-add 'todo-write-list--branch :before count)
+      (unwind-protect
+          (should (equal (sort (mapcar #'cadr (todo-write-list-tests--rows)) #'string<)
+                         '("123456… Login" "abcdef… Login" "kkkkkk… Login")))
+        (advice-remove 'todo-write-list--branch count))
+      (should (= reads 0)))))
+
 (ert-deftest todo-write-list-tells-folders-of-one-name-apart-by-their-branches ()
   (todo-write-list-tests--with
     (let ((root (make-temp-file "todo-write-branches" t)))
