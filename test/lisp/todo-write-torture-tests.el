@@ -170,8 +170,10 @@ Return the number of calls."
     (todo-write-torture-tests--torture-all (remq configure functions))
     ;; It cannot damage the store: the next call sets all options again.
     (dolist (object (todo-write-torture-objects))
-      (when-let* ((err (todo-write-torture-error configure (list object))))
-        (todo-write-torture-tests--check-error err configure (list object))))
+      (dolist (options (cons object (mapcar (lambda (option) (list option object))
+                                            todo-write--options)))
+        (when-let* ((err (todo-write-torture-error configure (list options))))
+          (todo-write-torture-tests--check-error err configure (list options)))))
     (setq todo-write--configured (list nil))))
 
 (ert-deftest todo-write-torture-no-object-breaks-a-public-function ()
