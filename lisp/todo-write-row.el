@@ -303,15 +303,33 @@ Else, for a search, insert it as hidden until WHAT is opened."
           ""
         (truncate-string-to-width string width 0 nil ellipsis)))))
 
-(defun todo-write-row--cut (string width)
-  "Return STRING truncated to WIDTH columns; for a search, hide the rest in it."
-  (let ((cut (todo-write-row--truncate string width)))
+(defun todo-write-row--truncate-start (string width)
+  "Return STRING truncated to WIDTH columns, beginning with an ellipsis if cut.
+The end of a file's name tells more than its beginning."
+  (let ((ellipsis (todo-write-row--shape 'ellipsis))
+        (whole (todo-write-row--width string)))
+    (cond ((<= whole width) string)
+          ((< width (string-width ellipsis)) "")
+          (t (concat ellipsis (truncate-string-to-width
+                               string whole (- (+ whole (string-width ellipsis)) width)))))))
+
+(defun todo-write-row--cut (string width &optional start)
+  "Return STRING truncated to WIDTH columns; for a search, hide the rest in it.
+With START, truncate its beginning."
+  (let ((cut (funcall (if start #'todo-write-row--truncate-start #'todo-write-row--truncate)
+                      string width)))
     (if (or (eq cut string) (not todo-write-row--searching))
         cut
-      (let ((kept (max 0 (- (length cut) (length (todo-write-row--shape 'ellipsis))))))
-        (concat (substring cut 0 kept)
-                (propertize (substring string kept) 'todo-write-hidden '((cut)))
-                (substring cut kept))))))
+      (let* ((ellipsis (length (todo-write-row--shape 'ellipsis)))
+             (kept (max 0 (- (length cut) ellipsis)))
+             (rest (if start (- (length string) kept) kept)))
+        (if start
+            (concat (substring cut 0 (- (length cut) kept))
+                    (propertize (substring string 0 rest) 'todo-write-hidden '((cut)))
+                    (substring string rest))
+          (concat (substring cut 0 kept)
+                  (propertize (substring string rest) 'todo-write-hidden '((cut)))
+                  (substring cut kept)))))))
 
 (defvar todo-write-row--scale 1
   "The width of a column of the buffer's font, as a multiple of the frame's.")

@@ -457,7 +457,7 @@ OPEN is as in `todo-write-story--insert'."
      (mapcar (lambda (file)
                (let ((path (plist-get file :path)))
                  (propertize
-                  (concat (todo-write-row--truncate
+                  (concat (todo-write-row--truncate-start
                            (todo-write-row-line (todo-write-story--relative path project))
                            (max 10 (- width 20)))
                           "  " (todo-write-story--lines (plist-get file :added)
@@ -581,6 +581,7 @@ The reasons of failures need some room to the right."
                                  (todo-write-row--shape 'unquote))
                          'face 'todo-write-said))
       ('thought (propertize (todo-write-row--cut text width) 'face 'todo-write-thought))
+      ('edit (todo-write-row--cut text width t))
       (_ (todo-write-row--cut text width)))))
 
 (defun todo-write-story--help (entry words reason)

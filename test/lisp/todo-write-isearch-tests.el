@@ -83,6 +83,22 @@
       (should (looking-back "quince" (line-beginning-position)))
       (should (todo-write-isearch-tests--visible-p "quince")))))
 
+(ert-deftest todo-write-isearch-finds-the-cut-beginning-of-a-files-name ()
+  (todo-write-isearch-tests--with-plan
+    (let ((todo-write-view-max-width 42)
+          (name (concat "/p/papaya/" (make-string 60 ?x) "/end.go")))
+      (todo-write-observe "a" "TOOL_CALL" `(:id "e" :name "Edit" :input (:file_path ,name))
+                          :call-id "e")
+      (todo-write-observe "a" "TOOL_EXECUTION" '(:id "e" :name "Edit" :content "done")
+                          :call-id "e" :outcome 'ok
+                          :files `((:path ,name :added 5 :removed 1)))
+      (todo-write-test-open "Second")
+      (should-not (string-match-p "papaya" (todo-write-test-text)))
+      (goto-char (point-min))
+      (todo-write-isearch-tests--type "C-s papaya RET")
+      (should (looking-back "papaya" (line-beginning-position)))
+      (should (todo-write-isearch-tests--visible-p "papaya")))))
+
 (ert-deftest todo-write-isearch-finds-a-match-across-the-cut ()
   (todo-write-isearch-tests--with-plan
     (let ((todo-write-view-max-width 42))

@@ -127,11 +127,15 @@
                                   "error: no" :outcome 'failed :durationMs 3000)
     (todo-write-story-tests--call
      "d" "Edit" '(:file_path "/a") "done" :outcome 'ok
-     :files (list (list :path (concat "/home/user/shop/" (make-string 150 ?f))
+     :files (list (list :path (concat "/home/user/shop/" (make-string 150 ?f) "/till.go")
                         :added 5 :removed 100)))
     (dolist (width '(42 80 160))
-      (dolist (line (todo-write-story-tests--lines width))
-        (should (<= (string-width line) width))))))
+      (let ((lines (todo-write-story-tests--lines width)))
+        (dolist (line lines)
+          (should (<= (string-width line) width)))
+        ;; The end of a file's name tells it from others.
+        (should (seq-find (lambda (line) (string-match-p "\\` +…f+/till\\.go  \\+5 −100" line)) lines))
+        (should (string-match-p "✎ …f+/till\\.go +\\+5 −100\\'" (car (last lines))))))))
 
 (ert-deftest todo-write-story-shows-the-newest-entries-and-counts-the-others ()
   (todo-write-story-tests--with-task
