@@ -70,27 +70,37 @@
 
 ;;; Contents of the packages
 
-(defun todo-write-install-tests--with-packages (packages form)
-  "Return the value of FORM in a batch Emacs with only PACKAGES installed.
-They are installed from their tar files, with the built module."
-  (let* ((home (file-truename (make-temp-file "todo-write-home" t)))
+(defvar todo-write-install-tests--home nil
+  "A home with the tar files, and todo-write installed from its own, or nil.
+It is deleted with all temporary files.")
+
+(defun todo-write-install-tests--evaluate (agent form)
+  "Return the value of FORM in a batch Emacs with the package of todo-write.
+AGENT non-nil installs efrit-do too, in another folder.  The packages
+are made with the built module."
+  (let* ((home todo-write-install-tests--home)
          (run (lambda (form)
                 (todo-write-install--shell
                  home (format "%s -Q --batch --eval %s" todo-write-install-emacs
-                              (shell-quote-argument
-                               (prin1-to-string `(progn (package-initialize) ,form))))))))
-    (unwind-protect
-        (progn
-          (todo-write-install--shell
-           home (concat "DIST=~ MODULE=1 "
-                        (expand-file-name "bin/package" todo-write-install-root)))
-          (funcall run `(mapc #'package-install-file
-                              ',(mapcan (lambda (package)
-                                          (file-expand-wildcards
-                                           (format "%s/%s-[0-9]*.tar" home package)))
-                                        packages)))
-          (read (funcall run `(let ((inhibit-message t)) (prin1 ,form)))))
-      (delete-directory home t))))
+                              (shell-quote-argument (prin1-to-string form))))))
+         (install (lambda (name)
+                    `(package-install-file
+                      ,(car (file-expand-wildcards (format "%s/%s-[0-9]*.tar" home name)))))))
+    (unless home
+      (setq home (file-truename (make-temp-file "todo-write-home" t)))
+      (todo-write-install--shell
+       home (concat "DIST=~ MODULE=1 "
+                    (expand-file-name "bin/package" todo-write-install-root)))
+      (funcall run `(progn (package-initialize) ,(funcall install "todo-write")))
+      (setq todo-write-install-tests--home home))
+    (read (funcall run `(let ((inhibit-message t))
+                          ,@(when agent
+                              '((require 'package)
+                                (push package-user-dir package-directory-list)
+                                (setq package-user-dir (expand-file-name "~/agent"))))
+                          (package-initialize)
+                          ,@(when agent (list (funcall install "efrit-do")))
+                          (prin1 ,form))))))
 
 (ert-deftest todo-write-package-of-a-release-lists-the-files-of-the-release ()
   (let* ((home (file-truename (make-temp-file "todo-write-home" t)))
@@ -116,8 +126,8 @@ RELEASE=~/release DIST=~ bin/package && cd && tar xf todo-write-0.2.0.tar")
 
 (ert-deftest todo-write-alone-loads-shows-and-follows-plans ()
   (let ((value
-         (todo-write-install-tests--with-packages
-          '("todo-write")
+         (todo-write-install-tests--evaluate
+          nil
           `(progn
              (dolist (file (directory-files (file-name-directory (locate-library "todo-write"))
                                             nil "\\`todo-write.*\\.el\\'"))
@@ -136,8 +146,8 @@ RELEASE=~/release DIST=~ bin/package && cd && tar xf todo-write-0.2.0.tar")
     (should-not (plist-get value :agent))))
 
 (ert-deftest efrit-do-runs-its-demonstration-from-its-own-package ()
-  (should (equal (todo-write-install-tests--with-packages
-                  '("todo-write" "efrit-do")
+  (should (equal (todo-write-install-tests--evaluate
+                  t
                   '(let ((outcome (efrit-do-run "Do something" :speed 0 :timeout 60)))
                      (list (plist-get outcome :status)
                            (todo-write-state (plist-get outcome :thread)))))
@@ -146,8 +156,8 @@ RELEASE=~/release DIST=~ bin/package && cd && tar xf todo-write-0.2.0.tar")
 ;; bin/info makes the manual if it can.
 (ert-deftest todo-write-package-has-the-info-manual ()
   (should (equal (and (executable-find "makeinfo") t)
-                 (todo-write-install-tests--with-packages
-                  '("todo-write")
+                 (todo-write-install-tests--evaluate
+                  nil
                   '(progn
                      (require 'info)
                      (info-initialize)

@@ -166,12 +166,11 @@ Cargo uses its existing downloads and builds, and does not optimize."
             (list (concat "HOME=" home)
                   (funcall kept "CARGO_HOME" "~/.cargo")
                   (funcall kept "RUSTUP_HOME" "~/.rustup")
-                  ;; Another Emacs may be tried at the same time.
+                  ;; The same for all homes and versions of Emacs: the crates are built once.
                   (concat "CARGO_TARGET_DIR="
-                          (expand-file-name (concat "target/install/" emacs-version)
-                                            todo-write-install-root))
+                          (expand-file-name "target/install" todo-write-install-root))
                   "CARGO_PROFILE_RELEASE_LTO=off" "CARGO_PROFILE_RELEASE_OPT_LEVEL=0"
-                  "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16"
+                  "CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16" "CARGO_INCREMENTAL=1"
                   (concat "EMACS=" todo-write-install-emacs)
                   (concat "SERVER=" todo-write-install-server)
                   (format "SERVED=%s/releases/download/v0.2.0" (expand-file-name "served" home))
@@ -189,6 +188,13 @@ Cargo uses its existing downloads and builds, and does not optimize."
       (string-trim-right (buffer-string)))))
 
 ;;; The home
+
+(defun todo-write-install--home ()
+  "Make an empty home for a way; return its name.
+It is always the same, because rustc builds incrementally only in one folder."
+  (let ((home (expand-file-name "todo-write-home" (file-truename temporary-file-directory))))
+    (make-directory home)
+    home))
 
 (defun todo-write-install--addresses (home)
   "Return replacements of git addresses, as an alist of (PLACE . ADDRESS).
@@ -324,7 +330,7 @@ The answer to each of its questions is y."
 WITHOUT-RUST non-nil hides Rust.  The value is a plist: :elsewhere and
 :shell, lists of (COMMAND . OUTPUT); :once, :first and :second, the
 values of the sessions; :home."
-  (let* ((home (directory-file-name (file-truename (make-temp-file "todo-write-home" t))))
+  (let* ((home (todo-write-install--home))
          (served (expand-file-name "served/" home))
          (serving (progn (make-directory served) (todo-write-tls-serve served "-WWW")))
          (todo-write-install-server (format "https://127.0.0.1:%d" (nth 1 serving)))

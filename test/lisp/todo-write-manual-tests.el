@@ -72,8 +72,9 @@ TYPE is as for `symbol-file'."
 TYPE is as for `symbol-file'."
   (let (names)
     (mapatoms (lambda (symbol)
-                (when (and (todo-write-manual-ours-p symbol type)
-                           (funcall predicate symbol))
+                ;; Searching the load history is slow.
+                (when (and (funcall predicate symbol)
+                           (todo-write-manual-ours-p symbol type))
                   (push (symbol-name symbol) names))))
     (sort names #'string<)))
 
