@@ -59,27 +59,6 @@
       (todo-write-edit "a" 'add "Three")
       (should (equal (todo-write-test-id "a" "Three") "t3")))))
 
-(ert-deftest todo-write-a-thread-active-at-exit-is-restored-as-paused-with-a-reason ()
-  (todo-write-with-store
-    (todo-write-test-child
-     '(todo-write "a" '(:todos [(:content "One" :status "in_progress" :activeForm "F")]))
-     '(prin1 t))
-    (should (eq (todo-write-state "a") 'paused))
-    (should (string-search "ended" (plist-get (todo-write-summary "a") :reason)))
-    (should-not (plist-get (todo-write-times "a" "t1") :running))
-    (todo-write-test-write "a" '("One" "in_progress" "F"))
-    (should (eq (todo-write-state "a") 'active))))
-
-(ert-deftest todo-write-a-users-pause-and-a-finished-list-are-restored-unchanged ()
-  (todo-write-with-store
-    (todo-write-test-child
-     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
-     '(todo-write-pause "a" "lunch")
-     '(todo-write "b" '(:todos [(:content "One" :status "completed" :activeForm "F")]))
-     '(prin1 t))
-    (should (equal (plist-get (todo-write-summary "a") :reason) "lunch"))
-    (should (eq (todo-write-state "b") 'done))))
-
 ;; Opening a journal would pause the plan in it, and cut off the unfinished line.
 (ert-deftest todo-write-looking-at-a-plan-on-disk-changes-nothing ()
   (todo-write-with-store
@@ -103,16 +82,6 @@
         (todo-write-resume "a")
         (should (equal (todo-write-threads-loaded) '("a")))
         (should (eq (todo-write-state "a") 'active))))))
-
-(ert-deftest todo-write-the-agent-hears-of-an-edit-made-in-an-earlier-emacs ()
-  (todo-write-with-store
-    (todo-write-test-child
-     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "Doing: One")]))
-     '(todo-write-edit "a" 'add "By the user")
-     '(prin1 t))
-    (let ((outcome (todo-write-test-write "a" "One")))
-      (should (string-search "By the user" (plist-get outcome :result)))
-      (should (equal (todo-write-test-contents "a") '("One" "By the user"))))))
 
 ;; File systems of Unix take any bytes; those of macOS and Windows take text.
 (ert-deftest todo-write-takes-a-list-in-a-folder-whose-name-is-not-text ()
@@ -155,25 +124,6 @@
             (should (equal (plist-get (todo-write-about "new") :project) one)))
         (delete-directory root t)))))
 
-(ert-deftest todo-write-a-forgotten-thread-stays-forgotten ()
-  (todo-write-with-store
-    (todo-write-test-child
-     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
-     '(todo-write-forget "a") '(prin1 t))
-    (should-not (todo-write-threads))
-    (should-not (todo-write-journal-tests--files))))
-
-(ert-deftest todo-write-durability-disk-keeps-the-same-lists ()
-  (todo-write-with-store
-    (let ((todo-write-durability 'disk))
-      (todo-write-test-child
-       '(dotimes (n 20)
-          (todo-write "a" (list :todos (vector (list :content (format "Task %d" n)
-                                                     :status "pending" :activeForm "F")))))
-       '(prin1 t)))
-    (should (equal (todo-write-test-contents "a") '("Task 19")))
-    (should (= (length (todo-write-revisions "a")) 20))))
-
 ;;; Two processes
 
 (ert-deftest todo-write-a-second-emacs-warns-and-writes-a-file-of-its-own ()
@@ -194,13 +144,6 @@
       (should (equal (todo-write-test-contents "a") '("Mine")))
       (todo-write-test-write "a" "Mine" "Still mine")
       (should (equal (todo-write-test-contents "a") '("Mine" "Still mine"))))))
-
-(ert-deftest todo-write-another-emacs-does-not-delete-a-journal-in-use ()
-  (todo-write-with-store
-    (todo-write-test-write "a" "Mine")
-    (set-file-times (todo-write-journal-tests--path) 1000000000)
-    (todo-write-test-child '(prin1 (todo-write-prune)))
-    (should (= (length (todo-write-journal-tests--files)) 1))))
 
 (ert-deftest todo-write-prune-deletes-old-and-surplus-journals ()
   (todo-write-with-store
@@ -253,20 +196,6 @@
 
 ;;; Damage
 
-(ert-deftest todo-write-a-truncated-record-is-dropped-with-a-warning-and-all-else-kept ()
-  (todo-write-with-store
-    (todo-write-test-child
-     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
-     '(todo-write-edit "a" 'add "Two")
-     '(prin1 t))
-    (let* ((path (todo-write-journal-tests--path))
-           (size (file-attribute-size (file-attributes path))))
-      (todo-write-journal-tests--insert path (- size 5) size "")
-      (let ((warnings (todo-write-test-warnings (todo-write-edit "a" 'add "Three"))))
-        (should (= (length warnings) 1))
-        (should (string-search "truncated" (car warnings))))
-      (should (equal (todo-write-test-contents "a") '("One" "Three"))))))
-
 (ert-deftest todo-write-a-damaged-record-is-set-aside-with-a-warning-and-all-else-kept ()
   (todo-write-with-store
     (todo-write-test-child
@@ -300,51 +229,6 @@
     (should (equal (todo-write-threads) '("a")))))
 
 ;;; Files
-
-(ert-deftest todo-write-only-the-user-can-read-a-journal ()
-  (todo-write-with-store
-    (let* ((outer todo-write-directory)
-           (todo-write-directory (expand-file-name "deep/er" outer)))
-      (with-file-modes #o777 (todo-write-test-write "a" "Secret"))
-      (should (= (file-modes todo-write-directory) #o700))
-      (should (= (file-modes (todo-write-journal-tests--path)) #o600)))))
-
-(ert-deftest todo-write-no-key-becomes-a-path-and-no-two-share-a-file ()
-  (todo-write-with-store
-    (let ((keys (list "../../escape" "/etc/passwd" "a/b" "a\\b" "a b" "a-b" "A-b" "." ".."
-                      "~" "nul\0byte" "line\nbreak" "CON" "漢字" "漢" " " "%s" "$HOME"
-                      "*efrit-do: x*" (make-string 5000 ?k) (make-string 5001 ?k)
-                      "a.jsonl" "--help")))
-      (dolist (key keys)
-        (todo-write-test-write key (concat "In " (substring key 0 1))))
-      (should (= (length (todo-write-journal-tests--files)) (length keys)))
-      (should (= (length (directory-files todo-write-directory nil "\\`[^.]"))
-                 (length keys)))
-      (dolist (file (todo-write-journal-tests--files))
-        (should (string-match-p "\\`[a-z0-9-]+\\.jsonl\\'" file))
-        (should (< (length file) 100)))
-      (let ((there (todo-write-test-child
-                    '(let ((print-escape-nonascii t) (print-escape-newlines t))
-                       (prin1 (mapcar #'string-to-list (todo-write-threads)))))))
-        (should (equal (sort (mapcar #'concat there) #'string<)
-                       (sort (copy-sequence keys) #'string<)))))))
-
-(ert-deftest todo-write-a-journal-grows-with-the-changes-not-with-the-list ()
-  (cl-flet ((grown (length)
-              (todo-write-with-store
-                (let ((todo-write-max-items 20000))
-                  (apply #'todo-write-test-write "a"
-                         (mapcar (lambda (n) (format "Task %d" n))
-                                 (number-sequence 1 length)))
-                  ;; A full record may follow the first one.
-                  (todo-write-edit "a" 'status "t1" "in_progress")
-                  (let* ((path (todo-write-journal-tests--path))
-                         (before (file-attribute-size (file-attributes path))))
-                    (todo-write-edit "a" 'status "t2" "completed")
-                    (- (file-attribute-size (file-attributes path)) before))))))
-    (should (< (abs (- (grown (if (todo-write-test-module-assertions-p) 1000 10000))
-                       (grown 10)))
-               20))))
 
 (ert-deftest todo-write-a-plan-that-cannot-be-saved-says-so-until-it-is-saved ()
   (todo-write-with-store

@@ -59,23 +59,19 @@
 
 (mapc (lambda (library) (require (intern library))) todo-write-manual-libraries)
 
-(defun todo-write-manual-ours-p (symbol &optional type)
-  "Return non-nil if one of our files defines the public SYMBOL.
-TYPE is as for `symbol-file'."
-  (and (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)" (symbol-name symbol))
-       (not (string-match-p "--" (symbol-name symbol)))
-       (let ((file (symbol-file symbol type)))
-         (and file (member (file-name-base file) todo-write-manual-libraries)))))
-
 (defun todo-write-manual-symbols (predicate &optional type)
-  "Return the names of our symbols for which PREDICATE returns non-nil.
+  "Return the names of our public symbols for which PREDICATE returns non-nil.
 TYPE is as for `symbol-file'."
   (let (names)
     (mapatoms (lambda (symbol)
-                ;; Searching the load history is slow.
-                (when (and (funcall predicate symbol)
-                           (todo-write-manual-ours-p symbol type))
-                  (push (symbol-name symbol) names))))
+                (let ((name (symbol-name symbol)))
+                  ;; Searching the load history is slow, so it comes last.
+                  (when (and (string-match-p "\\`\\(?:todo-write\\|efrit-do\\)" name)
+                             (not (string-match-p "--" name))
+                             (funcall predicate symbol)
+                             (member (file-name-base (or (symbol-file symbol type) ""))
+                                     todo-write-manual-libraries))
+                    (push name names)))))
     (sort names #'string<)))
 
 (defun todo-write-manual-missing (names)

@@ -49,15 +49,6 @@
       (should (equal (plist-get content :changes) (plist-get outcome :changes)))
       (should (equal (plist-get content :revision) 2)))))
 
-(ert-deftest todo-write-the-first-plan-update-marks-every-item-added ()
-  (todo-write-observation-tests--with
-    (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress") "Three")
-    (let* ((update (todo-write-observation-tests--last))
-           (changes (plist-get (plist-get update :content) :changes)))
-      (should (equal (plist-get update :type) "PLAN_UPDATE"))
-      (should (equal (todo-write-test-types changes) '("added" "added" "added")))
-      (should (= (length (plist-get changes :added)) 3)))))
-
 (ert-deftest todo-write-a-new-status-is-observed-after-the-plan-update ()
   (todo-write-observation-tests--with
     (todo-write-test-write "a" '("One" "in_progress") "Two")
@@ -71,16 +62,6 @@
       (should (equal (plist-get content :status) "completed"))
       (should (equal (plist-get content :previousStatus) "in_progress"))
       (should (equal (plist-get (plist-get content :item) :content) "One")))))
-
-(ert-deftest todo-write-edits-and-undo-are-observed-like-writes ()
-  (todo-write-observation-tests--with
-    (todo-write-test-write "a" "One")
-    (todo-write-edit "a" 'status "t1" "completed")
-    (todo-write-undo "a")
-    (should (equal (todo-write-observation-tests--types
-                    (append (todo-write-observations "a") nil))
-                   '("PLAN_UPDATE" "PLAN_UPDATE" "ITEM_STATUS_CHANGE"
-                     "PLAN_UPDATE" "ITEM_STATUS_CHANGE")))))
 
 (ert-deftest todo-write-neither-a-refusal-nor-the-same-list-is-a-plan-update ()
   (todo-write-observation-tests--with
@@ -103,37 +84,6 @@
       (should (equal (plist-get seen :content) '(:name "ls" :args ["-l"])))
       (should (natnump (plist-get seen :timestamp)))
       (should (equal (plist-get (plist-get seen :metadata) :cost) 3)))))
-
-(ert-deftest todo-write-every-observation-has-an-id-of-its-own ()
-  (todo-write-observation-tests--with
-    (todo-write-test-write "a" "One")
-    (dotimes (_ 5) (todo-write-observe "a" "THOUGHTS" "Hm"))
-    (let ((ids (mapcar (lambda (seen) (plist-get seen :id)) (todo-write-observations "a"))))
-      (should (= (length ids) 6))
-      (should (equal (delete-dups (copy-sequence ids)) ids)))))
-
-(ert-deftest todo-write-the-phase-follows-from-the-list-unless-it-is-stated ()
-  (todo-write-observation-tests--with
-    (cl-flet ((phase (&rest metadata)
-                (plist-get (plist-get (apply #'todo-write-observe "a" "THOUGHTS" "Hm" metadata)
-                                      :metadata)
-                           :phase)))
-      (should (equal (phase) "planning"))
-      (todo-write-test-write "a" "One")
-      (should (equal (phase) "execution"))
-      (todo-write-test-write "a" '("One" "completed"))
-      (should (equal (phase) "synthesis"))
-      (should (equal (phase :phase 'planning) "planning")))))
-
-(ert-deftest todo-write-in-execution-the-step-is-the-item-in-progress ()
-  (todo-write-observation-tests--with
-    (todo-write-test-write "a" "One" '("Two" "in_progress"))
-    (let ((metadata (plist-get (todo-write-observe "a" "THOUGHTS" "Hm") :metadata)))
-      (should (equal (plist-get metadata :stepId) "t2"))
-      (should (equal (plist-get metadata :stepDescription) "Two")))
-    (todo-write-test-write "a" "One" '("Two" "completed"))
-    (should-not (plist-get (plist-get (todo-write-observe "a" "THOUGHTS" "Hm") :metadata)
-                           :stepId))))
 
 (ert-deftest todo-write-observations-are-filtered-limited-and-newest-last ()
   (todo-write-observation-tests--with

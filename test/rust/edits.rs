@@ -162,7 +162,8 @@ fn the_users_text_wins_and_the_agent_is_told() {
     next[2].0 = "Ship it today";
     let result = write(&mut thread, &next, 3).result;
     assert_eq!(thread.list()[2].content, "Release version 2");
-    assert!(result.contains("You and the user both changed \"Release version 2\""), "{result}");
+    let told = "You and the user both changed \"Release version 2\"; the user's version stands.";
+    assert!(result.contains(told), "{result}");
 }
 
 #[test]
