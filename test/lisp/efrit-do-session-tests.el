@@ -349,43 +349,21 @@ Go on for a while, to see whether anything happens after its end."
   (length (efrit-do-session-tests--of-type (plist-get outcome :thread)
                                            "LLM_STREAM_START")))
 
-(ert-deftest efrit-do-stops-at-the-limit-of-calls ()
-  ;; In another agent, fifteen more calls ran after the breaker had tripped.
-  (efrit-do-session-tests--with-sessions
-    (let* ((efrit-do-max-calls 6)
-           (efrit-do-max-identical-calls nil)
-           (outcome (efrit-do-session-tests--loop '(:tool "count"))))
-      (efrit-do-session-tests--check-stopped outcome "6 tool calls")
-      (should (= ran 5))
-      (should (= (efrit-do-session-tests--requests outcome) 7)))))
-
-(ert-deftest efrit-do-stops-at-the-limit-of-identical-calls ()
-  (efrit-do-session-tests--with-sessions
-    (let* ((efrit-do-max-identical-calls 2)
-           (outcome (efrit-do-session-tests--loop '(:tool "count"
-                                                    :input (:n 1)))))
-      (efrit-do-session-tests--check-stopped outcome "2 times in a row")
-      (should (= ran 2))
-      (should (= (efrit-do-session-tests--requests outcome) 4)))))
-
-(ert-deftest efrit-do-stops-at-the-limit-of-the-same-error ()
-  (efrit-do-session-tests--with-sessions
-    (let* ((efrit-do-max-same-errors 4)
-           (efrit-do-max-identical-calls nil)
-           (outcome (efrit-do-session-tests--loop
-                     '(:tool "fail" :input (:why "no luck")))))
-      (efrit-do-session-tests--check-stopped outcome "no luck")
-      (should (= ran 4))
-      (should (= (efrit-do-session-tests--requests outcome) 5)))))
-
-(ert-deftest efrit-do-stops-at-the-limit-of-requests ()
-  (efrit-do-session-tests--with-sessions
-    (let* ((efrit-do-max-requests 5)
-           (efrit-do-max-identical-calls nil)
-           (outcome (efrit-do-session-tests--loop '(:tool "count"))))
-      (efrit-do-session-tests--check-stopped outcome "5 requests")
-      (should (= ran 4))
-      (should (= (efrit-do-session-tests--requests outcome) 5)))))
+;; In another agent, fifteen more calls ran after the breaker had tripped.
+(ert-deftest efrit-do-stops-at-each-limit ()
+  (pcase-dolist (`((,calls ,identical ,errors ,requests) ,turn ,why ,times ,asked)
+                 '(((6 nil 3 30) (:tool "count") "6 tool calls" 5 7)
+                   ((50 2 3 30) (:tool "count" :input (:n 1)) "2 times in a row" 2 4)
+                   ((50 nil 4 30) (:tool "fail" :input (:why "no luck")) "no luck" 4 5)
+                   ((50 nil 3 5) (:tool "count") "5 requests" 4 5)))
+    (ert-info (why :prefix "Stopped: ")
+      (efrit-do-session-tests--with-sessions
+        (let* ((efrit-do-max-calls calls) (efrit-do-max-identical-calls identical)
+               (efrit-do-max-same-errors errors) (efrit-do-max-requests requests)
+               (outcome (efrit-do-session-tests--loop turn)))
+          (efrit-do-session-tests--check-stopped outcome why)
+          (should (= ran times))
+          (should (= (efrit-do-session-tests--requests outcome) asked)))))))
 
 (ert-deftest efrit-do-runs-no-tool-of-the-turn-in-which-it-stops ()
   (efrit-do-session-tests--with-sessions
@@ -396,43 +374,29 @@ Go on for a while, to see whether anything happens after its end."
       (efrit-do-session-tests--check-stopped outcome "3 tool calls")
       (should (= ran 2)))))
 
-(ert-deftest efrit-do-counts-calls-as-identical-whatever-the-form-of-their-input ()
-  (efrit-do-session-tests--with-sessions
-    (let ((efrit-do-max-identical-calls 2))
-      (should (eq 'stopped
-                  (efrit-do-session-tests--status
-                   '(((:tool "buffer_create" :input (:name "x" :content "")))
-                     ((:tool "buffer_create" :input (:content "" :name "x")))
-                     ((:tool "buffer_create"
-                       :input "{\"content\": \"\", \"name\": \"x\"}"))))))
-      (kill-buffer "x") (kill-buffer "x<2>"))))
-
-(ert-deftest efrit-do-allows-similar-calls-and-different-errors ()
-  (efrit-do-session-tests--with-sessions
-    (let ((efrit-do-max-identical-calls 1)
-          (efrit-do-max-same-errors 2))
-      (should (eq 'done
-                  (efrit-do-session-tests--status
-                   '(((:tool "count" :input (:n 1))) ((:tool "count" :input (:n 2)))
-                     ((:tool "fail" :input (:why "a"))) ((:tool "fail" :input (:why "b")))
-                     ((:tool "count" :input (:n 1))))))))))
-
-(ert-deftest efrit-do-counts-the-same-error-between-successes-of-other-tools ()
-  (efrit-do-session-tests--with-sessions
-    (let ((efrit-do-max-same-errors 2))
-      (should (eq 'stopped
-                  (efrit-do-session-tests--status
-                   '(((:tool "fail" :input (:why "a"))) ((:tool "count"))
-                     ((:tool "fail" :input (:why "a"))))))))))
-
-(ert-deftest efrit-do-counts-an-error-from-one-again-after-the-tool-succeeded ()
-  (efrit-do-session-tests--with-sessions
-    (let ((efrit-do-max-same-errors 2))
-      (should (eq 'done
-                  (efrit-do-session-tests--status
-                   '(((:tool "eval_sexp" :input (:expr "(error \"a\")")))
-                     ((:tool "eval_sexp" :input (:expr "1")))
-                     ((:tool "eval_sexp" :input (:expr "(error \"a\")"))))))))))
+(ert-deftest efrit-do-counts-identical-calls-and-equal-errors ()
+  (pcase-dolist (`(,what ,identical ,errors ,status . ,calls)
+                 '(("one input in three forms" 2 nil stopped
+                    (:tool "buffer_create" :input (:name "x" :content ""))
+                    (:tool "buffer_create" :input (:content "" :name "x"))
+                    (:tool "buffer_create" :input "{\"content\": \"\", \"name\": \"x\"}"))
+                   ("similar calls and different errors" 1 2 done
+                    (:tool "count" :input (:n 1)) (:tool "count" :input (:n 2))
+                    (:tool "fail" :input (:why "a")) (:tool "fail" :input (:why "b"))
+                    (:tool "count" :input (:n 1)))
+                   ("an error between successes of other tools" nil 2 stopped
+                    (:tool "fail" :input (:why "a")) (:tool "count")
+                    (:tool "fail" :input (:why "a")))
+                   ("an error after a success of the same tool" nil 2 done
+                    (:tool "eval_sexp" :input (:expr "(error \"a\")"))
+                    (:tool "eval_sexp" :input (:expr "1"))
+                    (:tool "eval_sexp" :input (:expr "(error \"a\")")))))
+    (ert-info (what)
+      (efrit-do-session-tests--with-sessions
+        (let ((efrit-do-max-identical-calls identical) (efrit-do-max-same-errors errors))
+          (should (eq status (efrit-do-session-tests--status (mapcar #'list calls))))))))
+  (kill-buffer "x")
+  (kill-buffer "x<2>"))
 
 (ert-deftest efrit-do-continues-if-there-are-no-limits ()
   (efrit-do-session-tests--with-sessions

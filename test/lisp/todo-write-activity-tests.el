@@ -64,18 +64,6 @@ That is a list of (THREAD WHAT DATA)."
                      ("a" activity (waiting . "Two?"))
                      ("a" activity nil))))))
 
-(ert-deftest todo-write-activity-runs-the-time-only-while-the-agent-works ()
-  (todo-write-with-store
-    (todo-write-activity-tests--plan "a")
-    (ert-info ("A host that says nothing")
-      (should (todo-write-activity-tests--running-p "a")))
-    (pcase-dolist (`(,activity ,running) '((working t) (waiting nil) (working t) (failed nil)
-                                           (working t) (nil nil) (working t)))
-      (todo-write-set-activity "a" activity)
-      (ert-info ((format "%s" activity))
-        (should (eq (todo-write-activity-tests--running-p "a") running))
-        (should (eq (todo-write-state "a") 'active))))))
-
 (ert-deftest todo-write-activity-that-is-inferred-is-marked-and-keeps-the-time ()
   (todo-write-with-store
     (todo-write-activity-tests--plan "a")
@@ -111,15 +99,6 @@ That is a list of (THREAD WHAT DATA)."
     (should-not (todo-write-activity "a"))
     (should (todo-write-activity-tests--running-p "a"))))
 
-(ert-deftest todo-write-end-turn-leaves-other-lists-alone ()
-  (todo-write-with-store
-    (todo-write-end-turn "none" "end of turn")
-    (should (eq (todo-write-state "none") 'empty))
-    (should-not (todo-write-threads))
-    (todo-write-test-write "done" '("One" "completed"))
-    (todo-write-end-turn "done")
-    (should (eq (todo-write-state "done") 'done))))
-
 (ert-deftest todo-write-activity-of-a-user-s-pause-lasts-while-the-host-repeats-itself ()
   (todo-write-with-store
     (todo-write-activity-tests--plan "a")
@@ -127,21 +106,6 @@ That is a list of (THREAD WHAT DATA)."
     (todo-write-pause "a" "lunch")
     (todo-write-set-activity "a" 'working)
     (should (eq (todo-write-state "a") 'paused))))
-
-(ert-deftest todo-write-activity-keeps-the-times-over-a-restart ()
-  (todo-write-with-store
-    (let ((times (todo-write-test-child
-                  `(progn
-                     (todo-write "a" '(:todos [(:content "One" :status "in_progress"
-                                                :activeForm "Doing one")]))
-                     (todo-write-set-activity "a" 'waiting)
-                     (prin1 (todo-write-times "a" "t1"))))))
-      (should-not (plist-get times :running))
-      (ert-info ("The turn goes on in this Emacs")
-        (should (equal (plist-get (todo-write-times "a" "t1") :intervals)
-                       (plist-get times :intervals)))
-        (todo-write-set-activity "a" 'working)
-        (should (todo-write-activity-tests--running-p "a"))))))
 
 (ert-deftest todo-write-activity-is-forgotten-with-its-thread ()
   (todo-write-with-store

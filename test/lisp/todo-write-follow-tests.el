@@ -118,56 +118,6 @@ Its agent has a list of CONTENTS.  Return FILE."
         (should (equal (cdar children) (todo-write-test-id thread (cdr case))))
         (should (todo-write-test-rows (caar children)))))))
 
-(ert-deftest todo-write-follow-tests-task-calls-build-a-list ()
-  (todo-write-follow-tests--with
-    (should (equal (todo-write-test-rows
-                    (todo-write-follow (todo-write-follow-tests--fixture "tasks.jsonl")))
-                   '(("Sweep the floor" "completed" "Sweeping the floor")
-                     ("Count the till twice" "in_progress" "Counting the till")
-                     ("Lock up" "pending" "Locking up"))))))
-
-(ert-deftest todo-write-follow-tests-thoughts-and-calls-are-observed-with-their-times ()
-  (todo-write-follow-tests--with
-    (let* ((thread (todo-write-follow (todo-write-follow-tests--fixture "todo-write.jsonl")))
-           (find (lambda (type) (append (todo-write-observations thread :type type) nil)))
-           (thought (car (funcall find "THOUGHTS")))
-           (refused (nth 2 (funcall find "TOOL_EXECUTION"))))
-      (should (equal (plist-get (plist-get thought :content) :text)
-                     "Rye needs a sourdough.\nSo the first step is to feed it."))
-      (should (= (plist-get thought :timestamp)
-                 (plist-get (plist-get thought :metadata) :timestamp)
-                 1770714001111))
-      (should (eq (plist-get (plist-get refused :content) :isError) t))
-      (should (equal (plist-get refused :title) "TodoWrite failed"))
-      (should (equal (mapcar (lambda (call) (plist-get (plist-get call :content) :name))
-                             (funcall find "TOOL_CALL"))
-                     '("TodoWrite" "Bash" "TodoWrite" "TodoWrite" "Task" "Task"
-                       "TodoWrite"))))))
-
-(ert-deftest todo-write-follow-tests-following-twice-repeats-nothing ()
-  (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--fixture "todo-write.jsonl"))
-           (thread (todo-write-follow file))
-           (state (lambda () (list (length (todo-write-revisions thread))
-                                   (length (todo-write-observations thread))))))
-      (todo-write-edit thread 'add "Eat")
-      (let ((before (funcall state)))
-        (todo-write-follow file)
-        (todo-write-follow-stop file)
-        (todo-write-follow file)
-        (should (equal (funcall state) before))
-        (should (member "Eat" (todo-write-test-contents thread)))
-        ;; Another Emacs, on the same journals.
-        (todo-write-follow-stop)
-        (let ((todo-write-directory (concat todo-write-directory "-copy")))
-          (copy-directory (string-remove-suffix "-copy" todo-write-directory)
-                          todo-write-directory)
-          (unwind-protect
-              (progn (todo-write-follow file)
-                     (should (equal (funcall state) before)))
-            (todo-write-follow-stop)
-            (delete-directory todo-write-directory t)))))))
-
 ;;; Growing
 
 (ert-deftest todo-write-follow-tests-appended-lines-show-without-a-command ()
@@ -196,23 +146,6 @@ Its agent has a list of CONTENTS.  Return FILE."
         (todo-write-test-wait
          (lambda () (equal (todo-write-test-contents thread) '("Rest"))))))))
 
-(ert-deftest todo-write-follow-tests-half-a-line-waits-for-its-rest ()
-  (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
-           (other (expand-file-name "other" folder))
-           (thread (todo-write-follow file))
-           (session (todo-write-follow--find file)))
-      (todo-write-follow-tests--write other "a" "w2" "Rest — für später")
-      (let ((text (with-temp-buffer
-                    (insert-file-contents other)
-                    (buffer-string))))
-        (dolist (char (append text nil))
-          (todo-write-follow-tests--append file (string char))
-          (todo-write-follow--poll session))
-        (should (equal (todo-write-test-contents thread) '("Rest — für später")))
-        (should (= 2 (length (todo-write-revisions thread))))))))
-
 (ert-deftest todo-write-follow-tests-a-truncated-or-replaced-file-is-read-from-its-beginning ()
   (todo-write-follow-tests--with
     (let* ((file (todo-write-follow-tests--session
@@ -229,24 +162,6 @@ Its agent has a list of CONTENTS.  Return FILE."
       (funcall shows "Rotated" "twice as long" "as before")
       (todo-write-follow-tests--write file "a" "w3" "Goes on")
       (funcall shows "Goes on"))))
-
-(ert-deftest todo-write-follow-tests-a-refused-call-changes-nothing ()
-  (todo-write-follow-tests--with
-    (let* ((file (todo-write-follow-tests--session
-                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
-           (thread (todo-write-follow file)))
-      (todo-write-follow-tests--write file "a" "w2" "Refused")
-      ;; The same file except for the answer.
-      (with-temp-buffer
-        (insert-file-contents file)
-        (goto-char (point-max))
-        (search-backward "\"tool_result\",")
-        (insert "\"tool_result\",\"is_error\":true,")
-        (delete-char (length "\"tool_result\","))
-        (write-region nil nil file nil 'silent))
-      (todo-write-follow--poll (todo-write-follow--find file))
-      (should (equal (todo-write-test-contents thread) '("Mix")))
-      (should (= 1 (length (todo-write-revisions thread)))))))
 
 (ert-deftest todo-write-follow-tests-a-quiet-session-is-paused-until-its-next-line ()
   (todo-write-follow-tests--with
@@ -391,16 +306,6 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
     (says "dreaming")
     (shows 'active)
     (should (todo-write-activity-inferred-p thread))))
-
-(ert-deftest todo-write-follow-tests-a-half-written-process-file-changes-nothing ()
-  (todo-write-follow-tests--with-process
-    (says "busy")
-    (shows 'active 'working)
-    (todo-write-follow-tests--process home "{\"sessionId\":\"a\",\"sta")
-    (todo-write-follow--poll-processes)
-    (shows 'active 'working)
-    (says "waiting")
-    (shows 'active 'waiting)))
 
 (ert-deftest todo-write-follow-tests-the-file-of-another-process-is-ignored ()
   (todo-write-follow-tests--with-process

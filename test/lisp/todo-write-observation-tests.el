@@ -246,23 +246,5 @@
                 (dotimes (_ 30) (todo-write-observe "a" "INTENT" "Hello"))))
       (should (= calls 30)))))
 
-(ert-deftest todo-write-a-throw-out-of-a-subscriber-reaches-its-catch-and-leaves-the-store-intact ()
-  (todo-write-observation-tests--with
-    (let ((thrower (todo-write-subscribe (lambda (_) (throw 'todo-write-out 'landed)))))
-      (should (eq (catch 'todo-write-out (todo-write-test-write "a" "One")) 'landed))
-      (should (equal (todo-write-test-contents "a") '("One")))
-      (todo-write-unsubscribe thrower)
-      (todo-write-subscribe #'todo-write-observation-tests--hear)
-      (should (equal (plist-get (todo-write-test-write "a" "One" "Two") :revision) 2))
-      (should (equal (todo-write-observation-tests--types) '("PLAN_UPDATE"))))))
-
-(ert-deftest todo-write-a-quit-out-of-a-subscriber-propagates-and-leaves-the-store-intact ()
-  (todo-write-observation-tests--with
-    (todo-write-subscribe (lambda (_) (signal 'quit nil)))
-    (should (eq (let ((debug-on-quit nil))
-                  (condition-case nil (todo-write-test-write "a" "One") (quit 'quit)))
-                'quit))
-    (should (equal (todo-write-test-contents "a") '("One")))))
-
 (provide 'todo-write-observation-tests)
 ;;; todo-write-observation-tests.el ends here

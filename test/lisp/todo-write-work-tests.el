@@ -62,20 +62,6 @@
                              '("t1" "t2" nil))
                      '((1 t) (1 t) (1 nil)))))))
 
-(ert-deftest todo-write-work-is-the-same-after-a-restart ()
-  (todo-write-with-store
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (todo-write-work-tests--edit "a" "/p/f" "one\n" "two\n")
-    (todo-write-observe "a" "USAGE" '(:input 1 :output 2) :response "r")
-    (todo-write-observe "a" "USAGE" '(:input 1 :output 9) :response "r")
-    (let ((work (todo-write-work "a" "t1"))
-          (patch (todo-write-patch "a")))
-      (should (equal (todo-write-work-tests--get work :tokens :output) 9))
-      (should (equal (plist-get work :responses) 1))
-      (should (equal (todo-write-test-child
-                      '(prin1 (list (todo-write-work "a" "t1") (todo-write-patch "a"))))
-                     (list work patch))))))
-
 (ert-deftest todo-write-a-patch-is-one-unified-diff ()
   (todo-write-with-store
     (todo-write-begin "a" :project "/p/")
