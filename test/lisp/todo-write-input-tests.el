@@ -97,7 +97,7 @@ Each string of NOTICES is part of the respective notice."
      ("C" "pending" "F") "cancelled tasks were left out")
     ("{\"todos\": [{\"content\": \" one\\n  two\\t \", \"status\": \"pending\"}]}" ("one two" "pending" "one two")
      "activeForm")
-    ("{\"todos\": [{\"content\": \"a\\u0007b\\u0000c\", \"status\": \"pending\", \"activeForm\": \"F\"}]}"
+    ("{\"todos\": [{\"content\": \"a\\u0007b\\u001bc\", \"status\": \"pending\", \"activeForm\": \"F\"}]}"
      ("abc" "pending" "F") "control characters")
     ("{\"todos\": [{\"content\": \"第一步 🚀\", \"status\": \"pending\", \"activeForm\": \"F\"}]}"
      ("第一步 🚀" "pending" "F")))
@@ -268,7 +268,7 @@ Each string of NOTICES is part of the respective notice."
 (ert-deftest todo-write-text-properties-are-not-kept ()
   (todo-write-with-store
     (todo-write "a" (todo-write-input-tests--task
-                     :content (propertize "Plain" 'face 'bold 'display "Evil")))
+                     :content (propertize "Pl\0ain" 'face 'bold 'display "Evil")))
     (let ((content (car (todo-write-test-contents "a"))))
       (should (equal-including-properties content "Plain")))))
 
