@@ -64,15 +64,31 @@ nil."
 ID `outside' stands for what was done while no item was in progress."
   (let* ((project (plist-get (todo-write-about thread) :project))
          (calls (make-hash-table :test #'equal))
-         (entries (delq nil (mapcar (lambda (observation)
-                                      (todo-write-story--read observation calls project))
-                                    (todo-write-story--observations thread id)))))
+         (entries (todo-write-story--merge
+                   (delq nil (mapcar (lambda (observation)
+                                       (todo-write-story--read observation calls project))
+                                     (todo-write-story--observations thread id))))))
     ;; The sort is stable.  Within a millisecond, the beginning of a task comes
     ;; before the events during it, and its end after them.
     (let ((changes (and (stringp id) (todo-write-story--changes thread id))))
       (sort (append (seq-take changes 1) entries (seq-drop changes 1))
             (lambda (a b) (< (todo-write-story-entry-time a)
                              (todo-write-story-entry-time b)))))))
+
+(defun todo-write-story--merge (entries)
+  "Return ENTRIES with one in place of successive thoughts that continue it.
+Codex repeats what it thought before each further thought."
+  (let (merged)
+    (dolist (entry entries (nreverse merged))
+      (let ((last (car merged)))
+        (if (and last
+                 (eq 'thought (todo-write-story-entry-kind last))
+                 (eq 'thought (todo-write-story-entry-kind entry))
+                 (string-prefix-p (todo-write-story-entry-text last)
+                                  (todo-write-story-entry-text entry)))
+            (setf (todo-write-story-entry-text last) (todo-write-story-entry-text entry)
+                  (todo-write-story-entry-call last) (todo-write-story-entry-call entry))
+          (push entry merged))))))
 
 (defun todo-write-story--observations (thread id)
   "Return the observations of THREAD that belong to the story of ID, a list."
@@ -126,7 +142,7 @@ File names are relative to PROJECT."
                  (_ 'call)))
          (text (if files
                    (todo-write-story--files-text files project)
-                 (todo-write-story--text content project))))
+                 (todo-write-story--short (todo-write-story--text content project) kind))))
     (todo-write-story--entry
      :key (plist-get observation :id)
      :kind kind
@@ -259,6 +275,24 @@ For a tool call, that is its most telling argument."
                                       ((vectorp value) (format "%d" (length value))))
                      when text collect (concat (substring (symbol-name key) 1) ": " text))
             ", ")))))
+
+(defun todo-write-story--short (text kind)
+  "Return TEXT of an entry of KIND without what one line need not show.
+That is the JavaScript around commands, and the marks of bold text."
+  (pcase kind
+    ('command (or (todo-write-story--commands text) text))
+    ((or 'said 'thought) (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*" "\\1" text))
+    (_ text)))
+
+(defun todo-write-story--commands (script)
+  "Return the commands in SCRIPT of Codex's code mode, or nil if it has none."
+  (let ((start (and (string-search "tools.exec_command(" script) 0))
+        commands)
+    (while (and start
+                (string-match "\\_<cmd\"?[ \n]*:[ \n]*\\(\"\\(?:[^\"\\]\\|\\\\.\\)*\"\\)" script start))
+      (setq start (match-end 0))
+      (push (ignore-errors (json-parse-string (match-string 1 script))) commands))
+    (and commands (string-join (nreverse (delq nil commands)) "; "))))
 
 (defun todo-write-story--input (input)
   "Return INPUT, the arguments of a tool call, decoded if it is JSON text."
@@ -623,7 +657,8 @@ With REST, leave out the call if the line of the entry has all of it."
          (texts (delq nil (append
                            (list (and call
                                       (let ((text (todo-write-story--text content nil)))
-                                        (unless (and rest (todo-write-story--has-all-p entry))
+                                        (unless (and rest (todo-write-story--has-all-p entry)
+                                                     (not (todo-write-story--commands text)))
                                           text))))
                            (mapcar (lambda (file) (plist-get file :patch))
                                    (todo-write-story--files entry))

@@ -34,7 +34,7 @@
   (todo-write-story-tests--with-task
     (pcase-dolist
         (`(,name ,input ,shown)
-         '(("Read" "{\"file_path\":\"/home/user/shop/till/auth.go\",\"limit\":160}"
+         `(("Read" "{\"file_path\":\"/home/user/shop/till/auth.go\",\"limit\":160}"
             "Read till/auth.go:1-160")
            ("Read" "{\"file_path\":\"/etc/hosts\",\"offset\":20,\"limit\":5}"
             "Read /etc/hosts:20-24")
@@ -47,11 +47,22 @@
            ("Count" "{\"n\":4}" "Count n: 4")
            ("write_stdin" "{\"session_id\":7,\"chars\":\"\"}" "write_stdin session_id: 7")
            ("exec" "{\"input\":\"const a = 1;\"}" "const a = 1;")
+           ("exec" ,(concat "const r = await Promise.all([tools.exec_command({\"cmd\":\"rg \\\"a\\\" b\","
+                            " \"workdir\": \"/\"}), tools.exec_command({cmd: \"ls -l\"})]); text(r);")
+            "rg \"a\" b; ls -l")
            ("Cut" "{\"command\":\"go te" "Cut {\"command\":\"go te")
            ("Decoded" (:file_path "/home/user/shop/a") "Decoded a")))
       (todo-write-story-tests--call "c" name input)
       (should (string-suffix-p (concat "▸ " shown)
                                (car (last (todo-write-story-tests--lines 100))))))))
+
+(ert-deftest todo-write-story-shows-thoughts-that-continue-each-other-once ()
+  (todo-write-story-tests--with-task
+    (dolist (thought '("**Read**" "**Read**" "**Read**\n\n**Write *all***" "**Test**"))
+      (todo-write-observe "a" "THOUGHTS" thought))
+    (should (equal '("∴ Read **Write *all***" "∴ Test")
+                   (mapcar (lambda (line) (substring line 12))
+                           (last (todo-write-story-tests--lines 100) 2))))))
 
 (ert-deftest todo-write-story-pairs-a-call-with-its-result-by-id ()
   (todo-write-story-tests--with-task
