@@ -77,25 +77,25 @@ fn response_of(kind: &EventKind) -> Option<&str> {
     }
 }
 
-/// Maximum number of names in [`RecentNames`].
-const NAMES: usize = 32_768;
+/// Maximum number of names in a part of [`RecentNames`], which fill a table of 16,384 places.
+const NAMES: usize = 14_336;
 
-/// The newest names of lines and calls, by their hashes.
+/// The newest names of lines and calls, at least [`NAMES`] of them, by their hashes.
 #[derive(Debug, Default)]
 pub(crate) struct RecentNames {
-    known: HashSet<u64>,
-    by_age: VecDeque<u64>,
+    newest: HashSet<u64>,
+    older: HashSet<u64>,
 }
 
 impl RecentNames {
     /// Adds a name of some kind in a session; returns whether it is new.
     pub(super) fn insert(&mut self, session: &str, kind: &str, name: &str) -> bool {
         let hash = fnv1a(format!("{session}\n{kind}\n{name}").as_bytes());
-        if !self.known.insert(hash) {
+        if self.older.contains(&hash) || !self.newest.insert(hash) {
             return false;
         }
-        if let Some(oldest) = push_bounded(&mut self.by_age, NAMES, hash) {
-            self.known.remove(&oldest);
+        if self.newest.len() == NAMES {
+            self.older = std::mem::take(&mut self.newest);
         }
         true
     }
@@ -106,4 +106,21 @@ pub(crate) fn push_bounded<T>(queue: &mut VecDeque<T>, limit: usize, new: T) -> 
     let oldest = if queue.len() == limit { queue.pop_front() } else { None };
     queue.push_back(new);
     oldest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_until_many_newer_ones_came() {
+        let mut names = RecentNames::default();
+        let mut insert = |name: &str| names.insert("session", "line", name);
+        assert!(insert("first"));
+        assert!((1..NAMES).all(|n| insert(&n.to_string())));
+        assert!(!insert("first"));
+        assert!((NAMES..2 * NAMES).all(|n| insert(&n.to_string())));
+        assert!(insert("first"));
+        assert!(names.newest.len() + names.older.len() <= 2 * NAMES);
+    }
 }
