@@ -391,7 +391,7 @@ notification tells of it."
 (defconst todo-write-follow--slice 0.01
   "Seconds of work after which Emacs looks for input.")
 
-(defconst todo-write-follow--hot-interval 0.1
+(defconst todo-write-follow--hot-interval 0.2
   "Seconds between looks at transcripts that grow.")
 
 (defconst todo-write-follow--hot-seconds 2
