@@ -97,7 +97,7 @@ identity: ## measure how well tasks are recognized, on the labeled pairs
 	@cargo run --quiet --release --locked --manifest-path bench/Cargo.toml --target-dir $(TARGET)/bench --bin identity
 
 .PHONY: bench
-bench: build ## measure against other ways; EFRIT=checkout, ROUNDS=15, WRITE=1, BUILD=1
+bench: build mcp ## measure against other ways; EFRIT=checkout, ROUNDS=15, WRITE=1, BUILD=1
 	@bin/bench
 
 .PHONY: soak

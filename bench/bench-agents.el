@@ -57,7 +57,7 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
 
 (defun bench-agents--append (text file &optional replace)
   "Append TEXT to FILE, or let it REPLACE what is there."
-  (let ((coding-system-for-write 'utf-8-unix) create-lockfiles)
+  (let ((coding-system-for-write 'utf-8-unix) (write-region-inhibit-fsync t) create-lockfiles)
     (write-region text nil file (not replace) 'silent)))
 
 (defun bench-agents--say (home process agent status)

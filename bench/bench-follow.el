@@ -12,6 +12,7 @@
 ;;; Code:
 
 (require 'bench)
+(require 'bench-load)
 (require 'bench-ways)
 (require 'todo-write-follow)
 
@@ -102,7 +103,7 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
                             (lambda (_) (todo-write-follow--poll
                                          (car todo-write-follow--sessions))))))
                 [nil] 1000 (max 3 (/ bench-rounds 3)))))
-  (bench-row "a look with nothing new" (alist-get 'look samples) "20 µs" 20e-6 :budget 1))
+  (bench-row "a look with nothing new" (alist-get 'look samples) "20 µs" 20e-6 :budget 1 :felt t))
 
 (let ((samples (bench-compare
                 `((poll . ,(bench-follow--way
@@ -110,23 +111,40 @@ There is a call of TodoWrite or its result in every 20th pair of lines."
                   (folders . ,(bench-follow--way
                                100000 50
                                (lambda (_)
-                                 (dolist (folder (append (todo-write-follow-sessions--folders)
-                                                         (todo-write-follow-sessions--process-folders)))
+                                 (dolist (folder
+                                          (append (todo-write-follow-sessions--folders)
+                                                  (todo-write-follow-sessions--process-folders)))
                                    (directory-files-and-attributes folder t))))))
                 [nil] 100 (max 3 (/ bench-rounds 3)))))
   (bench-row "a poll, 50 sessions lying around" (alist-get 'poll samples)
              "listing their folders" (alist-get 'folders samples) :budget 2))
 
+(defvar bench-follow--slices nil "Seconds of the longest slice of each opening.")
+
+(defun bench-follow--open ()
+  "Open the large session, and note its longest slice."
+  (setq bench-load-longest 0)
+  (todo-write-follow (bench-follow--file "s"))
+  (push bench-load-longest bench-follow--slices))
+
+(defun bench-follow--slice (function &rest arguments)
+  "Apply FUNCTION, which reads a slice, to ARGUMENTS."
+  (bench-load-block 'slice function arguments))
+
+(advice-add 'todo-write-follow--read :around #'bench-follow--slice)
 (let ((samples (bench-compare
                 `((open . ,(make-bench-way
                             :begin (lambda () (bench-follow--begin bench-follow-bytes 0))
-                            :call (lambda (_) (todo-write-follow (bench-follow--file "s")))
+                            :call (lambda (_) (bench-follow--open))
                             :settle (lambda ()
                                       (todo-write-follow-stop)
                                       (mapc #'todo-write-forget (todo-write-threads)))
                             :end #'bench-follow--end)))
                 [nil] 2 (max 2 (/ bench-rounds 7)))))
-  (bench-row "a session of 200 MB opened" (alist-get 'open samples) "0.5 s" 0.5 :budget 1))
+  (bench-row "a session of 200 MB opened" (alist-get 'open samples) "0.5 s" 0.5 :budget 1 :felt t)
+  (bench-row "a session of 200 MB opened, its longest slice" bench-follow--slices "50 ms" 0.05
+             :measure #'identity :budget 1 :felt t))
+(advice-remove 'todo-write-follow--read #'bench-follow--slice)
 
 (provide 'bench-follow)
 ;;; bench-follow.el ends here

@@ -36,7 +36,7 @@
 
 (defvar bench-load--inside nil "Non-nil in a block.")
 
-(defun bench-load--run (name function arguments)
+(defun bench-load-block (name function arguments)
   "Apply FUNCTION to ARGUMENTS and note how long that takes, by NAME."
   (if (or bench-load--inside (string-prefix-p "bench-load" (symbol-name name)))
       (apply function arguments)
@@ -57,12 +57,12 @@
   "Note each block from now on."
   (advice-add 'timer-event-handler :around
               (lambda (function timer)
-                (bench-load--run (let ((name (timer--function timer)))
+                (bench-load-block (let ((name (timer--function timer)))
                                    (if (symbolp name) name 'a-timer))
                                  function (list timer))))
   (advice-add 'file-notify-handle-event :around
               (lambda (function &rest arguments)
-                (bench-load--run 'file-notification function arguments)))
+                (bench-load-block 'file-notification function arguments)))
   (advice-add 'make-network-process :filter-return #'bench-load--watch-process)
   (advice-add 'set-process-filter :filter-args
               (lambda (arguments)
@@ -71,7 +71,7 @@
 (defun bench-load--watched (function)
   "Return FUNCTION, a filter or sentinel, so that each call is noted."
   (if (memq function '(t nil)) function
-    (lambda (&rest arguments) (bench-load--run 'process function arguments))))
+    (lambda (&rest arguments) (bench-load-block 'process function arguments))))
 
 (defun bench-load--watch-process (process)
   "Note each call of the filter and of the sentinel of PROCESS; return it."
@@ -143,6 +143,20 @@
       (goto-char (point-max))))
   (display-buffer (current-buffer)))
 
+(declare-function term-mode "term")
+(declare-function term-exec "term")
+(declare-function term-char-mode "term")
+
+(defun bench-load--show-terminal (home)
+  "Show all transcripts in HOME by `tail -f' in a buffer of a terminal."
+  (require 'term)
+  (let ((files (file-expand-wildcards (expand-file-name "projects/*/*.jsonl" home))))
+    (with-current-buffer (get-buffer-create "*tail*")
+      (term-mode)
+      (term-exec (current-buffer) "tail" "tail" nil `("-n" "0" "-f" ,@files))
+      (term-char-mode)
+      (display-buffer (current-buffer)))))
+
 (defun bench-load-terminal ()
   "Be the Emacs that bench-typing.el measures; BENCH_LOAD says with what load."
   (let* ((load (getenv "BENCH_LOAD")) (home (bench-load--file "agents"))
@@ -155,6 +169,7 @@
     (pcase load
       ("idle")
       ("tail" (bench-load--show-tails home))
+      ("term" (bench-load--show-terminal home))
       (_ (setq todo-write-directory (bench-load--file "journals/"))
          (setq todo-write-socket (bench-load--file "socket"))
          (require 'todo-write-mcp)
@@ -178,8 +193,7 @@
 (defun bench-load--finish (before)
   "Write what happened since BEFORE, and exit."
   (pcase-let* ((`(,start ,cpu ,collecting ,collections ,bytes) before)
-               (span (- (float-time) start))
-               (rate (string-to-number (getenv "BENCH_LOAD"))))
+               (span (- (float-time) start)))
     (bench-load--say
      "stats"
      (format "%S" (list :share (* 100 (/ (- (bench-load-cpu) cpu) span))
@@ -187,8 +201,7 @@
                         :collecting (* 100 (/ (- gc-elapsed collecting) span))
                         :collections (- gcs-done collections)
                         :longest-collection bench-load--longest-collection
-                        :line (/ (- (bench-load--bytes) bytes) 1024
-                                 (max 1 (* 20 span (max 1 rate))))
+                        :allocated (/ (- (bench-load--bytes) bytes) 1024 span)
                         :blocks (bench-load--blocks-text))))
     (kill-emacs 0)))
 
@@ -224,51 +237,63 @@
                (sort rows (lambda (a b) (> (nth 3 a) (nth 3 b))))
                "\n")))
 
-(defun bench-load--graph (samples)
-  "Return the memory of SAMPLES, the oldest first, as lines of text."
-  (let* ((columns (mapcar (lambda (sample) (/ (plist-get sample :rss) 1024.0)) samples))
-         (most (apply #'max columns)))
-    (mapconcat (lambda (row)
-                 (concat (format "%6.1f MiB |" (* most (/ row 10.0)))
-                         (mapconcat (lambda (mib) (if (>= mib (* most (- (/ row 10.0) 0.05)))
-                                                      "#" " "))
-                                    columns "")))
-               (number-sequence 10 1 -1)
-               "\n")))
+(defun bench-load--at (minute samples)
+  "Return the one of SAMPLES, the oldest first, that was taken at MINUTE, or nil."
+  (seq-find (lambda (sample) (>= (plist-get sample :seconds) (* 60 minute))) samples))
 
-(defun bench-load--report (seconds)
-  "Return what the soak of SECONDS showed, as lines of text."
-  (let* ((samples (reverse bench-load--samples))
-         (first (car samples)) (last (car bench-load--samples))
+(defun bench-load--figures (samples)
+  "Return what SAMPLES, the oldest first, show.
+The value is a list of (NAME FIGURE LIMIT MET), texts that may be empty."
+  (let* ((first (car samples)) (last (car (last samples))) (tenth (bench-load--at 10 samples))
          (span (float (max 1 (- (plist-get last :seconds) (plist-get first :seconds)))))
-         (at (lambda (minute)
-               (seq-find (lambda (sample) (>= (plist-get sample :seconds) (* 60 minute))) samples)))
-         (mib (lambda (sample) (/ (plist-get sample :rss) 1024.0))))
-    (concat
-     (format "Emacs %s, %s agents, %s lines a second each, %d s\n" emacs-version
-             (getenv "AGENTS") (getenv "LINES") seconds)
-     (cl-loop for minute in '(1 10 30 60)
-              for sample = (funcall at minute)
-              when sample
-              concat (format "memory at minute %2d: %6.1f MiB, of it Lisp %5.1f MiB\n"
-                             minute (funcall mib sample) (/ (plist-get sample :lisp) 1024.0)))
-     (when (funcall at 10)
-       (format "memory from minute 10 to the end: %+.1f %%\n"
-               (* 100 (- (/ (funcall mib last) (funcall mib (funcall at 10))) 1))))
-     (format "processor: %.2f %% of a core, of it collections %.2f %% (%d)\n"
-             (* 100 (/ (- (plist-get last :cpu) (plist-get first :cpu)) span))
-             (* 100 (/ (- (plist-get last :collected) (plist-get first :collected)) span))
-             (- (plist-get last :collections) (plist-get first :collections)))
-     (format "longest block: %.1f ms\n"
-             (* 1000 (apply #'max (mapcar (lambda (sample) (plist-get sample :longest))
-                                          (cdr samples)))))
-     (bench-load--blocks-text) "\n"
-     (bench-load--graph samples) "\n")))
+         (share (lambda (key) (* 100 (/ (- (plist-get last key) (plist-get first key)) span)))))
+    `(,@(cl-loop for minute in '(1 10 30 60)
+                 for sample = (bench-load--at minute samples)
+                 when sample
+                 collect (list (format "memory at minute %d, of it Lisp" minute)
+                               (format "%.1f MiB, %.1f MiB" (/ (plist-get sample :rss) 1024.0)
+                                       (/ (plist-get sample :lisp) 1024.0))
+                               "" ""))
+      ,@(and tenth
+             (list (bench-load--figure
+                    "memory from minute 10 to the end" "%+.1f %%" 2
+                    (* 100 (- (/ (plist-get last :rss) (float (plist-get tenth :rss))) 1))
+                    "until it has 1,000 lists, a plan grows; and the names of 14,336 lines and calls \
+are known")))
+      ,(bench-load--figure "share of a core" "%.1f %%" 3 (funcall share :cpu))
+      ("collections a minute" ,(format "%.0f" (* 0.6 (funcall share :collections))) "" "")
+      ,(bench-load--figure "longest block" "%.1f ms" 16
+                           (* 1000 (apply #'max (mapcar (lambda (sample) (plist-get sample :longest))
+                                                        (cdr samples))))))))
+
+(defun bench-load--figure (name format limit value &optional why)
+  "Return the figure NAME with VALUE, shown by FORMAT, and its LIMIT.
+WHY is why the limit is missed if it is."
+  (list name (format format value) (format format limit)
+        (cond ((<= value limit) "yes")
+              (why (concat "NO: " why))
+              (t "NO"))))
+
+(defun bench-load--title (samples)
+  "Return what made SAMPLES, the oldest first."
+  (format "Emacs %s, %s agents, %s lines a second each, %.0f minutes%s" emacs-version
+          (getenv "AGENTS") (getenv "LINES") (/ (plist-get (car (last samples)) :seconds) 60)
+          (if (getenv "NOTE") (concat ", " (getenv "NOTE")) "")))
+
+(defun bench-load--report ()
+  "Return what the soak showed, as lines of text."
+  (let ((samples (reverse bench-load--samples)))
+    (concat (bench-load--title samples) "\n"
+            (mapconcat (pcase-lambda (`(,name ,figure ,limit ,met))
+                         (format "%-34s %22s %s\n" name figure
+                                 (if (equal limit "") "" (format "of at most %s: %s" limit met))))
+                       (bench-load--figures samples) "")
+            (bench-load--blocks-text) "\n")))
 
 (defun bench-load--end ()
   "Write the report and exit."
   (bench-load--sample)
-  (write-region (bench-load--report (- (float-time) bench-load--began)) nil
+  (write-region (bench-load--report) nil
                 (expand-file-name "agents.txt" (getenv "SOAK_OUTPUT")) nil 'silent)
   (kill-emacs 0))
 
@@ -283,6 +308,35 @@
   (run-with-timer 20 nil #'bench-load--sample)
   (run-with-timer 60 60 #'bench-load--sample)
   (run-with-timer (+ 2 (* 60 (string-to-number (getenv "MINUTES")))) nil #'bench-load--end))
+
+;;; Its picture and table: bin/soak with WRITE
+
+(defvar soak-report--lines)
+(defvar soak-report--samples)
+(declare-function soak-report--graph "soak-report")
+(declare-function bench-table-put "bench-table")
+
+(defun bench-load-draw ()
+  "Draw the samples in SOAK_OUTPUT into soak.svg there, and exit.
+With a file on the command line, put their table between its markers."
+  (require 'soak-report)
+  (require 'bench-table)
+  (let* ((samples (with-temp-buffer
+                    (insert-file-contents (expand-file-name "agents.el" (getenv "SOAK_OUTPUT")))
+                    (cl-loop while (progn (skip-chars-forward "\n") (not (eobp)))
+                             collect (read (current-buffer)))))
+         (soak-report--lines '((rss "#3b7dd8" "memory of Emacs") (lisp "#d9822b" "Lisp objects")))
+         (soak-report--samples
+          (mapcar (lambda (sample)
+                    (list (plist-get sample :seconds) 0 (plist-get sample :rss) 0
+                          (plist-get sample :lisp)))
+                  (reverse samples))))
+    (soak-report--graph)
+    (when command-line-args-left
+      (bench-table-put (pop command-line-args-left) "soak"
+                       (cons (list (bench-load--title samples) "" "at most" "met")
+                             (bench-load--figures samples))))
+    (kill-emacs 0)))
 
 (provide 'bench-load)
 ;;; bench-load.el ends here

@@ -145,11 +145,14 @@ alist of names and lists of samples."
         (coding-system-for-write 'utf-8))
     (write-region line nil bench-output t 'silent)))
 
-(cl-defun bench-row (work ours yardstick theirs &key (unit "s") (measure #'bench-sample-seconds) budget)
+(cl-defun bench-row (work ours yardstick theirs &key (unit "s") (measure #'bench-sample-seconds)
+                          budget felt why)
   "Write the row of WORK.
 OURS is a list of samples.  THEIRS is a list of the same length, or a
 number; YARDSTICK describes it.  MEASURE returns the compared value of a
-sample, in UNIT.  BUDGET is the largest allowed ratio, or nil."
+sample, in UNIT.  BUDGET is the largest allowed ratio, or nil.  FELT
+non-nil says that a user feels it.  WHY says why the budget is missed,
+if it is."
   (let* ((ours (mapcar measure ours))
          (theirs (if (numberp theirs)
                      (make-list (length ours) theirs)
@@ -158,7 +161,7 @@ sample, in UNIT.  BUDGET is the largest allowed ratio, or nil."
     (bench-write-line work (format "Emacs %s" emacs-version) unit
                       (bench-quantile ours 0.5) yardstick (bench-quantile theirs 0.5)
                       (bench-quantile ratios 0.5) (bench-quantile ratios 0.25)
-                      (bench-quantile ratios 0.75) budget)))
+                      (bench-quantile ratios 0.75) budget (and felt "felt") why)))
 
 (defun bench-note (format &rest arguments)
   "Write a line about the run, from FORMAT and ARGUMENTS."

@@ -1,0 +1,184 @@
+;;; bench-folders.el --- Following in large folders  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; Years of transcripts, files that processes left behind, and more live sessions than
+;; anyone has: what a search, a poll and the beginning cost while
+;; `todo-write-follow-all' is on.
+
+;;; Code:
+
+(require 'bench)
+(require 'bench-agents)
+(require 'bench-load)
+(require 'bench-ways)
+(require 'todo-write-follow)
+
+(defvar bench-folders--home nil "Folder of Claude Code's files.")
+
+(defvar bench-folders--written 0 "Number of the old transcripts.")
+
+(defun bench-folders--file (name)
+  "Return the file NAME in the home."
+  (expand-file-name name bench-folders--home))
+
+(defun bench-folders--write (text name)
+  "Write TEXT to the file NAME in the home."
+  (let ((file (bench-folders--file name)))
+    (unless (file-directory-p (file-name-directory file))
+      (make-directory (file-name-directory file) t))
+    (bench-agents--append text file)
+    file))
+
+(defun bench-folders--write-old ()
+  "Write a transcript of a session that ended a day ago."
+  (cl-incf bench-folders--written)
+  (set-file-times
+   (bench-folders--write (format "{\"type\":\"user\",\"uuid\":\"u\",\"sessionId\":\"old%d\",\
+\"cwd\":\"/garden\",\"isSidechain\":false,\"message\":{\"role\":\"user\",\"content\":\"Dig\"}}\n"
+                                 bench-folders--written)
+                         (format "projects/-garden/old%d.jsonl" bench-folders--written))
+   (- (float-time) 86400)))
+
+(defun bench-folders--write-dead (n)
+  "Write the files of N processes that died.  No process has such an id."
+  (dotimes (place n)
+    (bench-folders--write "{\"sessionId\":\"old1\",\"status\":\"idle\",\"procStart\":\"1\"}"
+                          (format "sessions/%d.json" (+ 90000000 place)))))
+
+(defun bench-folders--begin ()
+  "Make an empty home."
+  (setq todo-write-directory bench-folder
+        bench-folders--home (make-temp-file "bench" t)
+        bench-folders--written 0
+        todo-write-follow-all t
+        todo-write-follow-agents (list (cons 'claude bench-folders--home))))
+
+(defun bench-folders--end ()
+  "Stop following, and delete all files."
+  (todo-write-follow-mode -1)
+  (todo-write-follow-stop)
+  (mapc #'todo-write-forget (todo-write-threads))
+  (delete-directory bench-folders--home t))
+
+;;; Many live sessions
+
+(defun bench-folders--start-processes (count)
+  "Start COUNT processes that sleep; return that of their shell and their ids."
+  (let* ((said "")
+         (shell (make-process
+                 :name "agents" :connection-type 'pipe :noquery t
+                 :command
+                 (list "sh" "-c" (format "n=0; while [ $n -lt %d ]; do sleep 1000 & echo $!; \
+n=$((n + 1)); done; echo end; wait" count))
+                 :filter (lambda (_ text) (setq said (concat said text))))))
+    (with-timeout (60 (error "The processes do not start"))
+      (while (not (string-suffix-p "end\n" said))
+        (accept-process-output shell 1)))
+    (cons shell (mapcar #'string-to-number (butlast (split-string said "\n" t))))))
+
+(defun bench-folders--write-live (pids)
+  "Write the sessions of the processes PIDS, each with 20 lines."
+  (seq-do-indexed
+   (lambda (pid agent)
+     (bench-folders--write
+      (mapconcat (lambda (n) (bench-agents-line agent n)) (number-sequence 0 19) "")
+      (format "projects/-garden-%d/agent%d.jsonl" agent agent))
+     (bench-folders--write
+      (json-serialize `( :pid ,pid :sessionId ,(format "agent%d" agent) :status "busy"
+                         :cwd ,(format "/garden/%d" agent)
+                         :procStart ,(bench-agents--start pid)
+                         :startedAt ,(truncate (* 1000 (float-time)))))
+      (format "sessions/%d.json" pid)))
+   pids))
+
+(defun bench-folders--measure-live (count)
+  "Return how long COUNT live sessions take, a plist.
+It has the seconds until all have begun, those of the longest block
+meanwhile, and those of a poll afterwards."
+  (pcase-let ((`(,shell . ,pids) (bench-folders--start-processes count)))
+    (unwind-protect
+        (progn
+          (bench-folders--begin)
+          (bench-folders--write-live pids)
+          (garbage-collect)
+          (setq bench-load-longest 0)
+          (let ((start (float-time)) (collecting gc-elapsed))
+            (bench-load-block 'todo-write-follow-mode #'todo-write-follow-mode '(1))
+            (while todo-write-follow--queue
+              (accept-process-output nil 0.001))
+            (unless (= count (length todo-write-follow--sessions))
+              (error "%d sessions began" (length todo-write-follow--sessions)))
+            (list :begin (- (float-time) start) :collecting (- gc-elapsed collecting)
+                  :longest bench-load-longest
+                  :poll (progn
+                          (todo-write-follow--poll-all)
+                          (/ (car (benchmark-run 10 (todo-write-follow--poll-all))) 10)))))
+      (signal-process (- (process-id shell)) 'TERM)
+      (bench-folders--end))))
+
+(defun bench-folders--live-rows (count times budget)
+  "Measure COUNT live sessions, TIMES times; BUDGET is as in `bench-row'."
+  (let ((samples (cl-loop repeat times collect (bench-folders--measure-live count))))
+    (pcase-dolist (`(,what ,key ,words ,limit ,why)
+                   '(("%d live sessions begin" :begin "0.3 s" 0.3
+                      "each begins a journal, and all 20 lines of its transcript are recorded")
+                     ("%d live sessions begin, longest block" :longest "50 ms" 0.05
+                      "all transcripts and their folders are watched in one block, after all began")
+                     ("a poll, %d live sessions" :poll "10 ms" 0.01
+                      "each process, transcript and folder is looked at")))
+      (bench-row (format what count) samples words limit :budget budget :felt t :why why
+                 :measure (lambda (sample) (plist-get sample key))))
+    (bench-note "%d live sessions begin: %.0f ms of it are collections" count
+                (* 1000 (bench-quantile (mapcar (lambda (sample) (plist-get sample :collecting))
+                                                samples)
+                                        0.5)))))
+
+(bench-load-watch)
+;; First: a file system is slow to make files after many were deleted.
+(bench-folders--live-rows 300 5 1)
+(bench-folders--live-rows 1000 1 nil)
+
+;;; Searches and polls
+
+(defun bench-folders--way (prepare call settle)
+  "Return the way that does CALL in a home that PREPARE fills.
+SETTLE is called after each call."
+  (make-bench-way :begin (lambda ()
+                           (bench-folders--begin)
+                           (funcall prepare)
+                           (todo-write-follow-mode))
+                  :call (lambda (_) (funcall call))
+                  :settle settle
+                  :end #'bench-folders--end))
+
+(defun bench-folders--search-row (transcripts budget)
+  "Measure a search among TRANSCRIPTS after a new one; BUDGET is as in `bench-row'."
+  (let ((samples (bench-compare
+                  `((search . ,(bench-folders--way
+                                (lambda () (dotimes (_ transcripts) (bench-folders--write-old)))
+                                #'todo-write-follow--find-newer
+                                (lambda ()
+                                  (bench-folders--write-old)
+                                  (setq todo-write-follow--searched nil)))))
+                  [nil] 20 1)))
+    (bench-row (format "a search for new sessions, %d transcripts" transcripts)
+               (alist-get 'search samples) "10 ms" 0.01 :budget budget :felt t)))
+
+(bench-folders--search-row 5000 1)
+(bench-folders--search-row 20000 nil)
+
+(let ((samples (bench-compare
+                `((poll . ,(bench-folders--way
+                            (lambda () (bench-folders--write-dead 10000))
+                            #'todo-write-follow--poll-all #'ignore)))
+                [nil] 20 1)))
+  (bench-row "a poll, files of 10000 dead processes" (alist-get 'poll samples)
+             "10 ms" 0.01 :budget 1 :felt t))
+
+(provide 'bench-folders)
+;;; bench-folders.el ends here

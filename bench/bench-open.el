@@ -1,0 +1,132 @@
+;;; bench-open.el --- Opening what an agent did  -*- lexical-binding: t; -*-
+
+;; Copyright (C) 2026 The todo-write authors
+
+;; SPDX-License-Identifier: GPL-3.0-or-later
+
+;;; Commentary:
+
+;; The time from the key to the redrawn terminal when a task's row is opened that has
+;; 300 entries, and when the diff of its 200 edits is shown.
+
+;;; Code:
+
+(require 'bench)
+(require 'bench-ways)
+(require 'todo-write-follow)
+(require 'todo-write-visit)
+
+(defconst bench-open--edits 200 "Number of edits, of a hunk each.")
+
+(defconst bench-open--reads 100 "Number of other calls.")
+
+(defun bench-open--line (n type &rest content)
+  "Return line N of a session, whose message of TYPE has the part CONTENT."
+  (concat
+   (json-serialize
+    (list :parentUuid (format "u%d" (1- n)) :uuid (format "u%d" n) :isSidechain :false
+          :cwd "/garden" :sessionId "open" :entrypoint "cli" :version "2.1.330" :type type
+          :timestamp (format-time-string "%FT%T.000Z" (+ 1760000000 n) t)
+          :message (if (equal type "assistant")
+                       (list :id (format "m%d" n) :role type :content (vector content))
+                     (list :role type :content (if (plist-get content :text)
+                                                   (plist-get content :text)
+                                                 (vector content))))))
+   "\n"))
+
+(defun bench-open--call (n name input)
+  "Return the lines of call N, of the tool NAME with INPUT, and of its result."
+  (let ((id (format "call%d" n)))
+    (concat (bench-open--line (* 2 n) "assistant" :type "tool_use" :id id :name name :input input)
+            (bench-open--line (1+ (* 2 n)) "user" :type "tool_result" :tool_use_id id
+                              :content "done"))))
+
+(defun bench-open--edit (n)
+  "Return the input of edit N."
+  (let ((text (mapconcat (lambda (line) (format "(plant '%s %d)" (aref bench-verbs (% line 8)) n))
+                         (number-sequence 0 7) "\n")))
+    (list :file_path (format "/garden/bed-%d.el" (% n 5))
+          :old_string text
+          :new_string (string-replace "(plant 'Send" "(plant 'Water" text))))
+
+(defun bench-open--write (file)
+  "Write a session to FILE whose only task has all calls."
+  (make-directory (file-name-directory file) t)
+  (with-temp-file file
+    (set-buffer-file-coding-system 'utf-8-unix)
+    (insert (bench-open--line 0 "user" :text "Look after the garden")
+            (bench-open--call
+             1 "TodoWrite" '(:todos [( :content "Plant all beds" :status "in_progress"
+                                       :activeForm "Planting all beds")])))
+    (dotimes (n (+ bench-open--edits bench-open--reads))
+      (insert (if (= 2 (% n 3))
+                  (bench-open--call (+ n 2) "Read" (list :file_path (format "/garden/%d.txt" n)))
+                (bench-open--call (+ n 2) "Edit" (bench-open--edit n)))))))
+
+(defvar bench-open--thread nil "The key of the plan.")
+
+(defvar bench-open--id nil "The id of its task.")
+
+(defun bench-open--begin ()
+  "Show the plan of the session, and go to its task."
+  (let ((file (expand-file-name "open/projects/-garden/open.jsonl" (getenv "HOME"))))
+    (unless (file-exists-p file)
+      (bench-open--write file))
+    (setq todo-write-directory bench-folder
+          todo-write-follow-agents (list (cons 'claude (expand-file-name "open" (getenv "HOME"))))
+          bench-open--thread (todo-write-follow file)
+          bench-open--id (plist-get (aref (todo-write-items bench-open--thread) 0) :id))
+    (bench--show (todo-write-show bench-open--thread))
+    (todo-write-view--goto bench-open--id)))
+
+(defun bench-open--end ()
+  "Forget the plan."
+  (mapc #'kill-buffer todo-write-view--buffers)
+  (todo-write-follow-stop)
+  (todo-write-forget bench-open--thread))
+
+(defun bench-open--toggle (&rest _)
+  "Open or close the row at point, as the key does, and redraw the terminal."
+  (call-interactively (key-binding (kbd "TAB")))
+  (redisplay t))
+
+(defun bench-open--diff (&rest _)
+  "Show the diff of the task at point, as the key does, and redraw the terminal."
+  (call-interactively (key-binding "="))
+  (redisplay t))
+
+(defun bench-open--close-diff ()
+  "Kill the diff, and show the plan."
+  (kill-buffer "*todo-write-diff*")
+  (bench--show (car todo-write-view--buffers)))
+
+(defun bench-open--check ()
+  "Signal an error unless the row has all entries, and the diff all hunks."
+  (bench-open--begin)
+  (bench-open--toggle)
+  (let ((hidden (- (+ bench-open--edits bench-open--reads) todo-write-story-limit)))
+    (unless (save-excursion (search-forward-regexp "^ +\\([0-9]+\\) earlier" nil t)
+                            (<= hidden (string-to-number (match-string 1)) (+ hidden 2)))
+      (error "Not all entries: %s" (buffer-string))))
+  (bench-open--diff)
+  (let ((hunks (with-current-buffer "*todo-write-diff*" (how-many "^@@" (point-min)))))
+    (unless (= hunks bench-open--edits)
+      (error "%d hunks" hunks)))
+  (bench-open--close-diff)
+  (bench-open--end))
+
+(bench-open--check)
+(let ((samples (bench-compare
+                `((row . ,(make-bench-way :begin #'bench-open--begin :call #'bench-open--toggle
+                                          :settle #'bench-open--toggle :end #'bench-open--end))
+                  (diff . ,(make-bench-way :begin #'bench-open--begin :call #'bench-open--diff
+                                           :settle #'bench-open--close-diff
+                                           :end #'bench-open--end)))
+                [nil] 10 (max 3 (/ bench-rounds 3)))))
+  (bench-row "from the key to a task's row opened, 300 entries, 40 of them shown"
+             (alist-get 'row samples) "30 ms" 0.03 :budget 1 :felt t)
+  (bench-row "from the key to a diff of 200 hunks" (alist-get 'diff samples)
+             "100 ms" 0.1 :budget 1 :felt t))
+
+(provide 'bench-open)
+;;; bench-open.el ends here
