@@ -5,9 +5,8 @@
 
 ;;; Commentary:
 
-;; `todo-write-diff' and `todo-write-apply-changes' on any two lists.  The first
-;; part follows the tests and edge cases of the change tracking design, except
-;; that a status change and a move have kinds of their own.
+;; The Lisp objects that `todo-write-diff' and `todo-write-apply-changes' take and
+;; return.  What counts as which change is in test/rust.
 
 ;;; Code:
 

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; A thousand threads in one Emacs, and Emacs processes that share a folder: they
-;; write at the same time, close journals, prune and forget.
+;; A thousand threads in one Emacs, and Emacs processes that share a folder, write at
+;; the same time and close journals.
 
 ;;; Code:
 
@@ -147,35 +147,6 @@ its journals rest now and then, so that others may take them."
             (should (string-search (format "\"%s writes shared %d.\"" name n) journals))))
         (should-not (todo-write-test-warnings (todo-write-items "shared")))
         (should (string-match-p "149\\.\\'" (car (todo-write-test-contents "shared"))))))))
-
-(ert-deftest todo-write-a-resting-journal-survives-pruning-and-forgetting-by-another-emacs ()
-  (dolist (call '((todo-write-forget "a")
-                  (let ((todo-write-journal-count 0)) (todo-write-prune))))
-    (ert-info ((format "%S" call))
-      (todo-write-with-store
-        (dotimes (n 20) (todo-write-test-write "a" (format "Task %d" n) "Second"))
-        (let ((todo-write-directory nil)) (todo-write-threads))
-        (todo-write-test-child call '(prin1 t))
-        (should-not (directory-files todo-write-directory nil "jsonl"))
-        (let ((warnings (todo-write-test-warnings
-                          (todo-write-test-write "a" "Task 20" "Second"))))
-          (should (equal '("Task 20" "Second") (todo-write-test-contents "a")))
-          (should-not warnings))
-        (should (equal (number-sequence 1 21)
-                       (todo-write-test-child
-                        '(prin1 (mapcar (lambda (revision) (plist-get revision :revision))
-                                        (todo-write-revisions "a"))))))))))
-
-(ert-deftest todo-write-a-warning-says-that-another-emacs-continued-a-resting-journal ()
-  (todo-write-with-store
-    (todo-write-test-write "a" "One")
-    (let ((todo-write-directory nil)) (todo-write-threads))
-    (todo-write-test-child `(todo-write "a" ',(todo-write-test-todos "Theirs")) '(prin1 t))
-    (let ((warnings (todo-write-test-warnings (todo-write-test-write "a" "One" "Two"))))
-      (should (= 1 (length warnings)))
-      (should (string-search "another Emacs has" (car warnings))))
-    (should-not (todo-write-test-warnings (todo-write-test-write "a" "One")))
-    (should (equal '("One") (todo-write-test-contents "a")))))
 
 (provide 'todo-write-many-e2e-tests)
 ;;; todo-write-many-e2e-tests.el ends here

@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The user edits the list, and the agent writes without knowing the edits: a
-;; whole session, then each combination of changes.
+;; The user edits the list, and the agent writes without knowing the edits: a whole
+;; session.  Each combination of changes is in test/rust.
 
 ;;; Code:
 
