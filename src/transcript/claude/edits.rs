@@ -6,9 +6,7 @@
 
 use std::borrow::Cow;
 
-use serde::Deserialize;
-
-use super::line::ToolUseResult;
+use super::line::{PatchHunk, ToolUseResult};
 use crate::patch::{FileChange, Hunk, compare, count_lines, lines};
 use crate::raw::Raw;
 use crate::recording::ChangedFile;
@@ -21,19 +19,6 @@ pub(crate) struct FileEdit {
     content: Option<String>,
     /// `Edit` and `MultiEdit`: old and new texts, and whether all occurrences are replaced.
     edits: Vec<(String, String, bool)>,
-}
-
-/// A part of a patch in a result.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct PatchHunk<'a> {
-    /// The number of its first line in the old text.
-    pub old_start: usize,
-    /// The number of its first line in the new text.
-    pub new_start: usize,
-    /// Its lines with their signs.
-    #[serde(borrow)]
-    pub lines: Vec<Cow<'a, str>>,
 }
 
 impl FileEdit {

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::edits::PatchHunk;
 use crate::raw::Raw;
 use crate::transcript::field::Excerpt;
 use crate::work::Tokens;
@@ -157,6 +156,19 @@ impl<'a> Message<'a> {
         let text = serde_json::from_str(content).ok();
         vec![Block { kind: Some("text"), text, ..Block::default() }]
     }
+}
+
+/// A part of a patch in a result.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct PatchHunk<'a> {
+    /// The number of its first line in the old text.
+    pub old_start: usize,
+    /// The number of its first line in the new text.
+    pub new_start: usize,
+    /// Its lines with their signs.
+    #[serde(borrow)]
+    pub lines: Vec<Cow<'a, str>>,
 }
 
 /// The fields of `toolUseResult` that matter here; the others may be large.
