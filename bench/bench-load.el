@@ -246,7 +246,9 @@
 The value is a list of (NAME FIGURE LIMIT MET), texts that may be empty."
   (let* ((first (car samples)) (last (car (last samples))) (tenth (bench-load--at 10 samples))
          (span (float (max 1 (- (plist-get last :seconds) (plist-get first :seconds)))))
-         (share (lambda (key) (* 100 (/ (- (plist-get last key) (plist-get first key)) span)))))
+         (share (lambda (key) (* 100 (/ (- (plist-get last key) (plist-get first key)) span))))
+         (blocks (sort (mapcar (lambda (sample) (* 1000 (plist-get sample :longest))) (cdr samples))
+                       #'<)))
     `(,@(cl-loop for minute in '(1 10 30 60)
                  for sample = (bench-load--at minute samples)
                  when sample
@@ -260,11 +262,12 @@ The value is a list of (NAME FIGURE LIMIT MET), texts that may be empty."
                     (* 100 (- (/ (plist-get last :rss) (float (plist-get tenth :rss))) 1))
                     "until it has 1,000 lists, a plan grows; and the names of 14,336 lines and calls \
 are known")))
-      ,(bench-load--figure "share of a core" "%.1f %%" 3 (funcall share :cpu))
+      ,(bench-load--figure "share of a core" "%.1f %%" 3 (funcall share :cpu)
+                           (format "collections take %.1f %%" (funcall share :collected)))
       ("collections a minute" ,(format "%.0f" (* 0.6 (funcall share :collections))) "" "")
-      ,(bench-load--figure "longest block" "%.1f ms" 16
-                           (* 1000 (apply #'max (mapcar (lambda (sample) (plist-get sample :longest))
-                                                        (cdr samples))))))))
+      ,(bench-load--figure "longest block" "%.1f ms" 16 (car (last blocks))
+                           (format "half of the minutes have none over %.1f ms, others share the cores"
+                                   (nth (/ (length blocks) 2) blocks))))))
 
 (defun bench-load--figure (name format limit value &optional why)
   "Return the figure NAME with VALUE, shown by FORMAT, and its LIMIT.

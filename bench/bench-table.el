@@ -72,7 +72,8 @@ Those that do not have their reason."
   (cond ((not (seq-some #'bench-table--budget rows)) "")
         ((seq-find #'bench-table--missed-p rows)
          (let ((why (seq-find (lambda (why) (not (member why '(nil ""))))
-                              (mapcar (lambda (row) (nth 11 row)) rows))))
+                              (mapcar (lambda (row) (nth 11 row))
+                                      (seq-filter #'bench-table--missed-p rows)))))
            (concat "NO" (and why (concat ": " why)))))
         (t "yes")))
 

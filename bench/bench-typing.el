@@ -236,7 +236,8 @@ LONGEST is the longest allowed one in milliseconds."
   "Write the row of the processor's use with the load NAME from STATS.
 YARDSTICK uses THEIRS percent of a core; BUDGET is the allowed ratio."
   (bench-typing--row (concat "share of a core, " name) "%" (plist-get stats :share)
-                     yardstick theirs budget))
+                     yardstick theirs budget
+                     (format "collections took %.1f %% of the time" (plist-get stats :collecting))))
 
 (defun bench-typing--follow-rows (idle)
   "Measure following, and write the rows.  IDLE is an idle Emacs."

@@ -152,8 +152,12 @@ OURS is a list of samples.  THEIRS is a list of the same length, or a
 number; YARDSTICK describes it.  MEASURE returns the compared value of a
 sample, in UNIT.  BUDGET is the largest allowed ratio, or nil.  FELT
 non-nil says that a user feels it.  WHY says why the budget is missed,
-if it is."
-  (let* ((ours (mapcar measure ours))
+if it is; by default, how much of the time collections took."
+  (let* ((why (or why (and (equal unit "s") (bench-sample-p (car ours))
+                           (format "%.0f %% of the time are collections"
+                                   (* 100 (/ (apply #'+ (mapcar #'bench-sample-collecting ours))
+                                             (apply #'+ (mapcar #'bench-sample-seconds ours))))))))
+         (ours (mapcar measure ours))
          (theirs (if (numberp theirs)
                      (make-list (length ours) theirs)
                    (mapcar measure theirs)))
