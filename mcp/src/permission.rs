@@ -3,11 +3,11 @@
 //! Claude Code 2.1 shows its dialog while this program runs, and the first answer counts. So whatever
 //! goes wrong, this program prints nothing and exits with 0: the dialog stays. It passes the hook's
 //! input to Emacs, waits for the answer on the same connection, and leaves when the terminal has
-//! answered, which Claude Code tells no hook: its process file is no longer `waiting` then. When this
-//! program leaves, the connection closes, and Emacs withdraws the request.
+//! answered, which Claude Code tells no hook: its process file is no longer `waiting` then, or has changed
+//! since this program began if nobody looked while it was. When this program leaves, the connection closes, and Emacs withdraws the request.
 
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -27,8 +27,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Asks the user of Emacs what the hook's input asks, and prints the decision.
 pub async fn run(door: Option<Door>) {
+    let began = SystemTime::now();
     if let Some(input) = hook::input().await
-        && let Some(decision) = decide(door, &input).await
+        && let Some(decision) = decide(door, &input, began).await
     {
         let output = json!({
             "hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}
@@ -37,7 +38,7 @@ pub async fn run(door: Option<Door>) {
     }
 }
 
-async fn decide(door: Option<Door>, input: &Value) -> Option<Value> {
+async fn decide(door: Option<Door>, input: &Value, began: SystemTime) -> Option<Value> {
     let agent = claude_folder().and_then(|folder| Agent::find(&folder));
     if input["hook_event_name"] != "PermissionRequest" || !has_dialog(input, agent.as_ref()) {
         return None;
@@ -55,7 +56,7 @@ async fn decide(door: Option<Door>, input: &Value) -> Option<Value> {
     });
     tokio::select! {
         answer = emacs.ask_user(call, REACH, limit) => decision(input, &answer?["decision"]),
-        _ = settled(agent, subagent.is_some()) => None,
+        _ = settled(agent, subagent.is_some(), began) => None,
     }
 }
 
@@ -69,8 +70,9 @@ fn has_dialog(input: &Value, agent: Option<&Agent>) -> bool {
         && ![variable("CLAUDE_CODE_ENTRYPOINT"), entrypoint].iter().any(|name| name.starts_with("sdk"))
 }
 
-/// Waits until the terminal has answered, or Claude Code has ended.
-async fn settled(agent: Option<Agent>, is_subagent: bool) {
+/// Waits until the terminal has answered a dialog of this program, which began at `began`, or Claude
+/// Code has ended.
+async fn settled(agent: Option<Agent>, is_subagent: bool, began: SystemTime) {
     let parent = std::os::unix::process::parent_id();
     let mut was_waiting = false;
     loop {
@@ -86,9 +88,10 @@ async fn settled(agent: Option<Agent>, is_subagent: bool) {
         if is_subagent {
             continue;
         }
-        match agent.status().as_deref() {
-            Some("waiting") => was_waiting = true,
-            Some(_) if was_waiting => return,
+        match agent.status() {
+            Some((status, _)) if status == "waiting" => was_waiting = true,
+            // The dialog may have come and gone since the last look.
+            Some((_, changed)) if was_waiting || changed.is_some_and(|changed| changed > began) => return,
             // Half written, or the dialog is not there yet.
             _ => {}
         }

@@ -7,7 +7,7 @@
 use std::fs::{File, read_dir, symlink_metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde_json::{Value, json};
 use tokio::time::sleep;
@@ -70,9 +70,12 @@ impl Agent {
         Some((session, message))
     }
 
-    /// What its file says that it does: `idle`, `busy`, `waiting` or another word.
-    pub fn status(&self) -> Option<String> {
-        Some(read_json(&self.file)?["status"].as_str()?.to_owned())
+    /// What its file says that it does, `idle`, `busy`, `waiting` or another word, and since when.
+    pub fn status(&self) -> Option<(String, Option<SystemTime>)> {
+        let process = read_json(&self.file)?;
+        let since = process["statusUpdatedAt"].as_u64();
+        let since = since.map(|since| SystemTime::UNIX_EPOCH + Duration::from_millis(since));
+        Some((process["status"].as_str()?.to_owned(), since))
     }
 
     /// How it was started, such as `cli` or `sdk-cli`.
