@@ -85,8 +85,9 @@
                      (todo-write-test-wait
                       (lambda () (and (cl-every #'todo-write-follow--find files)
                                       (null todo-write-follow--queue)))))))
-      ;; The transcripts, their folder, its parent and that of process files.
-      (should (<= 41 (alist-get 'todo-write-follow-watch--add counts) 43))
+      ;; The transcripts, their folder, its parent and that of process files.  What a slow
+      ;; machine looks at meanwhile is watched again, but never all of it.
+      (should (<= 41 (alist-get 'todo-write-follow-watch--add counts) 80))
       ;; Not once for each session.
       (should (< (alist-get 'todo-write-follow-watch--set counts) 8)))))
 
