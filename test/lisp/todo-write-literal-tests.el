@@ -66,6 +66,9 @@
      (let ((one (todo-write-literal-make "one")) (two (todo-write-literal-make "two"))
            (inhibit-message t) (buffers (buffer-list)))
        (todo-write-set-activity two 'waiting todo-write-literal-text)
+       ;; A task that waits in the millisecond of its start is not in the timeline.
+       (todo-write-test-wait
+        (lambda () (cl-plusp (plist-get (car (todo-write-timeline--rows one)) :spent))))
        (todo-write-literal-ask one)
        (unwind-protect (progn (ignore two) ,@body)
          (todo-write-withdraw one "1")
