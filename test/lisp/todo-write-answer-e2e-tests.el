@@ -172,18 +172,17 @@ type them again when nothing happens."
           (test-ask (format "agent%d" i) (format "%d" (random 1000000))))
         (run-at-time 0 nil #'todo-write-answer)))
     (let ((keys "yAnN123t \rqoaybcdefgijklmnprsuvz")
-          (last (float-time)) (longest 0))
+          (last (float-time)) (late 0))
       (dotimes (i 2000)
-        (when (= 0 (% i 40))
+        ;; A key that a busy machine lets come late might answer, so there are new requests.
+        (when (or (= 0 (% i 40))
+                  (and (> (- (float-time) last) 0.4) (cl-incf late)))
           (todo-write-user-eval '(test-appear)))
+        (setq last (float-time))
         (process-send-string todo-write-user-process
                              (string (aref keys (random (length keys)))))
-        (accept-process-output nil (if (= 0 (% i 50)) 0.25 (/ (random 20) 1000.0)))
-        (setq longest (max longest (- (float-time) last))
-              last (float-time)))
-      ;; On a machine that is too busy, the keys came too slowly.
-      (when (> longest 0.4)
-        (ert-skip (format "Two keys were %.2f s apart" longest)))
+        (accept-process-output nil (if (= 0 (% i 50)) 0.25 (/ (random 20) 1000.0))))
+      (should (< late 200))
       (should-not (todo-write-user-eval 'test-answers)))))
 
 (ert-deftest todo-write-answer-takes-no-key-of-a-keyboard-macro ()
