@@ -142,16 +142,18 @@ File names are relative to PROJECT."
                  (_ 'call)))
          (text (if files
                    (todo-write-story--files-text files project)
-                 (todo-write-story--short (todo-write-story--text content project) kind))))
+                 (todo-write-story--text content project)))
+         (line (todo-write-row-line
+                (pcase kind
+                  ((and 'call (guard (not (equal name "")))) (concat name " " text))
+                  ('command (or (todo-write-story--commands text) text))
+                  (_ text))
+                400)))
     (todo-write-story--entry
      :key (plist-get observation :id)
      :kind kind
      :time (plist-get observation :timestamp)
-     :text (todo-write-row-line
-            (if (and (eq kind 'call) (not (equal name "")))
-                (concat name " " text)
-              text)
-            400)
+     :text (if (memq kind '(said thought)) (todo-write-story--unmark line) line)
      :call (unless (equal type "TOOL_EXECUTION") observation)
      :result (when (equal type "TOOL_EXECUTION") observation))))
 
@@ -276,23 +278,24 @@ For a tool call, that is its most telling argument."
                      when text collect (concat (substring (symbol-name key) 1) ": " text))
             ", ")))))
 
-(defun todo-write-story--short (text kind)
-  "Return TEXT of an entry of KIND without what one line need not show.
-That is the JavaScript around commands, and the marks of bold text."
-  (pcase kind
-    ('command (or (todo-write-story--commands text) text))
-    ((or 'said 'thought) (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*" "\\1" text))
-    (_ text)))
+(defun todo-write-story--unmark (line)
+  "Return LINE without the marks of bold text."
+  (replace-regexp-in-string "\\*\\*\\([^*\n]+\\)\\*\\*" "\\1" line))
 
 (defun todo-write-story--commands (script)
-  "Return the commands in SCRIPT of Codex's code mode, or nil if it has none."
-  (let ((start (and (string-search "tools.exec_command(" script) 0))
+  "Return the commands in SCRIPT of Codex's code mode, or nil if it has none.
+Of a long script, only the beginning is read; a line shows no more."
+  (let ((script (substring script 0 (min 4000 (length script))))
+        (start 0)
         commands)
-    (while (and start
-                (string-match "\\_<cmd\"?[ \n]*:[ \n]*\\(\"\\(?:[^\"\\]\\|\\\\.\\)*\"\\)" script start))
-      (setq start (match-end 0))
-      (push (ignore-errors (json-parse-string (match-string 1 script))) commands))
-    (and commands (string-join (nreverse (delq nil commands)) "; "))))
+    (when (string-search "tools.exec_command(" script)
+      (while (string-match
+              "\\_<cmd\"?[ \n]*:[ \n]*\"\\(\\(?:[^\"\\]\\|\\\\.\\)*\\)" script start)
+        (setq start (match-end 0))
+        (when-let* ((command (ignore-errors
+                               (json-parse-string (concat "\"" (match-string 1 script) "\"")))))
+          (push command commands))))
+    (and commands (string-join (nreverse commands) "; "))))
 
 (defun todo-write-story--input (input)
   "Return INPUT, the arguments of a tool call, decoded if it is JSON text."

@@ -413,7 +413,7 @@ For a plan that is paused, return the reason."
          (content (and (> (length found) 0) (plist-get (aref found 0) :content)))
          (text (if (consp content) (plist-get content :text) content)))
     (when (and (stringp text) (not (string-blank-p text)))
-      (todo-write-row-line (todo-write-story--short text 'said) 400))))
+      (todo-write-story--unmark (todo-write-row-line text 400)))))
 
 (defun todo-write-view--read-work ()
   "Read what the agent said and did, for the header and the last line."

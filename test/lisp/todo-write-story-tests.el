@@ -56,6 +56,15 @@
       (should (string-suffix-p (concat "▸ " shown)
                                (car (last (todo-write-story-tests--lines 100))))))))
 
+(ert-deftest todo-write-story-shows-a-script-of-any-length-and-with-any-text ()
+  (todo-write-story-tests--with-task
+    (pcase-dolist (`(,command . ,shown) `((,(make-string 1000000 ?x) . "▸ xxx")
+                                          ("\\x41" . "▸ tools\\.exec_command(")
+                                          ("ls \\" . "▸ ls \"})\\'")))
+      (todo-write-story-tests--call
+       "c" "exec" (format "tools.exec_command({\"cmd\":\"%s\"})" command))
+      (should (string-match-p shown (car (last (todo-write-story-tests--lines 100))))))))
+
 (ert-deftest todo-write-story-shows-thoughts-that-continue-each-other-once ()
   (todo-write-story-tests--with-task
     (dolist (thought '("**Read**" "**Read**" "**Read**\n\n**Write *all***" "**Test**"))
