@@ -320,15 +320,15 @@ With START, truncate its beginning."
                       string width)))
     (if (or (eq cut string) (not todo-write-row--searching))
         cut
-      (let* ((ellipsis (length (todo-write-row--shape 'ellipsis)))
-             (kept (max 0 (- (length cut) ellipsis)))
-             (rest (if start (- (length string) kept) kept)))
+      (let ((kept (max 0 (- (length cut) (length (todo-write-row--shape 'ellipsis)))))
+            (hide (lambda (rest) (propertize rest 'todo-write-hidden '((cut))))))
         (if start
-            (concat (substring cut 0 (- (length cut) kept))
-                    (propertize (substring string 0 rest) 'todo-write-hidden '((cut)))
-                    (substring string rest))
+            (let ((from (- (length string) kept)))
+              (concat (substring cut 0 (- (length cut) kept))
+                      (funcall hide (substring string 0 from))
+                      (substring string from)))
           (concat (substring cut 0 kept)
-                  (propertize (substring string rest) 'todo-write-hidden '((cut)))
+                  (funcall hide (substring string kept))
                   (substring cut kept)))))))
 
 (defvar todo-write-row--scale 1

@@ -3,8 +3,9 @@
 //! Claude Code 2.1 shows its dialog while this program runs, and the first answer counts. So whatever
 //! goes wrong, this program prints nothing and exits with 0: the dialog stays. It passes the hook's
 //! input to Emacs, waits for the answer on the same connection, and leaves when the terminal has
-//! answered, which Claude Code tells no hook: its process file is no longer `waiting` then, or has changed
-//! since this program began if nobody looked while it was. When this program leaves, the connection closes, and Emacs withdraws the request.
+//! answered, which Claude Code tells no hook: its process file is no longer `waiting` then, or its
+//! status has changed since this program began. When this program leaves, the connection closes, and
+//! Emacs withdraws the request.
 
 use std::io::Write;
 use std::time::{Duration, SystemTime};
