@@ -1,5 +1,6 @@
 //! The items of a list, and the drafts that become items.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -46,16 +47,25 @@ wire_names! {
     }
 }
 
-/// One task of a thread's list.
+/// One task of a thread's list. What changes most, the status, is apart, so that a history keeps the
+/// rest once.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Item {
+    /// Pending, in progress or completed.
+    pub status: Status,
+    /// The rest, of which a change makes a copy if it is shared.
+    #[serde(flatten)]
+    pub body: Arc<Body>,
+}
+
+/// An item without its status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Item {
+pub struct Body {
     /// Assigned by the store (`t1`, `t2`, …), stable, never reused.
     pub id: String,
     /// The task in the imperative, on one line.
     pub content: String,
-    /// Pending, in progress or completed.
-    pub status: Status,
     /// The task in the present continuous ("Running the tests").
     pub active_form: String,
     /// Absent unless the agent sent one.
@@ -87,6 +97,20 @@ impl Author {
 
 fn always() -> bool {
     true
+}
+
+impl Deref for Item {
+    type Target = Body;
+
+    fn deref(&self) -> &Body {
+        &self.body
+    }
+}
+
+impl DerefMut for Item {
+    fn deref_mut(&mut self) -> &mut Body {
+        Arc::make_mut(&mut self.body)
+    }
 }
 
 impl Item {
@@ -144,10 +168,20 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// Whether this differs from an item in its status or hint at most.
+    pub(crate) fn is_task_of(&self, item: &Item) -> bool {
+        self.content == item.content
+            && self.active_form == item.active_form
+            && self.priority == item.priority
+            && self.blocked_by == item.blocked_by
+            && self.owner == item.owner
+    }
+
     /// The agent's item with this id.
     pub fn into_item(self, id: String) -> Item {
         let Draft { content, status, active_form, priority, hint, blocked_by, owner } = self;
         let (added_by, told) = (Author::Agent, true);
-        Item { id, content, status, active_form, priority, hint, blocked_by, owner, added_by, told }
+        let body = Body { id, content, active_form, priority, hint, blocked_by, owner, added_by, told };
+        Item { status, body: Arc::new(body) }
     }
 }

@@ -9,7 +9,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::item::{Item, List};
+use crate::item::{Body, Item, List};
 
 /// A change of the agent that lost against the user's.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,8 +92,8 @@ fn fields(
     };
     let hint = theirs.hint.clone().or_else(|| ours.hint.clone());
     // The user cannot edit the other fields.
-    let merged = Item { content, status, active_form, priority, hint, ..Item::clone(theirs) };
-    let merged = Arc::new(merged);
+    let body = Body { content, active_form, priority, hint, ..Body::clone(theirs) };
+    let merged = Arc::new(Item { status, body: Arc::new(body) });
     if clash {
         conflicts.push(Conflict::Field(Arc::clone(&merged)));
     }

@@ -113,7 +113,9 @@ impl Rewrite {
 }
 
 fn with_text(task: &Item, content: String) -> Arc<Item> {
-    Arc::new(Item { active_form: content.clone(), content, ..task.clone() })
+    let mut task = task.clone();
+    (task.active_form, task.content) = (content.clone(), content);
+    Arc::new(task)
 }
 
 pub fn seen(list: &[Arc<Item>]) -> Vec<Features<'_>> {

@@ -1,7 +1,7 @@
 //! Converts Rust data to Lisp objects: plists with keyword keys, vectors, strings. Each call creates
-//! new objects, which callers may modify.
+//! new objects, which callers may modify; an outcome's changes share items, and items their ends.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -131,18 +131,21 @@ pub(super) fn texts<'e>(env: &'e Env, texts: &[String]) -> Result<Value<'e>> {
     list_of(env, texts, |one| text(env, one))
 }
 
-/// A cache for the conversion of one value: equal strings and items in it become one object.
-/// A change names its task three times, so the cache halves the allocations of a write.
+/// A cache for the conversion of one value: equal strings and items in it become one object, and so
+/// does what items have in common that differ in status. A change names its task three times, so the
+/// cache halves the allocations of a write.
 pub(super) struct Shared<'e, 't> {
     env: &'e Env,
     strings: RefCell<HashMap<&'t str, Value<'e>>>,
     items: RefCell<HashMap<*const Item, Value<'e>>>,
+    /// The last item, and its plist without the status.
+    last: Cell<Option<(&'t Item, Value<'e>)>>,
 }
 
 impl<'e, 't> Shared<'e, 't> {
     /// An empty cache.
     pub(super) fn new(env: &'e Env) -> Shared<'e, 't> {
-        Shared { env, strings: RefCell::default(), items: RefCell::default() }
+        Shared { env, strings: RefCell::default(), items: RefCell::default(), last: Cell::default() }
     }
 
     fn text(&self, contents: &'t str) -> Result<Value<'e>> {
@@ -159,21 +162,44 @@ impl<'e, 't> Shared<'e, 't> {
         if let Some(value) = self.items.borrow().get(&Arc::as_ptr(item)) {
             return Ok(*value);
         }
-        let value = item_with(self.env, item, |contents| self.text(contents))?;
+        let text = |contents| self.text(contents);
+        let rest = match self.last.get() {
+            Some((last, rest)) if is_same_but_status(last, item) => rest,
+            _ => rest_of_item(self.env, item, text)?,
+        };
+        let value = item_with(self.env, item, rest, text)?;
+        self.last.set(Some((item, rest)));
         self.items.borrow_mut().insert(Arc::as_ptr(item), value);
         Ok(value)
     }
 }
 
-/// `(:status :id :content :activeForm :priority :addedBy :told)`, where the priority may be nil. Some
-/// items also have `:blockedBy`, a list of ids, and `:owner`.
+fn is_same_but_status(a: &Item, b: &Item) -> bool {
+    let is_same = a.id == b.id && a.added_by == b.added_by && a.told == b.told;
+    is_same && matches!(a.differing_fields(b)[..], [] | ["status"])
+}
+
+/// `(:status :id :content :activeForm :addedBy :told)`. Some items also have `:priority`, `:blockedBy`,
+/// a list of ids, and `:owner`.
 impl<'e> IntoLisp<'e> for &Item {
     fn into_lisp(self, env: &'e Env) -> Result<Value<'e>> {
-        item_with(env, self, |contents| text(env, contents))
+        let text = |contents| text(env, contents);
+        item_with(env, self, rest_of_item(env, self, text)?, text)
     }
 }
 
+/// The plist of an item; `rest` follows the status.
 fn item_with<'e, 't>(
+    env: &'e Env,
+    item: &'t Item,
+    rest: Value<'e>,
+    text: impl Fn(&'t str) -> Result<Value<'e>>,
+) -> Result<Value<'e>> {
+    env.cons(k_status.bind(env), env.cons(text(item.status.as_str())?, rest)?)
+}
+
+/// The plist of an item without its status.
+fn rest_of_item<'e, 't>(
     env: &'e Env,
     item: &'t Item,
     text: impl Fn(&'t str) -> Result<Value<'e>>,
@@ -181,7 +207,6 @@ fn item_with<'e, 't>(
     let blocked_by = Some(&item.blocked_by).filter(|ids| !ids.is_empty());
     let blocked_by = blocked_by.map(|ids| list_of(env, ids, |id| text(id))).transpose()?;
     Plist::new(env)
-        .set(k_status, text(item.status.as_str())?)?
         .set(k_id, text(&item.id)?)?
         .set(k_content, text(&item.content)?)?
         .set(k_active_form, text(&item.active_form)?)?

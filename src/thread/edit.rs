@@ -41,7 +41,8 @@ impl Thread {
         let operation = match edit {
             Edit::Add { content, position } => {
                 let draft = Draft { active_form: content.clone(), content, ..Draft::default() };
-                let item = Item { added_by: Author::User, ..draft.into_item(format!("t{next_id}")) };
+                let mut item = draft.into_item(format!("t{next_id}"));
+                item.added_by = Author::User;
                 let place = position.unwrap_or(list.len()).min(list.len());
                 list.insert(place, Arc::new(item));
                 next_id += 1;
@@ -108,7 +109,9 @@ impl Thread {
         let is_listed = self.list().iter().any(|item| item.id == id);
         let Some((number, item)) = last.filter(|_| !is_listed) else { return Err(self.no_item(id)) };
         let status = if item.status == Status::InProgress { Status::Pending } else { item.status };
-        let restored = Arc::new(Item { added_by: Author::User, status, ..Item::clone(item) });
+        let mut restored = Item { status, ..Item::clone(item) };
+        restored.added_by = Author::User;
+        let restored = Arc::new(restored);
         let before = self.revisions.list(number - 1).unwrap_or_default();
         let now: HashMap<&str, &Arc<Item>> =
             self.list().iter().chain([&restored]).map(|item| (item.id.as_str(), item)).collect();

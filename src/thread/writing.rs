@@ -209,22 +209,25 @@ fn with_item_ids(mut drafts: Vec<Draft>, items: &[Option<Arc<Item>>], mut next_i
 
 /// The item of a draft: the old object if no field differs, so that [`diff`] can compare pointers.
 fn item_for(draft: Draft, old: Option<Arc<Item>>, next_id: &mut u64) -> Arc<Item> {
-    match old {
-        Some(old) => {
-            let mut item = Item { added_by: old.added_by, told: old.told, ..draft.into_item(old.id.clone()) };
-            // A different hint alone is not a change: the journal would not record it.
-            if item.is_unchanged_from(&old) {
-                return old;
-            }
-            item.hint = item.hint.or_else(|| old.hint.clone());
-            Arc::new(item)
-        }
-        None => {
-            let id = format!("t{next_id}");
-            *next_id += 1;
-            Arc::new(draft.into_item(id))
-        }
+    let Some(old) = old else {
+        let id = format!("t{next_id}");
+        *next_id += 1;
+        return Arc::new(draft.into_item(id));
+    };
+    let is_same_task = draft.is_task_of(&old);
+    // A different hint alone is not a change: the journal would not record it.
+    if is_same_task && draft.status == old.status {
+        return old;
     }
+    if is_same_task && (draft.hint.is_none() || draft.hint == old.hint) {
+        return Arc::new(Item { status: draft.status, body: Arc::clone(&old.body) });
+    }
+    let mut item = draft.into_item(old.id.clone());
+    (item.added_by, item.told) = (old.added_by, old.told);
+    if item.hint.is_none() {
+        item.hint.clone_from(&old.hint);
+    }
+    Arc::new(item)
 }
 
 fn forced_notice(count: usize) -> Option<String> {

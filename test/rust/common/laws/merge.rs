@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
-use todo_write::item::{Author, Item, List, Priority, Status};
+use todo_write::item::{Draft, Item, List, Priority, Status};
 use todo_write::merge::{Conflict, Merged, merge};
 
 use super::lists::assert_unique;
@@ -44,18 +44,8 @@ fn list(data: &mut Unstructured<'_>, prefix: &str) -> Result<List> {
     let mut list = Vec::new();
     while list.len() < 12 && data.ratio(2, 3)? {
         let id = format!("{prefix}{}", list.len());
-        let item = Item {
-            content: id.clone(),
-            active_form: id.clone(),
-            id,
-            status: Status::Pending,
-            priority: None,
-            hint: None,
-            blocked_by: Vec::new(),
-            owner: None,
-            added_by: Author::Agent,
-            told: true,
-        };
+        let draft = Draft { content: id.clone(), active_form: id.clone(), ..Draft::default() };
+        let item = draft.into_item(id);
         list.push(varied(data, &Arc::new(item))?);
     }
     Ok(list)
