@@ -7,6 +7,23 @@ use serde::{Deserialize, Serialize};
 use crate::change::{Change, ChangeKind, apply};
 use crate::clock::Millis;
 use crate::item::{Author, Item, List};
+use crate::wire::wire_names;
+
+wire_names! {
+    /// What made a revision. `Lost` stands in for damaged records.
+    #[allow(missing_docs)]
+    pub enum Operation {
+        Write = "write",
+        Add = "add",
+        Rename = "rename",
+        Status = "status",
+        Move = "move",
+        Delete = "delete",
+        Restore = "restore",
+        Undo = "undo",
+        Lost = "lost",
+    }
+}
 
 /// The author, time and origin of a revision.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,10 +34,9 @@ pub struct Stamp {
     pub author: Author,
     /// The name of the host, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// `write`, `add`, `rename`, `status`, `move`, `delete`, `restore`, `undo`, or `lost` for damaged
-    /// records.
-    pub operation: String,
+    pub source: Option<Arc<str>>,
+    /// What made it.
+    pub operation: Operation,
     /// The number of the revision that undo restored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restores: Option<u64>,
@@ -28,8 +44,8 @@ pub struct Stamp {
 
 impl Stamp {
     /// A stamp without a source that restores nothing.
-    pub fn new(author: Author, operation: &str, timestamp: Millis) -> Stamp {
-        Stamp { timestamp, author, source: None, operation: operation.to_owned(), restores: None }
+    pub fn new(author: Author, operation: Operation, timestamp: Millis) -> Stamp {
+        Stamp { timestamp, author, source: None, operation, restores: None }
     }
 }
 
@@ -99,8 +115,13 @@ impl Revisions {
     ///
     /// A full list is stored when the changes since the last one outnumber its items. That bounds both
     /// the memory and the time to rebuild any list by the number of changes.
-    pub fn push(&mut self, number: u64, list: List, changes: Vec<Change<Arc<Item>>>, stamp: Stamp) {
+    pub fn push(&mut self, number: u64, list: List, mut changes: Vec<Change<Arc<Item>>>, mut stamp: Stamp) {
         self.changes_since_full += changes.len() + 1;
+        changes.shrink_to_fit();
+        // A long history keeps the name of its host once.
+        if let Some(last) = self.log.last().filter(|last| last.stamp.source == stamp.source) {
+            stamp.source.clone_from(&last.stamp.source);
+        }
         self.log.push(Revision { number, stamp, changes });
         if self.changes_since_full > list.len().max(64) {
             self.full.push((number, list.clone()));

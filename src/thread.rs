@@ -213,7 +213,8 @@ impl Thread {
     /// When the agent last called an Emacs that writes this journal, or 0. The sources in
     /// `repeated` only repeat what the agent said elsewhere.
     pub(crate) fn last_call(&self, repeated: &[&str]) -> Millis {
-        let is_call = |source: &Option<String>| !source.as_deref().is_some_and(|one| repeated.contains(&one));
+        let is_call =
+            |source: &Option<Arc<str>>| !source.as_deref().is_some_and(|one| repeated.contains(&one));
         let mut writes =
             self.revisions.iter().rev().filter(|revision| revision.stamp.author == Author::Agent);
         let newest = writes.find(|revision| is_call(&revision.stamp.source));

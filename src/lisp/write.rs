@@ -376,7 +376,7 @@ pub(super) fn revision<'e>(env: &'e Env, revision: &Revision) -> Result<Plist<'e
         .set(k_timestamp, stamp.timestamp)?
         .set(k_author, stamp.author.as_str())?
         .set(k_source, stamp.source.as_deref())?
-        .set(k_operation, &stamp.operation)?
+        .set(k_operation, stamp.operation.as_str())?
         .set_some(k_restores, stamp.restores)
 }
 

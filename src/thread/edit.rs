@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::item::{Author, Draft, Item, List, Status};
 use crate::merge::weave;
 use crate::report;
-use crate::revision::Stamp;
+use crate::revision::{Operation, Stamp};
 
 /// One change by the user. Positions count from 0.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Thread {
                 let place = position.unwrap_or(list.len()).min(list.len());
                 list.insert(place, Arc::new(item));
                 next_id += 1;
-                "add"
+                Operation::Add
             }
             Edit::Rename { id, content } => {
                 let item = self.item_mut(&mut list, &id)?;
@@ -55,24 +55,24 @@ impl Thread {
                     item.active_form = content.clone();
                     item.content = content;
                 }
-                "rename"
+                Operation::Rename
             }
             Edit::Status { id, status } => {
                 self.item_mut(&mut list, &id)?.status = status;
-                "status"
+                Operation::Status
             }
             Edit::Move { id, position } => {
                 let item = list.remove(self.place(&id)?);
                 list.insert(position.min(list.len()), item);
-                "move"
+                Operation::Move
             }
             Edit::Delete { id } => {
                 list.remove(self.place(&id)?);
-                "delete"
+                Operation::Delete
             }
             Edit::Restore { id } => {
                 list = self.with_restored(&id)?;
-                "restore"
+                Operation::Restore
             }
         };
         let stamp = Stamp::new(Author::User, operation, now);
@@ -93,7 +93,7 @@ impl Thread {
             .ok_or_else(nothing)?;
         // Unchanged items keep their current hints, which the journal does not record.
         let list = apply(self.list(), &changes);
-        let stamp = Stamp { restores: Some(target), ..Stamp::new(Author::User, "undo", now) };
+        let stamp = Stamp { restores: Some(target), ..Stamp::new(Author::User, Operation::Undo, now) };
         Ok(self.answer_user(list, stamp, self.next_id))
     }
 

@@ -12,7 +12,7 @@ use crate::change::{apply, diff, mark_cancelled};
 use crate::clock::Millis;
 use crate::item::{Author, Item, List};
 use crate::journal::{COUNTER_LIMIT, FullRecord, Journal, Record};
-use crate::revision::Stamp;
+use crate::revision::{Operation, Stamp};
 
 impl Thread {
     /// Restores a thread and continues its journal. An active thread is paused, since the process that
@@ -105,7 +105,7 @@ impl Thread {
     /// Adds one revision instead of the damaged ones up to `number`, so that later ones keep their
     /// numbers.
     fn replace_lost(&mut self, number: u64, list: List, timestamp: Millis) {
-        let stamp = Stamp::new(Author::Agent, "lost", timestamp);
+        let stamp = Stamp::new(Author::Agent, Operation::Lost, timestamp);
         let changes = diff(self.list(), &list);
         self.revisions.push(number, list, changes, stamp);
         self.undo_from = number;

@@ -12,7 +12,7 @@ use crate::item::{Author, Draft, Item, List, Status, is_same_list};
 use crate::journal::Record;
 use crate::merge::{Merged, merge};
 use crate::report::{accepted, edited, still_open};
-use crate::revision::Stamp;
+use crate::revision::{Operation, Stamp};
 
 /// How a write is taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -41,7 +41,8 @@ impl Thread {
         let resumed = self.state() == State::Paused;
         let untold = self.untold();
         self.resume_for_write(now);
-        let stamp = Stamp { source, ..Stamp::new(Author::Agent, "write", now) };
+        let stamp =
+            Stamp { source: source.map(Arc::from), ..Stamp::new(Author::Agent, Operation::Write, now) };
         let view = View { base: sent.filter(|_| is_unanswered), is_unanswered };
         let outcome = self.revise(NextRevision { list, stamp, next_id, view }, &cancelled);
         let mut result = accepted(self.list(), &outcome.changes, &notices, &edits, &conflicts);
