@@ -247,11 +247,11 @@ What the agent does is unknown from now on.  THREAD is not paused."
 
 (defun todo-write-items (thread &optional revision)
   "Return the list of THREAD as a vector of plists.
-Each has :id :content :status :activeForm :priority, all strings, the
-last one or nil; :addedBy, \"user\" or \"agent\"; and :told, t if the
-agent knows of the task.  Some hosts add :owner, a string, and :blockedBy,
-a list of the ids of the tasks that must be completed first.  With
-REVISION, a number, return the list at that revision; signal
+Each has :id :content :status :activeForm, all strings; :priority, a
+string, if the agent sent one; :addedBy, \"user\" or \"agent\"; and
+:told, t if the agent knows of the task.  Some hosts add :owner, a string,
+and :blockedBy, a list of the ids of the tasks that must be completed
+first.  With REVISION, a number, return the list at that revision; signal
 `todo-write-input-error' if there is no such revision.  An unknown thread
 has an empty list."
   (todo-write--call todo-write-dyn--items thread revision))

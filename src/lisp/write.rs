@@ -210,7 +210,7 @@ fn rest_of_item<'e, 't>(
         .set(k_id, text(&item.id)?)?
         .set(k_content, text(&item.content)?)?
         .set(k_active_form, text(&item.active_form)?)?
-        .set(k_priority, item.priority.map(|level| text(level.as_str())).transpose()?)?
+        .set_some(k_priority, item.priority.map(|level| text(level.as_str())).transpose()?)?
         .set(k_added_by, text(item.added_by.as_str())?)?
         .set(k_told, item.told)?
         .set_some(k_blocked_by, blocked_by)?
@@ -342,7 +342,8 @@ impl Summary {
         }
     }
 
-    /// `(:revision :completed :yours :current :state :total :title :reason :ending)`.
+    /// `(:revision :completed :yours :current :state :total)`, and `:title`, `:reason`, `:unsaved` and
+    /// `:ending` if there are any.
     fn to_lisp<'e, 't>(&'t self, shared: &Shared<'e, 't>) -> Result<Value<'e>> {
         let env = shared.env;
         let text = |text: &'t Option<String>| text.as_deref().map(|text| shared.text(text)).transpose();
@@ -353,8 +354,8 @@ impl Summary {
             .set(k_current, self.current.as_ref().map(|item| shared.item(item)).transpose()?)?
             .set(k_state, self.state)?
             .set(k_total, self.total)?
-            .set(k_title, text(&self.title)?)?
-            .set(k_reason, text(&self.reason)?)?
+            .set_some(k_title, text(&self.title)?)?
+            .set_some(k_reason, text(&self.reason)?)?
             .set_some(k_unsaved, self.is_unsaved.then_some(true))?
             .set_some(k_ending, self.ending)?
             .finish()

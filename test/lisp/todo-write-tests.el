@@ -87,7 +87,7 @@
                                (todo-write-test-write "a" '("One" "completed" "Doing one")))
                               :previousItem)
                    '(:status "in_progress" :id "t1" :content "One"
-                     :activeForm "Doing one" :priority nil
+                     :activeForm "Doing one"
                      :addedBy "agent" :told t)))
     (should (equal (plist-get (todo-write-summary "a") :total) 1))))
 
@@ -319,7 +319,7 @@
     (should (equal (todo-write-summary "a")
                    (list :revision 1 :completed 1 :yours 0
                          :current (aref (todo-write-items "a") 1)
-                         :state 'active :total 3 :title "Count to three" :reason nil)))))
+                         :state 'active :total 3 :title "Count to three")))))
 
 (ert-deftest todo-write-an-outcome-has-the-state-and-whether-it-ended-a-pause ()
   (todo-write-with-store
