@@ -77,8 +77,8 @@ fn response_of(kind: &EventKind) -> Option<&str> {
     }
 }
 
-/// Maximum number of names in a part of [`RecentNames`], which fill a table of 16,384 places.
-const NAMES: usize = 14_336;
+/// Maximum number of names in a part of [`RecentNames`], which fill a table of 8,192 places.
+const NAMES: usize = 7_168;
 
 /// The newest names of lines and calls, at least [`NAMES`] of them, by their hashes.
 #[derive(Debug, Default)]
