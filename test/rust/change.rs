@@ -2,17 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::common::{Completed, InProgress, Pending, item};
+use crate::common::{Completed, InProgress, Pending, item, letters};
 use serde_json::json;
 use todo_write::change::{Change, ChangeKind, apply, diff, fold};
 use todo_write::item::{Item, Priority};
 
 type Changes = Vec<Change<Arc<Item>>>;
-
-/// A list of one pending item for each letter, with the letter as its id.
-fn letters(letters: &str) -> Vec<Arc<Item>> {
-    letters.chars().map(|c| item(&c.to_string(), &format!("Task {c}"), Pending)).collect()
-}
 
 fn with(item: &Arc<Item>, change: impl FnOnce(&mut Item)) -> Arc<Item> {
     let mut changed = item.as_ref().clone();

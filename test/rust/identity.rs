@@ -298,16 +298,6 @@ fn all_seen(list: &[(String, String, Status, Option<String>)]) -> Vec<Features<'
 
 proptest! {
     #[test]
-    fn no_old_item_is_found_twice(previous in list(), current in list()) {
-        let old_of = recognize(&all_seen(&previous), &all_seen(&current));
-        prop_assert_eq!(old_of.len(), current.len());
-        let mut found: Vec<usize> = old_of.into_iter().flatten().collect();
-        found.sort_unstable();
-        prop_assert!(found.iter().all(|old| *old < previous.len()));
-        prop_assert!(found.windows(2).all(|pair| pair[0] != pair[1]));
-    }
-
-    #[test]
     fn a_repeated_list_has_the_same_items(list in list()) {
         let list: Vec<_> = list.into_iter().map(|(content, form, status, _)| (content, form, status, None)).collect();
         let expected: Vec<Option<usize>> = (0..list.len()).map(Some).collect();

@@ -242,6 +242,11 @@ fn text_that_is_not_json_is_refused_with_line_column_and_reason() {
         ("{\"todos\": [1 2]}", "line 1, column 14 (expected `,` or `]`)"),
         ("{\"todos\": [1,]}", "line 1, column 14 (trailing comma)"),
         ("{\"todos\": [\"\\x\"]}", "line 1, column 14 (invalid escape)"),
+        (
+            "{\"todos\": [\"A\0B\"]}",
+            "line 1, column 14 (control character (\\u0000-\\u001F) found while parsing a string)",
+        ),
+        ("\u{feff}{}", "line 1, column 1 (expected value)"),
     ];
     for (json, reason) in cases {
         let problem = problem_of(lenient(json));

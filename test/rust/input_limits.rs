@@ -1,14 +1,12 @@
 //! Large input: all problems at once, bounded refusals and notices, and sizes and nesting beyond what
-//! agents usually send.
+//! agents usually send. What holds for any input is in `common/laws/input.rs`.
 use std::borrow::Cow;
 
-use proptest::prelude::*;
 use todo_write::error::Problem;
 use todo_write::input::{Options, Plan, SeveralInProgress, read, read_text};
 use todo_write::item::Status;
 use todo_write::raw::Raw;
 use todo_write::report;
-use todo_write::text::one_line;
 
 type Reading = Result<Plan, Vec<Problem>>;
 
@@ -274,83 +272,4 @@ fn half_a_surrogate_pair_is_refused_with_its_place() {
     }
     let whole = r#"{"todos": [{"content": "A \ud83d\ude00", "status": "pending", "activeForm": "B"}]}"#;
     assert_eq!(lenient(whole).unwrap().drafts[0].content, "A 😀");
-}
-
-#[test]
-fn a_nul_is_dropped_with_a_notice() {
-    let plan =
-        lenient(r#"{"todos": [{"content": "A\u0000B", "status": "pending", "activeForm": "C"}]}"#).unwrap();
-    assert_eq!(plan.drafts[0].content, "AB");
-    assert_eq!(notices(&plan), ["control characters were dropped from \"content\""]);
-    assert_eq!(paths(lenient("{\"todos\": [{\"content\": \"A\0B\"}]}")), ["input"]);
-}
-
-fn any_json() -> impl Strategy<Value = serde_json::Value> {
-    let word = prop::sample::select(vec![
-        "todos",
-        "content",
-        "status",
-        "activeForm",
-        "active_form",
-        "id",
-        "priority",
-        "description",
-        "pending",
-        "done",
-        "in_progress",
-        "completed",
-        "high",
-        "[]",
-        "",
-        " ",
-        "\0",
-        "A",
-        "[{\"content\":\"A\"}]",
-    ]);
-    let leaf = prop_oneof![
-        Just(serde_json::Value::Null),
-        any::<bool>().prop_map(Into::into),
-        any::<i64>().prop_map(Into::into),
-        any::<f64>().prop_map(|n| serde_json::json!(n)),
-        word.clone().prop_map(Into::into),
-        any::<String>().prop_map(Into::into),
-    ];
-    leaf.prop_recursive(4, 64, 6, move |inner| {
-        prop_oneof![
-            prop::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
-            prop::collection::vec((word.clone(), inner), 0..6).prop_map(|fields| {
-                serde_json::Value::Object(fields.into_iter().map(|(k, v)| (k.to_owned(), v)).collect())
-            }),
-        ]
-    })
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_json_is_either_a_plan_of_valid_tasks_or_problems(json in any_json(), wrapped in any::<bool>()) {
-        let json = if wrapped { serde_json::json!({"todos": [json]}) } else { json };
-        match lenient(&json.to_string()) {
-            Ok(plan) => for draft in plan.drafts {
-                prop_assert_eq!(one_line(&draft.content), (Cow::Borrowed(draft.content.as_ref()), false));
-                prop_assert!(!draft.content.is_empty() && !draft.active_form.is_empty());
-            },
-            Err(problems) => prop_assert!(!problems.is_empty()),
-        }
-    }
-
-    #[test]
-    fn any_text_is_either_a_plan_or_problems(text in any::<String>()) {
-        prop_assert!(lenient(&text).map_or_else(|problems| !problems.is_empty(), |_| true));
-    }
-
-    #[test]
-    fn strict_mode_accepts_exactly_the_input_that_needs_no_notice(json in any_json(), content in "[A-C ]{0,3}") {
-        let task = serde_json::json!({"content": content, "status": "pending", "activeForm": "X"});
-        let json = serde_json::json!({"todos": [task, json]}).to_string();
-        let options = Options { strict: true, ..Options::default() };
-        let silent = lenient(&json).is_ok_and(|plan| plan.notices.is_empty());
-        prop_assert_eq!(read_text(&json, &options).is_ok(), silent);
-    }
 }

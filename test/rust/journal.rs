@@ -2,22 +2,18 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use crate::common::{
-    Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, plan, store, write,
-};
+use crate::common::acts::{any_act, perform};
+use crate::common::laws::thread::everything;
+use crate::common::{Completed, Folder, InProgress, KEY, PLAN, Pending, contents, file, open, store, write};
 use proptest::prelude::*;
 use serde_json::{Map, json};
 use todo_write::activity::{Activity, Ending};
-use todo_write::clock::Times;
-use todo_write::item::{List, Status};
+use todo_write::item::Status;
 use todo_write::journal::{Durability, bad_file, files_of};
-use todo_write::observation::{Details, Filter, Observation, Type};
-use todo_write::revision::Revision;
 use todo_write::store::{Storage, Store};
-use todo_write::thread::{Edit, State, Thread, WriteOptions};
+use todo_write::thread::{Edit, State};
 
 /// A copy of the folder as it is now.
 fn copied(folder: &Folder) -> Folder {
@@ -30,109 +26,14 @@ fn copied(folder: &Folder) -> Folder {
     copy
 }
 
-/// The whole observable state of a thread.
-#[derive(Debug, PartialEq)]
-struct Everything {
-    lists: Vec<List>,
-    revisions: Vec<Revision>,
-    times: Vec<Option<Times>>,
-    observations: Vec<Arc<Observation>>,
-    title: Option<String>,
-    state: State,
-}
-
-fn everything(thread: &Thread) -> Everything {
-    let last = thread.revisions().last();
-    Everything {
-        lists: (0..=last).map(|revision| thread.list_at(revision).unwrap()).collect(),
-        revisions: thread.revisions().iter().cloned().collect(),
-        times: (1..50).map(|n| thread.times(&format!("t{n}")).cloned()).collect(),
-        observations: thread.observations().select(&Filter::default()),
-        title: thread.title().map(str::to_owned),
-        state: thread.state(),
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Act {
-    Write(Vec<(&'static str, Status)>),
-    Add,
-    Rename(usize),
-    Set(usize, Status),
-    Move(usize, usize),
-    Delete(usize),
-    Undo,
-    Pause,
-    Resume,
-    Activity(Activity),
-    EndTurn,
-    Observe(Type),
-}
-
-fn status() -> impl Strategy<Value = Status> {
-    prop::sample::select(vec![Pending, InProgress, Completed])
-}
-
-fn act() -> impl Strategy<Value = Act> {
-    let word = prop::sample::select(vec!["apple", "bridge", "cloud", "drum", "engine", "forest"]);
-    let place = 0..6usize;
-    prop_oneof![
-        4 => prop::collection::vec((word, status()), 0..7).prop_map(Act::Write),
-        1 => Just(Act::Add),
-        1 => place.clone().prop_map(Act::Rename),
-        2 => (place.clone(), status()).prop_map(|(at, status)| Act::Set(at, status)),
-        1 => (place.clone(), place.clone()).prop_map(|(from, to)| Act::Move(from, to)),
-        1 => place.prop_map(Act::Delete),
-        1 => Just(Act::Undo),
-        1 => Just(Act::Pause),
-        1 => Just(Act::Resume),
-        2 => prop::sample::select(vec![Activity::Working, Activity::Waiting, Activity::Idle])
-            .prop_map(Act::Activity),
-        1 => Just(Act::EndTurn),
-        1 => prop::sample::select(vec![Type::Title, Type::Thoughts, Type::ToolCall]).prop_map(Act::Observe),
-    ]
-}
-
-fn perform(thread: &mut Thread, act: &Act, now: u64) {
-    let id = |at: &usize| thread.list().get(*at).map_or("none".into(), |item| item.id.clone());
-    let edit = match act {
-        Act::Write(tasks) => {
-            let mut plan = plan(tasks);
-            plan.drafts.iter_mut().for_each(|draft| draft.hint = Some(format!("id of {now}")));
-            let options = WriteOptions {
-                source: Some("test".into()),
-                keep_completed: now.is_multiple_of(20),
-                ..WriteOptions::default()
-            };
-            thread.write(plan, options, now);
-            return;
-        }
-        Act::Undo => return drop(thread.undo(now)),
-        Act::Pause => return thread.set_paused(Some("C-g".into()), now),
-        Act::Resume => return thread.set_paused(None, now),
-        Act::Activity(activity) => return thread.set_activity(*activity, now),
-        Act::EndTurn => return thread.end_turn("end of turn".into(), Ending::EndOfTurn, now),
-        Act::Observe(kind) => {
-            let details = Details { trace_id: Some("trace".into()), ..Details::default() };
-            thread.observe(*kind, json!(format!("said at {now}")), details, now);
-            return;
-        }
-        Act::Add => Edit::Add { content: format!("added at {now}"), position: None },
-        Act::Rename(at) => Edit::Rename { id: id(at), content: format!("renamed at {now}") },
-        Act::Set(at, status) => Edit::Status { id: id(at), status: *status },
-        Act::Move(from, to) => Edit::Move { id: id(from), position: *to },
-        Act::Delete(at) => Edit::Delete { id: id(at) },
-    };
-    let _ = thread.edit(edit, now);
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_thread_is_restored_as_it_was_and_continues(
-        acts in prop::collection::vec(act(), 1..40),
-        further in prop::collection::vec(act(), 1..10),
+        acts in prop::collection::vec(any_act(), 1..40),
+        further in prop::collection::vec(any_act(), 1..10),
+        keep_completed in any::<bool>(),
     ) {
         let folder = Folder::new();
         let mut living = store(folder.path());
@@ -140,19 +41,19 @@ proptest! {
         let mut now = 100;
         for act in &acts {
             now += 10;
-            perform(living, act, now);
+            perform(living, act.clone(), keep_completed, now);
         }
         // A restored thread is paused, and its activity is unknown.
-        perform(living, &Act::Activity(Activity::Working), now);
-        perform(living, &Act::Pause, now);
+        living.set_activity(Activity::Working, now);
+        living.set_paused(Some("C-g".into()), now);
         let copy = copied(&folder);
         let mut restored = store(copy.path());
         let restored = open(&mut restored);
         prop_assert_eq!(everything(restored), everything(living));
         for act in &further {
             now += 10;
-            perform(living, act, now);
-            perform(restored, act, now);
+            perform(living, act.clone(), keep_completed, now);
+            perform(restored, act.clone(), keep_completed, now);
         }
         prop_assert_eq!(everything(restored), everything(living));
     }

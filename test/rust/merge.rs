@@ -1,17 +1,11 @@
-//! The three-way merge: every combination of base, ours (the user) and theirs (the agent), and its laws.
+//! The three-way merge: every combination of base, ours (the user) and theirs (the agent). Its laws
+//! are in `common/laws/merge.rs`.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::common::walk::{Step, step, walk};
-use crate::common::{Completed, InProgress, Pending, ids, item};
-use proptest::prelude::*;
+use crate::common::{Completed, InProgress, Pending, ids, item, letters};
 use todo_write::item::{Item, Priority};
 use todo_write::merge::{Conflict, Merged, merge};
-
-fn letters(letters: &str) -> Vec<Arc<Item>> {
-    letters.chars().map(|c| item(&c.to_string(), &format!("Task {c}"), Pending)).collect()
-}
 
 /// Sets one field of an item to one of three values.
 type Set = fn(&mut Item, usize);
@@ -144,64 +138,4 @@ fn conflicts_have_the_order_of_the_list() {
         })
         .collect();
     assert_eq!(named, ["a", "b", "c", "d"]);
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    prop::collection::vec(step(), 0..12)
-}
-
-/// Base, the user's list and the agent's, which may include items that the user added.
-fn sides() -> impl Strategy<Value = [Vec<Arc<Item>>; 3]> {
-    (0..25usize, steps(), steps(), any::<bool>()).prop_map(|(size, ours, theirs, takes_up)| {
-        let base: Vec<_> = (0..size).map(|n| item(&format!("b{n}"), &format!("Task {n}"), Pending)).collect();
-        let ours = walk(&base, &ours, &mut 100);
-        let mut theirs = walk(&base, &theirs, &mut 200);
-        let added = ours.iter().filter(|item| item.id.starts_with('t')).take(usize::from(takes_up));
-        theirs.extend(added.cloned());
-        [base, ours, theirs]
-    })
-}
-
-fn id_set(list: &[Arc<Item>]) -> HashSet<&str> {
-    list.iter().map(|item| item.id.as_str()).collect()
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn without_user_edits_the_write_stands_as_sent([base, _, theirs] in sides()) {
-        prop_assert_eq!(merge(&base, &base, &theirs), Merged { list: theirs, conflicts: vec![] });
-    }
-
-    #[test]
-    fn without_agent_changes_the_users_list_stands([base, ours, _] in sides()) {
-        prop_assert_eq!(merge(&base, &ours, &base), Merged { list: ours, conflicts: vec![] });
-    }
-
-    #[test]
-    fn merging_twice_changes_nothing([base, ours, theirs] in sides()) {
-        let once = merge(&base, &ours, &theirs).list;
-        prop_assert_eq!(&merge(&base, &once, &theirs).list, &once);
-    }
-
-    #[test]
-    fn equal_sides_are_merged_into_their_list([base, ours, _] in sides()) {
-        prop_assert_eq!(merge(&base, &ours, &ours), Merged { list: ours, conflicts: vec![] });
-    }
-
-    #[test]
-    fn items_that_the_user_added_stay_and_deleted_ones_do_not_return([base, ours, theirs] in sides()) {
-        let merged = merge(&base, &ours, &theirs).list;
-        let (in_base, in_ours, in_merged) = (id_set(&base), id_set(&ours), id_set(&merged));
-        prop_assert!((&in_ours - &in_base).is_subset(&in_merged));
-        prop_assert!((&in_base - &in_ours).is_disjoint(&in_merged));
-        prop_assert_eq!(in_merged.len(), merged.len());
-    }
-
-    #[test]
-    fn items_that_the_agent_added_stay([base, ours, theirs] in sides()) {
-        let merged = merge(&base, &ours, &theirs).list;
-        prop_assert!((&id_set(&theirs) - &id_set(&base)).is_subset(&id_set(&merged)));
-    }
 }

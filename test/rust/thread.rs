@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::common::{
-    Completed, Folder, InProgress, Pending, contents, draft, ids, open, plan, store, thread, write,
+    Completed, Folder, InProgress, PLAN, Pending, contents, draft, ids, open, plan, store, thread, write,
 };
 use proptest::prelude::*;
 use todo_write::activity::{Activity, Ending};
@@ -13,9 +13,6 @@ use todo_write::item::{Draft, Status};
 use todo_write::thread::{Edit, State, Thread, WriteOptions};
 
 type Tasks<'a> = &'a [(&'a str, Status)];
-
-const PLAN: [(&str, Status); 3] =
-    [("Read the code", Completed), ("Mend the parser", InProgress), ("Ship it", Pending)];
 
 fn set(id: &str, status: Status) -> Edit {
     Edit::Status { id: id.into(), status }
@@ -138,13 +135,6 @@ fn each_revision_keeps_its_list_and_its_changes() {
     }
     let error = thread.list_at(known.len() as u64).unwrap_err().to_string();
     assert_eq!(error, "no revision 6 in thread a thread; it has 0 to 5");
-}
-
-#[test]
-fn all_items_of_the_first_list_are_added() {
-    let outcome = write(&mut thread(), &PLAN, 1);
-    assert!(outcome.changes.iter().all(|change| change.kind == ChangeKind::Added));
-    assert_eq!(outcome.changes.len(), 3);
 }
 
 #[test]

@@ -101,13 +101,6 @@ fn each_edge_case_has_its_specified_result() {
 }
 
 #[test]
-fn a_removed_id_that_returns_is_added_again() {
-    let (full, empty) = (json!([task("1", "Task 1")]), json!([]));
-    assert_eq!(kinds(&diff(&full, &empty)), [("removed", "1")]);
-    assert_eq!(kinds(&diff(&empty, &full)), [("added", "1")]);
-}
-
-#[test]
 fn a_modification_carries_both_items_and_the_fields() {
     let changes = diff(&json!([task("1", "Task 1")]), &json!([task("1", "Task 1 Updated")]));
     assert_eq!(

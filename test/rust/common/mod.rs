@@ -3,6 +3,8 @@
 // Each test program uses only some of them.
 #![allow(dead_code, unused_imports, clippy::unwrap_used)]
 
+#[cfg(test)]
+pub mod acts;
 pub mod folder;
 pub mod labels;
 pub mod laws;
@@ -31,6 +33,11 @@ pub const PLAN: [(&str, Status); 3] =
 /// An item whose activeForm is derived from its content.
 pub fn item(id: &str, content: &str, status: Status) -> Arc<Item> {
     Arc::new(draft(content, status).into_item(id.to_owned()))
+}
+
+/// A list of one pending item for each letter, with the letter as its id.
+pub fn letters(letters: &str) -> Vec<Arc<Item>> {
+    letters.chars().map(|c| item(&c.to_string(), &format!("Task {c}"), Pending)).collect()
 }
 
 pub fn draft(content: &str, status: Status) -> Draft {

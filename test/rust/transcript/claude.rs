@@ -15,14 +15,10 @@ use todo_write::transcript::field::millis;
 use todo_write::transcript::follower::Follower;
 use todo_write::transcript::recorder::ThreadUpdate;
 
-use super::followed::{Followed, NOW, rows};
+use super::followed::{Followed, NOW, list, rows};
 use crate::common::{Completed, Folder, InProgress, Pending};
 
 const THREAD: &str = "claude:s";
-
-fn list(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
-    rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
-}
 
 /// A session in the terminal or in print mode. Its lines are a second apart.
 struct Session {
@@ -81,10 +77,7 @@ impl Session {
     }
 
     fn followed(&self) -> Followed {
-        let mut followed = Followed::new();
-        followed.append(self.text().as_bytes());
-        followed.read();
-        followed
+        Followed::having(&self.lines)
     }
 
     fn rows(&self) -> Vec<(String, Status)> {

@@ -13,14 +13,10 @@ use todo_write::transcript::codex::CodexReader;
 use todo_write::transcript::describe::describe;
 use todo_write::transcript::field::millis;
 
-use super::followed::{Followed, NOW};
+use super::followed::{Followed, NOW, list};
 use crate::common::{Completed, InProgress, Pending, corpus_or_skip};
 
 const THREAD: &str = "codex:r";
-
-fn list(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
-    rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
-}
 
 /// A rollout whose lines are a second apart.
 struct Rollout(Vec<Value>);
@@ -70,10 +66,7 @@ impl Rollout {
     }
 
     fn followed(&self) -> Followed {
-        let mut followed = Followed::new();
-        self.0.iter().for_each(|line| followed.line(line));
-        followed.read();
-        followed
+        Followed::having(&self.0)
     }
 
     fn rows(&self) -> Vec<(String, Status)> {

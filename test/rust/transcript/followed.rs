@@ -40,6 +40,14 @@ impl Followed {
         followed
     }
 
+    /// Follows a transcript of these lines.
+    pub fn having(lines: &[Value]) -> Followed {
+        let mut followed = Followed::new();
+        lines.iter().for_each(|line| followed.line(line));
+        followed.read();
+        followed
+    }
+
     pub fn file(&self) -> PathBuf {
         self.folder.path().join("session.jsonl")
     }
@@ -106,6 +114,11 @@ pub fn rows(store: &mut Store, thread: &str) -> Vec<(String, Status)> {
     let thread = store.get(thread);
     let list = thread.map(|thread| thread.list().clone()).unwrap_or_default();
     list.iter().map(|item| (item.content.clone(), item.status)).collect()
+}
+
+/// Rows as [`rows`] returns them.
+pub fn list(rows: &[(&str, Status)]) -> Vec<(String, Status)> {
+    rows.iter().map(|(content, status)| ((*content).to_owned(), *status)).collect()
 }
 
 pub fn fixture_path(name: &str) -> PathBuf {

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 
 use arbitrary::{Result, Unstructured};
-use todo_write::input::{read, read_text};
+use todo_write::input::{Options, SeveralInProgress, read, read_text};
 use todo_write::raw::Raw;
 
-use super::input::{check, options};
+use super::input::{check, options, strict_accepts_what_needs_no_notice};
 
 const KEYS: [&str; 12] = [
     "content",
@@ -48,7 +48,10 @@ pub fn holds(data: &[u8]) {
     let tree = input(&mut data).unwrap_or(Raw::Null);
     let decoded = read(&tree, &options);
     check(&decoded, &options);
-    assert_eq!(read_text(&tree.to_json().unwrap().to_string(), &options), decoded, "{tree:?}");
+    let text = tree.to_json().unwrap().to_string();
+    assert_eq!(read_text(&text, &options), decoded, "{tree:?}");
+    let lenient = Options { several_in_progress: SeveralInProgress::Allow, ..options };
+    strict_accepts_what_needs_no_notice(&text, &lenient);
 }
 
 type Tree = Raw<'static>;

@@ -66,6 +66,7 @@ pub fn open(store: &mut Store) -> &mut Thread {
 pub struct Everything {
     list: List,
     revisions: Vec<(Revision, List)>,
+    /// Those of all items that ever were in the list.
     times: Vec<Option<Times>>,
     observations: Vec<Arc<Observation>>,
     title: Option<String>,
@@ -74,10 +75,11 @@ pub struct Everything {
 
 pub fn everything(thread: &Thread) -> Everything {
     let revisions = thread.revisions().iter().cloned();
+    let changes = thread.revisions().iter().flat_map(|made| &made.changes);
     Everything {
         list: thread.list().clone(),
         revisions: revisions.map(|made| (made.clone(), thread.list_at(made.number).unwrap())).collect(),
-        times: thread.list().iter().map(|item| thread.times(&item.id).cloned()).collect(),
+        times: changes.map(|change| thread.times(&change.item_id).cloned()).collect(),
         observations: thread.observations().select(&Filter::default()),
         title: thread.title().map(str::to_owned),
         state: thread.state(),
