@@ -129,30 +129,28 @@
 
 (ert-deftest todo-write-answer-says-where-an-agent-waits-that-asks-nothing-here ()
   (todo-write-with-store
-    (let ((todo-write-attention--agents nil))
-      (todo-write-begin "gemini-x" :project "/garden/")
-      (todo-write-set-activity "gemini-x" 'waiting "permission prompt")
-      (cl-letf (((symbol-function 'todo-write-attention--pid) (lambda (_) 17))
-                ((symbol-function 'todo-write-attention--tmux-pane) (lambda (_) "work:1.0")))
-        (dolist (thread '(nil "gemini-x"))
-          (should (string-prefix-p
-                   "garden: permission prompt; answer it there, in the tmux pane work:1.0; "
-                   (todo-write-answer-tests--refers thread))))
-        ;; Another agent's request is not an answer to this one's question.
-        (todo-write-request "b" :id "1" :kind 'permission :title "ls" :answer #'ignore)
-        (should (string-prefix-p "garden: permission prompt; answer it there"
-                                 (todo-write-answer-tests--refers "gemini-x")))
-        (todo-write-withdraw "b" "1")))))
+    (todo-write-begin "gemini-x" :project "/garden/")
+    (todo-write-set-activity "gemini-x" 'waiting "permission prompt")
+    (cl-letf (((symbol-function 'todo-write-attention--pid) (lambda (_) 17))
+              ((symbol-function 'todo-write-attention--tmux-pane) (lambda (_) "work:1.0")))
+      (dolist (thread '(nil "gemini-x"))
+        (should (string-prefix-p
+                 "garden: permission prompt; answer it there, in the tmux pane work:1.0; "
+                 (todo-write-answer-tests--refers thread))))
+      ;; Another agent's request is not an answer to this one's question.
+      (todo-write-request "b" :id "1" :kind 'permission :title "ls" :answer #'ignore)
+      (should (string-prefix-p "garden: permission prompt; answer it there"
+                               (todo-write-answer-tests--refers "gemini-x")))
+      (todo-write-withdraw "b" "1"))))
 
 (ert-deftest todo-write-answer-says-which-agents-do-not-tell-what-they-ask ()
   (pcase-dolist (`(,thread . ,name) '(("codex:1" . "Codex") ("mcp:gemini-cli-mcp-client:1" . "Gemini CLI")
                                       ("mcp:opencode:1" . "opencode") ("mcp:copilot-cli:1" . "Copilot CLI")))
     (todo-write-with-store
-      (let ((todo-write-attention--agents nil))
-        (todo-write-test-write thread "One")
-        (cl-letf (((symbol-function 'todo-write-attention--pid) (lambda (_) nil)))
-          (should (string-prefix-p (concat name " does not tell what it asks; look there")
-                                   (todo-write-answer-tests--refers thread))))))))
+      (todo-write-test-write thread "One")
+      (cl-letf (((symbol-function 'todo-write-attention--pid) (lambda (_) nil)))
+        (should (string-prefix-p (concat name " does not tell what it asks; look there")
+                                 (todo-write-answer-tests--refers thread)))))))
 
 (provide 'todo-write-answer-tests)
 ;;; todo-write-answer-tests.el ends here

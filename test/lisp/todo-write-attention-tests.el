@@ -37,7 +37,6 @@ transitions, (KEY . STATE), newest first."
   `(todo-write-test-with-shapes
      (let* (heard
             (todo-write-attention-tests--focused t)
-            (todo-write-attention--agents nil)
             (listener (lambda (_ what agent)
                         (when (eq what 'agent-transition)
                           (push (cons (todo-write-agent-key agent)

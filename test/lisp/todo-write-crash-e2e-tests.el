@@ -62,21 +62,8 @@ it checks all lists and writes none.")
 
 (defun todo-write-crash-tests--start (thread every)
   "Start a process that works on THREAD; see the child's form for EVERY."
-  (make-process :name "todo-write-crash" :buffer (generate-new-buffer " *crash*" t)
-                :connection-type 'pipe :noquery t :sentinel #'ignore
-                :command (todo-write-test-emacs
-                          '(require 'cl-lib)
-                          `(let ((thread ,thread) (every ,every))
-                             ,todo-write-crash-tests--child))))
-
-(defun todo-write-crash-tests--end (process)
-  "Wait until PROCESS ends; return its output."
-  (todo-write-test-wait (lambda () (not (process-live-p process))) 60)
-  (while (accept-process-output process 0.01))
-  (with-current-buffer (process-buffer process)
-    (prog1 (buffer-string)
-      (delete-process process)
-      (kill-buffer))))
+  (todo-write-test-start `(let ((thread ,thread) (every ,every))
+                            ,todo-write-crash-tests--child)))
 
 (defun todo-write-crash-tests--kill (process)
   "Kill PROCESS at a random moment; return its output.
@@ -95,7 +82,7 @@ acknowledged a list or a few."
     (while (and (< (float-time) moment)
                 (progn (accept-process-output process (- moment (float-time))) t))))
   (signal-process process 'SIGKILL)
-  (prog1 (todo-write-crash-tests--end process)
+  (prog1 (todo-write-test-end process)
     (should (eq (process-status process) 'signal))
     (should (= (process-exit-status process) 9))))
 
@@ -138,7 +125,7 @@ process.  Return the number of the last one after it."
           (when (string-match-p "was truncated" text) (cl-incf cut-off))
           (aset acknowledged k (todo-write-crash-tests--check (funcall name k) text before))))
       (dotimes (k (min kills todo-write-crash-tests--threads))
-        (let ((text (todo-write-crash-tests--end
+        (let ((text (todo-write-test-end
                      (todo-write-crash-tests--start (funcall name k) t))))
           (should (string-match-p "^found [0-9]+ whole" text))
           (todo-write-crash-tests--check (funcall name k) text (aref acknowledged k))))

@@ -164,9 +164,7 @@ Rows are lists (CONTENT STATUS).  Lines of subagents are left out."
   (declare (indent 0) (debug t))
   `(todo-write-with-store
      (let ((todo-write-follow-interval 0.1)
-           (todo-write-follow-quiet nil)
-           (todo-write-follow--sessions nil)
-           (todo-write-follow--files (make-hash-table :test #'equal)))
+           (todo-write-follow-quiet nil))
        (unwind-protect (progn ,@body)
          (todo-write-follow-stop)))))
 

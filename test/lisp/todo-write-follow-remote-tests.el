@@ -46,8 +46,6 @@ exec sh -c \"$3\"
             (todo-write-follow-quiet 600)
             (todo-write-follow-interval 30)
             (warning-minimum-log-level :emergency)
-            (todo-write-follow--sessions nil)
-            (todo-write-follow--files (make-hash-table :test #'equal))
             (default-directory hosts))
        (make-directory bin)
        (dolist (host '("one" "two"))

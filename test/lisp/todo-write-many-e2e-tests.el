@@ -81,22 +81,6 @@
 
 ;;; Several Emacsen
 
-(defun todo-write-many-tests--start (&rest forms)
-  "Start an Emacs that evaluates FORMS and may print to its buffer."
-  (make-process :name "todo-write-many" :buffer (generate-new-buffer " *many*" t)
-                :connection-type 'pipe :noquery t :sentinel #'ignore
-                :command (apply #'todo-write-test-emacs '(require 'cl-lib) forms)))
-
-(defun todo-write-many-tests--end (process)
-  "Wait until PROCESS exits successfully; return its output."
-  (todo-write-test-wait (lambda () (not (process-live-p process))) 120)
-  (while (accept-process-output process 0.01))
-  (with-current-buffer (process-buffer process)
-    (prog1 (buffer-string)
-      (unless (zerop (process-exit-status process)) (ert-fail (buffer-string)))
-      (delete-process process)
-      (kill-buffer))))
-
 (defun todo-write-many-tests--writer (name go)
   "Return the form of an Emacs called NAME that writes when the file GO exists.
 It writes a thread of its own and one that others write too, and lets
@@ -129,12 +113,15 @@ its journals rest now and then, so that others may take them."
     (let* ((names '("one" "two" "three"))
            (go (expand-file-name "go" (make-temp-file "todo-write-go" t)))
            (writers (mapcar (lambda (name)
-                              (todo-write-many-tests--start (todo-write-many-tests--writer name go)))
+                              (todo-write-test-start (todo-write-many-tests--writer name go)))
                             names)))
       (unwind-protect
           (progn
             (write-region "" nil go nil 'silent)
-            (mapc #'todo-write-many-tests--end writers))
+            (dolist (writer writers)
+              (let ((output (todo-write-test-end writer)))
+                (ert-info (output)
+                  (should (zerop (process-exit-status writer)))))))
         (mapc #'delete-process writers)
         (delete-directory (file-name-directory go) t))
       (should-not (directory-files todo-write-directory nil "\\.bad\\'"))

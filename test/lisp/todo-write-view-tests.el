@@ -16,25 +16,10 @@
 (require 'todo-write-test-helper)
 (require 'todo-write-view-test-helper)
 
-(defun todo-write-view-tests--write (&rest entries)
-  "Write ENTRIES, as for `todo-write-test-todos', to the thread \"a\"."
-  (should (plist-get (todo-write "a" (apply #'todo-write-test-todos entries)) :ok)))
-
-
 (defun todo-write-view-tests--rows ()
   "Return the rows of the current buffer without times, as a list of strings."
   (mapcar (lambda (line) (replace-regexp-in-string " +[0-9:]+\\'" "" line))
-          (cdr (split-string (buffer-substring-no-properties (point-min) (point-max))
-                             "\n" t))))
-
-(defun todo-write-view-tests--characters ()
-  "Return the characters of the current buffer without times.
-Each is a list of the character, its face and the id of its row."
-  (cl-loop for position from (point-min) below (point-max)
-           for face = (get-text-property position 'face)
-           unless (eq face 'todo-write-time)
-           collect (list (char-after position) face
-                         (get-text-property position 'todo-write-id))))
+          (cdr (split-string (todo-write-test-text) "\n" t))))
 
 (defun todo-write-view-tests--line (position)
   "Return the line at POSITION."
@@ -62,26 +47,28 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-shows-each-status-by-its-shape ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write
-     '("Read the code" "completed")
-     '("Change the code" "in_progress" "Changing the code")
-     "Test the code")
+    (todo-write-test-write "a"
+                           '("Read the code" "completed")
+                           '("Change the code" "in_progress" "Changing the code")
+                           "Test the code")
     (should (equal (todo-write-view-tests--rows)
                    '(" ✓ Read the code" " ● Changing the code" " ○ Test the code")))))
 
-(defun todo-write-view-tests--look ()
-  "Return each character of the current buffer with its face and display."
-  (mapcar (lambda (position)
-            (list (char-after position) (get-text-property position 'face)
-                  (get-text-property position 'display)
-                  (get-text-property position 'todo-write-id)))
-          (number-sequence (point-min) (1- (point-max)))))
+(defun todo-write-view-tests--look (&optional without-times)
+  "Return each character of the current buffer with its face, display and item.
+Leave out times if WITHOUT-TIMES is non-nil."
+  (cl-loop for position from (point-min) below (point-max)
+           for face = (get-text-property position 'face)
+           unless (and without-times (eq face 'todo-write-time))
+           collect (list (char-after position) face
+                         (get-text-property position 'display)
+                         (get-text-property position 'todo-write-id))))
 
 (ert-deftest todo-write-view-changed-rows-look-as-in-a-full-redraw ()
   (todo-write-test-with-view
     (dolist (steps '((0 1 8) (9 10 11) (12 9) (3 10)))
       (dolist (current steps)
-        (apply #'todo-write-view-tests--write
+        (apply #'todo-write-test-write "a"
                (mapcar (lambda (n)
                          (list (format "Task %d of a dozen" n)
                                (cond ((< n current) "completed")
@@ -95,23 +82,22 @@ Another buffer is current then, which must not change."
 (ert-deftest todo-write-view-header-has-title-count-and-bar ()
   (todo-write-test-with-view
     (todo-write-observe "a" "TITLE" "Tidy up")
-    (todo-write-view-tests--write '("One" "completed") "Two")
+    (todo-write-test-write "a" '("One" "completed") "Two")
     (should (string-match-p "\\` Tidy up +1/2  ━+─+\\'" (todo-write-view-tests--header)))))
 
 (ert-deftest todo-write-view-without-a-title-says-plan ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One")
+    (todo-write-test-write "a" "One")
     (should (string-match-p "\\` Plan +0/1  ─+\\'" (todo-write-view-tests--header)))))
 
 (ert-deftest todo-write-view-says-when-all-is-done ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write '("One" "completed"))
+    (todo-write-test-write "a" '("One" "completed"))
     (should (string-match-p "✓ done 1/1" (todo-write-view-tests--header)))))
 
 (ert-deftest todo-write-view-shows-a-pause-by-shape-and-reason ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write
-     '("Wait" "in_progress" "Waiting"))
+    (todo-write-test-write "a" '("Wait" "in_progress" "Waiting"))
     (todo-write-pause "a" "interrupted")
     (should (equal (todo-write-view-tests--rows) '(" interrupted" " ‖ Waiting")))
     (should (string-match-p "‖ paused 0/1" (todo-write-view-tests--header)))
@@ -122,24 +108,24 @@ Another buffer is current then, which must not change."
 (ert-deftest todo-write-view-says-in-words-that-there-is-no-plan ()
   (todo-write-test-with-view
     (should (string-match-p "No plan yet" (buffer-string)))
-    (todo-write-view-tests--write "One")
+    (todo-write-test-write "a" "One")
     (should-not (string-match-p "No plan yet" (buffer-string)))
-    (todo-write-view-tests--write)
+    (todo-write-test-write "a")
     (should (string-match-p "The list is empty" (buffer-string)))))
 
 (ert-deftest todo-write-view-uses-ascii-where-shapes-cannot-be-displayed ()
   (todo-write-test-with-view
     (cl-letf (((symbol-function 'char-displayable-p) #'ignore))
       (todo-write-view-refresh)
-      (todo-write-view-tests--write
-       '("One" "completed")
-       '("Two" "in_progress")
-       (make-string 200 ?a))
+      (todo-write-test-write "a"
+                             '("One" "completed")
+                             '("Two" "in_progress")
+                             (make-string 200 ?a))
       (should-not (string-match-p "[^[:ascii:]]" (buffer-string))))))
 
 (ert-deftest todo-write-view-shows-invisible-characters-as-escapes ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "turn \u202e around" "no\u200bwidth")
+    (todo-write-test-write "a" "turn \u202e around" "no\u200bwidth")
     (should (equal (todo-write-view-tests--rows)
                    '(" ○ turn \\u202e around" " ○ no\\u200bwidth")))))
 
@@ -156,8 +142,7 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-ignores-properties-of-agent-text ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write
-     (propertize "One" 'display "Two" 'invisible t))
+    (todo-write-test-write "a" (propertize "One" 'display "Two" 'invisible t))
     (should-not (text-property-any (point-min) (point-max) 'display "Two"))
     (should-not (text-property-any (point-min) (point-max) 'invisible t))))
 
@@ -165,8 +150,7 @@ Another buffer is current then, which must not change."
   (todo-write-test-with-view
     (let ((wide (apply #'concat (make-list 15 "長い")))
           (todo-write-view-max-width 40))
-      (todo-write-view-tests--write
-       (list wide "in_progress" wide) (make-string 90 ?x))
+      (todo-write-test-write "a" (list wide "in_progress" wide) (make-string 90 ?x))
       (todo-write-view-refresh)
       (goto-char (point-min))
       (while (not (eobp))
@@ -190,7 +174,7 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-refits-rows-when-the-width-changes ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write (make-string 70 ?x))
+    (todo-write-test-write "a" (make-string 70 ?x))
     (should-not (string-match-p "…" (buffer-string)))
     (let ((tick (buffer-chars-modified-tick)))
       (todo-write-view-tests--redisplay)
@@ -203,7 +187,7 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-redraws-only-the-rows-that-changed ()
   (todo-write-test-with-view
-    (apply #'todo-write-view-tests--write (mapcar #'number-to-string (number-sequence 1 100)))
+    (apply #'todo-write-test-write "a" (mapcar #'number-to-string (number-sequence 1 100)))
     (let* ((drawn nil)
            (line (symbol-function 'todo-write-row--text)))
       (cl-letf (((symbol-function 'todo-write-row--text)
@@ -235,7 +219,7 @@ Another buffer is current then, which must not change."
          (id (and (> (length items) 0)
                   (plist-get (aref items (random (length items))) :id))))
     (pcase (random 10)
-      ((or 0 1 2) (apply #'todo-write-view-tests--write
+      ((or 0 1 2) (apply #'todo-write-test-write "a"
                          (todo-write-view-tests--random-list contents)))
       (3 (todo-write-edit "a" 'add (format "Own %d" (random 100000))
                           (random (1+ (length items)))))
@@ -256,14 +240,14 @@ Another buffer is current then, which must not change."
                      (save-window-excursion
                        (with-current-buffer (todo-write-show "a")
                          (prog1 (cons (todo-write-view-tests--rows)
-                                      (todo-write-view-tests--characters))
+                                      (todo-write-view-tests--look 'without-times))
                            (kill-buffer)))))))
         (should (equal (cons step (todo-write-view-tests--rows)) (cons step (car fresh))))
-        (should (equal (todo-write-view-tests--characters) (cdr fresh)))))))
+        (should (equal (todo-write-view-tests--look 'without-times) (cdr fresh)))))))
 
 (ert-deftest todo-write-view-leaves-other-threads-alone ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One")
+    (todo-write-test-write "a" "One")
     (let ((tick (buffer-modified-tick)))
       (todo-write "b" (todo-write-test-todos "Other"))
       (should (= tick (buffer-modified-tick)))
@@ -271,9 +255,9 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-shows-a-thread-that-was-forgotten-and-restarted ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One" "Two")
+    (todo-write-test-write "a" "One" "Two")
     (todo-write-forget "a")
-    (todo-write-view-tests--write "New")
+    (todo-write-test-write "a" "New")
     (should (equal (todo-write-view-tests--rows) '(" ○ New")))))
 
 (ert-deftest todo-write-view-is-right-when-another-subscriber-writes-meanwhile ()
@@ -283,7 +267,7 @@ Another buffer is current then, which must not change."
                      (when (= 1 (plist-get outcome :revision))
                        (todo-write-edit "a" 'add "Theirs")))))
       (add-hook 'todo-write-change-functions writer)
-      (todo-write-view-tests--write "One")
+      (todo-write-test-write "a" "One")
       (should (equal (mapcar (lambda (row) (string-trim-right row " +yours"))
                              (todo-write-view-tests--rows))
                      '(" ○ One" " ○ Theirs"))))))
@@ -293,28 +277,27 @@ Another buffer is current then, which must not change."
     (unwind-protect
         (with-current-buffer (todo-write-show)
           (should-not todo-write-view-thread)
-          (todo-write-view-tests--write "One")
+          (todo-write-test-write "a" "One")
           (should (equal todo-write-view-thread "a"))
           (should (string-match-p "One" (buffer-string))))
       (mapc #'kill-buffer todo-write-view--buffers))))
 
 (ert-deftest todo-write-view-strikes-dropped-tasks-until-the-next-revision ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write
-     '("Done" "completed") "Keep" "Drop" "Last")
-    (todo-write-view-tests--write "Keep" "Last")
+    (todo-write-test-write "a" '("Done" "completed") "Keep" "Drop" "Last")
+    (todo-write-test-write "a" "Keep" "Last")
     (should (equal (todo-write-view-tests--rows) '(" ○ Keep" " ✗ Drop" " ○ Last")))
     (goto-char (point-min))
     (search-forward "Drop")
     (should (eq (get-text-property (1- (point)) 'face) 'todo-write-removed))
     (should (eq (get-text-property (point) 'face) 'todo-write-pending))
-    (todo-write-view-tests--write '("Keep" "completed") "Last")
+    (todo-write-test-write "a" '("Keep" "completed") "Last")
     (should (equal (todo-write-view-tests--rows) '(" ✓ Keep" " ○ Last" " 1 dropped")))))
 
 (ert-deftest todo-write-view-shows-no-trace-of-a-cancelled-task ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "Keep" "Cancel" "Drop" "Last")
-    (todo-write-view-tests--write "Keep" '("Cancel" "cancelled") "Last")
+    (todo-write-test-write "a" "Keep" "Cancel" "Drop" "Last")
+    (todo-write-test-write "a" "Keep" '("Cancel" "cancelled") "Last")
     (let ((rows '(" ○ Keep" " ✗ Drop" " ○ Last")))
       (should (equal (todo-write-view-tests--rows) rows))
       (todo-write-view--draw)
@@ -322,8 +305,8 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-brings-a-dropped-task-back-by-undo ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "Keep" "Drop" "Last")
-    (todo-write-view-tests--write "Keep" "Last")
+    (todo-write-test-write "a" "Keep" "Drop" "Last")
+    (todo-write-test-write "a" "Keep" "Last")
     (todo-write-undo "a")
     (should (equal (todo-write-view-tests--rows)
                    '(" ○ Keep" " ○ Drop" " ○ Last")))))
@@ -342,7 +325,7 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-highlights-changed-rows-for-a-moment ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One" "Two" "Three")
+    (todo-write-test-write "a" "One" "Two" "Three")
     (let ((todo-write-flash-seconds 0.1)
           (before (buffer-string)))
       (todo-write-edit "a" 'status (todo-write-test-id "a" "Two") "completed")
@@ -362,9 +345,9 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-highlights-dropped-moved-and-redrawn-rows ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One" "Two" "Three")
+    (todo-write-test-write "a" "One" "Two" "Three")
     (let ((todo-write-flash-seconds 0.1))
-      (todo-write-view-tests--write "Three" "One")
+      (todo-write-test-write "a" "Three" "One")
       (should (equal (car (todo-write-view-tests--highlighted)) " ○ Three\n ✗ Two\n"))
       (todo-write-view-refresh)
       (todo-write-edit "a" 'delete (todo-write-test-id "a" "One"))
@@ -378,7 +361,7 @@ Another buffer is current then, which must not change."
     (let ((contents (mapcar (lambda (n) (format "Task %d" n)) (number-sequence 1 60)))
           (other (split-window-below)))
       (set-window-buffer other (current-buffer))
-      (apply #'todo-write-view-tests--write contents)
+      (apply #'todo-write-test-write "a" contents)
       (let ((place (lambda (content)
                      (save-excursion (goto-char (point-min))
                                      (search-forward (concat content "\n"))
@@ -387,7 +370,7 @@ Another buffer is current then, which must not change."
         (set-window-point other (funcall place "Task 45"))
         (set-window-start other (save-excursion (goto-char (funcall place "Task 40"))
                                                 (line-beginning-position)))
-        (apply #'todo-write-view-tests--write
+        (apply #'todo-write-test-write "a"
                (append '("New 1" "New 2") (seq-subseq contents 0 19)
                        (list '("Task 20" "completed"))
                        (seq-subseq contents 20 39)
@@ -403,24 +386,24 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-keeps-point-with-a-task-that-moves-unseen ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One" "Two" "Three")
+    (todo-write-test-write "a" "One" "Two" "Three")
     (search-forward "Thr")
     (with-current-buffer (prog1 (current-buffer) (switch-to-buffer "*scratch*"))
       (should-not (get-buffer-window))
-      (todo-write-view-tests--write "Three" "One" "Two")
+      (todo-write-test-write "a" "Three" "One" "Two")
       (should (looking-at-p "ee$"))
       (should (= 2 (line-number-at-pos))))))
 
 (ert-deftest todo-write-view-shows-what-is-added-at-the-top ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One" "Two")
+    (todo-write-test-write "a" "One" "Two")
     (set-window-start (selected-window) (point-min))
-    (todo-write-view-tests--write "Zero" "One" "Two")
+    (todo-write-test-write "a" "Zero" "One" "Two")
     (should (= (window-start) (point-min)))))
 
 (ert-deftest todo-write-view-keeps-the-mark-when-times-update ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write '("One" "in_progress") "Two")
+    (todo-write-test-write "a" '("One" "in_progress") "Two")
     (goto-char (point-min))
     (search-forward "One")
     (push-mark (point) t t)
@@ -436,7 +419,7 @@ Another buffer is current then, which must not change."
       (select-window window)
       (switch-to-buffer scratch)
       (todo-write-show "a")
-      (todo-write-view-tests--write "One")
+      (todo-write-test-write "a" "One")
       (todo-write-pause "a")
       (should (eq (selected-window) window))
       (should (eq (window-buffer) scratch)))))
@@ -452,7 +435,7 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-updates-the-time-of-the-running-row ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write '("Run" "in_progress") "Wait")
+    (todo-write-test-write "a" '("Run" "in_progress") "Wait")
     (should (string-match-p "Doing: Run +0:00$" (buffer-string)))
     (todo-write-test-wait
      (lambda () (string-match-p "Doing: Run +0:0[1-9]$" (buffer-string))))))
@@ -460,7 +443,7 @@ Another buffer is current then, which must not change."
 (ert-deftest todo-write-view-has-a-timer-only-while-a-visible-task-runs ()
   (todo-write-test-with-view
     (should-not todo-write-view--timer)
-    (todo-write-view-tests--write '("Run" "in_progress"))
+    (todo-write-test-write "a" '("Run" "in_progress"))
     (should todo-write-view--timer)
     (todo-write-pause "a")
     (should-not todo-write-view--timer)
@@ -473,12 +456,12 @@ Another buffer is current then, which must not change."
       (switch-to-buffer buffer)
       (todo-write-view-tests--redisplay)
       (should todo-write-view--timer))
-    (todo-write-view-tests--write '("Run" "completed"))
+    (todo-write-test-write "a" '("Run" "completed"))
     (should-not todo-write-view--timer)))
 
 (ert-deftest todo-write-view-leaves-nothing-behind-when-killed ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write '("Run" "in_progress"))
+    (todo-write-test-write "a" '("Run" "in_progress"))
     (todo-write-test-open "Run")
     (todo-write-observe "a" "TOOL_CALL" "ls")
     (should todo-write-view--event-timer)
@@ -491,7 +474,7 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-n-and-p-move-between-tasks ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One" "Two")
+    (todo-write-test-write "a" "One" "Two")
     (goto-char (point-min))
     (todo-write-test-press "n")
     (should (looking-at-p " ○ One"))
@@ -505,22 +488,20 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-ret-opens-and-closes-a-row-and-updates-keep-it-open ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write
-     '("Write the text" "in_progress" "Writing") "Two")
+    (todo-write-test-write "a" '("Write the text" "in_progress" "Writing") "Two")
     (todo-write-view--goto (todo-write-test-id "a" "Write the text"))
     (todo-write-test-press "RET")
     (should (string-match-p "^     Write the text\n" (buffer-string)))
     (should (string-match-p "^     since [0-9:]+$" (buffer-string)))
     (should (looking-at-p " ● Writing"))
-    (todo-write-view-tests--write
-     "Zero" "Two" '("Write the text" "completed" "Writing"))
+    (todo-write-test-write "a" "Zero" "Two" '("Write the text" "completed" "Writing"))
     (should (string-match-p "^ ✓ Write the text.*\n     While at it: Writing\n" (buffer-string)))
     (todo-write-test-press "TAB")
     (should-not (string-match-p "While at it" (buffer-string)))))
 
 (ert-deftest todo-write-view-mouse-1-opens-the-row-clicked-on ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One" "Two")
+    (todo-write-test-write "a" "One" "Two")
     (search-forward "Two")
     (let ((event `(mouse-1 (,(selected-window) ,(point) (0 . 0) 0))))
       (goto-char (point-min))
@@ -529,7 +510,7 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-details-are-open-to-extension ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One")
+    (todo-write-test-write "a" "One")
     (let ((todo-write-detail-functions
            (list (lambda (thread item)
                    (list (format "%s in %s" (plist-get item :content) thread))))))
@@ -539,7 +520,7 @@ Another buffer is current then, which must not change."
 
 (ert-deftest todo-write-view-is-read-only-and-keeps-no-undo ()
   (todo-write-test-with-view
-    (todo-write-view-tests--write "One")
+    (todo-write-test-write "a" "One")
     (should buffer-read-only)
     (should-not (buffer-modified-p))
     (should (eq buffer-undo-list t))
@@ -548,7 +529,7 @@ Another buffer is current then, which must not change."
 (ert-deftest todo-write-view-survives-a-buffer-killed-without-hooks ()
   (todo-write-test-with-view
     (with-temp-buffer (todo-write-view-mode))
-    (todo-write-view-tests--write "One")
+    (todo-write-test-write "a" "One")
     (should (string-search "One" (buffer-string)))))
 
 (defun todo-write-view-tests--second-line ()

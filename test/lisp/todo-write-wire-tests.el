@@ -43,13 +43,6 @@
 (ert-deftest todo-write-the-tool-description-is-short ()
   (should (< (length (alist-get 'description (todo-write-tool-schema))) 300)))
 
-(ert-deftest todo-write-input-that-fits-the-schema-is-accepted-without-a-notice ()
-  (todo-write-with-store
-    (let ((outcome (todo-write "a" "{\"todos\": [{\"content\": \"Run the tests\",
-                     \"status\": \"pending\", \"activeForm\": \"Running the tests\"}]}")))
-      (should (plist-get outcome :ok))
-      (should-not (plist-get outcome :notices)))))
-
 ;;; Wire JSON
 
 (defun todo-write-wire-tests--read (value)
@@ -136,15 +129,9 @@
 
 ;;; Wrong arguments
 
-(defun todo-write-wire-tests--circular ()
-  "Return a circular list."
-  (let ((list (list 1 2 3)))
-    (setcdr (last list) list)
-    list))
-
 (defun todo-write-wire-tests--wrong ()
   "Return one object of each kind that no public function accepts."
-  (list 7 -1 1.5 0.0e+NaN 'symbol [1] nil (todo-write-wire-tests--circular) '(1 . 2)
+  (list 7 -1 1.5 0.0e+NaN 'symbol [1] nil (nth 1 (todo-write-torture-circular)) '(1 . 2)
         "" "\377" (string-to-multibyte "\377") (make-marker) (current-buffer)
         (make-hash-table) (symbol-function 'car) (make-bool-vector 3 t)
         most-positive-fixnum (* 8 most-positive-fixnum)))
