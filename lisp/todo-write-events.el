@@ -44,13 +44,14 @@ element whose call threw."
                       (format-message "Function `%s' failed: %s"
                                       function (error-message-string err))))))
 
-(defun todo-write--run-functions (hook &rest args)
-  "Call each function of HOOK, an abnormal hook, with ARGS.
+(defun todo-write--run-change-functions (thread _what outcome)
+  "Call each function of `todo-write-change-functions' with THREAD and OUTCOME.
 If one signals, report it; all others are still called."
-  (when (symbol-value hook)
-    (let (functions)
-      (run-hook-wrapped hook (lambda (function) (push function functions) nil))
-      (todo-write--call-each #'todo-write--call-function (nreverse functions) args))))
+  (let (functions)
+    (run-hook-wrapped 'todo-write-change-functions
+                      (lambda (function) (push function functions) nil))
+    (todo-write--call-each #'todo-write--call-function (nreverse functions)
+                           (list thread outcome))))
 
 (defvar todo-write--event-functions nil
   "Abnormal hook of our own buffers and hosts, run whenever something happens.
@@ -78,10 +79,12 @@ See `todo-write--event-functions'; the users' own functions come last.
 The caller inhibits quitting."
   (when (memq what '(state activity observed forgotten))
     (setq todo-write--newest-outcome nil))
-  (unwind-protect
-      (todo-write--run-functions 'todo-write--event-functions thread what data)
-    (when (eq what 'change)
-      (todo-write--run-functions 'todo-write-change-functions thread data))))
+  (todo-write--call-each #'todo-write--call-function
+                         (if (and (eq what 'change) todo-write-change-functions)
+                             (append todo-write--event-functions
+                                     '(todo-write--run-change-functions))
+                           todo-write--event-functions)
+                         (list thread what data)))
 
 (defun todo-write--summary-after (thread outcome)
   "Return the `todo-write-summary' of THREAD after the change with OUTCOME.

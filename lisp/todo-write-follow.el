@@ -602,7 +602,7 @@ The process of a session overrides the activity in its transcript."
   (dolist (update updates)
     (let ((thread (plist-get update :thread))
           (state (plist-get update :state)))
-      (todo-write--tell thread (plist-get update :outcome))
+      (todo-write--publish thread (plist-get update :outcome))
       (when state
         (todo-write--dispatch thread 'state state))
       (pcase (plist-get update :activity)

@@ -462,8 +462,9 @@ to no row, and what the rows do not show; see `todo-write-footer'."
 
 (defun todo-write-view--dropped-before ()
   "Return the dropped tasks that have no row any more."
-  (seq-remove (lambda (item) (member (plist-get item :id) todo-write-view--ghosts))
-              todo-write-view--dropped))
+  (and todo-write-view--dropped
+       (seq-remove (lambda (item) (member (plist-get item :id) todo-write-view--ghosts))
+                   todo-write-view--dropped)))
 
 ;;; The whole buffer
 
@@ -1005,7 +1006,9 @@ and \\=✗ dropped before it was completed.
 (defun todo-write-view--live-buffers ()
   "Return the buffers in `todo-write-view-mode'."
   ;; Temporary buffers are killed without running their hooks.
-  (setq todo-write-view--buffers (cl-delete-if-not #'buffer-live-p todo-write-view--buffers)))
+  (unless (cl-every #'buffer-live-p todo-write-view--buffers)
+    (setq todo-write-view--buffers (seq-filter #'buffer-live-p todo-write-view--buffers)))
+  todo-write-view--buffers)
 
 (defmacro todo-write-view--in-buffers (condition &rest body)
   "Run BODY in each buffer in which CONDITION, a form, returns non-nil."

@@ -68,14 +68,10 @@ A refused write changes nothing and does not signal.  Signal
 `todo-write-input-error' if THREAD is not a string, and
 `todo-write-panic' for a bug in the module."
   (todo-write--configure)
-  (let* ((inhibit-quit t)
-         (outcome (todo-write--call todo-write-dyn--write thread input source unanswered)))
-    (unwind-protect
-        (todo-write--tell thread outcome)
-      ;; An agent that writes its list has not failed.
-      (when (and (plist-get outcome :ok)
-                 (eq (car (todo-write-activity thread)) 'failed))
-        (todo-write-activity--put thread nil nil nil)))))
+  (let ((inhibit-quit t))
+    (todo-write--publish thread (todo-write--call todo-write-dyn--write
+                                  thread input source unanswered)
+                         '(todo-write--clear-failure))))
 
 (cl-defun todo-write-begin (thread &rest properties
                                    &key project agent parent parent-item &allow-other-keys)
@@ -122,7 +118,7 @@ next write, whose result names it.  The value is an outcome; see
 unknown ID."
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (todo-write--tell
+    (todo-write--publish
      thread (todo-write--call todo-write-dyn--edit thread operation args))))
 
 (defun todo-write-undo (thread)
@@ -132,21 +128,42 @@ counts as an edit by the user.  The value is an outcome; see
 `todo-write'.  Signal `todo-write-error' if there is nothing to undo."
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (todo-write--tell thread (todo-write--call todo-write-dyn--undo thread))))
+    (todo-write--publish thread (todo-write--call todo-write-dyn--undo thread))))
 
-(defun todo-write--tell (thread outcome)
-  "Report OUTCOME of THREAD to subscribers and by dispatch, and return it.
-The caller inhibits quitting, since the change is already saved."
+(defun todo-write--publish (thread outcome &optional more)
+  "Publish OUTCOME of THREAD to subscribers and by dispatch, and return it.
+The caller inhibits quitting, since the change is already saved.  MORE is
+a list of functions to call afterwards with a cons, THREAD and OUTCOME."
   (setq todo-write--newest-outcome outcome)
-  (unwind-protect
-      (todo-write--deliver thread)
-    (unwind-protect
-        (when (plist-get outcome :changes)
-          (todo-write--dispatch thread 'change outcome))
-      (when (or (plist-get outcome :resumed) (plist-get outcome :told))
-        (todo-write--dispatch thread 'state (plist-get outcome :state)))))
+  (todo-write--call-each #'funcall
+                         (append '(todo-write--deliver-new todo-write--dispatch-changes
+                                                           todo-write--dispatch-state-after)
+                                 more)
+                         (cons thread outcome))
   (todo-write--warn (plist-get outcome :warnings))
   outcome)
+
+(defun todo-write--deliver-new (change)
+  "Give the observations of CHANGE, a thread and an outcome, to the subscribers."
+  (todo-write--deliver (car change)))
+
+(defun todo-write--dispatch-changes (change)
+  "Dispatch what changed in CHANGE, a thread and an outcome."
+  (when (plist-get (cdr change) :changes)
+    (todo-write--dispatch (car change) 'change (cdr change))))
+
+(defun todo-write--dispatch-state-after (change)
+  "Dispatch the state of the thread of CHANGE, a thread and an outcome.
+It was paused before, or the agent knows more tasks now."
+  (when (or (plist-get (cdr change) :resumed) (plist-get (cdr change) :told))
+    (todo-write--dispatch (car change) 'state (plist-get (cdr change) :state))))
+
+(defun todo-write--clear-failure (change)
+  "Note that the agent of CHANGE, a thread and an outcome, has not failed.
+It has written its list."
+  (when (and (plist-get (cdr change) :ok)
+             (eq (car (todo-write-activity (car change))) 'failed))
+    (todo-write-activity--put (car change) nil nil nil)))
 
 (defun todo-write-pause (thread &optional reason)
   "Pause THREAD for REASON, a string; return its state.

@@ -107,20 +107,21 @@ fn differ(old: &[&str], new: &[&str], at: (usize, usize), may_cut: bool, edits: 
 
 /// Lines that stand once in either list, in the same order: where long texts are cut into parts.
 fn anchors(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
-    let places = |lines: &[&str]| {
-        let mut places: HashMap<String, Option<usize>> = HashMap::new();
-        for (place, line) in lines.iter().enumerate() {
-            places.entry((*line).to_owned()).and_modify(|known| *known = None).or_insert(Some(place));
-        }
-        places
-    };
-    let old_places = places(old);
-    let new_places = places(new);
+    let (old_places, new_places) = (places(old), places(new));
     let mut pairs: Vec<(usize, usize)> =
         old_places.iter().filter_map(|(line, place)| Some(((*place)?, (*new_places.get(line)?)?))).collect();
     pairs.sort_unstable();
     let order: Vec<Option<usize>> = pairs.iter().map(|(_, new)| Some(*new)).collect();
     pairs.into_iter().zip(moved(&order)).filter_map(|(pair, is_moved)| (!is_moved).then_some(pair)).collect()
+}
+
+/// The place of each line, or `None` if it occurs more than once.
+fn places<'t>(lines: &[&'t str]) -> HashMap<&'t str, Option<usize>> {
+    let mut places = HashMap::new();
+    for (place, line) in lines.iter().enumerate() {
+        places.entry(*line).and_modify(|first| *first = None).or_insert(Some(place));
+    }
+    places
 }
 
 /// The hunk of neighboring replacements.

@@ -224,7 +224,8 @@ impl Recording {
 
     /// Whether the user excludes a project, by its name here or on its machine.
     fn excludes_project(&self, project: &str) -> bool {
-        self.excludes(project) || self.excludes(on_its_machine(project))
+        let there = on_its_machine(project);
+        self.excludes(project) || there.len() < project.len() && self.excludes(there)
     }
 
     /// Whether the user excludes a file or folder, or one above it.
