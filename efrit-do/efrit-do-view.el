@@ -17,15 +17,6 @@
 (require 'todo-write-row)
 
 (autoload 'todo-write-show "todo-write-view" nil t)
-(autoload 'todo-write-list "todo-write-list" nil t)
-(autoload 'todo-write-switch "todo-write-list" nil t)
-(autoload 'todo-write-next-waiting "todo-write-attention" nil t)
-(autoload 'todo-write-history "todo-write-history" nil t)
-(autoload 'todo-write-timeline "todo-write-timeline" nil t)
-(autoload 'todo-write-export-timeline "todo-write-timeline" nil t)
-(autoload 'todo-write-log "todo-write-log" nil t)
-(autoload 'todo-write-copy "todo-write-org" nil t)
-(autoload 'todo-write-copy-as "todo-write-org" nil t)
 
 (defcustom efrit-do-show-todos t
   "Non-nil shows the buffer *efrit-todos* with the first plan of a session."

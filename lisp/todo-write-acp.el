@@ -478,7 +478,7 @@ LINK is that of CLIENT."
           (t (list 'permission 'text
                    (string-join
                     (delq nil (cons (and input (todo-write-acp--print input))
-                                    (mapcar #'todo-write-acp--content-text content)))
+                                    (mapcar #'todo-write-acp-work--text content)))
                     "\n"))))))
 
 (defun todo-write-acp--print (input)
@@ -486,11 +486,6 @@ LINK is that of CLIENT."
   (mapconcat (pcase-lambda (`(,name . ,value))
                (format "%s: %s" name (if (stringp value) value (format "%S" value))))
              (todo-write-json--fields input) "\n"))
-
-(defun todo-write-acp--content-text (part)
-  "Return the text of PART of a tool call's content, or nil."
-  (let ((text (todo-write-json--get part "content" "text")))
-    (and (stringp text) text)))
 
 (defun todo-write-acp--diff (part)
   "Return PART of a tool call's content, a diff, with its whole old and new text."

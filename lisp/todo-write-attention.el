@@ -25,9 +25,6 @@
 (require 'todo-write-row)
 (require 'todo-write-view)
 
-(autoload 'todo-write-answer "todo-write-answer" nil t)
-(autoload 'todo-write-list--read "todo-write-list")
-
 (defface todo-write-attention
   '((((class color) (min-colors 16)) :weight bold :foreground "#ffffff" :background "#a40000")
     (((class color)) :weight bold :foreground "white" :background "red")
@@ -218,7 +215,7 @@ In milliseconds since the epoch.")
 (defun todo-write-attention--track (on)
   "Track agents and which of them are visible if ON is non-nil, else stop."
   (when on
-    (setq todo-write-attention--began (truncate (* 1000 (float-time))))
+    (setq todo-write-attention--began (todo-write--now))
     (todo-write-attention--update-all))
   (pcase-dolist (`(,hook . ,function)
                  '((todo-write--event-functions . todo-write-attention--on-event)
@@ -331,7 +328,7 @@ SUMMARY is that of its plan."
             (todo-write-agent-since agent)
             (or since
                 (plist-get (car (last (todo-write-revisions key))) :timestamp)
-                (truncate (* 1000 (float-time))))
+                (todo-write--now))
             (todo-write-agent-unseen agent)
             (and (eq activity 'rest) (todo-write-attention--new-p agent)
                  (not (todo-write-attention--visible-p agent))))

@@ -150,6 +150,10 @@ The module and JSON take no such bytes, but files and programs have them."
     (concat (mapcar (lambda (char) (if (> char #x3fff7f) #xfffd char))
                     (string-to-multibyte string)))))
 
+(defun todo-write--now ()
+  "Return the time in milliseconds since the epoch."
+  (truncate (* 1000 (float-time))))
+
 ;;; The module
 
 (declare-function todo-write-dyn--configure "ext:todo-write-dyn")

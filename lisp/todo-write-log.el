@@ -161,8 +161,8 @@ windows, which a redraw in the meantime would reset."
 (defun todo-write-log (&optional thread)
   "List the observations of THREAD and follow new ones; return the buffer.
 THREAD defaults to that of this buffer, else the one written last;
-interactively, a prefix
-argument asks for one.  Signal a `user-error' if there is none."
+interactively, a prefix argument asks for one.  Signal a `user-error' if
+there is none."
   (interactive (list (and current-prefix-arg
                           (todo-write-read-thread "Log of thread: "))))
   (let ((thread (or thread (todo-write-view--thread-here) (todo-write-current-thread)

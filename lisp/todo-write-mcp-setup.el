@@ -399,13 +399,14 @@ used in place of AGENT's."
 
 ;;; For the doctor
 
-(defun todo-write-mcp-setup--check (server)
+(defun todo-write-mcp-setup--check (server &optional folder)
   "Call this Emacs through SERVER, the command of the MCP server.
-Return the line that the program prints."
+It runs on the machine of FOLDER, by default this one.  Return the line
+that the program prints."
   (with-temp-buffer
-    (let* ((default-directory (expand-file-name "~/"))
+    (let* ((default-directory (or folder (expand-file-name "~/")))
            (process (make-process :name "todo-write-mcp" :buffer (current-buffer) :noquery t
-                                  :sentinel #'ignore :connection-type 'pipe
+                                  :sentinel #'ignore :connection-type 'pipe :file-handler t
                                   :command (append server '("--check")))))
       ;; This Emacs must answer meanwhile.  The program waits for at most 5 s.
       (with-timeout (10 (delete-process process))

@@ -57,8 +57,8 @@ cannot contain one: `todo-write-row-plain' shows it as an escape."
   "Return the list of THREAD as a check list, a string.
 FORMAT is `org', the default, `markdown', or `work': Markdown with the
 files and lines that each task changed, and those changed outside any
-task.  The tasks that a task waits for
-and its owner stand at its end, in parentheses."
+task.  The tasks that a task waits for and its owner stand at its end, in
+parentheses."
   (let* ((markdown (memq format '(markdown work)))
          (plain (if markdown #'todo-write-row-plain #'todo-write-org--plain))
          (items (todo-write-items thread))

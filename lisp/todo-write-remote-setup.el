@@ -269,30 +269,16 @@ A machine without a connection is not asked."
   "Return the doctor's finding about a call from the machine NAME."
   (let* ((folder (concat (todo-write-remote-prefix name) "/"))
          (answer (condition-case err
-                     (todo-write-remote-setup--check
-                      folder (todo-write-remote-setup--server
-                              (todo-write-remote-setup--look name folder)))
+                     (todo-write-mcp-setup--check
+                      (todo-write-remote-setup--server
+                       (todo-write-remote-setup--look name folder))
+                      folder)
                    (error (error-message-string err)))))
     (if (string-match-p (format ", process %d," (emacs-pid)) answer)
         (list 'ok (format "%s: a call from there reached this Emacs" name))
       (list 'problem (format "%s: a call from there did not reach this Emacs: %s" name
                              (todo-write-row-line answer 200))
             (format "M-x todo-write-mcp-setup in a folder of %s" name)))))
-
-(defun todo-write-remote-setup--check (folder server)
-  "Call this Emacs through SERVER, a command on the machine of FOLDER.
-Return the line that the program prints."
-  (with-temp-buffer
-    (let* ((default-directory folder)
-           (process (apply #'start-file-process "todo-write-mcp" (current-buffer)
-                           (append server '("--check")))))
-      (set-process-query-on-exit-flag process nil)
-      (set-process-sentinel process #'ignore)
-      (with-timeout (10 (delete-process process))
-        (while (process-live-p process)
-          (accept-process-output nil 0.05)))
-      (while (accept-process-output process 0))
-      (string-trim (buffer-string)))))
 
 (provide 'todo-write-remote-setup)
 ;;; todo-write-remote-setup.el ends here

@@ -66,15 +66,11 @@ not such a plist."
     (todo-write-withdraw thread id)
     (setq todo-write-request--open
           (append todo-write-request--open
-                  (list `(:thread ,thread :since ,(todo-write-request--now) ,@request))))
+                  (list `(:thread ,thread :since ,(todo-write--now) ,@request))))
     (add-hook 'todo-write--event-functions #'todo-write-request--on-event)
     (todo-write-request--set-activity thread)
     (todo-write--dispatch thread 'request id)
     id))
-
-(defun todo-write-request--now ()
-  "Return the time in milliseconds since the epoch."
-  (truncate (* 1000 (float-time))))
 
 (defun todo-write-request--check (thread request)
   "Signal `todo-write-input-error' unless THREAD is a key and REQUEST a request."

@@ -37,7 +37,7 @@ Tasks that have left the list are included.  The value is a list of
 plists: `:item', `:kind' as for `todo-write-row--shape', `:spent' in
 milliseconds, and `:intervals', a list of (FROM . TO) in milliseconds
 since the epoch."
-  (let ((now (floor (* 1000 (float-time)))))
+  (let ((now (todo-write--now)))
     (seq-sort-by
      (lambda (row) (caar (plist-get row :intervals))) #'<
      (cl-loop
