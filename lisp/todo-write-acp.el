@@ -253,11 +253,11 @@ open.  Call this after CLIENT has its own subscriptions.
     (advice-add 'acp-send-request :around #'todo-write-acp--send-request)
     (advice-add 'acp-send-response :after #'todo-write-acp--response-sent)))
 
-(defun todo-write-acp-disconnect (client &optional why)
+(defun todo-write-acp-disconnect (client &optional reason)
   "Disconnect CLIENT, which `todo-write-acp-connect' connected.
-Its plans stay and are paused for the reason WHY, a string."
+Its plans stay and are paused for REASON, a string."
   (when-let* ((link (todo-write-acp--link client)))
-    (todo-write-acp--end-turns link (or why "disconnected"))
+    (todo-write-acp--end-turns link (or reason "disconnected"))
     (pcase-dolist (`(,id . ,thread) (todo-write-acp--link-asked link))
       (todo-write-withdraw thread (todo-write-acp--request-id id)))
     (setf (todo-write-acp--link-asked link) nil)
@@ -365,7 +365,7 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
                          (funcall on-failure problem)
                        (funcall on-failure problem message)))
                  (todo-write-acp--end-turn
-                  link thread (todo-write-row--why (todo-write-json--get problem "message")) t)))
+                  link thread (todo-write-row--reason (todo-write-json--get problem "message")) t)))
              args)
     (error
      (todo-write-acp--end-turn link thread (error-message-string problem) t)
@@ -376,17 +376,17 @@ LINK is that of CLIENT.  ON-SUCCESS and ON-FAILURE are its callbacks."
   (let ((reason (todo-write-json--get response "stopReason")))
     (and (stringp reason)
          (not (equal reason "end_turn"))
-         (todo-write-row--why (string-replace "_" " " reason)))))
+         (todo-write-row--reason (string-replace "_" " " reason)))))
 
-(defun todo-write-acp--end-turns (link why &optional failed)
-  "End all turns of LINK for the reason WHY.
-Non-nil FAILED means that WHY is an error."
+(defun todo-write-acp--end-turns (link reason &optional failed)
+  "End all turns of LINK for REASON.
+Non-nil FAILED means that REASON is an error."
   (while (todo-write-acp--link-turns link)
-    (todo-write-acp--end-turn link (car (todo-write-acp--link-turns link)) why failed)))
+    (todo-write-acp--end-turn link (car (todo-write-acp--link-turns link)) reason failed)))
 
-(defun todo-write-acp--end-turn (link thread why &optional failed)
-  "End a turn of THREAD, of LINK, for the reason WHY.
-Non-nil FAILED means that WHY is an error.  Several turns may run, because
+(defun todo-write-acp--end-turn (link thread reason &optional failed)
+  "End a turn of THREAD, of LINK, for REASON.
+Non-nil FAILED means that REASON is an error.  Several turns may run, because
 a prompt can be sent before the response to the previous one."
   (when (member thread (todo-write-acp--link-turns link))
     (setf (todo-write-acp--link-turns link)
@@ -397,8 +397,8 @@ a prompt can be sent before the response to the previous one."
             (todo-write-acp--link-calls link) nil)
       (clrhash (todo-write-acp--link-work link))
       (pcase-dolist (`(,child . ,_) (todo-write-children thread))
-        (todo-write-end-turn child why))
-      (todo-write-end-turn thread why failed))))
+        (todo-write-end-turn child reason))
+      (todo-write-end-turn thread reason failed))))
 
 (defun todo-write-acp--watch-process (link process)
   "End the turns of LINK when PROCESS, its agent, exits.
@@ -549,7 +549,7 @@ has both texts."
 
 (defun todo-write-acp--set-title (thread title)
   "Make TITLE the title of THREAD, unless it has that title."
-  (when-let* ((title (todo-write-row--why title)))
+  (when-let* ((title (todo-write-row--reason title)))
     (unless (member title (list "" (plist-get (todo-write-summary thread) :title)))
       (todo-write-observe thread "TITLE" title))))
 

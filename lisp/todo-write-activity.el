@@ -21,7 +21,7 @@
 (require 'todo-write-events)
 
 (defvar todo-write-activity--table (make-hash-table :test #'equal)
-  "Last reported activities by thread, as lists (ACTIVITY WHY INFERRED SINCE).
+  "Last reported activities by thread, as lists (ACTIVITY REASON INFERRED SINCE).
 SINCE is in milliseconds since the epoch.")
 
 (defvar todo-write-activity--time nil
@@ -30,11 +30,11 @@ nil is the current time.  Hosts that learn of transitions later bind it to
 the last time that they know the agent to have worked.")
 
 (defun todo-write-activity (thread)
-  "Return what the agent of THREAD does as (ACTIVITY . WHY), or nil.
+  "Return what the agent of THREAD does as (ACTIVITY . REASON), or nil.
 nil means that it is idle, or that its host said nothing; see
 `todo-write-set-activity'."
   (pcase (gethash thread todo-write-activity--table)
-    (`(,(and activity (or 'working 'waiting 'failed)) ,why . ,_) (cons activity why))))
+    (`(,(and activity (or 'working 'waiting 'failed)) ,reason . ,_) (cons activity reason))))
 
 (defun todo-write-activity--suspended-p (thread)
   "Return non-nil if the process of THREAD's agent is stopped, as by SIGSTOP."
@@ -49,36 +49,36 @@ It is in milliseconds since the epoch."
   "Return non-nil if the host of THREAD guessed its activity."
   (nth 2 (gethash thread todo-write-activity--table)))
 
-(defun todo-write-activity--last-p (thread activity why inferred)
-  "Return non-nil if ACTIVITY, WHY and INFERRED were the last ones of THREAD."
+(defun todo-write-activity--last-p (thread activity reason inferred)
+  "Return non-nil if ACTIVITY, REASON and INFERRED were the last ones of THREAD."
   (equal (butlast (gethash thread todo-write-activity--table))
-         (list activity why (and inferred t))))
+         (list activity reason (and inferred t))))
 
-(defun todo-write-activity--put (thread activity why inferred)
-  "Store ACTIVITY, WHY and INFERRED of THREAD; dispatch a transition."
-  (unless (todo-write-activity--last-p thread activity why inferred)
-    (puthash thread (list activity why (and inferred t)
-                          (or todo-write-activity--time (truncate (* 1000 (float-time)))))
+(defun todo-write-activity--put (thread activity reason inferred)
+  "Store ACTIVITY, REASON and INFERRED of THREAD; dispatch a transition."
+  (unless (todo-write-activity--last-p thread activity reason inferred)
+    (puthash thread (list activity reason (and inferred t)
+                          (or todo-write-activity--time (todo-write--now)))
              todo-write-activity--table)
     (todo-write--dispatch thread 'activity (todo-write-activity thread))))
 
 (defvar todo-write-activity--held (make-hash-table :test #'equal)
   "What agents with an open request do afterwards, by thread.
-Lists (ACTIVITY WHY INFERRED); see `todo-write-request'.")
+Lists (ACTIVITY REASON INFERRED); see `todo-write-request'.")
 
-(defun todo-write-activity--hold (thread activity why inferred)
-  "Keep ACTIVITY, WHY and INFERRED for later if a request of THREAD is open.
+(defun todo-write-activity--hold (thread activity reason inferred)
+  "Keep ACTIVITY, REASON and INFERRED for later if a request of THREAD is open.
 Return non-nil if they are kept.  An agent that is known to rest has no
 open request."
   (when (and (gethash thread todo-write-activity--held)
              (or inferred (memq activity '(working waiting))))
-    (puthash thread (list activity why inferred) todo-write-activity--held)))
+    (puthash thread (list activity reason inferred) todo-write-activity--held)))
 
 (defun todo-write-activity--in-turn (thread)
-  "Return what the agent of THREAD does in its turn, (ACTIVITY WHY INFERRED).
+  "Return what the agent of THREAD does in its turn, (ACTIVITY REASON INFERRED).
 That is `working' if its host said nothing about a turn."
-  (let ((said (butlast (gethash thread todo-write-activity--table))))
-    (if (memq (car said) '(working waiting)) said (list 'working nil nil))))
+  (let ((last (butlast (gethash thread todo-write-activity--table))))
+    (if (memq (car last) '(working waiting)) last (list 'working nil nil))))
 
 (defun todo-write-activity--forget (thread)
   "Delete the activity of THREAD."

@@ -37,14 +37,15 @@ It sets both colors, so that it can be read on any mode line."
   "An agent.
 KEY is the key of its thread.  PROJECT (a folder), PROGRAM (a name) and
 TITLE may be nil.  ACTIVITY is `waiting', `failed', `working', `rest',
-`suspended' or `unknown', WHY the reason that its host gives, and SINCE
+`suspended' or `unknown', REASON what its host says of it, and SINCE
 the time of the transition in milliseconds since the epoch.  ENDING is
 how it ended, as in `todo-write-summary', if it stopped before its tasks
 were completed, else nil.  UNSEEN means that it came to rest while it was
-not visible, DISMISSED that the user dismissed this state.  BUFFER caches its own buffer until the next transition; `none'
-means that it has none.  REPOSITORY is the name of the repository of which
-PROJECT is a linked worktree, `none' if it is not, nil if that is unknown."
-  key project program title activity why since ending unseen dismissed buffer repository)
+not visible, DISMISSED that the user dismissed this state.  BUFFER caches
+its own buffer until the next transition; `none' means that it has none.
+REPOSITORY is the name of the repository of which PROJECT is a
+linked worktree, `none' if it is not, nil if that is unknown."
+  key project program title activity reason since ending unseen dismissed buffer repository)
 
 ;;; States and their order
 
@@ -180,11 +181,11 @@ There, .git is a file that names REPOSITORY/.git/worktrees/NAME."
 
 (defun todo-write-attention--line (agent)
   "Return the name of AGENT and what it needs, in one line."
-  (let ((state (todo-write-agent-state agent)) (why (todo-write-agent-why agent)))
+  (let ((state (todo-write-agent-state agent)) (reason (todo-write-agent-reason agent)))
     (format "%s: %s" (todo-write-agent-name agent)
-            (cond ((null why) state)
-                  ((eq state 'failed) (concat "failed: " (todo-write-row-line why)))
-                  (t (todo-write-row-line why))))))
+            (cond ((null reason) state)
+                  ((eq state 'failed) (concat "failed: " (todo-write-row-line reason)))
+                  (t (todo-write-row-line reason))))))
 
 ;;; Agents
 
@@ -319,10 +320,10 @@ SUMMARY is that of its plan."
          (ending (todo-write-attention--ending (plist-get summary :ending) plan)))
     (unless (and (eq activity (todo-write-agent-activity agent))
                  (eq ending (todo-write-agent-ending agent))
-                 (equal (cdr reported) (todo-write-agent-why agent)))
+                 (equal (cdr reported) (todo-write-agent-reason agent)))
       (setf (todo-write-agent-activity agent) activity
             (todo-write-agent-ending agent) ending
-            (todo-write-agent-why agent) (cdr reported)
+            (todo-write-agent-reason agent) (cdr reported)
             (todo-write-agent-buffer agent) nil
             (todo-write-agent-dismissed agent) nil
             (todo-write-agent-since agent)

@@ -107,9 +107,9 @@ In a chat, \\[todo-write-show] shows its own plan."
                             (and todo-write-eca--stopping "interrupted")))
      (setq todo-write-eca--stopping nil))))
 
-(defun todo-write-eca--end-turn (&optional why)
-  "Pause the plan of this chat for the reason WHY, by default that it is closed."
-  (todo-write-end-turn todo-write-eca--thread (or why "the chat was closed")))
+(defun todo-write-eca--end-turn (&optional reason)
+  "Pause the plan of this chat for REASON, by default that it is closed."
+  (todo-write-end-turn todo-write-eca--thread (or reason "the chat was closed")))
 
 (provide 'todo-write-eca)
 ;;; todo-write-eca.el ends here

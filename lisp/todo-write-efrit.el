@@ -327,15 +327,15 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
   "Set the agent of SESSION to waiting for the answer to QUESTION."
   (when session
     (todo-write-set-activity (todo-write-efrit--thread session) 'waiting
-                             (todo-write-row--why question "question"))))
+                             (todo-write-row--reason question "question"))))
 
 (defun todo-write-efrit--set-active (session)
   "Set the agent of SESSION to working; for nil, set the active one to failed."
   (if session
       (todo-write-efrit--works session)
     (when-let* ((active (efrit-session-active))
-                (why (todo-write-row--why (efrit-session-last-error active))))
-      (todo-write-end-turn (todo-write-efrit--thread active) why t))))
+                (reason (todo-write-row--reason (efrit-session-last-error active))))
+      (todo-write-end-turn (todo-write-efrit--thread active) reason t))))
 
 (defun todo-write-efrit--set-status (session status)
   "Set the activity of SESSION, a conversation, according to STATUS."
@@ -349,7 +349,7 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
   (let* ((thread (car (todo-write-efrit--session)))
          (before (car (todo-write-activity thread))))
     (todo-write-set-activity thread 'waiting
-                             (todo-write-row--why (alist-get 'action args) "permission"))
+                             (todo-write-row--reason (alist-get 'action args) "permission"))
     (unwind-protect (funcall function args)
       (todo-write-set-activity thread before))))
 
@@ -368,15 +368,15 @@ Non-nil ALL deletes the other tasks, too.  These are edits by the user."
 
 (defun todo-write-efrit--in-foreground (function &rest args)
   "Call FUNCTION with ARGS, and end the turn if it is still running after that."
-  (let (why)
+  (let (reason)
     (unwind-protect
         (condition-case nil
             (apply function args)
-          (quit (setq why "interrupted")
+          (quit (setq reason "interrupted")
                 (signal 'quit nil)))
       (let ((thread (car (todo-write-efrit--session))))
-        (when (or why (eq 'working (car (todo-write-activity thread))))
-          (todo-write-end-turn thread why))))))
+        (when (or reason (eq 'working (car (todo-write-activity thread))))
+          (todo-write-end-turn thread reason))))))
 
 (provide 'todo-write-efrit)
 ;;; todo-write-efrit.el ends here

@@ -94,7 +94,7 @@ changed a thread since."
       (plist-get outcome :summary)
     (todo-write--call todo-write-dyn--summary thread)))
 
-(defun todo-write--tell-state (thread answer)
+(defun todo-write--dispatch-state (thread answer)
   "Dispatch the state of THREAD if it changed, and return it.
 ANSWER is what the module returned, a plist :state :changed :warnings.
 The caller inhibits quitting."
@@ -219,14 +219,14 @@ FUNCTION is not a function, and for an unknown key."
       (quit (setq quit-flag t))
       (error (todo-write--count-failure subscriber (error-message-string err))))))
 
-(defun todo-write--count-failure (subscriber why)
-  "Count a failure of SUBSCRIBER for WHY; report the first, act on the third."
+(defun todo-write--count-failure (subscriber reason)
+  "Count a failure of SUBSCRIBER for REASON; report the first, act on the third."
   (let ((failures (cl-incf (todo-write--subscriber-failures subscriber)))
         (function (todo-write--subscriber-function subscriber)))
     (when (= failures 1)
       (display-warning 'todo-write
                        (format-message "Subscriber %S failed: %s"
-                                       function why)))
+                                       function reason)))
     (when (>= failures 3)
       (todo-write-unsubscribe subscriber)
       (display-warning 'todo-write

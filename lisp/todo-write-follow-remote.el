@@ -377,8 +377,8 @@ ended, its sentinel says so."
       (setf (todo-write-follow-copy-live (car home)) nil))
     (todo-write-follow--lose (todo-write-follow-link-name link))))
 
-(defun todo-write-follow-remote--lost (link why)
-  "Say that LINK was lost, and WHY, and what takes it up again."
+(defun todo-write-follow-remote--lost (link reason)
+  "Say that LINK was lost for REASON, and what takes it up again."
   (when (todo-write-follow-link-process link)
     (let ((listed (eq t (todo-write-follow-link-listed link)))
           (errors (car (last (split-string (todo-write-follow-link-errors link)
@@ -390,7 +390,7 @@ ended, its sentinel says so."
                    "The connection to %s was lost (%s); M-x todo-write-follow-remote takes it up again"
                  "%s cannot be reached (%s); M-x todo-write-follow-remote tries again")
                (todo-write-follow-link-name link)
-               (todo-write-row-line (or errors why) 200))))))
+               (todo-write-row-line (or errors reason) 200))))))
 
 (defun todo-write-follow-remote--end-unused (&optional all)
   "End the connections of which nothing is followed.

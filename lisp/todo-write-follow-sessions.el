@@ -229,14 +229,14 @@ and at some of the other files in turn."
 (defvar todo-write-follow-sessions--skipped (make-hash-table :test #'equal)
   "The files that the user knows are skipped, and why.")
 
-(defun todo-write-follow-sessions--skip (file why)
-  "Say that FILE is skipped, and WHY, unless the user knows.  Return nil."
-  (unless (equal why (gethash file todo-write-follow-sessions--skipped))
+(defun todo-write-follow-sessions--skip (file reason)
+  "Say that FILE is skipped for REASON, unless the user knows.  Return nil."
+  (unless (equal reason (gethash file todo-write-follow-sessions--skipped))
     (when (> (hash-table-count todo-write-follow-sessions--skipped) 1000)
       (clrhash todo-write-follow-sessions--skipped))
-    (puthash file why todo-write-follow-sessions--skipped)
+    (puthash file reason todo-write-follow-sessions--skipped)
     (message "todo-write skips %s: %s"
-             (todo-write-row-line (abbreviate-file-name file)) (todo-write-row-line why))
+             (todo-write-row-line (abbreviate-file-name file)) (todo-write-row-line reason))
     nil))
 
 (defvar todo-write-follow-sessions--heads (make-hash-table :test #'equal)
@@ -416,15 +416,15 @@ See `todo-write-follow-sessions--activity'."
                           (concat "claude:" (file-name-base file)))))
 
 (defun todo-write-follow-sessions--activity (thread)
-  "Return the activity of the process of THREAD's session as (ACTIVITY . WHY).
+  "Return the activity of the process of THREAD's session as (ACTIVITY . REASON).
 ACTIVITY is `working', `waiting', `idle', `suspended' (as by SIGSTOP) or
 `unknown'.  Return nil if no such process lives."
   (when-let* ((process (todo-write-follow-sessions--process-of thread)))
     (pcase (plist-get process :status)
       ((guard (eq 'suspended (plist-get process :state))) '(suspended))
       ((or "busy" "shell") '(working))
-      ("waiting" (let ((why (plist-get process :waitingFor)))
-                   (cons 'waiting (and (stringp why) (todo-write-row-line why)))))
+      ("waiting" (let ((reason (plist-get process :waitingFor)))
+                   (cons 'waiting (and (stringp reason) (todo-write-row-line reason)))))
       ("idle" '(idle))
       (_ '(unknown)))))
 

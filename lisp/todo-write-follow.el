@@ -607,7 +607,7 @@ The process of a session overrides the activity in its transcript."
         (todo-write--dispatch thread 'state state))
       (pcase (plist-get update :activity)
         ((guard (todo-write-follow--acp-p thread)))
-        ('failed (todo-write-end-turn thread (plist-get update :why) t))
+        ('failed (todo-write-end-turn thread (plist-get update :reason) t))
         ((guard (and (equal thread (todo-write-follow--session-thread session))
                      (memq (car (todo-write-follow--session-activity session))
                            '(working waiting idle)))))

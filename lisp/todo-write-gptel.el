@@ -289,7 +289,7 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
 (defun todo-write-gptel--error (info)
   "Return the error in INFO, of a request, as a short line."
   (let ((problem (plist-get info :error)))
-    (todo-write-row--why
+    (todo-write-row--reason
      (format "%s" (or (and (stringp problem) problem)
                       (todo-write-json--get problem "message")
                       (plist-get info :status)
@@ -300,7 +300,7 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
   (when-let* ((thread (todo-write-gptel--thread-of (plist-get info :buffer))))
     (todo-write-set-activity
      thread 'waiting
-     (todo-write-row--why (mapconcat (lambda (call) (gptel-tool-name (car call))) calls ", ")
+     (todo-write-row--reason (mapconcat (lambda (call) (gptel-tool-name (car call))) calls ", ")
                          "permission"))))
 
 (defun todo-write-gptel--calls-accepted (&optional _calls overlay)

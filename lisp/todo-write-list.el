@@ -149,10 +149,10 @@ it, or a short id if the branches are equal or unknown."
 (defun todo-write-list--now (agent summary)
   "Return why AGENT waits, failed or stopped, else the task in progress.
 SUMMARY is that of its plan."
-  (let ((why (todo-write-agent-why agent))
+  (let ((reason (todo-write-agent-reason agent))
         (ending (todo-write-list--ending agent))
         (current (plist-get summary :current)))
-    (cond (why (todo-write-row-line why))
+    (cond (reason (todo-write-row-line reason))
           (ending)
           (current (todo-write-row--text current 'in_progress))
           (t ""))))

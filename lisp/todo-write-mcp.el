@@ -363,8 +363,8 @@ That is on another machine, or in a container."
   (pcase (plist-get message :activity)
     ("working" (todo-write-set-activity thread 'working))
     ("waiting" (todo-write-set-activity
-                thread 'waiting (and-let* ((why (plist-get message :why)))
-                                  (todo-write-mcp--line why))))
+                thread 'waiting (and-let* ((reason (plist-get message :reason)))
+                                  (todo-write-mcp--line reason))))
     ("suspended" (todo-write--suspend thread))
     ("idle" (todo-write-end-turn thread))
     (_ (todo-write-set-activity thread nil nil t))))

@@ -238,7 +238,7 @@ Emacs would replace key descriptions in it, as in documentation."
   "Return TEXT with the tooltip HELP, by default TEXT itself, shown literally."
   (propertize text 'help-echo (todo-write-row--help (or help text))))
 
-(defun todo-write-row--why (text &optional label)
+(defun todo-write-row--reason (text &optional label)
   "Return TEXT as a short line after LABEL, for `todo-write-set-activity'.
 If TEXT is not a string, return LABEL."
   (if (stringp text)

@@ -379,15 +379,15 @@ has changed its size; by default, it calls DRAW if the width differs."
 (defun todo-write-view--activity ()
   "Return the activity of the agent, since when and why, or nil if idle.
 For a plan that is paused, return the reason."
-  (pcase-let* ((`(,activity . ,why) (todo-write-activity todo-write-view-thread))
+  (pcase-let* ((`(,activity . ,reason) (todo-write-activity todo-write-view-thread))
                (since (todo-write-activity-since todo-write-view-thread))
                (age (and since (todo-write-row--age (/ since 1000))))
                (age (if (member age '(nil "now")) "" (concat " " age)))
-               (why (and why (concat ": " (todo-write-row-line why)))))
+               (reason (and reason (concat ": " (todo-write-row-line reason)))))
     (pcase activity
       ('working (propertize (concat "working" age) 'face 'todo-write-detail))
-      ('waiting (propertize (concat "waits for you" age why) 'face 'todo-write-paused))
-      ('failed (propertize (concat "failed" age why) 'face 'todo-write-failed))
+      ('waiting (propertize (concat "waits for you" age reason) 'face 'todo-write-paused))
+      ('failed (propertize (concat "failed" age reason) 'face 'todo-write-failed))
       (_ (when-let* ((reason (plist-get todo-write-view--summary :reason)))
            (propertize (todo-write-row-line reason) 'face 'todo-write-detail))))))
 

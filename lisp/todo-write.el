@@ -179,20 +179,20 @@ next write resumes it."
   "Pause THREAD for REASON, or resume it if that is nil."
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (todo-write--tell-state
+    (todo-write--dispatch-state
      thread (todo-write--call todo-write-dyn--pause thread reason))))
 
 ;;; Activity
 
 ;;;###autoload
-(defun todo-write-set-activity (thread activity &optional why inferred)
+(defun todo-write-set-activity (thread activity &optional reason inferred)
   "Set the activity of the agent of THREAD to ACTIVITY.
 THREAD is a key; it need not have a list.  ACTIVITY is one of:
   `working'  a turn runs; a paused THREAD resumes
-  `waiting'  the agent waits for the user, WHY says for what
-  `failed'   its turn ended with an error, which WHY names
+  `waiting'  the agent waits for the user, REASON says for what
+  `failed'   its turn ended with an error, which REASON names
   nil        it is idle
-WHY is a string of one line, or nil.  Time in progress runs only while
+REASON is a string of one line, or nil.  Time in progress runs only while
 the agent works; if a host never calls this, it runs until THREAD is
 paused.
 
@@ -205,48 +205,48 @@ others withdraw the request.
 
 Callers must report the end of a turn even after an error; see
 `todo-write-end-turn'.
-Signal `todo-write-input-error' for another ACTIVITY or WHY."
+Signal `todo-write-input-error' for another ACTIVITY or REASON."
   (unless (memq activity '(working waiting failed nil))
     (todo-write--wrong "activity" activity "working, waiting, failed or nil"))
-  (unless (or (null why) (stringp why))
-    (todo-write--wrong "why" why "a string or nil"))
+  (unless (or (null reason) (stringp reason))
+    (todo-write--wrong "reason" reason "a string or nil"))
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (unless (todo-write-activity--hold thread activity why inferred)
+    (unless (todo-write-activity--hold thread activity reason inferred)
       ;; A user's pause lasts until the next transition to work.
       (unless (or inferred
                   (and (eq activity 'working)
-                       (todo-write-activity--last-p thread activity why inferred)))
-        (todo-write--tell-state
+                       (todo-write-activity--last-p thread activity reason inferred)))
+        (todo-write--dispatch-state
          thread (todo-write--call todo-write-dyn--set-activity
                   thread (if (memq activity '(working waiting)) activity 'idle)
                   todo-write-activity--time)))
-      (todo-write-activity--put thread activity why inferred))))
+      (todo-write-activity--put thread activity reason inferred))))
 
 ;;;###autoload
-(defun todo-write-end-turn (thread &optional why failed ending)
+(defun todo-write-end-turn (thread &optional reason failed ending)
   "End the turn of THREAD's agent.
-If tasks are open, THREAD is paused for the reason WHY, a string, by
+If tasks are open, THREAD is paused for REASON, a string, by
 default \"end of turn\"; the next turn or write resumes it.  The agent is
-idle then or, if FAILED is non-nil, failed because of WHY.
+idle then or, if FAILED is non-nil, failed because of it.
 
 ENDING says how it ended, as in `todo-write-summary'; the default is
 `error' if FAILED is non-nil, else `end-of-turn'.  The first ending of a
 turn counts, but that the agent was killed always does."
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (todo-write--tell-state
+    (todo-write--dispatch-state
      thread (todo-write--call todo-write-dyn--end-turn
-              thread (or why "end of turn") (or ending (and failed 'error))
+              thread (or reason "end of turn") (or ending (and failed 'error))
               todo-write-activity--time))
-    (todo-write-activity--put thread (and failed 'failed) (and failed why) nil)))
+    (todo-write-activity--put thread (and failed 'failed) (and failed reason) nil)))
 
 (defun todo-write--suspend (thread)
   "Stop the time of THREAD: its agent's process was stopped, as by SIGSTOP.
 That is no activity; it lasts until the next one."
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (todo-write--tell-state
+    (todo-write--dispatch-state
      thread (todo-write--call todo-write-dyn--pause thread "suspended"))
     (todo-write-activity--put thread 'suspended nil nil)))
 
@@ -255,9 +255,9 @@ That is no activity; it lasts until the next one."
 What the agent does is unknown from now on.  THREAD is not paused."
   (todo-write--configure)
   (let ((inhibit-quit t))
-    (todo-write--tell-state
+    (todo-write--dispatch-state
      thread (todo-write--call todo-write-dyn--set-activity thread 'idle
-                               todo-write-activity--time))
+                              todo-write-activity--time))
     (todo-write-activity--put thread nil nil t)))
 
 ;;; Reading

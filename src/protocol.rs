@@ -111,7 +111,7 @@ pub struct Activity {
     /// `working`, `waiting`, `idle`, `suspended` or `unknown`.
     pub activity: String,
     /// What it waits for.
-    pub why: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// The end of the program's sessions.

@@ -65,8 +65,8 @@ impl Agent {
             Some("idle") => "idle",
             _ => "unknown",
         };
-        let why = process["waitingFor"].as_str().filter(|_| activity == "waiting");
-        let message = json!({"type": "activity", "session": session, "activity": activity, "why": why});
+        let reason = process["waitingFor"].as_str().filter(|_| activity == "waiting");
+        let message = json!({"type": "activity", "session": session, "activity": activity, "reason": reason});
         Some((session, message))
     }
 

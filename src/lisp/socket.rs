@@ -15,7 +15,7 @@ emacs::use_symbols! {
     k_lost => ":lost" k_outdated => ":outdated" k_claude_folder => ":claudeFolder"
     k_codex_folder => ":codexFolder" k_call => ":call" k_until => ":until"
     k_session => ":session" k_source => ":source" k_subagent => ":subagent"
-    k_arguments => ":arguments" k_activity => ":activity" k_why => ":why" k_task => ":task" k_killed => ":killed"
+    k_arguments => ":arguments" k_activity => ":activity" k_reason => ":reason" k_task => ":task" k_killed => ":killed"
     k_nonce => ":nonce" k_proof => ":proof"
     hello call cancel activity bye unknown
 }
@@ -90,6 +90,6 @@ fn fields_of_activity<'e>(plist: Plist<'e>, message: &Activity) -> Result<Value<
         .set(k_session, &message.session)?
         .set_some(k_subagent, message.subagent.as_ref())?
         .set(k_activity, &message.activity)?
-        .set_some(k_why, message.why.as_ref())?
+        .set_some(k_reason, message.reason.as_ref())?
         .finish()
 }

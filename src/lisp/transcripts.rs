@@ -24,7 +24,7 @@ emacs::use_symbols! {
     k_thread => ":thread" k_last => ":last" k_bytes => ":bytes" k_updates => ":updates"
     k_outcome => ":outcome" k_state => ":state" k_warnings => ":warnings"
     k_session => ":session" k_folder => ":folder" k_title => ":title" k_begun => ":begun"
-    k_agent => ":agent" k_host => ":host" k_activity => ":activity" k_why => ":why"
+    k_agent => ":agent" k_host => ":host" k_activity => ":activity" k_reason => ":reason"
     k_processes => ":processes"
     k_more => ":more" k_skipped => ":skipped" k_files => ":files"
     k_pid => ":pid" k_machine => ":machine" k_session_id => ":sessionId" k_status => ":status" k_waiting_for => ":waitingFor"
@@ -146,7 +146,7 @@ impl<'e> IntoLisp<'e> for &ThreadUpdate {
             .set(k_outcome, outcome.transpose()?)?
             .set(k_state, self.state)?
             .set_some(k_activity, activity.map(|name| write::symbol(env, name)).transpose()?)?
-            .set_some(k_why, self.error.as_ref())?
+            .set_some(k_reason, self.error.as_ref())?
             .finish()
     }
 }
