@@ -344,16 +344,16 @@ token that is not a string."
                   thread (plist-get event :type) data (plist-get event :thinking)
                   (plist-get event :call-context) (plist-get event :trace-id)
                   (plist-get event :session-id)))
-               (told `(:data ,data :timestamp ,time . ,rest)))
-    (when (equal (plist-get told :type) "TOKEN")
+               (emitted `(:data ,data :timestamp ,time . ,rest)))
+    (when (equal (plist-get emitted :type) "TOKEN")
       (puthash thread (cons event rest) todo-write--token-runs))
     (unwind-protect
         (when recorded
           (unwind-protect
               (todo-write--deliver thread)
             (todo-write--dispatch thread 'observed "THOUGHTS")))
-      (todo-write--emit told))
-    told))
+      (todo-write--emit emitted))
+    emitted))
 
 (provide 'todo-write-events)
 ;;; todo-write-events.el ends here

@@ -42,27 +42,29 @@ FOLDER its absolute name, once it is known.  FILES are the known files by
 \(N . PID), lists (STATE START CONTENT); WRITTEN are those that have files
 here.  EXPECTED are the pieces asked for, as (PIECE . EXCERPT): PIECE is a
 list (N OFFSET LENGTH PATH), EXCERPT non-nil if it is for the excerpt.
-ASKED is non-nil while an answer is under way; HEARD is when something
-came last.  SKEW is what to add to the machine's times.  PICKED are the
-transcripts that the user picked, as (FILE . SHOW).  ALL is non-nil if all
-live sessions are followed.  LISTED is t once the files were listed,
-`asked' before, `script' once the script was sent, else nil.  FULL is
-non-nil if all files are to be listed, `asked' while they are.  WANTED are
-the lines about sessions and processes that were sent last, BYTES the
-number of bytes copied, ERRORS what the process wrote to its standard
-error.  CHANGED are the copies of transcripts that changed in this answer, PROCESSES
-is non-nil if processes did."
+ASKED is t while an answer is under way, `answered' once it has come,
+until it is handled, else nil; SILENT-SINCE is when something was asked or
+came last.  SKEW is what to add to the machine's
+times.  PICKED are the transcripts that the user picked, as (FILE . SHOW).
+ALL is non-nil if all live sessions are followed.  LISTED is t once the
+files were listed, `asked' before, `script' once the script was sent, else
+nil.  FULL is non-nil if all files are to be listed, `asked' while they
+are.  WANTED are the lines about sessions and processes that were sent
+last, BYTES the number of bytes copied, ERRORS what the process wrote to
+its standard error.  CHANGED are the copies of transcripts that changed in
+this answer, PROCESSES is non-nil if processes did."
   name prefix process timer homes (files (make-hash-table :test #'equal))
   (alive (make-hash-table :test #'equal)) (written (make-hash-table :test #'equal))
-  expected asked (heard 0) (skew 0)
+  expected asked (silent-since 0) (skew 0)
   picked all listed wanted (bytes 0) (errors "") changed processes full)
 
 (cl-defstruct (todo-write-follow-link--file
                (:constructor todo-write-follow-link--make-file) (:copier nil))
   "A file on another machine: PATH in home N, with its INODE, SIZE and TIME.
-KIND is that of `todo-write-follow-link--kind'.  OFFSET is that of the next byte to fetch, COPY the name of the copy,
-PART non-nil until the first copy is complete.  SKIP is non-nil until the
-first line feed after a gap.  EXCERPT is non-nil once it was asked for.
+KIND is that of `todo-write-follow-link--kind'.  OFFSET is that of the
+next byte to fetch, COPY the name of the copy, PART non-nil until the
+first copy is complete.  SKIP is t until the first line feed after a gap,
+then `done'.  EXCERPT is non-nil once it was asked for.
 DOUBT is when to fetch the file again, since it may have changed within
 the second of TIME after it was fetched; `unseen' if the machine must list
 it again."

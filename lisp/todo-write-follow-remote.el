@@ -292,7 +292,7 @@ Any key ends the wait."
     (unless program
       (message "Following on %s by TRAMP, which may ask for a password and wait" name))
     (setf (todo-write-follow-link-errors link) ""
-          (todo-write-follow-link-heard link) (float-time)
+          (todo-write-follow-link-silent-since link) (float-time)
           (todo-write-follow-link-listed link) nil
           (todo-write-follow-link-full link) t
           (todo-write-follow-link-expected link) nil
@@ -412,7 +412,7 @@ ALL non-nil ends those of which all sessions are followed, too."
   "Ask what changed on the machine of LINK, unless an answer is under way."
   (cond ((not (todo-write-follow-link-asked link))
          (todo-write-follow-remote--ask link "p\n"))
-        ((> (- (float-time) (todo-write-follow-link-heard link))
+        ((> (- (float-time) (todo-write-follow-link-silent-since link))
             todo-write-follow-remote--patience)
          (todo-write-follow-remote--lost
           link (format "no answer for %d seconds" todo-write-follow-remote--patience)))))
@@ -427,7 +427,7 @@ ALL non-nil ends those of which all sessions are followed, too."
       (setq lines (concat "P\n" lines))
       (setf (todo-write-follow-link-full link) 'asked))
     (setf (todo-write-follow-link-asked link) t
-          (todo-write-follow-link-heard link) (float-time))
+          (todo-write-follow-link-silent-since link) (float-time))
     (todo-write-follow-remote--send link (concat lines ".\n"))))
 
 ;;; Answers
@@ -436,7 +436,7 @@ ALL non-nil ends those of which all sessions are followed, too."
   "Read BYTES, which PROCESS of LINK printed."
   (when (and (eq process (todo-write-follow-link-process link))
              (buffer-live-p (process-buffer process)))
-    (setf (todo-write-follow-link-heard link) (float-time))
+    (setf (todo-write-follow-link-silent-since link) (float-time))
     (condition-case err
         (with-current-buffer (process-buffer process)
           (goto-char (point-max))
@@ -575,8 +575,8 @@ Return nil if some are yet to come."
       (todo-write-follow-link--write-processes link))
     (let ((changed (todo-write-follow-link-changed link)))
       (setf (todo-write-follow-link-changed link) nil)
-      (todo-write-follow--hear (todo-write-follow-link-name link)
-                               changed processes first))
+      (todo-write-follow--read-copies (todo-write-follow-link-name link)
+                                      changed processes first))
     (todo-write-follow-remote--begin-sessions link)))
 
 (defun todo-write-follow-remote--begin-sessions (link)

@@ -80,7 +80,7 @@ Only CLAUDE_CONFIG_DIR and CODEX_HOME of their environments are read."
                                    unless (member (directory-file-name folder) known)
                                    collect (cons agent folder))))))
 
-(defun todo-write-follow-sessions--hear-home (agent folder)
+(defun todo-write-follow-sessions--add-home (agent folder)
   "Note that a running AGENT, a symbol, says that it uses FOLDER."
   (let (file-name-handler-alist)
     (when (and (stringp folder) (file-name-absolute-p folder) (file-directory-p folder)

@@ -55,7 +55,7 @@ grew within `todo-write-follow-quiet' seconds."
                (:constructor todo-write-follow--make-session))
   "A session that is followed.
 FILE is its transcript, or the copy of one on another machine, HANDLE the
-module's; THREAD is a key, once it is known.  HEARD is when the file last
+module's; THREAD is a key, once it is known.  GREW is when the file last
 grew, LAST the time of its last event in milliseconds, QUIET non-nil if
 that is long ago.  PROCESS is the id of its process, ACTIVITY what that
 last said, as from `todo-write-follow-sessions--activity'.  END is
@@ -65,9 +65,10 @@ machine are followed.  BUSY is non-nil while it is read, REST if a part
 of FILE is yet to be read.  BYTES is the number of those read so far.
 HOT is non-nil while FILE grows, when it is looked at by
 `todo-write-follow--tick' instead of watched: the time when it last grew.
-TOLD is non-nil if ACTIVITY was applied since FILE grew or processes
+APPLIED is non-nil if ACTIVITY was applied since FILE grew or processes
 changed."
-  file handle thread heard last quiet process activity end automatic busy rest (bytes 0) hot told)
+  file handle thread grew last quiet process activity end automatic busy rest (bytes 0) hot
+  applied)
 
 (defvar todo-write-follow--sessions nil
   "The sessions that are followed, the newest first.")
@@ -258,7 +259,7 @@ AUTOMATIC is that of `todo-write-follow--session'."
              (modified (todo-write-follow-sessions--modified file))
              ;; Its agent may have been idle or waiting for hours.
              (todo-write-activity--time (truncate (* 1000 modified)))
-             (session (todo-write-follow--make-session :file file :heard modified
+             (session (todo-write-follow--make-session :file file :grew modified
                                                        :automatic automatic)))
         (setf (todo-write-follow--session-handle session)
               (todo-write--call todo-write-dyn--transcript-open
@@ -276,16 +277,16 @@ AUTOMATIC is that of `todo-write-follow--session'."
           (todo-write-follow--read session 50))
         (unless todo-write-follow--batch
           (todo-write-follow-sessions--read-processes))
-        (todo-write-follow--tell-activity session)
-        (todo-write-follow--tell-if-ended session)
+        (todo-write-follow--apply-known-activity session)
+        (todo-write-follow--pause-if-ended session)
         (todo-write-follow--pause-if-quiet session)
         (todo-write-follow--set-timer)
         session)))
 
 (defun todo-write-follow--try-to-begin (file &optional automatic)
   "Follow the session whose transcript is FILE, which the user did not pick.
-AUTOMATIC is `machine', or nil if the mode picked it.  An error is said,
-and does not stop the others."
+AUTOMATIC is `machine', or nil if the mode picked it.  An error is
+reported, and does not stop the others."
   (condition-case-unless-debug err
       (todo-write-follow--begin file (or automatic t))
     (error (todo-write-follow-sessions--skip file (todo-write--error-text err)))))
@@ -488,7 +489,7 @@ Return non-nil if some are left."
 
 (defun todo-write-follow--each (function)
   "Call FUNCTION with each session that is followed.
-An error with one of them is said, and does not stop the others."
+An error with one of them is reported, and does not stop the others."
   (dolist (session todo-write-follow--sessions)
     (condition-case-unless-debug err
         (funcall function session)
@@ -577,9 +578,9 @@ Read for about MILLISECONDS, by default 10; a timer reads the rest."
         (when (and (> (plist-get result :bytes) 0)
                    (memq session todo-write-follow--sessions))
           (unless continued
-            (setf (todo-write-follow--session-heard session) (float-time)
+            (setf (todo-write-follow--session-grew session) (float-time)
                   (todo-write-follow--session-quiet session) nil))
-          (setf (todo-write-follow--session-told session) nil
+          (setf (todo-write-follow--session-applied session) nil
                 (todo-write-follow--session-end session)
                 (todo-write-follow--end-of-turn (plist-get result :thread)))
           ;; Lines may have paused or resumed the thread, so apply the activity
@@ -587,7 +588,7 @@ Read for about MILLISECONDS, by default 10; a timer reads the rest."
           (when-let* ((activity (todo-write-follow--session-activity session)))
             (setf (todo-write-follow--session-activity session)
                   (list (car activity) 'outdated))))
-        (todo-write-follow--tell session (plist-get result :updates)))
+        (todo-write-follow--dispatch-updates session (plist-get result :updates)))
     (setf (todo-write-follow--session-busy session) nil)))
 
 (defun todo-write-follow--end-of-turn (thread)
@@ -596,7 +597,7 @@ Read for about MILLISECONDS, by default 10; a timer reads the rest."
     (when (plist-get summary :ending)
       (cons (plist-get summary :reason) (plist-get summary :ending)))))
 
-(defun todo-write-follow--tell (session updates)
+(defun todo-write-follow--dispatch-updates (session updates)
   "Dispatch UPDATES, which the module returned for SESSION.
 The process of a session overrides the activity in its transcript."
   (dolist (update updates)
@@ -629,7 +630,7 @@ ENDING is how its agent ended, as in `todo-write-summary', if that is known."
   (unless (todo-write-follow--acp-p (todo-write-follow--session-thread session))
     (let ((updates (todo-write--call todo-write-dyn--transcript-pause
                      (todo-write-follow--session-handle session) reason ending)))
-      (todo-write-follow--tell session updates)
+      (todo-write-follow--dispatch-updates session updates)
       (dolist (thread (cons (todo-write-follow--session-thread session)
                             (mapcar (lambda (update) (plist-get update :thread)) updates)))
         (when (and thread (or ending (todo-write-activity thread)
@@ -638,35 +639,35 @@ ENDING is how its agent ended, as in `todo-write-summary', if that is known."
 
 (defun todo-write-follow--pause-if-quiet (session)
   "Pause SESSION if it has been silent for `todo-write-follow-quiet' seconds."
-  (let ((heard (todo-write-follow--session-heard session)))
+  (let ((grew (todo-write-follow--session-grew session)))
     (when (and todo-write-follow-quiet
                (not (todo-write-follow-sessions--silent-p
                      (todo-write-follow--session-file session)))
                (not (todo-write-follow--session-quiet session))
                (not (todo-write-follow--session-rest session))
-               (> (- (float-time) heard) todo-write-follow-quiet)
+               (> (- (float-time) grew) todo-write-follow-quiet)
                (not (memq (car (todo-write-follow--session-activity session))
                           '(working waiting))))
       (setf (todo-write-follow--session-quiet session) t)
       (todo-write-follow--pause
-       session (format-time-string "quiet since %F %R" heard)))))
+       session (format-time-string "quiet since %F %R" grew)))))
 
 (defun todo-write-follow--poll-processes ()
   "Apply the activity of all sessions' processes.
 Transcripts are read first, so that the process has the last word."
   (when (todo-write-follow-sessions--read-processes)
     (dolist (session todo-write-follow--sessions)
-      (setf (todo-write-follow--session-told session) nil))
+      (setf (todo-write-follow--session-applied session) nil))
     (todo-write-follow--each #'todo-write-follow--poll)
     (todo-write-follow--pick-begun))
   (todo-write-follow--each (lambda (session)
-                             (unless (todo-write-follow--session-told session)
-                               (todo-write-follow--tell-activity session)))))
+                             (unless (todo-write-follow--session-applied session)
+                               (todo-write-follow--apply-known-activity session)))))
 
-(defun todo-write-follow--tell-activity (session)
+(defun todo-write-follow--apply-known-activity (session)
   "Apply the activity of SESSION's process if it changed.
 That of one on a machine whose connection is lost is unknown."
-  (setf (todo-write-follow--session-told session) t)
+  (setf (todo-write-follow--session-applied session) t)
   (unless (todo-write-follow-sessions--silent-p (todo-write-follow--session-file session))
     (todo-write-follow--apply-activity session)))
 
@@ -697,16 +698,16 @@ That of one on a machine whose connection is lost is unknown."
          (let ((todo-write-activity--time (and times (apply #'min times))))
            (todo-write-end-turn thread (car end) nil (cdr end)))))
       ('(unknown) (todo-write-set-activity thread nil nil t))
-      ('nil (todo-write-follow--tell-end session))
-      (`(,what . ,why)
-       (todo-write-set-activity thread what why)
+      ('nil (todo-write-follow--pause-ended session))
+      (`(,what . ,reason)
+       (todo-write-set-activity thread what reason)
        ;; The turn ended, but its command or subagent still runs in the background.
        (when (and (eq what 'working) (eq (todo-write-state thread) 'paused))
          (todo-write-resume thread))))))
 
-(defun todo-write-follow--tell-end (session)
-  "Say how the agent of SESSION ended, which no process names any more."
-  (pcase-let ((`(,why . ,ending)
+(defun todo-write-follow--pause-ended (session)
+  "Pause SESSION, which no process names any more, for how its agent ended."
+  (pcase-let ((`(,reason . ,ending)
                (cond ((todo-write-follow-sessions--live-p
                        (todo-write-follow--session-thread session)
                        (todo-write-follow--session-process session))
@@ -716,10 +717,10 @@ That of one on a machine whose connection is lost is unknown."
                        (todo-write-follow--session-process session))
                       '("killed" . killed))
                      (t '("agent exited" . session-ended)))))
-    (todo-write-follow--pause session why ending)))
+    (todo-write-follow--pause session reason ending)))
 
-(defun todo-write-follow--tell-if-ended (session)
-  "Say that the agent of SESSION ended if it did so during a turn.
+(defun todo-write-follow--pause-if-ended (session)
+  "Pause SESSION if its agent ended during a turn.
 A file of its process that was left behind proves no more: the session may
 have been resumed since, and have ended well."
   (let ((thread (todo-write-follow--session-thread session)))
@@ -730,11 +731,11 @@ have been resumed since, and have ended well."
                      (todo-write-follow--session-file session)))
                (todo-write-follow-sessions--ended-p
                 thread (todo-write-follow--session-file session)))
-      (todo-write-follow--tell-end session))))
+      (todo-write-follow--pause-ended session))))
 
 ;;; Other machines
 
-(defun todo-write-follow--hear (machine files processes &optional first)
+(defun todo-write-follow--read-copies (machine files processes &optional first)
   "Read what changed in the copies of MACHINE's files.
 FILES are the transcripts that changed or have a file beside them that
 did.  PROCESSES is non-nil if the process files changed.  FIRST is
@@ -749,20 +750,20 @@ non-nil if MACHINE was silent before; agents may have ended meanwhile."
      (lambda (session)
        (when (equal machine (todo-write-follow-sessions--machine-of
                              (todo-write-follow--session-file session)))
-         (todo-write-follow--tell-if-ended session)))))
+         (todo-write-follow--pause-if-ended session)))))
   (when (and todo-write-follow-mode (or files processes))
     (setq todo-write-follow--searched nil)
     (todo-write-follow--find-newer)
     (todo-write-follow--end-automatic)))
 
 (defun todo-write-follow--lose (machine)
-  "Note that MACHINE tells no more: what its agents do is unknown."
+  "Note that MACHINE is silent: what its agents do is unknown."
   (todo-write-follow--each
    (lambda (session)
      (when (equal machine (todo-write-follow-sessions--machine-of
                            (todo-write-follow--session-file session)))
        (setf (todo-write-follow--session-activity session) nil
-             (todo-write-follow--session-told session) nil)
+             (todo-write-follow--session-applied session) nil)
        (let ((thread (todo-write-follow--session-thread session)))
          (when (and thread (not (todo-write-follow--other-host-p thread)))
            (todo-write--lose-activity thread))))))

@@ -24,7 +24,7 @@
 (require 'todo-write-socket)
 
 (autoload 'todo-write-follow-sessions--title "todo-write-follow-sessions")
-(declare-function todo-write-follow-sessions--hear-home "todo-write-follow-sessions")
+(declare-function todo-write-follow-sessions--add-home "todo-write-follow-sessions")
 
 (autoload 'todo-write-mcp-setup--kept-p "todo-write-mcp-setup")
 (autoload 'todo-write-note--take "todo-write-note")
@@ -55,9 +55,9 @@ Also the seconds that a program whose connection broke has to come back.")
   "A program that serves an agent.
 HELLO is its last greeting, CONNECTION its connection, and BROKEN the time
 when that closed without a goodbye, or nil.  SESSIONS is an alist of the
-threads that it serves and the times of their last calls.  TELLS is
-non-nil if it tells what its agent does."
-  hello connection broken sessions tells)
+threads that it serves and the times of their last calls.  REPORTS-ACTIVITY
+is non-nil if it reports what its agent does."
+  hello connection broken sessions reports-activity)
 
 (defvar todo-write-mcp--programs (make-hash-table :test #'equal)
   "The programs that serve agents, by (MACHINE . ID); ID is random.")
@@ -69,7 +69,7 @@ non-nil if it tells what its agent does."
   "Timer that finds programs that were killed, and agents that are quiet, or nil.")
 
 (defvar todo-write-mcp--lost nil
-  "Times at which programs first failed to reach this Emacs, not yet told.")
+  "Times at which programs first failed to reach this Emacs, not yet reported.")
 
 ;;; The mode
 
@@ -110,14 +110,14 @@ See `todo-write-socket--roles'."
                     (todo-write-mcp--program-broken program) nil)
               (when (and (bound-and-true-p todo-write-follow-mode)
                          (not (todo-write-mcp--remote program)))
-                (todo-write-follow-sessions--hear-home 'claude (plist-get hello :claudeFolder))
-                (todo-write-follow-sessions--hear-home 'codex (plist-get hello :codexFolder)))
+                (todo-write-follow-sessions--add-home 'claude (plist-get hello :claudeFolder))
+                (todo-write-follow-sessions--add-home 'codex (plist-get hello :codexFolder)))
               (when-let* ((lost (plist-get hello :lost)))
                 (todo-write-mcp--note-lost
                  (+ lost (todo-write-socket-connection-skew connection)))))
       ('call (pcase-let ((`(,ok . ,text) (todo-write-mcp--write program message)))
                (todo-write-socket--answer connection message ok text)))
-      ('activity (todo-write-mcp--hear program message))
+      ('activity (todo-write-mcp--note-activity program message))
       ('bye (if (plist-get message :killed)
                 (todo-write-mcp--end-program program "killed" 'killed)
               (todo-write-mcp--end-program program "session ended" 'session-ended)))
@@ -137,11 +137,11 @@ See `todo-write-socket--roles'."
 (defun todo-write-mcp--note-lost (time)
   "Tell the user soon that an agent could not reach this Emacs since TIME."
   (unless todo-write-mcp--lost
-    (run-with-timer 2 nil #'todo-write-mcp--tell-lost))
+    (run-with-timer 2 nil #'todo-write-mcp--report-lost))
   (push time todo-write-mcp--lost))
 
-(defun todo-write-mcp--tell-lost ()
-  "Tell the user how many agents could not reach this Emacs."
+(defun todo-write-mcp--report-lost ()
+  "Report to the user how many agents could not reach this Emacs."
   (when-let* ((lost todo-write-mcp--lost))
     (setq todo-write-mcp--lost nil)
     (message "%d agent%s could not reach this Emacs since %s" (length lost)
@@ -170,11 +170,11 @@ See `todo-write-socket--roles'."
 
 (defun todo-write-mcp--client (program)
   "Return the name of the agent of PROGRAM that users read."
-  (let ((name (todo-write-mcp--said program :client)))
+  (let ((name (todo-write-mcp--hello-string program :client)))
     (or (cadr (assoc name todo-write-mcp--clients))
         (todo-write-mcp--key-part name))))
 
-(defun todo-write-mcp--said (program key)
+(defun todo-write-mcp--hello-string (program key)
   "Return the string KEY in the greeting of PROGRAM, or an empty one."
   (or (plist-get (todo-write-mcp--program-hello program) key) ""))
 
@@ -192,7 +192,7 @@ It begins with the machine that the program is on."
 (defun todo-write-mcp--bare-thread (program call)
   "Return the key of the thread of CALL of PROGRAM on its machine.
 Each process of a client that does not name its session has its own thread."
-  (let* ((client (todo-write-mcp--said program :client))
+  (let* ((client (todo-write-mcp--hello-string program :client))
          (session (plist-get call :session))
          (hello (todo-write-mcp--program-hello program))
          (prefix (nth 2 (assoc client todo-write-mcp--clients))))
@@ -269,7 +269,7 @@ written it yet, so look up to TRIES times more, once a second."
   "Return the title of THREAD, which PROGRAM serves, in its transcript, or nil.
 A transcript on another machine is not looked for."
   (unless (todo-write-mcp--remote program)
-    (todo-write-follow-sessions--title thread (todo-write-mcp--said program :project))))
+    (todo-write-follow-sessions--title thread (todo-write-mcp--hello-string program :project))))
 
 (defun todo-write-mcp--note-call (program thread)
   "Note that the agent of THREAD, which PROGRAM serves, works now."
@@ -301,7 +301,7 @@ that, else below the item in progress."
 The program sent the name, so it is never treated as a remote file.  On
 another machine, it is the folder that the program names there; no file is
 looked up."
-  (let ((folder (todo-write-mcp--said program :project))
+  (let ((folder (todo-write-mcp--hello-string program :project))
         (remote (todo-write-mcp--remote program)))
     (if remote
         (concat (string-remove-suffix "/" (todo-write-remote-file remote folder)) "/")
@@ -331,8 +331,8 @@ That is on another machine, or in a container."
 
 ;;; What it does
 
-(defun todo-write-mcp--hear (program message)
-  "Note the activity of the agent of PROGRAM, as MESSAGE tells it."
+(defun todo-write-mcp--note-activity (program message)
+  "Note the activity of the agent of PROGRAM, which MESSAGE reports."
   (let* ((session (todo-write-mcp--thread program message))
          (subagent (plist-get message :subagent))
          (thread (if subagent (todo-write-mcp--subthread session subagent) session)))
@@ -343,7 +343,7 @@ That is on another machine, or in a container."
         (todo-write-mcp--end-session thread "the subagent returned")))
      (t
       (todo-write-mcp--leave-others program session)
-      (setf (todo-write-mcp--program-tells program)
+      (setf (todo-write-mcp--program-reports-activity program)
             (not (equal (plist-get message :activity) "unknown")))
       ;; It may be one of another time that the user resumed, or have no plan.
       (when (or (assoc thread (todo-write-mcp--program-sessions program))
@@ -445,8 +445,8 @@ Its agents may work on; they go on with their plans when it is back."
 
 (defun todo-write-mcp--check-quiet (program)
   "Note which sessions of PROGRAM have made no call for a while.
-A program that tells what its agent does needs no guess."
-  (unless (todo-write-mcp--program-tells program)
+A program that reports what its agent does needs no guess."
+  (unless (todo-write-mcp--program-reports-activity program)
     (pcase-dolist (`(,thread . ,time) (copy-sequence (todo-write-mcp--program-sessions program)))
       (let ((quiet (- (float-time) time)))
         (cond

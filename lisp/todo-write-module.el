@@ -170,7 +170,7 @@ that error, and show the user a message with a button."
     (setq todo-write-module--declined nil))
   (unless (featurep 'todo-write-dyn)
     (when (todo-write-module--busy-p)
-      (todo-write-module--tell-user "The module of todo-write is not loaded.")
+      (todo-write-module--warn-missing "The module of todo-write is not loaded.")
       (todo-write-module--error
        "The module is not loaded.  The user gets it with M-x todo-write-module-load"))
     (todo-write-module--load))
@@ -201,18 +201,18 @@ otherwise, as in the init file, show a message with a button."
     (condition-case err
         ;; A mode may be switched on in an idle timer.
         (todo-write-module--load)
-      (todo-write-error (todo-write-module--tell-user (cadr err))))))
+      (todo-write-error (todo-write-module--warn-missing (cadr err))))))
 
-(defvar todo-write-module--told nil
-  "Non-nil once the user was told that the module is missing.")
+(defvar todo-write-module--warned nil
+  "Non-nil once the user was warned that the module is missing.")
 
-(defun todo-write-module--tell-user (why)
-  "Show WHY the module is not loaded, with a button that gets it, once."
-  (unless todo-write-module--told
-    (setq todo-write-module--told t)
+(defun todo-write-module--warn-missing (reason)
+  "Warn once that the module is missing, with REASON and a button that gets it."
+  (unless todo-write-module--warned
+    (setq todo-write-module--warned t)
     ;; A window cannot be shown during redisplay.
     (run-at-time 0 nil #'display-warning 'todo-write
-                 (concat why "\n"
+                 (concat reason "\n"
                          (make-text-button
                           (copy-sequence "[Get the module]") nil
                           'action (lambda (_)

@@ -30,39 +30,39 @@
 (defvar todo-write-note--messages (make-hash-table :test #'equal)
   "Messages of the user that agents have not got, lists by thread, oldest first.")
 
-(defvar todo-write-note--told (make-hash-table :test #'equal)
-  "Sentences about edits that agents were told, lists by thread.")
+(defvar todo-write-note--delivered (make-hash-table :test #'equal)
+  "Sentences about edits that were delivered to agents, lists by thread.")
 
 (defvar todo-write-note--waiting nil
   "Threads whose hook must ask for another reason, a list.
 See `todo-write-permission--went-on'.")
 
-(defvar todo-write-note--heard nil
+(defvar todo-write-note--hook-machines nil
   "Other machines whose hooks have asked, a list of names.")
 
 (defvar todo-write-note--changed nil
   "Threads to be looked at soon.")
 
-;;; What is to be told
+;;; What is to be delivered
 
 (defun todo-write-note--edits (thread)
-  "Return sentences about the user's edits that the agent of THREAD was not told."
+  "Return sentences about the user's edits that the agent of THREAD has not got."
   (let ((edits (todo-write--call todo-write-dyn--untold-edits thread)))
     (when edits
-      (seq-difference edits (todo-write-note--told thread)))))
+      (seq-difference edits (todo-write-note--delivered thread)))))
 
-(defun todo-write-note--told (thread)
-  "Return the sentences that the agent of THREAD was told, a list.
+(defun todo-write-note--delivered (thread)
+  "Return the sentences that were delivered to the agent of THREAD, a list.
 After a restart of Emacs they come from its observations."
-  (let ((told (gethash thread todo-write-note--told 'unknown)))
-    (if (listp told) told
+  (let ((delivered (gethash thread todo-write-note--delivered 'unknown)))
+    (if (listp delivered) delivered
       (puthash thread
                (cl-loop for observation in (append (todo-write-observations
                                                     thread :type "STATE_UPDATE")
                                                    nil)
                         for note = (plist-get (plist-get observation :content) :note)
                         when note append (append note nil))
-               todo-write-note--told))))
+               todo-write-note--delivered))))
 
 (defun todo-write-note--text (edits messages)
   "Return the text for the agent about EDITS and MESSAGES, lists, or nil."
@@ -73,27 +73,28 @@ After a restart of Emacs they come from its observations."
              (mapcar (lambda (message) (concat "The user says: " message)) messages))
      "\n")))
 
-(defun todo-write-note--tell (thread function)
+(defun todo-write-note--deliver (thread function)
   "Call FUNCTION with what to tell the agent of THREAD, text or nil.
-If that returns non-nil, the agent was told, and is not told again."
+If that returns non-nil, the text was delivered, and is not given again."
   (let* ((edits (todo-write-note--edits thread))
          (messages (gethash thread todo-write-note--messages))
-         (told (funcall function (todo-write-note--text edits messages))))
-    (when told
+         (delivered (funcall function (todo-write-note--text edits messages))))
+    (when delivered
       (remhash thread todo-write-note--messages)
       (when edits
         ;; What the agent has done since may be told again.
         (puthash thread (append edits (seq-intersection
-                                       (todo-write-note--told thread)
+                                       (todo-write-note--delivered thread)
                                        (todo-write--call todo-write-dyn--untold-edits thread)))
-                 todo-write-note--told)
+                 todo-write-note--delivered)
         (todo-write--call todo-write-dyn--tell-items thread)
         (todo-write-observe thread "STATE_UPDATE" (list :note (vconcat edits)))))
-    told))
+    delivered))
 
 (defun todo-write-note--take (thread)
-  "Return what to tell the agent of THREAD with a result, or nil; it is told then."
-  (todo-write-note--tell thread #'identity))
+  "Return what to tell the agent of THREAD with a result, or nil.
+It counts as delivered."
+  (todo-write-note--deliver thread #'identity))
 
 ;;; The file for the hook
 
@@ -157,12 +158,12 @@ See `todo-write-socket--roles'."
                      :connection connection))
            (thread (todo-write-mcp--thread program message)))
       (when-let* ((remote (todo-write-mcp--remote program)))
-        (cl-pushnew remote todo-write-note--heard :test #'equal))
+        (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
       (when (member thread todo-write-note--waiting)
         (todo-write-permission--went-on
          thread (json-parse-string (or (plist-get message :arguments) "{}")
                                    :null-object nil :false-object nil)))
-      (todo-write-note--tell
+      (todo-write-note--deliver
        thread (lambda (text)
                 (todo-write-socket--answer connection message t (or text ""))
                 ;; It may have left: then its agent is told the next time.
@@ -176,7 +177,7 @@ See `todo-write-socket--roles'."
   (cond ((todo-write-mcp--serving thread) 'result)
         ((not (eq 'open (todo-write-socket--state))) nil)
         ((todo-write-remote-of-thread thread)
-         (and (member (todo-write-remote-of-thread thread) todo-write-note--heard) 'hook))
+         (and (member (todo-write-remote-of-thread thread) todo-write-note--hook-machines) 'hook))
         ((and (todo-write-note--file thread) (todo-write-plugin--installed-p)) 'hook)))
 
 ;;;###autoload

@@ -85,8 +85,8 @@ When it closes, this Emacs takes over.")
 (defvar todo-write-socket--connections nil
   "List of the connections.")
 
-(defvar todo-write-socket--said nil
-  "Sentences that the user was told in this session.")
+(defvar todo-write-socket--shown nil
+  "Sentences that the user was shown in this session.")
 
 ;;; The file
 
@@ -130,7 +130,7 @@ With SOCKET non-nil, it must be a socket.  Links are not followed."
     (ignore-error file-error
       (make-network-process :name "todo-write-first" :family 'local :service file
                             :coding 'binary :noquery t
-                            :filter #'todo-write-socket--hear-first
+                            :filter #'todo-write-socket--read-first
                             :sentinel #'todo-write-socket--first-changed))))
 
 (defun todo-write-socket--delete-stale (file)
@@ -207,16 +207,16 @@ choose where a socket is."
         (file-name-handler-alist nil))
     (delete-process listener)
     (when (stringp file)
-      (let ((told (expand-file-name "told" (file-name-directory file))))
+      (let ((folder (expand-file-name "told" (file-name-directory file))))
         (ignore-errors (delete-file file))
         (ignore-errors
           (pcase-dolist (`(,name . ,attributes)
-                         (directory-files-and-attributes told t "\\`[A-Za-z0-9_-]+\\'" t))
+                         (directory-files-and-attributes folder t "\\`[A-Za-z0-9_-]+\\'" t))
             (when (and (null (file-attribute-type attributes))
                        (eql 0 (file-attribute-size attributes)))
               (delete-file name))))
         ;; It fails if something else is there.
-        (ignore-errors (delete-directory told))))))
+        (ignore-errors (delete-directory folder))))))
 
 (defun todo-write-socket--state ()
   "Return `open' if programs reach this Emacs, `client' if another, or nil."
@@ -241,11 +241,11 @@ choose where a socket is."
               :id ,(format "emacs-%d" (emacs-pid))
               :version ,todo-write-version :process ,(emacs-pid))))))
 
-(defun todo-write-socket--hear-first (process chunk)
-  "Tell the user what CHUNK, from the Emacs of PROCESS, says of it."
+(defun todo-write-socket--read-first (process chunk)
+  "Read CHUNK, the greeting of the Emacs of PROCESS, and show the user its id."
   (when (string-match "\"process\":\\([0-9]+\\)" chunk)
     (process-put process 'todo-write-pid (string-to-number (match-string 1 chunk)))
-    (todo-write-socket--say
+    (todo-write-socket--show-once
      "Agents write their plans in the Emacs with process %s; this one takes over when that ends"
      (match-string 1 chunk))))
 
@@ -265,11 +265,11 @@ choose where a socket is."
 
 ;;; Connections
 
-(defun todo-write-socket--say (format &rest args)
-  "Tell the user the sentence of FORMAT and ARGS, once in a session."
+(defun todo-write-socket--show-once (format &rest args)
+  "Show the user the sentence of FORMAT and ARGS, once in a session."
   (let ((text (apply #'format-message format args)))
-    (unless (member text todo-write-socket--said)
-      (push text todo-write-socket--said)
+    (unless (member text todo-write-socket--shown)
+      (push text todo-write-socket--shown)
       (message "%s" text))))
 
 (defun todo-write-socket--changed (process event)
@@ -398,7 +398,7 @@ The last one is first.  Return nil if the line is too long."
 
 (defun todo-write-socket--no-module ()
   "Tell the user that the module is missing; return a sentence for an agent."
-  (todo-write-module--tell-user "An agent cannot write its plan: the module is not loaded.")
+  (todo-write-module--warn-missing "An agent cannot write its plan: the module is not loaded.")
   "This Emacs lacks the module of todo-write; go on without the list, and tell the user to run \
 M-x todo-write-module-load in Emacs.")
 
@@ -423,7 +423,7 @@ M-x todo-write-module-load in Emacs.")
         (todo-write-socket--outdated "was set up by an earlier version"))
       (setf (todo-write-socket-connection-hello connection) hello
             (todo-write-socket-connection-skew connection)
-            (if-let* ((now (plist-get hello :now))) (- (todo-write-socket--now) now) 0))
+            (if-let* ((now (plist-get hello :now))) (- (todo-write--now) now) 0))
       (todo-write-socket--send connection `(:type "welcome" :protocol ,todo-write-socket--protocol
                                            :version ,todo-write-version
                                            :emacs ,emacs-version :process ,(emacs-pid)
@@ -433,22 +433,19 @@ M-x todo-write-module-load in Emacs.")
 (defvar todo-write-socket--outdated-programs nil
   "Why programs that connected must be set up again, a list of phrases.")
 
-(defun todo-write-socket--outdated (why)
+(defun todo-write-socket--outdated (reason)
   "Tell the user, once, that a program must be set up again; return a sentence.
-WHY is a phrase about the program."
-  (cl-pushnew why todo-write-socket--outdated-programs :test #'equal)
-  (todo-write-socket--say "An agent's todo-write-mcp %s; run M-x todo-write-mcp-setup again" why)
+REASON is a phrase about the program."
+  (cl-pushnew reason todo-write-socket--outdated-programs :test #'equal)
+  (todo-write-socket--show-once
+   "An agent's todo-write-mcp %s; run M-x todo-write-mcp-setup again" reason)
   (format "This todo-write-mcp %s; tell the user to run M-x todo-write-mcp-setup in Emacs again."
-          why))
-
-(defun todo-write-socket--now ()
-  "Return the time in milliseconds since the epoch."
-  (truncate (* 1000 (float-time))))
+          reason))
 
 (defun todo-write-socket--late-p (connection call)
   "Return non-nil if the program of CONNECTION no longer waits for CALL."
   (when-let* ((until (plist-get call :until)))
-    (< (+ until (todo-write-socket-connection-skew connection)) (todo-write-socket--now))))
+    (< (+ until (todo-write-socket-connection-skew connection)) (todo-write--now))))
 
 (defun todo-write-socket--dispatch (connection message)
   "Pass MESSAGE to the function of CONNECTION's role."

@@ -567,14 +567,14 @@ The reasons of failures need some room to the right."
 (defun todo-write-story--insert-entry (entry width room)
   "Insert ENTRY as a line of WIDTH columns, with ROOM for its text."
   (pcase-let* ((`(,shape ,face ,words) (todo-write-story--mark entry))
-               (said (memq (todo-write-story-entry-kind entry) '(said thought change wait)))
-               (right (if (or said (< width todo-write-story--least)) ""
+               (whole (memq (todo-write-story-entry-kind entry) '(said thought change wait)))
+               (right (if (or whole (< width todo-write-story--least)) ""
                         (todo-write-story--right entry)))
                (end (+ todo-write-story--head room todo-write-story--end))
-               (reason (unless said (todo-write-story--reason entry)))
+               (reason (unless whole (todo-write-story--reason entry)))
                (beside (and reason (> (- width end 3) 8)))
                (text (todo-write-story--shown-text
-                      entry (cond (said (- width todo-write-story--head (if shape 0 -2)))
+                      entry (cond (whole (- width todo-write-story--head (if shape 0 -2)))
                                   (beside room)
                                   ;; Nothing else stands in this line.
                                   ((string-empty-p right) (- width todo-write-story--head))

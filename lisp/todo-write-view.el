@@ -391,11 +391,11 @@ For a plan that is paused, return the reason."
       (_ (when-let* ((reason (plist-get todo-write-view--summary :reason)))
            (propertize (todo-write-row-line reason) 'face 'todo-write-detail))))))
 
-(defun todo-write-view--quote (said)
-  "Return SAID, what the agent said, or nil, in quotes as a line."
-  (when said
-    (propertize (concat (todo-write-row--shape 'quote) said (todo-write-row--shape 'unquote))
-                'face 'todo-write-said 'help-echo (todo-write-row--help said))))
+(defun todo-write-view--quote (text)
+  "Return TEXT, what the agent said, or nil, in quotes as a line."
+  (when text
+    (propertize (concat (todo-write-row--shape 'quote) text (todo-write-row--shape 'unquote))
+                'face 'todo-write-said 'help-echo (todo-write-row--help text))))
 
 (defun todo-write-view--newest-message (thread)
   "Return what the agent of THREAD said last as a line, or nil."
@@ -1046,16 +1046,16 @@ For `todo-write--event-functions'."
   (todo-write-view--redraw-for-child thread)
   (todo-write-view--in-buffers (todo-write-view--for-p thread)
     (let* ((drawn (or todo-write-view--drawn 0))
-           (told (plist-get outcome :revision))
+           (revision (plist-get outcome :revision))
            (changes (plist-get (plist-get outcome :changes) :changes))
            (summary (todo-write--summary-after thread outcome))
            (current (plist-get summary :revision)))
-      (cond ((and todo-write-view--ewoc (= told current (1+ drawn))
+      (cond ((and todo-write-view--ewoc (= revision current (1+ drawn))
                   ;; Drawing the whole buffer is faster for many changes.
                   (<= (* 3 (length changes)) (max 200 (plist-get summary :total))))
              (todo-write-view--draw changes summary))
             ;; Another function wrote meanwhile, and that is drawn already.
-            ((and (< told current) (= drawn current)))
+            ((and (< revision current) (= drawn current)))
             ;; Revisions were missed, or the thread was forgotten and begun again.
             (t (todo-write-view--draw))))))
 

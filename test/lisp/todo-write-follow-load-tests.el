@@ -155,7 +155,7 @@
       (todo-write-test-wait (lambda () (cl-every #'todo-write-follow--find files)))
       (todo-write-follow--poll-all)
       (let ((counts (todo-write-follow-load-tests--counting
-                        '(todo-write-follow--tell-activity todo-write-follow-watch--set)
+                        '(todo-write-follow--apply-known-activity todo-write-follow-watch--set)
                       (todo-write-follow--poll-all))))
         (should (equal '(0 0) (mapcar #'cdr counts))))
       (write-region "{\"sessionId\":\"s3\",\"status\":\"waiting\",\"cwd\":\"/garden\"}" nil

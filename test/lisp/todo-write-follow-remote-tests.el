@@ -288,7 +288,7 @@ MORE are further fields."
       (todo-write-follow-remote-tests--wait (todo-write-follow-link-asked link))
       (cl-letf (((symbol-function 'display-warning)
                  (lambda (_type message &rest _) (push message warnings))))
-        (setf (todo-write-follow-link-heard link) 0)
+        (setf (todo-write-follow-link-silent-since link) 0)
         (todo-write-follow-remote-tests--wait warnings)
         (should (string-match-p "lost (no answer for 20 seconds)" (car warnings)))))))
 

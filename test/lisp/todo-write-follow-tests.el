@@ -308,10 +308,9 @@ MORE, JSON text; (shows STATE ACTIVITY WHY) waits until these are shown."
 
 (ert-deftest todo-write-follow-tests-a-silent-session-is-not-paused-while-its-process-works ()
   (todo-write-follow-tests--with-process
-    (let ((todo-write-follow-quiet 600))
-      (says "busy")
-      (shows 'active 'working)
-      (setf (todo-write-follow--session-heard (todo-write-follow--find file)) 0.0)
+    (says "busy")
+    (shows 'active 'working)
+    (let ((todo-write-follow-quiet 0))
       (todo-write-follow--poll-all)
       (shows 'active 'working))))
 
@@ -521,7 +520,7 @@ Skip the test if this system has none."
              (lambda ()
                (todo-write-follow-sessions--find-homes)
                (member (cons 'claude other) (todo-write-follow-sessions--homes))))
-            (todo-write-follow-sessions--hear-home 'codex "/no/such/folder")
+            (todo-write-follow-sessions--add-home 'codex "/no/such/folder")
             (should-not (assoc "/no/such/folder" (mapcar #'cdr (todo-write-follow-sessions--homes)))))
         (delete-process child)))))
 

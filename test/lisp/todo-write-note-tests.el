@@ -19,7 +19,7 @@
   "Run BODY with the socket, and a plan of a session that is followed."
   (declare (indent 0) (debug t))
   `(let ((todo-write-note--messages (make-hash-table :test #'equal))
-         (todo-write-note--told (make-hash-table :test #'equal))
+         (todo-write-note--delivered (make-hash-table :test #'equal))
          (todo-write-note--waiting nil)
          (todo-write-permission--calls nil))
      (todo-write-with-socket
@@ -64,7 +64,7 @@ The user deleted \"Rake\"."))
                                  (todo-write-items "claude:s1"))
                        :told))
     ;; Nor is anything told again after a restart of Emacs.
-    (clrhash todo-write-note--told)
+    (clrhash todo-write-note--delivered)
     (should-not (todo-write-note--edits "claude:s1"))
     (todo-write-edit "claude:s1" 'rename (todo-write-test-id "claude:s1" "Water") "Water all")
     (should (equal '("The user renamed \"Water\" to \"Water all\".")
@@ -82,7 +82,7 @@ The user deleted \"Rake\"."))
   (todo-write-note-tests--with
     (todo-write-edit "claude:s1" 'add "Weed")
     (todo-write-note-tests--ready)
-    (should-not (todo-write-note--tell "claude:s1" #'ignore))
+    (should-not (todo-write-note--deliver "claude:s1" #'ignore))
     (should (todo-write-note-tests--hook "PostToolUse"))
     (should-not (todo-write-note-tests--hook "PostToolUse"))))
 

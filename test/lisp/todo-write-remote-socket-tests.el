@@ -27,7 +27,7 @@ Fail if anything opens a connection to a machine."
   `(let ((todo-write-remotes (or ,remotes '(("build" :prefix "/ssh:build:")
                                             ("dev" :prefix "/docker:dev:"))))
          (todo-write-permission--calls nil)
-         (todo-write-note--heard nil)
+         (todo-write-note--hook-machines nil)
          (user-emacs-directory (file-name-as-directory (make-temp-file "emacs d" t))))
      (cl-letf (((symbol-function 'tramp-maybe-open-connection)
                 (lambda (&rest _) (error "A connection was opened"))))

@@ -23,7 +23,7 @@
   "Evaluate BODY with an empty store while `todo-write-mcp-mode' is on."
   (declare (indent 0) (debug t))
   `(let ((todo-write-socket (todo-write-socket-test-file))
-         (todo-write-socket--said nil)
+         (todo-write-socket--shown nil)
          (todo-write-socket--outdated-programs nil)
          (todo-write-mcp--programs (make-hash-table :test #'equal))
          (todo-write-mcp--lost nil)

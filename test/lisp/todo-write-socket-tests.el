@@ -249,16 +249,16 @@
       (todo-write-socket-test-send process '(:type "hello" :protocol 2 :role "tool" :id "x"))
       (should (string-search "M-x todo-write-mcp-setup"
                              (plist-get (todo-write-socket-test-read process) :text)))
-      (should (equal 1 (length todo-write-socket--said))))
+      (should (equal 1 (length todo-write-socket--shown))))
     (let ((process (todo-write-socket-test-hello :version "0.0.1")))
       (should (car (todo-write-socket-test-write process "a" "One"))))
     (todo-write-socket-test-hello :outdated t)
-    (should (equal 2 (length todo-write-socket--said)))
+    (should (equal 2 (length todo-write-socket--shown)))
     (should (member "was set up by an earlier version" todo-write-socket--outdated-programs))))
 
 (ert-deftest todo-write-socket-without-the-module-each-call-gets-a-sentence ()
   (todo-write-with-socket
-    (let ((features (remq 'todo-write-dyn features)) (todo-write-module--told t))
+    (let ((features (remq 'todo-write-dyn features)) (todo-write-module--warned t))
       (dotimes (_ 2)
         (let ((process (todo-write-socket-test-connect)))
           (todo-write-socket-test-send process '(:type "hello"))
