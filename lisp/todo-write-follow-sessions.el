@@ -72,13 +72,12 @@ A list of (AGENT . FOLDER).")
   "Find the folders that this user's running agents were told to use.
 Only CLAUDE_CONFIG_DIR and CODEX_HOME of their environments are read."
   (let ((known (mapcar (lambda (home) (directory-file-name (expand-file-name (cdr home))))
-                       todo-write-follow-agents)))
+                       (todo-write-follow-sessions--given-homes))))
     (setq todo-write-follow-sessions--found
-          (cl-loop for (agent . name) in '((claude . "CLAUDE_CONFIG_DIR") (codex . "CODEX_HOME"))
-                   append (cl-loop for folder in (todo-write--call todo-write-dyn--folders-named-by
-                                                   name)
-                                   unless (member (directory-file-name folder) known)
-                                   collect (cons agent folder))))))
+          (cl-loop for (name . folder) in (todo-write--call todo-write-dyn--folders-named-by
+                                            '("CLAUDE_CONFIG_DIR" "CODEX_HOME"))
+                   unless (member (directory-file-name folder) known)
+                   collect (cons (if (equal name "CODEX_HOME") 'codex 'claude) folder)))))
 
 (defun todo-write-follow-sessions--add-home (agent folder)
   "Note that a running AGENT, a symbol, says that it uses FOLDER."
@@ -90,10 +89,13 @@ Only CLAUDE_CONFIG_DIR and CODEX_HOME of their environments are read."
                                     (todo-write-follow-sessions--homes)))))
       (push (cons agent folder) todo-write-follow-sessions--found))))
 
+(defun todo-write-follow-sessions--given-homes ()
+  "Return the elements of `todo-write-follow-agents' on this machine."
+  (seq-remove (lambda (home) (file-remote-p (cdr home))) todo-write-follow-agents))
+
 (defun todo-write-follow-sessions--local-homes ()
   "Return the agents and their folders on this machine as (AGENT . FOLDER)."
-  (append (seq-remove (lambda (home) (file-remote-p (cdr home))) todo-write-follow-agents)
-          todo-write-follow-sessions--found))
+  (append (todo-write-follow-sessions--given-homes) todo-write-follow-sessions--found))
 
 (defun todo-write-follow-sessions--homes ()
   "Return the agents and their folders, given, found and copied.

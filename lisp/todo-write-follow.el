@@ -154,8 +154,9 @@ AUTOMATIC is as for `todo-write-follow--try-to-begin'.")
   "Time at which `todo-write-follow-mode' was switched on, as a float.")
 
 (defvar todo-write-follow--searched nil
-  "The last search for new sessions, a list (TIME (FOLDER . MODIFIED)...).
-nil asks for a search at the next poll.")
+  "The last search for new sessions, a list (TIME FOLDERS TIMES).
+TIMES are those of `todo-write-follow--times'.  nil asks for a search at
+the next poll.")
 
 ;;;###autoload
 (define-minor-mode todo-write-follow-mode
@@ -180,7 +181,8 @@ the sessions on that machine; see `todo-write-follow-remote'."
     (todo-write-module--prepare))
   (mapc #'todo-write-follow--end (todo-write-follow--automatic))
   (when todo-write-follow-mode
-    (todo-write-follow-sessions--find-homes)
+    ;; This looks at all processes, so it has a slice of its own.
+    (run-with-timer 0 nil #'todo-write-follow--search-homes)
     (when (seq-some #'file-remote-p (cons default-directory
                                           (mapcar #'cdr todo-write-follow-agents)))
       (todo-write-follow-remote--begin-mode)))
@@ -512,6 +514,13 @@ An error with one of them is reported, and does not stop the others."
   (setq todo-write-follow--searched nil)
   (todo-write-follow--poll-all))
 
+(defun todo-write-follow--search-homes ()
+  "Search for running agents, and for sessions if they have other folders."
+  (when (and todo-write-follow-mode
+             (not (equal todo-write-follow-sessions--found
+                         (todo-write-follow-sessions--find-homes))))
+    (todo-write-follow--search-again)))
+
 (defun todo-write-follow--poll (session)
   "Read the transcript of SESSION; stop following it if that fails."
   (when (and (memq session todo-write-follow--sessions)
@@ -551,15 +560,6 @@ An error with one of them is reported, and does not stop the others."
     (setq todo-write-follow--reader
           (run-with-timer 0.02 nil #'todo-write-follow--read-on))))
 
-(defun todo-write-follow--note-rest (session result)
-  "Note what is left of the transcript of SESSION after RESULT of reading it."
-  (when (setf (todo-write-follow--session-rest session) (plist-get result :more))
-    (todo-write-follow--read-later))
-  (when (> (plist-get result :skipped) 0)
-    (todo-write-follow-sessions--skip
-     (todo-write-follow--session-file session)
-     "a line over 16 MiB, or all but its last 512 MiB")))
-
 (defun todo-write-follow--read (session &optional milliseconds)
   "Record what was appended to the transcript of SESSION, and dispatch it.
 Read for about MILLISECONDS, by default 10; a timer reads the rest."
@@ -570,26 +570,39 @@ Read for about MILLISECONDS, by default 10; a timer reads the rest."
         (setf (todo-write-follow--session-busy session) t)
         (setq result (todo-write--call todo-write-dyn--transcript-read
                        (todo-write-follow--session-handle session) (or milliseconds 10)))
-        (cl-incf (todo-write-follow--session-bytes session) (plist-get result :bytes))
-        (todo-write-follow--note-rest session result)
-        (todo-write--warn (plist-get result :warnings))
-        (setf (todo-write-follow--session-thread session) (plist-get result :thread)
-              (todo-write-follow--session-last session) (plist-get result :last))
-        (when (and (> (plist-get result :bytes) 0)
-                   (memq session todo-write-follow--sessions))
-          (unless continued
-            (setf (todo-write-follow--session-grew session) (float-time)
-                  (todo-write-follow--session-quiet session) nil))
-          (setf (todo-write-follow--session-applied session) nil
-                (todo-write-follow--session-end session)
-                (todo-write-follow--end-of-turn (plist-get result :thread)))
-          ;; Lines may have paused or resumed the thread, so apply the activity
-          ;; of the process again.
-          (when-let* ((activity (todo-write-follow--session-activity session)))
-            (setf (todo-write-follow--session-activity session)
-                  (list (car activity) 'outdated))))
-        (todo-write-follow--dispatch-updates session (plist-get result :updates)))
+        (setf (todo-write-follow--session-rest session) (plist-get result :more))
+        (when result
+          (todo-write-follow--note-read session result continued)
+          (todo-write-follow--dispatch-updates session (plist-get result :updates))))
     (setf (todo-write-follow--session-busy session) nil)))
+
+(defun todo-write-follow--note-read (session result continued)
+  "Note what was read of the transcript of SESSION.
+RESULT is what the module returned; CONTINUED is non-nil if it is the rest
+of what was found earlier."
+  (when (plist-get result :more)
+    (todo-write-follow--read-later))
+  (when (> (plist-get result :skipped) 0)
+    (todo-write-follow-sessions--skip
+     (todo-write-follow--session-file session)
+     "a line over 16 MiB, or all but its last 512 MiB"))
+  (todo-write--warn (plist-get result :warnings))
+  (setf (todo-write-follow--session-thread session) (plist-get result :thread)
+        (todo-write-follow--session-last session) (plist-get result :last))
+  (cl-incf (todo-write-follow--session-bytes session) (plist-get result :bytes))
+  (when (and (> (plist-get result :bytes) 0)
+             (memq session todo-write-follow--sessions))
+    (unless continued
+      (setf (todo-write-follow--session-grew session) (float-time)
+            (todo-write-follow--session-quiet session) nil))
+    (setf (todo-write-follow--session-applied session) nil
+          (todo-write-follow--session-end session)
+          (todo-write-follow--end-of-turn (plist-get result :thread)))
+    ;; Lines may have paused or resumed the thread, so apply the activity of the
+    ;; process again.
+    (when-let* ((activity (todo-write-follow--session-activity session)))
+      (setf (todo-write-follow--session-activity session)
+            (list (car activity) 'outdated)))))
 
 (defun todo-write-follow--end-of-turn (thread)
   "Return (REASON . ENDING) of the last turn of THREAD, or nil if it goes on."
@@ -779,36 +792,44 @@ session changes no folder."
              (featurep 'todo-write-dyn)
              (or (null todo-write-follow--searched)
                  todo-write-follow--unnamed
-                 (> (- (float-time) (car todo-write-follow--searched))
+                 ;; The clock may have been set back.
+                 (> (abs (- (float-time) (car todo-write-follow--searched)))
                     (* 10 todo-write-follow-interval))
-                 (cl-loop for (folder . time) in (cdr todo-write-follow--searched)
-                          thereis (not (equal time (todo-write-follow--folder-time folder))))))
+                 (not (equal (nth 2 todo-write-follow--searched)
+                             (todo-write-follow--times (nth 1 todo-write-follow--searched))))))
     (let* ((folders (todo-write-follow-sessions--folders
                      (unless todo-write-follow-all todo-write-follow--project)))
            ;; Times come first, so that the next poll notices later changes.
-           (times (mapcar (lambda (folder) (cons folder (todo-write-follow--folder-time folder)))
-                          folders))
+           (times (todo-write-follow--times folders))
            (files (if todo-write-follow-all
                       (todo-write-follow-sessions--files
                        folders (- (float-time) (or todo-write-follow-quiet 600))
                        (todo-write-follow-sessions--live-ids) nil t)
                     (todo-write-follow-sessions--files folders nil nil 300 t))))
       (setq todo-write-follow--watch-due t
-            todo-write-follow--searched (cons (float-time) times)
-            todo-write-follow--unnamed
-            (cl-loop for (time . file) in files
-                     while (< (- (float-time) time) 60)
-                     unless (or (todo-write-follow-sessions--copy-of file)
-                                (plist-get (todo-write-follow-sessions--kept-head file)
-                                           :folder))
-                     collect file))
+            todo-write-follow--searched (list (float-time) folders times))
       (if todo-write-follow-all
           (todo-write-follow--pick-live files)
-        (todo-write-follow--pick-newest (mapcar #'cdr files))))))
+        (todo-write-follow--pick-newest (mapcar #'cdr files)))
+      (todo-write-follow--note-unnamed files))))
 
-(defun todo-write-follow--folder-time (folder)
-  "Return the modification time of FOLDER, or nil if it does not exist."
-  (file-attribute-modification-time (file-attributes folder)))
+(defun todo-write-follow--note-unnamed (files)
+  "Note which of FILES, a list of (TIME . FILE), name no folder yet.
+While sessions are yet to begin, the next poll searches again."
+  (setq todo-write-follow--unnamed
+        (unless todo-write-follow--queue
+          (cl-loop for (time . file) in files
+                   while (< (- (float-time) time) 60)
+                   unless (or (todo-write-follow-sessions--copy-of file)
+                              (plist-get (todo-write-follow-sessions--kept-head file) :folder))
+                   collect file)))
+  (when todo-write-follow--queue
+    (setq todo-write-follow--searched nil)))
+
+(defun todo-write-follow--times (folders)
+  "Return the modification times of FOLDERS, a list."
+  (todo-write--call todo-write-dyn--modification-times
+    (seq-filter #'todo-write-follow-sessions--text-p folders)))
 
 (defun todo-write-follow--pick-live (files)
   "Follow the live sessions in FILES, a list of (TIME . FILE), and no others.

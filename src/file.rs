@@ -46,7 +46,8 @@ fn not_regular() -> io::Error {
 /// # Errors
 /// As [`open`].
 pub fn read_start(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    // Files in /proc do not tell their length, and reading would begin with a few bytes.
+    let mut bytes = Vec::with_capacity(4_096);
     open(path)?.take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

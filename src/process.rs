@@ -38,29 +38,29 @@ pub(crate) fn state(id: u32, start: Option<&str>) -> ProcessState {
     }
 }
 
-/// The values of the environment variable `name` in this user's processes that are absolute names of
-/// folders. Nothing else is kept of their environments.
-pub(crate) fn folders_named_by(name: &str) -> BTreeSet<PathBuf> {
-    let mark = format!("{name}=").into_bytes();
+/// The environment variables among `names` that name an existing folder in this user's processes, with
+/// their values. Nothing else is kept of their environments.
+pub(crate) fn folders_named_by(names: &[String]) -> BTreeSet<(String, PathBuf)> {
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
     let is_number = |name: &str| name.bytes().all(|byte| byte.is_ascii_digit());
     let numbered = processes.filter(|entry| entry.file_name().to_str().is_some_and(is_number));
     // The system refuses to show the environments of other users' processes, except to root.
     let environments =
         numbered.filter(is_ours).filter_map(|entry| fs::read(entry.path().join("environ")).ok());
-    let values = environments.filter_map(|environment| {
-        let value =
-            environment.split(|byte| *byte == 0).find_map(|variable| variable.strip_prefix(&mark[..]))?;
-        Some(PathBuf::from(str::from_utf8(value).ok()?))
+    let folders = environments.flat_map(|environment| {
+        let variables =
+            environment.split(|byte| *byte == 0).filter_map(|variable| str::from_utf8(variable).ok());
+        let named = variables.filter_map(|variable| variable.split_once('='));
+        let wanted = named.filter(|(name, _)| names.iter().any(|wanted| wanted == name));
+        wanted.map(|(name, value)| (name.to_owned(), PathBuf::from(value))).collect::<Vec<_>>()
     });
-    values.filter(|folder| folder.is_absolute() && folder.is_dir()).collect()
+    folders.filter(|(_, folder)| folder.is_absolute() && folder.is_dir()).collect()
 }
 
 #[cfg(unix)]
 fn is_ours(process: &fs::DirEntry) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let owner = |path: &Path| fs::metadata(path).ok().map(|data| data.uid());
-    owner(&process.path()).is_some_and(|uid| Some(uid) == owner(Path::new("/proc/self")))
+    process.metadata().is_ok_and(|data| data.uid() == rustix::process::geteuid().as_raw())
 }
 
 #[cfg(not(unix))]

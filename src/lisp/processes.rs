@@ -23,13 +23,13 @@ fn process_state<'e>(env: &'e Env, id: Value<'e>, start: Value<'e>) -> Result<Va
     })
 }
 
-/// Return the folders that the environment variable NAME, a string, has in this user's processes.
+/// Return the folders that the environment variables NAMES, a list of strings, have in this user's
+/// processes, as a list of (NAME . FOLDER).
 #[defun]
-fn folders_named_by<'e>(env: &'e Env, name: Value<'e>) -> Result<Value<'e>> {
+fn folders_named_by<'e>(env: &'e Env, names: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
-        let folders = process::folders_named_by(&read::text("name", name)?);
-        let folders: Vec<String> =
-            folders.iter().filter_map(|folder| Some(folder.to_str()?.to_owned())).collect();
-        write::texts(env, &folders)
+        let folders = process::folders_named_by(&read::texts("names", names)?);
+        let folders = folders.iter().filter_map(|(name, folder)| Some((name, folder.to_str()?)));
+        write::list_of(env, folders, |(name, folder)| env.cons(name, folder))
     })
 }

@@ -83,7 +83,7 @@ impl Handle<'_> {
 /// Return soon after MILLISECONDS, with `:more' if there is more to read; nothing is recorded before
 /// all is read.  Nil means no limit.
 ///
-/// The value is a plist: `:thread', the key of the session's thread or nil; `:last', the time of its
+/// The value is nil if there is nothing new, else a plist: `:thread', the key of the session's thread or nil; `:last', the time of its
 /// last event in milliseconds or nil; `:bytes', the number of bytes read, and `:skipped', that of
 /// those skipped because a line or a file was too long; `:updates', a list of plists `:thread
 /// :outcome :state :activity :why', one for each thread with new events; `:warnings', strings for
@@ -94,8 +94,11 @@ fn transcript_read<'e>(env: &'e Env, handle: Handle<'e>, milliseconds: Value<'e>
     border(env, || {
         let slice = read::optional("milliseconds", milliseconds, read::whole_number)?
             .map_or(Slice::WHOLE, |length| Slice::of(Duration::from_millis(length)));
-        let (appended, thread, last, updates, warnings) = handle.with(|follower| {
+        let read = handle.with(|follower| {
             let appended = follower.read_slice(&slice).map_err(unreadable)?;
+            if appended.is_empty() {
+                return Ok(None);
+            }
             let (updates, warnings) = with_module(|module| {
                 let Module { settings, store, .. } = module;
                 follower.recorder.recording.clone_from(&settings.recording);
@@ -114,9 +117,10 @@ fn transcript_read<'e>(env: &'e Env, handle: Handle<'e>, milliseconds: Value<'e>
             });
             let thread = follower.thread();
             let last = thread.as_deref().and_then(|key| follower.recorder.last_time(key));
-            Ok::<_, Error>((appended, thread, last, updates, warnings))
+            Ok::<_, Error>(Some((appended, thread, last, updates, warnings)))
         })?;
-        write::Plist::new(env)
+        let Some((appended, thread, last, updates, warnings)) = read else { return Ok(None) };
+        let plist = write::Plist::new(env)
             .set(k_thread, thread)?
             .set(k_last, last)?
             .set(k_bytes, appended.bytes)?
@@ -124,7 +128,8 @@ fn transcript_read<'e>(env: &'e Env, handle: Handle<'e>, milliseconds: Value<'e>
             .set(k_more, appended.is_partial)?
             .set(k_updates, write::list_of(env, &updates, Ok)?)?
             .set(k_warnings, write::texts(env, &warnings)?)?
-            .finish()
+            .finish()?;
+        Ok(Some(plist))
     })
 }
 
@@ -254,6 +259,17 @@ fn listing(env: &Env, Listing { files, unreadable }: Listing) -> Result<Value<'_
         )?
         .set(k_skipped, write::texts(env, &skipped)?)?
         .finish()
+}
+
+/// Return the modification times of FOLDERS, a list of strings, in seconds; nil for a missing one.
+#[defun]
+fn modification_times<'e>(env: &'e Env, folders: Value<'e>) -> Result<Value<'e>> {
+    border(env, || {
+        let since_epoch = |time: SystemTime| time.duration_since(SystemTime::UNIX_EPOCH).ok();
+        write::list_of(env, paths(folders)?, |folder| {
+            Ok(file::modified(&folder).and_then(since_epoch).map(|time| time.as_secs_f64()))
+        })
+    })
 }
 
 fn paths(folders: Value<'_>) -> Result<Vec<PathBuf>> {

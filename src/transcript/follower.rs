@@ -107,6 +107,13 @@ pub struct Appended {
     pub since: Option<Millis>,
 }
 
+impl Appended {
+    /// Whether there is nothing new.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.events.is_empty() && !self.is_partial && self.bytes == 0 && self.skipped == 0
+    }
+}
+
 /// Reads the lines of a session. The first line selects the reader.
 #[derive(Debug)]
 struct SessionReader {
