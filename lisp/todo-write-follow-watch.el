@@ -48,6 +48,13 @@ Signal `file-notify-error' if the system cannot watch FILE."
          (unless (eq 'stopped (nth 1 event))
            (funcall function file kind)))))))
 
+(defun todo-write-follow-watch--begin (file kind function)
+  "Watch FILE from now on; return nil if the system cannot.
+KIND and FUNCTION are as for `todo-write-follow-watch--add'."
+  (ignore-error file-notify-error
+    (puthash file (todo-write-follow-watch--add file kind function)
+             todo-write-follow-watch--table)))
+
 (defun todo-write-follow-watch--new-p (name)
   "Return non-nil if the new file NAME may be a transcript or a folder of them."
   (or (not (stringp name)) (string-suffix-p ".jsonl" name) (not (string-search "." name))))
@@ -63,24 +70,26 @@ Signal `file-notify-error' if the system cannot watch FILE."
     (ignore-errors
       (if (fboundp 'inotify-rm-watch) (inotify-rm-watch watch) (file-notify-rm-watch watch)))))
 
-(defun todo-write-follow-watch--set (wanted function)
+(defun todo-write-follow-watch--set (wanted function end)
   "Watch the files of WANTED, a hash table of files and their kinds, and no others.
-FUNCTION is called with a file and its kind when it changes.  Return the
-new ones.  Files that the system cannot watch are left to polls."
-  (let (gone new)
+FUNCTION is called with a file and its kind when it changes.  Return a
+cons (LEFT . NEW): LEFT is non-nil if files were left at END, a time; NEW
+are the files that are watched from now on.  Those that the system cannot
+watch are left to polls."
+  (let (gone left new)
     (maphash (lambda (file watch)
                (unless (and (gethash file wanted) (todo-write-follow-watch--valid-p watch))
                  (push file gone)))
              todo-write-follow-watch--table)
     (mapc #'todo-write-follow-watch--remove gone)
     (maphash (lambda (file kind)
-               (unless (gethash file todo-write-follow-watch--table)
-                 (ignore-error file-notify-error
-                   (puthash file (todo-write-follow-watch--add file kind function)
-                            todo-write-follow-watch--table)
+               (unless (or (gethash file todo-write-follow-watch--table)
+                           ;; If the system watches no more, nothing is left.
+                           (setq left (or left (and new (> (float-time) end)))))
+                 (when (todo-write-follow-watch--begin file kind function)
                    (push file new))))
              wanted)
-    new))
+    (cons left new)))
 
 (provide 'todo-write-follow-watch)
 ;;; todo-write-follow-watch.el ends here

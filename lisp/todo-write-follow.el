@@ -179,7 +179,7 @@ the sessions on that machine; see `todo-write-follow-remote'."
         todo-write-follow--searched nil)
   (when todo-write-follow-mode
     (todo-write-module--prepare))
-  (mapc #'todo-write-follow--end (todo-write-follow--automatic))
+  (todo-write-follow--end-all (todo-write-follow--automatic))
   (when todo-write-follow-mode
     ;; This looks at all processes, so it has a slice of its own.
     (run-with-timer 0 nil #'todo-write-follow--search-homes)
@@ -216,7 +216,7 @@ all by `todo-write-follow-all'."
           ((not todo-write-follow-mode))
           ((or (null file) (seq-some #'todo-write-follow--session-automatic sessions))
            (todo-write-follow-mode -1)))
-    (mapc #'todo-write-follow--end sessions)
+    (todo-write-follow--end-all sessions)
     (when (featurep 'todo-write-follow-remote)
       (todo-write-follow-remote--end-unused (null file)))))
 
@@ -316,7 +316,7 @@ Its plan is paused, unless another host or a live process drives it."
 (defun todo-write-follow--watched ()
   "Return the files and folders to watch, a hash table of their kinds.
 See `todo-write-follow-watch--aspects'."
-  (let ((wanted (make-hash-table :test #'equal)))
+  (let ((wanted (make-hash-table :test #'equal :size (* 3 (length todo-write-follow--sessions)))))
     (when todo-write-follow--timer
       (dolist (session todo-write-follow--sessions)
         (let ((file (todo-write-follow--session-file session)))
@@ -359,21 +359,34 @@ See `todo-write-follow-watch--aspects'."
 (defvar todo-write-follow--watch-due nil
   "Non-nil if what is to be watched has changed.")
 
+(defconst todo-write-follow--slice 0.01
+  "Seconds of work after which Emacs looks for input.")
+
+(defvar todo-write-follow--watch-new nil
+  "Non-nil if watches were set since the last search.")
+
 (defun todo-write-follow--watch ()
-  "Watch what `todo-write-follow--watched' returns; return the new files."
-  (setq todo-write-follow--watch-due nil)
-  (todo-write-follow-watch--set (todo-write-follow--watched) #'todo-write-follow--changed))
+  "Watch what `todo-write-follow--watched' returns, for the length of a slice.
+Return the new files.  If some are left, a tick goes on."
+  (pcase-let ((`(,left . ,new) (todo-write-follow-watch--set
+                                (todo-write-follow--watched) #'todo-write-follow--changed
+                                (+ (float-time) todo-write-follow--slice))))
+    (when (setq todo-write-follow--watch-due left)
+      (todo-write-follow--tick-soon 0.001))
+    new))
 
 (defun todo-write-follow--watch-if-due ()
   "Watch what is to be watched, unless sessions are yet to begin.
 What was written before a watch began is read again, since no
 notification tells of it."
   (when (and todo-write-follow--watch-due (null todo-write-follow--queue))
-    (when-let* ((new (todo-write-follow--watch)))
-      (dolist (file new)
-        (when-let* ((session (gethash file todo-write-follow--files)))
-          (todo-write-follow--poll session)))
-      (setq todo-write-follow--searched nil)
+    (dolist (file (todo-write-follow--watch))
+      (setq todo-write-follow--watch-new t)
+      (when-let* ((session (gethash file todo-write-follow--files)))
+        (todo-write-follow--poll session)))
+    (when (and todo-write-follow--watch-new (not todo-write-follow--watch-due))
+      (setq todo-write-follow--watch-new nil
+            todo-write-follow--searched nil)
       (todo-write-follow--find-newer)
       (todo-write-follow--watch))))
 
@@ -390,9 +403,6 @@ notification tells of it."
     (todo-write-follow--tick-soon 0.01)))
 
 ;;; Ticks
-
-(defconst todo-write-follow--slice 0.01
-  "Seconds of work after which Emacs looks for input.")
 
 (defconst todo-write-follow--hot-interval 0.2
   "Seconds between looks at transcripts that grow.")
@@ -413,19 +423,21 @@ notification tells of it."
 What is left is done in the next tick, which begins with it."
   (setq todo-write-follow--ticker nil)
   (let* ((end (+ (float-time) todo-write-follow--slice)) left)
-    (todo-write--drawing-once
-      (setq left (todo-write-follow--poll-hot end))
-      (when (and (not left)
-                 (or todo-write-follow--processes-due todo-write-follow--search-due))
-        (when (cl-shiftf todo-write-follow--processes-due nil)
-          (todo-write-follow--poll-processes))
-        (when (cl-shiftf todo-write-follow--search-due nil)
-          (setq todo-write-follow--searched nil))
-        (todo-write-follow--find-newer)
-        (todo-write-follow--watch-if-due)))
-    (cond (left (todo-write-follow--tick-soon 0.005))
-          ((seq-some #'todo-write-follow--session-hot todo-write-follow--sessions)
-           (todo-write-follow--tick-soon todo-write-follow--hot-interval)))))
+    (unwind-protect
+        (todo-write--drawing-once
+          (setq left (todo-write-follow--poll-hot end))
+          (unless left
+            (when (or todo-write-follow--processes-due todo-write-follow--search-due)
+              (when (cl-shiftf todo-write-follow--processes-due nil)
+                (todo-write-follow--poll-processes))
+              (when (cl-shiftf todo-write-follow--search-due nil)
+                (setq todo-write-follow--searched nil))
+              (todo-write-follow--find-newer))
+            (todo-write-follow--watch-if-due)))
+      ;; What grows is not watched, so an error must not end the ticks.
+      (cond (left (todo-write-follow--tick-soon 0.005))
+            ((seq-some #'todo-write-follow--session-hot todo-write-follow--sessions)
+             (todo-write-follow--tick-soon todo-write-follow--hot-interval))))))
 
 (defvar todo-write-follow--hot-left nil
   "The sessions that were left when the last slice ended.")
@@ -468,9 +480,7 @@ Return non-nil if some are left."
 (defun todo-write-follow--watch-again (session)
   "Watch the transcript of SESSION, and read what was written before."
   (let ((file (todo-write-follow--session-file session)))
-    (ignore-error file-notify-error
-      (puthash file (todo-write-follow-watch--add file 'file #'todo-write-follow--changed)
-               todo-write-follow-watch--table))
+    (todo-write-follow-watch--begin file 'file #'todo-write-follow--changed)
     (todo-write-follow--poll session)))
 
 (defun todo-write-follow--set-timer ()
@@ -835,18 +845,15 @@ While sessions are yet to begin, the next poll searches again."
   "Follow the live sessions in FILES, a list of (TIME . FILE), and no others.
 FILES may leave out files that are not live.  Sessions that the user
 picked or stopped stay as they are."
-  (let ((live (make-hash-table :test #'equal)) new)
+  (let ((live (make-hash-table :test #'equal :size (length files))) new)
     (pcase-dolist (`(,time . ,file) files)
       (when (todo-write-follow--live-p file time)
         (puthash file t live)
         (unless (gethash file todo-write-follow--files)
           (push file new))))
-    (todo-write-follow--in-batch
-     (lambda ()
-       (dolist (session (todo-write-follow--automatic))
-         (let ((file (todo-write-follow--session-file session)))
-           (unless (gethash file live)
-             (todo-write-follow--end session))))))
+    (todo-write-follow--end-all
+     (seq-remove (lambda (session) (gethash (todo-write-follow--session-file session) live))
+                 (todo-write-follow--automatic)))
     (todo-write-follow--begin-all (nreverse new))))
 
 (defun todo-write-follow--live-p (file time)
@@ -858,11 +865,14 @@ picked or stopped stay as they are."
                (> time todo-write-follow--began)
                (not (todo-write-follow-sessions--has-processes-p file))))))
 
-(defun todo-write-follow--in-batch (function)
-  "Call FUNCTION, and watch files once after all that it begins or ends."
+(defun todo-write-follow--end-all (sessions)
+  "Stop following SESSIONS, and watch files once after all."
   (let ((todo-write-follow--batch t))
-    (funcall function))
+    (mapc #'todo-write-follow--end sessions))
   (todo-write-follow--watch-if-due))
+
+(defconst todo-write-follow--few 8
+  "Number of sessions that begin at once.")
 
 (defun todo-write-follow--begin-all (files &optional automatic)
   "Follow the sessions in FILES, the first one first, in slices of a timer.
@@ -878,8 +888,15 @@ AUTOMATIC is as for `todo-write-follow--try-to-begin'."
                                      (member file todo-write-follow--stopped))
                           collect (cons file automatic))))
     (unless (memq todo-write-follow--beginner timer-list)
-      (todo-write-follow--begin-some))))
+      (if (length> todo-write-follow--queue todo-write-follow--few)
+          ;; Finding so many has taken a slice.
+          (todo-write-follow--begin-soon)
+        (todo-write-follow--begin-some)))))
 
+(defun todo-write-follow--begin-soon ()
+  "Have a timer begin sessions of the queue."
+  (setq todo-write-follow--beginner
+        (run-with-timer 0.001 nil #'todo-write-follow--begin-some)))
 
 (defun todo-write-follow--begin-some ()
   "Begin sessions of the queue for the length of a slice."
@@ -895,8 +912,7 @@ AUTOMATIC is as for `todo-write-follow--try-to-begin'."
                          (todo-write-follow-sessions--directory file))
                 (todo-write-follow--try-to-begin file automatic)))))
       (when todo-write-follow--queue
-        (setq todo-write-follow--beginner
-              (run-with-timer 0.001 nil #'todo-write-follow--begin-some)))
+        (todo-write-follow--begin-soon))
       ;; Each time, all rows may be drawn.
       (when (or (null todo-write-follow--queue)
                 (> (float-time) (+ todo-write-follow--drawn 0.25)))

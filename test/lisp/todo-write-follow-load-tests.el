@@ -89,6 +89,24 @@
       ;; Not once for each session.
       (should (< (alist-get 'todo-write-follow-watch--set counts) 8)))))
 
+(ert-deftest todo-write-follow-watches-what-a-slice-leaves-in-later-ones ()
+  (todo-write-follow-load-tests--with
+    (let ((files (todo-write-follow-load-tests--begin folder 40))
+          (todo-write-follow--slice 0.0001))
+      (todo-write-follow-mode)
+      (todo-write-test-wait
+       (lambda ()
+         (and (not todo-write-follow--watch-due)
+              (cl-every (lambda (file) (gethash file todo-write-follow-watch--table)) files)))))))
+
+(ert-deftest todo-write-follow-does-not-ask-a-system-that-watches-no-more-again ()
+  (let ((wanted (make-hash-table :test #'equal))
+        (todo-write-follow-watch--table (make-hash-table :test #'equal)))
+    (dotimes (n 3)
+      (puthash (format "/missing/%d" n) 'file wanted))
+    (should-not (car (todo-write-follow-watch--set wanted #'ignore (float-time))))
+    (should (equal '(nil) (todo-write-follow-watch--set wanted #'ignore (+ 100 (float-time)))))))
+
 (ert-deftest todo-write-follow-a-file-that-grows-is-looked-at-instead-of-watched ()
   (skip-unless (fboundp 'inotify-add-watch))
   (todo-write-follow-load-tests--with
