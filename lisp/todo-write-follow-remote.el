@@ -301,18 +301,15 @@ Any key ends the wait."
     (clrhash (todo-write-follow-link-alive link))
     (maphash (lambda (_key file) (setf (todo-write-follow-link--file-doubt file) 'unseen))
              (todo-write-follow-link-files link))
-    (condition-case err
-        (setf (todo-write-follow-link-process link)
-              (todo-write-follow-remote--run
-               link buffer
-               (cond ((null program) (list "sh" "-c" boot))
-                     ((equal "ssh" (car program))
-                      (append program (list (format "sh -c '%s'" boot))))
-                     (t (append program (list "sh" "-c" boot))))
-               (null program)))
-      (error (kill-buffer buffer)
-             (signal (car err) (cdr err))))
-    (setf (todo-write-follow-link-timer link)
+    (setf (todo-write-follow-link-process link)
+          (todo-write-follow-remote--run
+           link buffer
+           (cond ((null program) (list "sh" "-c" boot))
+                 ((equal "ssh" (car program))
+                  (append program (list (format "sh -c '%s'" boot))))
+                 (t (append program (list "sh" "-c" boot))))
+           (null program))
+          (todo-write-follow-link-timer link)
           (run-with-timer 1 1 #'todo-write-follow-remote--tick link))))
 
 (defun todo-write-follow-remote--greet (link)
@@ -338,18 +335,23 @@ BY-TRAMP non-nil runs it on the machine of `default-directory'."
                                                 text)))
                                (setf (todo-write-follow-link-errors link)
                                      (substring all (max 0 (- (length all) 500))))))))))
-    (make-process
-     :name "todo-write-follow" :buffer buffer :noquery t :file-handler by-tramp
-     :connection-type 'pipe :coding 'binary :command command :stderr errors
-     :filter (lambda (process bytes) (todo-write-follow-remote--filter link process bytes))
-     :sentinel (lambda (process event)
-                 (unless (process-live-p process)
-                   (when (process-live-p errors)
-                     (accept-process-output errors 0)
-                     (delete-process errors))
-                   (kill-buffer buffer)
-                   (when (eq process (todo-write-follow-link-process link))
-                     (todo-write-follow-remote--lost link (string-trim event))))))))
+    (condition-case err
+        (make-process
+         :name "todo-write-follow" :buffer buffer :noquery t :file-handler by-tramp
+         :connection-type 'pipe :coding 'binary :command command :stderr errors
+         :filter (lambda (process bytes) (todo-write-follow-remote--filter link process bytes))
+         :sentinel (lambda (process event)
+                     (unless (process-live-p process)
+                       (when (process-live-p errors)
+                         (accept-process-output errors 0)
+                         (delete-process errors))
+                       (kill-buffer buffer)
+                       (when (eq process (todo-write-follow-link-process link))
+                         (todo-write-follow-remote--lost link (string-trim event))))))
+      ((error quit)
+       (when errors (delete-process errors))
+       (kill-buffer buffer)
+       (signal (car err) (cdr err))))))
 
 (defun todo-write-follow-remote--send (link text)
   "Send TEXT to the process of LINK.
@@ -490,9 +492,12 @@ Return nil if some are yet to come."
       (when (equal line "todo-write")
         (todo-write-follow-remote--greet link)))
      ((equal line ".")
-      ;; What follows may wait for input, and read this process meanwhile.
-      (run-with-timer 0 nil #'todo-write-follow-remote--answered
-                      link (todo-write-follow-link-process link)))
+      ;; A machine may say so any number of times.
+      (when (eq t (todo-write-follow-link-asked link))
+        (setf (todo-write-follow-link-asked link) 'answered)
+        ;; What follows may wait for input, and read this process meanwhile.
+        (run-with-timer 0 nil #'todo-write-follow-remote--answered
+                        link (todo-write-follow-link-process link))))
      ((string-match (format "\\`\\([+=-]\\)f %s \\([0-9]\\{1,20\\}\\) %s %s \\(.+\\)\\'"
                             number number number)
                     line)
@@ -525,7 +530,7 @@ Return nil if some are yet to come."
       ;; They come in the order of the homes.
       (when-let* ((home (seq-find (lambda (home) (null (nth 2 home)))
                                   (todo-write-follow-link-homes link))))
-        (setf (nth 2 home) (or (match-string 1 line) ""))))
+        (setf (nth 2 home) (decode-coding-string (or (match-string 1 line) "") 'utf-8))))
      ((string-match "\\`r \\(/.*\\)\\'" line)
       (let ((root (decode-coding-string (match-string 1 line) 'utf-8)))
         (when (todo-write-follow-link--mode-p link)

@@ -116,9 +116,11 @@ In them are the beginnings and ends of transcripts that were not copied."
 
 (defun todo-write-follow-sessions--subfolders (folder &optional match)
   "Return the folders in FOLDER whose names match the regexp MATCH.
-By default, that leaves out hidden ones."
+By default, that leaves out hidden ones.  Say if FOLDER cannot be read."
   (and (file-directory-p folder)
-       (seq-filter #'file-directory-p (directory-files folder t (or match "\\`[^.]")))))
+       (condition-case err
+           (seq-filter #'file-directory-p (directory-files folder t (or match "\\`[^.]")))
+         (file-error (todo-write-follow-sessions--skip folder (error-message-string err))))))
 
 (defun todo-write-follow-sessions--escape (directory)
   "Return the name that Claude Code gives the folder of DIRECTORY."

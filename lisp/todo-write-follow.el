@@ -82,6 +82,7 @@ changed."
 (autoload 'todo-write-follow-remote--pick "todo-write-follow-remote")
 (autoload 'todo-write-follow-remote--await "todo-write-follow-remote")
 (autoload 'todo-write-follow-remote--begin-mode "todo-write-follow-remote")
+(declare-function todo-write-follow-link-process "todo-write-follow-link")
 (declare-function todo-write-follow-remote--end-unused "todo-write-follow-remote")
 
 ;;; Commands
@@ -198,18 +199,21 @@ several; with a prefix argument, stop all.  Stopping the one that
 `todo-write-follow-mode' follows switches the mode off, unless it follows
 all by `todo-write-follow-all'."
   (interactive
-   (list (unless (or current-prefix-arg (not (cdr todo-write-follow--sessions)))
-           (todo-write-follow-sessions--complete
-            "Stop following: "
-            (mapcar (lambda (session)
-                      (todo-write-follow-sessions--describe
-                       (todo-write-follow--session-file session)))
-                    todo-write-follow--sessions)))))
+   (list (cond ((not (or todo-write-follow--sessions
+                         ;; A machine may have no session now.
+                         (seq-some #'todo-write-follow-link-process
+                                   (bound-and-true-p todo-write-follow-remote--links))))
+                (user-error "No session is followed"))
+               ((and (cdr todo-write-follow--sessions) (not current-prefix-arg))
+                (todo-write-follow-sessions--complete
+                 "Stop following: "
+                 (mapcar (lambda (session)
+                           (todo-write-follow-sessions--describe
+                            (todo-write-follow--session-file session)))
+                         todo-write-follow--sessions))))))
   (let ((sessions (if file
                       (ensure-list (todo-write-follow--find file))
                     todo-write-follow--sessions)))
-    (when (and (called-interactively-p 'interactive) (null sessions))
-      (user-error "No session is followed"))
     (cond ((and file (or todo-write-follow-all
                          (todo-write-follow-sessions--copy-of (expand-file-name file))))
            (push (expand-file-name file) todo-write-follow--stopped))
@@ -271,18 +275,21 @@ AUTOMATIC is that of `todo-write-follow--session'."
         (todo-write-follow--read session (unless automatic 50))
         (push session todo-write-follow--sessions)
         (puthash file session todo-write-follow--files)
-        ;; The user waits for the plan, but not for each slice of the file.
-        (while (and (not automatic) (todo-write-follow--session-rest session)
-                    (memq session todo-write-follow--sessions))
-          (message "%s" (todo-write-follow--progress session))
-          (accept-process-output nil 0.001)
-          (todo-write-follow--read session 50))
-        (unless todo-write-follow--batch
-          (todo-write-follow-sessions--read-processes))
-        (todo-write-follow--apply-known-activity session)
-        (todo-write-follow--pause-if-ended session)
-        (todo-write-follow--pause-if-quiet session)
-        (todo-write-follow--set-timer)
+        (unwind-protect
+            (progn
+              ;; The user waits for the plan, but not for each slice of the file.
+              (while (and (not automatic) (todo-write-follow--session-rest session)
+                          (memq session todo-write-follow--sessions))
+                (message "%s" (todo-write-follow--progress session))
+                (accept-process-output nil 0.001)
+                (todo-write-follow--read session 50))
+              (unless todo-write-follow--batch
+                (todo-write-follow-sessions--read-processes))
+              (todo-write-follow--apply-known-activity session)
+              (todo-write-follow--pause-if-ended session)
+              (todo-write-follow--pause-if-quiet session))
+          ;; After C-g, a timer reads the rest.
+          (todo-write-follow--set-timer))
         session)))
 
 (defun todo-write-follow--try-to-begin (file &optional automatic)
@@ -506,7 +513,7 @@ An error with one of them is reported, and does not stop the others."
     (condition-case-unless-debug err
         (funcall function session)
       (error (todo-write-follow-sessions--skip (todo-write-follow--session-file session)
-                                              (todo-write--error-text err))))))
+                                               (todo-write--error-text err))))))
 
 (defun todo-write-follow--poll-all ()
   "Poll all sessions that are followed, and search for newer ones."
@@ -575,6 +582,7 @@ An error with one of them is reported, and does not stop the others."
 Read for about MILLISECONDS, by default 10; a timer reads the rest."
   (unwind-protect
       (let ((continued (todo-write-follow--session-rest session))
+            (inhibit-quit t)
             result)
         ;; A listener may wait for input, during which the timer runs.
         (setf (todo-write-follow--session-busy session) t)
@@ -651,8 +659,9 @@ The process of a session overrides the activity in its transcript."
   "Pause the threads of SESSION for REASON, a string.
 ENDING is how its agent ended, as in `todo-write-summary', if that is known."
   (unless (todo-write-follow--acp-p (todo-write-follow--session-thread session))
-    (let ((updates (todo-write--call todo-write-dyn--transcript-pause
-                     (todo-write-follow--session-handle session) reason ending)))
+    (let* ((inhibit-quit t)
+           (updates (todo-write--call todo-write-dyn--transcript-pause
+                      (todo-write-follow--session-handle session) reason ending)))
       (todo-write-follow--dispatch-updates session updates)
       (dolist (thread (cons (todo-write-follow--session-thread session)
                             (mapcar (lambda (update) (plist-get update :thread)) updates)))

@@ -269,6 +269,13 @@ MORE are further fields."
         (should (string-match-p "nowhere cannot be reached (ssh: Could not resolve hostname"
                                 (car warnings)))))))
 
+(ert-deftest todo-write-follow-remote-without-ssh-nothing-is-left ()
+  (todo-write-follow-remote-tests--with
+    (let ((exec-path nil) (processes (process-list)) (buffers (buffer-list)))
+      (should-error (todo-write-follow-remote "/ssh:one:") :type 'file-error)
+      (should-not (seq-difference (process-list) processes))
+      (should-not (seq-difference (buffer-list) buffers)))))
+
 (ert-deftest todo-write-follow-remote-the-process-there-ends-with-its-input ()
   (todo-write-follow-remote-tests--with
     (todo-write-follow-remote "/ssh:one:")
@@ -279,6 +286,14 @@ MORE are further fields."
       (should (eql 0 (signal-process pid 0)))
       (todo-write-follow-stop)
       (todo-write-follow-remote-tests--wait (not (eql 0 (signal-process pid 0)))))))
+
+(ert-deftest todo-write-follow-remote-a-machine-without-sessions-is-stopped-too ()
+  (todo-write-follow-remote-tests--with
+    (let ((link (todo-write-follow-remote "/ssh:one:")) (noninteractive nil))
+      (todo-write-follow-remote-tests--link "one")
+      (call-interactively #'todo-write-follow-stop)
+      (should-not (todo-write-follow-link-process link))
+      (should-error (call-interactively #'todo-write-follow-stop) :type 'user-error))))
 
 (ert-deftest todo-write-follow-remote-a-machine-that-hangs-is-given-up ()
   (todo-write-follow-remote-tests--with
@@ -348,6 +363,30 @@ MORE are further fields."
         (todo-write-follow-remote-tests--hear link text)
         (should-not (todo-write-follow-link-process link))
         (should-not (directory-files-recursively todo-write-follow-remote--folder "."))))))
+
+(ert-deftest todo-write-follow-remote-an-answer-counts-once ()
+  (todo-write-follow-remote-tests--with
+    (let ((link (todo-write-follow-remote "/ssh:one:")) (handled 0))
+      (todo-write-follow-remote-tests--link "one")
+      (todo-write-follow-remote-tests--wait (not (todo-write-follow-link-asked link)))
+      (cl-letf (((symbol-function 'todo-write-follow-remote--answered)
+                 (lambda (&rest _) (cl-incf handled))))
+        (todo-write-follow-remote-tests--hear link (string-join (make-list 1000 ".\n")))
+        (setf (todo-write-follow-link-asked link) t)
+        (todo-write-follow-remote-tests--hear link (string-join (make-list 1000 ".\n")))
+        (accept-process-output nil 0.05))
+      (should (= 1 handled)))))
+
+(ert-deftest todo-write-follow-remote-a-home-folder-may-have-any-letters ()
+  (todo-write-follow-remote-tests--with
+    (let* ((link (todo-write-follow-remote "/ssh:one:"))
+           (homes (todo-write-follow-link-homes (todo-write-follow-remote-tests--link "one"))))
+      (setf (nth 2 (car homes)) nil)
+      (todo-write-follow-remote-tests--hear
+       link (encode-coding-string "h /home/jörg/.claude\n" 'utf-8))
+      (todo-write-follow-remote--copy-name
+       link "/ssh:one:/home/jörg/.claude/projects/p/s.jsonl")
+      (should (length= (todo-write-follow-link-homes link) (length homes))))))
 
 (ert-deftest todo-write-follow-remote-only-regular-files-of-the-agent-are-sent ()
   (todo-write-follow-remote-tests--with

@@ -524,6 +524,35 @@ Skip the test if this system has none."
             (should-not (assoc "/no/such/folder" (mapcar #'cdr (todo-write-follow-sessions--homes)))))
         (delete-process child)))))
 
+(ert-deftest todo-write-follow-tests-the-search-for-agents-asks-no-other-machine ()
+  (let* (asked
+         (todo-write-follow-sessions--found nil)
+         (todo-write-follow-agents '((claude . "/elsewhere:~/.claude")))
+         (file-name-handler-alist
+          (cons (cons "\\`/elsewhere:" (lambda (operation &rest _)
+                                         (if (eq operation 'file-remote-p) "/elsewhere:"
+                                           (push operation asked) "/")))
+                file-name-handler-alist)))
+    (todo-write-follow-sessions--find-homes)
+    (should-not asked)))
+
+(ert-deftest todo-write-follow-tests-a-folder-that-cannot-be-read-is-skipped ()
+  (todo-write-follow-tests--with
+    (let* ((root (expand-file-name ".codex/sessions" home))
+           (year (expand-file-name "2026" root))
+           (file (expand-file-name "a.jsonl" folder))
+           (list-files (symbol-function 'directory-files)))
+      (make-directory year t)
+      (todo-write-follow-tests--session file "a" "Bake" "Mix")
+      (cl-letf (((symbol-function 'directory-files)
+                 (lambda (name &rest args)
+                   (when (equal name year)
+                     (signal 'file-error (list "Opening directory" "Permission denied" name)))
+                   (apply list-files name args))))
+        (todo-write-follow-mode)
+        (should todo-write-follow--timer)
+        (should (todo-write-follow--find file))))))
+
 (ert-deftest todo-write-follow-tests-a-worktree-is-a-project-of-its-own ()
   (todo-write-follow-tests--with
     (let ((worktree (expand-file-name ".claude/worktrees/oven/" project))
@@ -898,6 +927,43 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
       (should (string-search "an existing file" (cadr problem)))
       (should-not (string-search "\"transcript" (todo-write--error-text problem)))
       (should-not todo-write-follow--sessions))))
+
+(ert-deftest todo-write-follow-goes-on-in-the-background-after-a-quit ()
+  (todo-write-follow-tests--with
+    (let* ((file (todo-write-follow-tests--session
+                  (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix"))
+           (read (symbol-function 'todo-write-dyn--transcript-read))
+           (inhibited 'unknown)
+           (todo-write-change-functions (list (lambda (&rest _) (setq inhibited inhibit-quit)))))
+      (cl-letf (((symbol-function 'todo-write-dyn--transcript-read)
+                 (lambda (&rest args)
+                   (when-let* ((result (apply read args))) (plist-put result :more t))))
+                ((symbol-function 'accept-process-output)
+                 (lambda (&rest _) (signal 'quit nil))))
+        (should (eq 'quit (condition-case nil (todo-write-follow file) (quit 'quit)))))
+      ;; What was read is dispatched whole.
+      (should (eq t inhibited))
+      (todo-write-follow-tests--write file "a" "w2" "Mix" "Knead")
+      (todo-write-test-wait
+       (lambda () (equal (todo-write-test-contents "claude:a") '("Mix" "Knead")))))))
+
+(ert-deftest todo-write-follow-an-error-does-not-end-the-ticks ()
+  (todo-write-follow-tests--with
+    (let ((file (todo-write-follow-tests--session
+                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
+      (todo-write-follow file)
+      (setf (todo-write-follow--session-hot (todo-write-follow--find file)) (float-time))
+      (cl-letf (((symbol-function 'todo-write-follow--watch-if-due) (lambda () (error "No"))))
+        (should-error (todo-write-follow--tick)))
+      (should (memq todo-write-follow--ticker timer-list)))))
+
+(ert-deftest todo-write-follow-searches-again-after-the-clock-was-set-back ()
+  (todo-write-follow-tests--with
+    (todo-write-follow-mode)
+    (let ((later (+ (float-time) 3600)))
+      (setf (car todo-write-follow--searched) later)
+      (todo-write-follow--find-newer)
+      (should (< (car todo-write-follow--searched) later)))))
 
 (ert-deftest todo-write-follow-says-how-much-of-a-session-is-read ()
   (let* ((file (make-temp-file "session"))
