@@ -119,7 +119,7 @@ impl Store {
     /// A thread to write to: the one in memory, one restored from its journal, or a new one with
     /// `about`.
     pub fn open(&mut self, key: &str, about: Map<String, Value>, now: Millis) -> &mut Thread {
-        self.close_journals_if_many();
+        self.close_journals_if_many(key);
         let in_memory_only = self.storage.folder.is_none();
         if !self.get_mut(key).is_some_and(|thread| in_memory_only || thread.reopen_journal()) {
             self.load(key, &about, now);
@@ -216,9 +216,11 @@ impl Store {
         search.finish(limit)
     }
 
-    /// Closes all journals if too many are open.
-    fn close_journals_if_many(&mut self) {
-        if self.threads.values().filter(|thread| thread.open_file().is_some()).count() > MANY_OPEN {
+    /// Closes all journals if too many are open and that of the thread `key` is not.
+    fn close_journals_if_many(&mut self, key: &str) {
+        let is_open = |thread: &&Thread| thread.open_file().is_some();
+        let is_known = self.threads.get(key).filter(is_open).is_some();
+        if !is_known && self.threads.values().filter(is_open).count() > MANY_OPEN {
             self.close_journals();
         }
     }

@@ -17,10 +17,20 @@ pub fn files_of(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
         .map(move |n| folder.join(if n == 1 { format!("{stem}.jsonl") } else { format!("{stem}+{n}.jsonl") }))
 }
 
+/// The number of successive names without a file after which no more are looked at. A process takes
+/// the first free name, so that many would have had to be pruned before a newer one.
+const GAP: usize = 8;
+
 /// The paths that exist and are plain files. A link would lead out of the folder, and a pipe would
 /// block.
 pub(crate) fn existing(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
-    files_of(folder, thread).filter(|path| is_plain(path))
+    let mut missing = 0;
+    let looked_at = files_of(folder, thread).map_while(move |path| {
+        let is_plain = is_plain(&path);
+        missing = if is_plain { 0 } else { missing + 1 };
+        (missing <= GAP).then_some((path, is_plain))
+    });
+    looked_at.filter_map(|(path, is_plain)| is_plain.then_some(path))
 }
 
 /// Whether this is a regular file, not a link to one.
@@ -83,7 +93,7 @@ impl Journals {
         // The time is read first, so that a journal created meanwhile shows as a change.
         let is_certain = |time: &SystemTime| time.elapsed().is_ok_and(|age| age > CLOCK_TICK);
         let folder_modified = modified(folder).filter(is_certain);
-        let files = files_of(folder, thread).filter_map(|path| FileState::of(&path)).collect();
+        let files = existing(folder, thread).filter_map(|path| FileState::of(&path)).collect();
         Journals { files, folder_modified }
     }
 
@@ -130,7 +140,8 @@ impl FileState {
 
 /// Whether a process holds this journal.
 pub fn is_held(path: &Path) -> bool {
-    File::open(path).is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+    // A shared lock, so that processes which only look do not take each other for the holder.
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// Deletes a journal and its file of damaged records, unless a process holds it. Returns whether it

@@ -2,16 +2,16 @@
 
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::SystemTime;
 
 use crate::common::{Folder, KEY, Pending, contents, file, ids, open, store, write};
 use serde_json::{Value, json};
-use todo_write::journal::{bad_file, decode, files_of};
+use todo_write::journal::{bad_file, files_of};
 use todo_write::observation::{Details, Type};
 use todo_write::text::fnv1a;
-use todo_write::thread::{Edit, State, Thread};
+use todo_write::thread::{Edit, Thread};
 
 /// A folder with a journal of these records, each with a valid checksum.
 fn with_records(records: &[Value]) -> Folder {
@@ -171,30 +171,6 @@ fn a_journal_deleted_while_closed_is_written_again() {
 }
 
 #[test]
-fn a_journal_that_another_process_continued_is_left_to_it() {
-    let folder = Folder::new();
-    let mut first = store(folder.path());
-    write(open(&mut first), &[("Read", Pending)], 1);
-    first.close_journals();
-    write(open(&mut store(folder.path())), &[("Read", Pending), ("Of the other", Pending)], 2);
-    let outcome = open(&mut first).edit(Edit::Add { content: "Ours".into(), position: None }, 3).unwrap();
-    assert_eq!(outcome.notices, [""; 0]);
-    let warnings = first.take_warnings();
-    assert!(warnings.len() == 1 && warnings[0].contains("another Emacs has written"), "{warnings:?}");
-    assert_eq!(contents(open(&mut first).list()), ["Read", "Ours"]);
-    drop(first);
-    let [theirs, ours] = [0, 1].map(|n| files_of(folder.path(), KEY).nth(n).unwrap());
-    let whole = |path: &Path| {
-        let bytes = fs::read(path).unwrap();
-        bytes.split_inclusive(|byte| *byte == b'\n').all(|line| decode(line).is_some())
-    };
-    assert!(whole(&theirs) && whole(&ours));
-    let said = |path: &Path| fs::read_to_string(path).unwrap();
-    assert!(said(&theirs).contains("Of the other") && !said(&theirs).contains("Ours"));
-    assert!(said(&ours).contains("Ours") && !said(&ours).contains("Of the other"));
-}
-
-#[test]
 fn a_thread_begun_without_its_folder_is_saved_beside_an_older_history() {
     let folder = Folder::new();
     write(open(&mut store(folder.path())), &[("Of long ago", Pending)], 1);
@@ -236,17 +212,6 @@ fn a_thread_held_by_another_process_is_not_forgotten() {
     assert_eq!(open(&mut other).list().len(), 2);
     other.forget(KEY).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-}
-
-#[test]
-fn a_thread_active_in_another_process_reads_as_active() {
-    let folder = Folder::new();
-    let mut user = store(folder.path());
-    write(open(&mut user), &[("Read", Pending)], 1);
-    let mut other = store(folder.path());
-    assert_eq!(other.get(KEY).unwrap().state(), State::Active);
-    drop(user);
-    assert_eq!(other.get(KEY).unwrap().state(), State::Paused);
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::{Completed, Folder, InProgress, Pending, contents, store, write};
+use crate::common::{Completed, Folder, InProgress, KEY, Pending, contents, open, store, write};
 use serde_json::Map;
-use todo_write::journal::is_held;
+use todo_write::journal::{decode, files_of, is_held};
 use todo_write::thread::State;
 
 const THREADS: usize = 300;
@@ -87,21 +87,43 @@ fn reading_a_thread_does_not_lock_it() {
 }
 
 #[test]
-fn a_closed_journal_that_another_process_continued_is_not_overwritten() {
+fn a_process_that_only_looks_is_not_taken_for_the_holder() {
     let folder = Folder::new();
-    let (mut first, mut second) = (store(folder.path()), store(folder.path()));
-    write(first.open("shared", Map::new(), 1), &[("Read", Pending)], 2);
-    first.close_journals();
-    write(second.open("shared", Map::new(), 3), &[("Read", Pending), ("Write", Pending)], 3);
-    let outcome = write(first.open("shared", Map::new(), 4), &[("Send", Pending)], 4);
-    let warnings = first.take_warnings();
-    assert!(outcome.notices.is_empty() && warnings.len() == 1, "{outcome:?} {warnings:?}");
-    assert!(warnings[0].contains("another Emacs has the journal"), "{warnings:?}");
-    write(first.open("shared", Map::new(), 5), &[("Send", Pending), ("Pack", Pending)], 5);
-    assert_eq!(journals(folder.path()).len(), 2);
-    drop((first, second));
-    let mut restored = store(folder.path());
-    let newest = restored.open("shared", Map::new(), 6);
-    assert_eq!(contents(newest.list()), ["Send", "Pack"]);
-    assert_eq!(newest.revisions().last(), 3);
+    let mut writer = store(folder.path());
+    write(open(&mut writer), &[("Read", Pending)], 2);
+    let path = files_of(folder.path(), KEY).next().unwrap();
+    assert!(is_held(&path));
+    writer.close_journals();
+    let looking = fs::File::open(&path).unwrap();
+    looking.lock_shared().unwrap();
+    assert!(!is_held(&path));
+}
+
+#[test]
+fn a_closed_journal_that_another_process_continued_is_left_to_it() {
+    for (is_held, warning) in [(true, "has the journal"), (false, "has written")] {
+        let folder = Folder::new();
+        let (mut first, mut second) = (store(folder.path()), store(folder.path()));
+        write(open(&mut first), &[("Read", Pending)], 2);
+        first.close_journals();
+        write(open(&mut second), &[("Read", Pending), ("Of the other", Pending)], 3);
+        if !is_held {
+            second.close_journals();
+        }
+        let outcome = write(open(&mut first), &[("Send", Pending)], 4);
+        let warnings = first.take_warnings();
+        assert!(outcome.notices.is_empty() && warnings.len() == 1, "{outcome:?} {warnings:?}");
+        assert!(warnings[0].contains(&format!("another Emacs {warning}")), "{warnings:?}");
+        write(open(&mut first), &[("Send", Pending), ("Ours", Pending)], 5);
+        drop((first, second));
+        let [theirs, ours] = [0, 1].map(|n| fs::read(files_of(folder.path(), KEY).nth(n).unwrap()).unwrap());
+        for (bytes, content, other) in [(theirs, "Of the other", "Ours"), (ours, "Ours", "Of the other")] {
+            assert!(bytes.split_inclusive(|byte| *byte == b'\n').all(|line| decode(line).is_some()));
+            let text = String::from_utf8(bytes).unwrap();
+            assert!(text.contains(content) && !text.contains(other), "{text}");
+        }
+        let mut restored = store(folder.path());
+        assert_eq!(contents(open(&mut restored).list()), ["Send", "Ours"]);
+        assert_eq!(open(&mut restored).revisions().last(), 3);
+    }
 }
