@@ -148,7 +148,10 @@ wrong type."
                 ((and (null value) (not (equal (format "%s" type) "boolean")))
                  (push (format "`%s' (%s) is missing" name type) problems))
                 ((not (efrit-do--fits-p value type))
-                 (push (format "`%s' is not of type %s" name type) problems)))
+                 (push (format "`%s' is not of type %s" name type) problems))
+                ;; JSON does not tell 2 from 2.0.
+                ((and (floatp value) (equal (format "%s" type) "integer"))
+                 (setq value (truncate value))))
           (push value values)))
       (when problems
         (signal 'todo-write-input-error (list (string-join (nreverse problems) "; "))))

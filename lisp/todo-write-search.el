@@ -85,7 +85,7 @@ or in one thing that an agent or its user said or ran.  Return the
 buffer.  Signal a `user-error' if TEXT is blank or nothing is found."
   (interactive (list (read-string "Search all plans for: " nil 'todo-write-search--history
                                   (thing-at-point 'symbol t))))
-  (when (string-blank-p text)
+  (unless (split-string text)
     (user-error "Say what to search for"))
   (let ((places (or (todo-write-search--find text)
                     (user-error "No plan has \"%s\"" text))))

@@ -248,7 +248,7 @@ For a tool call, that is its most telling argument."
         ((and (plist-get content :input) (not (numberp (plist-get content :input))))
          (todo-write-story--argument (plist-get content :input) project))
         ((plist-get content :name) "")
-        ((plist-member content :todoList)
+        ((vectorp (plist-get content :todoList))
          (concat (todo-write-story--count (length (plist-get content :todoList)) "task")
                  ", "
                  (todo-write-story--count
@@ -257,16 +257,18 @@ For a tool call, that is its most telling argument."
 
 (defun todo-write-story--words-of (content)
   "Return CONTENT, a plist of an observation, in words."
-  (let ((request (plist-get content :request)))
+  (let ((request (plist-get content :request))
+        (tokens (append content '(:input 0 :output 0 :cacheWrite 0))))
     (cond ((plist-member content :previousStatus)
            (format "%s: %s" (plist-get (plist-get content :item) :content)
-                   (string-replace "_" " " (or (plist-get content :status) ""))))
+                   (string-replace "_" " " (todo-write-story--string
+                                            (plist-get content :status)))))
           (request
            (format "%s: %s" (todo-write-story--answer request)
                    (todo-write-story--string (plist-get request :title))))
-          ((plist-member content :cacheRead)
-           (todo-write-story--tokens
-            (append content '(:input 0 :output 0 :cacheWrite 0))))
+          ((seq-every-p (lambda (key) (numberp (plist-get tokens key)))
+                        '(:input :output :cacheRead :cacheWrite))
+           (todo-write-story--tokens tokens))
           (t
            (mapconcat
             #'identity
@@ -352,16 +354,6 @@ else all of INPUT."
           " "
           (propertize (format "%s%d" (todo-write-row--shape 'minus) removed)
                       'face 'todo-write-lines-removed)))
-
-(defun todo-write-story--summary (thread id)
-  "Return what the agent did for item ID of THREAD as one line, or nil.
-ID is as in `todo-write-work'."
-  (let* ((work (todo-write-work thread id))
-         (times (and (stringp id) (todo-write-times thread id)))
-         (parts (append (ensure-list (todo-write-story--span times))
-                        (todo-write-story--work work))))
-    (when parts
-      (string-join parts (format " %s " (todo-write-row--shape 'dot))))))
 
 (defun todo-write-story--span (times)
   "Return when a task with TIMES was in progress, or nil."
@@ -481,15 +473,15 @@ OPEN is as in `todo-write-story--insert'."
 
 (defun todo-write-story--insert-summary (thread id width)
   "Insert what was done for item ID of THREAD in sums, filled to WIDTH."
-  (let ((summary (todo-write-story--summary thread id))
-        (files (plist-get (todo-write-work thread id) :files))
+  (let ((work (todo-write-work thread id))
+        (times (and (stringp id) (todo-write-times thread id)))
         (project (plist-get (todo-write-about thread) :project)))
-    (when summary
-      (todo-write-story--insert-flow
-       (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
-               (split-string summary (format " %s " (todo-write-row--shape 'dot))))
-       (propertize (format " %s " (todo-write-row--shape 'dot)) 'face 'todo-write-detail)
-       width))
+    (todo-write-story--insert-flow
+     (mapcar (lambda (part) (propertize part 'face 'todo-write-detail))
+             (append (ensure-list (todo-write-story--span times))
+                     (todo-write-story--work work)))
+     (propertize (format " %s " (todo-write-row--shape 'dot)) 'face 'todo-write-detail)
+     width)
     (todo-write-story--insert-flow
      (mapcar (lambda (file)
                (let ((path (plist-get file :path)))
@@ -501,7 +493,7 @@ OPEN is as in `todo-write-story--insert'."
                                                        (plist-get file :removed)))
                   'todo-write-file path 'todo-write-stop t 'mouse-face 'highlight
                   'help-echo "RET: visit the file; =: show its changes")))
-             files)
+             (plist-get work :files))
      "     " width)))
 
 (defun todo-write-story--insert-flow (parts separator width)

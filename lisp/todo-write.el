@@ -557,7 +557,7 @@ another Emacs has one open, nothing is deleted."
 Return their number.  Journals hold what agents said and changed.
 Interactively, ask about the current project first."
   (interactive (list (read-directory-name "Forget all plans of project: "
-                                          (todo-write--project) nil t)))
+                                          (todo-write--project))))
   (let* ((root (file-name-as-directory (todo-write--plain (expand-file-name project))))
          (threads (seq-filter (lambda (thread)
                                 (let ((own (plist-get (todo-write-about thread) :project)))

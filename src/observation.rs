@@ -200,8 +200,8 @@ impl Filter {
     }
 }
 
-/// The calls among which the one of a result is searched.
-const NEWEST_CALLS: usize = 64;
+/// The number of hidden calls whose results are hidden, too.
+const HIDDEN_CALLS: usize = 64;
 
 /// Maximum number of bytes that the observations of a thread take in memory, since patches are long.
 /// Many agents may work all day; the journal has the rest.
@@ -216,6 +216,8 @@ pub struct Observations {
     bytes: usize,
     /// The content of the newest TITLE.
     title: Option<String>,
+    /// The newest calls whose contents were not recorded.
+    hidden: VecDeque<String>,
     last: u64,
     delivered: u64,
     /// The number of the newest revision's first observation.
@@ -226,7 +228,8 @@ impl Observations {
     /// Creates an empty history that keeps at most `limit` observations.
     pub fn new(limit: usize) -> Observations {
         let limit = limit.max(1);
-        Observations { kept: VecDeque::new(), limit, bytes: 0, title: None, last: 0, delivered: 0, batch: 0 }
+        let (kept, hidden) = (VecDeque::new(), VecDeque::new());
+        Observations { kept, limit, bytes: 0, title: None, hidden, last: 0, delivered: 0, batch: 0 }
     }
 
     /// The maximum number kept.
@@ -254,6 +257,10 @@ impl Observations {
     pub fn push(&mut self, observation: Arc<Observation>) {
         if let (Type::Title, Content::Json(Value::String(title))) = (observation.kind, &observation.content) {
             self.title = Some(title.clone());
+        }
+        if observation.kind == Type::ToolCall && observation.metadata.contains_key(HIDDEN) {
+            self.hidden.extend(observation.metadata_str("callId").map(str::to_owned));
+            self.hidden.drain(..self.hidden.len().saturating_sub(HIDDEN_CALLS));
         }
         may_panic_here();
         self.last = self.last.max(observation.number);
@@ -288,9 +295,7 @@ impl Observations {
 
     /// Whether the contents of a call were not recorded.
     pub(crate) fn is_hidden(&self, call: &str) -> bool {
-        let calls = self.kept.iter().rev().filter(|one| one.kind == Type::ToolCall).take(NEWEST_CALLS);
-        let mut calls = calls.filter(|one| one.metadata.contains_key(HIDDEN));
-        calls.any(|one| one.metadata_str("callId") == Some(call))
+        self.hidden.iter().any(|hidden| hidden == call)
     }
 
     /// The observations that the filter admits, newest last.

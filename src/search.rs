@@ -60,13 +60,22 @@ impl Words {
         let lower = line.to_lowercase();
         let first = self.0.iter().filter_map(|word| lower.find(word)).min()?;
         let skipped = match line.chars().count() > LINE {
-            true => lower[..first].chars().count().saturating_sub(BEFORE),
+            true => characters_before(line, first).saturating_sub(BEFORE),
             false => 0,
         };
         let (start, _) = line.char_indices().nth(skipped)?;
         let found = excerpt(&line[start..], LINE);
         Some(if skipped > 0 { format!("…{found}") } else { found })
     }
+}
+
+/// The number of characters of `line` before the place `lower` of its lower case, which may be longer.
+fn characters_before(line: &str, lower: usize) -> usize {
+    let ends = line.chars().scan(0, |end, c| {
+        *end += c.to_lowercase().map(char::len_utf8).sum::<usize>();
+        Some(*end)
+    });
+    ends.take_while(|end| *end <= lower).count()
 }
 
 /// Collects the newest matches of one thread.

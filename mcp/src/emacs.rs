@@ -238,10 +238,14 @@ impl Emacs {
         }
         let (ours, theirs) = (env!("CARGO_PKG_VERSION"), welcome["version"].as_str().unwrap_or_default());
         if ours != theirs {
-            link.notes.push(format!(
+            let note = format!(
                 "todo-write-mcp is version {ours}, and todo-write in Emacs is {theirs}: tell the user to run \
                  M-x todo-write-mcp-setup in Emacs again."
-            ));
+            );
+            // Many connections may begin and end between two calls.
+            if !link.notes.contains(&note) {
+                link.notes.push(note);
+            }
         }
         if let Some(state) = &link.state {
             connection.send(&line_of(state)).await?;

@@ -298,7 +298,7 @@
                                        '(:path "f" :first_line 2 :last_line 2))
                    "two\n"))
     (should (equal (efrit-do-tests--ok "read_file"
-                                       '(:path "f" :first_line 3))
+                                       '(:path "f" :first_line 3.0))
                    "three\n"))))
 
 (ert-deftest efrit-do-says-why-a-file-cannot-be-read ()

@@ -93,7 +93,8 @@
   (todo-write-with-store
     (todo-write "a" (todo-write-test-todos "One"))
     (should-error (todo-write-search "absent") :type 'user-error)
-    (should-error (todo-write-search " ") :type 'user-error)
+    (dolist (blank (list " " "\f"))
+      (should-error (todo-write-search blank) :type 'user-error))
     (should-error (todo-write-matches "a" " " 10) :type 'todo-write-input-error)))
 
 (provide 'todo-write-search-tests)

@@ -65,6 +65,17 @@
        "c" "exec" (format "tools.exec_command({\"cmd\":\"%s\"})" command))
       (should (string-match-p shown (car (last (todo-write-story-tests--lines 100))))))))
 
+(ert-deftest todo-write-story-shows-observations-of-any-form ()
+  (todo-write-story-tests--with-task
+    (dolist (content '((:previousStatus "pending" :status 3) (:todoList 3) (:todoList nil)
+                       (:cacheRead "x" :model "m") (:cacheRead 5 :input :null) [1 2]
+                       (:request "x") (:name 3 :input 3)))
+      (dolist (type todo-write-story--events)
+        (todo-write-observe "a" type content)))
+    (let ((lines (string-join (todo-write-story-tests--lines 80) "\n")))
+      (should (string-search "cacheRead: x, model: m" lines))
+      (should (string-search "todoList: 3" lines)))))
+
 (ert-deftest todo-write-story-shows-thoughts-that-continue-each-other-once ()
   (todo-write-story-tests--with-task
     (dolist (thought '("**Read**" "**Read**" "**Read**\n\n**Write *all***" "**Test**"))

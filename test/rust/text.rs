@@ -1,7 +1,8 @@
-//! Texts on one line, excerpts and blank texts.
+//! Texts on one line, excerpts, blank texts and the lines that a search finds.
 
 use std::borrow::Cow;
 
+use todo_write::search::Words;
 use todo_write::text::{excerpt, is_blank, one_line};
 
 #[test]
@@ -35,4 +36,11 @@ fn excerpts_are_bounded() {
 fn a_blank_text_has_no_visible_character() {
     assert!(is_blank(" \u{200b}\u{feff}\n\0"));
     assert!(!is_blank(" 。"));
+}
+
+#[test]
+fn a_long_line_is_found_although_it_is_longer_in_lower_case() {
+    let line = format!("{} parser", "İ".repeat(300));
+    let found = Words::of("parser").unwrap().line_in(&line);
+    assert!(found.is_some_and(|found| found.ends_with("parser")));
 }
