@@ -102,9 +102,14 @@ that ends."
   "Handle MESSAGE of the program of CONNECTION.
 See `todo-write-socket--roles'."
   (let* ((hello (todo-write-socket-connection-hello connection))
-         (program (todo-write-mcp--program
-                   (todo-write-socket-connection-remote connection) (plist-get hello :id))))
-    (pcase (plist-get message :type)
+         (key (cons (todo-write-socket-connection-remote connection) (plist-get hello :id)))
+         (type (plist-get message :type))
+         (program (or (gethash key todo-write-mcp--programs)
+                      ;; After its goodbye, its connection still closes.
+                      (when (eq type 'hello)
+                        (puthash key (todo-write-mcp--make-program)
+                                 todo-write-mcp--programs)))))
+    (pcase type
       ('hello (setf (todo-write-mcp--program-hello program) hello
                     (todo-write-mcp--program-connection program) connection
                     (todo-write-mcp--program-broken program) nil)
@@ -121,14 +126,8 @@ See `todo-write-socket--roles'."
       ('bye (if (plist-get message :killed)
                 (todo-write-mcp--end-program program "killed" 'killed)
               (todo-write-mcp--end-program program "session ended" 'session-ended)))
-      ('closed (when (eq connection (todo-write-mcp--program-connection program))
+      ('closed (when (and program (eq connection (todo-write-mcp--program-connection program)))
                  (todo-write-mcp--break program))))))
-
-(defun todo-write-mcp--program (remote id)
-  "Return the program on the machine REMOTE, or on this one, with the random ID."
-  (let ((key (cons remote id)))
-    (or (gethash key todo-write-mcp--programs)
-        (puthash key (todo-write-mcp--make-program) todo-write-mcp--programs))))
 
 (defun todo-write-mcp--remote (program)
   "Return the name of the machine of PROGRAM, or nil for this one."

@@ -188,6 +188,7 @@ say so."
   (let ((listener todo-write-socket--listener))
     (setq todo-write-socket--listener nil)
     (remove-hook 'kill-emacs-hook #'todo-write-socket--close)
+    (cancel-function-timers #'todo-write-socket--take-over)
     (when todo-write-socket--first
       (set-process-sentinel todo-write-socket--first #'ignore)
       (delete-process todo-write-socket--first)
@@ -357,18 +358,22 @@ answer, as for `json-serialize'."
 (defun todo-write-socket--receive (process chunk)
   "Handle the lines that CHUNK, from PROCESS, completes."
   (when-let* ((connection (process-get process 'todo-write-connection)))
-    (let ((start 0) end)
+    (let ((start 0) end lines)
       (while (and (setq end (string-search "\n" chunk start))
                   (todo-write-socket--live-p connection))
         (when-let* ((line (todo-write-socket--collect connection (substring chunk start end))))
           (setf (todo-write-socket-connection-chunks connection) nil
                 (todo-write-socket-connection-size connection) 0)
+          (push (apply #'concat (nreverse line)) lines))
+        (setq start (1+ end)))
+      ;; Handling a line may wait for input, and read the rest of the next one.
+      (when (todo-write-socket--live-p connection)
+        (todo-write-socket--collect connection (substring chunk start)))
+      (dolist (line (nreverse lines))
+        (when (todo-write-socket--live-p connection)
           ;; Answers are sent before anything is drawn.
           (todo-write--drawing-once
-            (todo-write-socket--handle connection (apply #'concat (nreverse line)))))
-        (setq start (1+ end)))
-      (when (todo-write-socket--live-p connection)
-        (todo-write-socket--collect connection (substring chunk start))))))
+            (todo-write-socket--handle connection line)))))))
 
 (defun todo-write-socket--collect (connection piece)
   "Add PIECE to the incomplete line of CONNECTION, and return all its pieces.

@@ -125,6 +125,7 @@
       (should-not (todo-write-activity "claude:a"))
       (should (eq (todo-write-state "claude:a") 'paused))
       (should (equal "session ended" (plist-get (todo-write-summary "claude:a") :reason)))
+      (should (hash-table-empty-p todo-write-mcp--programs))
       (todo-write-socket-test-write (todo-write-socket-test-hello) "a" '("One" "in_progress"))
       (should (eq (todo-write-state "claude:a") 'active)))))
 

@@ -212,6 +212,31 @@
       (should-not (intern-soft (concat "todo-write-hostile-" "type")))
       (should-not (intern-soft (concat ":todo-write-hostile-" "field"))))))
 
+(ert-deftest todo-write-socket-a-line-stays-whole-while-the-one-before-is-handled ()
+  (todo-write-with-socket
+    (todo-write-socket-test-hello)
+    (let ((process (todo-write-socket-connection-process (car todo-write-socket--connections)))
+          (handled nil))
+      (cl-letf (((symbol-function 'todo-write-socket--handle)
+                 (lambda (_connection line)
+                   (push line handled)
+                   ;; As if it waited for input.
+                   (when (equal line "one")
+                     (todo-write-socket--receive process "o\n")))))
+        (todo-write-socket--receive process "one\ntw")
+        (should (equal handled '("two" "one")))))))
+
+(ert-deftest todo-write-socket-off-takes-nothing-over ()
+  (todo-write-with-socket
+    (let ((first (make-pipe-process :name "first" :noquery t :buffer nil)))
+      (delete-process first)
+      (todo-write-mcp-mode -1)
+      (todo-write-socket--first-changed first "finished")
+      (todo-write-socket--close)
+      (should-not (seq-some (lambda (timer) (eq #'todo-write-socket--take-over
+                                                (timer--function timer)))
+                            timer-list)))))
+
 ;;; Many, and slow
 
 (ert-deftest todo-write-socket-a-program-that-does-not-read-does-not-block-emacs ()
