@@ -525,7 +525,11 @@ agent-shell, which must take away its dialog, and has given no way to answer."
   "Withdraw the request that RESPONSE of CLIENT answers."
   (when-let* ((link (todo-write-acp--link client)))
     (let* ((id (todo-write-json--get response "request-id"))
-           (asked (assoc id (todo-write-acp--link-asked link))))
+           (asked (assoc id (todo-write-acp--link-asked link)))
+           (buffer (todo-write-acp--link-buffer link)))
+      (when (buffer-live-p buffer)
+        (with-current-buffer buffer
+          (setf (alist-get id todo-write-acp--responders nil t #'equal) nil)))
       (if (not asked)
           (setf (todo-write-acp--link-answered link)
                 (seq-take (cons id (todo-write-acp--link-answered link)) 20))

@@ -212,7 +212,9 @@ the `todo-write-summary' of THREAD if the caller has it."
    (if-let* ((needed (seq-filter #'todo-write-attention--needed-p
                                  (todo-write-attention--sorted-agents))))
        (concat (mapconcat #'todo-write-attention--line needed "\n") "\nmouse-1: go there")
-     (todo-write-mode-line--tasks))
+     (if todo-write-mode-line--thread
+         (todo-write-mode-line--tasks)
+       "mouse-1: show the plan"))
    'help-echo-inhibit-substitution t))
 
 (defun todo-write-mode-line--tasks ()

@@ -127,7 +127,11 @@ Only the main agents of Claude Code have one."
 
 (defun todo-write-note--on-event (thread what _data)
   "Look at THREAD soon if WHAT says that its list changed.
+Forget what was told if THREAD was forgotten: it may be begun again.
 For `todo-write--event-functions'."
+  (when (eq what 'forgotten)
+    (remhash thread todo-write-note--messages)
+    (remhash thread todo-write-note--delivered))
   (when (and (eq what 'change)
              (string-prefix-p "claude:" (todo-write-remote-bare-key thread))
              (eq 'open (todo-write-socket--state))

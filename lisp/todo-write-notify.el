@@ -66,8 +66,10 @@ In seconds since the epoch.")
   (if todo-write-notify-mode
       (add-hook 'todo-write--event-functions #'todo-write-notify--on-event)
     (remove-hook 'todo-write--event-functions #'todo-write-notify--on-event))
-  (setq todo-write-notify--due nil
-        todo-write-notify--open nil))
+  (setq todo-write-notify--due nil)
+  ;; Those of a desktop stay until they are withdrawn.
+  (dolist (agent (seq-mapcat #'cdr todo-write-notify--open))
+    (todo-write-notify--withdraw agent)))
 
 (defun todo-write-notify--on-event (_thread what data)
   "Schedule or withdraw a notification if WHAT is a transition of an agent, DATA.

@@ -120,10 +120,11 @@ WHAT is as in `todo-write--event-functions'."
   "Let CALL no longer wait."
   (setq todo-write-permission--calls (delq call todo-write-permission--calls))
   (when (todo-write-permission--call-input call)
-    (let ((thread (todo-write-permission--call-thread call)))
-      (setq todo-write-note--waiting
-            (seq-difference todo-write-note--waiting (list thread)))
-      (todo-write-note--update thread)))
+    ;; Another subagent of the same thread may still wait.
+    (setq todo-write-note--waiting
+          (mapcar #'todo-write-permission--call-thread
+                  (seq-filter #'todo-write-permission--call-input todo-write-permission--calls)))
+    (todo-write-note--update (todo-write-permission--call-thread call)))
   (unless todo-write-permission--calls
     (remove-hook 'todo-write--event-functions #'todo-write-permission--on-event)))
 

@@ -479,6 +479,9 @@ What acp.el would do is done by replaying a record."
       (should (= 1 (length seen)))
       (should (todo-write-answer-request "acp:s" "acp-7" "y"))
       (should (equal responded '("y")))
+      ;; agent-shell sends the answer.
+      (acp-send-response :client client :response '((:request-id . 7)))
+      (should-not todo-write-acp--responders)
       (todo-write-agent-shell-mode -1)
       (should (eq user agent-shell-permission-responder-function)))))
 

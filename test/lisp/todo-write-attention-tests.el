@@ -494,6 +494,7 @@ transitions, (KEY . STATE), newest first."
     (should-not todo-write-mode-line-string)
     (todo-write-end-turn "b")
     (should (equal "[✓1]" (todo-write-attention-tests--mode-line)))
+    (should (equal "mouse-1: show the plan" (todo-write-mode-line--help)))
     (todo-write-test-write "a" '("One" "in_progress" "Going"))
     (should (equal "[0/1 Going ✓1]" (todo-write-attention-tests--mode-line)))
     (todo-write-attention--see (todo-write-attention--agent "b"))
@@ -606,6 +607,15 @@ Withdrawn ones are in `withdrawn'."
     (should-not withdrawn)
     (todo-write-set-activity "a" 'working)
     (should (equal withdrawn notes))))
+
+(ert-deftest todo-write-notify-off-leaves-no-note-on-the-desktop ()
+  (todo-write-attention-tests--with-notes
+    (dolist (key '("a" "b"))
+      (todo-write-set-activity key 'waiting "permission"))
+    (todo-write-attention-tests--settle)
+    (todo-write-notify-mode -1)
+    (should (= 1 (length withdrawn)))
+    (should-not todo-write-notify--open)))
 
 (ert-deftest todo-write-notify-tells-of-several-agents-at-once ()
   (todo-write-attention-tests--with-notes

@@ -70,6 +70,18 @@ The user deleted \"Rake\"."))
     (should (equal '("The user renamed \"Water\" to \"Water all\".")
                    (todo-write-note--edits "claude:s1")))))
 
+(ert-deftest todo-write-note-a-forgotten-plan-leaves-nothing-told ()
+  (todo-write-note-tests--with
+    (dotimes (_ 2)
+      (todo-write-edit "claude:s1" 'add "Weed")
+      (todo-write-note-tests--ready)
+      (should (todo-write-note-tests--hook "PostToolUse"))
+      (puthash "claude:s1" '("Hello") todo-write-note--messages)
+      (todo-write-forget "claude:s1")
+      (should-not (gethash "claude:s1" todo-write-note--messages))
+      ;; The session goes on with the same list.
+      (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "claude" t))))
+
 (ert-deftest todo-write-note-tells-nothing-that-todo-write-tells ()
   (todo-write-note-tests--with
     (todo-write "claude:s1" (todo-write-test-todos "Rake" "Water") "Claude Code")

@@ -32,13 +32,14 @@
 
 (defun todo-write-permission-tests--ask (tool input &rest fields)
   "Let a hook ask for TOOL with INPUT, a plist; return its connection.
-FIELDS are further ones of the hook's input, and :subagent."
+FIELDS are further ones of the hook's input, :subagent and :source."
   (let ((hook (todo-write-socket-test-hello
                :role "permission" :id (format "hook-%s" (random t))
                :project todo-write-permission-tests--folder))
         (before (todo-write-permission-tests--request)))
     (todo-write-socket-test-send
-     hook (append '(:type "call" :call 1 :session "s1" :source "process")
+     hook (append `(:type "call" :call 1 :session "s1"
+                    :source ,(or (plist-get fields :source) "process"))
                   (and (plist-get fields :subagent)
                        (list :subagent (plist-get fields :subagent)))
                   (list :arguments (append (list :tool_name tool :tool_input input) fields))))
@@ -309,6 +310,17 @@ FIELDS are further ones of the hook's input, and :subagent."
                                  (todo-write-requests)))))
       (delete-process sub)
       (todo-write-test-wait (lambda () (= 1 (length (todo-write-requests))))))))
+
+(ert-deftest todo-write-permission-one-subagent-waits-on-when-the-other-is-answered ()
+  (todo-write-permission-tests--with
+    (todo-write-permission-tests--ask "Bash" '(:command "ls") :subagent "1" :source "hook")
+    (let ((first (todo-write-permission-tests--request)))
+      (todo-write-permission-tests--ask "Bash" '(:command "id") :subagent "2" :source "hook")
+      (should (= 2 (length (todo-write-requests))))
+      (todo-write-withdraw "claude:s1" (plist-get first :id))
+      (should (member "claude:s1" todo-write-note--waiting)))
+    (todo-write-withdraw "claude:s1" (plist-get (todo-write-permission-tests--request) :id))
+    (should-not todo-write-note--waiting)))
 
 (ert-deftest todo-write-permission-a-question-that-cannot-be-read-gets-no-decision ()
   (todo-write-permission-tests--with
