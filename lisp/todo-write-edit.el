@@ -36,9 +36,9 @@
     (or (todo-write-item (todo-write-edit--thread) id)
         (user-error "This task is gone; g refreshes the list"))))
 
-(defun todo-write-edit--position (id)
-  "Return the position of the task ID in the list, from 0."
-  (cl-position id (todo-write-items todo-write-view-thread)
+(defun todo-write-edit--position (thread id)
+  "Return the position of the task ID in the list of THREAD, from 0, or nil."
+  (cl-position id (todo-write-items thread)
                :key (lambda (item) (plist-get item :id)) :test #'equal))
 
 (defun todo-write-edit--read (prompt &optional initial)
@@ -52,11 +52,12 @@
   "Edit the text of the task at point in the minibuffer."
   (interactive nil todo-write-view-mode)
   (let* ((item (todo-write-edit--item))
+         ;; The buffer can show another plan by the time the text is read.
+         (thread todo-write-view-thread)
          (old (plist-get item :content))
          (new (todo-write-edit--read "Task: " (todo-write-row--editable old))))
     (unless (equal old new)
-      (todo-write-edit--do #'todo-write-edit todo-write-view-thread
-                           'rename (plist-get item :id) new)
+      (todo-write-edit--do #'todo-write-edit thread 'rename (plist-get item :id) new)
       (todo-write-edit--say "Renamed"))))
 
 (defun todo-write-edit-add ()
@@ -67,7 +68,7 @@ Above all rows, add it at the beginning; elsewhere outside, at the end."
          (id (get-text-property (point) 'todo-write-id))
          (text (todo-write-edit--read "New task: "))
          ;; The agent can write while the text is read.
-         (after (and id (todo-write-edit--position id)))
+         (after (and id (todo-write-edit--position thread id)))
          (position (cond (after (1+ after))
                          ((and (not id) (bobp)) 0)))
          (outcome (todo-write-edit--do #'todo-write-edit thread 'add text position)))
@@ -90,6 +91,7 @@ The order is pending, in progress, completed, pending.  With a prefix
 argument CHOOSE, read the status."
   (interactive "P" todo-write-view-mode)
   (let* ((item (todo-write-edit--item))
+         (thread todo-write-view-thread)
          (status (if choose
                      (completing-read "Status: " '("pending" "in progress" "completed") nil t)
                    (pcase (plist-get item :status)
@@ -97,7 +99,7 @@ argument CHOOSE, read the status."
                      ("in_progress" "completed")
                      (_ "pending")))))
     (unless (string-empty-p status)
-      (todo-write-edit--do #'todo-write-edit todo-write-view-thread 'status
+      (todo-write-edit--do #'todo-write-edit thread 'status
                            (plist-get item :id) (string-replace " " "_" status))
       (todo-write-edit--say "Now %s" status))))
 
@@ -114,7 +116,7 @@ argument CHOOSE, read the status."
 (defun todo-write-edit--move (by)
   "Move the task at point BY places."
   (let* ((id (plist-get (todo-write-edit--item) :id))
-         (position (+ (todo-write-edit--position id) by))
+         (position (+ (todo-write-edit--position todo-write-view-thread id) by))
          (total (length (todo-write-items todo-write-view-thread))))
     (unless (< -1 position total)
       (user-error (if (< by 0) "This is the first task" "This is the last task")))
@@ -151,6 +153,8 @@ Before the first write of the agent, ask."
               (and todo-write-edit--may-undo-writes
                    (eq todo-write-edit--may-undo-writes last-command))
               (y-or-n-p (format "Undo %s? " what)))
+      (unless (equal revision (todo-write-edit--undoable thread))
+        (user-error "The list has changed since; undo again to undo that"))
       (setq todo-write-edit--may-undo-writes
             (and (equal (plist-get revision :author) "agent") this-command))
       (todo-write-edit--do #'todo-write-undo thread)
