@@ -54,6 +54,10 @@
   (buffer-disable-undo)
   (add-hook 'kill-buffer-hook #'efrit-do-view--forget nil t))
 
+;; A clone would have the subscription of this buffer, not its own.
+(put 'efrit-do-view-mode 'no-clone t)
+(put 'efrit-do-view-mode 'no-clone-indirect t)
+
 (todo-write-menu-define 'efrit-do-view-mode efrit-do-view-mode-map "Efrit-Do"
   `(("Agent"
      ("C-c C-k" "Stop" efrit-do-cancel)
@@ -321,7 +325,9 @@ That is a new one if another session is running in *efrit-do*."
              (lambda (event)
                (when (buffer-live-p buffer)
                  (with-current-buffer buffer
-                   (efrit-do-view--show event))))
+                   (save-restriction
+                     (widen)
+                     (efrit-do-view--show event)))))
              :thread (efrit-do-session-thread session)))
       (add-to-invisibility-spec 'efrit-do)
       (with-silent-modifications

@@ -155,6 +155,10 @@ Non-nil DENY means that it allows nothing."
   (setq-local revert-buffer-function #'todo-write-answer--redraw)
   (add-hook 'kill-buffer-hook #'todo-write-answer--killed nil t))
 
+;; Killing a clone would stop what runs for the original.
+(put 'todo-write-answer-mode 'no-clone t)
+(put 'todo-write-answer-mode 'no-clone-indirect t)
+
 (defun todo-write-answer--killed ()
   "Stop what runs only while this buffer exists."
   (remove-hook 'todo-write--event-functions #'todo-write-answer--on-event)
@@ -239,9 +243,13 @@ Keys that were typed before it was on the screen are not for it."
 
 (defun todo-write-answer--redraw (&rest _)
   "Draw the request again, at the same place."
-  (let ((point (point)))
+  (let* ((point (point))
+         (window (get-buffer-window))
+         (start (and window (window-start window))))
     (todo-write-answer--draw)
-    (goto-char (min point (point-max)))))
+    (goto-char (min point (point-max)))
+    (when window
+      (set-window-start window start t))))
 
 (defun todo-write-answer--header ()
   "Return the header line, which has no words of agents."
@@ -544,8 +552,8 @@ It may have been answered elsewhere while the user typed."
 THREAD is the key of the agent's thread; by default, that of the row at
 point in the overview, else that of this buffer's plan, else the agent
 that has waited longest.  After an answer, the next request is shown."
-  (interactive (list (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
-  (let ((thread (or thread (and (boundp 'todo-write-view-thread) todo-write-view-thread))))
+  (interactive)
+  (let ((thread (or thread (todo-write-view--thread-here))))
     (if-let* ((request (or (car (todo-write-answer--requests thread))
                            (and (not (todo-write-answer--waits-p thread))
                                 (car (todo-write-requests))))))

@@ -43,15 +43,30 @@ ACTION is passed to `pop-to-buffer'."
   (current-buffer))
 
 (defmacro todo-write-history--with-new-text (&rest body)
-  "Replace the text of this buffer by what BODY inserts; keep point on its line."
+  "Replace the text of this buffer by what BODY inserts; keep point on its line.
+The windows that show it stay at their lines, too."
   (declare (indent 0) (debug t))
-  `(let ((line (line-number-at-pos))
-         (inhibit-read-only t))
-     (erase-buffer)
-     ,@body
-     (set-buffer-modified-p nil)
-     (goto-char (point-min))
-     (forward-line (1- line))))
+  `(todo-write-history--replace-text (lambda () ,@body)))
+
+(defun todo-write-history--replace-text (insert)
+  "Replace the text of this buffer by what INSERT, a function, inserts.
+Point, the points of all windows and their starts stay on their lines."
+  (let* ((inhibit-read-only t)
+         (windows (get-buffer-window-list nil nil t))
+         (line (line-number-at-pos))
+         (lines (mapcar (lambda (window)
+                          (cons (line-number-at-pos (window-point window))
+                                (line-number-at-pos (window-start window))))
+                        windows)))
+    (erase-buffer)
+    (funcall insert)
+    (set-buffer-modified-p nil)
+    (cl-flet ((go (line) (goto-char (point-min)) (forward-line (1- line)) (point)))
+      (cl-loop for window in windows
+               for (point . start) in lines
+               do (set-window-start window (go start) t)
+                  (set-window-point window (go point)))
+      (go line))))
 
 ;;; Revisions
 
@@ -142,17 +157,20 @@ BASE is the number of a revision, by default the one before."
                                (eql (plist-get revision :revision) todo-write-history--revision))
                              revisions newest))
          (number (plist-get revision :revision))
-         (items (todo-write-items thread number))
+         (items (and number (todo-write-items thread number)))
          (previous (or todo-write-history--base
                        (plist-get (cadr (memq revision (reverse revisions))) :revision)
                        0))
-         (changes (plist-get (todo-write-changes-between thread previous number) :changes))
+         (changes (and number (plist-get (todo-write-changes-between thread previous number)
+                                         :changes)))
          (by-id (seq-group-by (lambda (change) (plist-get change :itemId)) changes)))
     (setq todo-write-history--revision number)
     (todo-write-history--with-new-text
-      (insert (todo-write-history--header revision (plist-get newest :revision) items) "\n")
+      (when revision
+        (insert (todo-write-history--header revision (plist-get newest :revision) items) "\n"))
       (when (seq-empty-p items)
-        (insert (propertize "   The list is empty.\n" 'face 'todo-write-detail)))
+        (insert (propertize (if revision "   The list is empty.\n" " This plan was forgotten.\n")
+                            'face 'todo-write-detail)))
       (seq-doseq (item items)
         (todo-write-history--insert-row item (cdr (assoc (plist-get item :id) by-id))
                                         (todo-write-row--note item items)))
@@ -451,8 +469,10 @@ the revision at point changed."
   (let ((numbers (sort (seq-uniq
                         (if (cdr todo-write-history--marked)
                             (copy-sequence todo-write-history--marked)
-                          (cons (todo-write-history--revision-at-point)
-                                todo-write-history--marked)))
+                          (let ((number (todo-write-history--revision-at-point)))
+                            (unless (numberp number)
+                              (user-error "RET shows the earlier revisions"))
+                            (cons number todo-write-history--marked))))
                        #'<)))
     (todo-write-history--open todo-write-view-thread (car (last numbers))
                               (and (cdr numbers) (car numbers)))))

@@ -813,38 +813,41 @@ A marker there is then at the row that followed."
 
 (defun todo-write-view--keep-places (draw &rest args)
   "Call DRAW, a function, with ARGS; keep point, mark and all windows in place."
-  (let* ((windows (get-buffer-window-list nil nil t))
-         (following (cl-loop for window in windows
-                             when (todo-write-view--following-p window) collect window))
-         (point (todo-write-view--place (point)))
-         (mark (and (mark t) (todo-write-view--place (mark t))))
-         (places (cl-loop for window in windows
-                          collect (todo-write-view--place (window-point window))
-                          collect (todo-write-view--place (window-start window))))
-         (inhibit-read-only t)
-         ;; A row that is half drawn cannot be redrawn.
-         (inhibit-quit t)
-         (inhibit-modification-hooks t)
-         (todo-write-row--searching todo-write-view--searching))
-    (save-excursion
-      (apply draw args)
-      (when todo-write-row--searching
-        (todo-write-isearch--hide))
-      (todo-write-view--update-folds windows)
-      (todo-write-view--place-flashes))
-    (restore-buffer-modified-p nil)
-    (when-let* ((position (todo-write-view--position point)))
-      (goto-char position))
-    (when-let* ((position (todo-write-view--position mark)))
-      (set-marker (mark-marker) position))
-    (dolist (window windows)
-      (when-let* ((position (todo-write-view--position (pop places))))
-        (set-window-point window position))
-      (when-let* ((position (todo-write-view--position (pop places))))
-        (set-window-start window position t)))
-    ;; Hidden lines have no place in a window.
-    (unless todo-write-row--searching
-      (mapc #'todo-write-view--follow following))))
+  (save-restriction
+    ;; Rows outside a narrowed region change, too.
+    (widen)
+    (let* ((windows (get-buffer-window-list nil nil t))
+           (following (cl-loop for window in windows
+                               when (todo-write-view--following-p window) collect window))
+           (point (todo-write-view--place (point)))
+           (mark (and (mark t) (todo-write-view--place (mark t))))
+           (places (cl-loop for window in windows
+                            collect (todo-write-view--place (window-point window))
+                            collect (todo-write-view--place (window-start window))))
+           (inhibit-read-only t)
+           ;; A row that is half drawn cannot be redrawn.
+           (inhibit-quit t)
+           (inhibit-modification-hooks t)
+           (todo-write-row--searching todo-write-view--searching))
+      (save-excursion
+        (apply draw args)
+        (when todo-write-row--searching
+          (todo-write-isearch--hide))
+        (todo-write-view--update-folds windows)
+        (todo-write-view--place-flashes))
+      (restore-buffer-modified-p nil)
+      (when-let* ((position (todo-write-view--position point)))
+        (goto-char position))
+      (when-let* ((position (todo-write-view--position mark)))
+        (set-marker (mark-marker) position))
+      (dolist (window windows)
+        (when-let* ((position (todo-write-view--position (pop places))))
+          (set-window-point window position))
+        (when-let* ((position (todo-write-view--position (pop places))))
+          (set-window-start window position t)))
+      ;; Hidden lines have no place in a window.
+      (unless todo-write-row--searching
+        (mapc #'todo-write-view--follow following)))))
 
 ;;; Following
 
@@ -901,6 +904,7 @@ In the selected window, point moves only to scroll."
       (goto-char (overlay-start fold)))
     ;; Near the top, show the header too.
     (if (<= (count-lines (point-min) (point)) 3) (point-min) (point))))
+
 ;;; The mode
 
 (defvar todo-write-view--buffers nil
@@ -973,6 +977,10 @@ and \\=✗ dropped before it was completed.
   (add-hook 'imenu-after-jump-hook #'todo-write-view--unfold-here nil t)
   (add-hook 'kill-buffer-hook #'todo-write-view--stop-following nil t)
   (add-hook 'change-major-mode-hook #'todo-write-view--stop-following nil t))
+
+;; A clone would have the rows of this buffer, not its own.
+(put 'todo-write-view-mode 'no-clone t)
+(put 'todo-write-view-mode 'no-clone-indirect t)
 
 ;;; Following the store
 
@@ -1342,9 +1350,10 @@ Open what it is in.  Return nil if there is no such task."
 (defun todo-write-view-to-parent ()
   "Show the plan of the agent that this subagent works for."
   (interactive nil todo-write-view-mode)
-  (pcase (car (todo-write-children--ancestors (or todo-write-view-thread "")))
-    (`(,parent . ,id) (todo-write-show parent)
-                      (todo-write-view--goto id))
+  (pcase (and todo-write-view-thread
+              (car (todo-write-children--ancestors todo-write-view-thread)))
+    (`(,parent . ,id) (with-current-buffer (todo-write-show parent t)
+                        (todo-write-view--goto id)))
     (_ (user-error "This plan's agent works for no other"))))
 
 (defun todo-write-view-visit-agent ()
@@ -1437,10 +1446,11 @@ See `todo-write-view-fold-completed'."
 (defun todo-write-view--imenu-index ()
   "Return the tasks, and those of earlier lists, for imenu."
   (append
-   (seq-map (lambda (item)
-              (cons (todo-write-row-plain (plist-get item :content))
-                    (todo-write-view--start (plist-get item :id))))
-            (todo-write-items todo-write-view-thread))
+   (when todo-write-view-thread
+     (seq-map (lambda (item)
+                (cons (todo-write-row-plain (plist-get item :content))
+                      (todo-write-view--start (plist-get item :id))))
+              (todo-write-items todo-write-view-thread)))
    (when todo-write-view--lists
      (list (cons "Earlier lists"
                  (seq-mapcat
@@ -1455,5 +1465,6 @@ See `todo-write-view-fold-completed'."
 (defun todo-write-view--imenu-former (_name _position id)
   "Move to the task ID of an earlier list, for imenu."
   (todo-write-view--goto-former id))
+
 (provide 'todo-write-view)
 ;;; todo-write-view.el ends here

@@ -192,6 +192,20 @@
                                       (get-buffer "*efrit-do*"))
                   other)))))
 
+(ert-deftest efrit-do-view-writes-at-the-end-of-a-narrowed-buffer ()
+  (efrit-do-view-tests--with-session efrit-do-view-tests--turns
+    (goto-char (point-min))
+    (narrow-to-region (point) (line-end-position))
+    (todo-write-stream (efrit-do-session-thread session) :type "TOKEN" :data "More.")
+    (should (equal (buffer-string) "Tidy up"))
+    (widen)
+    (should (string-suffix-p "More." (buffer-string)))))
+
+(ert-deftest efrit-do-view-cannot-be-cloned ()
+  (efrit-do-view-tests--with-session '(((:text "Done.")))
+    (should-error (clone-buffer))
+    (should-error (clone-indirect-buffer nil nil))))
+
 (ert-deftest efrit-do-view-stops-listening-with-its-buffer ()
   (efrit-do-view-tests--with-session '(((:text "Done.")))
     (should todo-write--subscribers)

@@ -118,6 +118,28 @@
                  :options '((:label "Yes" :value yes :kind allow))))
     (should-not (todo-write-requests))))
 
+(ert-deftest todo-write-answer-stays-where-it-is-when-it-is-drawn-again ()
+  (todo-write-with-store
+    (todo-write-request "a" :id "1" :kind 'permission :title "Run it?" :answer #'ignore
+                        :detail (mapconcat #'number-to-string (number-sequence 1 90) "\n")
+                        :options '((:label "Yes" :value t :kind allow)))
+    (unwind-protect
+        (save-window-excursion
+          (switch-to-buffer todo-write-answer--buffer)
+          (todo-write-answer-mode)
+          (setq todo-write-answer--request (car (todo-write-requests)))
+          (revert-buffer)
+          (goto-char (point-min))
+          (search-forward "50")
+          (set-window-start nil (line-beginning-position))
+          (let ((start (window-start)) (point (point)))
+            (revert-buffer)
+            (should (= start (window-start)))
+            (should (= point (point))))
+          (should-error (clone-buffer)))
+      (kill-buffer todo-write-answer--buffer)
+      (todo-write-withdraw "a" "1"))))
+
 (ert-deftest todo-write-answer-says-that-nothing-is-asked ()
   (todo-write-with-store
     (should (string-search "No agent asks"

@@ -245,6 +245,24 @@
     (should (looking-at-p " ● Doing: One"))
     (should-error (todo-write-test-press "^") :type 'user-error)))
 
+(ert-deftest todo-write-view-^-without-a-plan-says-that-there-is-no-parent ()
+  (todo-write-test-with-shapes
+    (with-current-buffer (todo-write-show)
+      (should-error (todo-write-test-press "^") :type 'user-error))))
+
+(ert-deftest todo-write-view-^-goes-to-the-task-of-the-parent-from-a-renamed-buffer ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "Zero" '("One" "in_progress") "Two")
+    (todo-write-detail-tests--child)
+    (todo-write-view--show-thread "sub")
+    (rename-buffer "sub's plan")
+    (unwind-protect
+        (progn (todo-write-test-press "^")
+               (should (equal (buffer-name (window-buffer)) todo-write-view-buffer-name))
+               (with-current-buffer (window-buffer)
+                 (should (looking-at-p " ● Doing: One"))))
+      (kill-buffer "sub's plan"))))
+
 (ert-deftest todo-write-view-shows-a-subagent-without-a-task-below-the-rows ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One")

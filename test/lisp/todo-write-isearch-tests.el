@@ -196,6 +196,11 @@
           (should-not (invisible-p (point))))
       (kill-buffer "*Occur*"))))
 
+(ert-deftest todo-write-imenu-finds-nothing-without-a-plan ()
+  (todo-write-test-with-shapes
+    (with-current-buffer (todo-write-show)
+      (should-not (funcall imenu-create-index-function)))))
+
 (ert-deftest todo-write-imenu-reaches-the-tasks-of-earlier-lists ()
   (todo-write-isearch-tests--with-plan
     (imenu (assoc "Apricot" (assoc "Earlier lists" (funcall imenu-create-index-function))))

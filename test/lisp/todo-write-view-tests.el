@@ -532,6 +532,23 @@ Leave out times if WITHOUT-TIMES is non-nil."
     (todo-write-test-write "a" "One")
     (should (string-search "One" (buffer-string)))))
 
+(ert-deftest todo-write-view-draws-changes-outside-a-narrowed-region ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" '("One" "in_progress") "Two" "Three" "Four")
+    (narrow-to-region (todo-write-view--start (todo-write-test-id "a" "Three"))
+                      (todo-write-view--start (todo-write-test-id "a" "Four")))
+    (todo-write-test-write "a" '("One" "completed") "Two" '("Three" "completed") "Half" "Four")
+    (should (equal (todo-write-test-text) " ✓ Three\n ○ Half\n"))
+    (widen)
+    (should (equal (todo-write-view-tests--rows)
+                   '(" ✓ One" " ○ Two" " ✓ Three" " ○ Half" " ○ Four")))))
+
+(ert-deftest todo-write-view-cannot-be-cloned ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One")
+    (should-error (clone-buffer))
+    (should-error (clone-indirect-buffer nil nil))))
+
 (defun todo-write-view-tests--second-line ()
   "Return the second line of the current buffer without text properties."
   (nth 1 (split-string (todo-write-test-text) "\n")))
