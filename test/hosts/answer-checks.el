@@ -95,10 +95,6 @@ The keywords are as in `answer-checks-with-claude'."
   "Return the name of the file NAME in the project."
   (expand-file-name name claude-checks-folder))
 
-(defun answer-checks--open (gate)
-  "Open GATE."
-  (write-region "" nil (answer-checks--file (concat gate ".gate")) nil 'silent))
-
 (defun answer-checks--request (title)
   "Wait until an agent asks for TITLE, and return the request."
   (let (request)
@@ -111,11 +107,7 @@ The keywords are as in `answer-checks-with-claude'."
 
 (defun answer-checks--dialog ()
   "Wait until the dialog stands in the terminal."
-  (claude-checks-wait "its dialog" (lambda () (equal "waiting" (claude-checks-own-status)))))
-
-(defun answer-checks--status-since ()
-  "Return since when Claude Code is what it is, in milliseconds."
-  (plist-get (car (claude-checks-own-json "sessions")) :statusUpdatedAt))
+  (claude-checks-wait "its dialog" (lambda () (equal "waiting" (claude-checks-own :status)))))
 
 (defun answer-checks--answer (request kind &optional text)
   "Answer REQUEST by its first option of KIND, with TEXT."
@@ -131,11 +123,6 @@ The keywords are as in `answer-checks-with-claude'."
   (let ((start (float-time)))
     (claude-checks-wait "the end of the request" (lambda () (null (todo-write-requests))))
     (- (float-time) start)))
-
-(defun answer-checks--ends ()
-  "Wait until the turn has ended."
-  (claude-checks-wait "the end of the turn"
-                      (lambda () (equal "idle" (claude-checks-own-status)))))
 
 (defun answer-checks--transcript ()
   "Return the text of the session's transcripts."
@@ -169,20 +156,20 @@ The keywords are as in `answer-checks-with-claude'."
       ()
     (let ((request (answer-checks--request "\\`Bash: touch one\\'")) start)
       (answer-checks--dialog)
-      (should (equal (concat "claude:" (claude-checks-own-session)) (plist-get request :thread)))
+      (should (equal (concat "claude:" (claude-checks-own :sessionId)) (plist-get request :thread)))
       (should (string-prefix-p "touch one\n# " (plist-get request :detail)))
       (should-not (file-exists-p (answer-checks--file "one")))
       (message "Shown %d ms after the dialog" (- (plist-get request :since)
-                                                 (answer-checks--status-since)))
+                                                 (claude-checks-own :statusUpdatedAt)))
       (setq start (* 1000 (float-time)))
       (answer-checks--answer request 'allow)
       (answer-checks--exists "one")
       (message "The dialog had gone %d ms after the answer"
-               (- (answer-checks--status-since) start)))
+               (- (claude-checks-own :statusUpdatedAt) start)))
     ;; Once is not always.
     (answer-checks--answer (answer-checks--request "\\`Bash: touch two\\'") 'allow)
     (answer-checks--exists "two")
-    (answer-checks--ends)))
+    (claude-checks-turn-ends)))
 
 (ert-deftest answer-checks-always ()
   (answer-checks-with-claude (list (list (answer-checks--command "npm run one"))
@@ -195,7 +182,7 @@ The keywords are as in `answer-checks-with-claude'."
       (should (equal (format-message "Always allow `npm run *' in this project")
                      (plist-get always :label)))
       (answer-checks--answer request 'always))
-    (answer-checks--ends)
+    (claude-checks-turn-ends)
     (should (equal '("Bash: npm run one") answer-checks--asked))
     (answer-checks--says "npm run two")))
 
@@ -204,13 +191,13 @@ The keywords are as in `answer-checks-with-claude'."
     (answer-checks--answer (answer-checks--request "touch one") 'deny "Use make check")
     (claude-checks-wait-for "Done as you say.")
     (answer-checks--says "\"tool_result\"[^\n]*Use make check\\|Use make check[^\n]*\"tool_result\"")
-    (answer-checks--ends)
+    (claude-checks-turn-ends)
     (should-not (file-exists-p (answer-checks--file "one")))))
 
 (ert-deftest answer-checks-a-plain-no-stops-the-turn ()
   (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Never said.") ()
     (answer-checks--answer (answer-checks--request "touch one") 'deny)
-    (answer-checks--ends)
+    (claude-checks-turn-ends)
     (should-not (string-search "Never said." (claude-checks-written)))
     (should-not (file-exists-p (answer-checks--file "one")))))
 
@@ -254,14 +241,14 @@ The keywords are as in `answer-checks-with-claude'."
                                    "Never said.")
       (:arguments '("--permission-mode" "plan" "Plan it") :allowed ["Bash"])
     (answer-checks--write-plan "# Plan\n1. Rake\n")
-    (answer-checks--open "plan")
+    (claude-checks-open "plan")
     (let ((request (answer-checks--request "Approve the plan")))
       (should (equal '(plan markdown "# Plan\n1. Rake\n")
                      (mapcar (lambda (key) (plist-get request key)) '(:kind :format :detail))))
       (answer-checks--answer request 'allow))
     ;; Edits are still asked for.
     (answer-checks--answer (answer-checks--request "\\`Write: .*rake.txt") 'deny)
-    (answer-checks--ends)
+    (claude-checks-turn-ends)
     (should-not (file-exists-p (answer-checks--file "rake.txt")))))
 
 (ert-deftest answer-checks-a-plan-sent-back-and-approved-with-its-edits ()
@@ -272,12 +259,12 @@ The keywords are as in `answer-checks-with-claude'."
                                    "All done.")
       (:arguments '("--permission-mode" "plan" "Plan it") :allowed ["Bash"])
     (answer-checks--write-plan "# Plan\n1. Rake\n")
-    (answer-checks--open "plan")
+    (claude-checks-open "plan")
     (answer-checks--answer (answer-checks--request "Approve the plan") 'deny "Water first")
     (answer-checks--says "Water first")
     (answer-checks--answer (answer-checks--request "Approve the plan") 'always)
     (answer-checks--exists "rake.txt")
-    (answer-checks--ends)
+    (claude-checks-turn-ends)
     (should (equal 2 (length answer-checks--asked)))))
 
 (ert-deftest answer-checks-an-edit-shows-its-diff ()
@@ -298,7 +285,7 @@ The keywords are as in `answer-checks-with-claude'."
                                        (equal "one\n2\n" (with-temp-buffer
                                                            (insert-file-contents file)
                                                            (buffer-string)))))
-      (answer-checks--ends))))
+      (claude-checks-turn-ends))))
 
 (ert-deftest answer-checks-two-requests-at-once ()
   (answer-checks-with-claude (list (list (answer-checks--command "touch one")
@@ -308,7 +295,7 @@ The keywords are as in `answer-checks-with-claude'."
     (answer-checks--answer (answer-checks--request "touch one") 'deny "Not one")
     (answer-checks--answer (answer-checks--request "touch two") 'allow)
     (answer-checks--exists "two")
-    (answer-checks--ends)
+    (claude-checks-turn-ends)
     (should-not (file-exists-p (answer-checks--file "one")))
     (should-not (todo-write-requests))))
 
@@ -343,50 +330,38 @@ The keywords are as in `answer-checks-with-claude'."
       (message "Gone %.2f s after Claude Code went on" seconds)
       (should (< seconds 0.5)))
     ;; Its command still runs.
-    (should-not (equal "idle" (claude-checks-own-status)))
+    (should-not (equal "idle" (claude-checks-own :status)))
     (should-not (string-search "\"stdout\":\"opened\"" (answer-checks--transcript)))
-    (answer-checks--open "one")
-    (answer-checks--ends)
+    (claude-checks-open "one")
+    (claude-checks-turn-ends)
     (answer-checks--says "\"stdout\":\"opened\"")))
 
-(ert-deftest answer-checks-escape ()
-  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Never said.") ()
-    (answer-checks--request "touch one")
-    (answer-checks--dialog)
-    (claude-checks-press "\e" "waiting")
-    (answer-checks--gone)
-    (answer-checks--ends)
-    (should-not (file-exists-p (answer-checks--file "one")))))
-
-(ert-deftest answer-checks-a-closed-terminal ()
-  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Never said.") ()
-    (answer-checks--request "touch one")
-    (answer-checks--dialog)
-    (delete-process claude-checks-process)
-    (answer-checks--gone)
-    (should-not (file-exists-p (answer-checks--file "one")))))
-
-(ert-deftest answer-checks-a-killed-claude ()
-  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Never said.") ()
-    (answer-checks--request "touch one")
-    (answer-checks--dialog)
-    (signal-process (plist-get (car (claude-checks-own-json "sessions")) :pid) 'kill)
-    (answer-checks--gone)
-    (should-not (file-exists-p (answer-checks--file "one")))))
+(ert-deftest answer-checks-a-dialog-that-ends-without-an-answer ()
+  (pcase-dolist (`(,how ,end)
+                 (list (list "Esc" (lambda ()
+                                     (claude-checks-press "\e" "waiting")
+                                     (claude-checks-turn-ends)))
+                       (list "A closed terminal" (lambda () (delete-process claude-checks-process)))
+                       (list "A kill" (lambda () (signal-process (claude-checks-own :pid) 'kill)))))
+    (ert-info (how)
+      (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Never said.") ()
+        (answer-checks--request "touch one")
+        (answer-checks--dialog)
+        (funcall end)
+        (answer-checks--gone)
+        (should-not (file-exists-p (answer-checks--file "one")))))))
 
 ;;; Without an Emacs that answers
 
-(ert-deftest answer-checks-no-emacs ()
-  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.") (:emacs nil)
-    (answer-checks--yes-in-the-terminal)
-    (answer-checks--exists "one")))
-
-(ert-deftest answer-checks-the-program-is-gone ()
-  (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.")
-      (:program "/nowhere/todo-write-mcp")
-    (answer-checks--yes-in-the-terminal)
-    (answer-checks--exists "one")
-    (should-not answer-checks--asked)))
+(ert-deftest answer-checks-without-an-emacs-or-the-program-the-terminal-asks ()
+  (dolist (lacking '((:emacs nil) (:program "/nowhere/todo-write-mcp")))
+    (ert-info ((format "%S" lacking))
+      (apply #'answer-checks--call (list (list (answer-checks--command "touch one")) "Done.")
+             (lambda ()
+               (answer-checks--yes-in-the-terminal)
+               (answer-checks--exists "one")
+               (should-not answer-checks--asked))
+             lacking))))
 
 (defun answer-checks--other-titles (emacs)
   "Return the titles of the requests that are open in EMACS."
@@ -406,7 +381,7 @@ The keywords are as in `answer-checks-with-claude'."
             (claude-checks-wait "the request" (lambda () (answer-checks--other-titles emacs)))
             (answer-checks--dialog)
             (todo-write-mcp-emacs-stop emacs)
-            (should (equal "waiting" (claude-checks-own-status)))
+            (should (equal "waiting" (claude-checks-own :status)))
             (setq emacs (todo-write-mcp-emacs-start todo-write-socket))
             (should-not (answer-checks--other-titles emacs))
             (answer-checks--yes-in-the-terminal)
@@ -491,7 +466,7 @@ The keywords are as in `answer-checks-with-claude'."
     (claude-checks-wait-for "Yes, I accept")
     (claude-checks-press "\e[B" nil (lambda () (string-match-p "❯ Yes, I accept"
                                                                (claude-checks-written))))
-    (claude-checks-press "\r" nil (lambda () (claude-checks-own-status)))
+    (claude-checks-press "\r" nil (lambda () (claude-checks-own :status)))
     (answer-checks--exists "one")
     ;; Questions are asked in this mode, too.
     (let ((request (answer-checks--request "Which can")))
@@ -521,7 +496,7 @@ The keywords are as in `answer-checks-with-claude'."
       (answer-checks--answer request 'allow)
       (answer-checks--exists "one")
       (answer-checks--says "The user says: Well done")
-      (answer-checks--ends)
+      (claude-checks-turn-ends)
       (should (equal '(("Rake" . "completed")) (claude-checks-rows thread))))))
 
 (ert-deftest answer-checks-the-agent-hears-of-edits-of-its-own-tasks ()
@@ -535,13 +510,13 @@ The keywords are as in `answer-checks-with-claude'."
     (let ((thread (hosts-thread "claude")))
       (todo-write-edit thread 'add "Weed")
       (claude-checks-wait "the file" (lambda () (file-exists-p (todo-write-note--file thread))))
-      (answer-checks--open "one")
+      (claude-checks-open "one")
       (answer-checks--says "The user added \\\\\"Weed\\\\\" (pending)")
       (should-not (file-exists-p (todo-write-note--file thread)))
       (should (string-match-p "after its next tool call" (todo-write-tell thread "Hurry")))
-      (answer-checks--open "two")
+      (claude-checks-open "two")
       (answer-checks--says "The user says: Hurry")
-      (answer-checks--ends)
+      (claude-checks-turn-ends)
       ;; The plan's item is told, once.
       (should (plist-get (seq-find (lambda (item) (equal "Weed" (plist-get item :content)))
                                    (todo-write-items thread))
@@ -551,7 +526,7 @@ The keywords are as in `answer-checks-with-claude'."
   (answer-checks-with-claude (list (list (answer-checks--command "touch one")) "Done.")
       (:plugin t)
     (answer-checks--answer (answer-checks--request "touch one") 'deny)
-    (answer-checks--ends)
+    (claude-checks-turn-ends)
     (let ((exec-path (split-string hosts-bin ":"))
           (process-environment claude-checks-environment))
       (with-temp-buffer

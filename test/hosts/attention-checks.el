@@ -190,10 +190,6 @@ Call FUNCTION meanwhile."
               ;; If left running, they would still write to their homes.
               (todo-write-user-eval '(mapc #'delete-process '("*claude*" "*codex*")))))))))))
 
-(defun attention-checks--open (gate)
-  "Open GATE."
-  (write-region "" nil (expand-file-name (concat gate ".gate") claude-checks-folder) nil 'silent))
-
 (ert-deftest attention-checks-two-agents-in-terminal-buffers ()
   (attention-checks--run
    (list (list (claude-checks-create "Water"))
@@ -227,7 +223,7 @@ Call FUNCTION meanwhile."
        (attention-checks--shows "work" '(claude . working) '(codex . working))
        (should (= 1 (todo-write-user-eval '(length test-withdrawn))))
        (attention-checks--select "*scratch*")
-       (attention-checks--open "claude")
+       (claude-checks-open "claude")
        (attention-checks--shows "question" '(claude . waiting) '(codex . working))
        (should (equal '("waiting" . "input needed") (attention-checks--waiting-for)))
        (setq question (attention-checks--alarm))
@@ -238,7 +234,7 @@ Call FUNCTION meanwhile."
        (should (< (attention-checks--answer ret) 2))
        (attention-checks--select "*scratch*")
        (attention-checks--shows "the end of Claude's turn" '(claude . done) '(codex . working))
-       (attention-checks--open "codex")
+       (claude-checks-open "codex")
        (attention-checks--shows "the end" '(codex . done) '(claude . done))
        (should (equal (list question permission) (todo-write-user-eval 'test-alarms)))
        (should (= 2 (length (attention-checks--notes 2))

@@ -47,6 +47,10 @@
   "Return a call of TodoWrite with ENTRIES, see `todo-write-test-todos'."
   `("TodoWrite" ,@(apply #'todo-write-test-todos entries)))
 
+(defun claude-checks-todo-write (&rest entries)
+  "Return a call of todo_write over MCP with ENTRIES."
+  `("mcp__todo-write__todo_write" ,@(apply #'todo-write-test-todos entries)))
+
 (defun claude-checks-answers (steps &rest match)
   "Return STEPS as answers of aimock to the requests that MATCH, a plist."
   (seq-map-indexed
@@ -175,7 +179,7 @@ after other keys as pasted."
        (when (> (float-time) next)
          (process-send-string claude-checks-process key)
          (setq next (+ 1 (float-time))))
-       (if until (funcall until) (not (equal (claude-checks-own-status) status)))))))
+       (if until (funcall until) (not (equal (claude-checks-own :status) status)))))))
 
 ;;; Displayed plans
 
@@ -206,13 +210,9 @@ THREAD defaults to that of the session."
             (and (file-directory-p folder)
                  (directory-files-recursively folder "\\`[0-9]+\\.json\\'")))))
 
-(defun claude-checks-own-status ()
-  "Return the status in the file of Claude Code's process, or nil."
-  (plist-get (car (claude-checks-own-json "sessions")) :status))
-
-(defun claude-checks-own-session ()
-  "Return the session in the file of Claude Code's process, or nil."
-  (plist-get (car (claude-checks-own-json "sessions")) :sessionId))
+(defun claude-checks-own (key)
+  "Return KEY, such as `:status', in the file of Claude Code's process, or nil."
+  (plist-get (car (claude-checks-own-json "sessions")) key))
 
 (defun claude-checks-own-rows ()
   "Return the list in Claude Code's task files, like `claude-checks-rows'."
@@ -232,10 +232,18 @@ file for lists of TodoWrite."
   (when (claude-checks-own-rows)
     (should (equal (claude-checks-own-rows) rows))))
 
+(defun claude-checks-open (gate)
+  "Open GATE."
+  (write-region "" nil (expand-file-name (concat gate ".gate") claude-checks-folder) nil 'silent))
+
 (defun claude-checks-pass (gate state &rest rows)
   "Wait until STATE and ROWS are shown, and open GATE."
   (apply #'claude-checks-shows gate state rows)
-  (write-region "" nil (expand-file-name (concat gate ".gate") claude-checks-folder) nil 'silent))
+  (claude-checks-open gate))
+
+(defun claude-checks-turn-ends ()
+  "Wait until Claude Code's turn has ended."
+  (claude-checks-wait "the end of the turn" (lambda () (equal "idle" (claude-checks-own :status)))))
 
 (defun claude-checks-ends ()
   "Wait until Claude Code has ended."
@@ -456,16 +464,16 @@ esac
      (claude-checks-type "Rake in the background")
      (claude-checks-wait-for "The command runs")
      (claude-checks-wait "the background"
-                         (lambda () (equal (claude-checks-own-status) "shell")))
+                         (lambda () (equal (claude-checks-own :status) "shell")))
      (claude-checks-pass "command" '(active working) '("Rake" . "in_progress"))
      (claude-checks-wait-for "The command is over")
      (claude-checks-shows "the end of the turn" '(paused) '("Rake" . "in_progress"))
      (let ((thread (hosts-thread "claude")) (session (claude-checks-session)))
-       (claude-checks-type "/clear" (lambda () (not (equal (claude-checks-own-session) session))))
+       (claude-checks-type "/clear" (lambda () (not (equal (claude-checks-own :sessionId) session))))
        (claude-checks-wait
         "the new session"
         (lambda ()
-          (todo-write-follow-sessions--pid (concat "claude:" (claude-checks-own-session)))))
+          (todo-write-follow-sessions--pid (concat "claude:" (claude-checks-own :sessionId)))))
        (should (equal (plist-get (todo-write-summary thread) :reason) "end of turn"))
        (should (equal (claude-checks-rows thread) '(("Rake" . "in_progress"))))))))
 

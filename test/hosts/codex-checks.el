@@ -18,14 +18,20 @@
 (defvar codex-checks-folder nil "The project in which Codex runs.")
 (defvar codex-checks-process nil "The process of Codex.")
 
-(defun codex-checks-plan (&rest entries)
-  "Return the arguments of a call of update_plan; ENTRIES are (STEP . STATUS)."
-  (list :plan (vconcat (mapcar (lambda (entry) (list :step (car entry) :status (cdr entry)))
-                               entries))))
-
 (defun codex-checks-call (name &rest arguments)
   "Return a step in which the model calls NAME with ARGUMENTS."
   (list :name name :arguments arguments))
+
+(defun codex-checks-update (&rest entries)
+  "Return a step with a plan of ENTRIES, each (STEP . STATUS)."
+  (codex-checks-call "update_plan"
+                     :plan (vconcat (mapcar (lambda (entry)
+                                              (list :step (car entry) :status (cdr entry)))
+                                            entries))))
+
+(defun codex-checks-gate (name)
+  "Return a step that ends when the gate NAME is open."
+  (codex-checks-call "exec_command" :cmd (hosts-gate-command name) :yield_time_ms 30000))
 
 (defvar codex-checks-arguments nil "Arguments of Codex with the address of its model.")
 (defvar codex-checks-home nil "Home of Codex.")
@@ -106,17 +112,12 @@
 (ert-deftest codex-checks-plans-by-functions ()
   (codex-checks-run
    "gpt-5.5"
-   (list (apply #'codex-checks-call "update_plan"
-                (codex-checks-plan '("Rake" . "in_progress") '("Water" . "pending")))
-         (codex-checks-call "exec_command" :cmd (hosts-gate-command "one")
-                            :yield_time_ms 30000)
+   (list (codex-checks-update '("Rake" . "in_progress") '("Water" . "pending"))
+         (codex-checks-gate "one")
          ;; This one is refused.
-         (apply #'codex-checks-call "update_plan"
-                (codex-checks-plan '("Rake" . "blocked") '("Water" . "pending")))
-         (apply #'codex-checks-call "update_plan"
-                (codex-checks-plan '("Rake" . "completed") '("Water" . "in_progress")))
-         (codex-checks-call "exec_command" :cmd (hosts-gate-command "two")
-                            :yield_time_ms 30000)
+         (codex-checks-update '("Rake" . "blocked") '("Water" . "pending"))
+         (codex-checks-update '("Rake" . "completed") '("Water" . "in_progress"))
+         (codex-checks-gate "two")
          (list :text "The garden is planned."))
    (lambda ()
      (codex-checks-pass "one" 'active 'working '("Rake" . "in_progress") '("Water" . "pending"))
@@ -144,16 +145,14 @@ await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))}
        (codex-checks-shows "the end" 'done nil '("Rake" . "completed") '("Water" . "completed"))))))
 
 (ert-deftest codex-checks-a-session-resumed-and-forked ()
-  (let ((update (lambda (&rest entries)
-                  (apply #'codex-checks-call "update_plan" (apply #'codex-checks-plan entries))))
-        hosts-earlier-threads)
+  (let (hosts-earlier-threads)
     (codex-checks-run
      "gpt-5.5"
-     (list (funcall update '("Rake" . "in_progress") '("Water" . "pending"))
+     (list (codex-checks-update '("Rake" . "in_progress") '("Water" . "pending"))
            (list :text "The garden is planned.")
-           (funcall update '("Rake" . "completed") '("Water" . "pending"))
+           (codex-checks-update '("Rake" . "completed") '("Water" . "pending"))
            (list :text "The leaves are raked.")
-           (funcall update '("Sweep" . "in_progress"))
+           (codex-checks-update '("Sweep" . "in_progress"))
            (list :text "The path is next."))
      (lambda ()
        (codex-checks-shows "the first end" 'paused nil
@@ -172,9 +171,8 @@ await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))}
 (ert-deftest codex-checks-an-abort ()
   (codex-checks-run
    "gpt-5.5"
-   (list (apply #'codex-checks-call "update_plan" (codex-checks-plan '("Rake" . "in_progress")))
-         (codex-checks-call "exec_command" :cmd (hosts-gate-command "never")
-                            :yield_time_ms 30000)
+   (list (codex-checks-update '("Rake" . "in_progress"))
+         (codex-checks-gate "never")
          (list :text "Never said."))
    (lambda ()
      (codex-checks-shows "the gate" 'active 'working '("Rake" . "in_progress"))
@@ -185,7 +183,7 @@ await tools.update_plan({plan: steps.map(step => ({step, status: 'completed'}))}
   (let ((codex-checks-asks t))
     (codex-checks-run
      "gpt-5.5"
-     (list (apply #'codex-checks-call "update_plan" (codex-checks-plan '("Rake" . "in_progress")))
+     (list (codex-checks-update '("Rake" . "in_progress"))
            (codex-checks-call "exec_command" :cmd "touch raked.txt" :justification "To rake"
                               :sandbox_permissions "require_escalated")
            (list :text "I may not rake."))

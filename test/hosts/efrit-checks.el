@@ -60,6 +60,18 @@
                      (list `(let (print-length print-level)
                               (prin1 ,(car (last forms))))))))))
 
+(defun efrit-checks-with-mode (&rest parts)
+  "Evaluate PARTS like `efrit-checks-run', with Efrit and the mode."
+  (apply #'efrit-checks-run efrit-checks-load efrit-checks-mode parts))
+
+(defun efrit-checks-with-model (&rest parts)
+  "Evaluate PARTS like `efrit-checks-with-mode', with a scripted model."
+  (todo-write-with-mock port "hosts/efrit.json"
+    (apply #'efrit-checks-with-mode
+           `((setq efrit-api-base-url ,(format "http://127.0.0.1:%d" port)
+                   efrit-api-key (concat "sk-ant-" (make-string 40 ?0))))
+           parts)))
+
 ;;; Load orders
 
 (defconst efrit-checks-write
@@ -71,24 +83,16 @@
   '("0/2 tasks completed. Current: Doing: One." ("One" "Two"))
   "What `efrit-checks-write' returns.")
 
-(ert-deftest efrit-can-be-loaded-before-the-mode-is-turned-on ()
-  (should (equal (efrit-checks-run efrit-checks-load efrit-checks-mode
-                                   efrit-checks-write)
-                 efrit-checks-written)))
-
-(ert-deftest efrit-can-be-loaded-after-the-mode-is-turned-on ()
-  (should (equal (efrit-checks-run efrit-checks-mode efrit-checks-load
-                                   efrit-checks-write)
-                 efrit-checks-written)))
-
-(ert-deftest efrit-can-be-loaded-again-while-the-mode-is-on ()
-  (should (equal (efrit-checks-run
-                  efrit-checks-load efrit-checks-mode
-                  '((dolist (file '("efrit-do-schema" "efrit-do-dispatch"
-                                    "efrit-do-handlers" "efrit-ui-todos"))
-                      (load file)))
-                  efrit-checks-write)
-                 efrit-checks-written)))
+(ert-deftest efrit-can-be-loaded-before-or-after-the-mode-is-turned-on-and-again ()
+  (dolist (parts `((,efrit-checks-load ,efrit-checks-mode)
+                   (,efrit-checks-mode ,efrit-checks-load)
+                   (,efrit-checks-load
+                    ,efrit-checks-mode
+                    ((dolist (file '("efrit-do-schema" "efrit-do-dispatch"
+                                     "efrit-do-handlers" "efrit-ui-todos"))
+                       (load file))))))
+    (should (equal (apply #'efrit-checks-run (append parts (list efrit-checks-write)))
+                   efrit-checks-written))))
 
 (ert-deftest efrit-loads-its-own-efrit-do-wherever-todo-write-is-installed ()
   (should
@@ -146,8 +150,7 @@
 (ert-deftest efrits-own-list-holds-equal-items-and-follows-the-users-edits ()
   (should
    (equal
-    (efrit-checks-run
-     efrit-checks-load efrit-checks-mode
+    (efrit-checks-with-mode
      '((require 'efrit-ui-todos)
        (defun own ()
          (mapcar (lambda (item) (list (efrit-do-todo-item-content item)
@@ -166,8 +169,7 @@
 (ert-deftest each-session-has-a-thread-of-its-own ()
   (should
    (equal
-    (efrit-checks-run
-     efrit-checks-load efrit-checks-mode
+    (efrit-checks-with-mode
      '((dolist (id '("a" "b"))
          (efrit-session-set-active (efrit-session-create id (concat "Session " id)))
          (call "todos" (todos (list (concat "Of " id) "pending"))))
@@ -179,8 +181,7 @@
 
 (ert-deftest the-schema-that-efrit-sends-is-ours ()
   (should
-   (efrit-checks-run
-    efrit-checks-load efrit-checks-mode
+   (efrit-checks-with-mode
     '((let ((sent (json-parse-string
                    (json-encode (efrit-do--get-current-tools-schema)))))
         (equal (json-serialize
@@ -190,8 +191,7 @@
 
 (ert-deftest refusals-reach-every-loop-of-efrit-as-errors-and-change-nothing ()
   (pcase-let ((`(,loop ,executor ,contents)
-               (efrit-checks-run
-                efrit-checks-load efrit-checks-mode
+               (efrit-checks-with-mode
                 '((require 'efrit-executor)
                   (call "todos" (todos '("One" "pending")))
                   (let ((wrong (object "name" "todo_write" "id" "x"
@@ -210,8 +210,7 @@
 
 (ert-deftest repeated-equal-refusals-trip-efrits-breaker ()
   (should
-   (efrit-checks-run
-    efrit-checks-load efrit-checks-mode
+   (efrit-checks-with-mode
     '((efrit-do--circuit-breaker-reset)
       (dotimes (n 6)
         (call "todos" (todos '("Two" "blocked")) "n" n))
@@ -220,8 +219,7 @@
 (ert-deftest the-mode-replaces-efrits-displays ()
   (should
    (equal
-    (efrit-checks-run
-     efrit-checks-load efrit-checks-mode
+    (efrit-checks-with-mode
      '((require 'efrit-ui-todos)
        (call "todos" (todos '("One" "in_progress")))
        (efrit-todos-refresh)
@@ -235,8 +233,7 @@
 (ert-deftest lisp-that-calls-efrits-tool-writes-to-our-list ()
   (should
    (equal
-    (efrit-checks-run
-     efrit-checks-load efrit-checks-mode
+    (efrit-checks-with-mode
      '((require 'efrit-agent)
        (let ((shown 0))
          (advice-add 'efrit-do--handle-todo-write :after
@@ -251,8 +248,7 @@
 (ert-deftest efrits-tools-tell-the-work-of-the-task ()
   (should
    (equal
-    (efrit-checks-run
-     efrit-checks-load efrit-checks-mode
+    (efrit-checks-with-mode
      '((let ((default-directory (file-name-as-directory (make-temp-file "efrit" t))))
          (cl-flet ((tool (name &rest pairs)
                      (efrit-do--execute-tool
@@ -292,23 +288,14 @@
                             (push (ert-test-name (nth 1 args)) passed))))
        (sort passed #'string<)))))
 
-(defun efrit-checks-same (file)
-  "Check that as many tests of FILE pass with the mode on as without."
-  (let ((without (efrit-checks-own file nil))
-        (with (efrit-checks-own file t)))
-    (message "%s: %d passed without the mode, %d with it"
-             file (length without) (length with))
-    (should without)
-    (should (equal with without))))
-
-(ert-deftest efrits-tests-of-its-handlers-pass-as-without-the-mode ()
-  (efrit-checks-same "test-do-handlers.el"))
-
-(ert-deftest efrits-tests-of-its-breaker-pass-as-without-the-mode ()
-  (efrit-checks-same "test-circuit-breaker.el"))
-
-(ert-deftest efrits-tests-of-its-agent-buffer-pass-as-without-the-mode ()
-  (efrit-checks-same "test-efrit-agent.el"))
+(ert-deftest efrits-own-tests-pass-as-without-the-mode ()
+  (dolist (file '("test-do-handlers.el" "test-circuit-breaker.el" "test-efrit-agent.el"))
+    (let ((without (efrit-checks-own file nil))
+          (with (efrit-checks-own file t)))
+      (message "%s: %d passed without the mode, %d with it"
+               file (length without) (length with))
+      (should without)
+      (should (equal with without)))))
 
 ;;; Whole sessions
 
@@ -316,21 +303,17 @@
   "Let Efrit work on COMMAND, then return the value of the last of FORMS.
 In them, `errors' has whether each tool's result was an error, and `ended' why
 the session ended."
-  (todo-write-with-mock port "hosts/efrit.json"
-    (efrit-checks-run
-     efrit-checks-load efrit-checks-mode
-     `((defvar errors nil)
-       (defvar ended nil)
-       (setq efrit-api-base-url ,(format "http://127.0.0.1:%d" port)
-             efrit-api-key (concat "sk-ant-" (make-string 40 ?0)))
-       (advice-add 'efrit-api-build-tool-result :before
-                   (lambda (_id _result &optional error)
-                     (setq errors (append errors (list (and error t))))))
-       (advice-add 'efrit-do-async--stop-loop :after
-                   (lambda (_session reason &rest _) (setq ended reason)))
-       (efrit-do--start-async-session ,command)
-       (wait (lambda () ended)))
-     forms)))
+  (efrit-checks-with-model
+   `((defvar errors nil)
+     (defvar ended nil)
+     (advice-add 'efrit-api-build-tool-result :before
+                 (lambda (_id _result &optional error)
+                   (setq errors (append errors (list (and error t))))))
+     (advice-add 'efrit-do-async--stop-loop :after
+                 (lambda (_session reason &rest _) (setq ended reason)))
+     (efrit-do--start-async-session ,command)
+     (wait (lambda () ended)))
+   forms))
 
 (defconst efrit-checks-seen
   '((let ((thread (todo-write-current-thread)))
@@ -366,55 +349,43 @@ the session ended."
     (should (string-match-p "Digging a hole" text))))
 
 (ert-deftest a-quit-in-a-synchronous-session-pauses-the-plan ()
-  (todo-write-with-mock port "hosts/efrit.json"
-    (should
-     (equal
-      (efrit-checks-run
-       efrit-checks-load efrit-checks-mode
-       `((setq efrit-api-base-url ,(format "http://127.0.0.1:%d" port)
-               efrit-api-key (concat "sk-ant-" (make-string 40 ?0)))
-         (list (condition-case nil (efrit-do-sync "Dig a hole") (quit 'quit))
-               (todo-write-state (todo-write-current-thread)))))
-      '(quit paused)))))
+  (should
+   (equal
+    (efrit-checks-with-model
+     '((list (condition-case nil (efrit-do-sync "Dig a hole") (quit 'quit))
+             (todo-write-state (todo-write-current-thread)))))
+    '(quit paused))))
 
 (ert-deftest a-conversation-of-several-turns-has-one-thread-and-a-quit-pauses-it ()
-  (todo-write-with-mock port "hosts/efrit.json"
-    (should
-     (equal
-      (efrit-checks-run
-       efrit-checks-load efrit-checks-mode
-       `((setq efrit-api-base-url ,(format "http://127.0.0.1:%d" port)
-               efrit-api-key (concat "sk-ant-" (make-string 40 ?0)))
-         (require 'efrit-repl-loop)
-         (let ((session (efrit-repl-session-create)) seen)
-           (dolist (command '("Tidy the garden" "Dig a hole"))
-             (let (ended)
-               (efrit-repl-continue session command
-                                    (lambda (_session reason) (setq ended reason)))
-               (wait (lambda () ended))
-               (push (list ended (todo-write-state (todo-write-current-thread))) seen)))
-           (list (nreverse seen)
-                 (equal (todo-write-threads)
-                        (list (concat "efrit:" (efrit-repl-session-id session))))))))
-      '((("session-complete" done) ("interrupted" paused)) t)))))
+  (should
+   (equal
+    (efrit-checks-with-model
+     '((require 'efrit-repl-loop)
+       (let ((session (efrit-repl-session-create)) seen)
+         (dolist (command '("Tidy the garden" "Dig a hole"))
+           (let (ended)
+             (efrit-repl-continue session command
+                                  (lambda (_session reason) (setq ended reason)))
+             (wait (lambda () ended))
+             (push (list ended (todo-write-state (todo-write-current-thread))) seen)))
+         (list (nreverse seen)
+               (equal (todo-write-threads)
+                      (list (concat "efrit:" (efrit-repl-session-id session))))))))
+    '((("session-complete" done) ("interrupted" paused)) t))))
 
 ;;; Activity
 
 (defun efrit-checks-doing (&rest forms)
   "Evaluate FORMS with Efrit and a scripted model; return its agent's activities."
-  (todo-write-with-mock port "hosts/efrit.json"
-    (efrit-checks-run
-     efrit-checks-load efrit-checks-mode
-     `((setq efrit-api-base-url ,(format "http://127.0.0.1:%d" port)
-             efrit-api-key (concat "sk-ant-" (make-string 40 ?0)))
-       (defvar ended nil)
-       (defvar doing nil)
-       (add-hook 'todo-write--event-functions
-                 (lambda (thread what _data)
-                   (when (eq what 'activity)
-                     (push (todo-write-activity thread) doing)))))
-     forms
-     '((nreverse doing)))))
+  (efrit-checks-with-model
+   '((defvar ended nil)
+     (defvar doing nil)
+     (add-hook 'todo-write--event-functions
+               (lambda (thread what _data)
+                 (when (eq what 'activity)
+                   (push (todo-write-activity thread) doing)))))
+   forms
+   '((nreverse doing))))
 
 (ert-deftest a-command-works-until-it-is-interrupted ()
   (should (equal (efrit-checks-doing

@@ -16,35 +16,45 @@
 (require 'todo-write-gptel)
 (require 'todo-write-mock-helper)
 
-(defun gptel-agent-checks-fixture ()
-  "Return the name of a file with a script for aimock."
-  (cl-flet ((call (turn &rest entries)
-              (list :match (list :turnIndex turn)
-                    :response (list :toolCalls
-                                    (vector (list :name "TodoWrite"
-                                                  :arguments (apply #'todo-write-test-todos
-                                                                    entries)))))))
-    (todo-write-mock-script
-     (list (call 0 '("Rake" "in_progress" "Raking") "Water")
-           (call 1 '("Rake" "completed" "Raking") '("Water" "in_progress" "Watering"))
-           '(:match (:turnIndex 2) :response (:content "The beds are wet."))))))
+(defun gptel-agent-checks-call (name arguments)
+  "Return a response of the model that calls NAME with ARGUMENTS."
+  (list :toolCalls (vector (list :name name :arguments arguments))))
+
+(defun gptel-agent-checks-plan (&rest entries)
+  "Return a response of the model that plans ENTRIES."
+  (gptel-agent-checks-call "TodoWrite" (apply #'todo-write-test-todos entries)))
+
+(defun gptel-agent-checks-chat (responses function)
+  "Call FUNCTION in a chat after its model gave RESPONSES and a last text.
+It is called with the port of the model, which has gptel-agent's own tools."
+  (todo-write-with-store
+    (todo-write-with-mock port
+        (todo-write-mock-script
+         (seq-map-indexed (lambda (response turn)
+                            (list :match (list :turnIndex turn) :response response))
+                          (append responses '((:content "The beds are wet.")))))
+      (with-current-buffer (generate-new-buffer "*Chat*")
+        (text-mode)
+        (gptel-mode)
+        (setq-local gptel-tools (mapcar (lambda (name) (gptel-get-tool (list "gptel-agent" name)))
+                                        '("TodoWrite" "Write" "Edit" "Bash"))
+                    gptel-confirm-tool-calls nil
+                    gptel-backend (todo-write-mock-backend 'openai port)
+                    gptel-model 'gpt)
+        (insert "Look after the garden")
+        (gptel-send)
+        (todo-write-test-wait (lambda () (string-search "The beds are wet" (buffer-string))))
+        (funcall function port)
+        (kill-buffer)))))
 
 (defmacro gptel-agent-checks-with (&rest body)
   "Run BODY in a chat after its model planned with gptel-agent's own tool."
   (declare (indent 0) (debug t))
-  `(todo-write-with-store
-     (todo-write-with-mock port (gptel-agent-checks-fixture)
-       (with-current-buffer (generate-new-buffer "*Chat*")
-         (text-mode)
-         (gptel-mode)
-         (setq-local gptel-tools (list (gptel-get-tool '("gptel-agent" "TodoWrite")))
-                     gptel-backend (todo-write-mock-backend 'openai port)
-                     gptel-model 'gpt)
-         (insert "Look after the garden")
-         (gptel-send)
-         (todo-write-test-wait (lambda () (string-search "The beds are wet" (buffer-string))))
-         ,@body
-         (kill-buffer)))))
+  `(gptel-agent-checks-chat
+    (list (gptel-agent-checks-plan '("Rake" "in_progress" "Raking") "Water")
+          (gptel-agent-checks-plan '("Rake" "completed" "Raking")
+                                   '("Water" "in_progress" "Watering")))
+    (lambda (port) (ignore port) ,@body)))
 
 (defun gptel-agent-checks-theirs ()
   "Return the plan that gptel-agent shows in this chat."
@@ -100,47 +110,26 @@
   (let ((todo-write-gptel-agent t)
         (default-directory (file-name-as-directory (make-temp-file "agent" t))))
     (todo-write-gptel-register)
-    (cl-flet ((turn (index name &rest arguments)
-                (list :match (list :turnIndex index)
-                      :response (list :toolCalls (vector (list :name name :arguments arguments))))))
-      (let ((script (todo-write-mock-script
-                     (list (list :match '(:turnIndex 0)
-                                 :response
-                                 (list :toolCalls
-                                       (vector (list :name "TodoWrite"
-                                                     :arguments (todo-write-test-todos
-                                                                 '("Rake" "in_progress"))))))
-                           (turn 1 "Write" :path default-directory :filename "f"
-                                 :content "one\ntwo\n")
-                           (turn 2 "Edit" :path (expand-file-name "f") :old_str "two" :new_str "2")
-                           (turn 3 "Bash" :command "exit 3")
-                           (turn 4 "Edit" :path (expand-file-name "f") :old_str "no" :new_str "2")
-                           '(:match (:turnIndex 5) :response (:content "The beds are wet."))))))
-        (todo-write-with-store
-          (todo-write-with-mock port script
-            (with-current-buffer (generate-new-buffer "*Chat*")
-              (text-mode)
-              (gptel-mode)
-              (setq-local gptel-tools (mapcar (lambda (name)
-                                                (gptel-get-tool (list "gptel-agent" name)))
-                                              '("TodoWrite" "Write" "Edit" "Bash"))
-                          gptel-confirm-tool-calls nil
-                          gptel-backend (todo-write-mock-backend 'openai port)
-                          gptel-model 'gpt)
-              (insert "Look after the garden")
-              (gptel-send)
-              (todo-write-test-wait (lambda () (string-search "The beds are wet" (buffer-string))))
-              (let ((work (todo-write-work todo-write-gptel-thread "t1")))
-                (should (equal (list (plist-get work :added) (plist-get work :removed)
-                                     (plist-get work :edits))
-                               '(3 1 2)))
-                (should (equal (plist-get work :commands)
-                               '(:run 1 :failed 1 :refused 0 :background 0 :unknown 0))))
-              (should (equal (mapcar (lambda (one) (plist-get (plist-get one :metadata) :outcome))
-                                     (todo-write-observations todo-write-gptel-thread
-                                                              :type "TOOL_EXECUTION"))
-                             '("ok" "ok" "failed" "failed")))
-              (kill-buffer))))))
+    (gptel-agent-checks-chat
+     (list (gptel-agent-checks-plan '("Rake" "in_progress"))
+           (gptel-agent-checks-call "Write" `(:path ,default-directory :filename "f"
+                                              :content "one\ntwo\n"))
+           (gptel-agent-checks-call "Edit" `(:path ,(expand-file-name "f")
+                                             :old_str "two" :new_str "2"))
+           (gptel-agent-checks-call "Bash" '(:command "exit 3"))
+           (gptel-agent-checks-call "Edit" `(:path ,(expand-file-name "f")
+                                             :old_str "no" :new_str "2")))
+     (lambda (_port)
+       (let ((work (todo-write-work todo-write-gptel-thread "t1")))
+         (should (equal (list (plist-get work :added) (plist-get work :removed)
+                              (plist-get work :edits))
+                        '(3 1 2)))
+         (should (equal (plist-get work :commands)
+                        '(:run 1 :failed 1 :refused 0 :background 0 :unknown 0))))
+       (should (equal (mapcar (lambda (one) (plist-get (plist-get one :metadata) :outcome))
+                              (todo-write-observations todo-write-gptel-thread
+                                                       :type "TOOL_EXECUTION"))
+                      '("ok" "ok" "failed" "failed")))))
     (delete-directory default-directory t)))
 
 (provide 'gptel-agent-checks)

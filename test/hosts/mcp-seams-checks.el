@@ -17,10 +17,6 @@
 (require 'todo-write-mcp-helper)
 (require 'todo-write-socket-helper)
 
-(defun mcp-seams-list (&rest entries)
-  "Return a call of todo_write with ENTRIES."
-  `("mcp__todo-write__todo_write" ,@(apply #'todo-write-test-todos entries)))
-
 (defmacro mcp-seams-with-claude (steps options &rest body)
   "Evaluate BODY while Claude Code works by STEPS and writes plans by MCP.
 OPTIONS is a list of arguments for `claude-checks-run'."
@@ -40,7 +36,7 @@ OPTIONS is a list of arguments for `claude-checks-run'."
 
 (defun mcp-seams-thread ()
   "Return the thread of Claude Code's current session, as its process file says."
-  (concat "claude:" (claude-checks-own-session)))
+  (concat "claude:" (claude-checks-own :sessionId)))
 
 (defun mcp-seams-shows (what thread state activity &rest rows)
   "Wait until THREAD has STATE, ACTIVITY and ROWS; WHAT names the moment."
@@ -60,13 +56,12 @@ OPTIONS is a list of arguments for `claude-checks-run'."
 (defun mcp-seams-says (text)
   "Type TEXT as the user, and wait for the end of the turn."
   (claude-checks-type text)
-  (claude-checks-wait "the end of the turn"
-                      (lambda () (equal "idle" (claude-checks-own-status)))))
+  (claude-checks-turn-ends))
 
 (ert-deftest mcp-seams-checks-clear-and-resume ()
   (mcp-seams-with-claude
-      (list (list (mcp-seams-list '("Rake" "in_progress") "Water")) "Planned."
-            (list (mcp-seams-list '("Rake" "completed") '("Water" "in_progress"))) "Raked.")
+      (list (list (claude-checks-todo-write '("Rake" "in_progress") "Water")) "Planned."
+            (list (claude-checks-todo-write '("Rake" "completed") '("Water" "in_progress"))) "Raked.")
       ()
     (claude-checks-wait-for "? for shortcuts")
     (mcp-seams-says "Plan the garden")
@@ -91,14 +86,14 @@ OPTIONS is a list of arguments for `claude-checks-run'."
 
 (ert-deftest mcp-seams-checks-subagents ()
   (mcp-seams-with-claude
-      (list (list (mcp-seams-list '("Rake the leaves" "in_progress") "Water the beds"))
+      (list (list (claude-checks-todo-write '("Rake the leaves" "in_progress") "Water the beds"))
             '(("Agent" :description "Water the beds" :prompt "Water them"
                :subagent_type "general-purpose" :run_in_background :false))
-            (list (mcp-seams-list '("Rake the leaves" "completed") '("Water the beds" "in_progress")))
+            (list (claude-checks-todo-write '("Rake the leaves" "completed") '("Water the beds" "in_progress")))
             (list (claude-checks-gate "end"))
             "Done.")
       (:prompt "Plan the garden"
-       :subagent (list (list (mcp-seams-list '("Find the can" "in_progress") "Pour"))
+       :subagent (list (list (claude-checks-todo-write '("Find the can" "in_progress") "Pour"))
                        (list (claude-checks-gate "can"))
                        "Watered."))
     (claude-checks-wait "a subagent's plan"
@@ -112,20 +107,20 @@ OPTIONS is a list of arguments for `claude-checks-run'."
                        '("Find the can" . "in_progress") '("Pour" . "pending"))
       (should (equal (cons session (todo-write-test-id session "Water the beds"))
                      (todo-write-parent subagent)))
-      (write-region "" nil (expand-file-name "can.gate" claude-checks-folder) nil 'silent)
+      (claude-checks-open "can")
       (claude-checks-wait "its return" (lambda () (eq 'paused (todo-write-state subagent))))
       (mcp-seams-shows "main agent" session 'active '(working)
                        '("Rake the leaves" . "completed") '("Water the beds" . "in_progress"))
       (should (equal '("t1" "t2") (mapcar (lambda (item) (plist-get item :id))
                                           (todo-write-items session))))
-      (write-region "" nil (expand-file-name "end.gate" claude-checks-folder) nil 'silent)
+      (claude-checks-open "end")
       (claude-checks-ends)
       (mcp-seams-shows "its end" session 'paused nil
                        '("Rake the leaves" . "completed") '("Water the beds" . "in_progress")))))
 
 (ert-deftest mcp-seams-checks-waiting-working-and-ended ()
   (mcp-seams-with-claude
-      (list (list (mcp-seams-list '("Rake" "in_progress")))
+      (list (list (claude-checks-todo-write '("Rake" "in_progress")))
             '(("Write" :file_path "water.txt" :content "Water\n"))
             (list (claude-checks-gate "one"))
             "Done.")
@@ -137,27 +132,27 @@ OPTIONS is a list of arguments for `claude-checks-run'."
       (should-not (plist-get (cdar (todo-write-times thread)) :running))
       (claude-checks-press "\r" "waiting")
       (mcp-seams-shows "at work" thread 'active '(working) '("Rake" . "in_progress"))
-      (write-region "" nil (expand-file-name "one.gate" claude-checks-folder) nil 'silent)
+      (claude-checks-open "one")
       (mcp-seams-shows "end of turn" thread 'paused nil '("Rake" . "in_progress"))
       (should (equal "end of turn" (plist-get (todo-write-summary thread) :reason))))))
 
 (ert-deftest mcp-seams-checks-a-killed-agent ()
   (mcp-seams-with-claude
-      (list (list (mcp-seams-list '("Rake" "in_progress"))) (list (claude-checks-gate "one")) "Done.")
+      (list (list (claude-checks-todo-write '("Rake" "in_progress"))) (list (claude-checks-gate "one")) "Done.")
       ()
     (claude-checks-wait-for "? for shortcuts")
     (claude-checks-type "Plan the garden")
     (let ((thread (mcp-seams-thread)))
       (mcp-seams-shows "at work" thread 'active '(working) '("Rake" . "in_progress"))
-      (signal-process (plist-get (car (claude-checks-own-json "sessions")) :pid) 'kill)
+      (signal-process (claude-checks-own :pid) 'kill)
       (claude-checks-wait
        "its death" (lambda () (eq 'killed (plist-get (todo-write-summary thread) :ending)))))))
 
 (ert-deftest mcp-seams-checks-a-restart-of-emacs ()
   (mcp-seams-with-claude
-      (list (list (mcp-seams-list '("Rake" "in_progress")))
+      (list (list (claude-checks-todo-write '("Rake" "in_progress")))
             (list (claude-checks-gate "one"))
-            (list (mcp-seams-list '("Rake" "completed") '("Water" "in_progress")))
+            (list (claude-checks-todo-write '("Rake" "completed") '("Water" "in_progress")))
             (list (claude-checks-gate "two"))
             "Done.")
       (:prompt "Plan the garden")
@@ -169,11 +164,11 @@ OPTIONS is a list of arguments for `claude-checks-run'."
       (clrhash todo-write-mcp--programs)
       (claude-checks-wait "the end of the connection" (lambda () (null todo-write-socket--connections)))
       (todo-write-mcp-mode)
-      (write-region "" nil (expand-file-name "one.gate" claude-checks-folder) nil 'silent)
+      (claude-checks-open "one")
       (mcp-seams-shows "after it" thread 'active '(working)
                        '("Rake" . "completed") '("Water" . "in_progress"))
       (should (equal "t1" (todo-write-test-id thread "Rake")))
-      (write-region "" nil (expand-file-name "two.gate" claude-checks-folder) nil 'silent)
+      (claude-checks-open "two")
       (claude-checks-ends))))
 
 (provide 'mcp-seams-checks)

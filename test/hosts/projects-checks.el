@@ -36,9 +36,6 @@
   "Return the title of THREAD."
   (plist-get (todo-write-summary thread) :title))
 
-(defconst projects-checks-rows '(("Rake" . "in_progress") ("Water" . "pending"))
-  "The list at the gate of `seams-checks-one'.")
-
 (ert-deftest projects-checks-a-worktree-is-a-project-of-its-own ()
   (claude-checks-run
    seams-checks-one
@@ -56,7 +53,7 @@
        (should-not (hosts-thread "claude"))
        (let ((default-directory worktree))
          (todo-write-follow-mode))
-       (apply #'claude-checks-shows "the worktree's plan" '(active working) projects-checks-rows)
+       (apply #'claude-checks-shows "the worktree's plan" '(active working) seams-checks-rows)
        (should (equal worktree (projects-checks--project)))
        (should (string-search label (seams-checks-row)))))))
 
@@ -70,14 +67,14 @@
        (make-directory beds)
        (let ((claude-checks-folder beds))
          (claude-checks-start "-p" "Plan the beds")))
-     (apply #'claude-checks-shows "the subfolder's plan" '(active working) projects-checks-rows)
+     (apply #'claude-checks-shows "the subfolder's plan" '(active working) seams-checks-rows)
      (should (equal claude-checks-folder (projects-checks--project))))))
 
 (ert-deftest projects-checks-by-todo-write-in-a-subfolder-with-a-title-that-stays ()
   (mcp-seams-with-claude
-      (list (list (mcp-seams-list '("Rake" "in_progress")))
+      (list (list (claude-checks-todo-write '("Rake" "in_progress")))
             (list (claude-checks-gate "beds/one"))
-            (list (mcp-seams-list '("Rake" "completed")))
+            (list (claude-checks-todo-write '("Rake" "completed")))
             (list (claude-checks-gate "beds/two"))
             "Done.")
       ()
@@ -111,11 +108,11 @@
                  (list (claude-checks-gate "two"))
                  "Done."))
    (lambda ()
-     (apply #'claude-checks-shows "the first gate" '(active working) projects-checks-rows)
+     (apply #'claude-checks-shows "the first gate" '(active working) seams-checks-rows)
      (let ((thread (hosts-thread "claude")))
        (should (equal "Plan the garden" (projects-checks--title thread)))
        (todo-write-forget thread)
-       (write-region "" nil (expand-file-name "one.gate" claude-checks-folder) nil 'silent)
+       (claude-checks-open "one")
        (claude-checks-wait "its going on" (lambda () (hosts-thread "claude")))
        (claude-checks-wait "its title"
                            (lambda () (equal "Plan the garden" (projects-checks--title thread))))))
@@ -138,14 +135,14 @@
        (todo-write-follow-mode)
        (claude-checks-wait
         "its display" (lambda () (and (equal '(active working) (claude-checks-state))
-                                      (equal projects-checks-rows (claude-checks-rows)))))
-       (write-region "" nil (expand-file-name "one.gate" claude-checks-folder) nil 'silent)
+                                      (equal seams-checks-rows (claude-checks-rows)))))
+       (claude-checks-open "one")
        (claude-checks-ends)
        (claude-checks-wait "its end" (lambda () (equal '(paused) (claude-checks-state))))))))
 
 (ert-deftest projects-checks-a-program-tells-its-agents-folder ()
   (mcp-seams-with-claude
-      (list (list (mcp-seams-list '("Rake" "in_progress")))
+      (list (list (claude-checks-todo-write '("Rake" "in_progress")))
             (list (claude-checks-gate "one"))
             "Done.")
       ()
@@ -164,9 +161,8 @@
 (ert-deftest projects-checks-the-folder-of-a-running-codex-is-found ()
   (codex-checks-run
    "gpt-5.5"
-   (list (apply #'codex-checks-call "update_plan"
-                (codex-checks-plan '("Rake" . "in_progress") '("Water" . "pending")))
-         (codex-checks-call "exec_command" :cmd (hosts-gate-command "one") :yield_time_ms 30000)
+   (list (codex-checks-update '("Rake" . "in_progress") '("Water" . "pending"))
+         (codex-checks-gate "one")
          (list :text "The garden is planned."))
    (lambda ()
      (codex-checks-stop)

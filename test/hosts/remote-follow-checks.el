@@ -70,7 +70,7 @@ machine."
                                (todo-write-threads))
                        (and (remote-follow-checks--key)
                             (todo-write-activity (remote-follow-checks--key)))
-                       (claude-checks-own-status) (claude-checks-written))))))
+                       (claude-checks-own :status) (claude-checks-written))))))
 
 (defun remote-follow-checks--lag (what there here)
   "Wait until THERE and then HERE return non-nil; print the time between.
@@ -98,7 +98,6 @@ SUBAGENT is a list of the steps of a subagent."
     (let ((claude-checks-home remote-home)
           (claude-checks-folder (file-name-as-directory (remote-file "garden")))
           (todo-write-follow-agents nil)
-          (todo-write-follow--sessions nil)
           claude-checks-process)
       (claude-checks-seed nil)
       (remote-own)
@@ -118,7 +117,7 @@ SUBAGENT is a list of the steps of a subagent."
 
 (defun remote-follow-checks--key ()
   "Return the key of the session here, or nil."
-  (and (claude-checks-own-session) (concat "build/claude:" (claude-checks-own-session))))
+  (and (claude-checks-own :sessionId) (concat "build/claude:" (claude-checks-own :sessionId))))
 
 (defun remote-follow-checks--rows (&optional thread)
   "Return the list of THREAD, by default the session's, as (CONTENT . STATUS)."
@@ -153,7 +152,7 @@ SUBAGENT is a list of the steps of a subagent."
        (remote-follow-checks--unblocked "A session by ssh"
          (todo-write-follow-remote "/ssh:build:")
          (remote-follow-checks--lag
-          "Working" (lambda () (equal "busy" (claude-checks-own-status)))
+          "Working" (lambda () (equal "busy" (claude-checks-own :status)))
           (lambda () (equal '(working) (todo-write-activity (remote-follow-checks--key)))))
          (remote-follow-checks--wait "the list"
                              (lambda () (equal '(("Rake" . "in_progress") ("Weed" . "pending"))
@@ -169,7 +168,7 @@ SUBAGENT is a list of the steps of a subagent."
            (should (string-prefix-p (concat key "/") (caar children)))
            (remote-follow-checks--open "can")
            (remote-follow-checks--wait "the question"
-                               (lambda () (equal "waiting" (claude-checks-own-status))))
+                               (lambda () (equal "waiting" (claude-checks-own :status))))
            (remote-follow-checks--lag
             "Waiting" (lambda () t)
             (lambda () (equal 'waiting (car (todo-write-activity key)))))
@@ -191,7 +190,7 @@ SUBAGENT is a list of the steps of a subagent."
            (kill-buffer)))
        ;; Killed there, it is known to be killed.
        (let ((key (remote-follow-checks--key))
-             (pid (plist-get (car (claude-checks-own-json "sessions")) :pid)))
+             (pid (claude-checks-own :pid)))
          (signal-process pid 'STOP)
          (remote-follow-checks--lag "Suspended" (lambda () t)
                                     (lambda () (todo-write-activity--suspended-p key)))
@@ -282,7 +281,7 @@ connection and the process of its server."
 
 (ert-deftest remote-follow-checks-the-process-there-ends-with-emacs ()
   (remote-with-host
-    (let ((todo-write-follow-agents nil) (todo-write-follow--sessions nil) link)
+    (let ((todo-write-follow-agents nil) link)
       (unwind-protect
           (progn
             (setq link (todo-write-follow-remote "/ssh:build:"))

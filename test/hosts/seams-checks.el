@@ -32,10 +32,6 @@
       (goto-char (point-min))
       (buffer-substring-no-properties (point) (line-end-position)))))
 
-(defun seams-checks-pid ()
-  "Return the id of Claude Code's process."
-  (plist-get (car (claude-checks-own-json "sessions")) :pid))
-
 (defconst seams-checks-one
   (list (list (claude-checks-create "Rake") (claude-checks-create "Water"))
         (list (claude-checks-update "1" "in_progress"))
@@ -43,14 +39,17 @@
         "The garden is planned.")
   "Steps with a plan of two tasks and a gate.")
 
+(defconst seams-checks-rows '(("Rake" . "in_progress") ("Water" . "pending"))
+  "The list at the gate.")
+
 (ert-deftest seams-checks-an-agent-killed-before-anyone-looked ()
   (claude-checks-run
    seams-checks-one
    (lambda ()
      (todo-write-follow-mode -1)
      (claude-checks-wait "the plan" (lambda () (= 2 (length (claude-checks-own-json "tasks")))))
-     (claude-checks-wait "its work" (lambda () (equal "busy" (claude-checks-own-status))))
-     (signal-process (seams-checks-pid) 'kill)
+     (claude-checks-wait "its work" (lambda () (equal "busy" (claude-checks-own :status))))
+     (signal-process (claude-checks-own :pid) 'kill)
      (claude-checks-ends)
      (todo-write-follow-mode)
      (should (equal (seams-checks-ending) '(paused killed "killed")))
@@ -58,33 +57,29 @@
      (should (string-match-p "✗ stopped .* 0/2 (killed)" (seams-checks-row))))
    :prompt "Plan the garden"))
 
-(ert-deftest seams-checks-an-agent-killed-while-followed ()
-  (claude-checks-run
-   seams-checks-one
-   (lambda ()
-     (claude-checks-shows "the gate" '(active working)
-                          '("Rake" . "in_progress") '("Water" . "pending"))
-     (signal-process (seams-checks-pid) 'kill)
-     (seams-checks-ends "its death" '(paused killed "killed")))
-   :prompt "Plan the garden"))
+(ert-deftest seams-checks-an-agent-killed-or-told-to-stop-while-followed ()
+  (pcase-dolist (`(,signal ,ending ,row)
+                 '((kill (paused killed "killed") "✗ stopped .* 0/2 (killed)")
+                   (term (paused session-ended "agent exited") "✗ stopped .* 0/2")))
+    (claude-checks-run
+     seams-checks-one
+     (lambda ()
+       (apply #'claude-checks-shows "the gate" '(active working) seams-checks-rows)
+       (signal-process (claude-checks-own :pid) signal)
+       (seams-checks-ends "its end" ending)
+       (should (string-match-p row (seams-checks-row))))
+     :prompt "Plan the garden")))
 
-(ert-deftest seams-checks-an-agent-that-is-told-to-stop ()
-  (claude-checks-run
-   seams-checks-one
-   (lambda ()
-     (claude-checks-shows "the gate" '(active working)
-                          '("Rake" . "in_progress") '("Water" . "pending"))
-     (signal-process (seams-checks-pid) 'term)
-     (seams-checks-ends "its end" '(paused session-ended "agent exited"))
-     (should (string-match-p "✗ stopped .* 0/2" (seams-checks-row))))
-   :prompt "Plan the garden"))
+(defconst seams-checks-denied
+  (list (list (claude-checks-create "Rake"))
+        (list (claude-checks-update "1" "in_progress"))
+        '(("Write" :file_path "water.txt" :content "Water\n"))
+        "I may not write.")
+  "Steps that need a permission.")
 
 (ert-deftest seams-checks-a-denied-permission ()
   (claude-checks-run
-   (list (list (claude-checks-create "Rake"))
-         (list (claude-checks-update "1" "in_progress"))
-         '(("Write" :file_path "water.txt" :content "Water\n"))
-         "Never said.")
+   seams-checks-denied
    (lambda ()
      (claude-checks-wait-for "? for shortcuts")
      (claude-checks-type "Begin with the rake")
@@ -96,10 +91,7 @@
 
 (ert-deftest seams-checks-a-permission-that-print-mode-denies ()
   (claude-checks-run
-   (list (list (claude-checks-create "Rake"))
-         (list (claude-checks-update "1" "in_progress"))
-         '(("Write" :file_path "water.txt" :content "Water\n"))
-         "I may not write.")
+   seams-checks-denied
    (lambda ()
      (claude-checks-ends)
      (seams-checks-ends "the denial" '(paused denied "permission denied")))
@@ -109,15 +101,15 @@
   (claude-checks-run
    seams-checks-one
    (lambda ()
-     (let ((rows '(("Rake" . "in_progress") ("Water" . "pending"))) pid)
-       (apply #'claude-checks-shows "the gate" '(active working) rows)
-       (setq pid (seams-checks-pid))
+     (let (pid)
+       (apply #'claude-checks-shows "the gate" '(active working) seams-checks-rows)
+       (setq pid (claude-checks-own :pid))
        (signal-process pid 'stop)
        (seams-checks-ends "its stop" '(paused nil "suspended"))
        (should (string-match-p "‖ suspended" (seams-checks-row)))
        (should-not (plist-get (cdar (todo-write-times (hosts-thread "claude"))) :running))
        (signal-process pid 'cont)
-       (apply #'claude-checks-pass "one" '(active working) rows)
+       (apply #'claude-checks-pass "one" '(active working) seams-checks-rows)
        (claude-checks-ends)
        (seams-checks-ends "its end" '(paused end-of-turn "end of turn"))))
    :prompt "Plan the garden"))
@@ -134,20 +126,18 @@
   (claude-checks-run
    seams-checks-one
    (lambda ()
-     (let ((rows '(("Rake" . "in_progress") ("Water" . "pending")))
-           hosts-earlier-threads first thread)
-       (apply #'claude-checks-shows "the first's gate" '(active working) rows)
+     (let (hosts-earlier-threads first thread)
+       (apply #'claude-checks-shows "the first's gate" '(active working) seams-checks-rows)
        (setq thread (hosts-thread "claude")
              first (seams-checks-another "-p" "Plan the pond"))
        (push thread hosts-earlier-threads)
        (unwind-protect
            (progn
-             (claude-checks-wait "the second" (lambda () (equal (claude-checks-rows) rows)))
+             (claude-checks-wait "the second" (lambda () (equal (claude-checks-rows) seams-checks-rows)))
              (should (equal (claude-checks-state) '(active working)))
              (should (equal (seams-checks-ending thread) '(active nil nil)))
              (should (equal (todo-write-activity thread) '(working)))
-             (claude-checks-pass "one" '(active working) '("Rake" . "in_progress")
-                                 '("Water" . "pending"))
+             (apply #'claude-checks-pass "one" '(active working) seams-checks-rows)
              (claude-checks-wait
               "the ends" (lambda ()
                            (and (equal (seams-checks-ending thread)
@@ -191,10 +181,9 @@
     (claude-checks-run
      seams-checks-one
      (lambda ()
-       (claude-checks-shows "the gate" '(active working)
-                            '("Rake" . "in_progress") '("Water" . "pending"))
+       (apply #'claude-checks-shows "the gate" '(active working) seams-checks-rows)
        (todo-write-follow-mode -1)
-       (signal-process (seams-checks-pid) 'int)
+       (signal-process (claude-checks-own :pid) 'int)
        (claude-checks-ends)
        (todo-write-forget (hosts-thread "claude"))
        (todo-write-follow-mode)
@@ -202,10 +191,6 @@
      :prompt "Plan the garden")))
 
 ;;; Two tools in one session
-
-(defun seams-checks-list (&rest entries)
-  "Return a call of todo_write over MCP with ENTRIES."
-  `("mcp__todo-write__todo_write" ,@(apply #'todo-write-test-todos entries)))
 
 (defun seams-checks-with-tool (steps socket function)
   "Run Claude Code by STEPS with the tool that reaches SOCKET; call FUNCTION."
@@ -226,7 +211,7 @@
 
 (defconst seams-checks-both
   (list (list (claude-checks-create "Old"))
-        (list (seams-checks-list '("Rake" "in_progress") "Water"))
+        (list (claude-checks-todo-write '("Rake" "in_progress") "Water"))
         '(("TaskList" :none nil))
         (list (claude-checks-gate "mcp"))
         (list (claude-checks-update "1" "in_progress"))
@@ -237,17 +222,16 @@
 (defun seams-checks-see-both ()
   "Check that the plan is that of the tool used last, and that the log says so."
   (claude-checks-wait "the newer list"
-                      (lambda () (equal (claude-checks-rows)
-                                        '(("Rake" . "in_progress") ("Water" . "pending")))))
+                      (lambda () (equal (claude-checks-rows) seams-checks-rows)))
   ;; The older list, which the agent has read since, must not come back.
   (todo-write-follow--poll-all)
-  (should (equal (claude-checks-rows) '(("Rake" . "in_progress") ("Water" . "pending"))))
-  (write-region "" nil (expand-file-name "mcp.gate" claude-checks-folder) nil 'silent)
+  (should (equal (claude-checks-rows) seams-checks-rows))
+  (claude-checks-open "mcp")
   (claude-checks-wait "its own tasks"
                       (lambda () (equal (claude-checks-rows) '(("Old" . "in_progress")))))
   (should (= 2 (length (todo-write-observations (hosts-thread "claude")
                                                 :type "STATE_UPDATE"))))
-  (write-region "" nil (expand-file-name "own.gate" claude-checks-folder) nil 'silent)
+  (claude-checks-open "own")
   (claude-checks-ends))
 
 (ert-deftest seams-checks-own-tasks-and-the-tool-without-an-emacs ()

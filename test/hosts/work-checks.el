@@ -53,22 +53,19 @@
 (ert-deftest work-checks-codex ()
   (let ((codex-checks-asks t)
         hosts-earlier-threads
-        (codex-checks-settings '("-c" "sandbox_mode=\"danger-full-access\""))
-        (update (lambda (&rest entries)
-                  (apply #'codex-checks-call "update_plan"
-                         (apply #'codex-checks-plan entries)))))
+        (codex-checks-settings '("-c" "sandbox_mode=\"danger-full-access\"")))
     (codex-checks-run
      "gpt-5.5"
-     (list (funcall update '("Rake" . "in_progress") '("Water" . "pending"))
+     (list (codex-checks-update '("Rake" . "in_progress") '("Water" . "pending"))
            (list :name "apply_patch"
                  :input (concat "*** Begin Patch\n*** Update File: garden.txt\n@@\n \t\tred\n"
                                 "+\t\twhite\n End\n*** End Patch\n"))
            (codex-checks-call "exec_command" :cmd "exit 3" :yield_time_ms 30000)
-           (funcall update '("Rake" . "completed") '("Water" . "in_progress"))
+           (codex-checks-update '("Rake" . "completed") '("Water" . "in_progress"))
            (codex-checks-call "exec_command" :cmd "touch x" :justification "To rake"
                               :sandbox_permissions "require_escalated")
            (codex-checks-call "exec_command" :cmd "echo here" :yield_time_ms 30000)
-           (funcall update '("Rake" . "completed") '("Water" . "completed"))
+           (codex-checks-update '("Rake" . "completed") '("Water" . "completed"))
            (list :text "The garden is planned."))
      (lambda ()
        ;; This one began without the file.
