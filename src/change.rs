@@ -81,7 +81,7 @@ pub struct Change<T> {
 }
 
 impl<T> Change<T> {
-    fn new(kind: ChangeKind, item_id: &str) -> Change<T> {
+    pub(crate) fn new(kind: ChangeKind, item_id: &str) -> Change<T> {
         Change {
             kind,
             item_id: item_id.to_owned(),

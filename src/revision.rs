@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, ChangeKind, apply};
 use crate::clock::Millis;
-use crate::item::{Author, Item, List};
+use crate::item::{Author, Body, Item, List, Status};
 use crate::wire::wire_names;
 
 wire_names! {
@@ -56,18 +56,67 @@ pub struct Revision {
     pub number: u64,
     /// The author, time and origin.
     pub stamp: Stamp,
-    /// The changes from the previous revision.
-    pub changes: Vec<Change<Arc<Item>>>,
+    changes: Box<[Logged]>,
+}
+
+/// A change in the log. Most are of a status only, which takes 16 bytes.
+#[derive(Clone, Debug, PartialEq)]
+enum Logged {
+    Status { body: Arc<Body>, from: Status, to: Status, position: u32 },
+    Other(Box<Change<Arc<Item>>>),
+}
+
+impl Logged {
+    fn of(change: Change<Arc<Item>>) -> Logged {
+        Logged::of_status(&change).unwrap_or_else(|| Logged::Other(Box::new(change)))
+    }
+
+    /// The short form of a change that is no more than a change of a status.
+    fn of_status(change: &Change<Arc<Item>>) -> Option<Logged> {
+        let (item, previous) = (change.item.as_ref()?, change.previous_item.as_ref()?);
+        let position = u32::try_from(change.position?).ok()?;
+        let (body, from, to) = (Arc::clone(&item.body), previous.status, item.status);
+        let logged = Logged::Status { body, from, to, position };
+        (logged.change() == *change).then_some(logged)
+    }
+
+    fn change(&self) -> Change<Arc<Item>> {
+        match self {
+            Logged::Status { body, from, to, position } => {
+                let item = |status| Some(Arc::new(Item { status, body: Arc::clone(body) }));
+                Change {
+                    item: item(*to),
+                    previous_item: item(*from),
+                    position: Some(*position as usize),
+                    ..Change::new(ChangeKind::StatusChanged, &body.id)
+                }
+            }
+            Logged::Other(change) => Change::clone(change),
+        }
+    }
 }
 
 impl Revision {
+    /// The changes from the previous revision.
+    pub fn changes(&self) -> Vec<Change<Arc<Item>>> {
+        self.changes.iter().map(Logged::change).collect()
+    }
+
+    /// The changes of one kind, which is not [`ChangeKind::StatusChanged`].
+    pub(crate) fn of_kind(&self, kind: ChangeKind) -> impl DoubleEndedIterator<Item = &Change<Arc<Item>>> {
+        self.changes.iter().filter_map(move |change| match change {
+            Logged::Other(change) => Some(&**change).filter(|change| change.kind == kind),
+            Logged::Status { .. } => None,
+        })
+    }
+
     /// How many of the agent's items it added and removed.
     pub(crate) fn agents_items(&self) -> (usize, usize) {
         let is_agents =
             |item: &Option<Arc<Item>>| item.as_ref().is_some_and(|item| item.added_by == Author::Agent);
-        let of_kind = |kind| self.changes.iter().filter(move |change| change.kind == kind);
-        let added = of_kind(ChangeKind::Added).filter(|change| is_agents(&change.item)).count();
-        let removed = of_kind(ChangeKind::Removed).filter(|change| is_agents(&change.previous_item)).count();
+        let added = self.of_kind(ChangeKind::Added).filter(|change| is_agents(&change.item)).count();
+        let removed =
+            self.of_kind(ChangeKind::Removed).filter(|change| is_agents(&change.previous_item)).count();
         (added, removed)
     }
 
@@ -115,9 +164,9 @@ impl Revisions {
     ///
     /// A full list is stored when the changes since the last one outnumber its items. That bounds both
     /// the memory and the time to rebuild any list by the number of changes.
-    pub fn push(&mut self, number: u64, list: List, mut changes: Vec<Change<Arc<Item>>>, mut stamp: Stamp) {
+    pub fn push(&mut self, number: u64, list: List, changes: Vec<Change<Arc<Item>>>, mut stamp: Stamp) {
         self.changes_since_full += changes.len() + 1;
-        changes.shrink_to_fit();
+        let changes = changes.into_iter().map(Logged::of).collect();
         // A long history keeps the name of its host once.
         if let Some(last) = self.log.last().filter(|last| last.stamp.source == stamp.source) {
             stamp.source.clone_from(&last.stamp.source);
@@ -153,7 +202,7 @@ impl Revisions {
         let (from, mut list) = known.map_or((0, List::new()), |(full, list)| (*full, list.clone()));
         let place = |number| self.log.partition_point(|revision| revision.number <= number);
         for revision in &self.log[place(from)..place(number)] {
-            list = apply(&list, &revision.changes);
+            list = apply(&list, &revision.changes());
         }
         Some(list)
     }

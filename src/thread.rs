@@ -193,8 +193,7 @@ impl Thread {
     pub fn changes_between(&self, a: u64, b: u64) -> Result<Vec<Change<Arc<Item>>>, Error> {
         let mut changes = diff(&self.list_at(a)?, &self.list_at(b)?);
         let between = self.revisions.iter().filter(|revision| a < revision.number && revision.number <= b);
-        let removals =
-            between.flat_map(|revision| &revision.changes).filter(|one| one.kind == ChangeKind::Removed);
+        let removals = between.flat_map(|revision| revision.of_kind(ChangeKind::Removed));
         let last: HashMap<&str, bool> = removals.map(|one| (one.item_id.as_str(), one.cancelled)).collect();
         mark_cancelled(&mut changes, |id| last.get(id) == Some(&true));
         Ok(changes)
@@ -272,8 +271,7 @@ impl Thread {
                 break;
             }
             let is_write = revision.stamp.author == Author::Agent;
-            let removals = revision.changes.iter().filter(|change| change.kind == ChangeKind::Removed);
-            for change in removals.rev() {
+            for change in revision.of_kind(ChangeKind::Removed).rev() {
                 let item = change.previous_item.as_ref().filter(|_| seen.insert(&change.item_id));
                 dropped.extend(
                     item.filter(|item| is_write && !change.cancelled && item.status.is_open()).cloned(),

@@ -193,7 +193,7 @@ type WithPlans = Vec<(Arc<Observation>, Option<PlanUpdate>)>;
 fn with_plans(thread: &Thread, observations: Vec<Arc<Observation>>) -> WithPlans {
     let plan = |observation: &Observation| match observation.content {
         Content::Revision(number) => {
-            let changes = thread.revisions().get(number)?.changes.clone();
+            let changes = thread.revisions().get(number)?.changes();
             Some((thread.revisions().list(number)?, changes))
         }
         _ => None,

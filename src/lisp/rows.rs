@@ -19,17 +19,17 @@ use crate::work::Part;
 #[defun]
 fn item_changes(env: &Env, thread: Key, id: Id) -> Result<Value<'_>> {
     border(env, || {
-        let found: Vec<Revision> = with_thread(&thread, |thread| {
+        let found: Vec<_> = with_thread(&thread, |thread| {
             let of_item = |revision: &Revision| {
-                let mut revision = revision.clone();
-                revision.changes.retain(|change| change.item_id == id.0);
-                (!revision.changes.is_empty()).then_some(revision)
+                let mut changes = revision.changes();
+                changes.retain(|change| change.item_id == id.0);
+                (!changes.is_empty()).then(|| (revision.clone(), changes))
             };
             thread.revisions().iter().filter_map(of_item).collect()
         });
-        write::list_of(env, &found, |revision| {
+        write::list_of(env, &found, |(revision, changes)| {
             let shared = write::Shared::new(env);
-            let changes = write::list_of(env, &revision.changes, |one| {
+            let changes = write::list_of(env, changes, |one| {
                 write::change(&shared, one, revision.stamp.timestamp, |item| shared.item(item))
             })?;
             env.cons(write::revision(env, revision)?.finish()?, changes)
@@ -43,9 +43,8 @@ fn items_removed(env: &Env, thread: Key) -> Result<Value<'_>> {
     border(env, || {
         let gone: Vec<Arc<Item>> = with_thread(&thread, |thread| {
             let was_begun = |item: &Item| thread.times(&item.id).is_some_and(|times| times.started.is_some());
-            let newest_first =
-                thread.revisions().iter().rev().flat_map(|revision| revision.changes.iter().rev());
-            let removed = newest_first.filter(|change| change.kind == ChangeKind::Removed);
+            let newest_first = thread.revisions().iter().rev();
+            let removed = newest_first.flat_map(|revision| revision.of_kind(ChangeKind::Removed).rev());
             // Undo brings items back, and an item can be removed more than once.
             let mut seen: HashSet<String> = thread.list().iter().map(|item| item.id.clone()).collect();
             let mut gone: Vec<Arc<Item>> = removed

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{NextRevision, Outcome, Thread, View};
-use crate::change::{Change, ChangeKind, apply, diff};
+use crate::change::{ChangeKind, apply, diff};
 use crate::clock::Millis;
 use crate::error::Error;
 use crate::item::{Author, Draft, Item, List, Status};
@@ -100,10 +100,8 @@ impl Thread {
     /// The list with an item that was removed, in its old place. It does not come back in progress, since
     /// the agent does not work on it.
     fn with_restored(&self, id: &str) -> Result<List, Error> {
-        let removed =
-            |change: &&Change<Arc<Item>>| change.kind == ChangeKind::Removed && change.item_id == id;
         let last = self.revisions.iter().rev().find_map(|revision| {
-            let change = revision.changes.iter().find(removed)?;
+            let change = revision.of_kind(ChangeKind::Removed).find(|change| change.item_id == id)?;
             Some((revision.number, change.previous_item.as_ref()?))
         });
         let is_listed = self.list().iter().any(|item| item.id == id);

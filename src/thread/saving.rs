@@ -138,7 +138,7 @@ impl Thread {
             let record = Record::Revision {
                 number: made.number,
                 stamp: made.stamp.clone(),
-                changes: without_previous(&made.changes),
+                changes: without_previous(&made.changes()),
                 next_id: self.next_id,
                 known: if made.stamp.author == Author::Agent { made.number } else { 0 },
                 sent: None,

@@ -7,6 +7,7 @@ use todo_write::activity::{Activity, Ending};
 use todo_write::input::Plan;
 use todo_write::item::{Draft, Status};
 use todo_write::observation::{Details, Type};
+use todo_write::revision::Revision;
 use todo_write::thread::{Edit, Outcome, Thread, WriteOptions};
 
 #[derive(Clone, Debug)]
@@ -124,8 +125,7 @@ fn report(thread: &mut Thread, act: Act, now: u64) {
 
 /// The ids of all former items.
 fn dropped(thread: &Thread) -> Vec<String> {
-    let changes = thread.revisions().iter().flat_map(|revision| &revision.changes);
+    let changes = thread.revisions().iter().flat_map(Revision::changes);
     let listed = thread.list();
-    let gone = changes.map(|change| &change.item_id).filter(|id| listed.iter().all(|item| item.id != **id));
-    gone.cloned().collect()
+    changes.map(|change| change.item_id).filter(|id| listed.iter().all(|item| item.id != *id)).collect()
 }

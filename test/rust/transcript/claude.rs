@@ -8,6 +8,7 @@ use todo_write::activity::{Activity, Ending};
 use todo_write::input::Options;
 use todo_write::item::Status;
 use todo_write::observation::{Filter, Type};
+use todo_write::revision::Revision;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::{State, WriteOptions};
 use todo_write::transcript::describe::describe;
@@ -236,7 +237,7 @@ fn blockers_and_owner_are_fields_of_the_item() {
     check(&mut followed);
     let thread = followed.store.get(THREAD).unwrap();
     let fields: Vec<_> =
-        thread.revisions().iter().flat_map(|made| &made.changes).flat_map(|one| &*one.fields).collect();
+        thread.revisions().iter().flat_map(Revision::changes).flat_map(|one| one.fields).collect();
     assert_eq!(fields, ["blockedBy", "owner", "blockedBy"]);
     followed.restart();
     check(&mut followed);

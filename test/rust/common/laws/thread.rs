@@ -75,7 +75,7 @@ pub struct Everything {
 
 pub fn everything(thread: &Thread) -> Everything {
     let revisions = thread.revisions().iter().cloned();
-    let changes = thread.revisions().iter().flat_map(|made| &made.changes);
+    let changes = thread.revisions().iter().flat_map(Revision::changes);
     Everything {
         list: thread.list().clone(),
         revisions: revisions.map(|made| (made.clone(), thread.list_at(made.number).unwrap())).collect(),
