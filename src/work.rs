@@ -210,7 +210,37 @@ pub(crate) struct WorkSums {
     /// The time from which the work is known, unless all of it is.
     since: Option<Millis>,
     /// Hashes of the names of all calls and responses counted: each counts once.
-    counted: HashSet<u64>,
+    counted: Hashes,
+}
+
+/// A set of hashes that takes little more than their bytes, since a long session has many.
+#[derive(Clone, Debug, Default)]
+struct Hashes {
+    sorted: Vec<u64>,
+    newest: HashSet<u64>,
+}
+
+impl Hashes {
+    /// The number of hashes that are sorted at once.
+    const NEWEST: usize = 448;
+
+    fn contains(&self, hash: u64) -> bool {
+        self.newest.contains(&hash) || self.sorted.binary_search(&hash).is_ok()
+    }
+
+    /// Adds a hash; returns whether it is new.
+    fn insert(&mut self, hash: u64) -> bool {
+        if self.contains(hash) {
+            return false;
+        }
+        self.newest.insert(hash);
+        if self.newest.len() == Hashes::NEWEST {
+            self.sorted.reserve_exact(Hashes::NEWEST);
+            self.sorted.extend(self.newest.drain());
+            self.sorted.sort();
+        }
+        true
+    }
 }
 
 /// Whether an observation of this type and metadata counts as work.
@@ -304,14 +334,14 @@ impl WorkSums {
 
     /// Whether work with this metadata is counted already.
     pub(crate) fn has_counted(&self, kind: Type, metadata: &Map<String, Value>) -> bool {
-        name_of(kind, metadata).is_some_and(|name| self.counted.contains(&name))
+        name_of(kind, metadata).is_some_and(|name| self.counted.contains(name))
     }
 
     /// Whether these tokens of a response are counted already, or can no longer be corrected.
     pub(crate) fn has_counted_usage(&self, response: &str, usage: &Usage) -> bool {
         let name = fnv1a(format!("response {response}").as_bytes());
         let open = self.open.iter().find(|(name, ..)| name == response);
-        self.counted.contains(&name) && open.is_none_or(|(_, known, _)| known == usage)
+        self.counted.contains(name) && open.is_none_or(|(_, known, _)| known == usage)
     }
 
     fn add_usage(&mut self, observation: &Observation, items: Vec<String>) {
