@@ -19,7 +19,7 @@ use crate::file::modified;
 use crate::wire::wire_names;
 pub(crate) use files::{Availability, existing, is_plain};
 pub use files::{Journals, bad_file, delete, files_of, is_held};
-use files::{create_folder, lock};
+use files::{PATIENTLY, create_folder, lock};
 use record::encode;
 pub(crate) use record::{COUNTER_LIMIT, FORMAT, decode_all, without_previous};
 pub use record::{FullRecord, Record, decode};
@@ -157,7 +157,7 @@ impl Journal {
     /// Opens or creates a file, without reading it.
     fn at(path: &Path, durability: Durability) -> io::Result<Journal> {
         Ok(Journal {
-            file: Some(lock(for_appending().create(true), path)?),
+            file: Some(lock(for_appending().create(true), path, PATIENTLY)?),
             path: path.to_owned(),
             durability,
             valid: 0,
@@ -219,7 +219,7 @@ impl Journal {
         let file = match self.file.take() {
             Some(file) => file,
             None => {
-                let file = lock(&for_appending(), &self.path)?;
+                let file = lock(&for_appending(), &self.path, PATIENTLY)?;
                 if file.metadata()?.len() != self.valid {
                     return Err(io::Error::new(io::ErrorKind::WouldBlock, "another Emacs has written to it"));
                 }

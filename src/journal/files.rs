@@ -151,7 +151,7 @@ pub fn is_held(path: &Path) -> bool {
 /// The I/O error.
 pub fn delete(path: &Path) -> io::Result<bool> {
     // A process that waits for this lock finds the file deleted and creates another.
-    let _locked = match lock(OpenOptions::new().read(true), path) {
+    let _locked = match lock(OpenOptions::new().read(true), path, 1) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
         locked => locked?,
     };
@@ -171,12 +171,21 @@ pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Opens a file and locks it until it is closed.
-pub(super) fn lock(options: &OpenOptions, path: &Path) -> io::Result<File> {
+/// How often to try to lock a file that is needed. Another process may only look whether it is held,
+/// and a program that this process starts holds its open files for a moment.
+pub(super) const PATIENTLY: u32 = 10;
+
+/// Opens a file and locks it until it is closed. Tries so many times, a millisecond apart.
+pub(super) fn lock(options: &OpenOptions, path: &Path, mut tries: u32) -> io::Result<File> {
     loop {
         let file = options.open(path)?;
         match file.try_lock() {
             Ok(()) => {}
+            Err(TryLockError::WouldBlock) if tries > 1 => {
+                tries -= 1;
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(error)) => return Err(error),
         }
