@@ -110,7 +110,8 @@ pub struct Activity {
     pub subagent: Option<String>,
     /// `working`, `waiting`, `idle`, `suspended` or `unknown`.
     pub activity: String,
-    /// What it waits for.
+    /// What it waits for. Programs of version 0.1.0 say `why`.
+    #[serde(alias = "why")]
     pub reason: Option<String>,
 }
 
