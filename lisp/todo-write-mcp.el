@@ -105,11 +105,12 @@ See `todo-write-socket--roles'."
          (key (cons (todo-write-socket-connection-remote connection) (plist-get hello :id)))
          (type (plist-get message :type))
          (program (or (gethash key todo-write-mcp--programs)
-                      ;; After its goodbye, its connection still closes.
                       (when (eq type 'hello)
                         (puthash key (todo-write-mcp--make-program)
                                  todo-write-mcp--programs)))))
     (pcase type
+      ;; After its goodbye, nothing but the end of its connection is expected.
+      ((guard (null program)))
       ('hello (setf (todo-write-mcp--program-hello program) hello
                     (todo-write-mcp--program-connection program) connection
                     (todo-write-mcp--program-broken program) nil)
@@ -126,7 +127,7 @@ See `todo-write-socket--roles'."
       ('bye (if (plist-get message :killed)
                 (todo-write-mcp--end-program program "killed" 'killed)
               (todo-write-mcp--end-program program "session ended" 'session-ended)))
-      ('closed (when (and program (eq connection (todo-write-mcp--program-connection program)))
+      ('closed (when (eq connection (todo-write-mcp--program-connection program))
                  (todo-write-mcp--break program))))))
 
 (defun todo-write-mcp--remote (program)

@@ -72,8 +72,9 @@ REMOTE is the name of the machine on whose listener it came in, or nil for
 this one, and NONCE what a program must answer to on a TCP port.  SKEW is
 how many milliseconds its clock is behind this one's.  CHUNKS are the
 pieces of an incomplete line, the last one first, and SIZE is their size.
-TIMER closes a connection without a hello."
-  process remote nonce hello (skew 0) chunks (size 0) timer)
+LINES are the complete ones that are yet to be handled; BUSY is non-nil
+while one is.  TIMER closes a connection without a hello."
+  process remote nonce hello (skew 0) chunks (size 0) lines busy timer)
 
 (defvar todo-write-socket--listener nil
   "The process that accepts connections, or nil.")
@@ -356,7 +357,9 @@ answer, as for `json-serialize'."
 ;;; Messages
 
 (defun todo-write-socket--receive (process chunk)
-  "Handle the lines that CHUNK, from PROCESS, completes."
+  "Handle the lines that CHUNK, from PROCESS, completes.
+Handling one may wait for input and receive more, which is handled
+afterwards."
   (when-let* ((connection (process-get process 'todo-write-connection)))
     (let ((start 0) end lines)
       (while (and (setq end (string-search "\n" chunk start))
@@ -366,14 +369,24 @@ answer, as for `json-serialize'."
                 (todo-write-socket-connection-size connection) 0)
           (push (apply #'concat (nreverse line)) lines))
         (setq start (1+ end)))
-      ;; Handling a line may wait for input, and read the rest of the next one.
       (when (todo-write-socket--live-p connection)
         (todo-write-socket--collect connection (substring chunk start)))
-      (dolist (line (nreverse lines))
-        (when (todo-write-socket--live-p connection)
-          ;; Answers are sent before anything is drawn.
-          (todo-write--drawing-once
-            (todo-write-socket--handle connection line)))))))
+      (setf (todo-write-socket-connection-lines connection)
+            (nconc (todo-write-socket-connection-lines connection) (nreverse lines))))
+    (unless (todo-write-socket-connection-busy connection)
+      (todo-write-socket--handle-lines connection))))
+
+(defun todo-write-socket--handle-lines (connection)
+  "Handle the lines of CONNECTION, also those that come meanwhile, in order."
+  (setf (todo-write-socket-connection-busy connection) t)
+  (unwind-protect
+      (while (and (todo-write-socket-connection-lines connection)
+                  (todo-write-socket--live-p connection))
+        ;; Answers are sent before anything is drawn.
+        (todo-write--drawing-once
+          (todo-write-socket--handle connection
+                                     (pop (todo-write-socket-connection-lines connection)))))
+    (setf (todo-write-socket-connection-busy connection) nil)))
 
 (defun todo-write-socket--collect (connection piece)
   "Add PIECE to the incomplete line of CONNECTION, and return all its pieces.

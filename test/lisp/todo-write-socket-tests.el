@@ -212,7 +212,7 @@
       (should-not (intern-soft (concat "todo-write-hostile-" "type")))
       (should-not (intern-soft (concat ":todo-write-hostile-" "field"))))))
 
-(ert-deftest todo-write-socket-a-line-stays-whole-while-the-one-before-is-handled ()
+(ert-deftest todo-write-socket-handles-lines-whole-and-in-order-while-one-waits ()
   (todo-write-with-socket
     (todo-write-socket-test-hello)
     (let ((process (todo-write-socket-connection-process (car todo-write-socket--connections)))
@@ -222,9 +222,9 @@
                    (push line handled)
                    ;; As if it waited for input.
                    (when (equal line "one")
-                     (todo-write-socket--receive process "o\n")))))
-        (todo-write-socket--receive process "one\ntw")
-        (should (equal handled '("two" "one")))))))
+                     (todo-write-socket--receive process "ree\nfour\n")))))
+        (todo-write-socket--receive process "one\ntwo\nth")
+        (should (equal (nreverse handled) '("one" "two" "three" "four")))))))
 
 (ert-deftest todo-write-socket-off-takes-nothing-over ()
   (todo-write-with-socket
