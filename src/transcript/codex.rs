@@ -179,7 +179,7 @@ impl CodexReader {
 
     /// Reads a line far from the end of a large file, for plans, titles and turns only.
     pub fn read_old_line(&mut self, bytes: &[u8]) {
-        const MARKS: [&str; 7] = [
+        const MARKS: [&str; 9] = [
             "update_plan",
             "todo_write",
             "\"session_meta\"",
@@ -187,6 +187,9 @@ impl CodexReader {
             "\"task_complete\"",
             "\"turn_aborted\"",
             "\"thread_name_updated\"",
+            // Their counts are cumulative, so the next one needs the last one.
+            "\"token_count\"",
+            "\"token_usage_record\"",
         ];
         let is_due = self.calls.any(|effect| !matches!(effect, CallKind::Other));
         let Ok(line) = std::str::from_utf8(bytes) else { return };

@@ -8,10 +8,10 @@ use todo_write::activity::Ending;
 use todo_write::item::Status;
 use todo_write::observation::Type;
 use todo_write::thread::State;
-use todo_write::transcript::Agent;
 use todo_write::transcript::codex::CodexReader;
 use todo_write::transcript::describe::describe;
 use todo_write::transcript::field::millis;
+use todo_write::transcript::{Agent, EventKind};
 
 use super::followed::{Followed, NOW, list};
 use crate::common::{Completed, InProgress, Pending, corpus_or_skip};
@@ -344,10 +344,28 @@ fn every_recorded_rollout_ends_in_its_last_plan_however_it_is_read() {
                 if is_old { reader.read_old_line(line.as_bytes()) } else { reader.read_line(line.as_bytes()) }
             });
             let events = reader.take_events().into_iter();
-            let lists =
-                events.filter(|event| matches!(event.kind, todo_write::transcript::EventKind::List(_)));
+            let lists = events.filter(|event| matches!(event.kind, EventKind::List(_)));
             lists.collect::<Vec<_>>()
         };
         assert_eq!(lists(true), lists(false));
     }
+}
+
+#[test]
+fn tokens_far_from_the_end_of_a_file_do_not_count_for_the_first_response_after_them() {
+    let mut rollout = Rollout::new();
+    for total in [1_000, 1_010] {
+        let tokens = json!({"input_tokens": total, "output_tokens": 0});
+        rollout.event("token_count", json!({"info": {"total_token_usage": tokens}}));
+    }
+    let lines: Vec<String> = rollout.0.iter().map(Value::to_string).collect();
+    let (last, old) = lines.split_last().unwrap();
+    let mut reader = CodexReader::new(Default::default(), 100);
+    old.iter().for_each(|line| reader.read_old_line(line.as_bytes()));
+    reader.read_line(last.as_bytes());
+    let tokens = reader.take_events().into_iter().map(|event| match event.kind {
+        EventKind::Usage { usage, .. } => usage.tokens.sum(),
+        _ => 0,
+    });
+    assert_eq!(tokens.sum::<u64>(), 10);
 }
