@@ -29,7 +29,7 @@ impl Events {
         if self.newest.len() > self.limit
             && let Some(old) = self.newest.pop_front()
             && old.source.subagent.is_none()
-            && matches!(old.kind, EventKind::List(_) | EventKind::Title(_))
+            && matches!(old.kind, EventKind::List(_) | EventKind::EmacsList(..) | EventKind::Title(_))
         {
             let kind = std::mem::discriminant(&old.kind);
             self.older

@@ -378,3 +378,18 @@ fn a_folder_that_another_machine_names_is_on_that_machine() {
         assert_eq!(machine.folder(folder).as_deref(), expected, "{folder:?}");
     }
 }
+
+#[test]
+fn the_last_list_sent_to_an_emacs_outlives_the_events_that_are_kept() {
+    let mut reader = ClaudeReader::new(Options::default(), 1);
+    let todos = json!({"todos": [{"content": "Knead", "status": "pending", "activeForm": "Kneading"}]});
+    let lines = [
+        call("c", "mcp__todo-write__todo_write", todos),
+        answer("c", false),
+        assistant("m1", json!({"type": "text", "text": "On it"})),
+        assistant("m2", json!({"type": "text", "text": "Still on it"})),
+    ];
+    lines.iter().for_each(|line| reader.read_line(line.to_string().as_bytes()));
+    let is_list = |event: &todo_write::transcript::Event| matches!(event.kind, EventKind::EmacsList(..));
+    assert!(reader.take_events().iter().any(is_list));
+}
