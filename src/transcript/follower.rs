@@ -298,8 +298,11 @@ impl SessionReader {
     fn read(&mut self, file: &mut Tail, slice: &Slice, appended: &mut Appended) -> io::Result<()> {
         let before = file.offset();
         let length = file::metadata(file.path())?.len();
-        let near = if length - before.min(length) <= WHOLE { 0 } else { length - NEAR };
-        self.is_cut |= near > 0;
+        if length.saturating_sub(before) > WHOLE {
+            file.near = length - NEAR;
+        }
+        let near = file.near;
+        self.is_cut |= before < near;
         let is_whole = file.read(slice, |end, line| {
             let reader = self.reader.get_or_insert_with(|| {
                 // The events of a file that is read whole are recorded together.

@@ -49,6 +49,8 @@ pub(crate) struct Tail {
     skipping: bool,
     /// Bytes skipped since the last [`Tail::take_skipped`].
     skipped: u64,
+    /// The offset from which every line is parsed. All slices of a large file share it.
+    pub near: u64,
 }
 
 impl Tail {

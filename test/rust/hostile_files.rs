@@ -171,6 +171,29 @@ fn slices_of_a_transcript_give_the_list_of_the_whole_one() {
 }
 
 #[test]
+fn slices_of_a_large_transcript_give_the_events_of_the_whole_one() {
+    let folder = Folder::new();
+    let line = |kind: &str, n: usize, content: Value| {
+        json!({"type": kind, "uuid": n.to_string(), "sessionId": "s", "cwd": "/x", "isSidechain": false,
+               "message": {"role": kind, "content": content}})
+        .to_string()
+    };
+    let said = |n: usize| line("assistant", n, json!([{"type": "text", "text": "x".repeat(1 << 18)}]));
+    let lines: Vec<String> = [line("user", 0, "Bake".into())].into_iter().chain((1..160).map(said)).collect();
+    let path = write(folder.path().join("s.jsonl"), lines.join("\n") + "\n");
+    let whole = follower(&path).read().unwrap().events.len();
+    let mut sliced = follower(&path);
+    let events = loop {
+        let appended = sliced.read_slice(&Slice::of(Duration::ZERO)).unwrap();
+        if !appended.is_partial {
+            break appended.events.len();
+        }
+    };
+    assert_eq!(events, whole);
+    assert!(whole < 40, "{whole} events of about 8 MiB");
+}
+
+#[test]
 fn a_sparse_transcript_is_read_in_slices_and_mostly_skipped() {
     let folder = Folder::new();
     let path = write(folder.path().join("s.jsonl"), session("Sift"));
