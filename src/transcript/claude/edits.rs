@@ -5,11 +5,13 @@
 //! texts of the call. A subagent's result has no patch; the two texts of its call are compared.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use super::line::{PatchHunk, ToolUseResult};
 use crate::patch::{FileChange, Hunk, compare, count_lines, lines};
 use crate::raw::Raw;
 use crate::recording::ChangedFile;
+use crate::transcript::tail::LONGEST_LINE;
 
 /// The arguments of a call that changes a file.
 #[derive(Debug)]
@@ -58,7 +60,7 @@ impl FileEdit {
         }
     }
 
-    /// The text after the edits; none if they do not apply.
+    /// The text after the edits; none if they do not apply or it would be longer than any transcript line.
     fn applied(&self, old: &str) -> Option<String> {
         let mut text = old.to_owned();
         for (old, new, all) in &self.edits {
@@ -70,10 +72,12 @@ impl FileEdit {
             let line = format!("{old}\n");
             let takes_line = new.is_empty() && !old.ends_with('\n') && text.contains(&line);
             let gone = if takes_line { &line } else { old };
-            if !text.contains(gone.as_str()) {
+            let count = text.matches(gone.as_str()).take(if *all { usize::MAX } else { 1 }).count();
+            // Edits that double the text again and again would fill the memory.
+            if count == 0 || text.len().saturating_add(count.saturating_mul(new.len())) > LONGEST_LINE {
                 return None;
             }
-            text = if *all { text.replace(gone, new) } else { text.replacen(gone, new, 1) };
+            text = text.replacen(gone, new, count);
         }
         Some(text)
     }
@@ -114,9 +118,9 @@ struct Restored<'t> {
 struct Originals<'t> {
     old: Vec<&'t str>,
     new: Vec<&'t str>,
-    /// Lines of the texts in the call.
-    removed: Vec<&'t str>,
-    added: Vec<&'t str>,
+    /// The lines of the texts in the call, by the forms in which a patch shows them.
+    removed: HashMap<Cow<'t, str>, &'t str>,
+    added: HashMap<Cow<'t, str>, &'t str>,
     is_inexact: bool,
 }
 
@@ -130,8 +134,8 @@ fn restore(
     let mut originals = Originals {
         old: old.map(lines).unwrap_or_default(),
         new: new.map(lines).unwrap_or_default(),
-        removed: edits.iter().flat_map(|(old, ..)| lines(old)).collect(),
-        added: edits.iter().flat_map(|(_, new, _)| lines(new)).collect(),
+        removed: by_shown_form(edits.iter().flat_map(|(old, ..)| lines(old))),
+        added: by_shown_form(edits.iter().flat_map(|(_, new, _)| lines(new))),
         is_inexact: false,
     };
     let mut text = String::new();
@@ -178,21 +182,67 @@ impl<'t> Originals<'t> {
             return Cow::Borrowed(line);
         }
         let call = if sign == '+' { [&self.added, &self.removed] } else { [&self.removed, &self.added] };
-        let calls = call.into_iter().flatten().find(|line| is_shown_as(line, shown));
-        let text = calls.map_or(shown, |line| line.trim_end_matches('\n'));
+        let found = call.into_iter().find_map(|lines| lines.get(shown.trim_end_matches('\r')));
+        let text = found.map_or(shown, |line| line.trim_end_matches('\n'));
         // Only leading spaces may stand for tabs.
-        self.is_inexact |= calls.is_none() && shown.starts_with("  ");
+        self.is_inexact |= found.is_none() && shown.starts_with("  ");
         Cow::Owned(format!("{text}\n"))
     }
 }
 
-/// Whether a patch may show this line so: with each leading tab as two spaces.
+/// Whether a patch may show this line so.
 fn is_shown_as(line: &str, shown: &str) -> bool {
     let (line, shown) = (line.trim_end_matches(['\n', '\r']), shown.trim_end_matches('\r'));
+    // No form is shorter than its line.
+    line.len() <= shown.len() && shown_forms(line).iter().any(|form| form == shown)
+}
+
+/// The forms in which a patch may show a line: as it is, and with each leading tab as two spaces.
+fn shown_forms(line: &str) -> [Cow<'_, str>; 2] {
+    let line = line.trim_end_matches(['\n', '\r']);
     let rest = line.trim_start_matches('\t');
     let tabs = line.len() - rest.len();
-    line == shown
-        || shown.len() == 2 * tabs + rest.len()
-            && shown.ends_with(rest)
-            && shown.bytes().take(2 * tabs).all(|byte| byte == b' ')
+    let with_spaces = if tabs == 0 { Cow::Borrowed(line) } else { Cow::Owned("  ".repeat(tabs) + rest) };
+    [Cow::Borrowed(line), with_spaces]
+}
+
+/// The first line of each shown form. Without a table, a long patch would be compared with each line of a
+/// long text.
+fn by_shown_form<'t>(lines: impl Iterator<Item = &'t str>) -> HashMap<Cow<'t, str>, &'t str> {
+    let mut table = HashMap::new();
+    for line in lines {
+        for form in shown_forms(line) {
+            table.entry(form).or_insert(line);
+        }
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn edit(edits: Vec<(String, String, bool)>) -> FileEdit {
+        FileEdit { path: "/p/a".into(), content: None, edits }
+    }
+
+    #[test]
+    fn edits_that_double_a_text_again_and_again_do_not_fill_the_memory() {
+        let doubling = edit(vec![("a".into(), "aa".into(), true); 26]);
+        assert_eq!(doubling.applied("a"), None);
+        let once = edit(vec![("a".into(), "b".into(), false), ("a".into(), "c".into(), true)]);
+        assert_eq!(once.applied("aaa").as_deref(), Some("bcc"));
+    }
+
+    #[test]
+    fn a_long_patch_of_a_long_text_takes_linear_time() {
+        let text: String = (0..40_000).map(|n| format!("\t{n}\n")).collect();
+        let lines = (0..40_000).rev().map(|n| format!("+  {n}").into()).collect();
+        let hunk = PatchHunk { old_start: 1, new_start: 1, lines };
+        let fields = ToolUseResult { structured_patch: Some(vec![hunk]), ..ToolUseResult::default() };
+        let begun = std::time::Instant::now();
+        let file = edit(vec![(String::new(), text, false)]).result(&fields, "");
+        assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+        assert!(file.hunks.contains("+\t39999\n"), "the line's own tab");
+    }
 }
