@@ -215,11 +215,16 @@ impl Recording {
         }
         let files = metadata.get("files").and_then(Value::as_array);
         let mut paths = files.into_iter().flatten().filter_map(|file| file.get("path")?.as_str());
-        let names = content.get("input").map(Value::to_string).unwrap_or_default();
+        let input = content.get("input").map(Value::to_string).unwrap_or_default();
         self.excludes_project(project)
             || paths.any(|path| self.excludes(path))
             || metadata.get("path").and_then(Value::as_str).is_some_and(|path| self.excludes(path))
-            || words(&names).any(|word| self.excludes(word))
+            || self.hides_input(&input)
+    }
+
+    /// Whether the arguments of a call name an excluded file.
+    pub(crate) fn hides_input(&self, input: &str) -> bool {
+        words(input).any(|word| self.excludes(word))
     }
 
     /// Whether the user excludes a project, by its name here or on its machine.

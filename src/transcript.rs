@@ -137,8 +137,9 @@ pub enum EventKind {
     Message(String),
     /// The tokens of a response, by its name. A later event of the same response replaces them.
     Usage { response: String, usage: Usage },
-    /// Work of a subagent, which counts for its caller at the moment of the call.
-    OfSubagent { subagent: String, call: Option<String>, kind: Box<EventKind> },
+    /// Work of a subagent, which counts for its caller at the moment of the call. Of a command, `input`
+    /// is the shortened JSON, since the caller's thread has no event of the subagent's own calls.
+    OfSubagent { subagent: String, call: Option<String>, input: Option<String>, kind: Box<EventKind> },
     /// The sums of a subagent's work if it has no file.
     SubagentSums { added: u64, removed: u64, edits: u64 },
     /// Something that cannot be read, with the reason.

@@ -9,8 +9,7 @@ use crate::change::{Change, ChangeKind};
 use crate::clock::Millis;
 use crate::item::{Item, Status};
 use crate::journal::Record;
-use crate::observation::ITEMS;
-use crate::observation::{Content, Details, Observation, Phase, Type};
+use crate::observation::{Content, Details, HIDDEN, ITEMS, Observation, Phase, Type};
 use crate::recording::{ABRIDGED, Recording, abridge};
 use crate::work::{WORK_SINCE, is_work};
 
@@ -33,7 +32,8 @@ impl Thread {
         now: Millis,
     ) -> Arc<Observation> {
         let call = details.metadata.get("callId").and_then(Value::as_str);
-        let was_hidden = call.is_some_and(|call| self.observations.is_hidden(call));
+        let was_hidden = details.metadata.contains_key(HIDDEN)
+            || call.is_some_and(|call| self.observations.is_hidden(call));
         recording.hide(self.project(), kind, was_hidden, &mut content, &mut details.metadata);
         if self.journal_bytes() > recording.most_bytes {
             self.note_abridged(now);

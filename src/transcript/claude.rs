@@ -77,6 +77,8 @@ struct ToolCall {
     source: Arc<Source>,
     /// The id of the message with the call.
     message: String,
+    /// The shortened arguments of a subagent's command.
+    input: Option<String>,
     tool: Tool,
 }
 
@@ -426,7 +428,9 @@ impl ClaudeReader {
         };
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
         let text = (!is_list).then(|| shortened(input).to_string());
-        let call = ToolCall { source: origin.source.clone(), message: message.to_owned(), tool };
+        let is_kept = matches!(tool, Tool::Shell) && origin.source.subagent.is_some();
+        let kept = text.clone().filter(|_| is_kept);
+        let call = ToolCall { source: origin.source.clone(), message: message.to_owned(), input: kept, tool };
         let event = self.calls.begin((id, name), text, origin.time, call);
         self.emit(origin, event);
     }
@@ -436,7 +440,8 @@ impl ClaudeReader {
         if !self.seen.insert(&origin.source.session, "result", id) {
             return;
         }
-        let call = self.calls.end(id);
+        let mut call = self.calls.end(id);
+        let input = call.as_mut().and_then(|call| call.effect.input.take());
         let fields = call.as_ref().and(answer.fields).map(ToolUseResult::read).unwrap_or_default();
         let details = TaskResult { text: &content, fields: &fields, time: origin.time };
         let is_error = answer.is_error || call.is_some() && details.is_refusal();
@@ -477,7 +482,7 @@ impl ClaudeReader {
         }
         match &event {
             EventKind::Result { effect, name, .. } if !effect.files.is_empty() || is_shell(name) => {
-                self.emit_work(origin, event);
+                self.emit_work(origin, input, event);
             }
             _ => self.emit(origin, event),
         }
@@ -494,6 +499,7 @@ impl ClaudeReader {
         let kind = EventKind::OfSubagent {
             subagent: subagent.to_owned(),
             call: Some(call.to_owned()),
+            input: None,
             kind: Box::new(kind),
         };
         if stats.edit_file_count > 0 && !self.sources.has_subagent(subagent) {
@@ -534,12 +540,12 @@ impl ClaudeReader {
         best.at_least &= message.stop_reason.is_none();
         push_bounded(&mut self.responses, RESPONSES, (response.clone(), best.clone()));
         if before.as_ref() != Some(&best) {
-            self.emit_work(origin, EventKind::Usage { response, usage: best });
+            self.emit_work(origin, None, EventKind::Usage { response, usage: best });
         }
     }
 
-    /// Emits work, also for the main agent if it is a subagent's.
-    fn emit_work(&mut self, origin: &Origin<'_>, kind: EventKind) {
+    /// Emits work, also for the main agent if it is a subagent's. `input` is that of a subagent's command.
+    fn emit_work(&mut self, origin: &Origin<'_>, input: Option<String>, kind: EventKind) {
         let event = |source: Arc<Source>, kind: EventKind| Event {
             source,
             uuid: origin.uuid.to_owned(),
@@ -550,7 +556,7 @@ impl ClaudeReader {
         if let Some(subagent) = source.subagent.clone() {
             if let Some(main) = self.sources.main(&source.session) {
                 let call = self.sources.root_call(source);
-                let kind = EventKind::OfSubagent { subagent, call, kind: Box::new(kind.clone()) };
+                let kind = EventKind::OfSubagent { subagent, call, input, kind: Box::new(kind.clone()) };
                 self.events.push_work(event(main, kind));
             }
             return self.sources.hold(event(source.clone(), kind), &mut self.events);

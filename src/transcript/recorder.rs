@@ -16,8 +16,7 @@ use crate::change::diff;
 use crate::clock::Millis;
 use crate::identity::THRESHOLDS;
 use crate::item::{List, Status};
-use crate::observation::ITEMS;
-use crate::observation::{Content, Details, Filter, Type};
+use crate::observation::{Content, Details, Filter, HIDDEN, ITEMS, Type};
 use crate::recording::Recording;
 use crate::report;
 use crate::similarity::{Rarity, Words, similarity};
@@ -421,11 +420,14 @@ impl Recorder {
         time: Millis,
     ) -> Option<Outcome> {
         let (mut details, mut kind) = (details(event), &event.kind);
-        if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
+        if let EventKind::OfSubagent { subagent, call, input, kind: inner } = kind {
             details = self::details(&Event { kind: (**inner).clone(), ..event.clone() });
             details.metadata.insert("agent".into(), subagent.as_str().into());
             if let Some(items) = call.as_ref().and_then(|call| self.moment(store, key, call)) {
                 details.metadata.insert(ITEMS.into(), items.into());
+            }
+            if input.as_ref().is_some_and(|input| self.recording.hides_input(input)) {
+                details.metadata.insert(HIDDEN.into(), true.into());
             }
             kind = inner;
         }

@@ -393,3 +393,22 @@ fn the_last_list_sent_to_an_emacs_outlives_the_events_that_are_kept() {
     let is_list = |event: &todo_write::transcript::Event| matches!(event.kind, EventKind::EmacsList(..));
     assert!(reader.take_events().iter().any(is_list));
 }
+
+#[test]
+fn what_a_subagents_command_prints_of_an_excluded_file_is_not_recorded() {
+    let mut followed = Followed::new();
+    followed.follower.recorder.recording.excluded = vec![".env".into()];
+    followed.line(&assistant("m", json!({"type": "text", "text": "I send someone"})));
+    for (id, command) in [("c1", "cat .env"), ("c2", "cat README")] {
+        let mut lines = [call(id, "Bash", json!({ "command": command })), answer(id, false)];
+        for line in &mut lines {
+            line["isSidechain"] = true.into();
+            line["agentId"] = "a1".into();
+            followed.line(line);
+        }
+    }
+    followed.read();
+    let results = followed.observed("claude:s", Type::ToolExecution);
+    let contents: Vec<_> = results.iter().map(|result| &result["content"]).collect();
+    assert_eq!(contents, [&Value::Null, &json!("done")]);
+}
