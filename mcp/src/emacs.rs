@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, MutexGuard};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::door::Door;
 use crate::proof::proof;
@@ -134,30 +134,31 @@ impl Emacs {
         // Emacs drops a call after this time, because the agent already has an error.
         call["until"] = json!(begun + limit.as_millis() as u64);
         call["type"] = "call".into();
-        let asked = timeout(limit, async {
-            let mut link = self.link.lock().await;
-            self.exchange(&mut link, &mut call).await
-        });
-        let failure = match asked.await.unwrap_or(Err(Failure::Silent)) {
-            Ok(answer) => return answer,
-            Err(failure) => failure,
+        let deadline = Instant::now() + limit;
+        // Without the link in time, an earlier call waits for Emacs.
+        let Ok(mut link) = timeout_at(deadline, self.link.lock()).await else {
+            return Failure::Silent.answer();
         };
-        if failure != Failure::TooLarge
-            && let Ok(mut link) = self.link.try_lock()
-        {
-            link.lost.get_or_insert(begun);
-            // The old end of a tunnel that was cut may stay open for hours.
-            let newest = self.doors().into_iter().next();
-            if failure == Failure::Silent
-                && link
-                    .connection
-                    .as_ref()
-                    .is_some_and(|connection| Some(&connection.door) != newest.as_ref())
-            {
-                link.connection = None;
-            }
+        let asked = timeout_at(deadline, self.exchange(&mut link, &mut call)).await;
+        asked.unwrap_or(Err(Failure::Silent)).unwrap_or_else(|failure| {
+            self.note_failure(&mut link, &failure, begun);
+            failure.answer()
+        })
+    }
+
+    /// Notes a failed call, which began at BEGUN.
+    fn note_failure(&self, link: &mut Link, failure: &Failure, begun: u64) {
+        if *failure == Failure::TooLarge {
+            return;
         }
-        failure.answer()
+        link.lost.get_or_insert(begun);
+        // The old end of a tunnel that was cut may stay open for hours.
+        let newest = self.doors().into_iter().next();
+        if *failure == Failure::Silent
+            && link.connection.as_ref().is_some_and(|connection| Some(&connection.door) != newest.as_ref())
+        {
+            link.connection = None;
+        }
     }
 
     /// Passes CALL, an object, to Emacs, which must be reached within REACH. Returns the whole answer if
@@ -413,6 +414,10 @@ pub fn milliseconds(time: SystemTime) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt;
+    use tokio::net::{UnixListener, UnixStream};
+    use tokio::time::sleep;
 
     fn error(text: &str) -> Answer {
         Answer { text: text.to_owned(), is_error: true }
@@ -440,5 +445,54 @@ mod tests {
         let emacs = Emacs::new(Some(Door::Socket(socket.into())), "tool", false);
         let answer = emacs.ask(json!({}), Duration::from_secs(5)).await;
         assert!(answer.text.contains("100 bytes or longer"), "{}", answer.text);
+    }
+
+    /// A line that a program sent, as Emacs reads it.
+    async fn line(input: &mut BufReader<UnixStream>) -> Value {
+        let mut line = String::new();
+        input.read_line(&mut line).await.unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_call_that_emacs_did_not_answer_is_lost_although_the_link_is_wanted_meanwhile() {
+        let folder = std::env::temp_dir().join(format!("emacs-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+        let socket = folder.join("socket");
+        let listener = UnixListener::bind(&socket).unwrap();
+        std::fs::set_permissions(&socket, Permissions::from_mode(0o600)).unwrap();
+        let emacs = Emacs::new(Some(Door::Socket(socket)), "tool", false);
+        let welcome = json!({"type": "welcome", "version": env!("CARGO_PKG_VERSION")});
+        let server = async {
+            let mut hellos = Vec::new();
+            for answers in [false, true] {
+                let mut input = BufReader::new(listener.accept().await.unwrap().0);
+                hellos.push(line(&mut input).await);
+                input.write_all(&line_of(&welcome)).await.unwrap();
+                let call = line(&mut input).await;
+                if answers {
+                    let answer = json!({"type": "answer", "call": call["call"], "ok": true, "text": "1/1"});
+                    input.write_all(&line_of(&answer)).await.unwrap();
+                    return (hellos, input);
+                }
+                sleep(Duration::from_millis(300)).await;
+            }
+            unreachable!()
+        };
+        let program = async {
+            let asked = emacs.ask(json!({}), Duration::from_millis(200));
+            let kept = async {
+                sleep(Duration::from_millis(100)).await;
+                emacs.keep_up().await;
+            };
+            assert!(tokio::join!(asked, kept).0.is_error);
+            sleep(Duration::from_millis(300)).await;
+            assert_eq!(emacs.ask(json!({}), Duration::from_secs(5)).await.text, "1/1");
+        };
+        let ((hellos, _input), ()) = tokio::join!(server, program);
+        assert_eq!(hellos[0]["lost"], Value::Null);
+        assert!(hellos[1]["lost"].is_u64(), "{}", hellos[1]);
     }
 }
