@@ -236,11 +236,10 @@ impl Recording {
     /// Whether the user excludes a file or folder, or one above it.
     pub(crate) fn excludes(&self, path: &str) -> bool {
         let path = path.trim_end_matches('/');
-        let prefixes = || path.match_indices('/').map(|(place, _)| &path[..place]).chain([path]);
         !path.is_empty()
             && self.excluded.iter().map(|glob| glob.trim_end_matches('/')).any(|glob| {
                 if glob.contains('/') {
-                    prefixes().any(|prefix| matches(glob, prefix))
+                    matches(glob, path)
                 } else {
                     path.split('/').any(|name| matches_name(glob.as_bytes(), name.as_bytes()))
                 }
@@ -273,14 +272,17 @@ fn absolute<'p>(path: &'p str, project: &str) -> Cow<'p, str> {
     Cow::Owned(format!("{}/{path}", project.trim_end_matches('/')))
 }
 
-/// Whether a glob matches a whole name. `*` and `?` do not match a slash, `**` does.
+/// Whether a glob matches a name or a folder above it. `*` and `?` do not match a slash, `**` does.
 fn matches(glob: &str, name: &str) -> bool {
-    let (glob, name): (Vec<char>, Vec<char>) = (glob.chars().collect(), name.chars().collect());
+    let glob: Vec<char> = glob.chars().collect();
     // The places in the glob that the name read so far may have reached.
     let mut reached = vec![false; glob.len() + 1];
     reached[0] = true;
     skip_stars(&glob, &mut reached);
-    for c in name {
+    for c in name.chars() {
+        if c == '/' && reached[glob.len()] {
+            return true;
+        }
         let mut next = vec![false; glob.len() + 1];
         for place in (0..glob.len()).filter(|place| reached[*place]) {
             match glob[place] {
