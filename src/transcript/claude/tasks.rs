@@ -4,6 +4,7 @@
 //! replace it.
 
 use std::borrow::Cow;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Number;
 
@@ -229,9 +230,11 @@ impl Tasks {
     /// Replaces the list; returns whether it differs. Internal tasks stay, since a `TaskList` omits
     /// them.
     pub(crate) fn reset(&mut self, mut tasks: Vec<Task>, time: Option<Millis>) -> bool {
-        let is_open = |id: &&String| self.tasks.iter().any(|task| task.id == **id && task.status.is_open());
+        let known: HashMap<&str, &Task> =
+            self.tasks.iter().rev().map(|task| (task.id.as_str(), task)).collect();
+        let is_open = |id: &&String| known.get(id.as_str()).is_some_and(|task| task.status.is_open());
         for task in &mut tasks {
-            if let Some(known) = self.tasks.iter().find(|known| known.id == task.id) {
+            if let Some(known) = known.get(task.id.as_str()) {
                 // A `TaskList` omits completed blockers.
                 if task.blocked_by.iter().eq(known.blocked_by.iter().filter(is_open)) {
                     task.blocked_by.clone_from(&known.blocked_by);
@@ -243,8 +246,9 @@ impl Tasks {
         }
         tasks.truncate(MOST);
         let is_changed = !self.visible().eq(tasks.iter().filter(|task| !task.is_internal));
-        let hidden = std::mem::take(&mut self.tasks).into_iter().filter(|task| task.is_internal);
-        let hidden: Vec<Task> = hidden.filter(|task| tasks.iter().all(|other| other.id != task.id)).collect();
+        let listed: HashSet<&str> = tasks.iter().map(|task| task.id.as_str()).collect();
+        let mut hidden = std::mem::take(&mut self.tasks);
+        hidden.retain(|task| task.is_internal && !listed.contains(task.id.as_str()));
         self.tasks = tasks;
         hidden.into_iter().for_each(|task| self.insert(task));
         self.check_done(time);
