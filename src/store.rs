@@ -183,14 +183,10 @@ impl Store {
     /// The observations of work in a part of a thread, oldest first: those in memory, and before them
     /// those that only the journal still has.
     pub(crate) fn work_observations(&mut self, key: &str, part: Part<'_>) -> Vec<Arc<Observation>> {
-        let folder = self.storage.folder.clone();
         let Some(thread) = self.get(key) else { return Vec::new() };
         let first = thread.observations().first_kept();
         let kept = thread.observations().select(&Filter::default());
-        let records = match folder.filter(|_| first > 1) {
-            Some(folder) => Journals::of(&folder, key).read_newest(),
-            None => Vec::new(),
-        };
+        let records = if first > 1 { self.saved_records(key) } else { Vec::new() };
         let saved = records.into_iter().filter_map(|record| match record {
             Record::Observation(observation) if observation.number < first => Some(observation),
             _ => None,
@@ -201,8 +197,7 @@ impl Store {
     /// The newest places of a thread that have all the words, newest first. The thread is not loaded.
     pub fn search(&self, key: &str, words: Words, limit: usize) -> Vec<Match> {
         let mut search = Search::new(words);
-        let records = self.storage.folder.as_deref().map(|folder| Journals::of(folder, key).read_newest());
-        let records = records.unwrap_or_default();
+        let records = self.saved_records(key);
         records.iter().for_each(|record| search.add_record(record));
         // One that is not saved is in memory only.
         if let Some(thread) = self.threads.get(key).filter(|_| records.is_empty()) {
@@ -214,6 +209,16 @@ impl Store {
                 .for_each(|one| search.add_observation(one));
         }
         search.finish(limit)
+    }
+
+    /// The records of a thread on disk: in its own journal if it is in memory, since another process may
+    /// have a newer one; else in the newest.
+    fn saved_records(&self, key: &str) -> Vec<Record> {
+        if let Some(file) = self.threads.get(key).and_then(Thread::file) {
+            return journal::read_file(file);
+        }
+        let folder = self.storage.folder.as_deref();
+        folder.map(|folder| Journals::of(folder, key).read_newest()).unwrap_or_default()
     }
 
     /// Closes all journals if too many are open and that of the thread `key` is not.

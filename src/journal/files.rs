@@ -121,9 +121,14 @@ impl Journals {
     /// Reads the newest journal without locking or repairing it.
     pub(crate) fn read_newest(&self) -> Vec<Record> {
         let newest = self.files.iter().max_by_key(|file| file.modified);
-        let bytes = newest.and_then(|file| fs::read(&file.path).ok()).unwrap_or_default();
-        decode_all(&bytes[..whole_lines(&bytes)])
+        newest.map(|file| read_file(&file.path)).unwrap_or_default()
     }
+}
+
+/// Reads a journal without locking or repairing it; one that cannot be read has no records.
+pub(crate) fn read_file(path: &Path) -> Vec<Record> {
+    let bytes = fs::read(path).unwrap_or_default();
+    decode_all(&bytes[..whole_lines(&bytes)])
 }
 
 impl FileState {

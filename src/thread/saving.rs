@@ -89,6 +89,11 @@ impl Thread {
         self.saving.journal.is_some()
     }
 
+    /// The journal file.
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.saving.journal.as_ref().map(Journal::path)
+    }
+
     /// The journal file that is open.
     pub(crate) fn open_file(&self) -> Option<&Path> {
         self.saving.journal.as_ref().filter(|journal| journal.is_open()).map(Journal::path)

@@ -12,6 +12,7 @@ use serde_json::{Map, json};
 use todo_write::activity::{Activity, Ending};
 use todo_write::item::Status;
 use todo_write::journal::{Durability, bad_file, files_of};
+use todo_write::search::Words;
 use todo_write::store::{Storage, Store};
 use todo_write::thread::{Edit, State};
 
@@ -128,6 +129,16 @@ fn a_journal_that_another_process_only_looks_at_is_opened() {
     assert_eq!(open(&mut again).list().len(), 1);
     assert_eq!(again.take_warnings(), [""; 0]);
     looking.join().unwrap();
+}
+
+#[test]
+fn a_search_reads_the_journal_of_this_process_not_a_newer_one_of_another() {
+    let folder = Folder::new();
+    let [mut here, mut there] = [store(folder.path()), store(folder.path())];
+    write(open(&mut here), &[("Knead", Pending)], 1);
+    write(open(&mut there), &[("Proof", Pending)], 2);
+    let found = |text| here.search(KEY, Words::of(text).unwrap(), 9).len();
+    assert_eq!([found("knead"), found("proof")], [1, 0]);
 }
 
 #[test]
