@@ -84,8 +84,13 @@ impl Stamp {
 
     /// Whether a later change certainly gets another stamp.
     pub(crate) fn is_certain(&self) -> bool {
-        self.modified.is_some_and(|time| time.elapsed().is_ok_and(|age| age > CLOCK_TICK))
+        self.modified.is_some_and(is_certain)
     }
+}
+
+/// Whether a later change certainly gets another modification time.
+pub(crate) fn is_certain(modified: SystemTime) -> bool {
+    modified.elapsed().is_ok_and(|age| age > CLOCK_TICK)
 }
 
 /// The time that a call may take. What is left is read by the next call.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use super::{Record, decode_all, whole_lines};
-use crate::file::modified;
+use crate::file::{is_certain, modified};
 use crate::text::fnv1a;
 
 /// The paths of a thread's journals: the first, and those of other Emacs processes.
@@ -55,9 +55,6 @@ pub fn bad_file(journal: &Path) -> PathBuf {
     journal.with_extension("bad")
 }
 
-/// The coarsest resolution of modification times in use.
-const CLOCK_TICK: Duration = Duration::from_secs(2);
-
 /// Whether this process can open a thread's journals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Availability {
@@ -91,8 +88,7 @@ impl Journals {
     /// Reads the state of a thread's journals.
     pub fn of(folder: &Path, thread: &str) -> Journals {
         // The time is read first, so that a journal created meanwhile shows as a change.
-        let is_certain = |time: &SystemTime| time.elapsed().is_ok_and(|age| age > CLOCK_TICK);
-        let folder_modified = modified(folder).filter(is_certain);
+        let folder_modified = modified(folder).filter(|time| is_certain(*time));
         let files = existing(folder, thread).filter_map(|path| FileState::of(&path)).collect();
         Journals { files, folder_modified }
     }
