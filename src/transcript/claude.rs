@@ -116,6 +116,13 @@ struct Origin<'l> {
     is_modern: bool,
 }
 
+impl Origin<'_> {
+    /// The origin of an event that no line has.
+    fn beside(source: Arc<Source>, time: Option<Millis>) -> Origin<'static> {
+        Origin { source, uuid: "", time, clears: false, is_copied: false, is_modern: true }
+    }
+}
+
 /// A tool's result.
 struct ToolResult<'l> {
     id: &'l str,
@@ -228,11 +235,7 @@ impl ClaudeReader {
             (None, None) => return,
         };
         match self.sources.main(session) {
-            Some(source) => self.set_title(
-                &Origin { source, uuid: "", time, clears: false, is_copied: false, is_modern: true },
-                kind,
-                title,
-            ),
+            Some(source) => self.set_title(&Origin::beside(source, time), kind, title),
             None => self.early_title = Some((session.to_owned(), kind, title)),
         }
     }
@@ -246,14 +249,7 @@ impl ClaudeReader {
     /// Sets the title that the user gave the session, from the file beside the transcript.
     pub(crate) fn set_custom_title(&mut self, title: &str) {
         if let Some(source) = self.session().cloned() {
-            let origin = Origin {
-                source,
-                uuid: "",
-                time: self.time,
-                clears: false,
-                is_copied: false,
-                is_modern: true,
-            };
+            let origin = Origin::beside(source, self.time);
             self.set_title(&origin, TitleSource::Custom, excerpt(title, 100));
         }
     }
@@ -270,10 +266,7 @@ impl ClaudeReader {
         let time = time.max(self.time);
         if tasks.reset(files, time) && is_shown {
             let list = tasks.plan(&self.options);
-            self.emit(
-                &Origin { source, uuid: "", time, clears: false, is_copied: false, is_modern: true },
-                EventKind::List(list),
-            );
+            self.emit(&Origin::beside(source, time), EventKind::List(list));
         }
     }
 
