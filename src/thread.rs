@@ -23,11 +23,11 @@ use crate::clock::{Clock, Millis, Times};
 use crate::error::{Error, Problem};
 use crate::item::{Author, Item, List, Status, is_same_list};
 use crate::journal::{Record, without_previous};
-use crate::observation::{Filter, Observations, Type};
+use crate::observation::{Filter, Observations};
 use crate::report;
 use crate::revision::{Revisions, Stamp};
 use crate::wire::wire_names;
-use crate::work::{Part, Usage, Work, WorkSums};
+use crate::work::{Part, Work, WorkSums};
 pub use edit::Edit;
 use saving::Saving;
 pub use streaming::StreamEvent;
@@ -317,24 +317,14 @@ impl Thread {
         self.work.get(part)
     }
 
-    /// Whether work with this metadata is counted already.
-    pub(crate) fn has_counted(&self, kind: Type, metadata: &Map<String, Value>) -> bool {
-        self.work.has_counted(kind, metadata)
-    }
-
-    /// Whether these tokens of a response are counted already.
-    pub(crate) fn has_counted_usage(&self, response: &str, usage: &Usage) -> bool {
-        self.work.has_counted_usage(response, usage)
+    /// The sums of all work.
+    pub(crate) fn work_sums(&self) -> &WorkSums {
+        &self.work
     }
 
     /// The time from which the work is known, unless all of it is.
     pub fn work_since(&self) -> Option<Millis> {
         self.work.since()
-    }
-
-    /// Whether the host tells the tokens of responses.
-    pub(crate) fn has_tokens(&self, part: Part<'_>) -> bool {
-        self.work.has_tokens(part)
     }
 
     /// The observations in memory.

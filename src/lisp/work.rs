@@ -34,7 +34,7 @@ fn work<'e>(env: &'e Env, thread: Key, id: Value<'e>) -> Result<Value<'e>> {
         let found = with_part(id, |part| {
             with_module(|module| {
                 let thread = module.store.get(&thread)?;
-                Some((thread.work(part)?.clone(), thread.has_tokens(part), thread.work_since()))
+                Some((thread.work(part)?.clone(), thread.work_sums().has_tokens(part), thread.work_since()))
             })
         })?;
         found.map(|(work, has_tokens, since)| to_lisp(env, &work, has_tokens, since)).transpose()

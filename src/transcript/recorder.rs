@@ -571,11 +571,13 @@ fn is_missing(thread: &Thread, event: &Event) -> bool {
 /// Whether the thread has counted this work already.
 fn is_counted(thread: &Thread, kind: &EventKind, details: &Details) -> bool {
     match kind {
-        EventKind::Usage { response, usage } => thread.has_counted_usage(response, usage),
+        EventKind::Usage { response, usage } => thread.work_sums().has_counted_usage(response, usage),
         EventKind::Result { effect, .. } if effect.outcome.is_some() || !effect.files.is_empty() => {
-            thread.has_counted(Type::ToolExecution, &details.metadata)
+            thread.work_sums().has_counted(Type::ToolExecution, &details.metadata)
         }
-        EventKind::SubagentSums { .. } => thread.has_counted(Type::ToolExecution, &details.metadata),
+        EventKind::SubagentSums { .. } => {
+            thread.work_sums().has_counted(Type::ToolExecution, &details.metadata)
+        }
         _ => false,
     }
 }
