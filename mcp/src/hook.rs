@@ -3,8 +3,6 @@
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 
-/// The name by which Claude Code calls itself.
-pub const CLIENT: &str = "claude-code";
 /// Maximum size of a hook's input in bytes: what does not fit into a message is not for Emacs.
 const LARGEST: u64 = 1 << 20;
 

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 use crate::door::Door;
 use crate::emacs::Emacs;
 use crate::hook;
+use crate::session::CLAUDE;
 
 /// Time limit, so that the agent does not notice this program.
 const LIMIT: Duration = Duration::from_millis(200);
@@ -38,7 +39,7 @@ async fn text(door: Option<Door>, input: &Value) -> Option<String> {
     let session = input["session_id"].as_str()?;
     let emacs = Emacs::new(door, "note", false);
     let limit = patience(&emacs.doors(), &file_name(session))?;
-    emacs.introduce(json!({"client": hook::CLIENT, "project": input["cwd"]}));
+    emacs.introduce(json!({"client": CLAUDE, "project": input["cwd"]}));
     let call = json!({
         "session": session,
         "arguments": {

@@ -16,7 +16,7 @@ use tokio::time::sleep;
 use crate::door::Door;
 use crate::emacs::Emacs;
 use crate::hook;
-use crate::session::{Agent, claude_folder};
+use crate::session::{Agent, CLAUDE, claude_folder};
 
 /// Time limit to reach Emacs.
 const REACH: Duration = Duration::from_secs(2);
@@ -45,7 +45,7 @@ async fn decide(door: Option<Door>, input: &Value, began: SystemTime) -> Option<
         return None;
     }
     let emacs = Emacs::new(door, "permission", false);
-    emacs.introduce(json!({"client": hook::CLIENT, "project": input["cwd"]}));
+    emacs.introduce(json!({"client": CLAUDE, "project": input["cwd"]}));
     let subagent = input["agent_id"].as_str();
     let limit = if subagent.is_some() { SUBAGENT_LIMIT } else { LIMIT };
     let call = json!({

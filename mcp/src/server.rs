@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, OnceCell};
 use tokio::time::{sleep, timeout};
 
 use crate::emacs::Emacs;
-use crate::session::{Agent, Subagent, claude_folder, subagent};
+use crate::session::{Agent, CLAUDE, Subagent, claude_folder, subagent};
 
 const NAME: &str = "todo_write";
 const INSTRUCTIONS: &str = "The user watches the list of todo_write in Emacs and can edit it. \
@@ -31,7 +31,6 @@ const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 /// agent started by another one inherits its environment.
 const SESSION_VARIABLES: [(&str, &str); 2] =
     [(CLAUDE, "CLAUDE_CODE_SESSION_ID"), ("copilot-cli", "COPILOT_AGENT_SESSION_ID")];
-const CLAUDE: &str = "claude-code";
 
 /// Time between looks at the agent's process, and attempts to connect again.
 const PAUSE: Duration = Duration::from_millis(500);

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant, SystemTime};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
+/// The name by which Claude Code calls itself.
+pub const CLAUDE: &str = "claude-code";
 /// How long a tool call is looked for in transcripts.
 const PATIENCE: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(10);
