@@ -190,7 +190,7 @@ pub(crate) fn mark_cancelled<T>(changes: &mut [Change<T>], is_cancelled: impl Fn
     }
 }
 
-/// Whether each current entry moved relative to the others: as few as possible did.
+/// Whether each current entry moved relative to the others. The number of moves is minimal.
 pub fn moved(old_of: &[Option<usize>]) -> Vec<bool> {
     if old_of.iter().flatten().is_sorted() {
         return vec![false; old_of.len()];

@@ -206,8 +206,8 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// Matches an activeForm that is unique in both lists, if the texts are related: "Running tests"
-    /// alone proves nothing.
+    /// Matches an activeForm that is unique among the unmatched items of each list, if the texts are
+    /// related: "Running tests" alone proves nothing.
     fn by_active_form(&mut self, rarity: &Rarity) {
         let (old, new) =
             (unique_forms(self.previous, self.old_left()), unique_forms(self.current, self.new_left()));

@@ -47,13 +47,13 @@ wire_names! {
     }
 }
 
-/// One task of a thread's list. What changes most, the status, is apart, so that a history keeps the
-/// rest once.
+/// One task of a thread's list. The status, which changes most often, is stored apart, so that revisions
+/// share the rest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Item {
     /// Pending, in progress or completed.
     pub status: Status,
-    /// The rest, of which a change makes a copy if it is shared.
+    /// The rest. A change copies it if it is shared.
     #[serde(flatten)]
     pub body: Arc<Body>,
 }

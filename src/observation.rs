@@ -11,7 +11,7 @@ use crate::fault::may_panic_here;
 use crate::item::{Item, Status};
 use crate::wire::wire_names;
 
-/// The key of the metadata of a call whose contents were not recorded.
+/// The metadata key of a call whose contents were not recorded.
 pub(crate) const HIDDEN: &str = "hidden";
 
 wire_names! {
@@ -163,7 +163,7 @@ fn size(value: &Value) -> usize {
     32 + inside
 }
 
-/// The key of the metadata with the ids of the items that an observation counts for.
+/// The metadata key of the ids of the items that an observation counts for.
 pub const ITEMS: &str = "items";
 
 /// Which observations to return. A field that is not set admits all.

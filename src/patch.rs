@@ -75,7 +75,7 @@ struct Replacement {
     new: Range<usize>,
 }
 
-/// Finds what differs in two lists of lines, which begin at the lines `at` of the texts.
+/// Finds the differences of two lists of lines, which begin at the lines `at` of the texts.
 fn differ(old: &[&str], new: &[&str], at: (usize, usize), may_cut: bool, edits: &mut Vec<Replacement>) {
     let start = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let (old, new, at) = (&old[start..], &new[start..], (at.0 + start, at.1 + start));
@@ -105,7 +105,7 @@ fn differ(old: &[&str], new: &[&str], at: (usize, usize), may_cut: bool, edits: 
     }
 }
 
-/// Lines that stand once in either list, in the same order: where long texts are cut into parts.
+/// Lines that occur once in each list and in the same order. Long texts are cut into parts there.
 fn anchors(old: &[&str], new: &[&str]) -> Vec<(usize, usize)> {
     let (old_places, new_places) = (places(old), places(new));
     let mut pairs: Vec<(usize, usize)> =

@@ -19,8 +19,8 @@ pub(crate) enum ProcessState {
     Unknown,
 }
 
-/// The state of the process `id` that began at `start`, field 22 of its `stat`. Another process that
-/// has the number now does not count. Without `start`, any process with the number counts.
+/// The state of the process `id` that started at `start`, field 22 of its `stat`. It is dead if another
+/// process has this id now. Without `start`, any process with the id counts.
 pub(crate) fn state(id: u32, start: Option<&str>) -> ProcessState {
     let Ok(stat) = file::read_start(Path::new(&format!("/proc/{id}/stat")), 4_096) else {
         let is_known = Path::new("/proc/self/stat").exists();
@@ -68,22 +68,22 @@ fn is_ours(_process: &fs::DirEntry) -> bool {
     false
 }
 
-/// Whether `domain`, which ends in the name of a namespace of process ids, is another one than this
-/// process has, as in a container: a process of the same number here is another one.
+/// Whether `domain`, which ends in the name of a namespace of process ids, names another one than this
+/// process's, as in a container. The same id then means another process.
 pub(crate) fn is_elsewhere(domain: &str) -> bool {
     let here = fs::read_link("/proc/self/ns/pid").ok();
     let here = here.as_deref().and_then(Path::to_str);
     domain.contains("pid:[") && here.is_some_and(|here| !domain.ends_with(here))
 }
 
-/// Whether this user has a process of that number, as far as the system tells.
+/// Whether this user has a process with this id, as far as the system tells.
 #[cfg(unix)]
 pub(crate) fn exists(id: u32) -> bool {
     use rustix::process::{Pid, test_kill_process};
     Pid::from_raw(id.cast_signed()).is_some_and(|pid| test_kill_process(pid).is_ok())
 }
 
-/// Whether this user has a process of that number, as far as the system tells.
+/// Whether this user has a process with this id, as far as the system tells.
 #[cfg(not(unix))]
 pub(crate) fn exists(_id: u32) -> bool {
     true

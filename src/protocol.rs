@@ -22,7 +22,7 @@ use serde_json::value::RawValue;
 pub enum Message<'l> {
     /// The first message of a connection.
     Hello(Box<Hello>),
-    /// Something to answer; what, depends on the role of the program.
+    /// A call to answer. Its meaning depends on the program's role.
     Call(Call<'l>),
     /// The program no longer waits for the answer to a call.
     Cancel(Cancel),
@@ -34,7 +34,7 @@ pub enum Message<'l> {
     Unknown(String),
 }
 
-/// Says who a program is.
+/// Identifies a program.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Hello {
@@ -87,14 +87,14 @@ pub struct Call<'l> {
     pub source: Option<String>,
     /// The id of the subagent that calls.
     pub subagent: Option<String>,
-    /// What the subagent was sent out for.
+    /// The subagent's task, in a few words.
     pub task: Option<String>,
     /// The input, JSON as it came.
     #[serde(borrow)]
     pub arguments: Option<&'l RawValue>,
 }
 
-/// Takes a call back.
+/// Withdraws a call.
 #[derive(Debug, Deserialize)]
 pub struct Cancel {
     /// The number of the call.

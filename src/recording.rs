@@ -1,4 +1,4 @@
-//! What of an agent's work is recorded: numbers always, contents only where the user allows it.
+//! Decides what is recorded of an agent's work: numbers always, contents only where the user allows it.
 
 use std::borrow::Cow;
 
@@ -8,11 +8,11 @@ use serde_json::{Map, Value, json};
 use crate::observation::{HIDDEN, Type};
 use crate::patch::{FileChange, compare, complete};
 
-/// The key of the metadata of the mark that a journal has reached its size.
+/// The metadata key of the observation that says that a journal is full.
 pub(crate) const ABRIDGED: &str = "abridged";
-/// Bytes of a journal from which contents are recorded in a few words only.
+/// The size of a journal in bytes above which contents are abridged.
 pub const MOST_BYTES: u64 = 64 * 1024 * 1024;
-/// Bytes of a text that are then recorded.
+/// The maximum number of bytes of an abridged text.
 const FEW: usize = 200;
 
 /// The user's options.
@@ -22,7 +22,7 @@ pub struct Recording {
     pub numbers_only: bool,
     /// Globs of files and folders whose contents are never recorded.
     pub excluded: Vec<String>,
-    /// The bytes of a journal from which contents are abridged.
+    /// The size of a journal in bytes above which contents are abridged.
     pub most_bytes: u64,
 }
 
@@ -253,8 +253,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// The name that a project has on its own machine: in Emacs, that of one on another machine begins
-/// with a prefix such as `/ssh:build:`.
+/// The name of a project on its own machine. In Emacs, the name of a remote project also has a prefix such
+/// as `/ssh:build:`.
 fn on_its_machine(project: &str) -> &str {
     let first = project.get(1..).and_then(|rest| rest.split('/').next()).unwrap_or_default();
     let is_remote = project.starts_with('/') && first.len() > 1 && first.ends_with(':');

@@ -179,12 +179,12 @@ impl Revisions {
         self.current = list;
     }
 
-    /// The newest list, for changing what is no change: see [`Item::is_unchanged_from`].
+    /// The newest list, for updates that make no revision; see [`Item::is_unchanged_from`].
     pub(crate) fn current_mut(&mut self) -> &mut List {
         &mut self.current
     }
 
-    /// Replaces the newest list by that of a full record, which is right even after damaged changes.
+    /// Replaces the newest list by that of a full record, which does not depend on earlier records.
     pub(crate) fn correct(&mut self, list: List) {
         let number = self.last();
         self.full.retain(|(full, _)| *full < number);

@@ -18,7 +18,7 @@ pub struct Match {
     pub timestamp: Millis,
     /// The type of the observation; none for a task.
     pub kind: Option<Type>,
-    /// The line with the most of the words, cut to [`LINE`] characters.
+    /// The line that has most of the words, cut to [`LINE`] characters.
     pub line: String,
     /// The id of the task itself, or of the one that the observation belongs to.
     pub item: Option<String>,
@@ -48,7 +48,7 @@ impl Words {
         (!words.is_empty()).then_some(Words(words))
     }
 
-    /// The line with the most of the words, if the text has all.
+    /// The line that has most of the words, if the text has all of them.
     pub fn line_in(&self, text: &str) -> Option<String> {
         let lower = text.to_lowercase();
         if !self.0.iter().all(|word| lower.contains(word)) {
@@ -160,7 +160,7 @@ fn is_searched(kind: Type) -> bool {
     )
 }
 
-/// Collects the strings in a value but for the ids of calls. The arguments of a call may be JSON text.
+/// Collects the strings in a value, except the ids of calls. The arguments of a call may be JSON text.
 fn collect(value: &Value, texts: &mut Vec<String>) {
     match value {
         Value::String(text) if text.starts_with('{') => match serde_json::from_str(text) {

@@ -157,8 +157,8 @@ impl Store {
         Some(self.open(key, Map::new(), now))
     }
 
-    /// A thread that is in memory, to change what only such a thread has: an agent at work, and
-    /// observations that are not delivered.
+    /// A thread in memory, to change what a thread on disk lacks: an agent at work and observations that are
+    /// not delivered.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Thread> {
         let thread = self.threads.get_mut(key)?;
         thread.recover();

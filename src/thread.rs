@@ -55,7 +55,8 @@ pub struct Outcome {
     pub forced: Vec<String>,
     /// Whether the write ended a pause.
     pub resumed: bool,
-    /// Whether the agent now knows items of the user that it could not be told of. That is no change.
+    /// Whether the agent has learned of items of the user that it could not be told of. This is not among
+    /// the changes.
     pub told: bool,
 }
 
@@ -89,7 +90,7 @@ pub struct Thread {
     is_abridged: bool,
     streaming: Streaming,
     saving: Saving,
-    /// When its agent last called this Emacs, in this session of Emacs.
+    /// When its agent last called this Emacs process, or 0.
     called: Millis,
 }
 

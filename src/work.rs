@@ -51,9 +51,9 @@ const SHELLS: [&str; 14] = [
     "run_terminal_cmd",
     "execute",
 ];
-/// The key of the metadata of a USAGE that sums up a whole session or prompt: no task took it alone.
+/// The metadata key of a USAGE of a whole session or prompt, which counts for no single task.
 const OF_SESSION: &str = "ofSession";
-/// The key of the metadata with the time from which the work is known, in milliseconds.
+/// The metadata key of the time from which the work is known, in milliseconds.
 pub(crate) const WORK_SINCE: &str = "workSince";
 /// The newest responses whose tokens may still be corrected.
 const OPEN_RESPONSES: usize = 256;
@@ -205,7 +205,7 @@ pub(crate) struct WorkSums {
     /// The newest responses: name, usage and items. A later observation of the same response replaces
     /// its figures, which belong to the items of the first one.
     open: VecDeque<(String, Usage, Vec<String>)>,
-    /// Whether tokens were told that belong to no single part of the thread.
+    /// Whether the host reported tokens that belong to no single part of the thread.
     has_session_tokens: bool,
     /// The time from which the work is known, unless all of it is.
     since: Option<Millis>,
@@ -393,7 +393,7 @@ impl WorkSums {
         self.since
     }
 
-    /// Whether the host told tokens of this part.
+    /// Whether the host reported tokens of this part.
     pub(crate) fn has_tokens(&self, part: Part<'_>) -> bool {
         self.whole.responses > 0 || part == Part::Whole && self.has_session_tokens
     }

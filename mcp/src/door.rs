@@ -89,8 +89,8 @@ impl Door {
             })
     }
 
-    /// Whether Emacs has something to tell the session whose file in the folder `told` is NAME; none if that
-    /// cannot be seen here.
+    /// Whether Emacs has something to tell the session whose file in the folder `told` is NAME; none if this
+    /// machine does not have the folder.
     pub fn has_news(&self, name: &str) -> Option<bool> {
         match self {
             Door::Socket(file) => {
@@ -118,7 +118,7 @@ fn forwarded(folder: &Path) -> Vec<Door> {
             Some((symlink_metadata(&file).ok()?.modified().ok(), door))
         })
         .collect();
-    // A token lies there for months, so its age says nothing of the connection.
+    // A token stays there for months, so its age says nothing about the connection.
     doors.sort_by_key(|(time, door)| (matches!(door, Door::Port(..)), std::cmp::Reverse(*time)));
     doors.into_iter().map(|(_, door)| door).collect()
 }

@@ -19,7 +19,7 @@ use crate::proof::proof;
 const PROTOCOL: u64 = 1;
 /// Maximum size of a line in bytes.
 const LARGEST: usize = 1 << 20;
-/// Time limit of an attempt to connect again between calls.
+/// Time limit of an attempt to reconnect between calls.
 const RECONNECT_LIMIT: Duration = Duration::from_secs(5);
 
 /// The answer to a call.
@@ -47,7 +47,7 @@ const NO_EMACS: &str = "[todo-write:no-emacs]";
 enum Failure {
     /// No Emacs listens.
     Absent,
-    /// Emacs is busy or stopped.
+    /// Emacs did not answer in time.
     Silent,
     TooLarge,
     /// A sentence of Emacs, or about a socket that must not be used.
@@ -271,7 +271,7 @@ impl Emacs {
         self.link.lock().await.state = Some(state);
     }
 
-    /// Connects again if a connection broke or a call was lost.
+    /// Reconnects if the connection broke or a call was lost.
     pub async fn keep_up(&self) {
         let mut link = self.link.lock().await;
         if link.calls > 0 {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokio::io::AsyncReadExt;
 
-/// Maximum size of a hook's input in bytes: what does not fit into a message is not for Emacs.
+/// Maximum size of a hook's input in bytes, which must fit into a message.
 const LARGEST: u64 = 1 << 20;
 
 /// The hook's input, an object on stdin; none if it is not complete or too large.

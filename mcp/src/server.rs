@@ -32,7 +32,7 @@ const ROOTS_LIMIT: Duration = Duration::from_secs(1);
 const SESSION_VARIABLES: [(&str, &str); 2] =
     [(CLAUDE, "CLAUDE_CODE_SESSION_ID"), ("copilot-cli", "COPILOT_AGENT_SESSION_ID")];
 
-/// Time between looks at the agent's process, and attempts to connect again.
+/// Time between polls of the agent's process, and between attempts to reconnect.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// The server of one process.
@@ -48,7 +48,7 @@ struct Claude {
     folder: Option<PathBuf>,
     agent: Option<Agent>,
     /// The last message about its activity.
-    told: Value,
+    last_activity: Value,
     /// The subagents that called and have not returned, with their sessions.
     subagents: Vec<(String, Subagent)>,
 }
@@ -58,7 +58,7 @@ struct Claude {
 struct Caller {
     session: Option<String>,
     source: Option<&'static str>,
-    /// The id of the subagent, and what it was sent out for.
+    /// The id and the task of the subagent.
     subagent: Option<(String, Option<String>)>,
 }
 
@@ -68,7 +68,7 @@ impl Server {
         Server { emacs, is_introduced: OnceCell::new(), claude: Mutex::default() }
     }
 
-    /// Connects again whenever Emacs comes back, and tells what the agent does.
+    /// Reconnects whenever Emacs comes back, and reports what the agent does.
     pub async fn keep_up(&self) {
         loop {
             sleep(PAUSE).await;
@@ -166,8 +166,9 @@ impl Server {
         if claude.agent.is_none() {
             return;
         }
-        if let Some((_, activity)) = claude.state().filter(|(_, activity)| *activity != claude.told) {
-            claude.told = activity.clone();
+        if let Some((_, activity)) = claude.state().filter(|(_, activity)| *activity != claude.last_activity)
+        {
+            claude.last_activity = activity.clone();
             self.emacs.tell(&activity).await;
             self.emacs.remember(activity).await;
         }

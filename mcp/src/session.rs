@@ -14,7 +14,7 @@ use tokio::time::sleep;
 
 /// The name by which Claude Code calls itself.
 pub const CLAUDE: &str = "claude-code";
-/// How long a tool call is looked for in transcripts.
+/// Time limit for finding a tool call in transcripts.
 const PATIENCE: Duration = Duration::from_millis(300);
 const PAUSE: Duration = Duration::from_millis(10);
 /// How many processes above this one may be the agent.
@@ -72,7 +72,7 @@ impl Agent {
         Some((session, message))
     }
 
-    /// What its file says that it does, `idle`, `busy`, `waiting` or another word, and since when.
+    /// Its status in its file, `idle`, `busy`, `waiting` or another word, and since when it has that.
     pub fn status(&self) -> Option<(String, Option<SystemTime>)> {
         let process = read_json(&self.file)?;
         let since = process["statusUpdatedAt"].as_u64();
@@ -122,7 +122,7 @@ impl Stat {
 pub struct Subagent {
     /// Its id.
     pub id: String,
-    /// What it was sent out for.
+    /// Its task, in a few words.
     pub task: Option<String>,
     meta: PathBuf,
 }
@@ -191,7 +191,7 @@ impl Tail {
         Tail { file, offset: None }
     }
 
-    /// Returns whether NEEDLE stands in what was added since the last time.
+    /// Returns whether the text added since the last call contains NEEDLE.
     fn has(&mut self, needle: &[u8]) -> bool {
         self.read(needle.len() as u64).is_some_and(|text| memchr::memmem::find(&text, needle).is_some())
     }

@@ -17,8 +17,8 @@ pub fn files_of(folder: &Path, thread: &str) -> impl Iterator<Item = PathBuf> {
         .map(move |n| folder.join(if n == 1 { format!("{stem}.jsonl") } else { format!("{stem}+{n}.jsonl") }))
 }
 
-/// The number of successive names without a file after which no more are looked at. A process takes
-/// the first free name, so that many would have had to be pruned before a newer one.
+/// The number of successive missing files after which the search ends. A process takes the first free
+/// name, so a longer gap arises only if that many journals were pruned before a newer one.
 const GAP: usize = 8;
 
 /// The paths that exist and are plain files. A link would lead out of the folder, and a pipe would

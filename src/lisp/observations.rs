@@ -57,9 +57,9 @@ fn read_details(metadata: Value<'_>) -> Result<Details> {
             "title" => details.title = read::name("title", value)?,
             "trace-id" | "traceId" => details.trace_id = read::name("trace-id", value)?,
             "parent-id" | "parentId" => details.parent_id = read::name("parent-id", value)?,
-            "phase" => details.phase = one_of("phase", value, Phase::parse, PHASES)?.map(Some),
+            "phase" => details.phase = optional_one_of("phase", value, Phase::parse, PHASES)?.map(Some),
             "outcome" => {
-                let outcome = one_of("outcome", value, CallOutcome::parse, OUTCOMES)?;
+                let outcome = optional_one_of("outcome", value, CallOutcome::parse, OUTCOMES)?;
                 let outcome = outcome.map(|outcome| outcome.as_str().into());
                 details.metadata.extend(outcome.map(|outcome| (key, outcome)));
             }
@@ -84,7 +84,7 @@ fn read_details(metadata: Value<'_>) -> Result<Details> {
     Ok(details)
 }
 
-/// Checks that each file has a path; none if one has not.
+/// The files as a list; none if one has no path.
 fn read_files(files: Json) -> Option<Json> {
     let files = match files {
         Json::Null => Vec::new(),
@@ -95,7 +95,7 @@ fn read_files(files: Json) -> Option<Json> {
     files.iter().all(|file| file.get("path").is_some_and(Json::is_string)).then_some(Json::Array(files))
 }
 
-fn one_of<T>(
+fn optional_one_of<T>(
     what: &'static str,
     value: Value<'_>,
     parse: impl Fn(&str) -> Option<T>,
@@ -145,12 +145,12 @@ fn read_filter(plist: Value<'_>) -> Result<Filter> {
     let mut filter = Filter::default();
     for (name, value) in read::plist("filter", plist, FILTER)? {
         match name.as_str() {
-            "type" => filter.kind = one_of("type", value, Type::parse, TYPES)?,
-            "phase" => filter.phase = one_of("phase", value, Phase::parse, PHASES)?,
+            "type" => filter.kind = optional_one_of("type", value, Type::parse, TYPES)?,
+            "phase" => filter.phase = optional_one_of("phase", value, Phase::parse, PHASES)?,
             "token-type" => filter.token_type = read::name("token-type", value)?,
             "step" => filter.step = read::name("step", value)?,
             "types" => {
-                let kind = |value| one_of("types", value, Type::parse, TYPES);
+                let kind = |value| optional_one_of("types", value, Type::parse, TYPES);
                 let kinds: Result<Vec<_>> = read::elements("types", value)?.into_iter().map(kind).collect();
                 filter.kinds = kinds?.into_iter().flatten().collect();
             }

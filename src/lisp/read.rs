@@ -411,7 +411,7 @@ impl FromLisp<'_> for Id {
     }
 }
 
-/// What an agent sends as its list.
+/// The input of a write.
 impl FromLisp<'_> for Raw<'static> {
     fn from_lisp(value: Value<'_>) -> Result<Raw<'static>> {
         guarded(value.env, || LispReader::new(false).read(value, 0))

@@ -222,8 +222,8 @@ fn transcripts_in<'e>(
 
 /// List transcripts like `todo-write-dyn--transcripts-in', again and again.
 ///
-/// FOLDERS, SINCE, SESSIONS and LIMIT are the same.  Only what is new is looked at, and some of the
-/// other files in turn: the time of an older file may be that of an earlier look.
+/// FOLDERS, SINCE, SESSIONS and LIMIT are the same.  Each call checks new files and some of the
+/// others in turn, so the time of an older file may be that of an earlier call.
 #[defun]
 fn transcripts_again<'e>(
     env: &'e Env,
@@ -324,7 +324,7 @@ fn process_folder(element: Value<'_>) -> Result<ProcessFolder> {
     }
 }
 
-/// Return non-nil if a process of SESSION, an id, left its file behind, as one does that is killed.
+/// Return non-nil if a process of SESSION, an id, was killed, so that it left its file behind.
 ///
 /// MACHINE is the name of the machine on which it ran, nil for this one.  PID is the number of its
 /// last process, if that is known, else nil.

@@ -42,7 +42,7 @@ impl Thread {
         self.observe(kind, content, details, now)
     }
 
-    /// Says once that the journal is so long that contents are abridged from now on.
+    /// Records once that the journal is full and contents are abridged from now on.
     fn note_abridged(&mut self, now: Millis) {
         if !self.is_abridged {
             let text = "This plan's journal is full: patches are no longer recorded, and texts only in part";
@@ -52,7 +52,7 @@ impl Thread {
         }
     }
 
-    /// Says that the work before this time is not known.
+    /// Records that the work before this time is not known.
     pub fn note_work_since(&mut self, since: Millis) {
         let metadata = Map::from_iter([(WORK_SINCE.to_owned(), since.into())]);
         let details = Details { metadata, ..Details::default() };

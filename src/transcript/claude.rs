@@ -41,7 +41,7 @@ const RESPONSES: usize = 256;
 /// Maximum number of subagents that returned.
 const ENDED: usize = 512;
 
-/// The end of a result of `todo-write-mcp` that says that no Emacs has got the list.
+/// The end of a result of `todo-write-mcp` that did not reach an Emacs.
 const NO_EMACS: &str = "[todo-write:no-emacs]";
 
 /// Reads the transcript of a session and those of its subagents.
@@ -511,7 +511,7 @@ impl ClaudeReader {
         }
     }
 
-    /// Counts the tokens of a message, which stands on several lines with growing numbers.
+    /// Counts the tokens of a message. Its lines repeat them with growing numbers.
     fn usage(&mut self, origin: &Origin<'_>, message: &Message<'_>, request: &str) {
         // A fork begins with copies of its session's lines, whose work is counted there.
         let Some(usage) = message.usage.filter(|_| !origin.is_copied && !self.is_old) else { return };

@@ -301,7 +301,7 @@ impl CodexReader {
         }
     }
 
-    /// Records a result that stands in an event. The output of the same call is then ignored.
+    /// Records a result that came as an event. The output of the same call is then ignored.
     fn done(&mut self, line: &RolloutLine<'_>, id: &str, name: &str, content: String, effect: Effect) {
         if !self.is_new("output", id) {
             return;

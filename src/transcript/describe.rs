@@ -35,7 +35,8 @@ pub struct Description {
 
 /// Bytes read at the beginning.
 const HEAD: u64 = 256 * 1024;
-/// Bytes read at the end, where Claude Code repeats the title: first a few, then more.
+/// Bytes read at the end, where Claude Code repeats the title. The second number is tried if the first
+/// finds none.
 const END: [u64; 2] = [16 * 1024, 1024 * 1024];
 
 /// Describes a transcript; `None` if it names no session.

@@ -21,8 +21,9 @@ use crate::input::Options;
 
 /// Maximum number of subagents' files read when a session is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
-/// Bytes of a file up to which every line is parsed. Of larger ones, this many at the end are.
+/// The size in bytes up to which every line of a file is parsed.
 const WHOLE: u64 = 32 * 1024 * 1024;
+/// The number of bytes at the end of a larger file in which every line is parsed.
 const NEAR: u64 = 8 * 1024 * 1024;
 
 /// Follows a session.
@@ -38,7 +39,7 @@ pub struct Follower {
     subagents: Vec<SubagentFile>,
     /// The files of subagents found so far.
     seen: HashSet<PathBuf>,
-    /// Those of them that name no session yet, when they were last read.
+    /// Those of them that name no session yet, with their stamps when they were last read.
     unnamed: Vec<(PathBuf, Option<Stamp>)>,
     /// Folders of subagents' files and their modification times.
     folders: [(PathBuf, Option<SystemTime>); 2],

@@ -24,7 +24,7 @@ pub struct Wanted {
     pub since: Option<SystemTime>,
     /// Ids of sessions.
     pub sessions: HashSet<String>,
-    /// At most so many, the newest.
+    /// The maximum number of files, the newest ones.
     pub limit: Option<usize>,
 }
 
@@ -74,8 +74,8 @@ fn is_transcript(name: &OsString) -> bool {
     bytes.ends_with(b".jsonl") && !bytes.starts_with(b"agent-")
 }
 
-/// The transcripts of some folders as they were last seen. A list looks at what is new, and at some of
-/// the others in turn, so that its time does not grow with the folder.
+/// The transcripts of some folders as they were last seen. A listing checks new files and some of the
+/// others in turn, so that its time does not grow with the folder.
 #[derive(Debug, Default)]
 pub struct Listings {
     folders: HashMap<PathBuf, KnownFolder>,
@@ -83,7 +83,7 @@ pub struct Listings {
     pub looks: usize,
 }
 
-/// The number of known files of a folder that a list looks at.
+/// The number of known files of a folder that a listing checks.
 const LOOKS: usize = 1_000;
 
 #[derive(Debug, Default)]

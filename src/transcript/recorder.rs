@@ -45,7 +45,7 @@ const MOMENTS: usize = 4_096;
 /// The reason of the pause of a session whose file ends in mid-turn.
 const SESSION_ENDED: &str = "the session ended";
 
-/// Milliseconds of silence after which a turn counts as over.
+/// Milliseconds without an event after which a turn counts as over.
 const RECENT: Millis = 600_000;
 
 /// A machine other than this one, on which sessions run.
@@ -239,7 +239,7 @@ impl Recorder {
         about
     }
 
-    /// Says that the list of a thread comes from another tool than before, if it does.
+    /// A sentence if the list of a thread now comes from another tool.
     fn switch(&mut self, key: &str, event: &Event) -> Option<&'static str> {
         let is_own = match &event.kind {
             EventKind::List(_) => true,

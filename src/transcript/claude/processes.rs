@@ -17,7 +17,7 @@ const LARGEST: u64 = 64 * 1024;
 /// Maximum number of files in a folder, and of those of dead processes that one call reads.
 const MOST: usize = 100_000;
 const MOST_DEAD: usize = 100;
-/// Maximum number of known dead processes that one call looks at.
+/// Maximum number of known dead processes that one call checks.
 const MOST_LOOKS: usize = 500;
 
 /// A folder `sessions`.
@@ -150,8 +150,8 @@ impl Processes {
         Some(&self.live)
     }
 
-    /// Whether a process of a session on a machine ended without deleting its file, as one does that is
-    /// killed. If its number is known, an older process of that session does not count.
+    /// Whether a process of a session on a machine was killed: it ended without deleting its file. With
+    /// `pid`, older processes of the session do not count.
     pub fn is_killed(&mut self, machine: Option<&str>, session: &str, pid: Option<u32>) -> bool {
         for Folder { place, files, alive, .. } in self.folders.values_mut() {
             for pid in alive.iter() {

@@ -159,14 +159,14 @@ impl Task {
 }
 
 impl Tasks {
-    /// Applies a `TaskCreate`, whose result has the task's number. `is_cleared` says whether the
-    /// session clears completed lists.
-    pub fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, is_cleared: bool) {
+    /// Applies a `TaskCreate`, whose result has the task's number. `clears` tells whether the session
+    /// clears completed lists.
+    pub fn create(&mut self, update: TaskUpdate, result: TaskResult<'_>, clears: bool) {
         let update = update.corrected(result);
         let Some(subject) = update.subject else { return };
         let number = result.fields.task.as_ref().and_then(|task| text(task, "id"));
         let id = number.or_else(|| number_in(result.text)).unwrap_or_else(|| self.next_number());
-        let done = self.done.filter(|_| is_cleared);
+        let done = self.done.filter(|_| clears);
         if done.is_some_and(|done| result.time.is_none_or(|time| done + CLEARED_AFTER <= time)) {
             self.tasks.clear();
         }
