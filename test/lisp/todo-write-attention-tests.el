@@ -500,13 +500,6 @@ transitions, (KEY . STATE), newest first."
     (todo-write-attention--see (todo-write-attention--agent "b"))
     (should (equal "[0/1 Going]" (todo-write-attention-tests--mode-line)))))
 
-(ert-deftest todo-write-mode-line-shows-hostile-reasons-inert ()
-  (todo-write-attention-tests--with-mode-line
-    (todo-write-set-activity "a" 'waiting (propertize "%b\n\u202e" 'display "evil"))
-    (should (equal "[! a: %b \\u202e]" (todo-write-attention-tests--mode-line)))
-    (should-not (text-property-not-all 0 (length todo-write-mode-line-string)
-                                       'display nil todo-write-mode-line-string))))
-
 (ert-deftest todo-write-mode-line-help-lists-all-agents-that-need-you ()
   (todo-write-attention-tests--with-mode-line
     (todo-write-set-activity "a" 'waiting "permission")

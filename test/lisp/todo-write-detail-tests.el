@@ -110,17 +110,6 @@
       (should (= 300 (cl-count ?x (replace-regexp-in-string
                                    "\\`.*\n.*\n" "" (todo-write-test-text))))))))
 
-(ert-deftest todo-write-detail-shows-agent-text-as-it-is ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" '("One" "in_progress"))
-    (todo-write-observe "a" "TOOL_CALL"
-                        (list :name (propertize "a\u202eb" 'display "evil")
-                              :input "%s \\[undo] \u200b\e[31m"))
-    (todo-write-test-open "One")
-    (should (string-match-p (regexp-quote "a\\u202eb %s \\[undo] \\u200b\\u001b[31m")
-                            (todo-write-test-text)))
-    (should-not (text-property-any (point-min) (point-max) 'display "evil"))))
-
 (ert-deftest todo-write-detail-says-so-where-a-function-of-the-users-fails ()
   (todo-write-test-with-view
     (let ((debug-on-error nil)

@@ -71,17 +71,6 @@
     (should (eq (get-text-property 1 'face todo-write-gptel--header)
                 'todo-write-paused))))
 
-(ert-deftest todo-write-gptel-shows-hostile-text-in-the-header-line-literally ()
-  (todo-write-gptel-tests--in-chat
-    (let ((text (propertize "%b %- {%[ \u202eabc" 'display "no" 'face 'error)))
-      (todo-write-gptel--write
-       (todo-write-gptel-tests--todos (list "One" "in_progress" text)))
-      (should (string-search "%b %- {%[ \\u202eabc" todo-write-gptel--header))
-      (should-not (text-property-not-all 0 (length todo-write-gptel--header)
-                                         'display nil todo-write-gptel--header))
-      ;; Only the symbol stands in the header line, never the text.
-      (should (equal header-line-format '("" todo-write-gptel--header))))))
-
 (ert-deftest todo-write-gptel-leaves-other-header-lines-in-place ()
   (todo-write-gptel-tests--in-chat
     (setq header-line-format "Mine")

@@ -178,10 +178,6 @@
   (todo-write-history-tests--with '(("One" "Two") ("One" ("Two" "completed")))
     (should (string-match-p "→ ✓ Two" (thing-at-point 'line)))))
 
-(ert-deftest todo-write-history-shows-agent-text-as-it-is ()
-  (todo-write-history-tests--with '(("100 %s \u202e"))
-    (should (equal (todo-write-history-tests--rows) '(" + ○ 100 %s \\u202e")))))
-
 (ert-deftest todo-write-history-opens-from-the-live-buffer-and-leads-back ()
   (todo-write-with-store
     (todo-write "a" (todo-write-test-todos "One"))

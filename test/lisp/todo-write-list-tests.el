@@ -14,8 +14,6 @@
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-list)
-(require 'todo-write-history)
-(require 'todo-write-log)
 
 (defmacro todo-write-list-tests--with (&rest body)
   "Run BODY with an empty store and no overview."
@@ -128,13 +126,6 @@
       (todo-write-test-press "k"))
     (should (equal (todo-write-threads) '("a")))
     (should-not (todo-write-list--find "b"))))
-
-(ert-deftest todo-write-list-shows-agent-text-as-it-is ()
-  (todo-write-list-tests--with
-    (todo-write-observe "a" "TITLE" (propertize "x\u202ey" 'display "evil"))
-    (todo-write-test-write "a" '("One" "in_progress" "z\u200b %s"))
-    (should (equal (todo-write-list-tests--rows)
-                   '(("? unknown" "x\\u202ey" "0/1" "z\\u200b %s"))))))
 
 (defun todo-write-list-tests--states ()
   "Return the keys and states in the overview's buffer, in order."
@@ -355,23 +346,6 @@
 (defun todo-write-list-tests--harmless-p (text)
   "Return non-nil if TEXT shows no character of the hostile title raw."
   (not (string-match-p "[\u202e\u200b\e\n]" text)))
-
-(ert-deftest todo-write-list-tooltips-show-hostile-titles-literally ()
-  (todo-write-list-tests--with
-    (todo-write-begin "claude:1" :project "/tmp/a\\{global-map}b/")
-    (todo-write-observe "claude:1" "TITLE" todo-write-list-tests--hostile)
-    (todo-write-test-write "claude:1" (list todo-write-list-tests--hostile "in_progress"))
-    (dolist (buffer (list (todo-write-list) (todo-write-log "claude:1")
-                          (todo-write-history "claude:1") (todo-write-timeline "claude:1")))
-      (with-current-buffer buffer
-        (let ((position (point-min)) (helped 0))
-          (while (< position (point-max))
-            (when-let* ((help (get-text-property position 'help-echo)))
-              (cl-incf helped)
-              (unless (equal help (substitute-command-keys help))
-                (should (get-text-property 0 'help-echo-inhibit-substitution help))))
-            (setq position (next-single-property-change position 'help-echo nil (point-max))))
-          (should (> helped 0)))))))
 
 (ert-deftest todo-write-completion-has-columns-a-category-and-keys ()
   (todo-write-list-tests--with

@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; Hostile text is shown literally wherever Emacs gives text a meaning: in prompts,
-;; completions, tooltips and the names of buffers.  The mode line and its kin are
+;; completions, buffers, their tooltips and their names.  The mode line and its kin are
 ;; tested in a terminal; see todo-write-literal-e2e-tests.el.
 
 ;;; Code:
@@ -134,7 +134,7 @@
   (if (get-text-property 0 'help-echo-inhibit-substitution help) help
     (substitute-command-keys help)))
 
-(ert-deftest todo-write-literal-tooltips-show-agent-text-literally ()
+(ert-deftest todo-write-literal-buffers-and-tooltips-show-agent-text-literally ()
   (todo-write-literal-tests--with
     (pcase-dolist
         (`(,name ,buffer ,shows)
@@ -146,21 +146,32 @@
                               (current-buffer)))
             t)
            ("history" ,(lambda () (todo-write-history one)))
+           ("revision" ,(lambda ()
+                          (with-current-buffer (todo-write-history one)
+                            (todo-write-history-visit)
+                            (current-buffer))))
            ("timeline" ,(lambda () (todo-write-timeline one)) t)
            ("log" ,(lambda () (todo-write-log one)) t)
+           ("observation" ,(lambda ()
+                             (with-current-buffer (todo-write-log one)
+                               (goto-char (point-min))
+                               (search-forward "THOUGHTS")
+                               (todo-write-log-show))
+                             (get-buffer "*todo-write-observation*")))
            ("overview" todo-write-list t)
            ("request" ,(lambda () (todo-write-answer one) (get-buffer "*todo-write-request*")))))
       (ert-info ((format "In the %s" name))
         (with-current-buffer (funcall buffer)
-          (let ((helps (mapcar #'todo-write-literal-tests--tooltip
-                               (todo-write-literal-tests--helps))))
+          ;; All that Emacs would display of the text, folded or not.
+          (should (string-search todo-write-literal-shown (buffer-string)))
+          (should-not (todo-write-literal-problem (buffer-string) t))
+          (let ((helps (todo-write-literal-tests--helps)))
             (when shows
               (should (seq-some (lambda (help) (string-search todo-write-literal-shown help))
                                 helps)))
             (dolist (help helps)
-              (should-not (todo-write-literal-problem help t)))
-            ;; All that Emacs would display of the text, folded or not.
-            (should-not (todo-write-literal-problem (buffer-string) t))))))
+              (should (equal help (todo-write-literal-tests--tooltip help)))
+              (should-not (todo-write-literal-problem help t)))))))
     (let ((todo-write-mode-line--thread two))
       (should (string-search todo-write-literal-shown (todo-write-mode-line--tasks)))
       (dolist (help (list (todo-write-mode-line--help) (todo-write-mode-line--tasks)))

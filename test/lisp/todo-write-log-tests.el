@@ -125,16 +125,6 @@
         (todo-write-test-wait (lambda () (= (length (todo-write-log-tests--rows)) 5)))
         (should (= (window-point window) (point-max)))))))
 
-(ert-deftest todo-write-log-shows-agent-text-as-plain-text-in-one-line ()
-  (todo-write-log-tests--with-log
-    (todo-write-observe "a" "THOUGHTS"
-                        (concat "100%s\n" (propertize "x" 'display "y")))
-    (todo-write-test-wait
-     (lambda () (= (length (todo-write-log-tests--rows)) 5)))
-    (let ((what (cadar (last (todo-write-log-tests--rows)))))
-      (should (equal what "100%s x"))
-      (should-not (text-property-not-all 0 (length what) 'display nil what)))))
-
 (ert-deftest todo-write-log-shows-an-observation-whole ()
   (todo-write-log-tests--with-log
     (goto-char (point-min))

@@ -109,19 +109,6 @@
         (todo-write "a" (todo-write-test-todos '("One" "in_progress")))
         (should (equal (todo-write-mode-line-tests--text) (cdr case)))))))
 
-(ert-deftest todo-write-mode-line-shows-agent-text-as-it-is ()
-  (todo-write-mode-line-tests--with
-    (todo-write "a" (todo-write-test-todos
-                     (list "x" "in_progress"
-                           (propertize "5 %b \u202e" 'display "other" 'face 'error))))
-    ;; A string that is a variable's value is shown verbatim: % needs no %%.
-    (should (equal (todo-write-mode-line-tests--text) "[0/1 5 %b \\u202e]"))
-    (should-not (text-property-not-all 0 (length todo-write-mode-line-string)
-                                       'display nil todo-write-mode-line-string))
-    (should (eq (get-text-property 5 'face todo-write-mode-line-string)
-                'todo-write-mode-line))
-    (should-not (next-property-change 0 todo-write-mode-line-string))))
-
 (ert-deftest todo-write-mode-line-is-not-computed-by-redisplay ()
   (todo-write-mode-line-tests--with
     (todo-write "a" (todo-write-test-todos "One"))

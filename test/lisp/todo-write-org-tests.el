@@ -300,12 +300,5 @@
         (delete-file svg)
         (delete-file org)))))
 
-(ert-deftest todo-write-timeline-svg-escapes-agent-text ()
-  (todo-write-org-tests--with-times
-    (todo-write-edit "a" 'rename "t1" "<script>&\u202e")
-    (let ((svg (todo-write-timeline--svg "a")))
-      (should-not (string-match-p "<script>" svg))
-      (should (string-match-p "\\\\u202e" svg)))))
-
 (provide 'todo-write-org-tests)
 ;;; todo-write-org-tests.el ends here

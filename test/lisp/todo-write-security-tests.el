@@ -96,7 +96,7 @@
   (skip-unless (libxml-available-p))
   (todo-write-test-with-shapes
     (todo-write-test-write
-     "a" (list (concat (string #xffff #xfffe) "</text><script>x</script> & \" ' ]]>")
+     "a" (list (concat (string #xffff #xfffe #x202e) "</text><script>x</script> & \" ' ]]>")
                "in_progress"))
     (todo-write-test-wait
      (lambda () (< 0 (plist-get (todo-write-times "a" "t1") :spent))))
@@ -105,20 +105,7 @@
       (let ((dom (libxml-parse-xml-region (point-min) (point-max))))
         (should (eq 'svg (dom-tag dom)))
         (should-not (dom-by-tag dom 'script))
-        (should (string-search "\\uffff\\ufffe</text><script>" (dom-texts dom "")))))))
-
-(ert-deftest todo-write-log-shows-invisible-characters-as-escapes ()
-  (todo-write-test-with-shapes
-    (save-window-excursion
-      (todo-write-observe "a" "THOUGHTS" "one\u202e\ntwo\u200b")
-      (with-current-buffer (todo-write-log "a")
-        (should (string-search "one\\u202e two\\u200b" (buffer-string)))
-        (goto-char (point-min))
-        (todo-write-log-show)
-        (kill-buffer))
-      (with-current-buffer "*todo-write-observation*"
-        (should (equal (buffer-string) "one\\u202e\ntwo\\u200b"))
-        (kill-buffer)))))
+        (should (string-search "\\uffff\\ufffe\\u202e</text><script>" (dom-texts dom "")))))))
 
 (ert-deftest todo-write-log-shows-invisible-characters-of-a-tool-call-as-escapes ()
   (todo-write-test-with-shapes

@@ -123,12 +123,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
                              (make-string 200 ?a))
       (should-not (string-match-p "[^[:ascii:]]" (buffer-string))))))
 
-(ert-deftest todo-write-view-shows-invisible-characters-as-escapes ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" "turn \u202e around" "no\u200bwidth")
-    (should (equal (todo-write-view-tests--rows)
-                   '(" ○ turn \\u202e around" " ○ no\\u200bwidth")))))
-
 (ert-deftest todo-write-row-plain-escapes-invisible-characters ()
   (pcase-dolist (`(,given ,shown)
                  '(("plain 日本語 é" "plain 日本語 é")
@@ -139,12 +133,6 @@ Leave out times if WITHOUT-TIMES is non-nil."
                    ("\U000e0041" "\\U000e0041")))
     (should (equal (todo-write-row-plain given) shown)))
   (should-not (text-properties-at 0 (todo-write-row-plain (propertize "a" 'display "b")))))
-
-(ert-deftest todo-write-view-ignores-properties-of-agent-text ()
-  (todo-write-test-with-view
-    (todo-write-test-write "a" (propertize "One" 'display "Two" 'invisible t))
-    (should-not (text-property-any (point-min) (point-max) 'display "Two"))
-    (should-not (text-property-any (point-min) (point-max) 'invisible t))))
 
 (ert-deftest todo-write-view-cuts-long-and-wide-rows-to-the-window ()
   (todo-write-test-with-view
