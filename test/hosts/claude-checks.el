@@ -391,19 +391,6 @@ esac
                    (list (claude-checks-gate "subagent"))
                    "The can is empty.")))
 
-(ert-deftest claude-checks-an-agent-that-was-killed ()
-  (claude-checks-run
-   (list (list (claude-checks-create "Rake"))
-         (list (claude-checks-update "1" "in_progress"))
-         (list (claude-checks-gate "never"))
-         "Never said.")
-   (lambda ()
-     (claude-checks-shows "the gate" '(active working) '("Rake" . "in_progress"))
-     (signal-process claude-checks-process 'kill)
-     (claude-checks-ends)
-     (claude-checks-shows "its death" '(paused) '("Rake" . "in_progress")))
-   :prompt "Plan the garden"))
-
 ;;; In a terminal
 
 (ert-deftest claude-checks-terminal ()

@@ -136,12 +136,6 @@ transitions, (KEY . STATE), newest first."
     (should (equal "works" (car (last (todo-write-attention-tests--order)))))
     (should (equal '(nil 0 1 1) (todo-write-attention--count)))))
 
-(ert-deftest todo-write-attention-needs-the-user-only-for-waiting-and-failed ()
-  (dolist (activity '(waiting failed working rest unknown))
-    (let ((agent (todo-write-attention-tests--agent "a" activity 1 :unseen t)))
-      (should (eq (and (todo-write-attention--needed-p agent) t)
-                  (and (memq activity '(waiting failed)) t))))))
-
 (ert-deftest todo-write-attention-follows-turns ()
   (todo-write-attention-tests--with
     (todo-write-set-activity "a" 'working)

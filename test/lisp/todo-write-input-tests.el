@@ -85,7 +85,8 @@ Each string of NOTICES is part of the respective notice."
   "The fields of a valid task.")
 
 (defconst todo-write-input-tests--accepted
-  `(("{\"todos\": [{%s}, {%1$s}]}" ("C" "pending" "F") ("C" "pending" "F"))
+  `(("{\"todos\": []}")
+    ("{\"todos\": [{%s}, {%1$s}]}" ("C" "pending" "F") ("C" "pending" "F"))
     ("{\"todos\": [{%s, \"id\": 1}, {%1$s, \"id\": 1}]}" ("C" "pending" "F") ("C" "pending" "F"))
     ("{\"todos\": [{%s, \"priority\": \"urgent\"}]}" ("C" "pending" "F") "\"urgent\"")
     ("{\"todos\": [{%s, \"owner\": \"me\", \"due\": 3}], \"why\": {}}" ("C" "pending" "F") "owner, due")
@@ -116,18 +117,6 @@ Each string of NOTICES is part of the respective notice."
   (let ((text "{\"todos\": [{\"content\": \"C\", \"status\": \"completed\", \"activeForm\": \"F\"}]}"))
     (todo-write-input-tests--accepts
      (todo-write-input-tests--json-el text) '(("C" "completed" "F")) nil)))
-
-(ert-deftest todo-write-an-empty-array-clears-and-names-what-was-unfinished ()
-  (pcase-dolist (`(,form . ,input) (todo-write-input-tests--forms "{\"todos\": []}"))
-    (ert-info ((format "As %S" form))
-      (todo-write-with-store
-        (todo-write-test-write "a" "Was open" '("Was done" "completed"))
-        (let ((outcome (todo-write "a" input)))
-          (should (plist-get outcome :ok))
-          (should (equal (todo-write-items "a") []))
-          (should (string-search "Was open" (plist-get outcome :result)))
-          (should-not (string-search "Was done" (plist-get outcome :result)))
-          (should (= (length (todo-write-items "a" 1)) 2)))))))
 
 (ert-deftest todo-write-a-cancelled-task-is-marked-in-the-changes ()
   (todo-write-with-store

@@ -20,12 +20,6 @@
   "Return the names of the journals, or of the files that match PATTERN."
   (directory-files todo-write-directory nil (or pattern "\\.jsonl\\'")))
 
-(defun todo-write-journal-tests--path ()
-  "Return the path of the only journal."
-  (let ((files (todo-write-journal-tests--files)))
-    (should (= (length files) 1))
-    (expand-file-name (car files) todo-write-directory)))
-
 ;;; Another Emacs
 
 (ert-deftest todo-write-a-list-outlives-its-emacs ()
@@ -144,20 +138,6 @@
 
 ;;; A failing disk
 
-(ert-deftest todo-write-without-a-usable-folder-lists-stay-in-memory-with-one-warning ()
-  (todo-write-with-store
-    (let ((file (expand-file-name "file" todo-write-directory)))
-      (write-region "" nil file nil 'silent)
-      (let* ((todo-write-directory (expand-file-name "below" file))
-             (warnings (todo-write-test-warnings
-                         (todo-write-test-write "a" "One")
-                         (todo-write-test-write "b" "Two")
-                         (todo-write-edit "a" 'add "Three"))))
-        (should (= (length warnings) 1))
-        (should (string-search "memory" (car warnings)))
-        (should (equal (todo-write-test-contents "a") '("One" "Three")))
-        (should (equal (todo-write-test-contents "b") '("Two")))))))
-
 (ert-deftest todo-write-without-a-folder-there-is-no-file-and-no-warning ()
   (todo-write-with-store
     (let ((todo-write-directory nil))
@@ -165,26 +145,6 @@
           (should-not (todo-write-test-warnings (todo-write-test-write "memory" "One")))
         (todo-write-forget "memory")))
     (should-not (todo-write-journal-tests--files "\\`[^.]"))))
-
-;;; Damage
-
-(ert-deftest todo-write-a-damaged-record-is-set-aside-with-a-warning-and-all-else-kept ()
-  (todo-write-with-store
-    (todo-write-test-child
-     '(todo-write "a" '(:todos [(:content "One" :status "pending" :activeForm "F")]))
-     '(todo-write-edit "a" 'add "Damaged")
-     '(todo-write-edit "a" 'add "Three")
-     '(prin1 t))
-    (let ((path (todo-write-journal-tests--path)))
-      (with-temp-file path
-        (insert-file-contents path)
-        (search-forward "Damaged")
-        (replace-match "Changed"))
-      (let ((warnings (todo-write-test-warnings (todo-write-edit "a" 'add "Four"))))
-        (should (= (length warnings) 1))
-        (should (string-search "moved to" (car warnings))))
-      (should (= (length (todo-write-journal-tests--files "\\.bad\\'")) 1))
-      (should (equal (todo-write-test-contents "a") '("One" "Three" "Four"))))))
 
 (ert-deftest todo-write-a-folder-full-of-rubbish-stops-nothing ()
   (todo-write-with-store

@@ -49,20 +49,6 @@
       (should (equal (plist-get content :changes) (plist-get outcome :changes)))
       (should (equal (plist-get content :revision) 2)))))
 
-(ert-deftest todo-write-a-new-status-is-observed-after-the-plan-update ()
-  (todo-write-observation-tests--with
-    (todo-write-test-write "a" '("One" "in_progress") "Two")
-    (todo-write-test-write "a" '("One" "completed") '("Two" "in_progress"))
-    (should (equal (todo-write-observation-tests--types
-                    (append (todo-write-observations "a") nil))
-                   '("PLAN_UPDATE" "PLAN_UPDATE" "ITEM_STATUS_CHANGE" "ITEM_STATUS_CHANGE")))
-    (let* ((change (todo-write-observation-tests--last :step "t1"))
-           (content (plist-get change :content)))
-      (should (equal (plist-get change :parentId) "t1"))
-      (should (equal (plist-get content :status) "completed"))
-      (should (equal (plist-get content :previousStatus) "in_progress"))
-      (should (equal (plist-get (plist-get content :item) :content) "One")))))
-
 (ert-deftest todo-write-neither-a-refusal-nor-the-same-list-is-a-plan-update ()
   (todo-write-observation-tests--with
     (todo-write-test-write "a" "One")

@@ -19,7 +19,6 @@
 (require 'todo-write-timeline)
 (require 'todo-write-link)
 (require 'todo-write-view-test-helper)
-(require 'todo-write-follow)
 (require 'todo-write-history)
 (require 'todo-write-log)
 (require 'todo-write-notify)
@@ -206,18 +205,6 @@
       (should (equal '(t t) (mapcar (lambda (result) (and (plist-get result :is-error) t))
                                     (plist-get outcome :tool-results))))
       (should-not todo-write-security-tests--ran))))
-
-(ert-deftest todo-write-follow-does-not-wait-for-a-fifo ()
-  (skip-unless (executable-find "mkfifo"))
-  (todo-write-with-store
-    (let* ((folder (make-temp-file "follow" t))
-           (fifo (expand-file-name "x.jsonl" folder)))
-      (call-process "mkfifo" nil nil nil fifo)
-      (unwind-protect
-          (with-timeout (10 (ert-fail "It waits"))
-            (should-not (ignore-error todo-write-error (todo-write-follow fifo))))
-        (todo-write-follow-stop fifo)
-        (delete-directory folder t)))))
 
 (defun todo-write-security-tests--all ()
   "Return a hash table whose keys are the names of all tests."

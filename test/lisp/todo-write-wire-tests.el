@@ -114,6 +114,12 @@
       (should (equal (todo-write-wire-tests--keys
                       (aref (map-nested-elt plan '(content todoList)) 0))
                      '("activeForm" "addedBy" "content" "id" "status" "told"))))
+    (todo-write-test-write "a" '("One" "completed"))
+    (should (equal (todo-write-wire-tests--keys
+                    (alist-get 'content
+                               (todo-write-wire-tests--read
+                                (aref (todo-write-observations "a" :type "ITEM_STATUS_CHANGE") 0))))
+                   '("item" "previousStatus" "status")))
     (let ((call (todo-write-wire-tests--read
                  (todo-write-observe "a" "TOOL_CALL" '(:name "ls" :all :false :args [])
                                      :trace-id "r1"))))
