@@ -216,7 +216,11 @@
                           (directory-files-recursively (expand-file-name "test/rust" root) "\\.rs\\'")))
       (with-temp-buffer
         (insert-file-contents file)
-        (while (re-search-forward "(ert-deftest \\([^ ]+\\)\\|^ *\\(?:async \\)?fn \\([a-z0-9_]+\\)" nil t)
+        (while (re-search-forward
+                (concat "^(ert-deftest \\([^ ]+\\)"
+                        "\\|#\\[\\(?:tokio::\\)?test\\b.*\n\\(?: *#\\[.*\n\\)*"
+                        " *\\(?:async \\)?fn \\([a-z0-9_]+\\)")
+                nil t)
           (puthash (or (match-string 1) (match-string 2)) t known))))
     known))
 

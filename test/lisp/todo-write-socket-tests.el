@@ -16,6 +16,9 @@
 ;; Emacs does not declare it special.
 (defvar features)
 
+(defvar todo-write-socket-tests--owned nil
+  "Non-nil once text of a connection has been evaluated.")
+
 ;;; Where it lies
 
 (ert-deftest todo-write-socket-only-the-user-can-open-it ()
@@ -142,10 +145,10 @@
 
 (ert-deftest todo-write-socket-ends-a-connection-with-an-invalid-line-in-words ()
   (todo-write-with-socket
-    (let ((owned nil))
-      (ignore owned)
-      (dolist (line (list "" "garbage" "null" "[]" "{}" "{\"type\":7}" "(setq owned t)"
-                          "{\"type\":\"call\"}" "{\"type\":\"call\",\"call\":\"1\"}"
+    (let ((todo-write-socket-tests--owned nil))
+      (dolist (line (list "" "garbage" "null" "[]" "{}" "{\"type\":7}" "{\"type\":\"call\"}"
+                          "(setq todo-write-socket-tests--owned t)"
+                          "{\"type\":\"call\",\"call\":\"1\"}"
                           "{\"type\":\"call\",\"call\":1,\"session\":{}}"
                           "{\"type\":\"call\",\"call\":-1}"
                           "{\"type\":\"call\",\"call\":1,\"arguments\":[}"
@@ -160,7 +163,7 @@
               (should (equal "refused" (plist-get answer :type)))
               (should (< 10 (length (plist-get answer :text)) 400)))
             (should-not (todo-write-socket-test-read process)))))
-      (should-not owned)
+      (should-not todo-write-socket-tests--owned)
       (should-not todo-write-socket--connections))))
 
 (ert-deftest todo-write-socket-deep-input-is-refused-and-the-connection-stays ()

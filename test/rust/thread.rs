@@ -428,7 +428,7 @@ proptest! {
             write(&mut thread, tasks, 1);
         }
         let revisions = thread.revisions().last() as usize;
-        prop_assert!(undo_all(&mut thread) <= revisions);
+        prop_assert_eq!(undo_all(&mut thread), revisions);
         prop_assert_eq!(contents(thread.list()), [""; 0]);
     }
 
