@@ -21,6 +21,7 @@ mod many_files;
 mod merge;
 mod modules;
 mod observations;
+mod patch;
 mod text;
 mod thread;
 mod thread_laws;

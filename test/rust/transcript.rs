@@ -5,6 +5,7 @@ mod codex;
 mod expected;
 mod followed;
 mod times;
+mod work;
 
 use std::collections::BTreeSet;
 use std::fs;

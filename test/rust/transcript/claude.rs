@@ -22,18 +22,18 @@ use crate::common::{Completed, Folder, InProgress, Pending};
 const THREAD: &str = "claude:s";
 
 /// A session in the terminal or in print mode. Its lines are a second apart.
-struct Session {
-    lines: Vec<Value>,
+pub(super) struct Session {
+    pub(super) lines: Vec<Value>,
     seconds: u32,
     entrypoint: &'static str,
 }
 
 impl Session {
-    fn new(entrypoint: &'static str) -> Session {
+    pub(super) fn new(entrypoint: &'static str) -> Session {
         Session { lines: Vec::new(), seconds: 0, entrypoint }
     }
 
-    fn line(&mut self, kind: &str, fields: Value) -> &mut Session {
+    pub(super) fn line(&mut self, kind: &str, fields: Value) -> &mut Session {
         self.seconds += 1;
         let (minute, second) = (self.seconds / 60, self.seconds % 60);
         let mut line = json!({"type": kind, "uuid": format!("u{}", self.lines.len()), "sessionId": "s",
@@ -44,11 +44,11 @@ impl Session {
         self
     }
 
-    fn prompt(&mut self, text: &str) -> &mut Session {
+    pub(super) fn prompt(&mut self, text: &str) -> &mut Session {
         self.line("user", json!({"message": {"role": "user", "content": text}}))
     }
 
-    fn call(&mut self, name: &str, input: Value, result: &str, fields: Value) -> &mut Session {
+    pub(super) fn call(&mut self, name: &str, input: Value, result: &str, fields: Value) -> &mut Session {
         let id = format!("toolu_{}", self.lines.len());
         let call = json!({"type": "tool_use", "id": id, "name": name, "input": input});
         self.line("assistant", json!({"message": {"id": format!("m{id}"), "content": [call]}}));
@@ -56,13 +56,13 @@ impl Session {
         self.line("user", json!({"message": {"content": [result]}, "toolUseResult": fields}))
     }
 
-    fn create(&mut self, number: u32, subject: &str) -> &mut Session {
+    pub(super) fn create(&mut self, number: u32, subject: &str) -> &mut Session {
         let (text, id) = (format!("Task #{number} created successfully: {subject}"), number.to_string());
         let input = json!({"subject": subject, "description": "-"});
         self.call("TaskCreate", input, &text, json!({"task": {"id": id, "subject": subject}}))
     }
 
-    fn update(&mut self, number: u32, status: &str) -> &mut Session {
+    pub(super) fn update(&mut self, number: u32, status: &str) -> &mut Session {
         let input = json!({"taskId": number.to_string(), "status": status});
         let fields = json!({"success": true, "taskId": number.to_string(), "updatedFields": ["status"]});
         self.call("TaskUpdate", input, &format!("Updated task #{number} status"), fields)
@@ -77,7 +77,7 @@ impl Session {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
 
-    fn followed(&self) -> Followed {
+    pub(super) fn followed(&self) -> Followed {
         Followed::having(&self.lines)
     }
 

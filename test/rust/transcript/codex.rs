@@ -19,10 +19,10 @@ use crate::common::{Completed, InProgress, Pending, corpus_or_skip};
 const THREAD: &str = "codex:r";
 
 /// A rollout whose lines are a second apart.
-struct Rollout(Vec<Value>);
+pub(super) struct Rollout(pub(super) Vec<Value>);
 
 impl Rollout {
-    fn new() -> Rollout {
+    pub(super) fn new() -> Rollout {
         let mut rollout = Rollout(Vec::new());
         rollout.line("session_meta", json!({"id": "r", "cwd": "/garden", "source": "cli"}));
         rollout.event("task_started", json!({"turn_id": "1"}));
@@ -30,17 +30,17 @@ impl Rollout {
         rollout
     }
 
-    fn line(&mut self, kind: &str, payload: Value) -> &mut Rollout {
+    pub(super) fn line(&mut self, kind: &str, payload: Value) -> &mut Rollout {
         let time = format!("2026-04-01T08:00:{:02}.000Z", self.0.len());
         self.0.push(json!({"timestamp": time, "ordinal": self.0.len(), "type": kind, "payload": payload}));
         self
     }
 
-    fn event(&mut self, kind: &str, fields: Value) -> &mut Rollout {
+    pub(super) fn event(&mut self, kind: &str, fields: Value) -> &mut Rollout {
         self.typed("event_msg", kind, fields)
     }
 
-    fn item(&mut self, kind: &str, fields: Value) -> &mut Rollout {
+    pub(super) fn item(&mut self, kind: &str, fields: Value) -> &mut Rollout {
         self.typed("response_item", kind, fields)
     }
 
@@ -49,7 +49,7 @@ impl Rollout {
         self.line(line, fields)
     }
 
-    fn update(&mut self, steps: &[(&str, &str)], output: &str) -> &mut Rollout {
+    pub(super) fn update(&mut self, steps: &[(&str, &str)], output: &str) -> &mut Rollout {
         let plan = steps.iter().map(|(step, status)| json!({"step": step, "status": status}));
         let arguments = json!({"explanation": "So far", "plan": plan.collect::<Vec<_>>()}).to_string();
         let id = format!("call_{}", self.0.len());
@@ -57,7 +57,7 @@ impl Rollout {
         self.item("function_call_output", json!({"call_id": id, "output": output}))
     }
 
-    fn script(&mut self, script: &str, outcome: &str) -> &mut Rollout {
+    pub(super) fn script(&mut self, script: &str, outcome: &str) -> &mut Rollout {
         let id = format!("call_{}", self.0.len());
         self.item("custom_tool_call", json!({"name": "exec", "input": script, "call_id": id}));
         let output = json!([{"type": "input_text", "text": format!("{outcome}\nWall time 0.1 seconds\n")},
@@ -65,7 +65,7 @@ impl Rollout {
         self.item("custom_tool_call_output", json!({"call_id": id, "output": output}))
     }
 
-    fn followed(&self) -> Followed {
+    pub(super) fn followed(&self) -> Followed {
         Followed::having(&self.0)
     }
 

@@ -1,0 +1,47 @@
+//! Patches of texts.
+
+use proptest::prelude::*;
+use todo_write::patch::{compare, lines};
+
+/// The text after the hunks are applied to the old one.
+fn applied(old: &str, hunks: &str) -> String {
+    let old = lines(old);
+    let (mut new, mut place) = (String::new(), 0);
+    let mut rows = lines(hunks).into_iter().peekable();
+    while let Some(row) = rows.next() {
+        if let Some(range) = row.strip_prefix("@@ -") {
+            let numbers = range.split([' ', ',']).collect::<Vec<_>>();
+            let start: usize = numbers[0].parse().unwrap();
+            // An empty range names the line before it.
+            let is_empty = numbers[1] == "0";
+            let start = start - usize::from(!is_empty);
+            new.extend(old[place..start].iter().copied());
+            place = start;
+            continue;
+        }
+        let cut = rows.next_if(|next| next.starts_with('\\')).is_some();
+        let (sign, text) = row.split_at(1);
+        let text = if cut { text.strip_suffix('\n').unwrap() } else { text };
+        if sign != "+" {
+            assert_eq!(old[place], text);
+            place += 1;
+        }
+        if sign != "-" {
+            new.push_str(text);
+        }
+    }
+    new.extend(old[place..].iter().copied());
+    new
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn a_patch_leads_from_the_old_text_to_the_new_one(old in "([a-d]\n){0,30}e?", new in "([a-d]\n){0,30}e?") {
+        let change = compare(&old, &new);
+        prop_assert_eq!(applied(&old, &change.hunks), new.as_str());
+        let lines_with = |sign: char| lines(&change.hunks).iter().filter(|row| row.starts_with(sign)).count() as u64;
+        prop_assert_eq!((lines_with('+'), lines_with('-')), (change.added, change.removed));
+    }
+}

@@ -1,0 +1,321 @@
+//! What counts as a task's work in transcripts: commands, changed files and tokens.
+
+use std::ffi::OsStr;
+
+use serde_json::{Value, json};
+use todo_write::observation::{Filter, Type};
+use todo_write::work::{CommandWork, FileWork, Part, Tokens, Work};
+
+use super::claude::Session;
+use super::codex::Rollout;
+use super::followed::Followed;
+
+const NONE: CommandWork = CommandWork { run: 0, failed: 0, refused: 0, background: 0, unknown: 0 };
+const OK: CommandWork = CommandWork { run: 1, ..NONE };
+const FAILED: CommandWork = CommandWork { failed: 1, ..OK };
+const REFUSED: CommandWork = CommandWork { refused: 1, ..NONE };
+const BACKGROUND: CommandWork = CommandWork { background: 1, ..OK };
+const UNKNOWN: CommandWork = CommandWork { unknown: 1, ..OK };
+
+fn work(followed: &mut Followed, thread: &str, part: Part<'_>) -> Work {
+    followed.store.get(thread).unwrap().work(part).cloned().unwrap_or_default()
+}
+
+/// The files with their added and removed lines and whether they were created or deleted.
+fn files(work: &Work) -> Vec<(&str, u64, u64, bool, bool)> {
+    let file = |file| {
+        let FileWork { path, added, removed, created, deleted, .. }: &FileWork = file;
+        (path.as_str(), *added, *removed, *created, *deleted)
+    };
+    work.files.iter().map(file).collect()
+}
+
+// Claude Code
+
+/// A session whose first task is in progress.
+fn at_work() -> Session {
+    let mut session = Session::new("cli");
+    session.create(1, "Sift").create(2, "Knead").update(1, "in_progress");
+    session
+}
+
+fn of_claude(session: &Session, part: Part<'_>) -> Work {
+    work(&mut session.followed(), "claude:s", part)
+}
+
+#[test]
+fn a_command_of_claude_code_ends_as_its_result_says() {
+    let cases = [
+        ("flour", false, json!({"stdout": "flour"}), "2.1.0", OK),
+        ("", false, json!({"backgroundTaskId": "b1"}), "2.1.0", BACKGROUND),
+        ("", false, json!({"interrupted": true}), "2.1.0", FAILED),
+        ("Exit code 2\nno flour", true, Value::Null, "2.1.0", FAILED),
+        ("The user doesn't want to proceed", true, Value::Null, "1.0.9", REFUSED),
+        ("<tool_use_error>No such tool</tool_use_error>", true, Value::Null, "1.0.9", REFUSED),
+        ("Permission to use Bash has been denied", true, Value::Null, "2.1.0", REFUSED),
+        // What the user says in place of an answer stands alone since version 2.
+        ("Use the other flour", true, Value::Null, "2.1.0", REFUSED),
+        ("Use the other flour", true, Value::Null, "1.0.9", FAILED),
+    ];
+    for (text, is_error, fields, version, commands) in cases {
+        let mut session = at_work();
+        session.call("Bash", json!({"command": "ls"}), text, fields);
+        let result = session.lines.last_mut().unwrap();
+        result["message"]["content"][0]["is_error"] = is_error.into();
+        result["version"] = version.into();
+        assert_eq!(of_claude(&session, Part::Item("t1")).commands, commands, "{text:?} of {version}");
+    }
+}
+
+#[test]
+fn an_edit_of_claude_code_has_the_lines_of_its_patch_or_of_its_texts() {
+    let edit = |old: &str, new: &str| json!({"file_path": "/p/f", "old_string": old, "new_string": new});
+    let write = |text: &str| json!({"file_path": "/p/f", "content": text});
+    let hunk =
+        json!([{"oldStart": 1, "oldLines": 1, "newStart": 1, "newLines": 2, "lines": ["-a", "+b", "+c"]}]);
+    let many = json!({"file_path": "/p/f", "edits": [
+        {"old_string": "a\n", "new_string": "b\nc\n"}, {"old_string": "d\n", "new_string": ""}]});
+    let cases = [
+        ("Edit", edit("a", "b\nc"), json!({"structuredPatch": hunk}), (2, 1, false)),
+        ("Edit", edit("a\nsame\n", "b\nsame\nc\n"), Value::Null, (2, 1, false)),
+        ("MultiEdit", many, Value::Null, (2, 2, false)),
+        ("Write", write("a\nb\n"), json!({"type": "create", "structuredPatch": []}), (2, 0, true)),
+        ("Write", write("b\nc"), json!({"type": "update", "structuredPatch": hunk}), (2, 1, false)),
+    ];
+    for (tool, input, fields, (added, removed, created)) in cases {
+        let mut session = at_work();
+        session.call(tool, input, "done", fields);
+        let work = of_claude(&session, Part::Item("t1"));
+        assert_eq!(files(&work), [("/p/f", added, removed, created, false)], "{tool}");
+        assert_eq!((work.added, work.removed, work.edits), (added, removed, 1), "{tool}");
+        let last = session.lines.last_mut().unwrap();
+        last["message"]["content"][0]["is_error"] = true.into();
+        assert_eq!(of_claude(&session, Part::Whole).edits, 0, "{tool} failed");
+    }
+}
+
+#[test]
+fn a_patch_of_claude_code_gets_its_tabs_back() {
+    // Lines show each leading tab as two spaces. The whole file, or else the texts of the call, have the tabs.
+    let lines = json!(["   one", "-  two", "+  2"]);
+    let hunk = json!([{"oldStart": 1, "oldLines": 2, "newStart": 1, "newLines": 2, "lines": lines}]);
+    let input = json!({"file_path": "/p/f", "old_string": "\ttwo\n", "new_string": "\t2\n"});
+    for (original, patch) in
+        [(json!("\tone\n\ttwo\n"), " \tone\n-\ttwo\n+\t2\n"), (Value::Null, "   one\n-\ttwo\n+\t2\n")]
+    {
+        let mut session = at_work();
+        session.call(
+            "Edit",
+            input.clone(),
+            "done",
+            json!({"structuredPatch": hunk, "originalFile": original}),
+        );
+        let mut followed = session.followed();
+        let calls = Filter { kind: Some(Type::ToolExecution), ..Filter::default() };
+        let edit = followed.store.get("claude:s").unwrap().observations().select(&calls).pop().unwrap();
+        let found = edit.metadata["files"][0]["patch"].as_str().unwrap();
+        assert!(found.ends_with(&format!("@@ -1,2 +1,2 @@\n{patch}")), "{found}");
+        assert_eq!(found.contains("# Inexact"), original.is_null(), "{found}");
+    }
+}
+
+#[test]
+fn work_counts_for_the_task_in_progress_at_its_result_or_for_none() {
+    let mut session = Session::new("cli");
+    let run = |session: &mut Session| {
+        session.call("Bash", json!({"command": "ls"}), "", Value::Null);
+    };
+    run(&mut session);
+    session.create(1, "Sift").create(2, "Knead").update(1, "in_progress");
+    run(&mut session);
+    run(&mut session);
+    session.update(1, "completed").update(2, "in_progress");
+    run(&mut session);
+    session.lines.extend_from_within(2..4);
+    let parts = [Part::Whole, Part::Outside, Part::Item("t1"), Part::Item("t2")];
+    let runs = parts.map(|part| of_claude(&session, part).commands.run);
+    assert_eq!(runs, [4, 1, 2, 1], "a repeated line counts once");
+}
+
+#[test]
+fn the_tokens_of_a_response_of_claude_code_count_once_where_it_began() {
+    let mut session = at_work();
+    let say = |session: &mut Session, id: &str, output: u64, stop: Value| {
+        let usage = json!({"input_tokens": 3, "output_tokens": output,
+                           "cache_read_input_tokens": 7, "cache_creation_input_tokens": 11});
+        session.line(
+            "assistant",
+            json!({"message": {"id": id, "stop_reason": stop, "usage": usage, "content": []}}),
+        );
+    };
+    say(&mut session, "m1", 1, Value::Null);
+    session.update(1, "completed").update(2, "in_progress");
+    say(&mut session, "m1", 5, json!("end_turn"));
+    say(&mut session, "m1", 4, json!("end_turn"));
+    say(&mut session, "m2", 2, Value::Null);
+    let figures = |part| {
+        let work = of_claude(&session, part);
+        (work.tokens, work.responses, work.lower_bounds)
+    };
+    let tokens = |output| Tokens { input: 3, output, cache_read: 7, cache_write: 11 };
+    assert_eq!(figures(Part::Item("t1")), (tokens(5), 1, 0));
+    assert_eq!(figures(Part::Item("t2")), (tokens(2), 1, 1), "its end was not written");
+    assert_eq!(figures(Part::Whole).1, 2);
+}
+
+#[test]
+fn a_subagents_lines_count_for_the_task_that_sent_it_out() {
+    let mut session = at_work();
+    let stats =
+        json!({"agentId": "a7", "toolStats": {"linesAdded": 8, "linesRemoved": 3, "editFileCount": 2}});
+    session.call("Agent", json!({"prompt": "Help"}), "Done.", stats);
+    session.update(1, "completed");
+    let work_of = |followed: &mut Followed| work(followed, "claude:s", Part::Item("t1"));
+    let sums = work_of(&mut session.followed());
+    assert_eq!((sums.added, sums.removed, sums.edits), (8, 3, 2));
+    let mut subagent = Session::new("cli");
+    subagent.prompt("Help").call("Bash", json!({"command": "ls"}), "", Value::Null);
+    let mut followed = Followed::new();
+    for (number, line) in subagent.lines.iter_mut().enumerate() {
+        line["uuid"] = format!("v{number}").into();
+        line["isSidechain"] = true.into();
+        line["parentUuid"] = number.checked_sub(1).map(|number| format!("v{number}")).into();
+        line["agentId"] = "a7".into();
+        followed.append_to_subagent(OsStr::new("agent-a7.jsonl"), format!("{line}\n").as_bytes());
+    }
+    session.lines.iter().for_each(|line| followed.line(line));
+    followed.read();
+    let own = work_of(&mut followed);
+    assert_eq!((own.commands, own.edits), (OK, 0), "its own file has more than the sums");
+    // Older versions write its lines into the transcript.
+    for line in &mut subagent.lines {
+        line.as_object_mut().unwrap().remove("agentId");
+    }
+    session.lines.splice(7..7, subagent.lines);
+    assert_eq!(work_of(&mut session.followed()).commands, OK);
+}
+
+// Codex
+
+const PLAN: [(&str, &str); 2] = [("Rake", "in_progress"), ("Water", "pending")];
+
+fn of_codex(rollout: &Rollout, part: Part<'_>) -> Work {
+    work(&mut rollout.followed(), "codex:r", part)
+}
+
+fn raking() -> Rollout {
+    let mut rollout = Rollout::new();
+    rollout.update(&PLAN, "Plan updated");
+    rollout
+}
+
+#[test]
+fn a_command_of_codex_ends_as_its_output_or_its_item_says() {
+    let outputs = [
+        ("Process exited with code 0\nOutput:\nroses", OK),
+        ("Exit code: 1\nWall time: 0.1 seconds\nOutput:\n", FAILED),
+        ("{\"output\":\"\",\"metadata\":{\"exit_code\":2}}", FAILED),
+        ("Process running with session ID 7\nOutput:\n", BACKGROUND),
+        ("exec_command failed: Rejected(\"rejected by user\")", REFUSED),
+        ("Wall time: 1.5 seconds\naborted by user", REFUSED),
+        ("roses", UNKNOWN),
+    ];
+    for (output, commands) in outputs {
+        let mut rollout = raking();
+        let call = json!({"name": "exec_command", "arguments": "{\"cmd\":\"ls\"}", "call_id": "c"});
+        rollout.item("function_call", call);
+        rollout.item("function_call_output", json!({"call_id": "c", "output": output}));
+        assert_eq!(of_codex(&rollout, Part::Item("t1")).commands, commands, "{output:?}");
+    }
+    let mut script = raking();
+    script.script("text(await tools.exec_command({cmd: 'ls'}));", "Script completed");
+    assert_eq!(of_codex(&script, Part::Item("t1")).commands, UNKNOWN);
+    let items = [
+        (json!({"status": "completed", "exit_code": 0}), OK),
+        (json!({"status": "failed", "exit_code": 1}), FAILED),
+        (json!({"status": "failed"}), FAILED),
+        (json!({"status": "declined"}), REFUSED),
+    ];
+    for (mut item, commands) in items {
+        (item["type"], item["id"]) = ("CommandExecution".into(), "c".into());
+        let mut rollout = raking();
+        rollout
+            .event("item_completed", json!({"item": item.clone()}))
+            .event("item_completed", json!({"item": item}));
+        assert_eq!(of_codex(&rollout, Part::Item("t1")).commands, commands, "{item}");
+    }
+}
+
+#[test]
+fn the_changed_files_of_codex_have_the_lines_of_their_changes() {
+    let diff = "@@ -1,2 +1,2 @@\n same\n-a\n+b\n";
+    let changes = json!({
+        "/garden/new": {"type": "add", "content": "a\nb\n"},
+        "gone": {"type": "delete", "content": "a\n"},
+        "beds": {"type": "update", "unified_diff": diff},
+        "old": {"type": "update", "unified_diff": diff, "move_path": "moved"},
+    });
+    let expected = [
+        ("/garden/beds", 1, 1, false, false),
+        ("/garden/gone", 0, 1, false, true),
+        ("/garden/moved", 1, 1, true, false),
+        ("/garden/new", 2, 0, true, false),
+        ("/garden/old", 0, 0, false, true),
+    ];
+    let item = json!({"type": "FileChange", "id": "p", "status": "completed", "changes": changes});
+    for (event, fields) in [
+        ("patch_apply_end", json!({"call_id": "p", "success": true, "changes": changes})),
+        ("item_completed", json!({"item": item})),
+    ] {
+        let mut rollout = raking();
+        rollout.event(event, fields.clone()).event(event, fields);
+        let work = of_codex(&rollout, Part::Item("t1"));
+        let mut found = files(&work);
+        found.sort_unstable();
+        assert_eq!(found, expected, "{event}");
+    }
+    let mut failed = raking();
+    failed.event("patch_apply_end", json!({"call_id": "p", "success": false, "changes": changes}));
+    assert_eq!(of_codex(&failed, Part::Whole).edits, 0);
+}
+
+#[test]
+fn the_tokens_of_codex_are_what_the_total_grew_by() {
+    let total = |input: u64, cached: u64, output: u64| json!({"input_tokens": input, "cached_input_tokens": cached, "output_tokens": output});
+    let mut rollout = raking();
+    let count = |rollout: &mut Rollout, total: &Value| {
+        rollout.event("token_count", json!({"info": {"total_token_usage": total}}));
+    };
+    count(&mut rollout, &total(10, 4, 5));
+    rollout.item("reasoning", json!({"summary": [{"type": "summary_text", "text": "Leaves first."}]}));
+    // A repeated total is of no response.
+    count(&mut rollout, &total(10, 4, 5));
+    rollout.update(&[("Rake", "completed"), ("Water", "in_progress")], "Plan updated");
+    count(&mut rollout, &total(30, 10, 6));
+    rollout
+        .line("token_usage_record", json!({"usage": total(8, 0, 2), "thread_token_usage": total(38, 10, 8)}));
+    count(&mut rollout, &total(38, 10, 8));
+    let figures = |part| {
+        let work = of_codex(&rollout, part);
+        (work.tokens, work.responses)
+    };
+    let tokens = |input, cache_read, output| Tokens { input, output, cache_read, cache_write: 0 };
+    assert_eq!(figures(Part::Outside), (tokens(6, 4, 5), 1), "a response counts where it began");
+    assert_eq!(figures(Part::Item("t1")), (tokens(14, 6, 1), 1));
+    assert_eq!(figures(Part::Item("t2")), (tokens(8, 0, 2), 1));
+}
+
+#[test]
+fn a_fork_of_codex_counts_no_work_of_its_session() {
+    let mut fork = Rollout(Vec::new());
+    fork.line("session_meta", json!({"id": "f", "forked_from_id": "e", "cwd": "/garden"}));
+    let run = |rollout: &mut Rollout, turn: &str, id: &str| {
+        rollout.event("task_started", json!({ "turn_id": turn }));
+        rollout
+            .event("item_completed", json!({"item": {"type": "CommandExecution", "id": id, "exit_code": 0}}));
+    };
+    run(&mut fork, "a", "c1");
+    fork.update(&PLAN, "Plan updated");
+    run(&mut fork, "g", "c2");
+    assert_eq!(work(&mut fork.followed(), "codex:f", Part::Whole).commands, OK);
+}
