@@ -574,9 +574,13 @@ It keeps its place while the selected window shows the overview."
   (or (gethash (tabulated-list-get-id) todo-write-list--agents)
       (user-error "No agent here")))
 
-(defun todo-write-list-show (&rest _)
-  "Show the plan of the agent at point; on the count, show older agents."
+(defun todo-write-list-show (&optional button)
+  "Show the plan of the agent at point, or that of the row with BUTTON.
+On the count, show older agents."
   (interactive nil todo-write-list-mode)
+  ;; Clicking a button does not move point.
+  (when button
+    (goto-char (button-start button)))
   (if (get-text-property (point) 'todo-write-older)
       (todo-write-list-toggle-older)
     (todo-write-switch (todo-write-agent-key (todo-write-list--agent)))))

@@ -127,6 +127,16 @@
     (should (equal (todo-write-threads) '("a")))
     (should-not (todo-write-list--find "b"))))
 
+(ert-deftest todo-write-list-a-click-on-a-title-shows-the-plan-of-its-row ()
+  (todo-write-list-tests--with
+    (todo-write-test-write "a" "One")
+    (todo-write-test-write "b" "Two")
+    (todo-write-list)
+    (goto-char (todo-write-list--find "a"))
+    (save-window-excursion
+      (push-button (button-start (next-button (todo-write-list--find "b"))) t)
+      (should (equal "b" (buffer-local-value 'todo-write-view-thread (window-buffer)))))))
+
 (defun todo-write-list-tests--states ()
   "Return the keys and states in the overview's buffer, in order."
   (with-current-buffer "*todo-write-list*"
