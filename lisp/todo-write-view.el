@@ -766,7 +766,8 @@ Below the rows, ID is t, and on a button of an empty plan it is `button'."
   (let* ((id (or (get-text-property position 'todo-write-id)
                  (get-text-property position 'todo-write-stop)
                  (get-text-property position 'todo-write-entry)))
-         (id (if (or (stringp id) (memq id '(nil button))) id t))
+         (id (cond ((or (stringp id) (eq id 'button)) id)
+                   ((or id (todo-write-view--below-rows-p position)) t)))
          (start (pcase id
                   ('t (todo-write-view--footer-start))
                   ('button (point-min))
@@ -778,6 +779,12 @@ Below the rows, ID is t, and on a button of an empty plan it is `button'."
                           (let ((key (todo-write-story-entry-key entry)))
                             (list key (- position
                                          (todo-write-view--entry-start start key))))))))))
+
+(defun todo-write-view--below-rows-p (position)
+  "Return non-nil if there are rows and POSITION is below them."
+  (and todo-write-view--ewoc
+       (ewoc-nth todo-write-view--ewoc -1)
+       (>= position (todo-write-view--footer-start))))
 
 (defun todo-write-view--footer-start ()
   "Return the position after the rows."
@@ -809,7 +816,9 @@ A marker there is then at the row that followed."
         (if-let* ((entry (and key (todo-write-view--entry-start start key))))
             (+ entry column)
           (min (+ start offset)
-               (1- (next-single-property-change start 'todo-write-id nil (point-max)))))))))
+               (if (eq id t) (point-max)
+                 (1- (next-single-property-change start 'todo-write-id nil
+                                                  (point-max))))))))))
 
 (defun todo-write-view--keep-places (draw &rest args)
   "Call DRAW, a function, with ARGS; keep point, mark and all windows in place."

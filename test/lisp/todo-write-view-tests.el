@@ -382,6 +382,19 @@ Leave out times if WITHOUT-TIMES is non-nil."
       (should (looking-at-p "ee$"))
       (should (= 2 (line-number-at-pos))))))
 
+(ert-deftest todo-write-view-keeps-point-below-the-tasks ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two" "Three")
+    (todo-write-test-write "a" "One")
+    (todo-write-test-write "a" "One" "Four")
+    (dolist (end (list (point-max) (1- (point-max))))
+      (goto-char end)
+      (revert-buffer)
+      (should (= (point) end)))
+    (goto-char (point-max))
+    (todo-write-test-write "a" "One" '("Four" "in_progress") "Five")
+    (should (eobp))))
+
 (ert-deftest todo-write-view-shows-what-is-added-at-the-top ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")
