@@ -1062,18 +1062,19 @@ For `todo-write--event-functions'."
   "Draw what OUTCOME of THREAD changed in its buffers."
   (todo-write-view--redraw-for-child thread)
   (todo-write-view--in-buffers (todo-write-view--for-p thread)
-    (let* ((drawn (or todo-write-view--drawn 0))
+    (let* ((drawn todo-write-view--drawn)
            (revision (plist-get outcome :revision))
            (changes (plist-get (plist-get outcome :changes) :changes))
            (summary (todo-write--summary-after thread outcome))
            (current (plist-get summary :revision)))
-      (cond ((and todo-write-view--ewoc (= revision current (1+ drawn))
+      (cond ((and drawn (= revision current (1+ drawn))
                   ;; Drawing the whole buffer is faster for many changes.
                   (<= (* 3 (length changes)) (max 200 (plist-get summary :total))))
              (todo-write-view--draw changes summary))
             ;; Another function wrote meanwhile, and that is drawn already.
-            ((and (< revision current) (= drawn current)))
-            ;; Revisions were missed, or the thread was forgotten and begun again.
+            ((and (< revision current) (eql drawn current)))
+            ;; The buffer has just got its thread, revisions were missed, or the
+            ;; thread was forgotten and begun again.
             (t (todo-write-view--draw))))))
 
 (defun todo-write-view--on-state (thread)
