@@ -297,6 +297,16 @@
     (todo-write-edit-tests--press "R")
     (should (equal (todo-write-test-contents "a") '("One" "Two")))))
 
+(ert-deftest todo-write-R-on-the-count-of-dropped-tasks-says-how-to-restore-one ()
+  (todo-write-edit-tests--with '("One" "Two" "Three")
+    (todo-write "a" (todo-write-test-todos "One"))
+    (todo-write "a" (todo-write-test-todos '("One" "in_progress")))
+    (goto-char (point-max))
+    (search-backward "dropped")
+    (should (string-prefix-p "RET shows"
+                             (cadr (should-error (todo-write-edit-tests--press "R")
+                                                 :type 'user-error))))))
+
 (ert-deftest todo-write-dropped-tasks-are-counted-in-a-line-that-RET-opens ()
   (todo-write-edit-tests--with '("One" "Two" "Three")
     (todo-write "a" (todo-write-test-todos "One"))
