@@ -22,6 +22,7 @@
 (require 'todo-write-menu)
 (require 'todo-write-row)
 (require 'todo-write-story)
+(require 'todo-write-view)
 
 ;;; Files
 
@@ -145,8 +146,8 @@ ID is as in `todo-write-work': nil shows all changes of the plan.  PATH,
 an absolute file name, limits them to one file.  The buffer is in
 `diff-mode', whose \\<diff-mode-map>\\[diff-goto-source] goes to the source; with a prefix argument,
 \\[diff-apply-hunk] takes a change back.  Interactively, show the changes of what
-is at point in a plan: an entry, a file or a task, and elsewhere those of
-the whole plan."
+is at point in a plan: an entry, a file or a task.  Elsewhere, show those
+of the whole plan of this buffer, by default of the one written last."
   (interactive (todo-write-visit--diff-at-point))
   (if (todo-write-story-entry-p path)
       (todo-write-visit--diff thread (mapconcat (lambda (file) (or (plist-get file :patch) ""))
@@ -162,15 +163,14 @@ the whole plan."
                                  (id "the work outside any task")
                                  (t "this plan")))))
 
-(defvar todo-write-view-thread)
-
 (defun todo-write-visit--diff-at-point ()
   "Return the arguments of `todo-write-show-diff' for what is at point."
   (let ((entry (get-text-property (point) 'todo-write-entry))
         (id (or (get-text-property (point) 'todo-write-part)
                 (get-text-property (point) 'todo-write-id))))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
-           (list (or (todo-write-current-thread) (user-error "There is no plan yet"))))
+           (list (or (todo-write-view--thread-here) (todo-write-current-thread)
+                     (user-error "There is no plan yet"))))
           ((and entry (todo-write-story--files entry))
            (list todo-write-view-thread id entry))
           (t (list todo-write-view-thread id

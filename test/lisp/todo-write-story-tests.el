@@ -308,6 +308,17 @@
               (kill-buffer))))
       (delete-directory folder t))))
 
+(ert-deftest todo-write-diff-in-a-chat-is-that-of-its-plan ()
+  (todo-write-with-store
+    (todo-write-test-write "chat" "One")
+    (todo-write-test-write "other" "Two")
+    (with-temp-buffer
+      (setq todo-write-view-thread "chat")
+      (cl-letf (((symbol-function 'todo-write-patch)
+                 (lambda (thread &rest _) (user-error "%s" thread))))
+        (should (equal '(user-error "chat")
+                       (should-error (call-interactively #'todo-write-show-diff))))))))
+
 (ert-deftest todo-write-diff-says-that-nothing-is-recorded ()
   (todo-write-story-tests--with-task
     (should-error (todo-write-show-diff "a") :type 'user-error)))
