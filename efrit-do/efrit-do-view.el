@@ -52,7 +52,8 @@
               ;; The text grows as the session runs.
               revert-buffer-function #'efrit-do-view--update-header)
   (buffer-disable-undo)
-  (add-hook 'kill-buffer-hook #'efrit-do-view--forget nil t))
+  (add-hook 'kill-buffer-hook #'efrit-do-view--forget nil t)
+  (add-hook 'change-major-mode-hook #'efrit-do-view--forget nil t))
 
 ;; A clone would have the subscription of this buffer, not its own.
 (put 'efrit-do-view-mode 'no-clone t)
@@ -315,7 +316,6 @@ That is a new one if another session is running in *efrit-do*."
                  (efrit-do-session-running-p efrit-do-buffer-session))
         (setq buffer (generate-new-buffer "*efrit-do*"))))
     (with-current-buffer buffer
-      (efrit-do-view--forget)
       (efrit-do-view-mode)
       (setq efrit-do-buffer-session session
             todo-write-view-thread (efrit-do-session-thread session)

@@ -212,6 +212,11 @@
     (kill-buffer)
     (should-not todo-write--subscribers)))
 
+(ert-deftest efrit-do-view-stops-listening-in-another-mode ()
+  (efrit-do-view-tests--with-session '(((:text "Done.")))
+    (text-mode)
+    (should-not todo-write--subscribers)))
+
 (ert-deftest efrit-do-view-keys-stop-the-session-of-the-buffer ()
   (efrit-do-view-tests--with-session '(((:text "Done.")))
     (should (eq (key-binding (kbd "C-c C-k")) 'efrit-do-cancel))
