@@ -40,6 +40,7 @@
   (origin nil :documentation "Buffer in which the user gave the command.")
   (backend nil :documentation "Symbol: `replay', `gptel', ….")
   (options nil :documentation "Plist for the backend.")
+  (notice nil :documentation "A line to show before its text, or nil.")
   (status 'running :documentation "One of the symbols `running', `done',
 `stopped' (by the circuit breaker), `cancelled' and `failed'.")
   (reason nil :documentation "Why it ended unless it is done, a string.")
@@ -146,14 +147,10 @@ on.")
   nil)
 
 (cl-defgeneric efrit-do-backend-notice (backend session)
-  "Return a line to show before the text of SESSION, or nil.
+  "Return a line to show before the text of SESSION, which begins, or nil.
 BACKEND returns one if its text does not answer the command."
   (ignore backend session)
   nil)
-
-(defun efrit-do-session-notice (session)
-  "Return the notice of SESSION's backend, or nil."
-  (efrit-do-backend-notice (efrit-do-session-backend session) session))
 
 ;;; The circuit breaker
 
@@ -445,6 +442,7 @@ an earlier Emacs left unfinished in that folder, else a new one."
                                (efrit-do-session--unfinished (todo-write--plain directory))
                                (format "%s#%s" (todo-write--plain directory) id))
                    :backend backend :options options)))
+    (setf (efrit-do-session-notice session) (efrit-do-backend-notice backend session))
     (setq efrit-do-sessions (seq-take (cons session efrit-do-sessions) 20))
     (add-hook 'kill-emacs-hook #'efrit-do--cancel-all)
     session))

@@ -217,6 +217,18 @@
     (text-mode)
     (should-not todo-write--subscribers)))
 
+(ert-deftest efrit-do-view-says-that-it-is-a-demonstration-to-the-end ()
+  (todo-write-with-store
+    (let ((inhibit-message t)
+          (efrit-do-sessions nil)
+          (efrit-do-replay-script "/a/script/of/the/user.json"))
+      (save-window-excursion
+        (let ((session (efrit-do-demo)))
+          (with-current-buffer "*efrit-do*"
+            (efrit-do-cancel session)
+            (should (string-match-p "Demonstration" header-line-format))
+            (kill-buffer)))))))
+
 (ert-deftest efrit-do-view-keys-stop-the-session-of-the-buffer ()
   (efrit-do-view-tests--with-session '(((:text "Done.")))
     (should (eq (key-binding (kbd "C-c C-k")) 'efrit-do-cancel))
