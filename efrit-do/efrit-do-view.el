@@ -100,11 +100,6 @@ Because of `window-point-insertion-type', so do the points of windows."
        (with-silent-modifications ,@body))
      (when at-end (goto-char (point-max)))))
 
-(defun efrit-do-view--mark (mark)
-  "Return MARK, a string of one character, or a replacement if not displayable."
-  (if (char-displayable-p (aref mark 0)) mark
-    (pcase mark ("✓" "+") ("✗" "x") ("■" "#") (_ ">"))))
-
 (defun efrit-do-view--insert (text &optional face)
   "Insert TEXT in FACE, without its properties and control characters."
   (insert (propertize (todo-write-row-plain-lines text) 'face face)))
@@ -113,10 +108,11 @@ Because of `window-point-insertion-type', so do the points of windows."
   "Begin a new line if point is not at the beginning of one."
   (unless (bolp) (insert "\n")))
 
-(defun efrit-do-view--heading (body mark label text face)
+(defun efrit-do-view--heading (body shape label text face)
   "Return the heading of the part with overlay BODY, a line in FACE.
-It has MARK, LABEL and as much of TEXT as fits."
-  (propertize (format "%s %s %s" (efrit-do-view--mark mark)
+It has SHAPE, as for `todo-write-row--shape', LABEL and as much of TEXT
+as fits."
+  (propertize (format "%s %s %s" (todo-write-row--shape shape)
                       (todo-write-row-line label)
                       (efrit-do-view--one-line text label))
               'face face 'mouse-face 'highlight 'efrit-do-part body))
@@ -129,7 +125,7 @@ Return its overlay, which covers the part's body; that is empty so far."
     (overlay-put body 'invisible 'efrit-do)
     (overlay-put body 'isearch-open-invisible
                  (lambda (body) (overlay-put body 'invisible nil)))
-    (insert (efrit-do-view--heading body "▸" label text face) "\n")
+    (insert (efrit-do-view--heading body 'tool label text face) "\n")
     (move-overlay body (1- (point)) (1- (point)))
     body))
 
@@ -144,13 +140,13 @@ Return its overlay, which covers the part's body; that is empty so far."
     (efrit-do-view--insert text face)
     (move-overlay body start (point))))
 
-(defun efrit-do-view--retitle (body mark label text face)
-  "Give the part with overlay BODY a new heading of MARK, LABEL and TEXT in FACE."
+(defun efrit-do-view--retitle (body shape label text face)
+  "Give the part with overlay BODY a new heading of SHAPE, LABEL and TEXT in FACE."
   (save-excursion
     (goto-char (overlay-start body))
     (let ((end (point))
           (beginning (line-beginning-position)))
-      (insert (efrit-do-view--heading body mark label text face))
+      (insert (efrit-do-view--heading body shape label text face))
       (move-overlay body (point) (max (point) (overlay-end body)))
       (delete-region beginning end))))
 
@@ -183,7 +179,7 @@ Return its overlay, which covers the part's body; that is empty so far."
                                                  (overlay-end body))))
       (setq efrit-do-view--open nil)
       (with-silent-modifications
-        (efrit-do-view--retitle body "▸" "Thought:" text 'todo-write-thought)))))
+        (efrit-do-view--retitle body 'tool "Thought:" text 'todo-write-thought)))))
 
 (defun efrit-do-view--call (content)
   "Show a tool call; CONTENT is that of its observation."
@@ -204,7 +200,7 @@ Return its overlay, which covers the part's body; that is empty so far."
         (let ((efrit-do-output-limit efrit-do-view-limit))
           (efrit-do-view--add body (efrit-do-clip text) nil))
         (efrit-do-view--retitle
-         body (if failed "✗" "✓") (concat (plist-get content :name) ":") text
+         body (if failed 'removed 'completed) (concat (plist-get content :name) ":") text
          (if failed 'todo-write-failed 'efrit-do-heading))
         (goto-char (point-max))
         (efrit-do-view--fresh-line)
@@ -242,12 +238,12 @@ ALIST is as for `display-buffer'."
                                                     'efrit-do-view-mode))))))))
     (window--display-buffer buffer window 'reuse alist)))
 
-(defun efrit-do-view--ended (mark text face)
-  "Show the end of the session as MARK and TEXT in FACE."
+(defun efrit-do-view--note (shape text face)
+  "Show that the session ended or was resumed, as SHAPE and TEXT in FACE."
   (efrit-do-view--close-thought)
   (efrit-do-view--appending
     (efrit-do-view--fresh-line)
-    (efrit-do-view--insert (format "%s %s\n" (efrit-do-view--mark mark) text) face)))
+    (efrit-do-view--insert (format "%s %s\n" (todo-write-row--shape shape) text) face)))
 
 (defun efrit-do-view--show (event)
   "Show EVENT, an observation or a stream event, in the current buffer."
@@ -261,12 +257,12 @@ ALIST is as for `display-buffer'."
        (efrit-do-view--close-thought)
        (efrit-do-view--appending (efrit-do-view--fresh-line)))
       ("AGENT_SUSPENDED"
-       (efrit-do-view--ended "■" (format "Stopped: %s.  c continues" content)
-                             'todo-write-failed))
-      ("AGENT_RESUMED" (efrit-do-view--ended "▶" "Goes on" 'efrit-do-heading))
+       (efrit-do-view--note 'ended (format "Stopped: %s.  c continues" content)
+                            'todo-write-failed))
+      ("AGENT_RESUMED" (efrit-do-view--note 'resumed "Goes on" 'efrit-do-heading))
       ("FINAL_RESPONSE"
-       (efrit-do-view--ended
-        "■" (or (efrit-do-session-message efrit-do-buffer-session) "Done")
+       (efrit-do-view--note
+        'ended (or (efrit-do-session-message efrit-do-buffer-session) "Done")
         'success)))
     (unless (plist-member event :data)
       (efrit-do-view--update-header))))

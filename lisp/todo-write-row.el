@@ -118,6 +118,8 @@
     (quote ?“ "\"")
     (unquote ?” "\"")
     (refused ?⊘ "!")
+    (ended ?■ "#")
+    (resumed ?▶ ">")
     (at-least ?≥ ">="))
   "Alist of (KIND CHARACTER ASCII-STRING).")
 

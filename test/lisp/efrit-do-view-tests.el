@@ -31,6 +31,7 @@
                                     :turns (vconcat (mapcar #'vconcat
                                                             ,turns)))))))))
        (set-terminal-coding-system 'utf-8)
+       (todo-write-row--forget-shapes)
        (unwind-protect
            (save-window-excursion
              (with-current-buffer (efrit-do-view-open session)
@@ -41,6 +42,7 @@
                 (lambda () (not (efrit-do-session-running-p session))))
                ,@body))
          (set-terminal-coding-system coding)
+         (todo-write-row--forget-shapes)
          (mapc #'kill-buffer
                (seq-filter (lambda (buffer)
                              (string-prefix-p "*efrit-do" (buffer-name buffer)))
@@ -228,6 +230,19 @@
             (efrit-do-cancel session)
             (should (string-match-p "Demonstration" header-line-format))
             (kill-buffer)))))))
+
+(ert-deftest efrit-do-view-has-the-shapes-of-the-plan-on-any-terminal ()
+  (efrit-do-view-tests--with-session
+      '(((:tool "todo_write" :input (:todos [(:content "One" :status "completed")])))
+        ((:tool "read_file" :input (:path "/no/such/file"))))
+    (set-terminal-coding-system 'us-ascii)
+    (todo-write-row--forget-shapes)
+    (let ((again (efrit-do-session-begin "Again" 'replay (efrit-do-session-options session))))
+      (with-current-buffer (efrit-do-view-open again)
+        (efrit-do-session-start again)
+        (todo-write-test-wait (lambda () (not (efrit-do-session-running-p again))))
+        (should (string-match-p "^x todo_write: " (buffer-string)))
+        (should (string-match-p "^- read_file: " (buffer-string)))))))
 
 (ert-deftest efrit-do-view-keys-stop-the-session-of-the-buffer ()
   (efrit-do-view-tests--with-session '(((:text "Done.")))
