@@ -34,7 +34,8 @@ Signal a `user-error' if the buffer shows no plan."
   "Show the plan of BOOKMARK, with point at its task."
   (let ((key (bookmark-prop-get bookmark 'thread)))
     (todo-write-bookmark--find key)
-    (set-buffer (todo-write-show key))
+    ;; The caller displays the buffer.
+    (set-buffer (save-window-excursion (todo-write-show key)))
     (todo-write-view--goto (bookmark-prop-get bookmark 'item))))
 (put 'todo-write-bookmark-jump 'bookmark-handler-type "Plan")
 

@@ -256,6 +256,17 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
     (todo-write-forget "a")
     (should-error (todo-write-bookmark-jump '("x" (thread . "a"))) :type 'user-error)))
 
+(ert-deftest todo-write-view-a-bookmark-opens-no-second-window ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (todo-write-view--goto (todo-write-test-id "a" "Two"))
+    (let ((bookmark (bookmark-make-record)))
+      (switch-to-buffer "*scratch*")
+      (bookmark-jump bookmark)
+      (should (one-window-p))
+      (should (equal todo-write-view-thread "a"))
+      (should (looking-at-p " ○ Two")))))
+
 (ert-deftest todo-write-view-comes-back-with-a-desktop ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One")
