@@ -459,10 +459,9 @@ It may have been answered elsewhere while the user typed."
   (interactive nil todo-write-answer-mode)
   (todo-write-answer--check)
   (let* ((question (todo-write-answer--question))
-         (option (or (nth (- last-command-event ?1)
-                          (if question
-                              (plist-get question :options)
-                            (todo-write-answer--numbered)))
+         (digit (seq-position "123456789" last-command-event))
+         (option (or (and digit (nth digit (if question (plist-get question :options)
+                                             (todo-write-answer--numbered))))
                      (user-error "No answer has this number")))
          (label (plist-get option :label)))
     (cond ((plist-get question :multiple)

@@ -140,6 +140,29 @@
       (kill-buffer todo-write-answer--buffer)
       (todo-write-withdraw "a" "1"))))
 
+(ert-deftest todo-write-answer-chooses-nothing-by-a-key-without-a-number ()
+  (todo-write-with-store
+    (let ((given 'nothing))
+      (todo-write-request "a" :id "1" :kind 'permission :title "Where to?"
+                          :options '((:label "Here" :value here :kind other)
+                                     (:label "There" :value there :kind other))
+                          :answer (lambda (value _) (setq given value)))
+      (unwind-protect
+          (with-current-buffer (get-buffer-create todo-write-answer--buffer)
+            (todo-write-answer-mode)
+            (setq todo-write-answer--request (car (todo-write-requests))
+                  todo-write-answer--end-seen t)
+            (let ((todo-write-answer--counts t))
+              (dolist (event '(?\r ?0 ?9 (mouse-1 nil)))
+                (let ((last-command-event event))
+                  (should-error (todo-write-answer-choose) :type 'user-error)))
+              (should (eq given 'nothing))
+              (let ((last-command-event ?2))
+                (todo-write-answer-choose))
+              (should (eq given 'there))))
+        (kill-buffer todo-write-answer--buffer)
+        (todo-write-withdraw "a" "1")))))
+
 (ert-deftest todo-write-answer-says-that-nothing-is-asked ()
   (todo-write-with-store
     (should (string-search "No agent asks"
