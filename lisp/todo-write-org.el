@@ -14,6 +14,7 @@
 (require 'todo-write)
 (require 'todo-write-list)
 (require 'todo-write-row)
+(require 'todo-write-story)
 (require 'todo-write-view)
 
 (declare-function org-current-level "org" ())
@@ -86,16 +87,15 @@ parentheses."
   "Return what task ID of THREAD changed and ran, as Markdown list items.
 ID is as in `todo-write-work'."
   (let* ((work (todo-write-work thread id))
-         (project (todo-write-remote-local-name
-                   (or (plist-get (todo-write-about thread) :project) "")))
+         (project (plist-get (todo-write-about thread) :project))
          (commands (plist-get work :commands))
          (failed (or (plist-get commands :failed) 0)))
     (concat
      (mapconcat (lambda (file)
                   (format "  - `%s` +%d −%d\n"
                           (string-replace "`" "'" (todo-write-row-plain
-                                                   (string-remove-prefix
-                                                    project (plist-get file :path))))
+                                                   (todo-write-story--relative
+                                                    (plist-get file :path) project)))
                           (plist-get file :added) (plist-get file :removed)))
                 (plist-get work :files) "")
      (if (> failed 0)

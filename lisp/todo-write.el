@@ -90,17 +90,20 @@ All are strings; signal `todo-write-input-error' for anything else.
                                  ":project, :agent, :parent or :parent-item and a string"))
   (todo-write--open thread
                     (append (and project
-                                 (list :project
-                                       (if (stringp project)
-                                           (todo-write--plain
-                                            ;; Expanding could open a connection.
-                                            (if (todo-write-remote-of project) project
-                                              (expand-file-name project)))
-                                         project)))
+                                 (list :project (if (stringp project)
+                                                    (todo-write--root project)
+                                                  project)))
                             (and agent (list :agent agent))
                             (and parent (list :parent parent))
                             (and parent-item (list :parentItem parent-item))))
   thread)
+
+(defun todo-write--root (folder)
+  "Return FOLDER as the root of a project: absolute, as text, ending in a slash."
+  (let ((root (todo-write--plain
+               ;; Expanding could open a connection.
+               (if (todo-write-remote-of folder) folder (expand-file-name folder)))))
+    (if (string-suffix-p "/" root) root (concat root "/"))))
 
 (defun todo-write-edit (thread operation &rest args)
   "Make one change to the list of THREAD for the user.
@@ -558,7 +561,7 @@ Return their number.  Journals hold what agents said and changed.
 Interactively, ask about the current project first."
   (interactive (list (read-directory-name "Forget all plans of project: "
                                           (todo-write--project))))
-  (let* ((root (file-name-as-directory (todo-write--plain (expand-file-name project))))
+  (let* ((root (todo-write--root project))
          (threads (seq-filter (lambda (thread)
                                 (let ((own (plist-get (todo-write-about thread) :project)))
                                   (and (stringp own)

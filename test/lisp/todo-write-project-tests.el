@@ -12,6 +12,7 @@
 (require 'ert)
 (require 'todo-write-test-helper)
 (require 'efrit-do)
+(require 'todo-write-org)
 
 (defvar todo-write-project-tests--ran nil
   "Non-nil once a directory variable has been evaluated.")
@@ -54,6 +55,21 @@
                     (expand-file-name "module/.git" folder) nil 'silent)
       (should (equal (todo-write-project-tests--of below)
                      (file-name-as-directory (expand-file-name "module" folder)))))))
+
+(ert-deftest todo-write-a-project-is-the-same-with-and-without-a-slash-at-its-end ()
+  (todo-write-project-tests--in folder
+    (make-directory (expand-file-name ".git" folder))
+    (todo-write-begin "a" :project (directory-file-name folder))
+    (todo-write-test-write "a" '("One" "in_progress"))
+    (let ((file (expand-file-name "main.c" folder)))
+      (todo-write-observe "a" "TOOL_EXECUTION" '(:name "Edit" :content "ok") :outcome 'ok
+                          :files `((:path ,file :oldText "x\n" :newText "y\n"))))
+    (should (equal (todo-write-check-list "a" 'work) "- [ ] One\n  - `main.c` +1 −1\n"))
+    (let ((default-directory folder))
+      (todo-write-test-write "b" "Two")
+      (todo-write-forget "b")
+      (should (equal (todo-write--newest-of-project) "a"))
+      (should (todo-write-view--of-project-p "a")))))
 
 (ert-deftest todo-write-finding-a-project-evaluates-no-directory-variables ()
   (todo-write-project-tests--in folder
