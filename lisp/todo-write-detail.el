@@ -70,8 +70,11 @@ further lines are indented.  A paragraph with the property
         (fill-column width)
         (adaptive-fill-mode nil)
         (sentence-end-double-space nil)
+        ;; Without room after it, lines would be broken forever.
         (fill-prefix (make-string
-                      (+ 5 (or (get-text-property 0 'todo-write-hang paragraph) 0)) ?\s)))
+                      (min (+ 5 (or (get-text-property 0 'todo-write-hang paragraph) 0))
+                           (- width 10))
+                      ?\s)))
     (when (text-property-any 0 (length paragraph) 'todo-write-cut t paragraph)
       (setq paragraph (todo-write-row--truncate paragraph (- width 5))))
     (insert "     " paragraph "\n")

@@ -110,6 +110,17 @@
       (should (= 300 (cl-count ?x (replace-regexp-in-string
                                    "\\`.*\n.*\n" "" (todo-write-test-text))))))))
 
+(ert-deftest todo-write-detail-fills-text-whose-indentation-is-wider-than-the-window ()
+  (let ((move (symbol-function 'move-to-column)) (moves 0))
+    (cl-letf (((symbol-function 'move-to-column)
+               (lambda (&rest args)
+                 (should (< (cl-incf moves) 100))
+                 (apply move args))))
+      (with-temp-buffer
+        (todo-write-detail--insert (propertize "Some words of a plugin" 'todo-write-hang 30) 15)
+        (should (equal (split-string (buffer-string))
+                       '("Some" "words" "of" "a" "plugin")))))))
+
 (ert-deftest todo-write-detail-says-so-where-a-function-of-the-users-fails ()
   (todo-write-test-with-view
     (let ((debug-on-error nil)
