@@ -495,7 +495,7 @@ For `todo-write--event-functions'."
                        (gethash (todo-write-agent-key agent) todo-write-list--agents))))
 
 (defun todo-write-list--update-row (agent what)
-  "Update the row of AGENT after the event WHAT.
+  "Update the row of AGENT after the event WHAT, unless it is folded.
 It keeps its place while the selected window shows the overview."
   (let* ((key (todo-write-agent-key agent))
          (start (todo-write-list--find key))
@@ -504,21 +504,27 @@ It keeps its place while the selected window shows the overview."
                   ((and 'agent-transition (guard (and start (eq (current-buffer) (window-buffer)))))
                    (setq todo-write-list--unsorted t)
                    start))))
-    (if (eq what 'agent-gone)
-        (remhash key todo-write-list--agents)
-      (puthash key agent todo-write-list--agents))
-    (if (and todo-write-list--unsorted (not place))
-        (todo-write-list--print)
-      (todo-write-list--with-window-points
-        (save-excursion
-          (when start
-            (goto-char start)
-            (delete-region start (line-beginning-position 2)))
-          (unless (eq what 'agent-gone)
-            (goto-char (or place (todo-write-list--sorted-position agent)))
-            (apply #'tabulated-list-print-entry
-                   (todo-write-list--entry
-                    agent (hash-table-values todo-write-list--agents)))))))))
+    (cond ((and (not start) (not todo-write-list--unfolded) (todo-write-list--old-p agent)))
+          ((and todo-write-list--unsorted (not place))
+           (todo-write-list--print))
+          (t (todo-write-list--replace-row agent start place (eq what 'agent-gone))))))
+
+(defun todo-write-list--replace-row (agent start place gone)
+  "Replace the row of AGENT at START, if it has one, by a new one at PLACE.
+PLACE nil stands for where AGENT sorts now; GONE non-nil means no new row."
+  (if gone
+      (remhash (todo-write-agent-key agent) todo-write-list--agents)
+    (puthash (todo-write-agent-key agent) agent todo-write-list--agents))
+  (todo-write-list--with-window-points
+    (save-excursion
+      (when start
+        (goto-char start)
+        (delete-region start (line-beginning-position 2)))
+      (unless gone
+        (goto-char (or place (todo-write-list--sorted-position agent)))
+        (apply #'tabulated-list-print-entry
+               (todo-write-list--entry
+                agent (hash-table-values todo-write-list--agents)))))))
 
 (defun todo-write-list--sorted-position (agent)
   "Return the position of the first row that sorts after AGENT."

@@ -180,6 +180,8 @@
     (setf (nth 3 (gethash "needed" todo-write-activity--table)) 1)
     (todo-write-list)
     (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed")))
+    (todo-write-observe "old" "TITLE" "It had none")
+    (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed")))
     (goto-char (point-min))
     (search-forward "1 older")
     (todo-write-test-press "RET")
