@@ -454,7 +454,7 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
                               'face 'todo-write-time 'todo-write-older t)))))))
 
 (defun todo-write-list--find (key)
-  "Return the position of the row of the thread KEY, or nil."
+  "Return the position of the row with the id KEY, or nil."
   (save-excursion
     (goto-char (point-min))
     (while (not (or (eobp) (equal key (tabulated-list-get-id))))

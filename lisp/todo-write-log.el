@@ -12,6 +12,7 @@
 (require 'json)
 (require 'tabulated-list)
 (require 'todo-write)
+(require 'todo-write-list)
 (require 'todo-write-menu)
 (require 'todo-write-row)
 (require 'todo-write-story)
@@ -118,15 +119,20 @@ File names are relative to PROJECT."
 ;;; Following
 
 (defun todo-write-log--draw ()
-  "Redraw this buffer; windows at its end stay at the end."
-  (let ((following (seq-filter (lambda (window)
-                                 (= (window-point window) (point-max)))
-                               (get-buffer-window-list nil nil t)))
+  "Redraw this buffer; windows stay at its end, or else at their observations."
+  (let ((places (mapcar (lambda (window)
+                          (list window
+                                (tabulated-list-get-id (window-point window))
+                                (tabulated-list-get-id (window-start window))))
+                        (get-buffer-window-list nil nil t)))
         (at-end (eobp)))
     (tabulated-list-print t)
     (when at-end (goto-char (point-max)))
-    (dolist (window following)
-      (set-window-point window (point-max)))))
+    (pcase-dolist (`(,window ,point ,start) places)
+      (unless (eq window (selected-window))
+        (set-window-point window (if point (or (todo-write-list--find point) (point-min))
+                                   (point-max))))
+      (set-window-start window (or (todo-write-list--find start) (point-min)) t))))
 
 (defun todo-write-log--follow (thread)
   "Redraw this buffer soon after each event of THREAD; return a handle.

@@ -47,6 +47,27 @@
                      ("PLAN_UPDATE" "2 tasks, 2 changes")
                      ("THOUGHTS" "A broom is needed"))))))
 
+(ert-deftest todo-write-log-stays-where-it-is-read-in-a-window-beside ()
+  (todo-write-log-tests--with-log
+    (dotimes (n 50)
+      (todo-write-observe "a" "MESSAGE" (format "Message %d" n)))
+    (todo-write-log--draw)
+    (let* ((window (get-buffer-window))
+           (line (lambda (position)
+                   (save-excursion (goto-char position)
+                                   (aref (tabulated-list-get-entry) 4)))))
+      (goto-char (point-min))
+      (search-forward "Message 20")
+      (set-window-point window (point))
+      (set-window-start window (line-beginning-position -2))
+      (select-window (split-window window))
+      (switch-to-buffer "*scratch*")
+      (todo-write-observe "a" "MESSAGE" "One more")
+      (with-current-buffer (window-buffer window)
+        (todo-write-test-wait (lambda () (string-search "One more" (buffer-string))))
+        (should (equal (funcall line (window-point window)) "Message 20"))
+        (should (equal (funcall line (window-start window)) "Message 17"))))))
+
 (ert-deftest todo-write-log-names-tasks-says-dates-and-shows-no-json ()
   (todo-write-log-tests--with-log
     (setq todo-write-log-delay 0)
