@@ -419,8 +419,11 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
   (todo-write-list--print))
 
 (defun todo-write-list--print (&rest _)
-  "Print all rows, sorted; windows stay at their agents' rows."
+  "Print all rows, sorted; windows stay where they are, at their agents' rows."
   (let* ((window (get-buffer-window nil t))
+         (starts (mapcar (lambda (window)
+                           (cons window (line-number-at-pos (window-start window))))
+                         (get-buffer-window-list nil nil t)))
          (agents (todo-write-list--known-agents))
          (older (unless todo-write-list--unfolded
                   (seq-filter #'todo-write-list--old-p agents)))
@@ -430,14 +433,8 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
     (tabulated-list-init-header)
     (clrhash todo-write-list--agents)
     (dolist (agent shown)
-      (let ((key (todo-write-agent-key agent)))
-        (puthash key agent todo-write-list--agents)
-        (unless (todo-write-agent-title agent)
-          (let ((summary (todo-write-summary key)))
-            (setf (todo-write-agent-title agent) (plist-get summary :title)
-                  (todo-write-agent-ending agent)
-                  (todo-write-attention--ending (plist-get summary :ending)
-                                               (plist-get summary :state)))))))
+      (puthash (todo-write-agent-key agent) agent todo-write-list--agents)
+      (todo-write-list--complete agent))
     (let ((titles (seq-group-by #'todo-write-agent-title shown)))
       (setq todo-write-list--unsorted nil
             tabulated-list-entries
@@ -451,7 +448,20 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
         (save-excursion
           (goto-char (point-max))
           (insert (propertize (format " %d older; RET shows them\n" (length older))
-                              'face 'todo-write-time 'todo-write-older t)))))))
+                              'face 'todo-write-time 'todo-write-older t)))))
+    (pcase-dolist (`(,window . ,line) starts)
+      (save-excursion
+        (goto-char (point-min))
+        (set-window-start window (line-beginning-position line) t)))))
+
+(defun todo-write-list--complete (agent)
+  "Set the title and the ending of AGENT from its plan if it has no title."
+  (unless (todo-write-agent-title agent)
+    (let ((summary (todo-write-summary (todo-write-agent-key agent))))
+      (setf (todo-write-agent-title agent) (plist-get summary :title)
+            (todo-write-agent-ending agent)
+            (todo-write-attention--ending (plist-get summary :ending)
+                                         (plist-get summary :state))))))
 
 (defun todo-write-list--find (key)
   "Return the position of the row with the id KEY, or nil."

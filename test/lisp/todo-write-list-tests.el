@@ -112,6 +112,19 @@
      (lambda () (string-match-p "0/2" (todo-write-test-text))))
     (should (equal "a" (tabulated-list-get-id)))))
 
+(ert-deftest todo-write-list-does-not-scroll-when-it-is-refreshed ()
+  (todo-write-list-tests--with
+    (dotimes (n 60)
+      (todo-write-test-write (number-to-string n) "One"))
+    (todo-write-list)
+    (goto-char (point-min))
+    (forward-line 30)
+    (set-window-start nil (line-beginning-position -5))
+    (let ((start (window-start)) (key (tabulated-list-get-id)))
+      (todo-write-test-press "g")
+      (should (= start (window-start)))
+      (should (equal key (tabulated-list-get-id))))))
+
 (ert-deftest todo-write-list-ret-shows-and-k-forgets-the-plan-at-point ()
   (todo-write-list-tests--with
     (todo-write-test-write "a" "One")
