@@ -273,13 +273,8 @@ INPUT comes from the model, and VALUES are the arguments in it.  Signal
 
 ;;; Running
 
-(defun efrit-do-error-text (problem)
-  "Return the message of PROBLEM, an error caught by `condition-case'."
-  (if (and (stringp (cadr problem))
-           (or (eq (car problem) 'error)
-               (memq 'todo-write-error (get (car problem) 'error-conditions))))
-      (cadr problem)
-    (error-message-string problem)))
+(defalias 'efrit-do-error-text #'todo-write--error-text
+  "Return the message of the argument, an error caught by `condition-case'.")
 
 (defun efrit-do-clip (text &optional cut)
   "Return TEXT without its middle if it exceeds `efrit-do-output-limit'.
