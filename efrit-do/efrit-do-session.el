@@ -51,7 +51,8 @@
   (message nil :documentation "Message of `session_complete'.")
   (allowed nil :documentation "Names of tools that need no further consent.")
   (requests 0 :documentation "Number of requests since it was started or continued.")
-  (counted nil :documentation "The tail of RESULTS from before it was continued.")
+  (counted nil :documentation "The tail of RESULTS from before it was continued,
+which count no longer for the circuit breaker.")
   (calls nil :documentation "Queue of unanswered calls, each a list
 \(NAME INPUT THEN OUTCOME).  The first is running if BUSY.  OUTCOME is set if
 the session ended before the call was answered.")

@@ -194,7 +194,7 @@ There, .git is a file that names REPOSITORY/.git/worktrees/NAME."
 A list, since counting runs after each write and must not allocate.")
 
 (defvar todo-write-attention--watchers nil
-  "Symbols that name what needs `todo-write-attention--agents' up to date.")
+  "Symbols of the features that need `todo-write-attention--agents' up to date.")
 
 (defvar todo-write-attention--silent nil
   "Non-nil means to dispatch no events of agents.")

@@ -141,7 +141,8 @@ cancels it."
     (todo-write-edit--say "Restored; it is yours now")))
 
 (defvar todo-write-edit--may-undo-writes nil
-  "The command that undid a write of the agent, which may go on, or nil.")
+  "The command that last undid a write of the agent, or nil.
+Repeated at once, it does not ask again.")
 
 (defun todo-write-edit-undo ()
   "Undo the last change of the list, by the agent or by you; say what it was.
@@ -162,7 +163,7 @@ Before the first write of the agent, ask."
       (message "Undid: %s" what))))
 
 (defun todo-write-edit--undoable (thread)
-  "Return the revision of THREAD that undo would take back, or nil."
+  "Return the revision of THREAD that `todo-write-undo' would undo, or nil."
   (let* ((revisions (todo-write-revisions thread))
          (last (car (last revisions)))
          (number (or (plist-get last :restores) (plist-get last :revision))))

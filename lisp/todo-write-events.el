@@ -113,8 +113,8 @@ The caller inhibits quitting."
   "The functions that draw what happened meanwhile, the last one first.")
 
 (defun todo-write--draw-later (function)
-  "Call FUNCTION after the events that are drawn once; return non-nil then.
-Return nil if each event is drawn."
+  "If events are to be drawn once, call FUNCTION after them and return non-nil.
+Otherwise return nil: the caller draws the event itself."
   (when todo-write--together
     (cl-pushnew function todo-write--undrawn)
     t))

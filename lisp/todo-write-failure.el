@@ -50,7 +50,7 @@ An element (last REGEXP) takes the last match instead of the first.")
 (defun todo-write-failure--line (output)
   "Return the line of OUTPUT that says why a command failed, or nil.
 OUTPUT is what the command printed, a string; its end is searched if it is
-long.  If no line is known to tell, return the last one that is not blank."
+long.  If no pattern matches, return the last line that is not blank."
   (with-temp-buffer
     (insert (substring output (max 0 (- (length output) todo-write-failure--limit))))
     (todo-write-failure--clean)

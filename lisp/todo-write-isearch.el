@@ -7,8 +7,8 @@
 
 ;; While Isearch searches a plan, the buffer also has the text that is closed or cut:
 ;; stories of closed rows, earlier entries, what calls returned, the tasks of earlier
-;; lists.  Overlays hide it, and Isearch opens those of its matches.  Where the search
-;; ends, what has the match is opened, and the other hidden text is deleted.
+;; lists.  Overlays hide it, and Isearch opens those of its matches.  When the search
+;; ends, the row or entry with the match is opened, and the other hidden text deleted.
 
 ;;; Code:
 
@@ -67,7 +67,7 @@ For `isearch-update-post-hook'."
             (overlays-at position)))
 
 (defun todo-write-isearch--end ()
-  "Open what has the match, and delete what is still hidden.
+  "Open the row or entry with the match, and delete what is still hidden.
 For `isearch-mode-end-hook'."
   (remove-hook 'isearch-update-post-hook #'todo-write-isearch--show-match t)
   (remove-hook 'isearch-mode-end-hook #'todo-write-isearch--end t)
@@ -155,7 +155,7 @@ FORWARD non-nil means at its end."
   (call-interactively #'occur))
 
 (defun todo-write-isearch--show-occurrence ()
-  "Show point, at which Occur arrived.  For `occur-mode-find-occurrence-hook'."
+  "Show the occurrence at point.  For `occur-mode-find-occurrence-hook'."
   (todo-write-view--unfold-here)
   (when (todo-write-isearch--overlay (point))
     (todo-write-isearch--open (point))))

@@ -48,8 +48,9 @@ Older ones are folded to a count, which RET unfolds."
                             :since (plist-get kept :modified)))))
 
 (defun todo-write-list--old-p (agent)
-  "Return non-nil if AGENT has been idle for `todo-write-list-hours'.
-Also if its user left that session for another one."
+  "Return non-nil if AGENT is folded to the count of older ones.
+It has been idle for `todo-write-list-hours', or its user left that
+session for another one."
   (or (and (fboundp 'todo-write-mcp--left-p)
            (todo-write-mcp--left-p (todo-write-agent-key agent)))
       (and (> (todo-write-attention--rank agent) 2)

@@ -183,9 +183,9 @@ U+FFFE and U+FFFF are also not allowed in SVG files.")
           "\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]\ufe0f"
           "\\|[#*0-9]\ufe0f\u20e3\\|"
           todo-write-row--unseen)
-  "What `todo-write-row-plain' looks at.
-That is an emoji with its variation selector, which stays, or an unseen
-character.")
+  "Regexp that matches what `todo-write-row-plain' may have to escape.
+That is an unseen character, or an emoji with its variation selector,
+which stays.")
 
 (defun todo-write-row--escape (char)
   "Return CHAR as an escape: U+202E is \\u202e."
@@ -417,7 +417,7 @@ note."
         (string-join (delq nil notes) "  ")))))
 
 (defun todo-write-row--yours (item summary)
-  "Return what says that ITEM is the user's, or nil.
+  "Return the note that ITEM is the user's, or nil.
 SUMMARY is that of its thread."
   (when (equal (plist-get item :addedBy) "user")
     (if (or (plist-get item :told) (memql (plist-get summary :yours) '(nil 0)))

@@ -158,7 +158,7 @@ File names are relative to PROJECT."
      :result (when (equal type "TOOL_EXECUTION") observation))))
 
 (defun todo-write-story--wait (observation request)
-  "Return an entry of the end of REQUEST, the content of OBSERVATION, or nil.
+  "Return an entry for the wait for REQUEST, the content of OBSERVATION, or nil.
 See `todo-write-request'."
   (let ((since (plist-get request :since))
         (end (plist-get observation :timestamp)))
@@ -176,7 +176,7 @@ See `todo-write-request'."
        :call observation))))
 
 (defun todo-write-story--note (observation text)
-  "Return an entry of OBSERVATION, which says TEXT about what is recorded, or nil."
+  "Return an entry of OBSERVATION, a remark TEXT on the record, or nil."
   (when (stringp text)
     (todo-write-story--entry
      :key (plist-get observation :id) :kind 'change
@@ -402,7 +402,7 @@ else all of INPUT."
                 (todo-write-story--since work)))))
 
 (defun todo-write-story--since (work)
-  "Return from when WORK, as from `todo-write-work', is counted, or nil."
+  "Return since when WORK, as from `todo-write-work', is counted, or nil."
   (when-let* ((since (plist-get work :since)))
     (concat "counted since " (todo-write-story--clock since))))
 

@@ -142,7 +142,7 @@ See `todo-write-footer'.")
   "The earlier lists; see `todo-write--earlier-lists'.")
 
 (defvar-local todo-write-view--outside nil
-  "What was done outside any task in words; see `todo-write-footer--outside'.")
+  "Description of the work outside any task; see `todo-write-footer--outside'.")
 
 (defvar-local todo-write-view--work nil
   "The numbers of lines that the agent added and removed, a list, or nil.")
@@ -157,7 +157,7 @@ See `todo-write-footer'.")
   "Number of characters of the header, without the newline after it.")
 
 (defvar-local todo-write-view--host nil
-  "What says on which machine the agent runs, or nil for this one.")
+  "Text that names the machine of the agent, or nil for this one.")
 
 (defvar-local todo-write-view--flashing nil
   "Ids of the rows that flash.")
@@ -169,7 +169,7 @@ See `todo-write-footer'.")
   "Number of ticks of the timer until the flash ends.")
 
 (defvar-local todo-write-view--waiting nil
-  "Ids of the rows that name other tasks.")
+  "Ids of the rows of tasks that wait for other tasks.")
 
 (defvar-local todo-write-view--children nil
   "Alist of item ids and the keys of their subagents' threads.
@@ -254,7 +254,7 @@ The font may be scaled, and line numbers take some."
      1))
 
 (defun todo-write-view--set-scale ()
-  "Let the gaps of rows end where the font of the buffer needs it."
+  "Set `todo-write-row--scale' for the font of the buffer."
   (let ((window (and face-remapping-alist (get-buffer-window nil t))))
     (setq-local todo-write-row--scale
                 (if (and window (display-graphic-p (window-frame window)))
@@ -371,7 +371,7 @@ has changed its size; by default, it calls DRAW if the width differs."
                                      'face 'todo-write-detail)))))
 
 (defun todo-write-view--read-host (thread)
-  "Return what says on which machine the agent of THREAD runs, or nil for this one."
+  "Return text that names the machine of THREAD's agent, or nil for this one."
   (when-let* ((host (todo-write-remote-host
                      thread (plist-get (todo-write-about thread) :project))))
     (propertize (concat "on " (todo-write-row-line host)) 'face 'todo-write-detail)))
