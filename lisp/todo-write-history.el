@@ -16,6 +16,7 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-org)
+(require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-view)
@@ -33,41 +34,6 @@ Signal a `user-error' if there is no plan."
   (or thread (todo-write-view--thread-here) (todo-write-view--default-thread)
       (user-error "There is no plan yet")))
 
-(defun todo-write-history--pop-to (name mode thread &optional action)
-  "Display the buffer NAME in MODE for THREAD; return it.
-ACTION is passed to `pop-to-buffer'."
-  (pop-to-buffer (get-buffer-create name) action)
-  (unless (derived-mode-p mode)
-    (funcall mode))
-  (setq todo-write-view-thread thread)
-  (current-buffer))
-
-(defmacro todo-write-history--with-new-text (&rest body)
-  "Replace the text of this buffer by what BODY inserts; keep point on its line.
-The windows that show it stay at their lines, too."
-  (declare (indent 0) (debug t))
-  `(todo-write-history--replace-text (lambda () ,@body)))
-
-(defun todo-write-history--replace-text (insert)
-  "Replace the text of this buffer by what INSERT, a function, inserts.
-Point, the points of all windows and their starts stay on their lines."
-  (let* ((inhibit-read-only t)
-         (windows (get-buffer-window-list nil nil t))
-         (line (line-number-at-pos))
-         (lines (mapcar (lambda (window)
-                          (cons (line-number-at-pos (window-point window))
-                                (line-number-at-pos (window-start window))))
-                        windows)))
-    (erase-buffer)
-    (funcall insert)
-    (set-buffer-modified-p nil)
-    (cl-flet ((go (line) (goto-char (point-min)) (forward-line (1- line)) (point)))
-      (cl-loop for window in windows
-               for (point . start) in lines
-               do (set-window-start window (go start) t)
-                  (set-window-point window (go point)))
-      (go line))))
-
 ;;; Revisions
 
 (defvar-local todo-write-history--revision nil
@@ -80,7 +46,7 @@ Point, the points of all windows and their starts stay on their lines."
   "Major mode of the buffer that shows one revision of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-view--set-up-page #'todo-write-history--draw))
+  (todo-write-page--set-up #'todo-write-history--draw))
 
 (define-key todo-write-history-mode-map "[" #'todo-write-history-older)
 (define-key todo-write-history-mode-map "]" #'todo-write-history-newer)
@@ -98,7 +64,7 @@ Point, the points of all windows and their starts stay on their lines."
   "Show the revision NUMBER of THREAD, and its changes since BASE.
 BASE is the number of a revision, by default the one before.  Return the
 buffer."
-  (prog1 (todo-write-history--pop-to
+  (prog1 (todo-write-page--pop-to
           (format "%s history" todo-write-view-buffer-name) 'todo-write-history-mode thread
           '((display-buffer-reuse-window display-buffer-same-window)))
     (todo-write-history--show number base)))
@@ -149,7 +115,7 @@ BASE is the number of a revision, by default the one before."
 
 (defun todo-write-history--draw (&rest _)
   "Draw the revision shown, or the newest if it is gone."
-  (setq todo-write-view--width (todo-write-view--fitting-width))
+  (setq todo-write-page--width (todo-write-page--fitting-width))
   (let* ((thread todo-write-view-thread)
          (revisions (todo-write-revisions thread))
          (newest (car (last revisions)))
@@ -165,7 +131,7 @@ BASE is the number of a revision, by default the one before."
                                          :changes)))
          (by-id (seq-group-by (lambda (change) (plist-get change :itemId)) changes)))
     (setq todo-write-history--revision number)
-    (todo-write-history--with-new-text
+    (todo-write-page--with-new-text
       (when revision
         (insert (todo-write-history--header revision (plist-get newest :revision) items) "\n"))
       (when (seq-empty-p items)
@@ -188,7 +154,7 @@ BASE is the number of a revision, by default the one before."
                        (todo-write-story--clock (plist-get revision :timestamp))))
          (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
                                items))
-         (width todo-write-view--width)
+         (width todo-write-page--width)
          (bar (min 20 (/ width 4))))
     (concat
      (todo-write-row--fit
@@ -233,14 +199,14 @@ CHANGES are the plists of the changes that the revision made to it."
                          (todo-write-words--string steps '(same added) face)
                        (propertize text 'face face)))
              (todo-write-history--notes item previous changes note)
-             todo-write-view--width)
+             todo-write-page--width)
             "\n")
     (when steps
       (insert (todo-write-row--truncate
                (concat (propertize "     was: " 'face 'todo-write-previous-text)
                        (todo-write-words--string steps '(same removed)
                                                 'todo-write-previous-text))
-               todo-write-view--width)
+               todo-write-page--width)
               "\n"))
     (add-text-properties start (point) `(help-echo ,(todo-write-row--help text)))
     (when changes
@@ -289,7 +255,7 @@ A line below them shows all others."
   "Major mode of the buffer that lists the revisions of a plan."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-view--set-up-page #'todo-write-history--draw-index))
+  (todo-write-page--set-up #'todo-write-history--draw-index))
 
 (define-key todo-write-history-index-mode-map [mouse-1] #'todo-write-history-mouse-visit)
 
@@ -313,7 +279,7 @@ the one written last."
   (let ((thread (todo-write-history--thread thread)))
     (unless (todo-write-revisions thread)
       (user-error "This plan has no history yet"))
-    (prog1 (todo-write-history--pop-to
+    (prog1 (todo-write-page--pop-to
             "*todo-write-history*" 'todo-write-history-index-mode thread
             '((display-buffer-reuse-window display-buffer-same-window)))
       (setq todo-write-history--marked nil
@@ -324,15 +290,15 @@ the one written last."
 
 (defun todo-write-history--draw-index (&rest _)
   "Draw the index."
-  (setq todo-write-view--width (todo-write-view--fitting-width))
+  (setq todo-write-page--width (todo-write-page--fitting-width))
   (let* ((thread todo-write-view-thread)
          (summary (todo-write-summary thread))
          (revisions (reverse (todo-write-revisions thread)))
          (hidden (if todo-write-history--all 0
                    (max 0 (- (length revisions) todo-write-history-index-limit))))
          day)
-    (todo-write-history--with-new-text
-      (todo-write-row--insert-header summary todo-write-view--width (plist-get summary :reason))
+    (todo-write-page--with-new-text
+      (todo-write-row--insert-header summary todo-write-page--width (plist-get summary :reason))
       (insert "\n")
       (cl-loop for (revision previous) on (butlast revisions hidden)
                for date = (format-time-string "%F" (/ (plist-get revision :timestamp) 1000))
@@ -361,7 +327,7 @@ the one written last."
                           (format "a new list began, with %s"
                                   (todo-write-story--count (length items) "task"))
                         "the plan began"))
-              todo-write-view--width)
+              todo-write-page--width)
              'face 'todo-write-title)
             "\n")))
 
@@ -378,7 +344,7 @@ the one written last."
     (todo-write-row--insert-line (propertize head 'face 'todo-write-time)
                                 text
                                 (propertize (number-to-string number) 'face 'todo-write-time)
-                                todo-write-view--width "\n")
+                                todo-write-page--width "\n")
     (add-text-properties start (point)
                          (list 'todo-write-revision number 'mouse-face (list 'highlight)
                                'help-echo (todo-write-row--help

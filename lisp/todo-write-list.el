@@ -22,6 +22,7 @@
 (require 'todo-write)
 (require 'todo-write-attention)
 (require 'todo-write-menu)
+(require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-view)
 
@@ -422,9 +423,6 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
 (defun todo-write-list--print (&rest _)
   "Print all rows, sorted; windows stay where they are, at their agents' rows."
   (let* ((window (get-buffer-window nil t))
-         (starts (mapcar (lambda (window)
-                           (cons window (line-number-at-pos (window-start window))))
-                         (get-buffer-window-list nil nil t)))
          (agents (todo-write-list--known-agents))
          (older (unless todo-write-list--unfolded
                   (seq-filter #'todo-write-list--old-p agents)))
@@ -444,16 +442,12 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
                        agent (cdr (assoc (todo-write-agent-title agent) titles))))
                     shown)))
     (todo-write-list--with-window-points
-      (tabulated-list-print)
-      (when older
-        (save-excursion
+      (todo-write-page--with-new-text
+        (tabulated-list-print)
+        (when older
           (goto-char (point-max))
           (insert (propertize (format " %d older; RET shows them\n" (length older))
-                              'face 'todo-write-time 'todo-write-older t)))))
-    (pcase-dolist (`(,window . ,line) starts)
-      (save-excursion
-        (goto-char (point-min))
-        (set-window-start window (line-beginning-position line) t)))))
+                              'face 'todo-write-time 'todo-write-older t)))))))
 
 (defun todo-write-list--complete (agent)
   "Set the title and the ending of AGENT from its plan if it has no title."

@@ -16,6 +16,7 @@
 (require 'todo-write)
 (require 'todo-write-history)
 (require 'todo-write-menu)
+(require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-view)
@@ -44,7 +45,7 @@
 \\{todo-write-search-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-view--set-up-page #'todo-write-search--draw)
+  (todo-write-page--set-up #'todo-write-search--draw)
   (setq-local revert-buffer-function #'todo-write-search--revert))
 
 (define-key todo-write-search-mode-map [mouse-1] #'todo-write-search-mouse-goto)
@@ -108,11 +109,11 @@ buffer.  Signal a `user-error' if TEXT is blank or nothing is found."
 
 (defun todo-write-search--draw ()
   "Draw the places found."
-  (setq todo-write-view--width (todo-write-view--fitting-width))
-  (let* ((width todo-write-view--width)
+  (setq todo-write-page--width (todo-write-page--fitting-width))
+  (let* ((width todo-write-page--width)
          (plan (max 12 (min 30 (/ width 4))))
          (regexp (regexp-opt (split-string todo-write-search--text))))
-    (todo-write-history--with-new-text
+    (todo-write-page--with-new-text
       (insert (propertize
                (todo-write-row--truncate
                 (format " %s: %s"

@@ -17,6 +17,7 @@
 (require 'todo-write)
 (require 'todo-write-history)
 (require 'todo-write-org)
+(require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
 (require 'todo-write-view)
@@ -189,7 +190,7 @@ begin at Y and are HEIGHT high."
   "Major mode of the buffer that shows which task was in progress when."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-view--set-up-page #'todo-write-timeline--draw))
+  (todo-write-page--set-up #'todo-write-timeline--draw))
 
 (define-key todo-write-timeline-mode-map [mouse-1] #'todo-write-timeline-mouse-goto)
 (define-key todo-write-timeline-mode-map "n" #'next-line)
@@ -204,11 +205,11 @@ begin at Y and are HEIGHT high."
 
 (defun todo-write-timeline--draw (&rest _)
   "Draw the timeline."
-  (setq todo-write-view--width (todo-write-view--fitting-width))
+  (setq todo-write-page--width (todo-write-page--fitting-width))
   (let* ((thread todo-write-view-thread)
          (rows (todo-write-timeline--rows thread))
          (waits (todo-write-timeline--waits rows))
-         (width (max 40 todo-write-view--width))
+         (width (max 40 todo-write-page--width))
          (longest (apply #'max 0 (mapcar (lambda (row)
                                            (todo-write-row--width
                                             (todo-write-row-plain
@@ -216,9 +217,9 @@ begin at Y and are HEIGHT high."
                                          rows)))
          (label (max 12 (min (/ width 3) (+ 4 longest))))
          (columns (max 10 (- width label 12))))
-    (todo-write-history--with-new-text
+    (todo-write-page--with-new-text
       (let ((summary (todo-write-summary thread)))
-        (todo-write-row--insert-header summary todo-write-view--width
+        (todo-write-row--insert-header summary todo-write-page--width
                                       (plist-get summary :reason)))
       (insert "\n")
       (if (null rows)
@@ -258,8 +259,8 @@ THREAD is a key, by default the one of this buffer or, if it has none,
 the one to be shown first.  Tasks that left the list uncompleted are
 shown as dropped.  Signal a `user-error' if there is no thread."
   (interactive)
-  (prog1 (todo-write-history--pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
-                                     (todo-write-history--thread thread))
+  (prog1 (todo-write-page--pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
+                                 (todo-write-history--thread thread))
     (todo-write-timeline--draw)
     (goto-char (point-min))
     (forward-line 2)))

@@ -41,6 +41,7 @@
 (require 'todo-write-detail)
 (require 'todo-write-footer)
 (require 'todo-write-menu)
+(require 'todo-write-page)
 (require 'todo-write-row)
 (require 'todo-write-story)
 
@@ -69,12 +70,6 @@
 (defcustom todo-write-view-buffer-name "*efrit-todos*"
   "Name of the buffer that shows a plan live."
   :type 'string
-  :group 'todo-write-view
-  :package-version '(todo-write . "0.2.0"))
-
-(defcustom todo-write-view-max-width nil
-  "Maximum number of columns of a row, or nil to use the width of the window."
-  :type '(choice (const :tag "Width of the window" nil) natnum)
   :group 'todo-write-view
   :package-version '(todo-write . "0.2.0"))
 
@@ -187,9 +182,6 @@ It also has the figures of items with work, by (ID).
 See `todo-write-times' and `todo-write--row-work'.  If another Emacs
 holds the journal, each call of the module looks at the file.")
 
-(defvar-local todo-write-view--width nil
-  "Columns the rows were last drawn for.")
-
 (cl-defstruct (todo-write-view--row
                (:constructor todo-write-view--row
                              (item &optional ghost
@@ -233,26 +225,6 @@ CATEGORY is a symbol with the text properties of its line."
   (when-let* ((node (and id (gethash id todo-write-view--nodes))))
     (marker-position (ewoc-location node))))
 
-(defun todo-write-view--fitting-width ()
-  "Return the number of columns that fits every window of the current buffer."
-  (let ((windows (get-buffer-window-list nil nil t))
-        (most (or todo-write-view-max-width most-positive-fixnum)))
-    (if windows
-        (max 10 (apply #'min most (mapcar #'todo-write-view--columns windows)))
-      (or todo-write-view--width (min 80 most)))))
-
-(defun todo-write-view--columns (window)
-  "Return the number of columns that a row has in WINDOW.
-The font may be scaled, and line numbers take some."
-  (- (if (and face-remapping-alist (display-graphic-p (window-frame window)))
-         (floor (window-body-width window t) (window-font-width window))
-       (window-body-width window))
-     (if display-line-numbers
-         (with-selected-window window
-           (+ 2 (line-number-display-width)))
-       0)
-     1))
-
 (defun todo-write-view--set-scale ()
   "Set `todo-write-row--scale' for the font of the buffer."
   (let ((window (and face-remapping-alist (get-buffer-window nil t))))
@@ -261,24 +233,6 @@ The font may be scaled, and line numbers take some."
                     (/ (float (window-font-width window))
                        (frame-char-width (window-frame window)))
                   1))))
-
-(defun todo-write-view--set-up-page (draw &optional fit)
-  "Set up the current buffer as a read-only page as wide as its windows.
-DRAW draws it, also for `revert-buffer'.  FIT is called with a window that
-has changed its size; by default, it calls DRAW if the width differs."
-  (setq truncate-lines t
-        ;; Hebrew and Arabic tasks must not reverse their rows.
-        bidi-paragraph-direction 'left-to-right
-        show-trailing-whitespace nil)
-  (setq-local revert-buffer-function draw)
-  (buffer-disable-undo)
-  (add-hook 'window-size-change-functions
-            (or fit
-                (lambda (window)
-                  (with-current-buffer (window-buffer window)
-                    (unless (eql todo-write-view--width (todo-write-view--fitting-width))
-                      (funcall draw)))))
-            nil t))
 
 ;;; Text
 
@@ -290,7 +244,7 @@ has changed its size; by default, it calls DRAW if the width differs."
          (kind (if ghost 'removed (todo-write-row--kind item (todo-write-view--paused-p))))
          (start (point)))
     (todo-write-row--insert item kind (unless ghost (todo-write-view--spent id))
-                           todo-write-view--width nil
+                           todo-write-page--width nil
                            (unless ghost (todo-write-view--note id item))
                            (unless ghost (todo-write-view--row-work id)))
     (put-text-property start (point) 'category (todo-write-view--row-category row))
@@ -331,16 +285,16 @@ has changed its size; by default, it calls DRAW if the width differs."
         (start (point)))
     (todo-write-row--if-open open (cons 'open id)
       (insert (todo-write-detail--string todo-write-view-thread item
-                                        todo-write-view--width))
-      (todo-write-story--insert todo-write-view-thread id todo-write-view--width
+                                        todo-write-page--width))
+      (todo-write-story--insert todo-write-view-thread id todo-write-page--width
                                todo-write-view--whole (member id todo-write-view--earlier)))
-    (todo-write-children--insert children todo-write-view--width open)
+    (todo-write-children--insert children todo-write-page--width open)
     (put-text-property start (point) 'todo-write-id id)))
 
 (defun todo-write-view--draw-header ()
   "Draw the header if it changed, and show the count in the mode line."
   (let* ((summary todo-write-view--summary)
-         (width todo-write-view--width)
+         (width todo-write-page--width)
          (work todo-write-view--work)
          (agent (and todo-write-view-thread (todo-write-view--agent-line)))
          ;; Every write draws this, so that a string to compare would be costly.
@@ -435,7 +389,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
           (todo-write-welcome-string))
      ('empty (propertize " The list is empty.\n" 'face 'todo-write-detail)))
    (when-let* ((children (cdr (assoc nil todo-write-view--children)))
-               (width todo-write-view--width))
+               (width todo-write-page--width))
      (todo-write-row--string (todo-write-children--insert children width)))
    (let ((dropped (todo-write-view--dropped-before)))
      (when (or dropped todo-write-view--lists todo-write-view--outside)
@@ -447,7 +401,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
                       :whole todo-write-view--whole
                       :earlier todo-write-view--earlier))
              (thread todo-write-view-thread)
-             (width todo-write-view--width))
+             (width todo-write-page--width))
          (todo-write-row--string (todo-write-footer--insert footer thread width)))))))
 
 (defun todo-write-view--dropped-before ()
@@ -462,7 +416,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
   "Draw the whole buffer from the store."
   (let ((thread todo-write-view-thread))
     (todo-write-view--set-scale)
-    (setq todo-write-view--width (todo-write-view--fitting-width)
+    (setq todo-write-page--width (todo-write-page--fitting-width)
           todo-write-view--summary (and thread (todo-write-summary thread))
           todo-write-view--children (and thread (todo-write-children--by-item thread))
           todo-write-view--ghosts nil
@@ -963,7 +917,7 @@ and \\=✗ dropped before it was completed.
 \\{todo-write-view-mode-map}"
   :interactive nil
   (todo-write-menu-begin-mode)
-  (todo-write-view--set-up-page #'todo-write-view-refresh #'todo-write-view--fit)
+  (todo-write-page--set-up #'todo-write-view-refresh #'todo-write-view--fit)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
               todo-write-view--nodes (make-hash-table :test #'equal)
@@ -1164,7 +1118,7 @@ For `todo-write--event-functions'."
 This runs with any buffer current when a window begins to show the buffer
 or changes its size."
   (with-current-buffer (window-buffer window)
-    (if (eql todo-write-view--width (todo-write-view--fitting-width))
+    (if (eql todo-write-page--width (todo-write-page--fitting-width))
         ;; Folds depend on the height.
         (todo-write-view--redraw nil)
       (todo-write-view--draw))))
