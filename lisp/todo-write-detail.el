@@ -56,7 +56,11 @@ further lines are indented.  A paragraph with the property
     (with-temp-buffer
       (dolist (function todo-write-detail-functions)
         (dolist (paragraph (condition-case-unless-debug err
-                               (funcall function thread item)
+                               (let ((paragraphs (funcall function thread item)))
+                                 (unless (seq-every-p #'stringp paragraphs)
+                                   (signal 'wrong-type-argument
+                                           (list 'list-of-strings-p paragraphs)))
+                                 paragraphs)
                              (error (list (format-message "`%s' failed: %s" function
                                                           (error-message-string err))))))
           (todo-write-detail--insert paragraph (max 15 width))))

@@ -74,7 +74,8 @@ Above all rows, add it at the beginning; elsewhere outside, at the end."
          (outcome (todo-write-edit--do #'todo-write-edit thread 'add text position)))
     (when-let* ((added (seq-find (lambda (change) (equal (plist-get change :type) "added"))
                                  (plist-get (plist-get outcome :changes) :changes))))
-      (todo-write-view--goto (plist-get added :itemId))
+      (when (equal thread todo-write-view-thread)
+        (todo-write-view--goto (plist-get added :itemId)))
       (todo-write-edit--say "Added"))))
 
 (defun todo-write-edit-delete ()

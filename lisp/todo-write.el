@@ -568,6 +568,8 @@ Interactively, ask about the current project first."
                                        (equal (file-name-as-directory own) root))))
                               (todo-write-threads)))
          (count (length threads)))
+    (when (and (called-interactively-p 'interactive) (null threads))
+      (user-error "No plan of %s" (abbreviate-file-name root)))
     (when (or (not (called-interactively-p 'interactive))
               (yes-or-no-p (format "Delete %d plan%s of %s, with all that is recorded? "
                                    count (if (= count 1) "" "s") (abbreviate-file-name root))))

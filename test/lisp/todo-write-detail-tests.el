@@ -124,11 +124,12 @@
 (ert-deftest todo-write-detail-says-so-where-a-function-of-the-users-fails ()
   (todo-write-test-with-view
     (let ((debug-on-error nil)
-          (todo-write-detail-functions (list (lambda (&rest _) (error "Oops"))
+          (todo-write-detail-functions (list (lambda (&rest _) "no list")
+                                             (lambda (&rest _) (error "Oops"))
                                              #'todo-write-detail-item)))
       (todo-write-test-write "a" "One")
       (todo-write-test-open "One")
-      (should (string-match-p "failed: Oops
+      (should (string-match-p "failed: Wrong type argument: [^\n]+\n[^\n]+failed: Oops
      While at it" (todo-write-test-text))))))
 
 (ert-deftest todo-write-view-is-whole-again-after-a-row-could-not-be-drawn ()
