@@ -116,13 +116,15 @@ Only the main agents of Claude Code have one."
   "Make or delete the file that lets the hook of THREAD's agent ask this Emacs."
   (let ((file (todo-write-note--file thread))
         (file-name-handler-alist nil))
+    ;; A program in a container can put links into a folder that is mounted there.
     (when (and file (eq 'open (todo-write-socket--state))
-               (file-exists-p (directory-file-name (file-name-directory file))))
+               (todo-write-socket--folder-p (directory-file-name (file-name-directory file))))
       (if (or (gethash thread todo-write-note--messages)
               (member thread todo-write-note--waiting)
               (todo-write-note--edits thread))
-          (with-file-modes #o700
-            (write-region "" nil file nil 'silent))
+          (ignore-error file-already-exists
+            (with-file-modes #o700
+              (write-region "" nil file nil 'silent nil 'excl)))
         (ignore-errors (delete-file file))))))
 
 (defun todo-write-note--on-event (thread what _data)

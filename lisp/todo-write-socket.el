@@ -108,6 +108,10 @@ With SOCKET non-nil, it must be a socket.  Links are not followed."
          (eql (file-attribute-user-id attributes) (user-uid))
          (zerop (logand (file-modes file 'nofollow) #o077)))))
 
+(defun todo-write-socket--folder-p (file)
+  "Return non-nil if FILE is a folder and not a link to one."
+  (eq t (file-attribute-type (file-attributes file))))
+
 (defun todo-write-socket--prepare (file)
   "Make the folder of the socket FILE; signal `todo-write-error' if it is unsafe."
   (let ((folder (directory-file-name (file-name-directory file))))
@@ -211,14 +215,15 @@ choose where a socket is."
     (when (stringp file)
       (let ((folder (expand-file-name "told" (file-name-directory file))))
         (ignore-errors (delete-file file))
-        (ignore-errors
-          (pcase-dolist (`(,name . ,attributes)
-                         (directory-files-and-attributes folder t "\\`[A-Za-z0-9_-]+\\'" t))
-            (when (and (null (file-attribute-type attributes))
-                       (eql 0 (file-attribute-size attributes)))
-              (delete-file name))))
-        ;; It fails if something else is there.
-        (ignore-errors (delete-directory folder))))))
+        (when (todo-write-socket--folder-p folder)
+          (ignore-errors
+            (pcase-dolist (`(,name . ,attributes)
+                           (directory-files-and-attributes folder t "\\`[A-Za-z0-9_-]+\\'" t))
+              (when (and (null (file-attribute-type attributes))
+                         (eql 0 (file-attribute-size attributes)))
+                (delete-file name))))
+          ;; It fails if something else is there.
+          (ignore-errors (delete-directory folder)))))))
 
 (defun todo-write-socket--state ()
   "Return `open' if programs reach this Emacs, `client' if another, or nil."

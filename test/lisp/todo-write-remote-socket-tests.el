@@ -295,6 +295,29 @@ FIELDS are those of its hello.  Return the program."
       (todo-write-test-wait (lambda () (not (file-exists-p file))))
       (should (eq 'hook (todo-write-note--way key))))))
 
+(ert-deftest todo-write-remote-socket-links-of-a-container-lead-to-no-other-file ()
+  (todo-write-remote-socket-tests--with nil
+    (let* ((told (expand-file-name "told" (file-name-directory
+                                           (todo-write-remote-socket--file "build"))))
+           (folder (make-temp-file "mine" t))
+           (notes (expand-file-name "links" folder))
+           (empty (expand-file-name "empty" folder))
+           (key "build/claude:links"))
+      (write-region "Dig" nil notes nil 'silent)
+      (write-region "" nil empty nil 'silent)
+      (make-symbolic-link notes (expand-file-name "links" told))
+      (todo-write key '(:todos [(:content "Rake" :status "pending")]) "claude" t)
+      (todo-write-edit key 'add "Weed")
+      (todo-write-note--look)
+      (should (equal "Dig" (with-temp-buffer (insert-file-contents notes) (buffer-string))))
+      (delete-directory told t)
+      (make-symbolic-link folder told)
+      (todo-write-note--take key)
+      (todo-write-note--update key)
+      (should (file-exists-p notes))
+      (todo-write-mcp-mode -1)
+      (should (file-exists-p empty)))))
+
 ;;; What the user sees
 
 (ert-deftest todo-write-remote-socket-rows-and-headers-name-the-machine ()
