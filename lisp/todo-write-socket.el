@@ -257,11 +257,15 @@ choose where a socket is."
      (match-string 1 chunk))))
 
 (defun todo-write-socket--first-changed (process _event)
-  "Take over the socket if PROCESS, the connection to the first Emacs, closed."
+  "Take over the socket if PROCESS, the connection to the first Emacs, closed.
+An Emacs that refused this one still has the socket: try again later."
   (unless (process-live-p process)
     (setq todo-write-socket--first nil)
-    ;; Other Emacsen may take over, too.
-    (run-with-timer (/ (random 200) 1000.0) nil #'todo-write-socket--take-over)))
+    (run-with-timer (if (process-get process 'todo-write-pid)
+                        ;; Other Emacsen may take over, too.
+                        (/ (random 200) 1000.0)
+                      todo-write-socket--patience)
+                    nil #'todo-write-socket--take-over)))
 
 (defun todo-write-socket--take-over ()
   "Open the socket after the Emacs that had it ended."

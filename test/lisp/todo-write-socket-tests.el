@@ -240,6 +240,28 @@
                                                 (timer--function timer)))
                             timer-list)))))
 
+(ert-deftest todo-write-socket-an-emacs-that-refuses-this-one-is-not-asked-again-at-once ()
+  (let* ((todo-write-socket (todo-write-socket-test-file))
+         (asked 0)
+         (first (with-file-modes #o700
+                  (make-network-process
+                   :name "first" :server t :family 'local :service todo-write-socket :noquery t
+                   :filter (lambda (program _hello)
+                             (cl-incf asked)
+                             (process-send-string program "{\"type\":\"refused\"}\n")
+                             (delete-process program))))))
+    (unwind-protect
+        (progn
+          (todo-write-mcp-mode)
+          (todo-write-test-wait (lambda () (null (todo-write-socket--state))))
+          (let ((timer (seq-find (lambda (timer) (eq #'todo-write-socket--take-over
+                                                     (timer--function timer)))
+                                 timer-list)))
+            (should (time-less-p (time-add nil 5) (timer--time timer))))
+          (should (= 1 asked)))
+      (delete-process first)
+      (todo-write-mcp-mode -1))))
+
 ;;; Many, and slow
 
 (ert-deftest todo-write-socket-a-program-that-does-not-read-does-not-block-emacs ()
