@@ -126,7 +126,9 @@ enables it."
     "M-x todo-write-gptel-mode, or that in the init file")
    (todo-write-doctor--host
     "Claude Code and Codex"
-    (seq-some (lambda (agent) (file-directory-p (cdr agent))) todo-write-follow-agents)
+    ;; Nothing is asked of other machines.
+    (seq-some (lambda (agent) (file-directory-p (cdr agent)))
+              (todo-write-follow-sessions--given-homes))
     (bound-and-true-p todo-write-follow-mode)
     "M-x todo-write-follow for one, M-x todo-write-follow-mode for all")
    (list 'ok (format "ACP: acp.el is %s; its plans come by todo-write-from-acp-plan"

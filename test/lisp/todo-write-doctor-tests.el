@@ -72,6 +72,17 @@ They are evaluated with a copy of the package.")
     (should (string-match-p "Mode line: on" text))
     (should-not (string-match-p "PROBLEM" text))))
 
+(ert-deftest todo-write-doctor-opens-no-connection-to-another-machine ()
+  (todo-write-copy-with
+    (todo-write-copy-put-module todo-write-copy-folder)
+    (should (string-match-p
+             "Claude Code and Codex: not installed"
+             (todo-write-doctor-tests--says
+              '(require 'tramp)
+              '(advice-add 'tramp-maybe-open-connection :override
+                           (lambda (&rest _) (error "A connection was opened")))
+              '(setq todo-write-follow-agents '((claude . "/ssh:build:~/.claude"))))))))
+
 (ert-deftest todo-write-doctor-names-each-problem-and-its-remedy ()
   (pcase-dolist (`(,title ,problem ,remedy)
                  '(("No module, and no cargo to build it"
