@@ -121,6 +121,9 @@ See `todo-write-socket--roles'."
               (when-let* ((lost (plist-get hello :lost)))
                 (todo-write-mcp--note-lost
                  (+ lost (todo-write-socket-connection-skew connection)))))
+      ((guard (null program))
+       (when (eq type 'call)
+         (todo-write-socket--answer connection message nil "This program has said goodbye.")))
       ('call (pcase-let ((`(,ok . ,text) (todo-write-mcp--write program message)))
                (todo-write-socket--answer connection message ok text)))
       ('activity (todo-write-mcp--note-activity program message))

@@ -147,6 +147,19 @@
       (todo-write-test-wait (lambda () (null (cdr todo-write-socket--connections))))
       (should (eq (todo-write-state "claude:a") 'active)))))
 
+(ert-deftest todo-write-mcp-what-a-program-says-after-its-goodbye-has-no-effect ()
+  (todo-write-with-socket
+    (let ((program (todo-write-socket-test-hello)) warnings)
+      (cl-letf (((symbol-function 'display-warning) (lambda (&rest it) (push it warnings))))
+        (dotimes (_ 3)
+          (todo-write-socket-test-send program '(:type "bye"))
+          (todo-write-socket-test-send program '(:type "activity" :session "a"
+                                                 :activity "working")))
+        (should (equal '(nil . "This program has said goodbye.")
+                       (todo-write-socket-test-write program "a" "One"))))
+      (should-not warnings)
+      (should-not (todo-write-threads)))))
+
 (ert-deftest todo-write-mcp-a-broken-connection-stops-the-clock-until-the-program-is-back ()
   (todo-write-with-socket
     (let ((program (todo-write-socket-test-hello)))
