@@ -59,6 +59,11 @@ threads that it serves and the times of their last calls.  REPORTS-ACTIVITY
 is non-nil if it reports what its agent does."
   hello connection broken sessions reports-activity)
 
+(defun todo-write-mcp--program-of (connection)
+  "Return the program of CONNECTION, which serves no session."
+  (todo-write-mcp--make-program :hello (todo-write-socket-connection-hello connection)
+                                :connection connection))
+
 (defvar todo-write-mcp--programs (make-hash-table :test #'equal)
   "The programs that serve agents, by (MACHINE . ID); ID is random.")
 

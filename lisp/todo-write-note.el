@@ -159,9 +159,7 @@ For `todo-write--event-functions'."
   "Answer MESSAGE of the hook of CONNECTION with what to tell its agent.
 See `todo-write-socket--roles'."
   (when (eq 'call (plist-get message :type))
-    (let* ((program (todo-write-mcp--make-program
-                     :hello (todo-write-socket-connection-hello connection)
-                     :connection connection))
+    (let* ((program (todo-write-mcp--program-of connection))
            (thread (todo-write-mcp--thread program message)))
       (when-let* ((remote (todo-write-mcp--remote program)))
         (cl-pushnew remote todo-write-note--hook-machines :test #'equal))

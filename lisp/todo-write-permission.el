@@ -56,14 +56,13 @@ See `todo-write-socket--roles'."
 
 (defun todo-write-permission--ask (connection message)
   "Make a request of MESSAGE of CONNECTION."
-  (let* ((hello (todo-write-socket-connection-hello connection))
-         (program (todo-write-mcp--make-program :hello hello :connection connection))
+  (let* ((program (todo-write-mcp--program-of connection))
          (thread (todo-write-mcp--thread program message))
          (input (json-parse-string (or (plist-get message :arguments) "null")
                                    :null-object nil :false-object nil))
          (call (todo-write-permission--make-call
                 :connection connection :message message :thread thread
-                :id (format "permission-%s" (plist-get hello :id))
+                :id (format "permission-%s" (todo-write-mcp--hello-string program :id))
                 :subagent (plist-get message :subagent)
                 :silent (not (car (gethash thread todo-write-activity--table)))))
          (request (todo-write-permission--request
@@ -182,10 +181,9 @@ That is all at the end of its turn, and otherwise the call that it made."
 (defun todo-write-permission--pid (thread)
   "Return the process id of a hook that asks for the agent of THREAD, or nil."
   (seq-some (lambda (call)
-              (let ((connection (todo-write-permission--call-connection call)))
-                (and (equal thread (todo-write-permission--call-thread call))
-                     (not (todo-write-socket-connection-remote connection))
-                     (plist-get (todo-write-socket-connection-hello connection) :process))))
+              (and (equal thread (todo-write-permission--call-thread call))
+                   (todo-write-mcp--program-pid (todo-write-mcp--program-of
+                                                 (todo-write-permission--call-connection call)))))
             todo-write-permission--calls))
 
 ;;; What is asked

@@ -277,6 +277,19 @@ FIELDS are further ones of the hook's input, :subagent and :source."
 
 ;;; Withdrawing
 
+(ert-deftest todo-write-permission-a-process-id-of-another-container-is-none-of-this-machine ()
+  (todo-write-permission-tests--with
+    (pcase-dolist (`(,pid . ,fields) `((,(emacs-pid)) (nil :pidDomain "pid:[1]")))
+      (let ((hook (apply #'todo-write-socket-test-hello
+                         :role "permission" :id (format "hook-%s" pid) fields)))
+        (todo-write-socket-test-send
+         hook '(:type "call" :call 1 :session "s1" :source "process"
+                :arguments (:tool_name "Bash" :tool_input (:command "make"))))
+        (todo-write-test-wait #'todo-write-requests)
+        (should (equal pid (todo-write-permission--pid "claude:s1")))
+        (delete-process hook)
+        (todo-write-test-wait (lambda () (not (todo-write-requests))))))))
+
 (ert-deftest todo-write-permission-is-withdrawn-when-the-hook-leaves ()
   (todo-write-permission-tests--with
     (delete-process (todo-write-permission-tests--ask "Bash" '(:command "ls")))
