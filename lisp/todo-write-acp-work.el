@@ -104,14 +104,18 @@ What the agent's tool itself answered comes in an update of its own."
 
 (defun todo-write-acp-work--outcome (call code output)
   "Return the outcome of CALL with the exit CODE and OUTPUT, a symbol."
-  (cond ((or (member (todo-write-acp-work--field call "nonExecutionKind")
-                     '("user-rejected" "permission-denied" "cancelled"))
-             (string-match-p "\\`[` \n]*\\(?:The user doesn't want to\\|Permission\\)" output))
-         'refused)
-        ((equal (todo-write-acp-work--field call "status") "failed") 'failed)
-        ((and (integerp code) (/= code 0)) 'failed)
-        ((todo-write-acp-work--field call "toolResponse" "backgroundTaskId") 'background)
-        (t 'ok)))
+  (let ((failed (equal (todo-write-acp-work--field call "status") "failed"))
+        (case-fold-search nil))
+    (cond ((or (member (todo-write-acp-work--field call "nonExecutionKind")
+                       '("user-rejected" "permission-denied" "cancelled"))
+               ;; Any file may begin like that.
+               (and failed
+                    (string-match-p "\\`[` \n]*\\(?:The user doesn't want to\\|Permission\\)"
+                                    output)))
+           'refused)
+          ((or failed (and (integerp code) (/= code 0))) 'failed)
+          ((todo-write-acp-work--field call "toolResponse" "backgroundTaskId") 'background)
+          (t 'ok))))
 
 (defun todo-write-acp-work--output (call)
   "Return the text that CALL returned, a string."

@@ -105,6 +105,16 @@ diff --git a/f b/f
                            (todo-write-observations "a" :type "TOOL_EXECUTION"))
                    '(nil 3 2 nil nil)))))
 
+(ert-deftest todo-write-acp-what-a-call-returns-is-not-taken-for-a-refusal ()
+  (todo-write-acp-work-tests--with-task
+    (dolist (text '("permissions:\n  contents: read\n" "Permission is a word.\n"))
+      (todo-write-acp-work-tests--send
+       "a" `(,text :kind "execute" :status "completed" :rawOutput ,text)))
+    (todo-write-acp-work-tests--send
+     "a" '("c" :kind "execute" :status "failed" :rawOutput "permission denied: x"))
+    (should (equal (plist-get (todo-write-work "a" "t1") :commands)
+                   '(:run 3 :failed 1 :refused 0 :background 0 :unknown 0)))))
+
 (ert-deftest todo-write-acp-records-no-work-without-a-plan-and-none-of-the-plan ()
   (todo-write-with-store
     (todo-write-acp-work-tests--send "b" '("c" :kind "execute" :status "completed"))
