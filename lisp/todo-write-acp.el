@@ -21,6 +21,7 @@
 (require 'seq)
 (require 'todo-write)
 (require 'todo-write-acp-work)
+(require 'todo-write-request)
 (require 'todo-write-row)
 
 (declare-function acp-subscribe-to-notifications "ext:acp")
@@ -472,20 +473,18 @@ LINK is that of CLIENT."
          (content (append (todo-write-json--get call "content") nil))
          (diffs (seq-filter (lambda (part) (equal "diff" (todo-write-json--get part "type")))
                             content)))
-    (cond ((stringp plan) (list 'plan 'markdown plan))
+    (cond ((stringp plan)
+           (list 'plan 'markdown (concat plan (todo-write-request--fields input "\n" "plan"))))
           (diffs (list 'permission 'diff (mapconcat #'todo-write-acp--diff diffs "\n")))
-          ((stringp command) (list 'permission 'shell command))
+          ((stringp command)
+           (list 'permission 'shell
+                 (concat command (todo-write-request--fields input "\n# " "command"))))
           (t (list 'permission 'text
-                   (string-join
-                    (delq nil (cons (and input (todo-write-acp--print input))
-                                    (mapcar #'todo-write-acp-work--text content)))
-                    "\n"))))))
-
-(defun todo-write-acp--print (input)
-  "Return INPUT, decoded JSON, as text."
-  (mapconcat (pcase-lambda (`(,name . ,value))
-               (format "%s: %s" name (if (stringp value) value (format "%S" value))))
-             (todo-write-json--fields input) "\n"))
+                   (string-trim-left
+                    (string-join
+                     (cons (todo-write-request--fields input "\n")
+                           (delq nil (mapcar #'todo-write-acp-work--text content)))
+                     "\n")))))))
 
 (defun todo-write-acp--diff (part)
   "Return PART of a tool call's content, a diff, with its whole old and new text."

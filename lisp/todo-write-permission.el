@@ -132,7 +132,7 @@ WHAT is as in `todo-write--event-functions'."
 Its hook does not see that.  INPUT is the input of CALL."
   (setf (todo-write-permission--call-input call)
         (cons (todo-write-json--get input "tool_name")
-              (todo-write-permission--json (todo-write-json--get input "tool_input"))))
+              (todo-write-request--json (todo-write-json--get input "tool_input"))))
   (push (todo-write-permission--call-thread call) todo-write-note--waiting)
   (todo-write-note--update (todo-write-permission--call-thread call)))
 
@@ -140,7 +140,7 @@ Its hook does not see that.  INPUT is the input of CALL."
   "Withdraw what EVENT, from a hook of THREAD's agent, shows to be answered.
 That is all at the end of its turn, and otherwise the call that it made."
   (let ((made (cons (todo-write-json--get event "tool_name")
-                    (todo-write-permission--json (todo-write-json--get event "tool_input")))))
+                    (todo-write-request--json (todo-write-json--get event "tool_input")))))
     (dolist (call todo-write-permission--calls)
       (when (and (equal thread (todo-write-permission--call-thread call))
                  (or (equal "Stop" (todo-write-json--get event "event"))
@@ -337,34 +337,12 @@ WHAT is a line or nil.  PROJECT and LOCAL are as in
                   (todo-write-json--get given "notebook_path"))))
     (cond ((and (stringp command) (member tool '("Bash" "PowerShell")))
            (list command 'shell
-                 (concat command (todo-write-permission--fields given "\n# " '("command")))))
+                 (concat command (todo-write-request--fields given "\n# " "command"))))
           ((and (stringp file) (todo-write-permission--change-p tool given))
            (cons file (todo-write-permission--change tool given file project local)))
           (t (list (seq-find #'stringp (mapcar #'cdr (todo-write-json--fields given)))
                    'text
-                   (string-trim-left (todo-write-permission--fields given "\n" nil)))))))
-
-(defun todo-write-permission--fields (object before except)
-  "Return the fields of OBJECT as text, each after BEFORE; leave out EXCEPT.
-No text of a field looks like another field."
-  (mapconcat (pcase-lambda (`(,name . ,value))
-               (concat before (todo-write-row-line name) ": "
-                       (cond ((not (stringp value)) (todo-write-permission--json value))
-                             ((equal before "\n") (string-replace "\n" "\n    " value))
-                             (t (todo-write-permission--json value)))))
-             (seq-remove (lambda (field) (member (car field) except))
-                         (todo-write-json--fields object))
-             ""))
-
-(defun todo-write-permission--json (value)
-  "Return VALUE, decoded JSON, as JSON text."
-  (pcase value
-    ('nil "false")
-    ('t "true")
-    (_ (decode-coding-string
-        (let ((text (json-serialize (vector value) :null-object nil :false-object :false)))
-          (substring text 1 -1))
-        'utf-8))))
+                   (string-trim-left (todo-write-request--fields given "\n")))))))
 
 ;;; Changes of files
 
@@ -417,7 +395,7 @@ PROJECT and LOCAL are as in `todo-write-permission--request'."
                               (todo-write-permission--string edit "new_string")))
                            edits "\n")
                 "\nThe old and the new text; the file was not compared.")))
-           (todo-write-permission--fields given "\n" (cons "file_path" used))))))
+           (apply #'todo-write-request--fields given "\n" "file_path" used)))))
 
 (defun todo-write-permission--hunks (file old new)
   "Return the difference of FILE from OLD to NEW, texts, as a diff."

@@ -20,6 +20,8 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
+(require 'todo-write-json)
+(require 'todo-write-row)
 
 (defvar todo-write-request--open nil
   "The open requests, oldest first, a list of plists.
@@ -138,6 +140,33 @@ modify them."
 (defun todo-write-request--open-p (request)
   "Return non-nil if REQUEST, a value of `todo-write-requests', is still open."
   (memq request todo-write-request--open))
+
+;;; The text of a call
+
+(defun todo-write-request--fields (object before &rest except)
+  "Return the fields of OBJECT, decoded JSON, as text, each after BEFORE.
+Leave out those named in EXCEPT.  No text of a field looks like another
+field."
+  (mapconcat (pcase-lambda (`(,name . ,value))
+               (concat before (todo-write-row-line name) ": "
+                       (if (and (stringp value) (equal before "\n"))
+                           (string-replace "\n" "\n    " value)
+                         (todo-write-request--json value))))
+             (seq-remove (lambda (field) (member (car field) except))
+                         (todo-write-json--fields object))
+             ""))
+
+(defun todo-write-request--json (value)
+  "Return VALUE, decoded JSON, as JSON text."
+  (pcase value
+    ('nil "false")
+    ('t "true")
+    (_ (condition-case nil
+           (decode-coding-string
+            (substring (json-serialize (vector value) :null-object nil :false-object :false) 1 -1)
+            'utf-8)
+         ;; Hosts decode it in their own ways.
+         (error (format "%S" value))))))
 
 ;;; Closing
 

@@ -429,7 +429,15 @@ What acp.el would do is done by replaying a record."
                                   (newText . "z"))]))
                     permission diff "--- /a\n+++ /a\n-x\n-y\n+z")
                    (((rawInput (url . "http://x") (depth . 2))) permission text
-                    "url: http://x\ndepth: 2")))
+                    "url: http://x\ndepth: 2")
+                   ;; Nothing beside a command or a plan is hidden, and no text is a field.
+                   (((rawInput (command . "make") (sandbox . :false) (cwd . "/a\nb")
+                               (more (k . [1 :null]))))
+                    permission shell
+                    "make\n# sandbox: false\n# cwd: \"/a\\nb\"\n# more: ((k . [1 :null]))")
+                   (((rawInput (plan . "# Plan") (path . "/etc"))) plan markdown
+                    "# Plan\npath: /etc")
+                   (((rawInput (url . "x\ndepth: 2"))) permission text "url: x\n    depth: 2")))
     (todo-write-acp-tests--asking client call
       (let ((request (car (todo-write-requests "acp:s"))))
         (should (equal (list kind format detail)
