@@ -519,6 +519,8 @@ Return nil if some are yet to come."
         (when (nth (car key) (todo-write-follow-link-homes link))
           (setf (todo-write-follow-link-processes link) t)
           (if (or (equal "-" (match-string 1 line))
+                  ;; The script sends no more of a file.
+                  (> (length (match-string 6 line)) 16384)
                   (> (hash-table-count (todo-write-follow-link-alive link)) 1000))
               (remhash key (todo-write-follow-link-alive link))
             (puthash key (list (match-string 4 line) (match-string 5 line) (match-string 6 line))
@@ -533,7 +535,9 @@ Return nil if some are yet to come."
         (setf (nth 2 home) (decode-coding-string (or (match-string 1 line) "") 'utf-8))))
      ((string-match "\\`r \\(/.*\\)\\'" line)
       (let ((root (decode-coding-string (match-string 1 line) 'utf-8)))
-        (when (todo-write-follow-link--mode-p link)
+        (when (and todo-write-follow-mode
+                   (equal (todo-write-follow-link-prefix link)
+                          (file-remote-p todo-write-follow--project)))
           (setq todo-write-follow--project
                 (concat (todo-write-follow-link-prefix link)
                         (file-name-as-directory root))

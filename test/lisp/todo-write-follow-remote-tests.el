@@ -364,6 +364,25 @@ MORE are further fields."
         (should-not (todo-write-follow-link-process link))
         (should-not (directory-files-recursively todo-write-follow-remote--folder "."))))))
 
+(ert-deftest todo-write-follow-remote-no-machine-names-the-project-of-another ()
+  (todo-write-follow-remote-tests--with
+    (let ((todo-write-follow-all t) (link (todo-write-follow-remote "/ssh:one:")))
+      (todo-write-follow-remote-tests--link "one")
+      (todo-write-follow-mode)
+      (dolist (project (list hosts "/ssh:two:/srv/"))
+        (setq todo-write-follow--project project)
+        (todo-write-follow-remote-tests--hear link "r /etc\n")
+        (should (equal project todo-write-follow--project))))))
+
+(ert-deftest todo-write-follow-remote-no-process-file-is-longer-than-what-is-asked-for ()
+  (todo-write-follow-remote-tests--with
+    (let ((link (todo-write-follow-remote "/ssh:one:")))
+      (todo-write-follow-remote-tests--link "one")
+      (pcase-dolist (`(,length . ,known) '((16384 . 1) (16385 . 0)))
+        (todo-write-follow-remote-tests--hear
+         link (format "+a 0 12 S - %s\n" (make-string length ?x)))
+        (should (= known (hash-table-count (todo-write-follow-link-alive link))))))))
+
 (ert-deftest todo-write-follow-remote-an-answer-counts-once ()
   (todo-write-follow-remote-tests--with
     (let ((link (todo-write-follow-remote "/ssh:one:")) (handled 0))
