@@ -219,15 +219,13 @@ FILE is its remote name, or that of its excerpt or copy."
       (let* ((folder (match-string 1 local)) (path (match-string 2 local))
              (agent (if (equal "projects" (match-string 3 local)) 'claude 'codex))
              (homes (todo-write-follow-link-homes link))
-             (n (or (seq-position homes folder #'todo-write-follow-remote--home-p)
-                    (let ((n (todo-write-follow-remote--add-home link agent folder)))
-                      (todo-write-follow-remote--announce link n)
-                      n))))
+             (n (seq-position homes folder #'todo-write-follow-remote--home-p)))
         (unless (todo-write-follow-link--kind agent path)
           (user-error "%s is no transcript of Claude Code or Codex" file))
-        (concat (todo-write-follow-copy-folder
-                 (car (nth n (todo-write-follow-link-homes link))))
-                path)))))
+        (unless n
+          (setq n (todo-write-follow-remote--add-home link agent folder))
+          (todo-write-follow-remote--announce link n))
+        (concat (todo-write-follow-link--home-folder link n) path)))))
 
 (defun todo-write-follow-remote--home-p (home folder)
   "Return non-nil if FOLDER, an absolute name, is that of HOME.

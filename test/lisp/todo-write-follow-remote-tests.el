@@ -407,6 +407,13 @@ MORE are further fields."
        link "/ssh:one:/home/jörg/.claude/projects/p/s.jsonl")
       (should (length= (todo-write-follow-link-homes link) (length homes))))))
 
+(ert-deftest todo-write-follow-remote-a-file-that-is-no-transcript-adds-no-folder ()
+  (todo-write-follow-remote-tests--with
+    (let ((link (todo-write-follow-remote "/ssh:one:")))
+      (todo-write-follow-remote-tests--link "one")
+      (should-error (todo-write-follow "/ssh:one:/srv/projects/oven/README.md") :type 'user-error)
+      (should (length= (todo-write-follow-link-homes link) 2)))))
+
 (ert-deftest todo-write-follow-remote-only-regular-files-of-the-agent-are-sent ()
   (todo-write-follow-remote-tests--with
     (let ((projects (expand-file-name "one/.claude/projects/" hosts))
