@@ -56,9 +56,11 @@ folder."
 (defun todo-write-remote-setup--there (name folder system home)
   "Return the machine NAME, on which FOLDER is, and which told SYSTEM and HOME.
 Signal a `user-error' if no line for a shell can be made from these."
-  (pcase-let (((cl-struct tramp-file-name method user host port)
+  (pcase-let (((cl-struct tramp-file-name method user host port hop)
                (tramp-dissect-file-name folder)))
     (let ((container (todo-write-remote--container-program method)))
+      (when hop
+        (user-error "%s is reached by way of another machine; run the setup in an Emacs there" name))
       (unless (or container (todo-write-remote--ssh-p method))
         (user-error "%s is reached by %s; lines are known for ssh, Docker and Podman only"
                     name method))

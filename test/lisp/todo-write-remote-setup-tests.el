@@ -108,6 +108,12 @@ FIELDS may have the :system and :home that the machine tells."
   (todo-write-remote-setup-tests--with '(("pod" :prefix "/kubernetes:pod:"))
     (should-error (todo-write-remote-setup-tests--text "Codex" "pod") :type 'user-error)))
 
+(ert-deftest todo-write-remote-setup-gives-no-lines-for-a-machine-behind-another ()
+  ;; They would lead to the machine of that name that is reached from here.
+  (dolist (prefix '("/ssh:gate|ssh:build:" "/ssh:gate|docker:dev:"))
+    (todo-write-remote-setup-tests--with `(("behind" :prefix ,prefix))
+      (should-error (todo-write-remote-setup-tests--text "Codex" "behind") :type 'user-error))))
+
 (ert-deftest todo-write-remote-setup-a-machine-puts-nothing-into-the-lines-for-the-shell ()
   (todo-write-remote-setup-tests--with '(("build" :prefix "/ssh:build:"))
     (dolist (home '("/home/me'; touch /tmp/evil; '" "/home/$(id)" "/home/me\n  ProxyCommand id"
