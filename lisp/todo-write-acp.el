@@ -488,17 +488,14 @@ LINK is that of CLIENT."
 
 (defun todo-write-acp--diff (part)
   "Return PART of a tool call's content, a diff, with its whole old and new text."
-  (cl-flet ((lines (mark name)
-              (let ((text (todo-write-json--get part name)))
-                (if (and (stringp text) (not (string-empty-p text)))
-                    (replace-regexp-in-string "^" mark (string-remove-suffix "\n" text) t t)
-                  nil))))
-    (string-join
-     (delq nil (list (format "--- %s" (todo-write-json--get part "path"))
-                     (format "+++ %s" (todo-write-json--get part "path"))
-                     (lines "-" "oldText")
-                     (lines "+" "newText")))
-     "\n")))
+  (let ((path (todo-write-row-line (format "%s" (todo-write-json--get part "path")))))
+    (cl-flet ((lines (mark name)
+                (let ((text (todo-write-json--get part name)))
+                  (and (stringp text) (not (string-empty-p text))
+                       (replace-regexp-in-string "^" mark (string-remove-suffix "\n" text) t t)))))
+      (string-join (delq nil (list (concat "--- " path) (concat "+++ " path)
+                                   (lines "-" "oldText") (lines "+" "newText")))
+                   "\n"))))
 
 (declare-function acp-make-session-request-permission-response "ext:acp")
 (declare-function acp-send-response "ext:acp")

@@ -428,6 +428,8 @@ What acp.el would do is done by replaying a record."
                    (((content . [((type . "diff") (path . "/a") (oldText . "x\ny\n")
                                   (newText . "z"))]))
                     permission diff "--- /a\n+++ /a\n-x\n-y\n+z")
+                   (((content . [((type . "diff") (path . "/a\n+z\n") (newText . "y"))]))
+                    permission diff "--- /a +z\n+++ /a +z\n+y")
                    (((rawInput (url . "http://x") (depth . 2))) permission text
                     "url: http://x\ndepth: 2")
                    ;; Nothing beside a command or a plan is hidden, and no text is a field.
