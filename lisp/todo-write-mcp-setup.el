@@ -132,15 +132,14 @@ SERVER is the command of the MCP server, a list."
   "Return the text of the settings that give AGENT the MCP server, or nil.
 SERVER is the command of the MCP server, a list."
   (when (todo-write-mcp-setup--get agent :file)
-    (let ((json (lambda (value) (decode-coding-string (json-serialize value) 'utf-8))))
-      (format-spec (or (todo-write-mcp-setup--get agent :settings) "{
+    (format-spec (or (todo-write-mcp-setup--get agent :settings) "{
   \"mcpServers\": {
     \"todo-write\": { \"command\": %p, \"args\": %a }
   }
 }")
-                   `((?p . ,(funcall json (car server)))
-                     (?a . ,(funcall json (vconcat (cdr server))))
-                     (?l . ,(funcall json (vconcat server))))))))
+                 `((?p . ,(todo-write-json--text (car server)))
+                   (?a . ,(todo-write-json--text (vconcat (cdr server))))
+                   (?l . ,(todo-write-json--text (vconcat server)))))))
 
 ;;; The program
 
@@ -161,17 +160,20 @@ The package's folder has another name after each upgrade."
 
 (defun todo-write-mcp-setup--keep-program ()
   "Copy the program to its stable folder unless the same version is there."
-  (let ((program (todo-write-mcp-setup--program))
-        (stable (todo-write-mcp-setup--stable)))
+  (let ((stable (todo-write-mcp-setup--stable)))
     (unless (or todo-write-mcp-program
                 (and (file-exists-p stable)
                      (equal (todo-write-module--file-version stable)
-                            (todo-write-module--file-version program))))
+                            (todo-write-module--file-version (todo-write-mcp-setup--program)))))
       (make-directory (file-name-directory stable) t)
-      ;; A running program cannot be overwritten.
-      (let ((new (make-temp-name (concat stable "."))))
-        (copy-file program new)
-        (rename-file new stable t)))))
+      (todo-write-mcp-setup--copy-program stable))))
+
+(defun todo-write-mcp-setup--copy-program (file)
+  "Make FILE a copy of the program.
+A running program cannot be overwritten, but replaced."
+  (let ((new (make-temp-name (concat file "."))))
+    (copy-file (todo-write-mcp-setup--program) new)
+    (rename-file new file t)))
 
 (defun todo-write-mcp-setup--server ()
   "Return the command of the MCP server for this Emacs, a list.
@@ -294,12 +296,11 @@ M-x todo-write-doctor checks the way from the program to this Emacs.\n")))
 First run REMOVE, since some agents refuse to add what they have."
   (goto-char (point-max))
   (let ((default-directory (expand-file-name "~/")))
-    (apply #'call-process (car remove) nil nil nil (cdr remove)))
-  (insert (propertize (format "\n%s\n\n" (string-join (seq-take command 3) " ")) 'face 'bold))
-  (let* ((default-directory (expand-file-name "~/"))
-         (status (apply #'call-process (car command) nil t t (cdr command))))
-    (insert (if (eql status 0) "\nDone.  Start the agent again to have the tool.\n"
-              (format "\nIt failed with status %s.\n" status)))))
+    (apply #'call-process (car remove) nil nil nil (cdr remove))
+    (insert (propertize (format "\n%s\n\n" (string-join (seq-take command 3) " ")) 'face 'bold))
+    (let ((status (apply #'call-process (car command) nil t t (cdr command))))
+      (insert (if (eql status 0) "\nDone.  Start the agent again to have the tool.\n"
+                (format "\nIt failed with status %s.\n" status))))))
 
 ;;; Settings
 
@@ -324,7 +325,7 @@ Signal a `json-error' if OLD is not JSON, for example because of comments."
     (let ((settings (todo-write-mcp-setup--merge
                      (and (not (string-blank-p old)) (decode old)) (decode new))))
       (with-temp-buffer
-        (insert (decode-coding-string (json-serialize settings) 'utf-8))
+        (insert (todo-write-json--text settings))
         (json-pretty-print-buffer)
         (goto-char (point-max))
         (insert "\n")

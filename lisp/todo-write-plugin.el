@@ -58,10 +58,7 @@
       (let ((to (expand-file-name (file-relative-name file source) folder)))
         (make-directory (file-name-directory to) t)
         (write-region (todo-write-plugin--text file) nil to nil 'silent)))
-    ;; A running program cannot be overwritten.
-    (let ((new (make-temp-name (concat program "."))))
-      (copy-file (todo-write-mcp-setup--program) new)
-      (rename-file new program t))))
+    (todo-write-mcp-setup--copy-program program)))
 
 (defun todo-write-plugin--text (file)
   "Return the text of the plugin's FILE, whose commands name the socket if needed."
@@ -71,17 +68,15 @@
                 (buffer-string))))
     (if (not todo-write-socket)
         text
-      (cl-flet ((json (value) (decode-coding-string (json-serialize value) 'utf-8)))
-        (let ((option (concat " --socket " (shell-quote-argument (todo-write-socket--file)))))
-          (replace-regexp-in-string
-           "\\(\\\\\" \\(?:permission\\|note\\)\\)\""
-           (lambda (found) (concat (substring found 0 -1)
-                                   (substring (json option) 1)))
-           (string-replace "\"args\": []"
-                           (concat "\"args\": "
-                                   (json (vector "--socket" (todo-write-socket--file))))
-                           text)
-           t t))))))
+      (let* ((socket (todo-write-socket--file))
+             (option (todo-write-json--text (concat " --socket " (shell-quote-argument socket)))))
+        (replace-regexp-in-string
+         "\\(\\\\\" \\(?:permission\\|note\\)\\)\""
+         (lambda (found) (concat (substring found 0 -1) (substring option 1)))
+         (string-replace "\"args\": []"
+                         (concat "\"args\": " (todo-write-json--text (vector "--socket" socket)))
+                         text)
+         t t)))))
 
 ;;; Claude Code's commands
 
@@ -124,23 +119,18 @@
   "Return COMMANDS as lines for a shell."
   (mapconcat (lambda (command) (mapconcat #'shell-quote-argument command " ")) commands "\n"))
 
-(defun todo-write-plugin--hooks ()
-  "Return settings for users who keep their own in place of the plugin."
-  (todo-write-plugin--hooks-of (todo-write-mcp-setup--server)))
-
-(defun todo-write-plugin--hooks-of (server)
-  "Return settings with hooks that run the program of SERVER, a command."
+(defun todo-write-plugin--hooks (server)
+  "Return settings with hooks that run the program of SERVER, a command.
+They are for users who have no plugin."
   (pcase-let ((`(,program . ,options) server))
     (cl-flet ((hook (name timeout)
                 `[(:hooks [(:type "command" :timeout ,timeout
                             :command ,(mapconcat #'shell-quote-argument
                                                  `(,program ,name ,@options) " "))])]))
       (with-temp-buffer
-        (insert (decode-coding-string
-                 (json-serialize `(:hooks (:PermissionRequest ,(hook "permission" 570)
-                                           :PostToolUse ,(hook "note" 5)
-                                           :Stop ,(hook "note" 5))))
-                 'utf-8))
+        (insert (todo-write-json--text `(:hooks (:PermissionRequest ,(hook "permission" 570)
+                                                 :PostToolUse ,(hook "note" 5)
+                                                 :Stop ,(hook "note" 5)))))
         (json-pretty-print-buffer)
         (buffer-string)))))
 
@@ -169,7 +159,7 @@ It tells the agent of your edits if it keeps its tasks with a tool of its own.
           (todo-write-plugin--lines (todo-write-plugin--remove-commands)) "\n\n"
           (propertize "Without the plugin" 'face 'bold)
           ", the same by settings of your own in " (todo-write-plugin--settings-file) "\n\n"
-          (todo-write-plugin--hooks)
+          (todo-write-plugin--hooks (todo-write-mcp-setup--server))
           "\n\nand the tool, as M-x todo-write-mcp-setup for \"Claude Code\" shows.\n\n")
   (when (and (executable-find "claude") (y-or-n-p "Install the plugin now? "))
     ;; The tool must not be there twice, and an earlier plugin is replaced.

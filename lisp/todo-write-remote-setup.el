@@ -27,7 +27,7 @@
 (require 'todo-write-row)
 (require 'todo-write-socket)
 
-(autoload 'todo-write-plugin--hooks-of "todo-write-plugin")
+(autoload 'todo-write-plugin--hooks "todo-write-plugin")
 
 (cl-defstruct (todo-write-remote-setup--there (:constructor todo-write-remote-setup--make-there)
                                               (:copier nil))
@@ -236,7 +236,7 @@ AGENT is as in `todo-write-mcp-setup', which calls this."
       (when (equal agent "Claude Code")
         (funcall part (format "Answer its dialogs here: put this into ~/.claude/settings.json on %s"
                               name)
-                 (todo-write-plugin--hooks-of server)))
+                 (todo-write-plugin--hooks server)))
       (funcall part (format "Tell it to plan, in %s on %s"
                             (or (todo-write-mcp-setup--get agent :instructions) "AGENTS.md") name)
                todo-write-mcp-setup--instructions)

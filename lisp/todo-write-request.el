@@ -162,9 +162,8 @@ field."
     ('nil "false")
     ('t "true")
     (_ (condition-case nil
-           (decode-coding-string
-            (substring (json-serialize (vector value) :null-object nil :false-object :false) 1 -1)
-            'utf-8)
+           (substring (todo-write-json--text (vector value) :null-object nil :false-object :false)
+                      1 -1)
          ;; Hosts decode it in their own ways.
          (error (format "%S" value))))))
 

@@ -268,7 +268,7 @@
 
 (defun remote-checks--hooks ()
   "Return the settings of Claude Code that the setup shows."
-  (json-parse-string (todo-write-plugin--hooks-of
+  (json-parse-string (todo-write-plugin--hooks
                       (list (remote-file ".todo-write/bin/todo-write-mcp")))
                      :object-type 'plist))
 
