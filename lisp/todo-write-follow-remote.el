@@ -479,12 +479,17 @@ Return nil if some are yet to come."
         (todo-write-follow-link--take link expected bytes))
       t)))
 
-(defconst todo-write-follow-remote--number "\\([0-9]\\{1,15\\}\\)"
-  "Regexp of a number.")
+(defconst todo-write-follow-remote--file-regexp
+  "\\`\\([+=-]\\)f \\([0-9]\\{1,15\\}\\) \\([0-9]\\{1,20\\}\\) \\([0-9]\\{1,15\\}\\) \\([0-9]\\{1,15\\}\\) \\(.+\\)\\'"
+  "Regexp of a line about a file: sign, home, inode, size, time and path.")
+
+(defconst todo-write-follow-remote--process-regexp
+  "\\`\\([+-]\\)a \\([0-9]\\{1,15\\}\\) \\([0-9]\\{1,9\\}\\) \\([A-Za-z]\\) \\([0-9]+\\|-\\) \\(.*\\)\\'"
+  "Regexp of a line about a process: sign, home, id, state, start and content.")
 
 (defun todo-write-follow-remote--line (link line)
   "Read LINE, which the process of LINK printed."
-  (let ((case-fold-search nil) (number todo-write-follow-remote--number))
+  (let ((case-fold-search nil))
     (cond
      ((null (todo-write-follow-link-listed link))
       (when (equal line "todo-write")
@@ -496,34 +501,11 @@ Return nil if some are yet to come."
         ;; What follows may wait for input, and read this process meanwhile.
         (run-with-timer 0 nil #'todo-write-follow-remote--answered
                         link (todo-write-follow-link-process link))))
-     ((string-match (format "\\`\\([+=-]\\)f %s \\([0-9]\\{1,20\\}\\) %s %s \\(.+\\)\\'"
-                            number number number)
-                    line)
-      (let ((sign (match-string 1 line)) (n (string-to-number (match-string 2 line)))
-            (stat (list (match-string 3 line) (string-to-number (match-string 4 line))
-                        (string-to-number (match-string 5 line))))
-            (path (match-string 6 line)))
-        (when-let* ((home (nth n (todo-write-follow-link-homes link)))
-                    (kind (todo-write-follow-link--kind
-                           (todo-write-follow-copy-agent (car home)) path)))
-          (if (equal sign "-")
-              (todo-write-follow-link--gone link kind n path stat)
-            (todo-write-follow-link--stat link kind n path stat)))))
-     ((string-match (format "\\`\\([+-]\\)a %s \\([0-9]\\{1,9\\}\\) \\([A-Za-z]\\) \\([0-9]+\\|-\\) \\(.*\\)\\'"
-                            number)
-                    line)
-      (let ((key (cons (string-to-number (match-string 2 line))
-                       (string-to-number (match-string 3 line)))))
-        (when (nth (car key) (todo-write-follow-link-homes link))
-          (setf (todo-write-follow-link-processes link) t)
-          (if (or (equal "-" (match-string 1 line))
-                  ;; The script sends no more of a file.
-                  (> (length (match-string 6 line)) 16384)
-                  (> (hash-table-count (todo-write-follow-link-alive link)) 1000))
-              (remhash key (todo-write-follow-link-alive link))
-            (puthash key (list (match-string 4 line) (match-string 5 line) (match-string 6 line))
-                     (todo-write-follow-link-alive link))))))
-     ((string-match (format "\\`todo-write 1 %s\\'" number) line)
+     ((string-match todo-write-follow-remote--file-regexp line)
+      (todo-write-follow-remote--note-file link line))
+     ((string-match todo-write-follow-remote--process-regexp line)
+      (todo-write-follow-remote--note-process link line))
+     ((string-match "\\`todo-write 1 \\([0-9]\\{1,15\\}\\)\\'" line)
       (setf (todo-write-follow-link-skew link)
             (- (float-time) (string-to-number (match-string 1 line)))))
      ((string-match "\\`h \\(/.*\\)?\\'" line)
@@ -532,14 +514,45 @@ Return nil if some are yet to come."
                                   (todo-write-follow-link-homes link))))
         (setf (nth 2 home) (decode-coding-string (or (match-string 1 line) "") 'utf-8))))
      ((string-match "\\`r \\(/.*\\)\\'" line)
-      (let ((root (decode-coding-string (match-string 1 line) 'utf-8)))
-        (when (and todo-write-follow-mode
-                   (equal (todo-write-follow-link-prefix link)
-                          (file-remote-p todo-write-follow--project)))
-          (setq todo-write-follow--project
-                (concat (todo-write-follow-link-prefix link)
-                        (file-name-as-directory root))
-                todo-write-follow--searched nil)))))))
+      (todo-write-follow-remote--note-root
+       link (decode-coding-string (match-string 1 line) 'utf-8))))))
+
+(defun todo-write-follow-remote--note-file (link line)
+  "Note what LINE, which matched the regexp of files, says of one of LINK."
+  (let ((n (string-to-number (match-string 2 line)))
+        (stat (list (match-string 3 line) (string-to-number (match-string 4 line))
+                    (string-to-number (match-string 5 line))))
+        (path (match-string 6 line))
+        (note (if (equal "-" (match-string 1 line)) #'todo-write-follow-link--gone
+                #'todo-write-follow-link--stat)))
+    (when-let* ((home (nth n (todo-write-follow-link-homes link)))
+                (kind (todo-write-follow-link--kind
+                       (todo-write-follow-copy-agent (car home)) path)))
+      (funcall note link kind n path stat))))
+
+(defun todo-write-follow-remote--note-process (link line)
+  "Note what LINE, which matched the regexp of processes, says of one of LINK."
+  (let ((key (cons (string-to-number (match-string 2 line))
+                   (string-to-number (match-string 3 line))))
+        (content (match-string 6 line))
+        (alive (todo-write-follow-link-alive link)))
+    (when (nth (car key) (todo-write-follow-link-homes link))
+      (setf (todo-write-follow-link-processes link) t)
+      (if (or (equal "-" (match-string 1 line))
+              ;; The script sends no more of a file.
+              (> (length content) 16384)
+              (> (hash-table-count alive) 1000))
+          (remhash key alive)
+        (puthash key (list (match-string 4 line) (match-string 5 line) content) alive)))))
+
+(defun todo-write-follow-remote--note-root (link root)
+  "Note that ROOT is that of the mode's project, if that is on the machine of LINK."
+  (when (and todo-write-follow-mode
+             (equal (todo-write-follow-link-prefix link)
+                    (file-remote-p todo-write-follow--project)))
+    (setq todo-write-follow--project (concat (todo-write-follow-link-prefix link)
+                                             (file-name-as-directory root))
+          todo-write-follow--searched nil)))
 
 (defun todo-write-follow-remote--answered (link process)
   "Handle the end of an answer of PROCESS, that of LINK."
