@@ -18,6 +18,7 @@
 
 ;;; Code:
 
+(require 'seq)
 (require 'todo-write-acp)
 (require 'todo-write-header-line)
 

@@ -10,6 +10,7 @@
 
 ;;; Code:
 
+(require 'seq)
 (require 'todo-write-core)
 (require 'todo-write-follow-sessions)
 (require 'todo-write-mcp-setup)

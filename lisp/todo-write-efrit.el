@@ -16,6 +16,7 @@
 ;;; Code:
 
 (require 'cl-lib)
+(require 'seq)
 (require 'todo-write)
 (require 'todo-write-calls)
 (require 'todo-write-view)

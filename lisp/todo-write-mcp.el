@@ -17,10 +17,10 @@
 ;;; Code:
 
 (require 'cl-lib)
-(require 'map)
 (require 'subr-x)
 (require 'todo-write)
 (require 'todo-write-remote)
+(require 'todo-write-row)
 (require 'todo-write-socket)
 
 (autoload 'todo-write-follow-sessions--title "todo-write-follow-sessions")
@@ -372,14 +372,10 @@ That is on another machine, or in a container."
     ("working" (todo-write-set-activity thread 'working))
     ("waiting" (todo-write-set-activity
                 thread 'waiting (and-let* ((reason (plist-get message :reason)))
-                                  (todo-write-mcp--line reason))))
+                                  (todo-write-row-line reason 200))))
     ("suspended" (todo-write--suspend thread))
     ("idle" (todo-write-end-turn thread))
     (_ (todo-write-set-activity thread nil nil t))))
-
-(defun todo-write-mcp--line (text)
-  "Return TEXT as one line of at most 200 characters."
-  (truncate-string-to-width (replace-regexp-in-string "[[:cntrl:][:space:]]+" " " text) 200))
 
 ;;; Its end
 
