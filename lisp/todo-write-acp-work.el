@@ -18,7 +18,7 @@
 
 (defun todo-write-acp-work-turn-ended (thread response)
   "Record the tokens in RESPONSE to a prompt of THREAD, if it has any.
-They are those of the whole turn, so no task can be said to have used them."
+They are those of the whole turn, so they belong to no task."
   (when-let* ((usage (todo-write-json--get response "usage"))
               ((todo-write-revisions thread)))
     (cl-flet ((number (name) (let ((value (todo-write-json--get usage name)))
@@ -92,7 +92,7 @@ What the agent's tool itself answered comes in an update of its own."
        :files (and (eq outcome 'ok) (todo-write-acp-work--files call))))))
 
 (defun todo-write-acp-work--exit-code (call)
-  "Return the exit code of CALL, or nil if the agent does not tell it."
+  "Return the exit code of CALL, or nil if the agent does not report it."
   (seq-find #'integerp
             (list (todo-write-acp-work--field call "terminal_exit" "exit_code")
                   (todo-write-acp-work--field call "rawOutput" "exit_code")

@@ -555,7 +555,7 @@ has both texts."
 
 (defun todo-write-acp--update (link thread update)
   "Write the plan in UPDATE to THREAD of LINK; warn if it is refused.
-The protocol has no way to tell the agent."
+The protocol has no way to report that to the agent."
   (pcase (todo-write-acp--write thread update "acp")
     ('nil (todo-write-acp--follow-subagent link thread update)
           (with-demoted-errors "The work of an ACP agent: %S"

@@ -1,4 +1,4 @@
-;;; todo-write-activity.el --- What agents do, as their hosts say  -*- lexical-binding: t; -*-
+;;; todo-write-activity.el --- What agents do, as hosts report  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 
@@ -26,12 +26,12 @@ SINCE is in milliseconds since the epoch.")
 
 (defvar todo-write-activity--time nil
   "Time of reported transitions in milliseconds since the epoch.
-nil is the current time.  Hosts that learn of transitions later bind it to
-the last time that they know the agent to have worked.")
+nil is the current time.  A host that learns of a transition afterwards
+binds it to the last time at which the agent is known to have worked.")
 
 (defun todo-write-activity (thread)
   "Return what the agent of THREAD does as (ACTIVITY . REASON), or nil.
-nil means that it is idle, or that its host said nothing; see
+nil means that it is idle, or that its host reported nothing; see
 `todo-write-set-activity'."
   (pcase (gethash thread todo-write-activity--table)
     (`(,(and activity (or 'working 'waiting 'failed)) ,reason . ,_) (cons activity reason))))
@@ -68,15 +68,15 @@ Lists (ACTIVITY REASON INFERRED); see `todo-write-request'.")
 
 (defun todo-write-activity--hold (thread activity reason inferred)
   "Keep ACTIVITY, REASON and INFERRED for later if a request of THREAD is open.
-Return non-nil if they are kept.  An agent that is known to rest has no
-open request."
+Return non-nil if they are kept.  An agent that is idle or has failed has
+no open request."
   (when (and (gethash thread todo-write-activity--held)
              (or inferred (memq activity '(working waiting))))
     (puthash thread (list activity reason inferred) todo-write-activity--held)))
 
 (defun todo-write-activity--in-turn (thread)
   "Return what the agent of THREAD does in its turn, (ACTIVITY REASON INFERRED).
-That is `working' if its host said nothing about a turn."
+That is `working' if its host reported no turn."
   (let ((last (butlast (gethash thread todo-write-activity--table))))
     (if (memq (car last) '(working waiting)) last (list 'working nil nil))))
 

@@ -108,7 +108,7 @@ In a chat, \\[todo-write-show] shows its own plan."
      (setq todo-write-eca--stopping nil))))
 
 (defun todo-write-eca--end-turn (&optional reason)
-  "Pause the plan of this chat for REASON, by default that it is closed."
+  "Pause the plan of this chat for REASON; by default, the chat was closed."
   (todo-write-end-turn todo-write-eca--thread (or reason "the chat was closed")))
 
 (provide 'todo-write-eca)

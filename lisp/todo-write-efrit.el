@@ -151,7 +151,7 @@ Record the other calls in the session's thread once it has a plan."
 
 (defun todo-write-efrit--outcome (name result)
   "Return the outcome of a call of the tool NAME that returned RESULT.
-RESULT is nil if it signalled.  Efrit does not tell exit codes."
+RESULT is nil if it signalled.  Efrit does not report exit codes."
   (cond ((not (stringp result)) 'failed)
         ((string-match-p "\\`\n*\\[\\(?:SECURITY\\|Unknown tool\\)" result) 'refused)
         ((string-match-p (concat "\\`\n*\\(?:\\[\\(?:\\(?:Syntax \\|Internal \\|Efrit internal \\)?[Ee]rror"

@@ -1,4 +1,4 @@
-;;; todo-write-follow-link.el --- What is known of another machine  -*- lexical-binding: t; -*-
+;;; todo-write-follow-link.el --- The state of another machine  -*- lexical-binding: t; -*-
 
 ;; Copyright (C) 2026 The todo-write authors
 ;; SPDX-License-Identifier: GPL-3.0-or-later
@@ -70,7 +70,7 @@ the second of TIME after it was fetched; `unseen' if the machine must list
 it again."
   n path kind inode size time (offset 0) copy part skip excerpt doubt)
 
-;;; What is wanted
+;;; Wanted sessions
 
 (defun todo-write-follow-link--mode-p (link)
   "Return non-nil if `todo-write-follow-mode' needs LINK."
@@ -146,7 +146,7 @@ That is the name of its copy."
                (todo-write-follow-link-files link))
       newest)))
 
-;;; What the machine has
+;;; Files of the machine
 
 (defun todo-write-follow-link--kind (agent path)
   "Return the kind of AGENT's file PATH, or nil if there is no such file.

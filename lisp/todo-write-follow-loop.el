@@ -5,8 +5,8 @@
 
 ;;; Commentary:
 
-;; The shell script that tells Emacs which transcripts a machine has and what is in
-;; them; todo-write-follow-remote.el runs it.  It needs a POSIX shell with find, stat,
+;; The shell script that reports to Emacs which transcripts a machine has and what is
+;; in them; todo-write-follow-remote.el runs it.  It needs a POSIX shell with find, stat,
 ;; sort, head, tail, dd, tr and sed, writes no file, and keeps nothing but the last
 ;; answer.  It works only when it is asked, and ends when its input or output ends.
 ;;
@@ -17,8 +17,10 @@
 ;;   W                   forgets the wanted sessions
 ;;   w N BASE            a wanted session: its transcript and the files beside it
 ;;   k N:PID...          processes of which Emacs has the files
-;;   p                   tells what changed since the last p: lines that begin with + or -
-;;   P                   tells the newest 300 transcripts of each home: lines that begin with =
+;;   p                   the answer is what changed since the last p, as lines that begin
+;;                       with + or -
+;;   P                   the answer is the newest 300 transcripts of each home, as lines
+;;                       that begin with =
 ;;   g N OFFSET LENGTH PATH   the answer is that line with d for g, then LENGTH bytes; NUL
 ;;                       bytes stand for what the file no longer has; nothing if it is gone
 ;;   r FOLDER            the answer is "r ROOT", the root of the project of FOLDER

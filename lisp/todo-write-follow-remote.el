@@ -5,11 +5,11 @@
 
 ;;; Commentary:
 
-;; Follows agents on another machine: one process there, a shell script, tells which
+;; Follows agents on another machine: one process there, a shell script, reports which
 ;; transcripts and process files there are, and what was appended to them.
 ;;
-;;     M-x todo-write-follow-remote     follow all live sessions of a machine, or take
-;;                                      a lost connection up again
+;;     M-x todo-write-follow-remote     follow all live sessions of a machine, or
+;;                                      reconnect to it
 ;;
 ;; `todo-write-follow' and `todo-write-follow-mode' in a remote folder begin the same
 ;; process.  It is reached by ssh, docker or podman outside TRAMP if the method of the
@@ -125,7 +125,7 @@ use the machine of the current folder; else read one of
         (or prefix (user-error "%s is neither a machine nor the prefix of one" name)))))
 
 (defun todo-write-follow-remote--begin (file)
-  "Begin or take up again the connection to the machine of FILE; return it."
+  "Connect or reconnect to the machine of FILE; return the connection."
   (let* ((prefix (file-remote-p file))
          (name (todo-write-follow-remote--name prefix))
          (link (or (todo-write-follow-remote--link name)
@@ -229,7 +229,7 @@ FILE is its remote name, or that of its excerpt or copy."
 
 (defun todo-write-follow-remote--home-p (home folder)
   "Return non-nil if FOLDER, an absolute name, is that of HOME.
-Before the machine has said what ~ is there, FOLDER may only end like it."
+Until the machine has reported what ~ is there, only the end is compared."
   (pcase-let ((`(,_ ,given ,known) home))
     (cond (known (equal folder known))
           ((string-prefix-p "~" given) (string-suffix-p (substring given 1) folder))
@@ -378,7 +378,7 @@ ended, its sentinel says so."
     (todo-write-follow--lose (todo-write-follow-link-name link))))
 
 (defun todo-write-follow-remote--lost (link reason)
-  "Say that LINK was lost for REASON, and what takes it up again."
+  "Warn that LINK was lost for REASON, and how to reconnect."
   (when (todo-write-follow-link-process link)
     (let ((listed (eq t (todo-write-follow-link-listed link)))
           (errors (car (last (split-string (todo-write-follow-link-errors link)

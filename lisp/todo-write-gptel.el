@@ -16,7 +16,7 @@
 ;;     (setq todo-write-gptel-in-chat 'folded)
 ;;
 ;; The work of each task is recorded: what tools ran and how they ended, what files
-;; they changed, and the tokens that gptel tells.
+;; they changed, and the tokens that gptel reports.
 ;;
 ;; gptel-agent has a tool of its own, TodoWrite, whose lists are shown, too; see
 ;; `todo-write-gptel-agent'.  Turning the mode off takes all of this away.
@@ -66,8 +66,8 @@ it."
 
 (defcustom todo-write-gptel-agent t
   "What to do with the lists of gptel-agent's tool TodoWrite.
-With `answer', its model hears of your edits, and gptel-agent does not
-show the list in the chat.  Set it before turning on
+With `answer', results report your edits to its model, and gptel-agent
+does not show the list in the chat.  Set it before turning on
 `todo-write-gptel-mode'."
   :type '(choice (const :tag "Nothing" nil)
                  (const :tag "Show them" t)
@@ -135,7 +135,7 @@ gptel is not loaded yet, do this when it is, and return nil.  Turning off
       (advice-add function how advice))
     (todo-write-gptel--leave-agent)
     (pcase todo-write-gptel-agent
-      ;; Outermost, because each edit is told only once: the list must not be
+      ;; Outermost, because each edit is reported only once: the list must not be
       ;; written before.
       ('answer (advice-add 'gptel-agent--write-todo :override #'todo-write-gptel--write
                            '((depth . -100))))

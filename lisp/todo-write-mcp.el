@@ -9,7 +9,7 @@
 ;; `todo_write' from the program `todo-write-mcp', an MCP server that passes each
 ;; call to this Emacs through a socket; see todo-write-socket.el.  This file handles
 ;; these calls.  `todo-write-mcp-mode' opens the socket, and
-;; `M-x todo-write-mcp-setup' tells how to add the server to an agent.
+;; `M-x todo-write-mcp-setup' shows how to add the server to an agent.
 ;;
 ;; A session has the same thread key as in `todo-write-follow', so that thoughts and
 ;; tool calls from its transcript are in the same plan.
@@ -288,8 +288,8 @@ A transcript on another machine is not looked for."
 
 (defun todo-write-mcp--begin-subagent (program thread session task)
   "Begin THREAD, of a subagent that works for the thread SESSION of PROGRAM.
-TASK says what for, a string or nil: its list is shown below the item like
-that, else below the item in progress."
+TASK describes its work, a string or nil.  Its list is shown below the item
+that resembles TASK, else below the item in progress."
   (unless (assoc thread (todo-write-mcp--program-sessions program))
     (todo-write-begin
      thread :project (todo-write-mcp--project program) :parent session
@@ -337,7 +337,7 @@ That is on another machine, or in a container."
          (not (plist-get hello :elsewhere))
          (plist-get hello :process))))
 
-;;; What it does
+;;; Activity
 
 (defun todo-write-mcp--note-activity (program message)
   "Note the activity of the agent of PROGRAM, which MESSAGE reports."
@@ -353,7 +353,7 @@ That is on another machine, or in a container."
       (todo-write-mcp--leave-others program session)
       (setf (todo-write-mcp--program-reports-activity program)
             (not (equal (plist-get message :activity) "unknown")))
-      ;; It may be one of another time that the user resumed, or have no plan.
+      ;; The user may have resumed an old session, or it has no plan.
       (when (or (assoc thread (todo-write-mcp--program-sessions program))
                 (todo-write-mcp--take-up program thread))
         (todo-write-mcp--set-activity thread message))))))
@@ -377,7 +377,7 @@ That is on another machine, or in a container."
     ("idle" (todo-write-end-turn thread))
     (_ (todo-write-set-activity thread nil nil t))))
 
-;;; Its end
+;;; Ends of programs and sessions
 
 (defun todo-write-mcp--break (program)
   "Note that the connection of PROGRAM closed without a goodbye.

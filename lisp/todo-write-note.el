@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; An agent that plans with `todo_write' hears of the user's edits by the tool's
-;; result.  Claude Code with tasks of its own hears of them by its hook
-;; `todo-write-mcp note', after its next tool call or when it wants to stop, once.
+;; The result of `todo_write' reports the user's edits to the agent.  If Claude Code
+;; uses task tools of its own, its hook `todo-write-mcp note' reports them once, after
+;; its next tool call or at the end of its turn.
 ;;
 ;; `M-x todo-write-tell' gives a working agent a message in the same ways.
 ;;
@@ -28,7 +28,7 @@
 (autoload 'todo-write-remote-socket--file "todo-write-remote-socket")
 
 (defvar todo-write-note--messages (make-hash-table :test #'equal)
-  "Messages of the user that agents have not got, lists by thread, oldest first.")
+  "The user's undelivered messages to agents, lists by thread, oldest first.")
 
 (defvar todo-write-note--delivered (make-hash-table :test #'equal)
   "Sentences about edits that were delivered to agents, lists by thread.")
@@ -41,12 +41,12 @@ See `todo-write-permission--went-on'.")
   "Other machines whose hooks have asked, a list of names.")
 
 (defvar todo-write-note--changed nil
-  "Threads to be looked at soon.")
+  "Threads whose files for the hook are updated soon.")
 
 ;;; What is to be delivered
 
 (defun todo-write-note--edits (thread)
-  "Return sentences about the user's edits that the agent of THREAD has not got."
+  "Return sentences about the user's edits of THREAD that are not delivered."
   (let ((edits (todo-write--call todo-write-dyn--untold-edits thread)))
     (when edits
       (seq-difference edits (todo-write-note--delivered thread)))))
@@ -74,15 +74,15 @@ After a restart of Emacs they come from its observations."
      "\n")))
 
 (defun todo-write-note--deliver (thread function)
-  "Call FUNCTION with what to tell the agent of THREAD, text or nil.
-If that returns non-nil, the text was delivered, and is not given again."
+  "Call FUNCTION with the undelivered text for the agent of THREAD, or nil.
+If it returns non-nil, the text counts as delivered."
   (let* ((edits (todo-write-note--edits thread))
          (messages (gethash thread todo-write-note--messages))
          (delivered (funcall function (todo-write-note--text edits messages))))
     (when delivered
       (remhash thread todo-write-note--messages)
       (when edits
-        ;; What the agent has done since may be told again.
+        ;; Once the agent has followed an edit, the same one may be delivered again.
         (puthash thread (append edits (seq-intersection
                                        (todo-write-note--delivered thread)
                                        (todo-write--call todo-write-dyn--untold-edits thread)))
@@ -92,7 +92,7 @@ If that returns non-nil, the text was delivered, and is not given again."
     delivered))
 
 (defun todo-write-note--take (thread)
-  "Return what to tell the agent of THREAD with a result, or nil.
+  "Return the undelivered text for the agent of THREAD, or nil.
 It counts as delivered."
   (todo-write-note--deliver thread #'identity))
 
@@ -128,8 +128,8 @@ Only the main agents of Claude Code have one."
         (ignore-errors (delete-file file))))))
 
 (defun todo-write-note--on-event (thread what _data)
-  "Look at THREAD soon if WHAT says that its list changed.
-Forget what was told if THREAD was forgotten: it may be begun again.
+  "Update the file for the hook of THREAD soon if WHAT is a change of its list.
+If THREAD was forgotten, forget its messages: it may be begun again.
 For `todo-write--event-functions'."
   (when (eq what 'forgotten)
     (remhash thread todo-write-note--messages)
@@ -156,7 +156,7 @@ For `todo-write--event-functions'."
 ;;; The hook
 
 (defun todo-write-note--receive (connection message)
-  "Answer MESSAGE of the hook of CONNECTION with what to tell its agent.
+  "Answer MESSAGE of the hook of CONNECTION with the text for its agent.
 See `todo-write-socket--roles'."
   (when (eq 'call (plist-get message :type))
     (let* ((program (todo-write-mcp--program-of connection))
@@ -170,7 +170,7 @@ See `todo-write-socket--roles'."
       (todo-write-note--deliver
        thread (lambda (text)
                 (todo-write-socket--answer connection message t (or text ""))
-                ;; It may have left: then its agent is told the next time.
+                ;; If the hook has exited, the text is delivered the next time.
                 (todo-write-socket--live-p connection)))
       (todo-write-note--update thread))))
 

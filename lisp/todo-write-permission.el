@@ -32,8 +32,8 @@
   "A hook that waits for an answer.
 CONNECTION is its connection, MESSAGE its call.  THREAD and ID are those of
 the request.  SUBAGENT is the id of the subagent that asks, or nil.  SILENT
-is non-nil if nothing else tells what the agent does.  INPUT is (TOOL . INPUT)
-if the hook does not see when the terminal has answered, else nil."
+is non-nil if no other host reports the agent's activity.  INPUT is
+\(TOOL . INPUT) if the hook cannot detect an answer in the terminal, else nil."
   connection message thread id subagent silent input)
 
 (defvar todo-write-permission--calls nil
@@ -92,8 +92,8 @@ PROGRAM asks for its agent."
       (todo-write-observe thread "TITLE" title))))
 
 (defun todo-write-permission--supersede (call)
-  "Withdraw what the agent of CALL asked before.
-Its dialogs come one after the other, so the terminal has answered that."
+  "Withdraw the earlier request of CALL's agent.
+Its dialogs come one after the other, so the terminal has answered it."
   (unless (todo-write-permission--call-subagent call)
     (dolist (other todo-write-permission--calls)
       (when (and (equal (todo-write-permission--call-thread other)
@@ -128,8 +128,8 @@ WHAT is as in `todo-write--event-functions'."
     (remove-hook 'todo-write--event-functions #'todo-write-permission--on-event)))
 
 (defun todo-write-permission--await (call input)
-  "Let the hook `note' of CALL's agent tell when the terminal has answered.
-Its hook does not see that.  INPUT is the input of CALL."
+  "Have the hook `note' of CALL's agent report when the terminal has answered.
+The hook of CALL cannot detect that.  INPUT is its input."
   (setf (todo-write-permission--call-input call)
         (cons (todo-write-json--get input "tool_name")
               (todo-write-request--json (todo-write-json--get input "tool_input"))))
@@ -137,8 +137,9 @@ Its hook does not see that.  INPUT is the input of CALL."
   (todo-write-note--update (todo-write-permission--call-thread call)))
 
 (defun todo-write-permission--went-on (thread event)
-  "Withdraw what EVENT, from a hook of THREAD's agent, shows to be answered.
-That is all at the end of its turn, and otherwise the call that it made."
+  "Withdraw the requests of THREAD that its agent no longer waits for.
+EVENT is from the hook `note'.  The end of a turn answers all requests,
+a tool call its own."
   (let ((made (cons (todo-write-json--get event "tool_name")
                     (todo-write-request--json (todo-write-json--get event "tool_input")))))
     (dolist (call todo-write-permission--calls)
@@ -148,7 +149,7 @@ That is all at the end of its turn, and otherwise the call that it made."
         (todo-write-withdraw thread (todo-write-permission--call-id call))))))
 
 (defun todo-write-permission--rest (call)
-  "Note that it is unknown what the agent of CALL does, if nothing else tells."
+  "Set the activity of CALL's agent to unknown, unless another host reports it."
   (let ((thread (todo-write-permission--call-thread call)))
     (when (and (todo-write-permission--call-silent call)
                (not (todo-write-requests thread))
@@ -223,7 +224,7 @@ LOCAL is nil, files in it can be read."
           :title (if questions (plist-get (car questions) :question) "A question")
           :questions questions
           :options '((:label "No answer" :value (:behavior "deny") :kind deny :text t))
-          ;; The answers are told apart by the questions.
+          ;; The questions are the keys of the answers.
           :answerable (and questions
                            (not (member "" (mapcar (lambda (question)
                                                      (plist-get question :question))

@@ -6,7 +6,7 @@
 ;;; Commentary:
 
 ;; One plugin gives Claude Code the tool `todo_write', the hook by which its dialogs
-;; can be answered in Emacs, and the hook that tells the agent of your edits.  Its
+;; can be answered in Emacs, and the hook that reports your edits to the agent.  Its
 ;; files are in mcp/plugin.  `M-x todo-write-mcp-setup' copies them and the program
 ;; to a folder that upgrades of this package do not rename, and installs, updates or
 ;; removes the plugin by Claude Code's own commands.

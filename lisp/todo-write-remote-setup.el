@@ -54,7 +54,7 @@ folder."
                                     (funcall run "sh" "-c" "cd && pwd"))))
 
 (defun todo-write-remote-setup--there (name folder system home)
-  "Return the machine NAME, on which FOLDER is, and which told SYSTEM and HOME.
+  "Return the machine NAME of FOLDER, which reported SYSTEM and HOME.
 Signal a `user-error' if no line for a shell can be made from these."
   (pcase-let (((cl-struct tramp-file-name method user host port hop)
                (tramp-dissect-file-name folder)))

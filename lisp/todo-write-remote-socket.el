@@ -5,9 +5,9 @@
 
 ;;; Commentary:
 
-;; Programs on another machine reach this Emacs by a listener of their own, which
-;; tells which machine they are on: a socket that SSH forwards or a container mounts,
-;; or a TCP port on this machine's loopback interface.  Each socket is alone in its
+;; Each other machine has a listener of its own, by which its programs reach this Emacs
+;; and are known to be on it: a socket that SSH forwards or a container mounts, or a TCP
+;; port on this machine's loopback interface.  Each socket is alone in its
 ;; folder, so that a container can mount that folder and find the socket again after
 ;; a restart of Emacs.
 ;;

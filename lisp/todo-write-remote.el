@@ -6,8 +6,8 @@
 ;;; Commentary:
 
 ;; The machines on which agents run beside this one: hosts reached by SSH, and
-;; containers.  A machine's name and the prefix of its files are set here and never
-;; told by a program there.  This file only knows the names; it opens no connection.
+;; containers.  A machine's name and the prefix of its files are set in Emacs; no
+;; program there can choose them.  Nothing in this file opens a connection.
 ;;
 ;; The key of a thread on a machine is "NAME/KEY", where KEY is what it would be here.
 
@@ -120,8 +120,8 @@ NAME is nil for this machine."
 
 (defun todo-write-remote-host (thread project)
   "Return the name of the machine of THREAD's agent, or nil for this one.
-PROJECT is the thread's; without a name of the machine, it tells the host.
-No connection is opened."
+PROJECT is the thread's.  If its machine has no name, return the host in
+PROJECT.  No connection is opened."
   (or (todo-write-remote-of-thread thread)
       (and (stringp project)
            (or (todo-write-remote-of project)

@@ -237,7 +237,7 @@ or TEXT is no answer."
        (= (length value) (length questions))))
 
 (defun todo-write-request--close (request outcome &optional answer text)
-  "Forget REQUEST, and record and tell that it ended by OUTCOME; return t.
+  "Close REQUEST with OUTCOME, record and dispatch that, and return t.
 ANSWER and TEXT are the user's; see `todo-write-request--meaning'."
   (let ((thread (plist-get request :thread)))
     (setq todo-write-request--open (remq request todo-write-request--open))
@@ -271,7 +271,7 @@ ANSWER and TEXT are the user's; see `todo-write-request--meaning'."
 
 (defun todo-write-request--set-activity (thread)
   "Let the agent of THREAD wait for its oldest open request.
-Without one, it does again what its host said last."
+Without one, restore the activity that its host reported last."
   (let ((first (car (todo-write-requests thread)))
         (held (gethash thread todo-write-activity--held)))
     (cond (first
@@ -291,7 +291,7 @@ For `todo-write--event-functions'."
                  (not (eq (car data) 'waiting))
                  (not (todo-write-activity--suspended-p thread))))
     (dolist (request (todo-write-requests thread))
-      ;; The host has just said what the agent does.
+      ;; The host has just reported another activity.
       (remhash thread todo-write-activity--held)
       (setq todo-write-request--open (remq request todo-write-request--open))
       (unless (eq what 'forgotten)

@@ -36,7 +36,7 @@ nil is todo-write/socket in /run/user/UID if you have such a folder, else
 /tmp/todo-write-UID/socket.  The socket's folder must be yours alone, with
 mode 0700, and is made if it is missing.  After a change, switch
 `todo-write-mcp-mode' off and on, and repeat `todo-write-mcp-setup', which
-tells the programs."
+gives the programs the new name."
   :group 'todo-write-hosts
   :type '(choice (const :tag "The usual file" nil) file)
   :package-version '(todo-write . "0.2.0"))
@@ -69,7 +69,7 @@ be answered, at once or later, by `todo-write-socket--answer'.")
   "A connection of a program.
 PROCESS is the network process, and HELLO the program's first message.
 REMOTE is the name of the machine on whose listener it came in, or nil for
-this one, and NONCE what a program must answer to on a TCP port.  SKEW is
+this one, and NONCE the challenge to a program on a TCP port.  SKEW is
 how many milliseconds its clock is behind this one's.  CHUNKS are the
 pieces of an incomplete line, the last one first, and SIZE is their size.
 LINES are the complete ones that are yet to be handled; BUSY is non-nil
@@ -309,7 +309,7 @@ An Emacs that refused this one still has the socket: try again later."
         (todo-write-remote-socket--challenge connection)))))
 
 (defun todo-write-socket--closed (connection)
-  "Forget CONNECTION, which was closed, and tell the function of its role."
+  "Forget CONNECTION, which was closed, and call the function of its role."
   (when (memq connection todo-write-socket--connections)
     (setq todo-write-socket--connections (delq connection todo-write-socket--connections))
     (todo-write-socket--cancel-timer connection)
@@ -340,7 +340,7 @@ Close a connection whose program does not read."
       (error (delete-process process)))))
 
 (defun todo-write-socket--refuse (connection text)
-  "Close CONNECTION, and say why with TEXT, a sentence."
+  "Close CONNECTION after sending TEXT, a sentence with the reason."
   (when (todo-write-socket--live-p connection)
     (todo-write-socket--send connection (list :type "refused" :text text))
     (delete-process (todo-write-socket-connection-process connection)))
@@ -486,7 +486,7 @@ REASON is a phrase about the program."
          (display-warning 'todo-write (error-message-string err)))))))
 
 (defun todo-write-socket--receive-check (connection message)
-  "Answer MESSAGE of CONNECTION, whose program only asks who is here."
+  "Answer MESSAGE of CONNECTION, whose program only checks the connection."
   (when (eq (plist-get message :type) 'call)
     (todo-write-socket--answer
      connection message t (format "Emacs %s, process %d, answers with todo-write %s."
