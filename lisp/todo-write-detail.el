@@ -11,6 +11,7 @@
 
 ;;; Code:
 
+(require 'seq)
 (require 'todo-write)
 (require 'todo-write-row)
 (require 'todo-write-words)

@@ -114,8 +114,6 @@ See `todo-write-socket--roles'."
                         (puthash key (todo-write-mcp--make-program)
                                  todo-write-mcp--programs)))))
     (pcase type
-      ;; After its goodbye, nothing but the end of its connection is expected.
-      ((guard (null program)))
       ('hello (setf (todo-write-mcp--program-hello program) hello
                     (todo-write-mcp--program-connection program) connection
                     (todo-write-mcp--program-broken program) nil)
