@@ -60,13 +60,24 @@
                (message "%s%s" context (error-message-string problem)))))
         (funcall function port)))))
 
+(defun efrit-do-e2e--search ()
+  "Search successfully, as a user's Emacs has always done before.
+When only headers have come, gptel 0.9.9 reads the match data of an
+earlier search."
+  (string-match "" ""))
+
+(defun efrit-do-e2e--continue (session)
+  "Continue SESSION, the newest one, and wait until it ends."
+  (efrit-do-continue)
+  (todo-write-test-wait (lambda ()
+                          (efrit-do-e2e--search)
+                          (not (efrit-do-session-running-p session)))))
+
 (defun efrit-do-e2e--run (provider port command &rest options)
   "Run COMMAND as PROVIDER on PORT with OPTIONS; return the outcome."
   (let* ((gptel-backend (todo-write-mock-backend provider port))
          (gptel-model (car (gptel-backend-models gptel-backend))))
-    ;; When only headers have come, gptel 0.9.9 reads the match data of an earlier search,
-    ;; which a user's Emacs always has.
-    (string-match "" "")
+    (efrit-do-e2e--search)
     (apply #'efrit-do-run command :directory (efrit-do-e2e--fixtures)
            :timeout 60 options)))
 
@@ -259,9 +270,7 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
        (efrit-do-e2e--check-silence port)
        (should (eq (todo-write-state thread) 'paused))
        (should-not (efrit-do-e2e--of-type thread "FINAL_RESPONSE"))
-       (efrit-do-continue)
-       (todo-write-test-wait
-        (lambda () (not (efrit-do-session-running-p session))))
+       (efrit-do-e2e--continue session)
        (should (eq (efrit-do-session-status session) 'done))
        (should (string-suffix-p "nothing more comes of it."
                                 (efrit-do-session-answer session)))))))
@@ -276,9 +285,7 @@ REASON is a regexp, or nil for none.  Return the outcome, and with `:types' what
               (session (car efrit-do-sessions)))
          (should (eq (plist-get outcome :status) 'stopped))
          (should (= (efrit-do-e2e--requests port) 3))
-         (efrit-do-continue)
-         (todo-write-test-wait
-          (lambda () (not (efrit-do-session-running-p session))))
+         (efrit-do-e2e--continue session)
          ;; The model got the result, called the tool again, and was stopped again.
          (should (eq (efrit-do-session-status session) 'stopped))
          (should (= (efrit-do-e2e--requests port) 6)))))))

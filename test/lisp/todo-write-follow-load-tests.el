@@ -114,7 +114,8 @@
            (thread (todo-write-follow file))
            counts)
       (todo-write-follow-mode)
-      (todo-write-test-wait (lambda () (gethash file todo-write-follow-watch--table)))
+      (todo-write-test-wait (lambda () (and (gethash file todo-write-follow-watch--table)
+                                            (not todo-write-follow--watch-due))))
       (setq counts
             (todo-write-follow-load-tests--counting
                 '(todo-write-follow--changed todo-write-follow-watch--add)

@@ -93,7 +93,7 @@
         (cl-mapc (lambda (row item)
                    (let* ((kind (todo-write-row--kind item paused))
                           (text (todo-write-row--text item kind)))
-                     (soak--must (or (< todo-write-view--width 30)
+                     (soak--must (or (< todo-write-page--width 30)
                                      (string-prefix-p
                                       (concat (todo-write-row--shape kind) " "
                                               (substring text 0 (min 6 (length text))))
