@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::observation::{HIDDEN, Type};
 use crate::patch::{FileChange, compare, complete};
+use crate::raw::Raw;
 
 /// The metadata key of the observation that says that a journal is full.
 pub(crate) const ABRIDGED: &str = "abridged";
@@ -219,12 +220,23 @@ impl Recording {
         self.excludes_project(project)
             || paths.any(|path| self.excludes(path))
             || metadata.get("path").and_then(Value::as_str).is_some_and(|path| self.excludes(path))
-            || self.hides_input(&input)
+            || self.excludes_word(&input)
     }
 
     /// Whether the arguments of a call name an excluded file.
-    pub(crate) fn hides_input(&self, input: &str) -> bool {
-        words(input).any(|word| self.excludes(word))
+    pub(crate) fn hides_input(&self, input: &Raw<'_>) -> bool {
+        match input {
+            Raw::Text(text) => self.excludes_word(text),
+            Raw::List(values) => values.iter().any(|value| self.hides_input(value)),
+            Raw::Object(fields) => {
+                fields.iter().any(|(key, value)| self.excludes_word(key) || self.hides_input(value))
+            }
+            _ => false,
+        }
+    }
+
+    fn excludes_word(&self, text: &str) -> bool {
+        !self.excluded.is_empty() && words(text).any(|word| self.excludes(word))
     }
 
     /// Whether the user excludes a project, by its name here or on its machine.
@@ -292,6 +304,9 @@ fn matches(glob: &str, name: &str) -> bool {
             }
         }
         skip_stars(&glob, &mut next);
+        if !next.contains(&true) {
+            return false;
+        }
         reached = next;
     }
     reached[glob.len()]

@@ -122,13 +122,15 @@ pub enum EventKind {
     Prompt(String),
     /// A block of thinking.
     Thoughts(String),
-    /// A tool call. The arguments are shortened JSON; `None` for a list, which has its own event.
-    Call { id: String, name: String, input: Option<String> },
-    /// The result of a tool call.
+    /// A tool call. The arguments are shortened JSON; `None` for a list, which has its own event. The
+    /// call is hidden if its whole arguments name a file that the user excludes.
+    Call { id: String, name: String, input: Option<String>, is_hidden: bool },
+    /// The result of a tool call, which is hidden if the call is.
     Result {
         id: String,
         name: String,
         content: String,
+        is_hidden: bool,
         is_error: bool,
         duration: Option<Millis>,
         effect: Effect,
@@ -137,9 +139,8 @@ pub enum EventKind {
     Message(String),
     /// The tokens of a response, by its name. A later event of the same response replaces them.
     Usage { response: String, usage: Usage },
-    /// Work of a subagent, which counts for its caller at the moment of the call. Of a command, `input`
-    /// is the shortened JSON, since the caller's thread has no event of the subagent's own calls.
-    OfSubagent { subagent: String, call: Option<String>, input: Option<String>, kind: Box<EventKind> },
+    /// Work of a subagent, which counts for its caller at the moment of the call.
+    OfSubagent { subagent: String, call: Option<String>, kind: Box<EventKind> },
     /// The sums of a subagent's work if it has no file.
     SubagentSums { added: u64, removed: u64, edits: u64 },
     /// Something that cannot be read, with the reason.

@@ -95,13 +95,13 @@ fn transcript_read<'e>(env: &'e Env, handle: Handle<'e>, milliseconds: Value<'e>
         let slice = read::optional("milliseconds", milliseconds, read::whole_number)?
             .map_or(Slice::WHOLE, |length| Slice::of(Duration::from_millis(length)));
         let read = handle.with(|follower| {
+            with_module(|module| follower.recorder.recording.clone_from(&module.settings.recording));
             let appended = follower.read_slice(&slice).map_err(unreadable)?;
             if appended.is_empty() {
                 return Ok(None);
             }
             let (updates, warnings) = with_module(|module| {
                 let Module { settings, store, .. } = module;
-                follower.recorder.recording.clone_from(&settings.recording);
                 let session = follower.thread().filter(|_| appended.since.is_some());
                 let is_new = |store: &mut Store, key: &str| {
                     store.get(key).is_none_or(|thread| thread.work(Part::Whole).is_none())

@@ -18,6 +18,7 @@ pub(crate) struct PendingCall<E> {
     id: String,
     /// The name of the tool.
     pub name: String,
+    is_hidden: bool,
     /// When it was made.
     pub time: Option<Millis>,
     /// What the call does if it is accepted.
@@ -36,17 +37,18 @@ impl<E> Default for PendingCalls<E> {
 
 impl<E> PendingCalls<E> {
     /// Adds a call; returns its event. Lists have an event of their own, so they pass no `input`.
+    /// `is_hidden` is as in the event.
     pub(super) fn begin(
         &mut self,
         (id, name): (&str, &str),
-        input: Option<String>,
+        (input, is_hidden): (Option<String>, bool),
         time: Option<Millis>,
         effect: E,
     ) -> EventKind {
         let (id, name) = (excerpt(id, NAME), excerpt(name, NAME));
-        let call = PendingCall { id: id.clone(), name: name.clone(), time, effect };
+        let call = PendingCall { id: id.clone(), name: name.clone(), is_hidden, time, effect };
         push_bounded(&mut self.0, PENDING, call);
-        EventKind::Call { id, name, input }
+        EventKind::Call { id, name, input, is_hidden }
     }
 
     /// Removes and returns the call with this id.
@@ -79,5 +81,6 @@ pub(super) fn result<E>(
 ) -> EventKind {
     let name = call.map(|call| call.name.clone()).unwrap_or_default();
     let duration = time.zip(call.and_then(|call| call.time)).map(|(end, start)| end.saturating_sub(start));
-    EventKind::Result { id: excerpt(id, NAME), name, content, is_error, duration, effect }
+    let is_hidden = call.is_some_and(|call| call.is_hidden);
+    EventKind::Result { id: excerpt(id, NAME), name, content, is_hidden, is_error, duration, effect }
 }

@@ -28,6 +28,7 @@ use super::{Effect, Event, EventKind, PlanResult, Source, lenient};
 use crate::clock::Millis;
 use crate::input::{self, Options};
 use crate::raw::Raw;
+use crate::recording::Recording;
 use crate::text::excerpt;
 use crate::work::{CallOutcome, Tokens, Usage};
 use edits::FileEdit;
@@ -48,6 +49,8 @@ const NO_EMACS: &str = "[todo-write:no-emacs]";
 #[derive(Debug)]
 pub struct ClaudeReader {
     options: Options,
+    /// What may be recorded.
+    pub(super) recording: Recording,
     sources: Sources,
     /// The lines, calls and results read so far.
     seen: RecentNames,
@@ -77,8 +80,6 @@ struct ToolCall {
     source: Arc<Source>,
     /// The id of the message with the call.
     message: String,
-    /// The shortened arguments of a subagent's command.
-    input: Option<String>,
     tool: Tool,
 }
 
@@ -136,6 +137,7 @@ impl ClaudeReader {
     pub fn new(options: Options, history: usize) -> ClaudeReader {
         ClaudeReader {
             options: lenient(options),
+            recording: Recording::default(),
             sources: Sources::default(),
             seen: RecentNames::default(),
             calls: PendingCalls::default(),
@@ -421,10 +423,9 @@ impl ClaudeReader {
         };
         let is_list = matches!(tool, Tool::List(_) | Tool::EmacsList(_));
         let text = (!is_list).then(|| shortened(input).to_string());
-        let is_kept = matches!(tool, Tool::Shell) && origin.source.subagent.is_some();
-        let kept = text.clone().filter(|_| is_kept);
-        let call = ToolCall { source: origin.source.clone(), message: message.to_owned(), input: kept, tool };
-        let event = self.calls.begin((id, name), text, origin.time, call);
+        let is_hidden = !is_list && self.recording.hides_input(input);
+        let call = ToolCall { source: origin.source.clone(), message: message.to_owned(), tool };
+        let event = self.calls.begin((id, name), (text, is_hidden), origin.time, call);
         self.emit(origin, event);
     }
 
@@ -433,8 +434,7 @@ impl ClaudeReader {
         if !self.seen.insert(&origin.source.session, "result", id) {
             return;
         }
-        let mut call = self.calls.end(id);
-        let input = call.as_mut().and_then(|call| call.effect.input.take());
+        let call = self.calls.end(id);
         let fields = call.as_ref().and(answer.fields).map(ToolUseResult::read).unwrap_or_default();
         let details = TaskResult { text: &content, fields: &fields, time: origin.time };
         let is_error = answer.is_error || call.is_some() && details.is_refusal();
@@ -475,7 +475,7 @@ impl ClaudeReader {
         }
         match &event {
             EventKind::Result { effect, name, .. } if !effect.files.is_empty() || is_shell(name) => {
-                self.emit_work(origin, input, event);
+                self.emit_work(origin, event);
             }
             _ => self.emit(origin, event),
         }
@@ -492,7 +492,6 @@ impl ClaudeReader {
         let kind = EventKind::OfSubagent {
             subagent: subagent.to_owned(),
             call: Some(call.to_owned()),
-            input: None,
             kind: Box::new(kind),
         };
         if stats.edit_file_count > 0 && !self.sources.has_subagent(subagent) {
@@ -533,12 +532,12 @@ impl ClaudeReader {
         best.at_least &= message.stop_reason.is_none();
         push_bounded(&mut self.responses, RESPONSES, (response.clone(), best.clone()));
         if before.as_ref() != Some(&best) {
-            self.emit_work(origin, None, EventKind::Usage { response, usage: best });
+            self.emit_work(origin, EventKind::Usage { response, usage: best });
         }
     }
 
-    /// Emits work, also for the main agent if it is a subagent's. `input` is that of a subagent's command.
-    fn emit_work(&mut self, origin: &Origin<'_>, input: Option<String>, kind: EventKind) {
+    /// Emits work, also for the main agent if it is a subagent's.
+    fn emit_work(&mut self, origin: &Origin<'_>, kind: EventKind) {
         let event = |source: Arc<Source>, kind: EventKind| Event {
             source,
             uuid: origin.uuid.to_owned(),
@@ -549,7 +548,7 @@ impl ClaudeReader {
         if let Some(subagent) = source.subagent.clone() {
             if let Some(main) = self.sources.main(&source.session) {
                 let call = self.sources.root_call(source);
-                let kind = EventKind::OfSubagent { subagent, call, input, kind: Box::new(kind.clone()) };
+                let kind = EventKind::OfSubagent { subagent, call, kind: Box::new(kind.clone()) };
                 self.events.push_work(event(main, kind));
             }
             return self.sources.hold(event(source.clone(), kind), &mut self.events);

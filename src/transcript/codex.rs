@@ -24,7 +24,7 @@ use crate::input::{self, Options};
 use crate::item::Status;
 use crate::patch::FileChange;
 use crate::raw::Raw;
-use crate::recording::ChangedFile;
+use crate::recording::{ChangedFile, Recording};
 use crate::report::REFUSED;
 use crate::text::excerpt;
 use crate::work::{CallOutcome, Tokens, Usage};
@@ -40,6 +40,8 @@ const ABORTED: &str = "aborted by user";
 #[derive(Debug)]
 pub struct CodexReader {
     options: Options,
+    /// What may be recorded.
+    pub(super) recording: Recording,
     session: Option<Arc<Source>>,
     /// The calls and outputs read so far.
     seen: RecentNames,
@@ -118,6 +120,7 @@ impl CodexReader {
     pub fn new(options: Options, history: usize) -> CodexReader {
         CodexReader {
             options: lenient(options),
+            recording: Recording::default(),
             session: None,
             seen: RecentNames::default(),
             calls: PendingCalls::default(),
@@ -311,10 +314,13 @@ impl CodexReader {
         let effect = if self.is_own { effect } else { Effect::default() };
         let is_error = effect.outcome == Some(CallOutcome::Failed);
         let mut event = result(call.as_ref(), id, content, is_error, self.time, effect);
-        if let EventKind::Result { name: known, .. } = &mut event
-            && known.is_empty()
-        {
-            name.clone_into(known);
+        if let EventKind::Result { name: known, is_hidden, .. } = &mut event {
+            if known.is_empty() {
+                name.clone_into(known);
+            }
+            // The commands of a script have no calls of their own.
+            let command = line.payload.item.as_ref().and_then(|item| item.command.as_ref());
+            *is_hidden |= command.is_some_and(|command| self.recording.hides_input(command));
         }
         self.emit(line, event);
     }
@@ -403,21 +409,21 @@ impl CodexReader {
             _ if is_emacs => Some(CallKind::EmacsList(input::read(&parsed, &self.options))),
             _ => None,
         };
-        let input = match &effect {
-            Some(CallKind::Plan(_) | CallKind::EmacsList(_)) => None,
-            _ if parsed == Raw::Null => {
-                let input = if script.is_empty() { arguments } else { script };
-                Some(json!({ "input": Excerpt::<400>::of(input).0 }))
-            }
-            _ => Some(shortened(&parsed)),
+        let text = Raw::Text(if script.is_empty() { arguments } else { script }.into());
+        let (whole, input) = match &parsed {
+            Raw::Null => (&text, json!({ "input": shortened(&text) })),
+            _ => (&parsed, shortened(&parsed)),
         };
-        let input = input.map(|input| input.to_string());
+        let is_list = matches!(&effect, Some(CallKind::Plan(_) | CallKind::EmacsList(_)));
+        let input = (!is_list).then(|| input.to_string());
+        // A script with a list may also run commands.
+        let is_hidden = (!is_list || name == "exec") && self.recording.hides_input(whole);
         let effect = effect.unwrap_or(match name {
             "exec" if script.contains("exec_command(") => CallKind::Commands,
             _ => CallKind::Other,
         });
         self.has_items = false;
-        let event = self.calls.begin((id, name), input, self.time, effect);
+        let event = self.calls.begin((id, name), (input, is_hidden), self.time, effect);
         self.emit(line, event);
     }
 

@@ -18,6 +18,7 @@ use super::tail::{FileChange, Tail};
 use crate::clock::Millis;
 use crate::file::{self, Slice, Stamp, modified};
 use crate::input::Options;
+use crate::recording::Recording;
 
 /// Maximum number of subagents' files read when a session is opened, the newest.
 const SUBAGENT_FILES: usize = 64;
@@ -169,7 +170,7 @@ impl Follower {
         let mut appended =
             Appended { change, bytes: 0, skipped: 0, is_partial: false, events: Vec::new(), since: None };
         if matches!(change, FileChange::Grown | FileChange::Replaced) {
-            self.lines.read(&mut self.file, slice, &mut appended)?;
+            self.lines.read(&mut self.file, &self.recorder.recording, slice, &mut appended)?;
             self.are_side_files_due = true;
         }
         if !appended.is_partial {
@@ -179,7 +180,7 @@ impl Follower {
             if appended.is_partial {
                 break;
             }
-            subagent.read(&mut self.lines, slice, &mut appended);
+            subagent.read(&mut self.lines, &self.recorder.recording, slice, &mut appended);
         }
         if appended.is_partial {
             return Ok(appended);
@@ -272,7 +273,13 @@ impl SubagentFile {
     }
 
     /// Reads what was appended. Errors are ignored, since the file may disappear at any time.
-    fn read(&mut self, lines: &mut SessionReader, slice: &Slice, appended: &mut Appended) {
+    fn read(
+        &mut self,
+        lines: &mut SessionReader,
+        recording: &Recording,
+        slice: &Slice,
+        appended: &mut Appended,
+    ) {
         let meta = if self.is_finished { self.meta } else { modified(&SubagentMeta::path(self.file.path())) };
         let described = (meta != self.meta).then(|| SubagentMeta::read(self.file.path())).flatten();
         let described = described.unwrap_or_default();
@@ -280,7 +287,7 @@ impl SubagentFile {
             reader.set_call(&self.id, call);
         }
         if let Ok(FileChange::Grown | FileChange::Replaced) = self.file.check() {
-            let _ = lines.read(&mut self.file, slice, appended);
+            let _ = lines.read(&mut self.file, recording, slice, appended);
             self.is_finished = false;
         }
         if appended.is_partial {
@@ -296,7 +303,13 @@ impl SubagentFile {
 
 impl SessionReader {
     /// Reads the lines appended to a file.
-    fn read(&mut self, file: &mut Tail, slice: &Slice, appended: &mut Appended) -> io::Result<()> {
+    fn read(
+        &mut self,
+        file: &mut Tail,
+        recording: &Recording,
+        slice: &Slice,
+        appended: &mut Appended,
+    ) -> io::Result<()> {
         let before = file.offset();
         let length = file::metadata(file.path())?.len();
         if length.saturating_sub(before) > WHOLE {
@@ -304,12 +317,17 @@ impl SessionReader {
         }
         let near = file.near;
         self.is_cut |= before < near;
+        // The user's options may have changed since the last read.
+        let mut changed = Some(recording);
         let is_whole = file.read(slice, |end, line| {
             let reader = self.reader.get_or_insert_with(|| {
                 // The events of a file that is read whole are recorded together.
                 let history = if near == 0 { usize::MAX } else { self.history };
                 Reader::of(line, self.options, history)
             });
+            if let Some(recording) = changed.take() {
+                reader.set_recording(recording);
+            }
             if end < near {
                 reader.read_old_line(line);
             } else {

@@ -6,6 +6,7 @@ use super::claude::ClaudeReader;
 use super::codex::{self, CodexReader};
 use super::{Event, Source};
 use crate::input::Options;
+use crate::recording::Recording;
 
 /// Turns the lines of a transcript into events.
 #[derive(Debug)]
@@ -24,6 +25,14 @@ impl Reader {
             return Reader::Codex(Box::new(CodexReader::new(options, history)));
         }
         Reader::Claude(Box::new(ClaudeReader::new(options, history)))
+    }
+
+    /// Sets what may be recorded of the calls in the next lines.
+    pub fn set_recording(&mut self, recording: &Recording) {
+        match self {
+            Reader::Claude(reader) => reader.recording.clone_from(recording),
+            Reader::Codex(reader) => reader.recording.clone_from(recording),
+        }
     }
 
     /// Reads a line, without its line feed.

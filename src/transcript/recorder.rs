@@ -84,7 +84,7 @@ pub struct Recorder {
     has_own_lists: HashMap<String, bool>,
     /// The items in progress when calls started subagents, by the ids of the calls.
     moments: HashMap<String, Vec<String>>,
-    /// What may be recorded.
+    /// What may be recorded. Reading hides calls by it, too.
     pub recording: Recording,
 }
 
@@ -116,7 +116,8 @@ enum Cursor {
 impl Recorder {
     /// Forgets how far threads were recorded, after their file was replaced.
     pub fn restart(&mut self) {
-        *self = Recorder::new(self.project.take(), self.machine.take());
+        let recording = std::mem::take(&mut self.recording);
+        *self = Recorder { recording, ..Recorder::new(self.project.take(), self.machine.take()) };
     }
 
     /// The time of the last event of a thread, if this recorder has written to it.
@@ -420,14 +421,11 @@ impl Recorder {
         time: Millis,
     ) -> Option<Outcome> {
         let (mut details, mut kind) = (details(event), &event.kind);
-        if let EventKind::OfSubagent { subagent, call, input, kind: inner } = kind {
+        if let EventKind::OfSubagent { subagent, call, kind: inner } = kind {
             details = self::details(&Event { kind: (**inner).clone(), ..event.clone() });
             details.metadata.insert("agent".into(), subagent.as_str().into());
             if let Some(items) = call.as_ref().and_then(|call| self.moment(store, key, call)) {
                 details.metadata.insert(ITEMS.into(), items.into());
-            }
-            if input.as_ref().is_some_and(|input| self.recording.hides_input(input)) {
-                details.metadata.insert(HIDDEN.into(), true.into());
             }
             kind = inner;
         }
@@ -499,10 +497,10 @@ fn record_event(
         EventKind::SubagentSums { .. } => (Type::ToolExecution, json!({})),
         EventKind::OfSubagent { .. } => return None,
         EventKind::Thoughts(text) => (Type::Thoughts, json!({ "text": text })),
-        EventKind::Call { id, name, input: Some(input) } => {
+        EventKind::Call { id, name, input: Some(input), .. } => {
             (Type::ToolCall, json!({ "id": id, "name": name, "input": input }))
         }
-        EventKind::Call { id, name, input: None } => (Type::ToolCall, json!({ "id": id, "name": name })),
+        EventKind::Call { id, name, input: None, .. } => (Type::ToolCall, json!({ "id": id, "name": name })),
         EventKind::Result { id, name, content, is_error, .. } => {
             (Type::ToolExecution, json!({ "id": id, "name": name, "content": content, "isError": is_error }))
         }
@@ -607,6 +605,9 @@ fn details(event: &Event) -> Details {
         metadata.insert("uuid".into(), event.uuid.as_str().into());
     }
     metadata.extend(event.time.map(|time| ("timestamp".to_owned(), time.into())));
+    if let EventKind::Call { is_hidden: true, .. } | EventKind::Result { is_hidden: true, .. } = event.kind {
+        metadata.insert(HIDDEN.into(), true.into());
+    }
     let title = match &event.kind {
         EventKind::Call { id, name, .. } => {
             metadata.insert("callId".into(), id.as_str().into());

@@ -400,7 +400,8 @@ fn what_a_subagents_command_prints_of_an_excluded_file_is_not_recorded() {
     let mut followed = Followed::new();
     followed.follower.recorder.recording.excluded = vec![".env".into()];
     followed.line(&assistant("m", json!({"type": "text", "text": "I send someone"})));
-    for (id, command) in [("c1", "cat .env"), ("c2", "cat README")] {
+    let long = format!("{}; cat .env", "make ".repeat(100));
+    for (id, command) in [("c1", "cat .env"), ("c2", "cat README"), ("c3", &long)] {
         let mut lines = [call(id, "Bash", json!({ "command": command })), answer(id, false)];
         for line in &mut lines {
             line["isSidechain"] = true.into();
@@ -411,5 +412,47 @@ fn what_a_subagents_command_prints_of_an_excluded_file_is_not_recorded() {
     followed.read();
     let results = followed.observed("claude:s", Type::ToolExecution);
     let contents: Vec<_> = results.iter().map(|result| &result["content"]).collect();
-    assert_eq!(contents, [&Value::Null, &json!("done")]);
+    assert_eq!(contents, [&Value::Null, &json!("done"), &Value::Null]);
+}
+
+#[test]
+fn a_call_is_hidden_if_any_part_of_its_arguments_names_an_excluded_file() {
+    let mut followed = Followed::new();
+    followed.follower.recorder.recording.excluded = vec![".env".into()];
+    let inputs = [
+        json!({"command": format!("{}; cat .env", "make ".repeat(100))}),
+        json!({"command": "cat \\\n.env"}),
+        json!({"more": [[[[[".env"]]]]]}),
+        json!({ "files": vec!["a"; 20].into_iter().chain([".env"]).collect::<Vec<_>>() }),
+        json!({"command": "cat .environment"}),
+    ];
+    for (id, input) in inputs.into_iter().enumerate() {
+        let id = id.to_string();
+        followed.line(&call(&id, "Bash", input));
+        followed.line(&answer(&id, false));
+    }
+    followed.read();
+    let hidden = |followed: &mut Followed, kind, key: &str| -> Vec<bool> {
+        followed.observed("claude:s", kind).iter().map(|one| one[key].is_null()).collect()
+    };
+    let expected = [true, true, true, true, false];
+    assert_eq!(hidden(&mut followed, Type::ToolCall, "input"), expected);
+    assert_eq!(hidden(&mut followed, Type::ToolExecution, "content"), expected);
+}
+
+#[test]
+fn exclusions_apply_from_the_next_read_and_outlive_the_replacement_of_a_file() {
+    let mut followed = Followed::new();
+    let long = json!({"command": format!("{}; cat .env", "make ".repeat(100))});
+    let excluded = |id: &str, followed: &mut Followed| {
+        followed.line(&call(id, "Bash", long.clone()));
+        followed.line(&answer(id, false));
+        followed.read();
+        followed.observed("claude:s", Type::ToolExecution).pop().unwrap()["content"].is_null()
+    };
+    assert!(!excluded("c1", &mut followed));
+    followed.follower.recorder.recording.excluded = vec![".env".into()];
+    assert!(excluded("c2", &mut followed));
+    std::fs::write(followed.file(), "").unwrap();
+    assert!(excluded("c3", &mut followed));
 }

@@ -162,7 +162,8 @@ pub(crate) struct CompletedItem<'a> {
     /// `CommandExecution`.
     pub exit_code: Option<i64>,
     /// `CommandExecution`: the program and its arguments.
-    pub command: Option<Excerpt<2_000>>,
+    #[serde(borrow)]
+    pub command: Option<Raw<'a>>,
     /// `CommandExecution`: the output.
     pub aggregated_output: Option<Excerpt<2_000>>,
     /// `FileChange`: what changed, by file.

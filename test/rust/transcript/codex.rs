@@ -99,6 +99,29 @@ fn arguments_that_are_not_json_are_recorded_as_text() {
 }
 
 #[test]
+fn what_prints_an_excluded_file_is_hidden_wherever_it_is_named() {
+    let mut rollout = Rollout::new();
+    let long = format!("{} cat .env", "make; ".repeat(100));
+    let arguments = json!({ "cmd": long }).to_string();
+    rollout.item("function_call", json!({"name": "shell", "arguments": arguments, "call_id": "a"}));
+    rollout.item("function_call_output", json!({"call_id": "a", "output": "KEY=1"}));
+    rollout.item("function_call", json!({"name": "shell", "arguments": &arguments[1..], "call_id": "b"}));
+    rollout.item("function_call_output", json!({"call_id": "b", "output": "KEY=1"}));
+    rollout.script(&format!("await tools.exec_command({{cmd: '{long}'}})"), "KEY=1");
+    rollout.script(&format!("tools.todo_write({{todos: []}}); exec_command({{cmd: '{long}'}})"), "KEY=1");
+    let item = json!({"type": "CommandExecution", "id": "c", "status": "completed", "exit_code": 0,
+                      "command": ["bash", "-lc", long], "aggregated_output": "KEY=1"});
+    rollout.event("item_completed", json!({ "item": item }));
+    let mut followed = Followed::new();
+    followed.follower.recorder.recording.excluded = vec![".env".into()];
+    rollout.0.iter().for_each(|line| followed.line(line));
+    followed.read();
+    let results = followed.observed(THREAD, Type::ToolExecution);
+    assert_eq!(results.len(), 5);
+    assert!(results.iter().all(|result| result["content"].is_null()), "{results:?}");
+}
+
+#[test]
 fn a_session_with_both_forms_of_plans_ends_in_the_last_plan() {
     let id = "01a2c0de-0000-7000-8000-000000000001";
     let mut followed = Followed::of(&format!("rollout-2026-04-02T07-00-00-{id}.jsonl"));
