@@ -19,8 +19,8 @@ use crate::proof::proof;
 const PROTOCOL: u64 = 1;
 /// Maximum size of a line in bytes.
 const LARGEST: usize = 1 << 20;
-/// Time limit of an attempt to reconnect between calls.
-const RECONNECT_LIMIT: Duration = Duration::from_secs(5);
+/// Time limit of what happens between calls: a message, or an attempt to reconnect.
+const LIMIT_BETWEEN: Duration = Duration::from_secs(5);
 
 /// The answer to a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -256,11 +256,12 @@ impl Emacs {
         Ok(true)
     }
 
-    /// Sends MESSAGE, which has no answer, if there is a connection.
+    /// Sends MESSAGE, which has no answer, if there is a connection. One that does not take it is given
+    /// up, since calls wait for the link.
     pub async fn tell(&self, message: &Value) {
         let mut link = self.link.lock().await;
         if let Some(connection) = &mut link.connection
-            && connection.send(&line_of(message)).await.is_err()
+            && !matches!(timeout(LIMIT_BETWEEN, connection.send(&line_of(message))).await, Ok(Ok(())))
         {
             link.connection = None;
         }
@@ -275,7 +276,7 @@ impl Emacs {
     pub async fn keep_up(&self) {
         let mut link = self.link.lock().await;
         if link.calls > 0 {
-            let _ = timeout(RECONNECT_LIMIT, self.connect(&mut link)).await;
+            let _ = timeout(LIMIT_BETWEEN, self.connect(&mut link)).await;
         }
     }
 
@@ -454,23 +455,50 @@ mod tests {
         serde_json::from_str(&line).unwrap()
     }
 
-    #[tokio::test(flavor = "current_thread")]
-    async fn a_call_that_emacs_did_not_answer_is_lost_although_the_link_is_wanted_meanwhile() {
-        let folder = std::env::temp_dir().join(format!("emacs-{}", std::process::id()));
+    /// A socket in a new folder, and who listens there.
+    fn listener(name: &str) -> (Door, UnixListener) {
+        let folder = std::env::temp_dir().join(format!("emacs-{}-{name}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir(&folder).unwrap();
         std::fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
         let socket = folder.join("socket");
         let listener = UnixListener::bind(&socket).unwrap();
         std::fs::set_permissions(&socket, Permissions::from_mode(0o600)).unwrap();
-        let emacs = Emacs::new(Some(Door::Socket(socket)), "tool", false);
-        let welcome = json!({"type": "welcome", "version": env!("CARGO_PKG_VERSION")});
+        (Door::Socket(socket), listener)
+    }
+
+    fn welcome() -> Vec<u8> {
+        line_of(&json!({"type": "welcome", "version": env!("CARGO_PKG_VERSION")}))
+    }
+
+    #[tokio::test(flavor = "current_thread", start_paused = true)]
+    async fn a_message_that_emacs_does_not_take_ends_the_connection() {
+        let (door, listener) = listener("full");
+        let emacs = Emacs::new(Some(door), "tool", false);
+        let server = async {
+            let mut input = BufReader::new(listener.accept().await.unwrap().0);
+            line(&mut input).await;
+            input.write_all(&welcome()).await.unwrap();
+            input
+        };
+        let asked = emacs.ask(json!({}), Duration::from_secs(1));
+        let (_input, _) = tokio::join!(server, asked);
+        assert!(emacs.link.lock().await.connection.is_some());
+        let message = json!({"type": "activity", "reason": "x".repeat(LARGEST)});
+        assert!(timeout(2 * LIMIT_BETWEEN, emacs.tell(&message)).await.is_ok());
+        assert!(emacs.link.lock().await.connection.is_none());
+    }
+
+    #[tokio::test(flavor = "current_thread")]
+    async fn a_call_that_emacs_did_not_answer_is_lost_although_the_link_is_wanted_meanwhile() {
+        let (door, listener) = listener("lost");
+        let emacs = Emacs::new(Some(door), "tool", false);
         let server = async {
             let mut hellos = Vec::new();
             for answers in [false, true] {
                 let mut input = BufReader::new(listener.accept().await.unwrap().0);
                 hellos.push(line(&mut input).await);
-                input.write_all(&line_of(&welcome)).await.unwrap();
+                input.write_all(&welcome()).await.unwrap();
                 let call = line(&mut input).await;
                 if answers {
                     let answer = json!({"type": "answer", "call": call["call"], "ok": true, "text": "1/1"});
