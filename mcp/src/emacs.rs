@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, MutexGuard};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::door::Door;
@@ -21,6 +22,8 @@ const PROTOCOL: u64 = 1;
 const LARGEST: usize = 1 << 20;
 /// Time limit of what happens between calls: a message, or an attempt to reconnect.
 const LIMIT_BETWEEN: Duration = Duration::from_secs(5);
+/// The number of doors that can be tried within a time limit if none answers.
+const DOORS: u32 = 4;
 
 /// The answer to a call.
 #[derive(Clone, Debug, PartialEq)]
@@ -139,7 +142,7 @@ impl Emacs {
         let Ok(mut link) = timeout_at(deadline, self.link.lock()).await else {
             return Failure::Silent.answer();
         };
-        let asked = timeout_at(deadline, self.exchange(&mut link, &mut call)).await;
+        let asked = timeout_at(deadline, self.exchange(&mut link, &mut call, limit)).await;
         asked.unwrap_or(Err(Failure::Silent)).unwrap_or_else(|failure| {
             self.note_failure(&mut link, &failure, begun);
             failure.answer()
@@ -168,7 +171,7 @@ impl Emacs {
         call["until"] = milliseconds(until).into();
         call["type"] = "call".into();
         let mut link = self.link.lock().await;
-        timeout(reach, self.connect(&mut link)).await.ok()?.ok()?;
+        timeout(reach, self.connect(&mut link, reach)).await.ok()?.ok()?;
         link.calls += 1;
         call["call"] = link.calls.into();
         let (line, number) = (line_of(&call), link.calls);
@@ -180,20 +183,26 @@ impl Emacs {
         (answer["ok"] == true).then_some(answer)
     }
 
-    /// Sends CALL, by a new connection if the old one has broken, and reads its answer.
-    async fn exchange(&self, link: &mut MutexGuard<'_, Link>, call: &mut Value) -> Result<Answer, Failure> {
+    /// Sends CALL, by a new connection if the old one has broken, and reads its answer. The caller waits
+    /// for LIMIT.
+    async fn exchange(
+        &self,
+        link: &mut MutexGuard<'_, Link>,
+        call: &mut Value,
+        limit: Duration,
+    ) -> Result<Answer, Failure> {
         link.calls += 1;
         call["call"] = link.calls.into();
         let line = line_of(call);
         if line.len() > LARGEST {
             return Err(Failure::TooLarge);
         }
-        let is_new = self.connect(link).await?;
+        let is_new = self.connect(link, limit).await?;
         let number = link.calls;
         let mut answered = link.call(&line, number).await;
         if answered == Err(Failure::Absent) && !is_new {
             link.connection = None;
-            self.connect(link).await?;
+            self.connect(link, limit).await?;
             answered = link.call(&line, number).await;
         }
         if matches!(answered, Err(Failure::Absent | Failure::Refused(_))) {
@@ -207,8 +216,8 @@ impl Emacs {
         Ok(answer)
     }
 
-    /// Connects unless there is a connection; returns whether it is new.
-    async fn connect(&self, link: &mut Link) -> Result<bool, Failure> {
+    /// Connects unless there is a connection; returns whether it is new. The caller waits for LIMIT.
+    async fn connect(&self, link: &mut Link, limit: Duration) -> Result<bool, Failure> {
         if let Some(connection) = &mut link.connection
             && connection.is_usable().await
         {
@@ -216,27 +225,8 @@ impl Emacs {
         }
         link.connection = None;
         let mut hello = self.hello.lock().map(|hello| hello.clone()).unwrap_or_default();
-        hello["now"] = milliseconds(SystemTime::now()).into();
         hello["lost"] = link.lost.into();
-        let mut connection = Connection::open(&self.doors()).await?;
-        let token = connection.door.token().map_err(Failure::Refused)?;
-        let nonce = random();
-        if let Some(token) = &token {
-            let challenge = connection.receive().await?;
-            let Some(theirs) = challenge["nonce"].as_str() else { return Err(refusal(&challenge)) };
-            hello["proof"] = proof(token, "program", theirs).into();
-            hello["nonce"] = nonce.as_str().into();
-        }
-        connection.send(&line_of(&hello)).await?;
-        let welcome = connection.receive().await?;
-        if welcome["type"] != "welcome" {
-            return Err(refusal(&welcome));
-        }
-        if token.is_some_and(|token| welcome["proof"] != proof(&token, "emacs", &nonce)) {
-            return Err(Failure::Refused(
-                "What answers is not the user's Emacs; go on without the list.".into(),
-            ));
-        }
+        let (mut connection, welcome) = Connection::first(self.doors(), &hello, limit / DOORS).await?;
         let (ours, theirs) = (env!("CARGO_PKG_VERSION"), welcome["version"].as_str().unwrap_or_default());
         if ours != theirs {
             let note = format!(
@@ -276,7 +266,7 @@ impl Emacs {
     pub async fn keep_up(&self) {
         let mut link = self.link.lock().await;
         if link.calls > 0 {
-            let _ = timeout(LIMIT_BETWEEN, self.connect(&mut link)).await;
+            let _ = timeout(LIMIT_BETWEEN, self.connect(&mut link, LIMIT_BETWEEN)).await;
         }
     }
 
@@ -285,7 +275,7 @@ impl Emacs {
         let _ = timeout(limit, async {
             let mut link = self.link.lock().await;
             if link.calls > 0
-                && self.connect(&mut link).await.is_ok()
+                && self.connect(&mut link, limit).await.is_ok()
                 && let Some(connection) = &mut link.connection
             {
                 let _ = connection.send(&line_of(&json!({"type": "bye", "killed": is_killed}))).await;
@@ -298,7 +288,7 @@ impl Emacs {
     pub async fn check(&self, limit: Duration) -> Answer {
         let mut link = self.link.lock().await;
         let checked = timeout(limit, async {
-            self.connect(&mut link).await?;
+            self.connect(&mut link, limit).await?;
             link.calls += 1;
             let (call, number) = (json!({"type": "call", "call": link.calls}), link.calls);
             link.call(&line_of(&call), number).await
@@ -351,20 +341,52 @@ struct Connection {
 }
 
 impl Connection {
-    /// Connects at the first of DOORS where this user's Emacs listens.
-    async fn open(doors: &[Door]) -> Result<Self, Failure> {
+    /// Connects at the first of DOORS where this user's Emacs takes HELLO, and returns its welcome, too.
+    /// While a door does not answer, the next one is tried after PATIENCE: another service may have its
+    /// port by now.
+    async fn first(doors: Vec<Door>, hello: &Value, patience: Duration) -> Result<(Self, Value), Failure> {
         let mut failure = Failure::Absent;
-        for door in doors {
-            match door.open().await {
-                Ok((input, output)) => {
-                    let (door, input) = (door.clone(), BufReader::new(input));
-                    return Ok(Connection { door, input, output, line: Vec::new(), is_sending: false });
-                }
-                Err(Some(refused)) => failure = Failure::Refused(refused),
-                Err(None) => {}
+        let (mut doors, mut attempts) = (doors.into_iter(), JoinSet::new());
+        loop {
+            let next = doors.next();
+            let wait = if next.is_some() { patience } else { Duration::MAX };
+            if let Some(door) = next {
+                attempts.spawn(Connection::open(door, hello.clone()));
+            }
+            match timeout(wait, attempts.join_next()).await {
+                Ok(Some(Ok(Ok(opened)))) => return Ok(opened),
+                Ok(Some(Ok(Err(other)))) if failure == Failure::Absent => failure = other,
+                Ok(None) => return Err(failure),
+                _ => {}
             }
         }
-        Err(failure)
+    }
+
+    /// Connects at DOOR, and says HELLO there.
+    async fn open(door: Door, mut hello: Value) -> Result<(Self, Value), Failure> {
+        let opened = door.open().await;
+        let (input, output) = opened.map_err(|why| why.map_or(Failure::Absent, Failure::Refused))?;
+        let token = door.token().map_err(Failure::Refused)?;
+        let input = BufReader::new(input);
+        let mut connection = Connection { door, input, output, line: Vec::new(), is_sending: false };
+        let nonce = random();
+        if let Some(token) = &token {
+            let challenge = connection.receive().await?;
+            let Some(theirs) = challenge["nonce"].as_str() else { return Err(refusal(&challenge)) };
+            hello["proof"] = proof(token, "program", theirs).into();
+            hello["nonce"] = nonce.as_str().into();
+        }
+        hello["now"] = milliseconds(SystemTime::now()).into();
+        connection.send(&line_of(&hello)).await?;
+        let welcome = connection.receive().await?;
+        if welcome["type"] != "welcome" {
+            return Err(refusal(&welcome));
+        }
+        if token.is_some_and(|token| welcome["proof"] != proof(&token, "emacs", &nonce)) {
+            let text = "What answers is not the user's Emacs; go on without the list.";
+            return Err(Failure::Refused(text.into()));
+        }
+        Ok((connection, welcome))
     }
 
     /// Returns whether the connection can take another line, as far as is known.
@@ -487,6 +509,27 @@ mod tests {
         let message = json!({"type": "activity", "reason": "x".repeat(LARGEST)});
         assert!(timeout(2 * LIMIT_BETWEEN, emacs.tell(&message)).await.is_ok());
         assert!(emacs.link.lock().await.connection.is_none());
+    }
+
+    #[tokio::test(flavor = "current_thread", start_paused = true)]
+    async fn a_door_that_hangs_or_refuses_does_not_keep_from_the_next() {
+        let [(hangs, _held), (refuses, refusing), (right, answering)] =
+            ["hangs", "refuses", "right"].map(listener);
+        let server = async {
+            let mut other = BufReader::new(refusing.accept().await.unwrap().0);
+            other.write_all(b"HTTP/1.1 400 Bad Request\r\n").await.unwrap();
+            let mut input = BufReader::new(answering.accept().await.unwrap().0);
+            line(&mut input).await;
+            input.write_all(&welcome()).await.unwrap();
+        };
+        let doors = vec![hangs.clone(), refuses, right.clone()];
+        let hello = json!({"type": "hello"});
+        let limit = Duration::from_secs(1);
+        let opened = timeout(limit, Connection::first(doors, &hello, limit / DOORS));
+        let (opened, ()) = tokio::join!(opened, server);
+        assert_eq!(opened.unwrap().ok().unwrap().0.door, right);
+        // A slow Emacs keeps all the time there is.
+        assert!(timeout(limit, Connection::first(vec![hangs], &hello, limit / DOORS)).await.is_err());
     }
 
     #[tokio::test(flavor = "current_thread")]
