@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use super::Event;
 use super::claude::ClaudeReader;
@@ -42,7 +42,8 @@ pub struct Follower {
     seen: HashSet<PathBuf>,
     /// Those of them that name no session yet, with their stamps when they were last read.
     unnamed: Vec<(PathBuf, Option<Stamp>)>,
-    /// Folders of subagents' files and their modification times.
+    /// Folders of subagents' files and their modification times, if these were certain when the folders
+    /// were listed.
     folders: [(PathBuf, Option<SystemTime>); 2],
     /// What all sessions know of folders.
     pub beside: Arc<Mutex<Beside>>,
@@ -50,23 +51,39 @@ pub struct Follower {
 }
 
 /// The files of subagents in folders that many sessions share, so that each change of a folder is
-/// listed once.
+/// listed once. While another change may get the same time, a listing serves all sessions for a moment.
 #[derive(Debug, Default)]
 pub struct Beside {
-    folders: HashMap<PathBuf, (SystemTime, Arc<[PathBuf]>)>,
+    folders: HashMap<PathBuf, FolderList>,
     /// The number of listings, for tests.
     pub listings: usize,
 }
 
+/// What a listing of a folder found.
+#[derive(Debug)]
+struct FolderList {
+    /// When the folder changed, and whether a later change certainly had another time.
+    changed: SystemTime,
+    is_certain: bool,
+    listed: Instant,
+    files: Arc<[PathBuf]>,
+}
+
 /// The number of folders that are remembered.
 const BESIDE: usize = 256;
+/// How long all sessions use a listing whose time is not certain: less than the time between two reads.
+const SHARED: Duration = Duration::from_millis(100);
 
 impl Beside {
-    /// The files of subagents in a folder that changed at this time.
-    fn list(&mut self, folder: &Path, changed: SystemTime) -> Arc<[PathBuf]> {
-        if let Some((_, files)) = self.folders.get(folder).filter(|(time, _)| *time == changed) {
-            return Arc::clone(files);
+    /// The files of subagents in a folder that changed at this time, which may be certain.
+    fn list(&mut self, folder: &Path, changed: SystemTime, is_certain: bool) -> Arc<[PathBuf]> {
+        let is_current = |list: &&FolderList| {
+            list.changed == changed && (list.is_certain || !is_certain && list.listed.elapsed() < SHARED)
+        };
+        if let Some(list) = self.folders.get(folder).filter(is_current) {
+            return Arc::clone(&list.files);
         }
+        let listed = Instant::now();
         self.listings += 1;
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let names = entries.map(|entry| (entry.file_name(), entry));
@@ -77,7 +94,8 @@ impl Beside {
         if self.folders.len() >= BESIDE {
             self.folders.clear();
         }
-        self.folders.insert(folder.to_owned(), (changed, Arc::clone(&files)));
+        let list = FolderList { changed, is_certain, listed, files: Arc::clone(&files) };
+        self.folders.insert(folder.to_owned(), list);
         files
     }
 }
@@ -231,14 +249,11 @@ impl Follower {
         let Some(session) = reader.session().map(|source| source.session.clone()) else { return };
         let mut found: Vec<(Option<SystemTime>, PathBuf)> = Vec::new();
         for (folder, last) in &mut self.folders {
-            let changed = modified(folder);
-            if changed.is_none() || changed == *last {
-                continue;
-            }
-            *last = changed;
-            let Some(changed) = changed else { continue };
+            let Some(changed) = modified(folder).filter(|changed| Some(*changed) != *last) else { continue };
+            let is_certain = file::is_certain(changed);
+            *last = is_certain.then_some(changed);
             let mut beside = self.beside.lock().unwrap_or_else(PoisonError::into_inner);
-            for path in &*beside.list(folder, changed) {
+            for path in &*beside.list(folder, changed, is_certain) {
                 if self.seen.insert(path.clone()) {
                     found.push((modified(path), path.clone()));
                 }

@@ -8,8 +8,9 @@ mod times;
 mod work;
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::common::{Completed, InProgress, Pending, contents, corpus_or_skip};
 use expected::expected;
@@ -455,4 +456,25 @@ fn exclusions_apply_from_the_next_read_and_outlive_the_replacement_of_a_file() {
     assert!(excluded("c2", &mut followed));
     std::fs::write(followed.file(), "").unwrap();
     assert!(excluded("c3", &mut followed));
+}
+
+#[test]
+fn a_subagents_file_is_found_although_its_folder_seems_unchanged() {
+    let mut followed = Followed::new();
+    followed.line(&assistant("m", json!({"type": "text", "text": "I send two"})));
+    let folder = followed.file().with_extension("").join("subagents");
+    let now = SystemTime::now();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    for id in ["a1", "a2"] {
+        for mut line in [todo(id, "Dig"), answer(id, false)] {
+            line["isSidechain"] = true.into();
+            line["agentId"] = id.into();
+            followed.append_to_subagent(format!("agent-{id}.jsonl").as_ref(), format!("{line}\n").as_bytes());
+        }
+        File::open(&folder).unwrap().set_modified(now).unwrap();
+        while followed.store.get(&format!("claude:s/{id}")).is_none() {
+            followed.read();
+            assert!(Instant::now() < deadline, "{id}");
+        }
+    }
 }
