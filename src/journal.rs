@@ -17,7 +17,7 @@ use crate::clock::Millis;
 use crate::fault::may_panic_here;
 use crate::file::modified;
 use crate::wire::wire_names;
-pub(crate) use files::{Availability, existing, is_plain, read_file};
+pub(crate) use files::{Availability, existing, is_plain, read_file, remove};
 pub use files::{Journals, bad_file, delete, files_of, is_held};
 use files::{PATIENTLY, create_folder, lock};
 use record::encode;

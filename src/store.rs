@@ -341,24 +341,33 @@ impl Store {
     /// Deletes a thread: its list, its history and its journals.
     ///
     /// # Errors
-    /// [`Error::Journal`] if a journal cannot be deleted. If another process holds one, nothing is
-    /// deleted.
+    /// [`Error::Journal`] if a journal cannot be deleted; the thread then stays, in memory and in its own
+    /// or newest journal. If another process holds one, nothing is deleted.
     pub fn forget(&mut self, key: &str) -> Result<(), Error> {
-        let files: Vec<PathBuf> = match self.storage.folder.as_deref() {
+        let mut files: Vec<PathBuf> = match self.storage.folder.as_deref() {
             Some(folder) => journal::existing(folder, key).collect(),
             None => Vec::new(),
         };
-        let own = self.threads.get(key).and_then(Thread::open_file);
-        if let Some(held) = files.iter().find(|path| own != Some(path) && journal::is_held(path)) {
-            let source = std::io::Error::new(std::io::ErrorKind::WouldBlock, "another Emacs has it open");
-            return Err(Error::Journal { file: held.display().to_string(), source });
+        let own = self.threads.get(key).and_then(Thread::file);
+        // After an error, the journal that matters is still there.
+        files.sort_by_key(|path| (own == Some(path), file::modified(path)));
+        let open = self.threads.get(key).and_then(Thread::open_file);
+        if let Some(path) = files.iter().find(|path| open != Some(path) && journal::is_held(path)) {
+            return Err(held(path));
+        }
+        for path in &files {
+            if open == Some(path) {
+                journal::remove(path).map_err(|source| failed(path, source))?;
+            } else if !delete(path)? {
+                return Err(held(path));
+            }
         }
         self.threads.remove(key);
         self.snapshots.remove(key);
         if self.current.as_deref() == Some(key) {
             self.current = None;
         }
-        files.iter().try_for_each(|path| delete(path).map(drop))
+        Ok(())
     }
 
     /// Deletes journals of threads that are not in memory: those older than `age`, and all but the
@@ -387,7 +396,15 @@ impl Store {
 }
 
 fn delete(path: &Path) -> Result<bool, Error> {
-    journal::delete(path).map_err(|source| Error::Journal { file: path.display().to_string(), source })
+    journal::delete(path).map_err(|source| failed(path, source))
+}
+
+fn held(path: &Path) -> Error {
+    failed(path, std::io::Error::new(std::io::ErrorKind::WouldBlock, "another Emacs has it open"))
+}
+
+fn failed(path: &Path, source: std::io::Error) -> Error {
+    Error::Journal { file: path.display().to_string(), source }
 }
 
 /// Reads the thread of a journal from its header.

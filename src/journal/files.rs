@@ -156,9 +156,15 @@ pub fn delete(path: &Path) -> io::Result<bool> {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
         locked => locked?,
     };
-    let _ = fs::remove_file(bad_file(path));
-    fs::remove_file(path)?;
+    remove(path)?;
     Ok(true)
+}
+
+/// Deletes a journal that this process holds, and its file of damaged records.
+pub(crate) fn remove(path: &Path) -> io::Result<()> {
+    fs::remove_file(path)?;
+    let _ = fs::remove_file(bad_file(path));
+    Ok(())
 }
 
 pub(crate) fn create_folder(folder: &Path) -> io::Result<()> {

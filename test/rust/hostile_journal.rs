@@ -215,6 +215,34 @@ fn a_thread_held_by_another_process_is_not_forgotten() {
 }
 
 #[test]
+fn a_thread_whose_journals_cannot_all_be_deleted_stays() {
+    let folder = Folder::new();
+    let (mut first, mut user) = (store(folder.path()), store(folder.path()));
+    open(&mut first);
+    write(open(&mut user), &[("Read", Pending)], 1);
+    user.set_current(KEY);
+    user.take_warnings();
+    drop(first);
+    for own_is_open in [true, false] {
+        if !own_is_open {
+            user.close_journals();
+        }
+        // Like a process that takes the journal after it was seen to be free.
+        let looks_on = File::open(file(folder.path())).unwrap();
+        looks_on.lock_shared().unwrap();
+        assert!(user.forget(KEY).unwrap_err().to_string().contains("another Emacs has it open"));
+        assert_eq!(user.current(), Some(KEY));
+        assert_eq!(user.get(KEY).unwrap().list().len(), 1);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+    open(&mut user).edit(Edit::Add { content: "More".into(), position: None }, 2).unwrap();
+    assert_eq!(user.take_warnings(), [""; 0]);
+    user.forget(KEY).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    assert!(user.get(KEY).is_none() && user.current().is_none());
+}
+
+#[test]
 #[cfg(unix)]
 fn links_and_pipes_are_neither_read_nor_written_nor_waited_for() {
     let folder = with_records(&[added(1, 2, &[("t1", item("t1", "Elsewhere"))])]);
