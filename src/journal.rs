@@ -19,7 +19,7 @@ use crate::file::modified;
 use crate::wire::wire_names;
 pub(crate) use files::{Availability, existing, is_plain, read_file, remove};
 pub use files::{Journals, bad_file, delete, files_of, is_held};
-use files::{PATIENTLY, create_folder, lock};
+use files::{PATIENTLY, create_folder, is_later, lock};
 use record::encode;
 pub(crate) use record::{COUNTER_LIMIT, FORMAT, decode_all, without_previous};
 pub use record::{FullRecord, Record, decode};
@@ -69,7 +69,7 @@ pub struct OpenedJournal {
 /// Opens the journal of a thread, or creates it.
 ///
 /// A thread has several journals if two processes had it open at the same time. This opens the
-/// newest that no process holds, or creates another if all are held.
+/// newest that no process holds, or creates another if all are held or of later versions.
 ///
 /// # Errors
 /// The I/O error.
@@ -90,6 +90,10 @@ pub fn open(
         Record::Thread { format: FORMAT, thread: thread.to_owned(), timestamp: now, about: about.clone() };
     for path in by_age {
         match Journal::at(&path, durability) {
+            Ok(_) if is_later(&path) => warnings.push(format!(
+                "a later version of todo-write wrote the journal {}; this Emacs writes its own",
+                path.display()
+            )),
             Ok(journal) => return journal.read(warnings)?.of_thread(thread, header),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => warnings.push(format!(
                 "another Emacs has the journal {} open; this one writes its own",

@@ -1,11 +1,12 @@
 //! The files of journals: names, locks, and whether another process holds them.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::{Record, decode_all, whole_lines};
+use super::record::format_of;
+use super::{FORMAT, Record, decode_all, whole_lines};
 use crate::file::{is_certain, modified};
 use crate::text::fnv1a;
 
@@ -125,6 +126,13 @@ impl Journals {
 pub(crate) fn read_file(path: &Path) -> Vec<Record> {
     let bytes = fs::read(path).unwrap_or_default();
     decode_all(&bytes[..whole_lines(&bytes)])
+}
+
+/// Whether a journal has a format that this version does not know.
+pub(super) fn is_later(path: &Path) -> bool {
+    let mut line = Vec::new();
+    let read = File::open(path).and_then(|file| BufReader::new(file).read_until(b'\n', &mut line));
+    read.is_ok() && format_of(&line).is_some_and(|format| format > FORMAT.into())
 }
 
 impl FileState {

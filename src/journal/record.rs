@@ -116,14 +116,23 @@ pub(crate) fn decode_all(lines: &[u8]) -> Vec<Record> {
 
 /// Decodes a line with its line feed; none if it is damaged.
 pub fn decode(line: &[u8]) -> Option<Record> {
+    let record: Option<Record> = serde_json::from_slice(&checked(line)?).ok();
+    record.filter(Record::has_sane_counters)
+}
+
+/// The format that the line of a header names, which may be a later one; none if the line is damaged.
+pub(super) fn format_of(line: &[u8]) -> Option<u64> {
+    serde_json::from_slice::<Value>(&checked(line)?).ok()?.get("format")?.as_u64()
+}
+
+/// The JSON of a line without its checksum; none if that is wrong.
+fn checked(line: &[u8]) -> Option<Vec<u8>> {
     let line = line.strip_suffix(b"\"}\n")?;
     let (json, sum) = line.split_at_checked(line.len().checked_sub(SUM.len() + 16)?)?;
     let sum = std::str::from_utf8(sum.strip_prefix(SUM.as_bytes())?).ok()?;
     let mut json = json.to_vec();
     json.push(b'}');
-    let record: Option<Record> =
-        (u64::from_str_radix(sum, 16).ok()? == fnv1a(&json)).then(|| serde_json::from_slice(&json).ok())?;
-    record.filter(Record::has_sane_counters)
+    (u64::from_str_radix(sum, 16).ok()? == fnv1a(&json)).then_some(json)
 }
 
 /// The limit of all counters. A higher number is damage; adding to it might overflow.

@@ -15,9 +15,13 @@ use todo_write::thread::{Edit, Thread};
 
 /// A folder with a journal of these records, each with a valid checksum.
 fn with_records(records: &[Value]) -> Folder {
+    with_format(1, records)
+}
+
+fn with_format(format: u32, records: &[Value]) -> Folder {
     let folder = Folder::new();
     fs::create_dir(folder.path()).unwrap();
-    let header = json!({"record": "thread", "format": 1, "thread": KEY, "timestamp": 1, "about": {}});
+    let header = json!({"record": "thread", "format": format, "thread": KEY, "timestamp": 1, "about": {}});
     let mut lines = String::new();
     for record in [&header].into_iter().chain(records) {
         let json = record.to_string();
@@ -212,6 +216,25 @@ fn a_thread_held_by_another_process_is_not_forgotten() {
     assert_eq!(open(&mut other).list().len(), 2);
     other.forget(KEY).unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_journal_of_a_later_version_is_left_alone() {
+    let folder = with_format(2, &[added(1, 2, &[("t1", item("t1", "Later"))]), json!({"record": "later"})]);
+    let path = file(folder.path());
+    let before = fs::read(&path).unwrap();
+    for (content, count) in [("One", 1), ("Two", 2)] {
+        let mut store = store(folder.path());
+        open(&mut store).edit(Edit::Add { content: content.into(), position: None }, 2).unwrap();
+        let warning = format!(
+            "a later version of todo-write wrote the journal {}; this Emacs writes its own",
+            path.display()
+        );
+        assert_eq!(store.take_warnings(), if count == 1 { vec![warning] } else { Vec::new() });
+        assert_eq!(open(&mut store).list().len(), count);
+    }
+    assert_eq!(fs::read(&path).unwrap(), before);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
 }
 
 #[test]
