@@ -331,5 +331,14 @@ their own."
 A write must not fail because of the folder's name."
   (todo-write--plain (todo-write--project-root)))
 
+(defun todo-write--agent-folder (agent)
+  "Return the folder of settings and sessions of AGENT, `claude' or `codex'.
+The environment of this Emacs may name another one than the usual."
+  (pcase-let* ((`(,variable . ,usual) (pcase-exhaustive agent
+                                        ('claude '("CLAUDE_CONFIG_DIR" . "~/.claude"))
+                                        ('codex '("CODEX_HOME" . "~/.codex"))))
+               (folder (getenv variable)))
+    (if (member folder '(nil "")) usual folder)))
+
 (provide 'todo-write-core)
 ;;; todo-write-core.el ends here

@@ -19,8 +19,8 @@
 (require 'todo-write-row)
 
 (defcustom todo-write-follow-agents
-  (list (cons 'claude (or (getenv "CLAUDE_CONFIG_DIR") "~/.claude"))
-        (cons 'codex (or (getenv "CODEX_HOME") "~/.codex")))
+  (list (cons 'claude (todo-write--agent-folder 'claude))
+        (cons 'codex (todo-write--agent-folder 'codex)))
   "Agents whose sessions are followed, as a list of (AGENT . FOLDER).
 AGENT is `claude' for Claude Code or `codex' for Codex; FOLDER is its
 folder of settings and sessions.  An agent may have several folders.

@@ -35,12 +35,13 @@ If nil, it is searched beside the Lisp files and in variable `exec-path'."
 
 (defconst todo-write-mcp-setup--agents
   '(("Claude Code"
+     :home claude
      :remove ("claude" "mcp" "remove" "--scope" "user" "todo-write")
      :command ("claude" "mcp" "add" "--scope" "user" "todo-write" "--")
      :allow "Claude Code asks before the first call.  The settings below allow all calls."
      :plan "Its newest models have no plan tool of their own.  The settings below switch off
 that of older ones."
-     :merge ("~/.claude/settings.json" . "{
+     :merge ("%h/settings.json" . "{
   \"permissions\": {
     \"allow\": [\"mcp__todo-write__todo_write\"],
     \"deny\": [\"TodoWrite\", \"TaskCreate\", \"TaskUpdate\", \"TaskGet\", \"TaskList\"]
@@ -48,13 +49,14 @@ that of older ones."
 }")
      :instructions "CLAUDE.md")
     ("Codex"
+     :home codex
      :remove ("codex" "mcp" "remove" "todo-write")
      :command ("codex" "mcp" "add" "todo-write" "--")
      :allow "Codex asks before each call.  To allow all calls, put this into
-~/.codex/config.toml, below [mcp_servers.todo-write]:
+%h/config.toml, below [mcp_servers.todo-write]:
 
   default_tools_approval_mode = \"approve\""
-     :plan "Its own plan tool is off, unless ~/.codex/config.toml has
+     :plan "Its own plan tool is off, unless %h/config.toml has
 [tools.update_plan] with enabled = true.")
     ("Gemini CLI"
      :remove ("gemini" "mcp" "remove" "--scope" "user" "todo-write")
@@ -99,6 +101,8 @@ that of older ones."
      :plan "If the agent has a plan tool of its own, switch it off."))
   "Alist of agents, by name, and plists that say how to give them the tool.
 The keys of a plist:
+  :home          the agent as in `todo-write--agent-folder', whose folder
+                 is %h in :merge's FILE, :allow and :plan
   :command       command to run, followed by that of the MCP server, and
   :remove        command that removes an earlier entry; or
   :file          the file to change, and
@@ -121,6 +125,12 @@ The user can edit that list: follow the edits that the tool's result reports.\n"
 (defun todo-write-mcp-setup--get (agent key)
   "Return the value of KEY for AGENT in `todo-write-mcp-setup--agents'."
   (plist-get (cdr (assoc agent todo-write-mcp-setup--agents)) key))
+
+(defun todo-write-mcp-setup--in-home (agent text)
+  "Return TEXT about AGENT with the name of its folder for %h."
+  (if-let* ((home (todo-write-mcp-setup--get agent :home)))
+      (string-replace "%h" (directory-file-name (todo-write--agent-folder home)) text)
+    text))
 
 (defun todo-write-mcp-setup--command (agent server)
   "Return the command, a list, that gives AGENT the MCP server, or nil.
@@ -279,8 +289,9 @@ machine needs."
                "Run this in a shell (copied to the kill ring); the first line may fail:\n")
              text)
     (when-let ((allow (todo-write-mcp-setup--get agent :allow)))
-      (funcall part "Let it call the tool" allow))
-    (funcall part "Switch off its own plan tool" (todo-write-mcp-setup--get agent :plan))
+      (funcall part "Let it call the tool" (todo-write-mcp-setup--in-home agent allow)))
+    (funcall part "Switch off its own plan tool"
+             (todo-write-mcp-setup--in-home agent (todo-write-mcp-setup--get agent :plan)))
     (funcall part (format "Tell it to plan, in %s"
                           (or (todo-write-mcp-setup--get agent :instructions) "AGENTS.md"))
              todo-write-mcp-setup--instructions)
@@ -342,6 +353,7 @@ used in place of AGENT's."
                      (and file (string-suffix-p ".json" file)
                           (cons file (todo-write-mcp-setup--settings agent server)))))))
     (when file
+      (setq file (todo-write-mcp-setup--in-home agent file))
       (insert "\n" (propertize (format "Settings in %s" file) 'face 'bold) "\n\n")
       (let* ((old (if (file-regular-p file)
                       (with-temp-buffer (insert-file-contents file) (buffer-string))

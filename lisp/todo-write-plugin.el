@@ -101,7 +101,7 @@
 
 (defun todo-write-plugin--settings-file ()
   "Return the name of the user's settings of Claude Code."
-  (expand-file-name "settings.json" (or (getenv "CLAUDE_CONFIG_DIR") "~/.claude")))
+  (expand-file-name "settings.json" (todo-write--agent-folder 'claude)))
 
 (defun todo-write-plugin--installed-p ()
   "Return non-nil if the user's settings of Claude Code enable the plugin."

@@ -89,7 +89,7 @@ All agents seem to be installed, but their commands are not run."
 
 (ert-deftest todo-write-mcp-setup-writes-settings-after-a-yes-and-keeps-a-backup ()
   (let* ((home (file-name-as-directory (make-temp-file "todo-write-home" t)))
-         (process-environment (cons (concat "HOME=" home) process-environment))
+         (process-environment `(,(concat "HOME=" home) "CLAUDE_CONFIG_DIR" ,@process-environment))
          (file (concat home ".claude/settings.json")))
     (unwind-protect
         (pcase-dolist (`(,answers ,written ,says) '(((nil nil) nil "^\\+.*mcp__todo-write__todo_write")
@@ -108,6 +108,21 @@ All agents seem to be installed, but their commands are not run."
             (should (= 1 (gethash "a" (json-parse-string (buffer-string)))))
             (should (eq written (and (search-forward "mcp__todo-write" nil t) t)))))
       (delete-directory home t))))
+
+(ert-deftest todo-write-mcp-setup-names-the-folder-that-the-agent-reads ()
+  (pcase-dolist (`(,agent ,variable ,file)
+                 '(("Claude Code" "CLAUDE_CONFIG_DIR" "/settings.json")
+                   ("Codex" "CODEX_HOME" "/config.toml")))
+    (pcase-dolist (`(,folder ,shown) `(("/nowhere/mine" "/nowhere/mine")
+                                       ("" ,(if (equal agent "Codex") "~/.codex" "~/.claude"))))
+      (let ((process-environment (cons (concat variable "=" folder) process-environment)))
+        (todo-write-mcp-setup-tests--with nil
+          (todo-write-mcp-setup agent)
+          (with-current-buffer "*todo-write MCP*"
+            (should (string-search (concat shown file) (buffer-string)))
+            (should-not (string-search "%h" (buffer-string)))
+            (unless (equal folder "")
+              (should-not (string-search "~/.c" (buffer-string))))))))))
 
 (ert-deftest todo-write-mcp-setup-copies-the-program-to-a-folder-that-stays ()
   (let* ((folder (file-name-as-directory (make-temp-file "todo-write-bin" t)))
