@@ -384,14 +384,24 @@ used in place of AGENT's."
       (delete-file temporary))))
 
 (defun todo-write-mcp-setup--write (file text)
-  "Write TEXT to FILE, and say where the backup of the old text is."
-  (let ((backup (and (file-exists-p file) (concat file ".before-todo-write")))
-        (coding-system-for-write 'utf-8))
+  "Write TEXT to FILE, and say where the backup of the old text is.
+If that fails, FILE stays as it was.  The backup is that which Emacs makes
+when it saves a file."
+  (let* ((file (file-truename file))
+         (backup (and (file-exists-p file) (car (find-backup-file-name file))))
+         (modes (or (file-modes file) (logand #o666 (default-file-modes))))
+         (coding-system-for-write 'utf-8)
+         (write-region-inhibit-fsync nil))
     (make-directory (file-name-directory file) t)
-    ;; The first backup has the user's own settings.
-    (when (and backup (not (file-exists-p backup)))
-      (copy-file file backup nil t nil t))
-    (write-region text nil file nil 'silent)
+    (let ((new (make-temp-file (concat file "."))))
+      (unwind-protect
+          (progn
+            (write-region text nil new nil 'silent)
+            (set-file-modes new modes)
+            (when backup
+              (copy-file file backup t t))
+            (rename-file new file t))
+        (delete-file new)))
     (insert (format "\nWritten.%s\n" (if backup (format "  The old file is %s" backup) "")))))
 
 (defun todo-write-mcp-setup--kept-p ()

@@ -102,12 +102,57 @@ All agents seem to be installed, but their commands are not run."
             (with-current-buffer "*todo-write MCP*"
               (goto-char (point-min))
               (should (re-search-forward says nil t))))
-          (should (eq written (file-exists-p (concat file ".before-todo-write"))))
+          (should (eq written (file-exists-p (concat file "~"))))
           (with-temp-buffer
             (insert-file-contents file)
             (should (= 1 (gethash "a" (json-parse-string (buffer-string)))))
             (should (eq written (and (search-forward "mcp__todo-write" nil t) t)))))
       (delete-directory home t))))
+
+(defmacro todo-write-mcp-setup-tests--with-settings (&rest body)
+  "Evaluate BODY with FILE, the user's settings with the text \"{}\" in FOLDER."
+  (declare (indent 0) (debug t))
+  `(let* ((folder (file-name-as-directory (make-temp-file "todo-write-settings" t)))
+          (file (concat folder "settings.json")))
+     (unwind-protect
+         (with-temp-buffer
+           (write-region "{}" nil file nil 'silent)
+           ,@body)
+       (delete-directory folder t))))
+
+(defun todo-write-mcp-setup-tests--text (file)
+  "Return the text of FILE."
+  (with-temp-buffer
+    (insert-file-contents file)
+    (buffer-string)))
+
+(ert-deftest todo-write-mcp-setup-leaves-settings-alone-that-it-cannot-write ()
+  (todo-write-mcp-setup-tests--with-settings
+    (let ((write (symbol-function 'write-region)))
+      (cl-letf (((symbol-function 'write-region)
+                 (lambda (_text _ file &rest _)
+                   (funcall write "{\"" nil file nil 'silent)
+                   (signal 'file-error '("Write error" "No space left on device")))))
+        (should-error (todo-write-mcp-setup--write file "{\"a\": 1}") :type 'file-error)))
+    (should (equal "{}" (todo-write-mcp-setup-tests--text file)))
+    (should (equal '("settings.json") (directory-files folder nil "[^.]")))))
+
+(ert-deftest todo-write-mcp-setup-backs-up-the-settings-before-each-change ()
+  (todo-write-mcp-setup-tests--with-settings
+    (pcase-dolist (`(,before ,after) '(("{}" "{\"a\": 1}") ("{\"a\": 1}" "{\"a\": 2}")))
+      (todo-write-mcp-setup--write file after)
+      (should (equal after (todo-write-mcp-setup-tests--text file)))
+      (should (equal before (todo-write-mcp-setup-tests--text (concat file "~")))))))
+
+(ert-deftest todo-write-mcp-setup-keeps-the-mode-and-the-link-of-settings ()
+  (todo-write-mcp-setup-tests--with-settings
+    (let ((link (concat folder "link.json")))
+      (set-file-modes file #o640)
+      (make-symbolic-link "settings.json" link)
+      (todo-write-mcp-setup--write link "{\"a\": 1}")
+      (should (equal "settings.json" (file-symlink-p link)))
+      (should (equal "{\"a\": 1}" (todo-write-mcp-setup-tests--text file)))
+      (should (= #o640 (file-modes file))))))
 
 (ert-deftest todo-write-mcp-setup-names-the-folder-that-the-agent-reads ()
   (pcase-dolist (`(,agent ,variable ,file)
