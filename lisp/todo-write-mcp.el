@@ -404,9 +404,11 @@ ENDING is as for `todo-write-end-turn'."
    program (lambda (thread) (todo-write-mcp--end-session thread reason ending))))
 
 (defun todo-write-mcp--lose-program (program)
-  "Pause the plans of PROGRAM, whose machine has had no connection for a while.
+  "Pause the plans of PROGRAM, which has had no connection for a while.
 Its agents may work on; they go on with their plans when it is back."
-  (let ((reason (format "no connection to %s" (todo-write-mcp--remote program))))
+  (let ((reason (if (todo-write-mcp--remote program)
+                    (format "no connection to %s" (todo-write-mcp--remote program))
+                  "not connected for a minute")))
     (todo-write-mcp--forget-program
      program (lambda (thread)
                (when (and (todo-write-restore thread) (eq 'active (todo-write-state thread)))
@@ -426,11 +428,9 @@ Its agents may work on; they go on with their plans when it is back."
        ((null broken) (todo-write-mcp--check-quiet program))
        ((todo-write-mcp--dead-p program)
         (todo-write-mcp--end-program program "agent exited" 'killed))
-       ((<= (- (float-time) broken) todo-write-mcp--silence))
-       ;; More likely, the tunnel was cut.
-       ((todo-write-mcp--remote program)
-        (todo-write-mcp--lose-program program))
-       (t (todo-write-mcp--end-program program "agent exited" 'killed)))))
+       ;; A tunnel may have been cut, or `todo-write-mcp-mode' switched off.
+       ((> (- (float-time) broken) todo-write-mcp--silence)
+        (todo-write-mcp--lose-program program)))))
   (when (and todo-write-mcp--timer
              (seq-every-p (lambda (program) (null (todo-write-mcp--program-sessions program)))
                           (hash-table-values todo-write-mcp--programs)))

@@ -175,13 +175,20 @@
       (todo-write-socket-test-write (todo-write-socket-test-hello) "a" '("One" "in_progress"))
       (should (plist-get (todo-write-times "claude:a" "t1") :running)))))
 
-(ert-deftest todo-write-mcp-a-program-that-does-not-come-back-has-exited ()
-  (todo-write-with-socket
-    (let ((program (todo-write-socket-test-hello)) (todo-write-mcp--silence 0))
-      (todo-write-socket-test-write program "a" "One")
-      (delete-process program)
-      (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused)))
-      (should (equal "agent exited" (plist-get (todo-write-summary "claude:a") :reason))))))
+(ert-deftest todo-write-mcp-a-program-that-stays-away-may-still-live ()
+  ;; Its process lives, or is that of another container.
+  (dolist (fields '(nil (:pidDomain "pid:[1]")))
+    (todo-write-with-socket
+      (let ((program (apply #'todo-write-socket-test-hello fields)) (todo-write-mcp--silence 0))
+        (todo-write-socket-test-write program "a" '("One" "in_progress"))
+        (delete-process program)
+        (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused)))
+        (should (equal "not connected for a minute"
+                       (plist-get (todo-write-summary "claude:a") :reason)))
+        (should-not (plist-get (todo-write-summary "claude:a") :ending))
+        (todo-write-socket-test-write (apply #'todo-write-socket-test-hello fields)
+                                      "a" '("One" "in_progress"))
+        (should (eq (todo-write-state "claude:a") 'active))))))
 
 (ert-deftest todo-write-mcp-a-killed-program-has-exited ()
   (todo-write-with-socket
@@ -193,6 +200,9 @@
       (delete-process process)
       (delete-process program)
       (todo-write-test-wait (lambda () (eq (todo-write-state "claude:a") 'paused)))
+      (should (equal '("agent exited" killed)
+                     (mapcar (lambda (key) (plist-get (todo-write-summary "claude:a") key))
+                             '(:reason :ending))))
       (todo-write-mcp--check-programs)
       (should-not todo-write-mcp--timer))))
 
