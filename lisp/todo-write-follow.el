@@ -506,10 +506,10 @@ Return non-nil if some are left."
   (unless todo-write-follow--batch
     (todo-write-follow--watch-if-due)))
 
-(defun todo-write-follow--each (function)
-  "Call FUNCTION with each session that is followed.
+(cl-defun todo-write-follow--each (function &optional (sessions todo-write-follow--sessions))
+  "Call FUNCTION with each of SESSIONS, by default all that are followed.
 An error with one of them is reported, and does not stop the others."
-  (dolist (session todo-write-follow--sessions)
+  (dolist (session sessions)
     (condition-case-unless-debug err
         (funcall function session)
       (error (todo-write-follow-sessions--skip (todo-write-follow--session-file session)
@@ -877,7 +877,7 @@ picked or stopped stay as they are."
 (defun todo-write-follow--end-all (sessions)
   "Stop following SESSIONS, and watch files once after all."
   (let ((todo-write-follow--batch t))
-    (mapc #'todo-write-follow--end sessions))
+    (todo-write-follow--each #'todo-write-follow--end sessions))
   (todo-write-follow--watch-if-due))
 
 (defconst todo-write-follow--few 8

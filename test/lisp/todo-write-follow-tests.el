@@ -957,6 +957,24 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (should-error (todo-write-follow--tick)))
       (should (memq todo-write-follow--ticker timer-list)))))
 
+(ert-deftest todo-write-follow-an-error-with-one-session-does-not-keep-the-others ()
+  (todo-write-follow-tests--with
+    (let ((pause (symbol-function 'todo-write-dyn--transcript-pause))
+          (debug-on-error nil) failed)
+      (dolist (name '("a" "b" "c"))
+        (todo-write-follow (todo-write-follow-tests--session
+                            (expand-file-name (concat name ".jsonl") folder) name "Bake" "Mix")))
+      (cl-letf (((symbol-function 'todo-write-dyn--transcript-pause)
+                 (lambda (&rest args)
+                   (if failed (apply pause args)
+                     (setq failed t)
+                     (error "No")))))
+        (todo-write-follow-stop))
+      (should failed)
+      (should-not todo-write-follow--sessions)
+      (should (= 2 (seq-count (lambda (thread) (eq 'paused (todo-write-state thread)))
+                              '("claude:a" "claude:b" "claude:c")))))))
+
 (ert-deftest todo-write-follow-searches-again-after-the-clock-was-set-back ()
   (todo-write-follow-tests--with
     (todo-write-follow-mode)
