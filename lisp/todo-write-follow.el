@@ -76,6 +76,9 @@ changed."
 (defvar todo-write-follow--files (make-hash-table :test #'equal)
   "The sessions of `todo-write-follow--sessions' by their files.")
 
+(defvar todo-write-follow--stopped nil
+  "Transcripts that the mode no longer picks, because the user stopped them.")
+
 (defvar todo-write-follow--timer nil
   "The timer that polls transcripts, or nil.")
 
@@ -115,7 +118,10 @@ transcript was fetched; see `todo-write-follow-remote'."
 (defun todo-write-follow--now (file show)
   "Follow the local transcript FILE, or else the newest session.
 SHOW is as for `todo-write-follow'."
-  (when file (todo-write-follow--drop-forgotten file))
+  (when file
+    (setq todo-write-follow--stopped
+          (delete (expand-file-name file) todo-write-follow--stopped))
+    (todo-write-follow--drop-forgotten file))
   (let* ((session (if file
                       (todo-write-follow--begin file)
                     (todo-write-follow-mode)
@@ -132,9 +138,6 @@ SHOW is as for `todo-write-follow'."
 
 (defvar todo-write-follow--known (make-hash-table :test #'equal)
   "Transcripts that existed at the last search for new ones.")
-
-(defvar todo-write-follow--stopped nil
-  "Transcripts that the mode no longer picks, because the user stopped them.")
 
 (defvar todo-write-follow--unnamed nil
   "Recent transcripts without the name of their folder at the last search.
@@ -216,7 +219,7 @@ all by `todo-write-follow-all'."
                     todo-write-follow--sessions)))
     (cond ((and file (or todo-write-follow-all
                          (todo-write-follow-sessions--copy-of (expand-file-name file))))
-           (push (expand-file-name file) todo-write-follow--stopped))
+           (cl-pushnew (expand-file-name file) todo-write-follow--stopped :test #'equal))
           ((not todo-write-follow-mode))
           ((or (null file) (seq-some #'todo-write-follow--session-automatic sessions))
            (todo-write-follow-mode -1)))

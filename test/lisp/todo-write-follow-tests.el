@@ -767,6 +767,17 @@ HOME has the folders of agents; PAYLOADS are lists (TYPE . PAYLOAD)."
         (should (equal (plist-get (todo-write-summary "claude:a") :reason)
                        "no longer followed"))))))
 
+(ert-deftest todo-write-follow-tests-a-stopped-session-that-is-picked-is-no-longer-stopped ()
+  (todo-write-follow-tests--with
+    (let ((todo-write-follow-all t) (todo-write-follow--stopped nil)
+          (file (todo-write-follow-tests--session
+                 (expand-file-name "a.jsonl" folder) "a" "Bake" "Mix")))
+      (dotimes (_ 2)
+        (todo-write-follow-stop file))
+      (should (equal (list file) todo-write-follow--stopped))
+      (todo-write-follow (abbreviate-file-name file))
+      (should-not todo-write-follow--stopped))))
+
 (ert-deftest todo-write-follow-tests-earlier-waits-and-ends-do-not-notify ()
   (todo-write-follow-tests--with
     (let* ((start (todo-write-follow-tests--start))
