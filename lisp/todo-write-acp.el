@@ -208,9 +208,9 @@ An entry has only one text, which is used as the active form, too."
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
   (asked nil :documentation "Open permission requests, a list of (ID . THREAD).")
   (answered nil :documentation "Ids of requests that were answered before they were seen.")
-  (calls nil :documentation "Alist of ids and titles of tool calls that started subagents.")
+  (calls nil :documentation "Titles of tool calls that started subagents, by (THREAD . ID).")
   (work (make-hash-table :test #'equal)
-        :documentation "What is known of the tool calls of the turn, by id."))
+        :documentation "What is known of the tool calls of turns, by thread and by id."))
 
 (defvar-local todo-write-acp--responders nil
   "Alist of ids of permission requests and functions that answer them.
@@ -395,8 +395,9 @@ a prompt can be sent before the response to the previous one."
     (unless (member thread (todo-write-acp--link-turns link))
       (setf (todo-write-acp--link-asked link)
             (cl-delete thread (todo-write-acp--link-asked link) :key #'cdr :test #'equal)
-            (todo-write-acp--link-calls link) nil)
-      (clrhash (todo-write-acp--link-work link))
+            (todo-write-acp--link-calls link)
+            (cl-delete thread (todo-write-acp--link-calls link) :key #'caar :test #'equal))
+      (remhash thread (todo-write-acp--link-work link))
       (pcase-dolist (`(,child . ,_) (todo-write-children thread))
         (todo-write-end-turn child reason))
       (todo-write-end-turn thread reason failed))))
@@ -559,7 +560,7 @@ The protocol has no way to report that to the agent."
   (pcase (todo-write-acp--write thread update "acp")
     ('nil (todo-write-acp--follow-subagent link thread update)
           (with-demoted-errors "The work of an ACP agent: %S"
-            (todo-write-acp-work-update (todo-write-acp--link-work link) thread update)))
+            (todo-write-acp-work-update (todo-write-acp--work link thread) thread update)))
     ((and `(,key . ,outcome) (guard (plist-get outcome :ok)))
      (todo-write-acp--attach link thread)
      (unless (equal key thread)
@@ -567,6 +568,13 @@ The protocol has no way to report that to the agent."
     (`(,_ . ,outcome)
      (display-warning 'todo-write
                       (concat "The agent's plan: " (plist-get outcome :result))))))
+
+(defun todo-write-acp--work (link thread)
+  "Return what is known of the tool calls of THREAD's turn, a hash table by id.
+LINK is that of THREAD."
+  (let ((work (todo-write-acp--link-work link)))
+    (or (gethash thread work)
+        (puthash thread (make-hash-table :test #'equal) work))))
 
 (defun todo-write-acp--follow-subagent (link thread update)
   "Record the title or the end of a subagent of THREAD according to UPDATE.
@@ -576,7 +584,8 @@ LINK is that of THREAD."
                (member (todo-write-json--get update "_meta" "claudeCode" "toolName")
                        '("Agent" "Task")))
       (when-let* ((title (todo-write-json--get update "title")))
-        (setf (alist-get id (todo-write-acp--link-calls link) nil nil #'equal) title))
+        (setf (alist-get (cons thread id) (todo-write-acp--link-calls link) nil nil #'equal)
+              title))
       (when (member (todo-write-json--get update "status") '("completed" "failed"))
         (let ((child (format "%s/%s" thread id)))
           (when (assoc child (todo-write-children thread))
@@ -585,9 +594,9 @@ LINK is that of THREAD."
 (defun todo-write-acp--note-child (link thread child)
   "Set title and activity of CHILD, the thread of a subagent of THREAD.
 LINK is that of THREAD."
-  (todo-write-acp--set-title child (alist-get (substring child (1+ (length thread)))
-                                            (todo-write-acp--link-calls link)
-                                            nil nil #'equal))
+  (todo-write-acp--set-title child (alist-get (cons thread (substring child (1+ (length thread))))
+                                              (todo-write-acp--link-calls link)
+                                              nil nil #'equal))
   (when (member thread (todo-write-acp--link-turns link))
     (todo-write-set-activity child 'working)))
 

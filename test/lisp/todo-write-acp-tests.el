@@ -592,6 +592,32 @@ What acp.el would do is done by replaying a record."
       (funcall plan "Eat")
       (should (equal '("Eat") (todo-write-test-contents thread))))))
 
+(ert-deftest todo-write-acp-the-end-of-a-turn-forgets-no-call-of-another-session ()
+  (todo-write-acp-tests--with-client client
+    (todo-write-acp-connect client)
+    (cl-flet ((update (kind &rest fields)
+                (todo-write-acp-tests--replay
+                 client `(notification "r" ((sessionUpdate . ,kind) ,@fields))))
+              (plan (text)
+                `(entries . [((content . ,text) (status . "in_progress"))])))
+      (todo-write-acp-tests--replay client '(send 1 "session/prompt" "s"))
+      (todo-write-acp-tests--replay client '(send 2 "session/prompt" "r"))
+      (update "plan" (plan "Bake"))
+      (update "tool_call" '(toolCallId . "c") '(kind . "execute")
+              '(rawInput (command . "make")))
+      (update "tool_call" '(toolCallId . "a") '(title . "Look around")
+              '(_meta (claudeCode (toolName . "Task"))))
+      (todo-write-acp-tests--replay client '(response 1 "end_turn"))
+      (update "tool_call_update" '(toolCallId . "c") '(status . "completed"))
+      (update "plan" (plan "Look") '(_meta (claudeCode (parentToolUseId . "a")))))
+    (let ((call (seq-first (todo-write-observations "acp:r" :type "TOOL_CALL"))))
+      (should (equal '(:command "make") (plist-get (plist-get call :content) :input))))
+    (should (equal "Look around" (plist-get (todo-write-summary "acp:r/a") :title)))
+    (todo-write-acp-tests--replay client '(response 2 "end_turn"))
+    (let ((link (todo-write-acp--link client)))
+      (should-not (todo-write-acp--link-calls link))
+      (should (= 0 (hash-table-count (todo-write-acp--link-work link)))))))
+
 (ert-deftest todo-write-acp-warns-of-a-refused-plan ()
   (todo-write-acp-tests--with-client client
     (todo-write-acp-connect client)
