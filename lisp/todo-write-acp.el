@@ -205,6 +205,7 @@ An entry has only one text, which is used as the active form, too."
   "State of a connected client."
   (agent nil :documentation "Name of its agent.")
   (buffer nil :documentation "Buffer of its session, or nil after disconnecting.")
+  (process nil :documentation "Its process whose end is watched, or nil.")
   (turns nil :documentation "Thread keys of the running turns, one for each prompt.")
   (asked nil :documentation "Open permission requests, a list of (ID . THREAD).")
   (answered nil :documentation "Ids of requests that were answered before they were seen.")
@@ -262,6 +263,9 @@ Its plans stay and are paused for REASON, a string."
     (pcase-dolist (`(,id . ,thread) (todo-write-acp--link-asked link))
       (todo-write-withdraw thread (todo-write-acp--request-id id)))
     (setf (todo-write-acp--link-asked link) nil)
+    (when-let* ((process (todo-write-acp--link-process link)))
+      (remove-function (process-sentinel process) 'todo-write-acp)
+      (setf (todo-write-acp--link-process link) nil))
     (when (buffer-live-p (todo-write-acp--link-buffer link))
       (with-current-buffer (todo-write-acp--link-buffer link)
         (remove-hook 'kill-buffer-hook #'todo-write-acp--buffer-killed t)
@@ -406,6 +410,7 @@ a prompt can be sent before the response to the previous one."
   "End the turns of LINK when PROCESS, its agent, exits.
 acp.el before version 0.13 does not call back in that case."
   (when (processp process)
+    (setf (todo-write-acp--link-process link) process)
     (add-function
      :before (process-sentinel process)
      (lambda (process _event)

@@ -505,6 +505,8 @@ What acp.el would do is done by replaying a record."
         (should (eq 'working (car (todo-write-activity thread))))
         (todo-write-agent-shell-mode -1)
         (should-not (local-variable-p 'todo-write-view-thread))
+        (should-not (advice-function-member-p
+                     'todo-write-acp (process-sentinel (alist-get :process client))))
         (should-not (todo-write-activity thread))
         (should (equal "disconnected" (plist-get (todo-write-summary thread) :reason)))
         (let ((revisions (length (todo-write-revisions thread))))
