@@ -481,7 +481,7 @@ LINK is that of CLIENT."
                             content)))
     (cond ((stringp plan)
            (list 'plan 'markdown (concat plan (todo-write-request--fields input "\n" "plan"))))
-          (diffs (list 'permission 'diff (mapconcat #'todo-write-acp--diff diffs "\n")))
+          (diffs (list 'permission 'diff (todo-write-acp--diffs diffs input)))
           ((stringp command)
            (list 'permission 'shell
                  (concat command (todo-write-request--fields input "\n# " "command"))))
@@ -492,16 +492,20 @@ LINK is that of CLIENT."
                            (delq nil (mapcar #'todo-write-acp-work--text content)))
                      "\n")))))))
 
-(defun todo-write-acp--diff (part)
-  "Return PART of a tool call's content, a diff, with its whole old and new text."
-  (let ((path (todo-write-row-line (format "%s" (todo-write-json--get part "path")))))
-    (cl-flet ((lines (mark name)
-                (let ((text (todo-write-json--get part name)))
-                  (and (stringp text) (not (string-empty-p text))
-                       (replace-regexp-in-string "^" mark (string-remove-suffix "\n" text) t t)))))
-      (string-join (delq nil (list (concat "--- " path) (concat "+++ " path)
-                                   (lines "-" "oldText") (lines "+" "newText")))
-                   "\n"))))
+(defun todo-write-acp--diffs (parts input)
+  "Return PARTS of a tool call's content, diffs, and the other fields of its INPUT."
+  (let ((texts (mapcar (lambda (part)
+                         (mapcar (lambda (name)
+                                   (let ((text (todo-write-json--get part name)))
+                                     (if (stringp text) (todo-write--plain text) "")))
+                                 '("path" "oldText" "newText")))
+                       parts)))
+    (concat (mapconcat (lambda (part) (apply #'todo-write-request--diff part)) texts "\n")
+            (apply #'todo-write-request--fields input "\n"
+                   (cl-loop for (name . value) in (todo-write-json--fields input)
+                            ;; Agents name the file and the texts of an edit in their own ways.
+                            when (member value (apply #'append texts))
+                            collect name)))))
 
 (declare-function acp-make-session-request-permission-response "ext:acp")
 (declare-function acp-send-response "ext:acp")

@@ -384,26 +384,19 @@ PROJECT and LOCAL are as in `todo-write-permission--request'."
           (concat
            (cond
             ((and old new)
-             (concat (todo-write-permission--hunks file old new)
+             (concat (todo-write-request--diff file old new)
                      (if (eq known 'new) "\nThe file is new."
                        (and (equal old new) "\nNothing changes."))))
-            (new (concat (todo-write-permission--hunks file "" new)
+            (new (concat (todo-write-request--diff file "" new)
                          "\nThe whole new text; what it replaces is not shown."))
             (t (concat
                 (mapconcat (lambda (edit)
-                             (todo-write-permission--hunks
+                             (todo-write-request--diff
                               file (todo-write-permission--string edit "old_string")
                               (todo-write-permission--string edit "new_string")))
                            edits "\n")
                 "\nThe old and the new text; the file was not compared.")))
            (apply #'todo-write-request--fields given "\n" "file_path" used)))))
-
-(defun todo-write-permission--hunks (file old new)
-  "Return the difference of FILE from OLD to NEW, texts, as a diff."
-  (let ((name (todo-write-row-line file)))
-    (string-trim-right
-     (format "--- %s\n+++ %s\n%s" name name
-             (todo-write--call todo-write-dyn--text-diff old new)))))
 
 (defun todo-write-permission--edited (text edits)
   "Return TEXT after EDITS, a vector, or nil if one of them does not apply."

@@ -156,6 +156,13 @@ field."
                          (todo-write-json--fields object))
              ""))
 
+(defun todo-write-request--diff (file old new)
+  "Return the difference of FILE from OLD to NEW, texts, as a diff."
+  (let ((name (todo-write-row-line file)))
+    (string-trim-right
+     (format "--- %s\n+++ %s\n%s" name name
+             (todo-write--call todo-write-dyn--text-diff old new)))))
+
 (defun todo-write-request--json (value)
   "Return VALUE, decoded JSON, as JSON text."
   (pcase value

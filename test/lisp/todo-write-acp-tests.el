@@ -425,11 +425,18 @@ What acp.el would do is done by replaying a record."
   (pcase-dolist (`(,call ,kind ,format ,detail)
                  '((((rawInput (command . "npm test"))) permission shell "npm test")
                    (((rawInput (plan . "# Plan"))) plan markdown "# Plan")
-                   (((content . [((type . "diff") (path . "/a") (oldText . "x\ny\n")
-                                  (newText . "z"))]))
-                    permission diff "--- /a\n+++ /a\n-x\n-y\n+z")
-                   (((content . [((type . "diff") (path . "/a\n+z\n") (newText . "y"))]))
-                    permission diff "--- /a +z\n+++ /a +z\n+y")
+                   (((content . [((type . "diff") (path . "/a") (oldText . "1\nx\n3\n")
+                                  (newText . "1\ny\n3\n"))]))
+                    permission diff "--- /a\n+++ /a\n@@ -1,3 +1,3 @@\n 1\n-x\n+y\n 3")
+                   (((content . [((type . "diff") (path . "/a\n+z\n") (newText . "y\n"))]))
+                    permission diff "--- /a +z\n+++ /a +z\n@@ -0,0 +1 @@\n+y")
+                   ;; Only what the diff shows is left out.
+                   (((content . [((type . "diff") (path . "/a") (oldText . "x\n")
+                                  (newText . "y\n"))])
+                     (rawInput (file_path . "/a") (old_string . "x\n") (new_string . "y\n")
+                               (replace_all . t) (more . "z")))
+                    permission diff
+                    "--- /a\n+++ /a\n@@ -1 +1 @@\n-x\n+y\nreplace_all: true\nmore: z")
                    (((rawInput (url . "http://x") (depth . 2))) permission text
                     "url: http://x\ndepth: 2")
                    ;; Nothing beside a command or a plan is hidden, and no text is a field.
