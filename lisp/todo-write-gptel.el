@@ -373,16 +373,20 @@ PLACE is a buffer, an overlay in it, or nil for the current buffer."
 
 (defun todo-write-gptel--outcome (call result)
   "Return (OUTCOME . EXIT-CODE) of CALL, which returned RESULT, a string.
-gptel passes on an error as text that begins with the error's symbol."
-  (cond ((plist-get call :error) '(refused))
-        ((string-match "\\`Command failed with exit code \\([0-9]+\\):" result)
-         (cons 'failed (string-to-number (match-string 1 result))))
-        ((or (string-match-p "\\`Error[: ]" result)
-             (and (string-match "\\`\\([a-z0-9-]+\\) " result)
-                  (memq 'error (get (intern-soft (match-string 1 result))
-                                    'error-conditions))))
-         '(failed))
-        (t '(ok))))
+gptel passes on an error as its symbol and its data, separated by spaces.
+The symbol `error' is also a word; the message that follows it begins
+with a capital letter by convention."
+  (let ((case-fold-search nil))
+    (cond ((plist-get call :error) '(refused))
+          ((string-match "\\`Command failed with exit code \\([0-9]+\\):" result)
+           (cons 'failed (string-to-number (match-string 1 result))))
+          ((or (string-match-p "\\`Error: " result)
+               (and (string-match "\\`\\([^ ]+\\)\\(?: \\|\\'\\)" result)
+                    (memq 'error (get (intern-soft (match-string 1 result))
+                                      'error-conditions))
+                    (not (string-match-p "\\`error [[:lower:]]" result))))
+           '(failed))
+          (t '(ok)))))
 
 (defun todo-write-gptel--refuse-calls (thread)
   "Record that the user refused the open calls of THREAD."

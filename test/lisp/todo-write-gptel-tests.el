@@ -156,6 +156,24 @@
                                 ,todo-write-gptel-tests--tool-names)))
                  '("todo_write" "todo_write" nil))))
 
+(ert-deftest todo-write-gptel-takes-only-what-gptel-says-of-an-error-for-one ()
+  (pcase-dolist (`(,result ,outcome . ,code)
+                 '(("Error: Tool 'x' is not available. Available tools: y" failed)
+                   ("error Error: File /x is not readable" failed)
+                   ("file-missing Opening input file No such file or directory /x" failed)
+                   ("wrong-type-argument stringp 3" failed)
+                   ("arith-error" failed)
+                   ("Command failed with exit code 3:\nno" failed . 3)
+                   ("error handling was improved" ok)
+                   ("Error handling was improved" ok)
+                   ("File-missing is a symbol" ok)
+                   ("command failed with exit code 3: it says" ok)
+                   ("arith-error\nuser-error" ok)
+                   ("Written" ok)
+                   ("" ok)))
+    (ert-info (result)
+      (should (equal (cons outcome code) (todo-write-gptel--outcome nil result))))))
+
 (ert-deftest todo-write-gptel-mode-takes-away-all-that-it-brought ()
   (should
    (equal (todo-write-gptel-tests--child
