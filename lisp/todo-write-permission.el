@@ -62,7 +62,8 @@ See `todo-write-socket--roles'."
                                    :null-object nil :false-object nil))
          (call (todo-write-permission--make-call
                 :connection connection :message message :thread thread
-                :id (format "permission-%s" (todo-write-mcp--hello-string program :id))
+                ;; A hook may call again on the same connection.
+                :id (symbol-name (gensym "permission-"))
                 :subagent (plist-get message :subagent)
                 :silent (not (car (gethash thread todo-write-activity--table)))))
          (request (todo-write-permission--request

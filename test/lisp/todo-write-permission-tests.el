@@ -324,6 +324,21 @@ FIELDS are further ones of the hook's input, :subagent and :source."
       (delete-process sub)
       (todo-write-test-wait (lambda () (= 1 (length (todo-write-requests))))))))
 
+(ert-deftest todo-write-permission-a-hook-may-ask-again-on-its-connection ()
+  (todo-write-permission-tests--with
+    (let ((hook (todo-write-permission-tests--ask "Bash" '(:command "one") :subagent "a1")))
+      (todo-write-socket-test-send
+       hook (list :type "call" :call 2 :session "s1" :source "process" :subagent "a1"
+                  :arguments '(:tool_name "Bash" :tool_input (:command "two"))))
+      (todo-write-test-wait
+       (lambda () (equal '("Bash: one" "Bash: two")
+                         (mapcar (lambda (request) (plist-get request :title))
+                                 (todo-write-requests)))))
+      (dotimes (_ 2)
+        (should (equal '(:behavior "allow")
+                       (todo-write-permission-tests--answer hook '(:behavior "allow")))))
+      (should-not (todo-write-requests)))))
+
 (ert-deftest todo-write-permission-one-subagent-waits-on-when-the-other-is-answered ()
   (todo-write-permission-tests--with
     (todo-write-permission-tests--ask "Bash" '(:command "ls") :subagent "1" :source "hook")

@@ -234,8 +234,9 @@ FIELDS are those of its hello.  Return the program."
                      (sort (mapcar (lambda (request) (plist-get request :thread))
                                    (todo-write-requests))
                            #'string<)))
-      (should (todo-write-answer-request "dev/claude:s1" "permission-hook-1"
-                                         '(:behavior "allow")))
+      (should (todo-write-answer-request
+               "dev/claude:s1" (plist-get (car (todo-write-requests "dev/claude:s1")) :id)
+               '(:behavior "allow")))
       (should (plist-get (todo-write-socket-test-read (nth 1 hooks)) :decision))
       ;; The end of one machine's hook withdraws only its question.
       (delete-process (car hooks))
