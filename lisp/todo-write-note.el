@@ -188,31 +188,31 @@ See `todo-write-socket--roles'."
 (defun todo-write-tell (thread message)
   "Give the agent of THREAD the MESSAGE of one line.
 It arrives with the next result of `todo_write', or by the plugin for
-Claude Code after its next tool call or at the end of its turn.  Other
-agents cannot be told."
+Claude Code after its next tool call or at the end of its turn.  No
+message reaches other agents."
   (interactive
    (let ((thread (or (and (boundp 'todo-write-view-thread) todo-write-view-thread)
                      (todo-write-current-thread)
                      (user-error "There is no plan yet"))))
      (todo-write-note--check thread)
-     (list thread (read-string "Tell the agent: "))))
+     (list thread (read-string "Message to the agent: "))))
   (let ((way (todo-write-note--check thread))
         (message (string-trim (replace-regexp-in-string "[[:cntrl:]]+" " " message))))
     (when (string-empty-p message)
-      (user-error "Nothing was said"))
+      (user-error "The message is empty"))
     (puthash thread (append (gethash thread todo-write-note--messages) (list message))
              todo-write-note--messages)
     (todo-write-note--update thread)
-    (message "The agent hears it %s%s"
+    (message "The agent gets the message %s%s"
              (if (eq way 'result) "with the next result of todo_write"
-               "after its next tool call, or when it ends its turn")
+               "after its next tool call, or at the end of its turn")
              (if (eq 'working (car (todo-write-activity thread))) ""
-               "; it does not work now"))))
+               "; it is not working now"))))
 
 (defun todo-write-note--check (thread)
   "Return how a message reaches the agent of THREAD; signal a `user-error' if none."
   (or (todo-write-note--way thread)
-      (user-error "This agent cannot be told from here: it has neither todo_write nor the plugin")))
+      (user-error "No message reaches this agent: it has neither todo_write nor the plugin")))
 
 (provide 'todo-write-note)
 ;;; todo-write-note.el ends here

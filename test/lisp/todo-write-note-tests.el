@@ -132,7 +132,7 @@ The user deleted \"Rake\"."))
 (ert-deftest todo-write-tell-comes-by-the-plugin ()
   (todo-write-note-tests--with
     (cl-letf (((symbol-function 'todo-write-plugin--installed-p) (lambda () t)))
-      (should (string-match-p "after its next tool call.*; it does not work now"
+      (should (string-match-p "after its next tool call.*; it is not working now"
                               (todo-write-tell "claude:s1" "Use make check")))
       (should (equal "The user says: Use make check"
                      (todo-write-note-tests--hook "PostToolUse")))
