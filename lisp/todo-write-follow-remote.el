@@ -39,7 +39,7 @@
 (declare-function tramp-file-name-port "tramp")
 (declare-function tramp-file-name-hop "tramp")
 
-(defconst todo-write-follow-remote--patience 20
+(defconst todo-write-follow-remote--timeout 20
   "Seconds without an answer after which a connection counts as lost.")
 
 (defvar todo-write-follow-remote--links nil
@@ -413,9 +413,9 @@ ALL non-nil ends those of which all sessions are followed, too."
   (cond ((not (todo-write-follow-link-asked link))
          (todo-write-follow-remote--ask link "p\n"))
         ((> (- (float-time) (todo-write-follow-link-silent-since link))
-            todo-write-follow-remote--patience)
+            todo-write-follow-remote--timeout)
          (todo-write-follow-remote--lost
-          link (format "no answer for %d seconds" todo-write-follow-remote--patience)))))
+          link (format "no answer for %d seconds" todo-write-follow-remote--timeout)))))
 
 (defun todo-write-follow-remote--ask (link lines)
   "Send LINES to the process of LINK with what it must know before."

@@ -23,7 +23,7 @@
 (require 'todo-write-mcp)
 (require 'todo-write-socket)
 
-(autoload 'todo-write-permission--went-on "todo-write-permission")
+(autoload 'todo-write-permission--withdraw-answered "todo-write-permission")
 (autoload 'todo-write-plugin--installed-p "todo-write-plugin")
 (autoload 'todo-write-remote-socket--file "todo-write-remote-socket")
 
@@ -35,7 +35,7 @@
 
 (defvar todo-write-note--waiting nil
   "Threads whose hook must ask for another reason, a list.
-See `todo-write-permission--went-on'.")
+See `todo-write-permission--withdraw-answered'.")
 
 (defvar todo-write-note--hook-machines nil
   "Other machines whose hooks have asked, a list of names.")
@@ -164,7 +164,7 @@ See `todo-write-socket--roles'."
       (when-let* ((remote (todo-write-mcp--remote program)))
         (cl-pushnew remote todo-write-note--hook-machines :test #'equal))
       (when (member thread todo-write-note--waiting)
-        (todo-write-permission--went-on
+        (todo-write-permission--withdraw-answered
          thread (json-parse-string (or (plist-get message :arguments) "{}")
                                    :null-object nil :false-object nil)))
       (todo-write-note--deliver
@@ -176,7 +176,7 @@ See `todo-write-socket--roles'."
 
 ;;; The user's command
 
-(defun todo-write-note--way (thread)
+(defun todo-write-note--channel (thread)
   "Return how a message reaches the agent of THREAD, `result', `hook' or nil."
   (cond ((todo-write-mcp--serving thread) 'result)
         ((not (eq 'open (todo-write-socket--state))) nil)
@@ -196,7 +196,7 @@ message reaches other agents."
                      (user-error "There is no plan yet"))))
      (todo-write-note--check thread)
      (list thread (read-string "Message to the agent: "))))
-  (let ((way (todo-write-note--check thread))
+  (let ((channel (todo-write-note--check thread))
         (message (string-trim (replace-regexp-in-string "[[:cntrl:]]+" " " message))))
     (when (string-empty-p message)
       (user-error "The message is empty"))
@@ -204,14 +204,14 @@ message reaches other agents."
              todo-write-note--messages)
     (todo-write-note--update thread)
     (message "The agent gets the message %s%s"
-             (if (eq way 'result) "with the next result of todo_write"
+             (if (eq channel 'result) "with the next result of todo_write"
                "after its next tool call, or at the end of its turn")
              (if (eq 'working (car (todo-write-activity thread))) ""
                "; it is not working now"))))
 
 (defun todo-write-note--check (thread)
   "Return how a message reaches the agent of THREAD; signal a `user-error' if none."
-  (or (todo-write-note--way thread)
+  (or (todo-write-note--channel thread)
       (user-error "No message reaches this agent: it has neither todo_write nor the plugin")))
 
 (provide 'todo-write-note)

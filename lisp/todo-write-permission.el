@@ -137,7 +137,7 @@ The hook of CALL cannot detect that.  INPUT is its input."
   (push (todo-write-permission--call-thread call) todo-write-note--waiting)
   (todo-write-note--update (todo-write-permission--call-thread call)))
 
-(defun todo-write-permission--went-on (thread event)
+(defun todo-write-permission--withdraw-answered (thread event)
   "Withdraw the requests of THREAD that its agent no longer waits for.
 EVENT is from the hook `note'.  The end of a turn answers all requests,
 a tool call its own."

@@ -50,7 +50,7 @@ gives the programs the new name."
 (defconst todo-write-socket-connection-limit 200
   "Maximum number of connections from a machine; more are refused.")
 
-(defconst todo-write-socket--patience 10
+(defconst todo-write-socket--timeout 10
   "Seconds that a connection has for its first line.")
 
 (defvar todo-write-socket--roles
@@ -264,7 +264,7 @@ An Emacs that refused this one still has the socket: try again later."
     (run-with-timer (if (process-get process 'todo-write-pid)
                         ;; Other Emacsen may take over, too.
                         (/ (random 200) 1000.0)
-                      todo-write-socket--patience)
+                      todo-write-socket--timeout)
                     nil #'todo-write-socket--take-over)))
 
 (defun todo-write-socket--take-over ()
@@ -303,7 +303,7 @@ An Emacs that refused this one still has the socket: try again later."
            todo-write-socket-connection-limit)
         (todo-write-socket--refuse connection "Too many programs are connected to this Emacs.")
       (setf (todo-write-socket-connection-timer connection)
-            (run-with-timer todo-write-socket--patience nil #'todo-write-socket--refuse
+            (run-with-timer todo-write-socket--timeout nil #'todo-write-socket--refuse
                             connection "The connection began without a hello."))
       (when (process-get process 'todo-write-token)
         (todo-write-remote-socket--challenge connection)))))

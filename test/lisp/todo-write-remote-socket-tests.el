@@ -283,7 +283,7 @@ FIELDS are those of its hello.  Return the program."
       (todo-write-test-wait (lambda () (file-exists-p file)))
       (should-not (file-exists-p (expand-file-name "told/s1" (file-name-directory
                                                               (todo-write-socket--file)))))
-      (should-not (todo-write-note--way key))
+      (should-not (todo-write-note--channel key))
       ;; Another machine with that session hears nothing.
       (dolist (name '("dev" nil "build"))
         (todo-write-remote-socket-tests--on name
@@ -294,7 +294,7 @@ FIELDS are those of its hello.  Return the program."
                                                 '(:session "s1" :arguments (:event "Stop")))))
                            t)))))
       (todo-write-test-wait (lambda () (not (file-exists-p file))))
-      (should (eq 'hook (todo-write-note--way key))))))
+      (should (eq 'hook (todo-write-note--channel key))))))
 
 (ert-deftest todo-write-remote-socket-links-of-a-container-lead-to-no-other-file ()
   (todo-write-remote-socket-tests--with nil

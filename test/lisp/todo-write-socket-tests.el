@@ -202,7 +202,7 @@
         (todo-write-socket-test-send process line)
         (should (equal "refused" (plist-get (todo-write-socket-test-read process) :type)))
         (should-not (todo-write-socket-test-read process))))
-    (let* ((todo-write-socket--patience 0.05)
+    (let* ((todo-write-socket--timeout 0.05)
            (process (todo-write-socket-test-connect)))
       (should (equal "refused" (plist-get (todo-write-socket-test-read process) :type))))))
 
