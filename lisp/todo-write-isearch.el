@@ -82,10 +82,10 @@ For `isearch-mode-end-hook'."
     (when at
       (todo-write-isearch--open at))
     (todo-write-isearch--delete-hidden)
-    (let ((place (todo-write-view--place origin)))
+    (let ((place (todo-write-place--at origin)))
       (when at
         (todo-write-isearch--redraw-found found forward))
-      (setq isearch-opoint (or (todo-write-view--position place) (marker-position origin))))
+      (setq isearch-opoint (or (todo-write-place--position place) (marker-position origin))))
     (set-marker origin nil)))
 
 (defun todo-write-isearch--open (position)
@@ -134,14 +134,14 @@ For `isearch-mode-end-hook'."
   "Draw what was opened at point as it looks now, with point at the text FOUND.
 FORWARD non-nil means at its end."
   (let ((id (get-text-property (point) 'todo-write-id))
-        (place (todo-write-view--place (point))))
+        (place (todo-write-place--at (point))))
     (todo-write-view--redraw (and id (list id)) (not id))
     (unless (if forward
                 (equal found (buffer-substring-no-properties
                               (max (point-min) (- (point) (length found))) (point)))
               (looking-at-p (regexp-quote found)))
       ;; The text has moved from the row, where it was cut, to the lines below.
-      (when-let* ((start (todo-write-view--position
+      (when-let* ((start (todo-write-place--position
                           (list (car place) 0 (nth 2 place) 0)))
                   (end (save-excursion (goto-char start)
                                        (search-forward found nil t))))

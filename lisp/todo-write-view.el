@@ -13,21 +13,6 @@
 ;; `?' shows the commands.  The text is an ewoc with a node for each task, found by
 ;; the id of the task: after a write or an edit only the rows that changed are
 ;; drawn.  The commands that edit are in todo-write-edit.el.
-;;
-;; Drawing keeps point, the mark and the scroll position of every window at
-;; their tasks.  A window follows the task in progress until the user moves in
-;; it, and again when point is back on that task, as after `.'.
-;;
-;; In a list that is longer than its window, successive completed tasks collapse
-;; to one line such as "+7 done".  The last one stays visible, so that a task
-;; does not disappear when it is completed.  RET or a click on the line unfolds
-;; them, and `d' folds or unfolds all of them:
-;;
-;;     (setq todo-write-view-fold-completed t)     ; always
-;;     (setq todo-write-view-fold-completed nil)   ; never
-;;
-;; The rows stay in the buffer, under overlays.  The module finds the runs, so
-;; that Lisp does not look at every row.
 
 ;;; Code:
 
@@ -39,9 +24,11 @@
 (require 'todo-write)
 (require 'todo-write-children)
 (require 'todo-write-detail)
+(require 'todo-write-fold)
 (require 'todo-write-footer)
 (require 'todo-write-menu)
 (require 'todo-write-page)
+(require 'todo-write-place)
 (require 'todo-write-row)
 (require 'todo-write-story)
 
@@ -94,22 +81,12 @@ The highlight ends when the times are updated next."
   :group 'todo-write-view
   :package-version '(todo-write . "0.2.0"))
 
-(defface todo-write-fold '((t :inherit todo-write-completed :slant italic))
-  "Face of the line that replaces folded tasks."
-  :group 'todo-write-faces)
-
 ;;; State
 
 (defun todo-write-view--thread-here ()
   "Return the key of the thread at point or of this buffer, or nil."
   (or todo-write-view-thread
       (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
-
-(defvar-local todo-write-view--ewoc nil
-  "The ewoc of the rows.")
-
-(defvar-local todo-write-view--nodes nil
-  "Hash table from item id to ewoc node, ghosts included.")
 
 (defvar-local todo-write-view--running nil
   "Ids of the tasks in progress.")
@@ -147,9 +124,6 @@ See `todo-write-footer'.")
 
 (defvar-local todo-write-view--header nil
   "What the header shows, a list, or nil if there is none yet.")
-
-(defvar-local todo-write-view--header-length 0
-  "Number of characters of the header, without the newline after it.")
 
 (defvar-local todo-write-view--host nil
   "Text that names the machine of the agent, or nil for this one.")
@@ -218,12 +192,7 @@ CATEGORY is a symbol with the text properties of its line."
 
 (defun todo-write-view--node-at (position)
   "Return the ewoc node of the row at POSITION, or nil."
-  (gethash (get-text-property position 'todo-write-id) todo-write-view--nodes))
-
-(defun todo-write-view--start (id)
-  "Return the position of the row of ID, or nil."
-  (when-let* ((node (and id (gethash id todo-write-view--nodes))))
-    (marker-position (ewoc-location node))))
+  (gethash (get-text-property position 'todo-write-id) todo-write-place--nodes))
 
 (defun todo-write-view--set-scale ()
   "Set `todo-write-row--scale' for the font of the buffer."
@@ -274,7 +243,7 @@ CATEGORY is a symbol with the text properties of its line."
     (todo-write-row--note
      item (and blocked
                (mapcar #'todo-write-view--row-item
-                       (ewoc-collect todo-write-view--ewoc
+                       (ewoc-collect todo-write-place--ewoc
                                      (lambda (row) (not (todo-write-view--row-ghost row))))))
      todo-write-view--summary)))
 
@@ -305,12 +274,12 @@ CATEGORY is a symbol with the text properties of its line."
     (unless (equal header todo-write-view--header)
       ;; The newline after it stays, since the rows begin there.
       (goto-char (point-min))
-      (delete-region (point) (+ (point) todo-write-view--header-length))
+      (delete-region (point) (+ (point) todo-write-place--header-length))
       (todo-write-row--insert-header summary width nil work)
       (when agent
         (insert "\n" (todo-write-row--truncate (concat " " agent) width)))
       (setq todo-write-view--header header
-            todo-write-view--header-length (- (point) (point-min))))
+            todo-write-place--header-length (- (point) (point-min))))
     (setq mode-line-process
           (unless (memq (plist-get summary :state) '(nil empty))
             (list " " (todo-write-row--count summary))))))
@@ -421,19 +390,19 @@ to no row, and what the rows do not show; see `todo-write-footer'."
           todo-write-view--children (and thread (todo-write-children--by-item thread))
           todo-write-view--ghosts nil
           todo-write-view--header nil
-          todo-write-view--header-length 0
+          todo-write-place--header-length 0
           todo-write-view--running nil
           todo-write-view--waiting nil)
     (todo-write-view--read-work)
     (todo-write-view--read-lists)
     (todo-write-view--release-markers)
     (erase-buffer)
-    (clrhash todo-write-view--nodes)
+    (clrhash todo-write-place--nodes)
     (insert "\n")
     (todo-write-view--draw-header)
     (goto-char (point-max))
-    (setq todo-write-view--ewoc (ewoc-create #'todo-write-view--print
-                                             "" (todo-write-view--footer) t))
+    (setq todo-write-place--ewoc (ewoc-create #'todo-write-view--print
+                                              "" (todo-write-view--footer) t))
     (when thread
       ;; Thousands of rows would otherwise cause many garbage collections.
       (let ((gc-cons-threshold (max gc-cons-threshold (* 64 1024 1024)))
@@ -445,14 +414,14 @@ to no row, and what the rows do not show; see `todo-write-footer'."
         (seq-doseq (item (todo-write-items thread))
           (todo-write-view--enter (todo-write-view--row item)))
         (when (todo-write-view--enter-ghosts (todo-write-view--last-removed))
-          (ewoc-set-hf todo-write-view--ewoc "" (todo-write-view--footer)))
+          (ewoc-set-hf todo-write-place--ewoc "" (todo-write-view--footer)))
         ;; A task can wait for tasks below it.
         (todo-write-view--draw-rows todo-write-view--waiting)))))
 
 (defun todo-write-view--release-markers ()
   "Release the markers of all rows, which would slow down every insertion."
   (let (markers)
-    (maphash (lambda (_ node) (push (ewoc-location node) markers)) todo-write-view--nodes)
+    (maphash (lambda (_ node) (push (ewoc-location node) markers)) todo-write-place--nodes)
     ;; The buffer finds the newest first.
     (dolist (marker markers)
       (set-marker marker nil))))
@@ -472,25 +441,25 @@ to no row, and what the rows do not show; see `todo-write-footer'."
   "Enter ROW before NODE, or last if that is nil."
   (puthash (todo-write-view--row-id row)
            (if node
-               (ewoc-enter-before todo-write-view--ewoc node row)
-             (ewoc-enter-last todo-write-view--ewoc row))
-           todo-write-view--nodes))
+               (ewoc-enter-before todo-write-place--ewoc node row)
+             (ewoc-enter-last todo-write-place--ewoc row))
+           todo-write-place--nodes))
 
 (defun todo-write-view--enter-in-list (row)
   "Enter ROW at the position of its task in the current list.
 All rows before it must be in place already."
   (let* ((previous (todo-write--previous-id todo-write-view-thread
                                             (todo-write-view--row-id row)))
-         (node (and previous (gethash previous todo-write-view--nodes))))
+         (node (and previous (gethash previous todo-write-place--nodes))))
     (todo-write-view--enter row (if node
-                                    (ewoc-next todo-write-view--ewoc node)
-                                  (ewoc-nth todo-write-view--ewoc 0)))))
+                                    (ewoc-next todo-write-place--ewoc node)
+                                  (ewoc-nth todo-write-place--ewoc 0)))))
 
 (defun todo-write-view--enter-ghosts (removed)
   "Enter a ghost for each unfinished task of REMOVED, where its task was.
 REMOVED is a sequence of `removed' changes.  Tasks that were completed or
 that the agent cancelled get no ghost.  Return the ids of the ghosts."
-  (let ((node (ewoc-nth todo-write-view--ewoc 0))
+  (let ((node (ewoc-nth todo-write-place--ewoc 0))
         (index 0)
         (gone 0))
     (seq-doseq (change (seq-sort-by (lambda (change) (plist-get change :previousPosition))
@@ -501,7 +470,7 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
                 (equal (plist-get item :status) "completed"))
             (cl-incf gone)
           (while (and node (< index at))
-            (setq node (ewoc-next todo-write-view--ewoc node))
+            (setq node (ewoc-next todo-write-place--ewoc node))
             (cl-incf index))
           (push (plist-get item :id) todo-write-view--ghosts)
           (todo-write-view--enter (todo-write-view--row item t) node)
@@ -510,12 +479,12 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
 
 (defun todo-write-view--take-out (id)
   "Delete the row of ID, if it exists, and return it."
-  (when-let* ((node (gethash id todo-write-view--nodes)))
-    (remhash id todo-write-view--nodes)
+  (when-let* ((node (gethash id todo-write-place--nodes)))
+    (remhash id todo-write-place--nodes)
     (setq todo-write-view--running (delete id todo-write-view--running)
           todo-write-view--waiting (delete id todo-write-view--waiting))
     (prog1 (ewoc-data node)
-      (ewoc-delete todo-write-view--ewoc node))))
+      (ewoc-delete todo-write-place--ewoc node))))
 
 ;;; What changed
 
@@ -523,9 +492,9 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
   "Draw the rows of IDS that exist; if AROUND, also the header and the footer."
   (let (nodes)
     (dolist (id ids)
-      (when-let* ((node (gethash id todo-write-view--nodes)))
+      (when-let* ((node (gethash id todo-write-place--nodes)))
         (cl-pushnew node nodes)))
-    (apply #'ewoc-invalidate todo-write-view--ewoc nodes))
+    (apply #'ewoc-invalidate todo-write-place--ewoc nodes))
   (when around
     (todo-write-view--draw-around)))
 
@@ -534,8 +503,8 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
   (todo-write-view--draw-header)
   (let ((footer (todo-write-view--footer)))
     ;; Comparing the text suffices: the faces follow from it.
-    (unless (equal footer (cdr (ewoc-get-hf todo-write-view--ewoc)))
-      (ewoc-set-hf todo-write-view--ewoc "" footer))))
+    (unless (equal footer (cdr (ewoc-get-hf todo-write-place--ewoc)))
+      (ewoc-set-hf todo-write-place--ewoc "" footer))))
 
 (defun todo-write-view--draw-changes (changes summary)
   "Draw the rows that CHANGES, a vector, made out of date, and SUMMARY."
@@ -571,7 +540,7 @@ Whether the agent was told of a task is no change of the task."
                              (item (todo-write-item todo-write-view-thread id)))
                    (setf (todo-write-view--row-item row) item)
                    (push id ids))))
-             todo-write-view--nodes)
+             todo-write-place--nodes)
     ids))
 
 (defun todo-write-view--apply (changes)
@@ -592,7 +561,7 @@ predecessor in place."
            (when (equal id (car stale))
              (pop stale))
            (push (todo-write-view--take-out id) entering))
-          (_ (setf (todo-write-view--row-item (ewoc-data (gethash id todo-write-view--nodes)))
+          (_ (setf (todo-write-view--row-item (ewoc-data (gethash id todo-write-place--nodes)))
                    item)
              (push id stale))))
     (mapc #'todo-write-view--enter-in-list (nreverse entering))
@@ -612,7 +581,7 @@ See `todo-write-view--place-flashes'."
   "Highlight the rows that flash, and no others."
   (let ((spare todo-write-view--flashes))
     (dolist (id todo-write-view--flashing)
-      (when-let* ((start (todo-write-view--start id))
+      (when-let* ((start (todo-write-place--start id))
                   (overlay (or (pop spare) (todo-write-view--make-flash))))
         (goto-char start)
         (move-overlay overlay start (line-beginning-position 2))))
@@ -627,28 +596,22 @@ See `todo-write-view--place-flashes'."
 
 ;;; Folds
 
-(defconst todo-write-view--least-fold 3
-  "Minimum number of successive completed tasks to fold.")
-
-(defconst todo-write-view--most-folds 8
-  "Maximum number of folds, of the longest runs.
-Each costs time whenever a row is drawn, and a screen shows few.")
-
-(defvar-local todo-write-view--fold 'option
-  "Whether to fold in this buffer: t, nil, or `option' to use the option.")
-
-(defvar-local todo-write-view--folds nil
-  "The overlays over the folded rows.")
-
-(defun todo-write-view--folding-p (windows)
-  "Return non-nil if completed tasks should be folded in WINDOWS."
-  (pcase (if (eq todo-write-view--fold 'option)
-             todo-write-view-fold-completed
-           todo-write-view--fold)
-    ('auto (let ((lines (+ 2 (or (plist-get todo-write-view--summary :total) 0))))
-             (cl-loop for window in windows
-                      thereis (> lines (window-body-height window)))))
-    (choice choice)))
+(defun todo-write-view--update-folds (windows)
+  "Update the folds for WINDOWS."
+  (todo-write-fold--update
+   (and todo-write-view-thread
+        (todo-write-fold--wanted-p
+         todo-write-view-fold-completed
+         (+ 2 (or (plist-get todo-write-view--summary :total) 0)) windows)
+        (cl-loop for (first last . count)
+                 in (todo-write--completed-runs todo-write-view-thread
+                                                todo-write-fold--least todo-write-fold--most
+                                                (todo-write-view--breaks))
+                 for start = (todo-write-place--start first)
+                 for end = (todo-write-place--start last)
+                 ;; If an event function wrote meanwhile, the store is newer than the rows.
+                 when (and start end (< start end))
+                 collect `(,start ,end . ,(1- count))))))
 
 (defun todo-write-view--breaks ()
   "Return the ids of tasks that must not be folded.
@@ -656,217 +619,42 @@ Those are open rows, rows with a subagent's list, and rows after a ghost."
   (append (seq-filter #'stringp todo-write-view--open)
           (delq nil (mapcar #'car todo-write-view--children))
           (cl-loop for id in todo-write-view--ghosts
-                   for node = (gethash id todo-write-view--nodes)
-                   for next = (and node (ewoc-next todo-write-view--ewoc node))
+                   for node = (gethash id todo-write-place--nodes)
+                   for next = (and node (ewoc-next todo-write-place--ewoc node))
                    when next collect (todo-write-view--row-id (ewoc-data next)))))
 
-(defun todo-write-view--update-folds (windows)
-  "Update the folds for WINDOWS."
-  (let ((runs (and todo-write-view-thread
-                   (todo-write-view--folding-p windows)
-                   (todo-write--completed-runs
-                    todo-write-view-thread
-                    todo-write-view--least-fold todo-write-view--most-folds
-                    (todo-write-view--breaks))))
-        (spare todo-write-view--folds))
-    (setq todo-write-view--folds nil)
-    (pcase-dolist (`(,first ,last . ,count) runs)
-      (let ((start (todo-write-view--start first))
-            (end (todo-write-view--start last)))
-        ;; If an event function wrote meanwhile, the store is newer than the rows.
-        (when (and start end (< start end))
-          (push (todo-write-view--place-fold (pop spare) start end (1- count))
-                todo-write-view--folds))))
-    (mapc #'delete-overlay spare)))
-
-(defun todo-write-view--place-fold (overlay start end count)
-  "Fold COUNT rows from START to END with OVERLAY, or a new one; return it."
-  (let ((overlay (or overlay (make-overlay start end))))
-    (move-overlay overlay start end)
-    (unless (eql count (overlay-get overlay 'todo-write-count))
-      (overlay-put overlay 'todo-write-count count)
-      (overlay-put overlay 'display (todo-write-view--fold-line count))
-      (overlay-put overlay 'mouse-face 'highlight)
-      (overlay-put overlay 'help-echo "RET, mouse-1: show the completed tasks"))
-    overlay))
-
-(defun todo-write-view--fold-line (count)
-  "Return the line that replaces COUNT completed tasks."
-  (let ((line (format " %s +%d done\n" (todo-write-row--shape 'completed) count)))
-    (put-text-property 0 2 'face 'todo-write-completed-shape line)
-    (put-text-property 2 (length line) 'face 'todo-write-fold line)
-    line))
-
-(defun todo-write-view--fold-at (position)
-  "Return the overlay that folds the text at POSITION, or nil."
-  (and todo-write-view--folds
-       (cl-find-if (lambda (overlay) (overlay-get overlay 'todo-write-count))
-                   (overlays-at position))))
-
-(defun todo-write-view--unseen-lines (start end)
-  "Return the number of lines between START and END that folds hide.
-Each fold displays one line."
-  (cl-loop for fold in todo-write-view--folds
-           when (<= start (overlay-start fold) (overlay-end fold) end)
-           sum (1- (overlay-get fold 'todo-write-count))))
-
-;;; Staying
-
-(defun todo-write-view--place (position)
-  "Return the place of POSITION, or nil in the header.
-It is a list (ID OFFSET KEY COLUMN): the offset from the start of its row
-and, within an entry, that of the line from the start of the entry.
-Below the rows, ID is t, and on a button of an empty plan it is `button'."
-  (let* ((id (or (get-text-property position 'todo-write-id)
-                 (get-text-property position 'todo-write-stop)
-                 (get-text-property position 'todo-write-entry)))
-         (id (cond ((or (stringp id) (eq id 'button)) id)
-                   ((or id (todo-write-view--below-rows-p position)) t)))
-         (start (pcase id
-                  ('t (todo-write-view--footer-start))
-                  ('button (point-min))
-                  (_ (todo-write-view--start id))))
-         (entry (get-text-property position 'todo-write-entry)))
-    (and start
-         (cons id (cons (- position start)
-                        (when entry
-                          (let ((key (todo-write-story-entry-key entry)))
-                            (list key (- position
-                                         (todo-write-view--entry-start start key))))))))))
-
-(defun todo-write-view--below-rows-p (position)
-  "Return non-nil if there are rows and POSITION is below them."
-  (and todo-write-view--ewoc
-       (ewoc-nth todo-write-view--ewoc -1)
-       (>= position (todo-write-view--footer-start))))
-
-(defun todo-write-view--footer-start ()
-  "Return the position after the rows."
-  (if-let* ((last (and todo-write-view--ewoc (ewoc-nth todo-write-view--ewoc -1))))
-      (next-single-property-change (ewoc-location last) 'todo-write-id nil (point-max))
-    (+ (point-min) todo-write-view--header-length 1)))
-
-(defun todo-write-view--entry-start (start key)
-  "Return the position of the entry KEY below the row at START, or nil."
-  (let ((end (next-single-property-change start 'todo-write-id nil (point-max)))
-        found)
-    (while (and start (not found) (< start end))
-      (let ((entry (get-text-property start 'todo-write-entry)))
-        (if (and entry (equal key (todo-write-story-entry-key entry)))
-            (setq found start)
-          (setq start (next-single-property-change start 'todo-write-entry nil end)))))
-    found))
-
-(defun todo-write-view--position (place)
-  "Return the position of PLACE, or nil if its row is gone.
-A marker there is then at the row that followed."
-  (pcase-let ((`(,id ,offset ,key ,column) place))
-    (if (eq id 'button)
-        ;; Point must not stay below the first tasks.
-        (let ((position (min (point-max) (+ (point-min) offset))))
-          (if (eq 'button (get-text-property position 'todo-write-stop)) position (point-min)))
-      (when-let* ((start (if (eq id t) (todo-write-view--footer-start)
-                           (todo-write-view--start id))))
-        (if-let* ((entry (and key (todo-write-view--entry-start start key))))
-            (+ entry column)
-          (min (+ start offset)
-               (if (eq id t) (point-max)
-                 (1- (next-single-property-change start 'todo-write-id nil
-                                                  (point-max))))))))))
+;;; Staying and following
 
 (defun todo-write-view--keep-places (draw &rest args)
-  "Call DRAW, a function, with ARGS; keep point, mark and all windows in place."
+  "Call DRAW, a function, with ARGS; keep point, mark and all windows in place.
+Windows that follow the task in progress go to it."
   (save-restriction
     ;; Rows outside a narrowed region change, too.
     (widen)
     (let* ((windows (get-buffer-window-list nil nil t))
-           (following (cl-loop for window in windows
-                               when (todo-write-view--following-p window) collect window))
-           (point (todo-write-view--place (point)))
-           (mark (and (mark t) (todo-write-view--place (mark t))))
-           (places (cl-loop for window in windows
-                            collect (todo-write-view--place (window-point window))
-                            collect (todo-write-view--place (window-start window))))
+           (current (todo-write-view--current-id))
+           (following (and todo-write-view-follow
+                           (cl-loop for window in windows
+                                    when (todo-write-place--following-p window current)
+                                    collect window)))
            (inhibit-read-only t)
            ;; A row that is half drawn cannot be redrawn.
            (inhibit-quit t)
            (inhibit-modification-hooks t)
            (todo-write-row--searching todo-write-view--searching))
-      (save-excursion
-        (apply draw args)
-        (when todo-write-row--searching
-          (todo-write-isearch--hide))
-        (todo-write-view--update-folds windows)
-        (todo-write-view--place-flashes))
+      (todo-write-place--keep
+       windows
+       (lambda ()
+         (apply draw args)
+         (when todo-write-row--searching
+           (todo-write-isearch--hide))
+         (todo-write-view--update-folds windows)
+         (todo-write-view--place-flashes)))
       (restore-buffer-modified-p nil)
-      (when-let* ((position (todo-write-view--position point)))
-        (goto-char position))
-      (when-let* ((position (todo-write-view--position mark)))
-        (set-marker (mark-marker) position))
-      (dolist (window windows)
-        (when-let* ((position (todo-write-view--position (pop places))))
-          (set-window-point window position))
-        (when-let* ((position (todo-write-view--position (pop places))))
-          (set-window-start window position t)))
       ;; Hidden lines have no place in a window.
       (unless todo-write-row--searching
-        (mapc #'todo-write-view--follow following)))))
-
-;;; Following
-
-(defun todo-write-view--following-p (window)
-  "Return non-nil if WINDOW follows the task in progress.
-It does while point is where it was placed last, or on that task."
-  (and todo-write-view-follow
-       (let ((point (window-point window))
-             (current (todo-write-view--current-id)))
-         (or (and current (equal current (get-text-property point 'todo-write-id)))
-             (pcase-let ((`(,buffer ,noted ,start)
-                          (window-parameter window 'todo-write-places)))
-               (and (eq buffer (current-buffer)) (= noted point)
-                    ;; The wheel can scroll without moving point.
-                    (or (= start (window-start window))
-                        (let ((position (todo-write-view--start current)))
-                          (or (null position)
-                              (todo-write-view--visible-p window position))))))))))
-
-(defun todo-write-view--follow (window)
-  "Let WINDOW show the task in progress, and note its new place.
-In the selected window, point moves only to scroll."
-  (when-let* ((position (todo-write-view--start (todo-write-view--current-id))))
-    (let ((visible (todo-write-view--visible-p window position)))
-      (unless (and visible (eq window (selected-window)))
-        (set-window-point window position))
-      (unless visible
-        (set-window-start window (todo-write-view--start-for window position) t))))
-  (todo-write-view--note-places window))
-
-(defun todo-write-view--note-places (window)
-  "Note point and start of WINDOW, to detect later whether the user moved."
-  (set-window-parameter window 'todo-write-places
-                        (list (current-buffer) (window-point window) (window-start window))))
-
-(defun todo-write-view--visible-p (window position)
-  "Return non-nil if WINDOW shows the row at POSITION."
-  (let* ((start (window-start window))
-         (fold (todo-write-view--fold-at start))
-         (start (if fold (overlay-start fold) start)))
-    (and (>= position start)
-         (save-excursion
-           (goto-char position)
-           (forward-line (- 1 (window-body-height window)
-                            (todo-write-view--unseen-lines start position)))
-           (<= (point) start)))))
-
-(defun todo-write-view--start-for (window position)
-  "Return a start of WINDOW that shows the row at POSITION and some rows before."
-  (save-excursion
-    (goto-char position)
-    (forward-line (- (/ (window-body-height window) 3)))
-    (when-let* ((fold (todo-write-view--fold-at (point))))
-      (goto-char (overlay-start fold)))
-    ;; Near the top, show the header too.
-    (if (<= (count-lines (point-min) (point)) 3) (point-min) (point))))
+        (dolist (window following)
+          (todo-write-place--follow window (todo-write-view--current-id)))))))
 
 ;;; The mode
 
@@ -920,7 +708,7 @@ and \\=✗ dropped before it was completed.
   (todo-write-page--set-up #'todo-write-view-refresh #'todo-write-view--fit)
   ;; Lines are short: finding their ends is faster than a cache of them.
   (setq-local cache-long-scans nil
-              todo-write-view--nodes (make-hash-table :test #'equal)
+              todo-write-place--nodes (make-hash-table :test #'equal)
               imenu-create-index-function #'todo-write-view--imenu-index
               outline-regexp " [^ \t\n] "
               outline-level (lambda () 1)
@@ -1034,7 +822,7 @@ For `todo-write--event-functions'."
 (defun todo-write-view--on-state (thread)
   "Draw the header and the running rows of THREAD in its buffers."
   (todo-write-view--redraw-for-child thread)
-  (todo-write-view--in-buffers (and todo-write-view--ewoc
+  (todo-write-view--in-buffers (and todo-write-place--ewoc
                                     (equal todo-write-view-thread thread))
     (let ((yours (plist-get todo-write-view--summary :yours)))
       (setq todo-write-view--summary (todo-write-summary thread))
@@ -1068,7 +856,7 @@ For `todo-write--event-functions'."
 (defun todo-write-view--show-events ()
   "Draw what the events of the agents have changed."
   (setq todo-write-view--event-timer nil)
-  (todo-write-view--in-buffers todo-write-view--ewoc
+  (todo-write-view--in-buffers todo-write-place--ewoc
     (todo-write-view--read-work)
     (todo-write-view--redraw
      (seq-uniq (append (seq-filter #'stringp todo-write-view--open) todo-write-view--running))
@@ -1076,7 +864,7 @@ For `todo-write--event-functions'."
 
 (defun todo-write-view--redraw-for-child (thread)
   "Draw the rows below which THREAD, a subagent's, is shown."
-  (todo-write-view--in-buffers (and todo-write-view--ewoc todo-write-view-thread
+  (todo-write-view--in-buffers (and todo-write-place--ewoc todo-write-view-thread
                                     (not (equal todo-write-view-thread thread)))
     (when-let* ((ancestor (assoc todo-write-view-thread
                                  (todo-write-children--ancestors thread))))
@@ -1149,7 +937,7 @@ passed to `display-buffer'."
     (with-current-buffer buffer
       (unless (derived-mode-p 'todo-write-view-mode)
         (todo-write-view-mode))
-      (cond ((not (and todo-write-view--ewoc (equal thread todo-write-view-thread)))
+      (cond ((not (and todo-write-place--ewoc (equal thread todo-write-view-thread)))
              (todo-write-view--show-thread thread))
             (window
              (todo-write-view--fit window))))
@@ -1160,7 +948,7 @@ passed to `display-buffer'."
 (defun todo-write-view--show-thread (thread)
   "Show THREAD in the current buffer, with point at its first task."
   (setq todo-write-view-thread thread
-        todo-write-view--fold 'option
+        todo-write-fold--choice 'option
         todo-write-view--open nil
         todo-write-view--whole nil
         todo-write-view--earlier nil)
@@ -1175,8 +963,8 @@ passed to `display-buffer'."
     (set-window-start window (point-min))
     (set-window-point window (point))
     (if todo-write-view-follow
-        (todo-write-view--follow window)
-      (todo-write-view--note-places window))))
+        (todo-write-place--follow window (todo-write-view--current-id))
+      (todo-write-place--note window))))
 
 (defun todo-write-view--default-thread ()
   "Return the newest thread of the current project, else the one written last.
@@ -1198,8 +986,7 @@ agent that it works for."
   (interactive nil todo-write-view-mode)
   (todo-write-row--forget-shapes)
   ;; Folds contain shapes, too.
-  (mapc #'delete-overlay todo-write-view--folds)
-  (setq todo-write-view--folds nil)
+  (todo-write-fold--clear)
   (todo-write-view--draw))
 
 ;;; Moving and opening
@@ -1238,7 +1025,7 @@ A row starts with a blank, so that the cursor does not hide the shape."
 If FORWARD is nil, return the previous one.  Stops are the rows and what
 can be visited or opened below them.  Folded rows count as one."
   (save-excursion
-    (let* ((fold (todo-write-view--fold-at (point)))
+    (let* ((fold (todo-write-fold--at (point)))
            (from (cond ((not fold) (point))
                        (forward (1- (overlay-end fold)))
                        (t (overlay-start fold))))
@@ -1248,7 +1035,7 @@ can be visited or opened below them.  Folded rows count as one."
       (while (and (not (setq stop (seq-find beyond (todo-write-view--stops forward))))
                   (= 0 (forward-line (if forward 1 -1)))
                   (not (eobp))))
-      (let ((fold (and stop (todo-write-view--fold-at stop))))
+      (let ((fold (and stop (todo-write-fold--at stop))))
         (if fold (overlay-start fold) stop)))))
 
 (defun todo-write-view--stops (forward)
@@ -1268,7 +1055,7 @@ Signal a `user-error' if there is none, or if it was dropped."
     (cond ((not (derived-mode-p 'todo-write-view-mode))
            (user-error "This works in the buffer that `todo-write-show' shows"))
           ((null id)
-           (user-error (if (> (hash-table-count todo-write-view--nodes) 0)
+           (user-error (if (> (hash-table-count todo-write-place--nodes) 0)
                            "No task here; n and p move between tasks"
                          "The list is empty; + adds a task")))
           ((member id todo-write-view--ghosts)
@@ -1277,7 +1064,7 @@ Signal a `user-error' if there is none, or if it was dropped."
 
 (defun todo-write-view--goto (id)
   "Move point to the row of the task ID; return nil if there is none."
-  (when-let* ((start (todo-write-view--start id)))
+  (when-let* ((start (todo-write-place--start id)))
     (goto-char start)))
 
 (defun todo-write-view--goto-any (id)
@@ -1297,7 +1084,7 @@ Open what it is in.  Return nil if there is no such task."
       (setq todo-write-view--open
             (seq-union todo-write-view--open (if list (list 'lists (car list)) '(dropped))))
       (todo-write-view--redraw nil t)
-      (goto-char (todo-write-view--footer-start))
+      (goto-char (todo-write-place--footer-start))
       (when-let* ((match (text-property-search-forward
                           (if list 'todo-write-toggle 'todo-write-dropped) id #'equal)))
         (goto-char (prop-match-beginning match))))))
@@ -1309,7 +1096,7 @@ Open what it is in.  Return nil if there is no such task."
     (user-error "No task is in progress"))
   (when (eq (current-buffer) (window-buffer))
     (set-window-point nil (point))
-    (todo-write-view--note-places (selected-window))))
+    (todo-write-place--note (selected-window))))
 
 (defun todo-write-view-to-parent ()
   "Show the plan of the agent that this subagent works for."
@@ -1352,7 +1139,7 @@ On folded tasks, unfold them; on a subagent's list, show that."
                                              (todo-write-story-entry-key entry) id))
           (earlier (todo-write-view--toggle-in 'todo-write-view--earlier earlier id))
           (part (todo-write-view--toggle-in 'todo-write-view--open part id))
-          ((todo-write-view--fold-at (point)) (todo-write-view-toggle-fold))
+          ((todo-write-fold--at (point)) (todo-write-view-toggle-fold))
           (t (todo-write-view--toggle (or id (todo-write-view--id-at-point)))))))
 
 (defun todo-write-view--toggle-in (variable element id)
@@ -1370,7 +1157,7 @@ Without ID, draw what is below the rows."
 (defun todo-write-view-toggle-all ()
   "Open the details of all rows and all below them, or close all if any is open."
   (interactive nil todo-write-view-mode)
-  (let ((ids (hash-table-keys todo-write-view--nodes)))
+  (let ((ids (hash-table-keys todo-write-place--nodes)))
     (setq todo-write-view--open
           (unless todo-write-view--open
             (append ids
@@ -1385,18 +1172,17 @@ Without ID, draw what is below the rows."
   "Fold or unfold the completed tasks of this buffer.
 See `todo-write-view-fold-completed'."
   (interactive nil todo-write-view-mode)
-  (setq todo-write-view--fold (not todo-write-view--folds))
+  (setq todo-write-fold--choice (not todo-write-fold--overlays))
   (todo-write-view--redraw nil)
-  (unless (or todo-write-view--folds (not todo-write-view--fold))
-    (message "No %d successive tasks are completed" todo-write-view--least-fold)))
+  (unless (or todo-write-fold--overlays (not todo-write-fold--choice))
+    (message "No %d successive tasks are completed" todo-write-fold--least)))
 
 (defun todo-write-view--unfold-here ()
   "Show the completed tasks if point is on a folded one."
-  (when-let* ((fold (todo-write-view--fold-at (point)))
+  (when-let* ((fold (todo-write-fold--at (point)))
               ((< (overlay-start fold) (point))))
-    (setq todo-write-view--fold nil)
-    (mapc #'delete-overlay todo-write-view--folds)
-    (setq todo-write-view--folds nil)))
+    (setq todo-write-fold--choice nil)
+    (todo-write-fold--clear)))
 
 (defun todo-write-view-mouse-visit (event)
   "Visit or open what EVENT clicked on, as `todo-write-view-visit' does."
@@ -1413,7 +1199,7 @@ See `todo-write-view-fold-completed'."
    (when todo-write-view-thread
      (seq-map (lambda (item)
                 (cons (todo-write-row-plain (plist-get item :content))
-                      (todo-write-view--start (plist-get item :id))))
+                      (todo-write-place--start (plist-get item :id))))
               (todo-write-items todo-write-view-thread)))
    (when todo-write-view--lists
      (list (cons "Earlier lists"
@@ -1421,7 +1207,7 @@ See `todo-write-view-fold-completed'."
                   (lambda (list)
                     (mapcar (lambda (item)
                               (list (todo-write-row-plain (plist-get item :content))
-                                    (todo-write-view--footer-start)
+                                    (todo-write-place--footer-start)
                                     #'todo-write-view--imenu-former (plist-get item :id)))
                             (todo-write-items todo-write-view-thread (cdr list))))
                   todo-write-view--lists))))))

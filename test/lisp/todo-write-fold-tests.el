@@ -40,7 +40,7 @@
 (ert-deftest todo-write-view-folds-nothing-in-a-high-window ()
   (todo-write-test-with-view
     (todo-write-fold-tests--write 3 4)
-    (should-not todo-write-view--folds)
+    (should-not todo-write-fold--overlays)
     (let ((todo-write-view-fold-completed t))
       (todo-write-view-refresh)
       (should (equal (car (todo-write-test-seen)) " ✓ +2 done")))))
@@ -49,23 +49,23 @@
   (todo-write-test-with-view
     (let ((todo-write-view-fold-completed nil))
       (todo-write-fold-tests--write 20 50)
-      (should-not todo-write-view--folds))))
+      (should-not todo-write-fold--overlays))))
 
 (ert-deftest todo-write-view-ret-and-mouse-1-open-a-fold ()
   (todo-write-test-with-view
     (todo-write-fold-tests--write 20 50)
     (goto-char (point-min))
     (todo-write-test-press "n")
-    (should (todo-write-view--fold-at (point)))
+    (should (todo-write-fold--at (point)))
     (todo-write-test-press "RET")
-    (should-not todo-write-view--folds)
+    (should-not todo-write-fold--overlays)
     (should (equal (car (todo-write-test-seen)) " ✓ Task 1"))
     (todo-write-test-press "d")
     (should (equal (car (todo-write-test-seen)) " ✓ +19 done"))
-    (let* ((fold (car todo-write-view--folds))
+    (let* ((fold (car todo-write-fold--overlays))
            (command (lookup-key todo-write-view-mode-map [mouse-1])))
       (funcall command `(mouse-1 (,(selected-window) ,(overlay-start fold) (0 . 0) 0)))
-      (should-not todo-write-view--folds))))
+      (should-not todo-write-fold--overlays))))
 
 (ert-deftest todo-write-view-n-and-p-treat-a-fold-as-one-row ()
   (todo-write-test-with-view
@@ -75,7 +75,7 @@
     (todo-write-test-press "n")
     (should (looking-at-p " ✓ Task 20"))
     (todo-write-test-press "p")
-    (should (= (point) (overlay-start (car todo-write-view--folds))))))
+    (should (= (point) (overlay-start (car todo-write-fold--overlays))))))
 
 (ert-deftest todo-write-view-keeps-open-rows-out-of-folds ()
   (todo-write-test-with-view
@@ -140,7 +140,7 @@
   (save-excursion
     (goto-char (point-min))
     (search-forward text)
-    (todo-write-view--visible-p (or window (selected-window)) (line-beginning-position))))
+    (todo-write-place--visible-p (or window (selected-window)) (line-beginning-position))))
 
 (ert-deftest todo-write-view-windows-follow-the-task-in-progress ()
   (todo-write-test-with-view

@@ -63,8 +63,8 @@ The row of t30 is open."
         (todo-write-view--toggle "t30")
         (cl-loop for window in test-windows
                  for (start point) in '(("t20" "t25") ("t60" "t70"))
-                 do (set-window-point window (todo-write-view--start point))
-                 (set-window-start window (todo-write-view--start start) t)))
+                 do (set-window-point window (todo-write-place--start point))
+                 (set-window-start window (todo-write-place--start start) t)))
       (redisplay t)
       t)))
 

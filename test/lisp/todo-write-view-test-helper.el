@@ -47,7 +47,7 @@
 Folds replace the folded rows, and times are left out."
   (let ((position (point-min)) parts)
     (while (< position (point-max))
-      (let* ((fold (todo-write-view--fold-at position))
+      (let* ((fold (todo-write-fold--at position))
              (end (if fold (overlay-end fold) (next-overlay-change position))))
         (push (if fold (overlay-get fold 'display) (buffer-substring-no-properties position end))
               parts)
