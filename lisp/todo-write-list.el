@@ -292,6 +292,9 @@ The value is as for `affixation-function'."
 (defvar-local todo-write-list--agents nil
   "Hash table from the keys in the overview to their agents.")
 
+(defvar-local todo-write-list--older nil
+  "Keys of the agents that are folded to a count.")
+
 (defvar-local todo-write-list--unfolded nil
   "Non-nil shows older agents.")
 
@@ -423,11 +426,11 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
 (defun todo-write-list--print (&rest _)
   "Print all rows, sorted; windows stay where they are, at their agents' rows."
   (let* ((window (get-buffer-window nil t))
-         (agents (todo-write-list--known-agents))
-         (older (unless todo-write-list--unfolded
-                  (seq-filter #'todo-write-list--old-p agents)))
-         (shown (seq-remove (lambda (agent) (memq agent older)) agents)))
-    (setq tabulated-list-format
+         (agents (seq-group-by (lambda (agent) (and (todo-write-list--folded-p agent) t))
+                               (todo-write-list--known-agents)))
+         (shown (cdr (assq nil agents))))
+    (setq todo-write-list--older (mapcar #'todo-write-agent-key (cdr (assq t agents)))
+          tabulated-list-format
           (todo-write-list--columns (if window (window-body-width window) 100)))
     (tabulated-list-init-header)
     (clrhash todo-write-list--agents)
@@ -444,10 +447,20 @@ SUMMARY is that of its plan; its title distinguishes it from OTHERS."
     (todo-write-list--with-window-points
       (todo-write-page--with-new-text
         (tabulated-list-print)
-        (when older
-          (goto-char (point-max))
-          (insert (propertize (format " %d older; RET shows them\n" (length older))
-                              'face 'todo-write-time 'todo-write-older t)))))))
+        (todo-write-list--count-older)))))
+
+(defun todo-write-list--folded-p (agent)
+  "Return non-nil if AGENT is only counted among the older ones."
+  (and (not todo-write-list--unfolded) (todo-write-list--old-p agent)))
+
+(defun todo-write-list--count-older ()
+  "Show at the end how many agents are folded, if any."
+  (goto-char (point-max))
+  (when (get-text-property (max (point-min) (1- (point))) 'todo-write-older)
+    (delete-region (line-beginning-position 0) (point)))
+  (when todo-write-list--older
+    (insert (propertize (format " %d older; RET shows them\n" (length todo-write-list--older))
+                        'face 'todo-write-time 'todo-write-older t))))
 
 (defun todo-write-list--complete (agent)
   "Set the title and the ending of AGENT from its plan if it has no title."
@@ -508,11 +521,22 @@ It keeps its place while the selected window shows the overview."
                   ('agent-change start)
                   ((and 'agent-transition (guard (and start (eq (current-buffer) (window-buffer)))))
                    (setq todo-write-list--unsorted t)
-                   start))))
-    (cond ((and (not start) (not todo-write-list--unfolded) (todo-write-list--old-p agent)))
+                   start)))
+         (folded (and (not start) (not (eq what 'agent-gone)) (todo-write-list--folded-p agent))))
+    (todo-write-list--note-folded key folded)
+    (cond (folded)
           ((and todo-write-list--unsorted (not place))
            (todo-write-list--print))
           (t (todo-write-list--replace-row agent start place (eq what 'agent-gone))))))
+
+(defun todo-write-list--note-folded (key folded)
+  "Update the count of older agents if it is new that the agent KEY is FOLDED."
+  (unless (eq (not folded) (not (member key todo-write-list--older)))
+    (setq todo-write-list--older (if folded (cons key todo-write-list--older)
+                                   (remove key todo-write-list--older)))
+    (let ((inhibit-read-only t))
+      (save-excursion
+        (todo-write-list--count-older)))))
 
 (defun todo-write-list--replace-row (agent start place gone)
   "Replace the row of AGENT at START, if it has one, by a new one at PLACE.

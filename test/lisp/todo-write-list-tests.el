@@ -214,6 +214,41 @@
               begin next)))
     text))
 
+(ert-deftest todo-write-list-counts-older-agents-again-when-one-goes-on-or-is-gone ()
+  (todo-write-list-tests--with
+    (dolist (key '("a" "b" "c"))
+      (todo-write-test-write key '("One" "completed")))
+    (dolist (agent (todo-write-attention--sorted-agents))
+      (setf (todo-write-agent-since agent) 1))
+    (cl-flet ((rest () (save-excursion
+                         (goto-char (point-max))
+                         (forward-line -1)
+                         (buffer-substring-no-properties (point) (point-max)))))
+      (todo-write-list)
+      (should (equal (rest) " 3 older; RET shows them\n"))
+      (todo-write-set-activity "a" 'working)
+      (should (equal (todo-write-list-tests--states) '(("a" . "working"))))
+      (should (equal (rest) " 2 older; RET shows them\n"))
+      (todo-write-forget "b")
+      (should (equal (rest) " 1 older; RET shows them\n"))
+      (todo-write-set-activity "c" 'working)
+      (should (equal (mapcar #'car (todo-write-list-tests--states)) '("a" "c")))
+      (should-not (string-match-p "older" (todo-write-test-text))))))
+
+(defun todo-write-list-tests--displayed (begin end)
+  "Return the text from BEGIN to END as it is displayed.
+`tabulated-list-mode' displays the cut end of a cell as an ellipsis."
+  (let ((text ""))
+    (while (< begin end)
+      (let ((next (next-single-property-change begin 'display nil end))
+            (display (get-text-property begin 'display)))
+        (setq text (pcase display
+                     ((pred stringp) (concat text display))
+                     (`(space :align-to ,column) (string-pad text column))
+                     (_ (concat text (buffer-substring-no-properties begin next))))
+              begin next)))
+    text))
+
 (ert-deftest todo-write-list-fits-its-window-and-says-why-in-a-narrow-one ()
   (todo-write-list-tests--with
     (todo-write-set-activity "a" 'waiting (make-string 80 ?x))
