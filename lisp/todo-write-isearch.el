@@ -148,7 +148,8 @@ FORWARD non-nil means at its end."
         (goto-char (if forward end (- end (length found))))))))
 
 (defun todo-write-isearch-occur ()
-  "Run `occur' in this plan, closed and cut text included."
+  "Run `occur' in this plan, closed and cut text included.
+That text stays hidden in the buffer, since Occur's lines lead there."
   (interactive nil todo-write-view-mode)
   (let ((todo-write-view--searching t))
     (todo-write-view--draw))

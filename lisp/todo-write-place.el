@@ -162,14 +162,24 @@ In the selected window, point moves only to scroll."
          (save-excursion
            (goto-char position)
            (forward-line (- 1 (window-body-height window)
-                            (todo-write-fold--unseen-lines start position)))
+                            (todo-write-fold--unseen-lines start position)
+                            (todo-write-place--hidden-lines start position)))
            (<= (point) start)))))
+
+(defun todo-write-place--hidden-lines (start end)
+  "Return the number of lines between START and END that were drawn for Occur."
+  (cl-loop for overlay in (overlays-in start end)
+           when (overlay-get overlay 'todo-write-hidden)
+           sum (how-many "\n" (overlay-start overlay) (overlay-end overlay))))
 
 (defun todo-write-place--start-for (window position)
   "Return a start of WINDOW that shows the row at POSITION and some rows before."
   (save-excursion
     (goto-char position)
-    (forward-line (- (/ (window-body-height window) 3)))
+    (let ((rows (/ (window-body-height window) 3)))
+      (while (and (> rows 0) (= 0 (forward-line -1)))
+        (unless (invisible-p (point))
+          (cl-decf rows))))
     (when-let* ((fold (todo-write-fold--at (point))))
       (goto-char (overlay-start fold)))
     ;; Near the top, show the header too.

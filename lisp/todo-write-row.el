@@ -268,12 +268,15 @@ variable of the live buffer, or `cut' for the rest of a truncated text.")
         (t (string-width string))))
 
 (defun todo-write-row--without-hidden (string)
-  "Return STRING without what `todo-write-row--cut' hid in it."
-  (if-let* ((start (text-property-not-all 0 (length string) 'todo-write-hidden nil string)))
-      (concat (substring string 0 start)
-              (substring string (next-single-property-change start 'todo-write-hidden string
-                                                             (length string))))
-    string))
+  "Return STRING without its hidden parts; see `todo-write-row--searching'."
+  (let ((start 0) parts)
+    (while (< start (length string))
+      (let ((end (next-single-property-change start 'todo-write-hidden string
+                                              (length string))))
+        (unless (get-text-property start 'todo-write-hidden string)
+          (push (substring string start end) parts))
+        (setq start end)))
+    (apply #'concat (nreverse parts))))
 
 (defun todo-write-row--hide (start what)
   "Mark the text from START to point as hidden until WHAT is opened.

@@ -716,6 +716,9 @@ and \\=✗ dropped before it was completed.
               desktop-save-buffer #'todo-write-bookmark--desktop
               ;; Emacs 28 never forgets an `add-hook' with a depth.
               context-menu-functions (list t #'todo-write-menu--context))
+  ;; The lines of Occur lead to hidden text, which stays.
+  (add-function :filter-return (local 'filter-buffer-substring-function)
+                #'todo-write-row--without-hidden)
   (cl-pushnew (current-buffer) todo-write-view--buffers)
   (add-hook 'todo-write--event-functions #'todo-write-view--on-event)
   ;; Deleting the narrowest window changes the size of no other one.

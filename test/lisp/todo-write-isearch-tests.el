@@ -196,6 +196,28 @@
           (should-not (invisible-p (point))))
       (kill-buffer "*Occur*"))))
 
+(ert-deftest todo-write-isearch-occur-leaves-nothing-that-is-copied-or-scrolls ()
+  (todo-write-isearch-tests--with-plan
+    (dotimes (n 30)
+      (todo-write-isearch-tests--run (format "make-%d" n) "one\na mango\nlast\n"))
+    (todo-write-test-write "a" '("First" "completed") '("Second" "completed")
+                           (list todo-write-isearch-tests--long "in_progress" "Third"))
+    (todo-write-view-to-current)
+    (let ((window (selected-window))
+          (shown (todo-write-test-text)))
+      (unwind-protect
+          (progn
+            (todo-write-isearch-tests--type "M-s o m[a]ngo RET")
+            (select-window window)
+            (should (string-match-p "mango" (todo-write-test-text)))
+            (kill-ring-save (point-min) (point-max))
+            (should (equal shown (substring-no-properties (current-kill 0))))
+            (todo-write-edit "a" 'add "Fourth")
+            (should (= (point-min) (window-start window)))
+            (todo-write-test-write "a" (list todo-write-isearch-tests--long "in_progress" "Third"))
+            (should (= (point-min) (window-start window))))
+        (kill-buffer "*Occur*")))))
+
 (ert-deftest todo-write-imenu-finds-nothing-without-a-plan ()
   (todo-write-test-with-shapes
     (with-current-buffer (todo-write-show)
