@@ -36,7 +36,7 @@ Signal a `user-error' if the buffer shows no plan."
     (todo-write-bookmark--find key)
     ;; The caller displays the buffer.
     (set-buffer (save-window-excursion (todo-write-show key)))
-    (todo-write-view--goto (bookmark-prop-get bookmark 'item))))
+    (todo-write-view--goto-any (bookmark-prop-get bookmark 'item))))
 (put 'todo-write-bookmark-jump 'bookmark-handler-type "Plan")
 
 (defun todo-write-bookmark--desktop (_folder)

@@ -45,7 +45,7 @@ Signal `todo-write-input-error' if PATH is not a string."
   (pcase-let ((`(,key . ,id) (todo-write-link--split path)))
     (todo-write-bookmark--find key)
     (with-current-buffer (todo-write-show key t)
-      (when id (todo-write-view--goto id)))))
+      (when id (todo-write-view--goto-any id)))))
 
 (defun todo-write-link--path (key &optional id)
   "Return the path of a link to the item ID of the thread KEY.

@@ -1107,7 +1107,7 @@ Open what it is in.  Return nil if there is no such task."
   (pcase (and todo-write-view-thread
               (car (todo-write-children--ancestors todo-write-view-thread)))
     (`(,parent . ,id) (with-current-buffer (todo-write-show parent t)
-                        (todo-write-view--goto id)))
+                        (todo-write-view--goto-any id)))
     (_ (user-error "This plan's agent works for no other"))))
 
 (defun todo-write-view-visit-agent ()

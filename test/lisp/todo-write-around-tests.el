@@ -256,6 +256,23 @@ with a depth, Emacs 28 keeps every function ever added to that hook."
     (todo-write-forget "a")
     (should-error (todo-write-bookmark-jump '("x" (thread . "a"))) :type 'user-error)))
 
+(ert-deftest todo-write-view-bookmarks-and-parents-lead-to-tasks-that-left-the-list ()
+  (todo-write-test-with-view
+    (todo-write-test-write "a" "One" "Two")
+    (let ((id (todo-write-test-id "a" "Two")))
+      (todo-write-begin "sub" :parent "a" :parent-item id)
+      (todo-write-test-write "sub" "Three")
+      (todo-write-view--goto id)
+      (let ((bookmark (bookmark-make-record)))
+        (todo-write-test-write "a" "One")
+        (todo-write-test-write "a" "One" "Four")
+        (goto-char (point-min))
+        (todo-write-bookmark-jump bookmark)
+        (should (looking-at-p " +✗ Two"))
+        (todo-write-show "sub")
+        (todo-write-view-to-parent)
+        (should (looking-at-p " +✗ Two"))))))
+
 (ert-deftest todo-write-view-a-bookmark-opens-no-second-window ()
   (todo-write-test-with-view
     (todo-write-test-write "a" "One" "Two")

@@ -115,6 +115,15 @@
             (should (equal todo-write-view-thread key))
             (should (looking-at-p " ○ Two"))))))))
 
+(ert-deftest todo-write-link-leads-to-tasks-of-earlier-lists ()
+  (todo-write-test-with-shapes
+    (todo-write-test-write "a" '("One" "completed"))
+    (let ((id (todo-write-test-id "a" "One")))
+      (todo-write-test-write "a" "Two")
+      (todo-write-link--open (concat "a::" id))
+      (with-current-buffer todo-write-view-buffer-name
+        (should (looking-at-p " +✓ One"))))))
+
 (ert-deftest todo-write-link-to-a-forgotten-plan-says-so ()
   (todo-write-test-with-shapes
     (should-error (todo-write-link--open "gone") :type 'user-error)))
