@@ -161,31 +161,34 @@ SUMMARY is that of its plan."
 
 ;;; Switching
 
-(defun todo-write-list--read (prompt)
+(defun todo-write-list--read (prompt &optional new)
   "Read a thread with PROMPT and completion of titles; return its key.
 They are grouped by state, with progress, agent, age and project beside
 them.  The text property `todo-write-key' of a candidate is its key.
-Signal a `user-error' if there is no thread."
-  (let ((agents (todo-write-list--titled
-                 (or (todo-write-list--known-agents)
-                     (user-error
-                      "There is no plan yet; an agent begins one with todo_write")))))
-    (todo-write-list--offer-actions)
-    (todo-write-agent-key
-     (cdr (assoc (completing-read
-                  prompt
-                  (todo-write--completion-table
-                   agents 'todo-write-plan
-                   `(group-function
-                     . ,(lambda (title transform)
-                          (if transform title
-                            (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
-                   `(affixation-function
-                     . ,(lambda (titles)
-                          (todo-write-list--affix
-                           (mapcar (lambda (title) (assoc title agents)) titles)))))
-                  nil t nil nil (caar agents))
-                 agents)))))
+If NEW, a string, is non-nil, other input is the key of a new thread, by
+default NEW; otherwise signal a `user-error' if there is no thread."
+  (let* ((agents (todo-write-list--titled
+                  (or (todo-write-list--known-agents)
+                      (unless new
+                        (user-error
+                         "There is no plan yet; an agent begins one with todo_write")))))
+         (input (progn
+                  (todo-write-list--offer-actions)
+                  (completing-read
+                   prompt
+                   (todo-write--completion-table
+                    agents 'todo-write-plan
+                    `(group-function
+                      . ,(lambda (title transform)
+                           (if transform title
+                             (symbol-name (todo-write-agent-state (cdr (assoc title agents)))))))
+                    `(affixation-function
+                      . ,(lambda (titles)
+                           (todo-write-list--affix
+                            (mapcar (lambda (title) (assoc title agents)) titles)))))
+                   nil (not new) nil nil (or new (caar agents)))))
+         (agent (cdr (assoc input agents))))
+    (if agent (todo-write-agent-key agent) input)))
 
 (defun todo-write-list--titled (agents)
   "Return AGENTS as an alist of (TITLE . AGENT), with different titles.

@@ -196,16 +196,13 @@ A blank line or a heading ends the list."
 (defun todo-write-from-org (thread start end)
   "Make the check list from START to END the plan of THREAD.
 The list may be in Org or Markdown.  Interactively, use the list in the
-region or at point, and ask for THREAD, which may be new.  Return the
+region or at point, and ask for the title of a plan; any other name is
+the key of a new thread, by default that of the buffer.  Return the
 outcome, as `todo-write' does; signal a `user-error' if there is no
 check list or the store refuses it."
   (interactive
    (let ((bounds (todo-write-org--bounds)))
-     (list (completing-read "Make this the plan of thread: "
-                           ;; A name must not look like another one.
-                           (seq-filter (lambda (key) (equal key (todo-write-row-plain key)))
-                                       (todo-write-threads))
-                            nil nil nil nil (buffer-name))
+     (list (todo-write-list--read "Make this the plan of: " (buffer-name))
            (car bounds) (cdr bounds))))
   (let* ((items (or (todo-write-org--read start end)
                     (user-error "No check list here")))

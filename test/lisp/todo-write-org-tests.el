@@ -77,6 +77,27 @@
         (call-interactively #'todo-write-from-org))
       (should (equal (todo-write-test-contents "n") '("a" "b"))))))
 
+(ert-deftest todo-write-from-org-completes-titles-and-takes-a-new-name ()
+  (todo-write-with-store
+    (todo-write-observe "a" "TITLE" "Login")
+    (todo-write-test-write "a" "One")
+    (with-temp-buffer
+      (insert "- [ ] b\n")
+      (let (titles default)
+        (cl-letf (((symbol-function 'completing-read)
+                   (lambda (_prompt table _predicate require _initial _history name)
+                     (should-not require)
+                     (setq titles (all-completions "" table)
+                           default name)
+                     (car titles))))
+          (call-interactively #'todo-write-from-org))
+        (should (equal titles '("Login")))
+        (should (equal default (buffer-name)))
+        (should (equal (todo-write-test-contents "a") '("b"))))
+      (cl-letf (((symbol-function 'completing-read) (lambda (&rest _) "new")))
+        (call-interactively #'todo-write-from-org))
+      (should (equal (todo-write-test-contents "new") '("b"))))))
+
 (ert-deftest todo-write-from-org-is-the-inverse-of-a-check-list ()
   (todo-write-org-tests--with-plan
     (with-temp-buffer
