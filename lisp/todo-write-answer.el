@@ -23,6 +23,7 @@
 (require 'subr-x)
 (require 'todo-write-answer-text)
 (require 'todo-write-attention)
+(require 'todo-write-list)
 (require 'todo-write-menu)
 (require 'todo-write-request)
 (require 'todo-write-row)
@@ -552,7 +553,7 @@ THREAD is the key of the agent's thread; by default, that of the row at
 point in the overview, else that of this buffer's plan, else the agent
 that has waited longest.  After an answer, the next request is shown."
   (interactive)
-  (let ((thread (or thread (todo-write-view--thread-here))))
+  (let ((thread (or thread (todo-write-list--thread-here))))
     (if-let* ((request (or (car (todo-write-answer--requests thread))
                            (and (not (todo-write-answer--waits-p thread))
                                 (car (todo-write-requests))))))

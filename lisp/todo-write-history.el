@@ -15,6 +15,7 @@
 (require 'cl-lib)
 (require 'seq)
 (require 'todo-write)
+(require 'todo-write-list)
 (require 'todo-write-org)
 (require 'todo-write-page)
 (require 'todo-write-row)
@@ -25,14 +26,6 @@
 (defface todo-write-previous-text '((t :inherit shadow :slant italic))
   "Face of the text that a task had before."
   :group 'todo-write-faces)
-
-;;; Both buffers
-
-(defun todo-write-history--thread (thread)
-  "Return THREAD, by default that of this buffer or else the one shown first.
-Signal a `user-error' if there is no plan."
-  (or thread (todo-write-view--thread-here) (todo-write-view--default-thread)
-      (user-error "There is no plan yet")))
 
 ;;; Revisions
 
@@ -273,10 +266,10 @@ A line below them shows all others."
 ;;;###autoload
 (defun todo-write-history (&optional thread)
   "Show the revisions of THREAD as an index, the newest first; return the buffer.
-THREAD is a key, by default the one of this buffer or, if it has none,
-the one written last."
+THREAD is a key, by default the one at point or of this buffer, else that
+of `todo-write-show'."
   (interactive)
-  (let ((thread (todo-write-history--thread thread)))
+  (let ((thread (or thread (todo-write-list--thread))))
     (unless (todo-write-revisions thread)
       (user-error "This plan has no history yet"))
     (prog1 (todo-write-page--pop-to

@@ -169,9 +169,7 @@ If NEW, a string, is non-nil, other input is the key of a new thread, by
 default NEW; otherwise signal a `user-error' if there is no thread."
   (let* ((agents (todo-write-list--titled
                   (or (todo-write-list--known-agents)
-                      (unless new
-                        (user-error
-                         "There is no plan yet; an agent begins one with todo_write")))))
+                      (unless new (todo-write-list--say-none)))))
          (input (progn
                   (todo-write-list--offer-actions)
                   (completing-read
@@ -189,6 +187,23 @@ default NEW; otherwise signal a `user-error' if there is no thread."
                    nil (not new) nil nil (or new (caar agents)))))
          (agent (cdr (assoc input agents))))
     (if agent (todo-write-agent-key agent) input)))
+
+(defun todo-write-list--thread-here ()
+  "Return the key of the thread at point in the overview or of this buffer, or nil."
+  (or todo-write-view-thread
+      (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
+
+(defun todo-write-list--thread ()
+  "Return the key of the thread that a command is about.
+That is the one at point in the overview or of this buffer, by default
+the one that `todo-write-show' shows.  Signal a `user-error' if there is
+no thread."
+  (or (todo-write-list--thread-here) (todo-write-view--default-thread)
+      (todo-write-list--say-none)))
+
+(defun todo-write-list--say-none ()
+  "Signal a `user-error' that says where plans come from."
+  (user-error "There is no plan yet; an agent begins one with todo_write"))
 
 (defun todo-write-list--titled (agents)
   "Return AGENTS as an alist of (TITLE . AGENT), with different titles.

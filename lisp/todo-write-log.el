@@ -166,13 +166,12 @@ windows, which a redraw in the meantime would reset."
 ;;;###autoload
 (defun todo-write-log (&optional thread)
   "List the observations of THREAD and follow new ones; return the buffer.
-THREAD defaults to that of this buffer, else the one written last;
-interactively, a prefix argument asks for one.  Signal a `user-error' if
-there is none."
+THREAD is a key, by default the one at point or of this buffer, else that
+of `todo-write-show'; interactively, a prefix argument asks for one.
+Signal a `user-error' if there is none."
   (interactive (list (and current-prefix-arg
                           (todo-write-read-thread "Log of thread: "))))
-  (let ((thread (or thread (todo-write-view--thread-here) (todo-write-current-thread)
-                    (user-error "There is no thread yet")))
+  (let ((thread (or thread (todo-write-list--thread)))
         (buffer (get-buffer-create "*todo-write-log*")))
     (with-current-buffer buffer
       (todo-write-log-mode)

@@ -23,6 +23,7 @@
 (require 'todo-write-mcp)
 (require 'todo-write-socket)
 
+(autoload 'todo-write-list--thread "todo-write-list")
 (autoload 'todo-write-permission--withdraw-answered "todo-write-permission")
 (autoload 'todo-write-plugin--installed-p "todo-write-plugin")
 (autoload 'todo-write-remote-socket--file "todo-write-remote-socket")
@@ -191,9 +192,7 @@ It arrives with the next result of `todo_write', or by the plugin for
 Claude Code after its next tool call or at the end of its turn.  No
 message reaches other agents."
   (interactive
-   (let ((thread (or (and (boundp 'todo-write-view-thread) todo-write-view-thread)
-                     (todo-write-current-thread)
-                     (user-error "There is no plan yet"))))
+   (let ((thread (todo-write-list--thread)))
      (todo-write-note--check thread)
      (list thread (read-string "Message to the agent: "))))
   (let ((channel (todo-write-note--check thread))

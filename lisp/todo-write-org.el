@@ -26,11 +26,6 @@
   :group 'todo-write-view
   :package-version '(todo-write . "0.2.0"))
 
-(defun todo-write-org--thread ()
-  "Return the thread of this buffer, or ask for one."
-  (or (todo-write-view--thread-here)
-      (todo-write-list--read "Plan of: ")))
-
 (defun todo-write-org--active ()
   "Return a regexp that matches active Org syntax.
 It matches links other than to the web, code, macros, snippets, LaTeX,
@@ -108,7 +103,7 @@ ID is as in `todo-write-work'."
 FORMAT is `org' or `markdown', by default `todo-write-copy-format'.
 Interactively, a prefix argument selects the other format."
   (interactive
-   (list (todo-write-org--thread)
+   (list (todo-write-list--thread)
          (if current-prefix-arg
              (if (eq todo-write-copy-format 'org) 'markdown 'org)
            todo-write-copy-format)))
@@ -123,7 +118,7 @@ Interactively, a prefix argument selects the other format."
   "Copy the plan of THREAD as a check list in FORMAT.
 FORMAT is `org', `markdown', or `work' for Markdown with files and lines."
   (interactive
-   (list (todo-write-org--thread)
+   (list (todo-write-list--thread)
          (pcase (completing-read "Copy as: " '("Markdown" "Markdown with files and lines" "Org")
                                 nil t nil nil "Markdown")
            ("Org" 'org)
@@ -135,8 +130,9 @@ FORMAT is `org', `markdown', or `work' for Markdown with files and lines."
 (defun todo-write-insert-org (thread)
   "Insert the plan of THREAD at point as an Org check list.
 In an Org buffer, put it under a heading with the plan's title and a
-statistics cookie."
-  (interactive (list (todo-write-org--thread)))
+statistics cookie.  Interactively, a prefix argument asks for THREAD."
+  (interactive (list (if current-prefix-arg (todo-write-list--read "Insert the plan of: ")
+                       (todo-write-list--thread))))
   (barf-if-buffer-read-only)
   (let ((summary (todo-write-summary thread)))
     (unless (bolp) (insert "\n"))

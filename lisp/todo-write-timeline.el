@@ -16,6 +16,7 @@
 (require 'svg)
 (require 'todo-write)
 (require 'todo-write-history)
+(require 'todo-write-list)
 (require 'todo-write-org)
 (require 'todo-write-page)
 (require 'todo-write-row)
@@ -255,12 +256,12 @@ LABEL and COLUMNS are the columns before and of the bars."
 ;;;###autoload
 (defun todo-write-timeline (&optional thread)
   "Show which task of THREAD was in progress when; return the buffer.
-THREAD is a key, by default the one of this buffer or, if it has none,
-the one to be shown first.  Tasks that left the list uncompleted are
-shown as dropped.  Signal a `user-error' if there is no thread."
+THREAD is a key, by default the one at point or of this buffer, else that
+of `todo-write-show'.  Tasks that left the list uncompleted are shown as
+dropped.  Signal a `user-error' if there is no thread."
   (interactive)
   (prog1 (todo-write-page--pop-to "*todo-write-timeline*" 'todo-write-timeline-mode
-                                 (todo-write-history--thread thread))
+                                 (or thread (todo-write-list--thread)))
     (todo-write-timeline--draw)
     (goto-char (point-min))
     (forward-line 2)))
@@ -369,7 +370,7 @@ Signal a `user-error' if no task has started."
 FILE ends in .svg for an image or in .org for a table; signal a
 `user-error' for any other name."
   (interactive
-   (list (or (todo-write-view--thread-here) (user-error "There is no plan here"))
+   (list (todo-write-list--thread)
          (read-file-name "Save timeline as (.svg or .org): " nil nil nil "timeline.svg")))
   (let ((text (pcase (file-name-extension file)
                 ("svg" (todo-write-timeline--svg thread))

@@ -52,7 +52,6 @@
 (autoload 'todo-write-bookmark--record "todo-write-bookmark")
 (autoload 'todo-write-bookmark--desktop "todo-write-bookmark")
 (declare-function todo-write-welcome-string "todo-write-welcome")
-(declare-function tabulated-list-get-id "tabulated-list" (&optional pos))
 
 (defcustom todo-write-view-buffer-name "*efrit-todos*"
   "Name of the buffer that shows a plan live."
@@ -82,11 +81,6 @@ The highlight ends when the times are updated next."
   :package-version '(todo-write . "0.2.0"))
 
 ;;; State
-
-(defun todo-write-view--thread-here ()
-  "Return the key of the thread at point or of this buffer, or nil."
-  (or todo-write-view-thread
-      (and (derived-mode-p 'todo-write-list-mode) (tabulated-list-get-id))))
 
 (defvar-local todo-write-view--running nil
   "Ids of the tasks in progress.")

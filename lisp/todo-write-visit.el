@@ -19,6 +19,7 @@
 (require 'seq)
 (require 'subr-x)
 (require 'todo-write)
+(require 'todo-write-list)
 (require 'todo-write-menu)
 (require 'todo-write-row)
 (require 'todo-write-story)
@@ -147,7 +148,8 @@ an absolute file name, limits them to one file.  The buffer is in
 `diff-mode', whose \\<diff-mode-map>\\[diff-goto-source] goes to the source; with a prefix argument,
 \\[diff-apply-hunk] takes a change back.  Interactively, show the changes of what
 is at point in a plan: an entry, a file or a task.  Elsewhere, show those
-of the whole plan of this buffer, by default of the one written last."
+of the whole plan at point or of this buffer, by default of that of
+`todo-write-show'."
   (interactive (todo-write-visit--diff-at-point))
   (if (todo-write-story-entry-p path)
       (todo-write-visit--diff thread (mapconcat (lambda (file) (or (plist-get file :patch) ""))
@@ -169,8 +171,7 @@ of the whole plan of this buffer, by default of the one written last."
         (id (or (get-text-property (point) 'todo-write-part)
                 (get-text-property (point) 'todo-write-id))))
     (cond ((not (derived-mode-p 'todo-write-view-mode))
-           (list (or (todo-write-view--thread-here) (todo-write-current-thread)
-                     (user-error "There is no plan yet"))))
+           (list (todo-write-list--thread)))
           ((and entry (todo-write-story--files entry))
            (list todo-write-view-thread id entry))
           (t (list todo-write-view-thread id

@@ -14,6 +14,10 @@
 (require 'cl-lib)
 (require 'todo-write-view-test-helper)
 (require 'todo-write-list)
+(require 'todo-write-log)
+(require 'todo-write-note)
+(require 'todo-write-timeline)
+(require 'todo-write-visit)
 
 (defmacro todo-write-list-tests--with (&rest body)
   "Run BODY with an empty store and no overview."
@@ -81,6 +85,44 @@
               (should (equal "y" (todo-write-view--default-thread)))))
         (delete-directory ours t)
         (delete-directory theirs t)))))
+
+(ert-deftest todo-write-commands-outside-a-plan-are-about-the-one-shown-first ()
+  (todo-write-list-tests--with
+    (let ((ours (make-temp-file "ours" t))
+          asked)
+      (unwind-protect
+          (cl-letf (((symbol-function 'read-file-name) (lambda (&rest _) "x.svg"))
+                    ((symbol-function 'read-string) (lambda (&rest _) "Hello"))
+                    ((symbol-function 'todo-write-note--check) #'ignore)
+                    ((symbol-function 'completing-read)
+                     (lambda (_prompt table &rest _)
+                       (setq asked t)
+                       (car (all-completions "" table)))))
+            (todo-write-begin "ours" :project (todo-write-list-tests--root ours))
+            (todo-write-test-write "ours" '("One" "in_progress"))
+            (todo-write-begin "theirs" :project "/elsewhere/")
+            (todo-write-test-write "theirs" "One")
+            (with-temp-buffer
+              (setq default-directory (file-name-as-directory ours))
+              (dolist (command '(todo-write-copy todo-write-insert-org todo-write-show-diff
+                                 todo-write-export-timeline todo-write-tell))
+                (should (equal (list command "ours")
+                               (list command
+                                     (car (eval (cadr (interactive-form command)) t))))))
+              (dolist (command '(todo-write-history todo-write-timeline todo-write-log))
+                (should (equal (list command "ours")
+                               (list command
+                                     (buffer-local-value 'todo-write-view-thread
+                                                         (save-window-excursion
+                                                           (call-interactively command)))))))
+              (should-not asked)
+              (let ((current-prefix-arg '(4)))
+                (eval (cadr (interactive-form 'todo-write-insert-org)) t))
+              (should asked)))
+        (dolist (name '("*todo-write-history*" "*todo-write-timeline*" "*todo-write-log*"))
+          (when (get-buffer name)
+            (kill-buffer name)))
+        (delete-directory ours t)))))
 
 (defun todo-write-list-tests--root (folder)
   "Return the project of FOLDER as the store keeps it."
