@@ -245,7 +245,8 @@ or TEXT is no answer."
 
 (defun todo-write-request--close (request outcome &optional answer text)
   "Close REQUEST with OUTCOME, record and dispatch that, and return t.
-ANSWER and TEXT are the user's; see `todo-write-request--meaning'."
+If OUTCOME is nil, record nothing.  ANSWER and TEXT are the user's; see
+`todo-write-request--meaning'."
   (let ((thread (plist-get request :thread)))
     (setq todo-write-request--open (remq request todo-write-request--open))
     (unwind-protect
@@ -253,7 +254,8 @@ ANSWER and TEXT are the user's; see `todo-write-request--meaning'."
       (unwind-protect
           ;; A full disk must not keep the next question from being shown.
           (with-demoted-errors "Recording an answer: %S"
-            (todo-write-request--record request outcome answer text))
+            (when outcome
+              (todo-write-request--record request outcome answer text)))
         (unless todo-write-request--open
           (remove-hook 'todo-write--event-functions #'todo-write-request--on-event))
         (todo-write--dispatch thread 'request (plist-get request :id)))))
@@ -297,16 +299,12 @@ For `todo-write--event-functions'."
             (and (eq what 'activity)
                  (not (eq (car data) 'waiting))
                  (not (todo-write-activity--suspended-p thread))))
-    (dolist (request (todo-write-requests thread))
+    (when-let* ((requests (todo-write-requests thread)))
       ;; The host has just reported another activity.
       (remhash thread todo-write-activity--held)
-      (setq todo-write-request--open (remq request todo-write-request--open))
-      (unless (eq what 'forgotten)
-        (with-demoted-errors "Recording an answer: %S"
-          (todo-write-request--record request "withdrawn" nil nil)))
-      (todo-write--dispatch thread 'request (plist-get request :id)))
-    (unless todo-write-request--open
-      (remove-hook 'todo-write--event-functions #'todo-write-request--on-event))))
+      (setq todo-write-request--open (seq-difference todo-write-request--open requests #'eq))
+      (dolist (request requests)
+        (todo-write-request--close request (unless (eq what 'forgotten) "withdrawn"))))))
 
 (provide 'todo-write-request)
 ;;; todo-write-request.el ends here

@@ -131,9 +131,12 @@
       (todo-write-test-write "a" "Test")
       (todo-write-set-activity "a" 'working)
       (todo-write-request-tests--ask "a" "1")
+      (todo-write-request-tests--ask "a" "2")
       (todo-write-request-tests--ask "b" "1")
       (funcall end)
       (should-not (todo-write-requests "a"))
+      (should (= (if (member "a" (todo-write-threads)) 2 0)
+                 (length (todo-write-observations "a" :type "STATE_UPDATE"))))
       (should (todo-write-requests "b"))
       (should-not (eq 'waiting (car (todo-write-activity "a"))))
       ;; Nothing is left that would change the next turn.
