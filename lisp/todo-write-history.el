@@ -144,7 +144,7 @@ BASE is the number of a revision, by default the one before."
          (origin (list (if (equal (plist-get revision :author) "user") "you" "agent")
                        (plist-get revision :operation)
                        (and source (todo-write-row-plain source))
-                       (todo-write-story--clock (plist-get revision :timestamp))))
+                       (todo-write-row--clock (plist-get revision :timestamp))))
          (completed (seq-count (lambda (item) (equal (plist-get item :status) "completed"))
                                items))
          (width todo-write-page--width)

@@ -29,7 +29,7 @@ Those that arrive meanwhile are drawn together."
   "Major mode for the observations of a thread."
   :interactive nil
   (todo-write-menu-begin-mode)
-  (setq tabulated-list-format [("Time" 19 t) ("Type" 18 t) ("Phase" 9 t)
+  (setq tabulated-list-format [("Time" 16 t) ("Type" 18 t) ("Phase" 9 t)
                                ("Task" 20 t) ("What" 0 nil)]
         tabulated-list-padding 1
         tabulated-list-entries #'todo-write-log--entries
@@ -71,7 +71,7 @@ File names are relative to PROJECT."
          (text (todo-write-story--text content project)))
     (list (plist-get observation :id)
           (vector
-           (todo-write-log--time (plist-get observation :timestamp))
+           (string-pad (todo-write-row--clock (plist-get observation :timestamp)) 16 nil t)
            (todo-write-log--type (plist-get observation :type))
            (format "%s" (or (plist-get metadata :phase) ""))
            (todo-write-row--helped
@@ -80,13 +80,6 @@ File names are relative to PROJECT."
                                      "")))
            (todo-write-row--helped
             (todo-write-row-line (if (stringp name) (concat name " " text) text) 300))))))
-
-(defun todo-write-log--time (milliseconds)
-  "Return MILLISECONDS since the epoch as time of day, after the date if not today."
-  (let ((time (/ milliseconds 1000)))
-    (format-time-string (if (equal (format-time-string "%F" time) (format-time-string "%F"))
-                            "           %T" "%F %T")
-                        time)))
 
 (defun todo-write-log--type (type)
   "Return TYPE, of an observation, in a face."

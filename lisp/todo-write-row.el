@@ -393,6 +393,15 @@ RIGHT ends at the last column; if it is empty, the line ends after LEFT."
           (t (format "%d:%02d:%02d"
                      (/ seconds 3600) (% (/ seconds 60) 60) (% seconds 60))))))
 
+(defun todo-write-row--clock (milliseconds &optional before)
+  "Return MILLISECONDS since the epoch as time of day.
+The date precedes it unless BEFORE, by default now, is on the same day."
+  (let ((time (/ milliseconds 1000)))
+    (format-time-string (if (equal (format-time-string "%F" time)
+                                   (format-time-string "%F" (and before (/ before 1000))))
+                            "%R" "%F %R")
+                        time)))
+
 (defun todo-write-row--age (time)
   "Return the age of TIME, in seconds since the epoch, as a short string."
   (let ((minutes (max 0 (floor (- (float-time) time) 60))))

@@ -163,7 +163,7 @@ What REGEXP matches is highlighted."
         help-echo ,(todo-write-row--help
                     (format "%s\n%s\n%s\nRET, mouse-1: go there"
                             (todo-write-row-line (plist-get place :title))
-                            (format-time-string "%F %T" (/ (plist-get place :timestamp) 1000))
+                            (todo-write-row--clock (plist-get place :timestamp))
                             line))))))
 
 ;;; Going there

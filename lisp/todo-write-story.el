@@ -364,21 +364,13 @@ else all of INPUT."
            (pcase-let ((`(,from ,to)
                         (split-string (todo-write-story--clock-span created completed) "–")))
              (format "added %s, completed %s" from to)))
-          (completed (concat "completed " (todo-write-story--clock completed)))
-          (started (concat "since " (todo-write-story--clock started)))
-          (created (concat "added " (todo-write-story--clock created))))))
-
-(defun todo-write-story--clock (milliseconds)
-  "Return MILLISECONDS since the epoch as time of day, or with the date if old."
-  (let ((time (/ milliseconds 1000)))
-    (format-time-string (if (time-less-p (time-since time) 43200) "%R" "%F %R") time)))
+          (completed (concat "completed " (todo-write-row--clock completed)))
+          (started (concat "since " (todo-write-row--clock started)))
+          (created (concat "added " (todo-write-row--clock created))))))
 
 (defun todo-write-story--clock-span (from to)
   "Return the time from FROM to TO, milliseconds, with the date where it is needed."
-  (concat (todo-write-story--clock from) "–"
-          (if (equal (format-time-string "%F" (/ from 1000)) (format-time-string "%F" (/ to 1000)))
-              (format-time-string "%R" (/ to 1000))
-            (todo-write-story--clock to))))
+  (concat (todo-write-row--clock from) "–" (todo-write-row--clock to from)))
 
 (defun todo-write-story--work (work)
   "Return WORK, as from `todo-write-work', as a list of strings."
@@ -404,7 +396,7 @@ else all of INPUT."
 (defun todo-write-story--since (work)
   "Return since when WORK, as from `todo-write-work', is counted, or nil."
   (when-let* ((since (plist-get work :since)))
-    (concat "counted since " (todo-write-story--clock since))))
+    (concat "counted since " (todo-write-row--clock since))))
 
 (defun todo-write-story--count (number noun)
   "Return NUMBER and NOUN, in the plural unless it is one."

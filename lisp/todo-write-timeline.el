@@ -154,14 +154,10 @@ SPAN is the time span of all rows."
        help-echo ,(todo-write-row--help
                    (concat text
                            (mapconcat (pcase-lambda (`(,from . ,to))
-                                        (format "\n%s – %s" (todo-write-timeline--clock from)
-                                                (todo-write-timeline--clock to)))
+                                        (format "\n%s – %s" (todo-write-row--clock from)
+                                                (todo-write-row--clock to from)))
                                       (or (plist-get row :times) (plist-get row :intervals)) "")
                            "\nRET, mouse-1: go to the task"))))))
-
-(defun todo-write-timeline--clock (milliseconds)
-  "Return the time of day of MILLISECONDS since the epoch."
-  (format-time-string "%T" (/ milliseconds 1000)))
 
 (defun todo-write-timeline--svg-bar (row span columns)
   "Return the bars of ROW as an image COLUMNS wide.
@@ -235,12 +231,8 @@ begin at Y and are HEIGHT high."
 (defun todo-write-timeline--insert-scale (span waits label columns)
   "Insert the line above the bars: when SPAN begins and ends, and its WAITS.
 LABEL and COLUMNS are the columns before and of the bars."
-  (let* ((from (/ (car span) 1000))
-         (to (/ (cdr span) 1000))
-         (day (format-time-string "%F" from))
-         (left (format-time-string (if (equal day (format-time-string "%F")) "%T" "%F %T") from))
-         (right (format-time-string
-                 (if (equal day (format-time-string "%F" to)) "%T" "%F %T") to))
+  (let* ((left (todo-write-row--clock (car span)))
+         (right (todo-write-row--clock (cdr span) (car span)))
          (folded (apply #'+ (mapcar (lambda (wait) (- (cdr wait) (car wait))) waits)))
          (note (if waits
                    (format "  %s folded, %s" (todo-write-story--count (length waits) "wait")
@@ -299,8 +291,8 @@ Signal a `user-error' if no task has started."
     (svg-rectangle svg 0 0 "100%" "100%" :fill "white")
     (funcall write (todo-write-row-plain title) 10 22 black
              :font-weight "bold" :font-size 15)
-    (funcall write (todo-write-timeline--clock (car span)) 300 40 gray)
-    (funcall write (todo-write-timeline--clock (cdr span)) 830 40 gray :text-anchor "end")
+    (funcall write (todo-write-row--clock (car span)) 300 40 gray)
+    (funcall write (todo-write-row--clock (cdr span) (car span)) 830 40 gray :text-anchor "end")
     (dolist (row rows)
       (let* ((item (plist-get row :item))
              (lines (nth 1 (todo-write-timeline--work thread item))))

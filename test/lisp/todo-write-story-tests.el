@@ -358,5 +358,15 @@
       (todo-write-test-write "a" (list (concat title " more") "pending"))
       (should (= 2 (how-many "A title of twenty-six" (point-min) (point-max)))))))
 
+(ert-deftest todo-write-row-clock-has-a-date-only-where-it-changes ()
+  (let ((from 1779450000000) (minute 60000) (day 86400000))
+    (should (string-match-p "\\`2026-05-22 [0-9][0-9]:[0-9][0-9]\\'" (todo-write-row--clock from)))
+    (should (string-match-p "\\`[0-9][0-9]:[0-9][0-9]\\'"
+                            (todo-write-row--clock (truncate (* 1000 (float-time))))))
+    (pcase-dolist (`(,to . ,end) `((,(+ from minute) . "[0-9:]\\{5\\}")
+                                   (,(+ from day) . "2026-05-23 [0-9:]\\{5\\}")))
+      (should (string-match-p (format "\\`2026-05-22 [0-9:]\\{5\\}–%s\\'" end)
+                              (todo-write-story--clock-span from to))))))
+
 (provide 'todo-write-story-tests)
 ;;; todo-write-story-tests.el ends here
