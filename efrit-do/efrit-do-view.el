@@ -381,18 +381,21 @@ Signal a `user-error' if there is neither."
     (dolist (part parts)
       (overlay-put part 'invisible (and fold 'efrit-do)))))
 
-(defun efrit-do-view-next (&optional backward)
-  "Go to the next part, or to the previous one if BACKWARD."
-  (interactive nil efrit-do-view-mode)
-  (when-let* ((found (funcall (if backward #'text-property-search-backward
-                                #'text-property-search-forward)
-                              'efrit-do-part nil nil t)))
-    (goto-char (prop-match-beginning found))))
+(defun efrit-do-view-next (&optional count)
+  "Go to the next part; with COUNT, that many forward."
+  (interactive "p" efrit-do-view-mode)
+  (let ((forward (> (or count 1) 0)))
+    (dotimes (_ (abs (or count 1)))
+      (goto-char (prop-match-beginning
+                  (or (funcall (if forward #'text-property-search-forward
+                                 #'text-property-search-backward)
+                               'efrit-do-part nil nil t)
+                      (user-error (if forward "No further part" "No part before this one"))))))))
 
-(defun efrit-do-view-previous ()
-  "Go to the previous part."
-  (interactive nil efrit-do-view-mode)
-  (efrit-do-view-next t))
+(defun efrit-do-view-previous (&optional count)
+  "Go to the previous part; with COUNT, that many back."
+  (interactive "p" efrit-do-view-mode)
+  (efrit-do-view-next (- (or count 1))))
 
 (defun efrit-do-view-todos ()
   "Show the plan of this buffer's session."
