@@ -51,8 +51,8 @@
   (message nil :documentation "Message of `session_complete'.")
   (allowed nil :documentation "Names of tools that need no further consent.")
   (requests 0 :documentation "Number of requests since it was started or continued.")
-  (counted nil :documentation "The tail of RESULTS from before it was continued,
-which count no longer for the circuit breaker.")
+  (past nil :documentation "The tail of RESULTS from before it was continued,
+which no longer count for the circuit breaker.")
   (calls nil :documentation "Queue of unanswered calls, each a list
 \(NAME INPUT THEN OUTCOME).  The first is running if BUSY.  OUTCOME is set if
 the session ended before the call was answered.")
@@ -187,7 +187,7 @@ not count.  Nil means no limit."
 
 (defun efrit-do-session--recent (session)
   "Return the results of SESSION since it was started or continued, newest first."
-  (cl-ldiff (efrit-do-session-results session) (efrit-do-session-counted session)))
+  (cl-ldiff (efrit-do-session-results session) (efrit-do-session-past session)))
 
 (defun efrit-do--call-key (name input)
   "Return a value that is equal for identical calls of NAME with INPUT.

@@ -181,7 +181,7 @@ none can be continued."
             (efrit-do-session-reason session) nil
             (efrit-do-session-calls session) nil
             (efrit-do-session-requests session) 0
-            (efrit-do-session-counted session) (efrit-do-session-results session))
+            (efrit-do-session-past session) (efrit-do-session-results session))
       (cl-incf (efrit-do-session-trace session))
       (todo-write-set-activity (efrit-do-session-thread session) 'working)
       (efrit-do-session-record session "AGENT_RESUMED" reason)

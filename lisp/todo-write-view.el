@@ -131,7 +131,7 @@ See `todo-write-footer'.")
 (defvar-local todo-write-view--flash-ticks nil
   "Number of ticks of the timer until the flash ends.")
 
-(defvar-local todo-write-view--waiting nil
+(defvar-local todo-write-view--blocked nil
   "Ids of the rows of tasks that wait for other tasks.")
 
 (defvar-local todo-write-view--children nil
@@ -232,8 +232,8 @@ CATEGORY is a symbol with the text properties of its line."
   "Return the note of the row of ITEM, whose id is ID, or nil."
   (let ((blocked (plist-get item :blockedBy)))
     (if blocked
-        (cl-pushnew id todo-write-view--waiting :test #'equal)
-      (setq todo-write-view--waiting (delete id todo-write-view--waiting)))
+        (cl-pushnew id todo-write-view--blocked :test #'equal)
+      (setq todo-write-view--blocked (delete id todo-write-view--blocked)))
     (todo-write-row--note
      item (and blocked
                (mapcar #'todo-write-view--row-item
@@ -386,7 +386,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
           todo-write-view--header nil
           todo-write-place--header-length 0
           todo-write-view--running nil
-          todo-write-view--waiting nil)
+          todo-write-view--blocked nil)
     (todo-write-view--read-work)
     (todo-write-view--read-lists)
     (todo-write-view--release-markers)
@@ -410,7 +410,7 @@ to no row, and what the rows do not show; see `todo-write-footer'."
         (when (todo-write-view--enter-ghosts (todo-write-view--last-removed))
           (ewoc-set-hf todo-write-place--ewoc "" (todo-write-view--footer)))
         ;; A task can wait for tasks below it.
-        (todo-write-view--draw-rows todo-write-view--waiting)))))
+        (todo-write-view--draw-rows todo-write-view--blocked)))))
 
 (defun todo-write-view--release-markers ()
   "Release the markers of all rows, which would slow down every insertion."
@@ -476,7 +476,7 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
   (when-let* ((node (gethash id todo-write-place--nodes)))
     (remhash id todo-write-place--nodes)
     (setq todo-write-view--running (delete id todo-write-view--running)
-          todo-write-view--waiting (delete id todo-write-view--waiting))
+          todo-write-view--blocked (delete id todo-write-view--blocked))
     (prog1 (ewoc-data node)
       (ewoc-delete todo-write-place--ewoc node))))
 
@@ -521,7 +521,7 @@ that the agent cancelled get no ghost.  Return the ids of the ghosts."
              (todo-write-view--apply changes)
              (unless (eql yours (plist-get summary :yours))
                (todo-write-view--update-yours))
-             todo-write-view--waiting)
+             todo-write-view--blocked)
      t)))
 
 (defun todo-write-view--update-yours ()
