@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use percent_encoding::percent_decode_str;
@@ -40,6 +41,9 @@ pub struct Server {
     emacs: Emacs,
     is_introduced: OnceCell<()>,
     claude: Mutex<Claude>,
+    /// Whether a call came since the activity was last told. Emacs takes its agent to be working, but
+    /// the turn may be over before the next poll.
+    has_called: AtomicBool,
 }
 
 /// What is known of Claude Code, if that started this program.
@@ -65,7 +69,12 @@ struct Caller {
 impl Server {
     /// A server that passes its calls to EMACS.
     pub fn new(emacs: Emacs) -> Self {
-        Server { emacs, is_introduced: OnceCell::new(), claude: Mutex::default() }
+        Server {
+            emacs,
+            is_introduced: OnceCell::new(),
+            claude: Mutex::default(),
+            has_called: AtomicBool::default(),
+        }
     }
 
     /// Reconnects whenever Emacs comes back, and reports what the agent does.
@@ -105,6 +114,7 @@ impl Server {
             "arguments": arguments,
         });
         let answer = self.emacs.ask(call, LIMIT.saturating_sub(start.elapsed())).await;
+        self.has_called.store(true, Ordering::Relaxed);
         let content = vec![ContentBlock::text(answer.text)];
         if answer.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) }
     }
@@ -165,6 +175,9 @@ impl Server {
         let mut claude = self.claude.lock().await;
         if claude.agent.is_none() {
             return;
+        }
+        if self.has_called.swap(false, Ordering::Relaxed) {
+            claude.last_activity = Value::Null;
         }
         if let Some((_, activity)) = claude.state().filter(|(_, activity)| *activity != claude.last_activity)
         {

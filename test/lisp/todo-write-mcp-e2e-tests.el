@@ -100,6 +100,22 @@ It asks for VERSION of the protocol and has CAPABILITIES."
        (lambda ()
          (eq 'paused (todo-write-mcp-emacs-eval emacs '(todo-write-state "claude:abc-1"))))))))
 
+(ert-deftest todo-write-mcp-e2e-a-turn-shorter-than-a-poll-ends ()
+  (todo-write-mcp-e2e-with-emacs emacs
+    (let ((home (make-temp-file "claude" t)))
+      (make-directory (expand-file-name "sessions" home))
+      (with-temp-file (expand-file-name (format "sessions/%d.json" (emacs-pid)) home)
+        (insert "{\"sessionId\":\"s\",\"status\":\"idle\"}"))
+      (let ((client (with-environment-variables (("CLAUDE_CONFIG_DIR" home))
+                      (todo-write-mcp-client-start emacs :name "claude-code"))))
+        ;; Each time, the process file says what it said before the call.
+        (dolist (task '("Rake" "Water"))
+          (todo-write-mcp-client-call client (todo-write-test-todos (list task "in_progress")))
+          (todo-write-test-wait
+           (lambda ()
+             (eq 'paused (todo-write-mcp-emacs-eval emacs '(todo-write-state "claude:s"))))))
+        (todo-write-mcp-end client)))))
+
 (ert-deftest todo-write-mcp-e2e-two-sessions-at-once-have-two-lists ()
   (todo-write-mcp-e2e-with-emacs emacs
     (let ((one (todo-write-mcp-client-start emacs :name "one"))
