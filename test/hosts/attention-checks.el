@@ -200,6 +200,7 @@ Call FUNCTION meanwhile."
             :questions [(:question "Which can?" :header "Can" :multiSelect :false
                          :options [(:label "Green" :description "The green one")
                                    (:label "Blue" :description "The blue one")])]))
+         (list (claude-checks-gate "end"))
          "The garden is watered.")
    nil
    (list '(:name "exec"
@@ -233,6 +234,7 @@ Call FUNCTION meanwhile."
        (should (equal "*claude*" (todo-write-user-eval '(buffer-name (window-buffer)))))
        (should (< (attention-checks--answer ret) 2))
        (attention-checks--select "*scratch*")
+       (claude-checks-open "end")
        (attention-checks--shows "the end of Claude's turn" '(claude . done) '(codex . working))
        (claude-checks-open "codex")
        (attention-checks--shows "the end" '(codex . done) '(claude . done))
@@ -263,7 +265,8 @@ Call FUNCTION meanwhile."
                 2))
      (should (equal '("idle") (attention-checks--waiting-for)))
      (should (= 1 (todo-write-user-eval '(length test-alarms))))
-     (attention-checks--shows "Esc" '(claude . done) '(codex . done)))))
+     ;; The transcript says that the plan was refused, which is no success.
+     (attention-checks--shows "Esc" '(codex . done) '(claude . stopped)))))
 
 (provide 'attention-checks)
 ;;; attention-checks.el ends here
