@@ -409,7 +409,9 @@ The keywords are as in `answer-checks-with-claude'."
             (answer-checks--yes-in-the-terminal)
             (answer-checks--exists "one")
             (signal-process (todo-write-mcp-emacs-process emacs) 'SIGCONT)
-            (should-not (answer-checks--other-titles emacs)))
+            ;; The hook may find only now that the terminal has answered.
+            (claude-checks-wait "no request"
+                                (lambda () (not (answer-checks--other-titles emacs)))))
         (todo-write-mcp-emacs-stop emacs)))))
 
 ;;; Where no dialog stands beside the hook
