@@ -260,8 +260,7 @@ The value is a list of (NAME FIGURE LIMIT MET), texts that may be empty."
              (list (bench-load--figure
                     "memory from minute 10 to the end" "%+.1f %%" 2
                     (* 100 (- (/ (plist-get last :rss) (float (plist-get tenth :rss))) 1))
-                    "until it has 1,000 lists, a plan grows; and the names of 7,168 lines and calls \
-are known")))
+                    "each list adds to the history of its plan, and each call is known for ever")))
       ,(bench-load--figure "share of a core" "%.1f %%" 3 (funcall share :cpu)
                            (format "collections take %.1f %%" (funcall share :collected)))
       ("collections a minute" ,(format "%.0f" (* 0.6 (funcall share :collections))) "" "")
