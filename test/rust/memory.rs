@@ -112,5 +112,7 @@ fn forgetting_a_thread_frees_its_memory() {
     use_all(0..10);
     let before = in_use();
     use_all(10..1_000);
-    assert_eq!(in_use(), before);
+    // The thread that runs the tests allocates a few bytes meanwhile.
+    let more = in_use().abs_diff(before);
+    assert!(more < 990, "{more} bytes, one for each thread or more");
 }
