@@ -242,20 +242,6 @@
     (todo-write-test-press "RET")
     (should (equal (mapcar #'car (todo-write-list-tests--states)) '("needed" "old")))))
 
-(defun todo-write-list-tests--displayed (begin end)
-  "Return the text from BEGIN to END as it is displayed.
-`tabulated-list-mode' displays the cut end of a cell as an ellipsis."
-  (let ((text ""))
-    (while (< begin end)
-      (let ((next (next-single-property-change begin 'display nil end))
-            (display (get-text-property begin 'display)))
-        (setq text (pcase display
-                     ((pred stringp) (concat text display))
-                     (`(space :align-to ,column) (string-pad text column))
-                     (_ (concat text (buffer-substring-no-properties begin next))))
-              begin next)))
-    text))
-
 (ert-deftest todo-write-list-counts-older-agents-again-when-one-goes-on-or-is-gone ()
   (todo-write-list-tests--with
     (dolist (key '("a" "b" "c"))
