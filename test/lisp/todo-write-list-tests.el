@@ -260,7 +260,8 @@
       (todo-write-forget "b")
       (should (equal (rest) " 1 older; RET shows them\n"))
       (todo-write-set-activity "c" 'working)
-      (should (equal (mapcar #'car (todo-write-list-tests--states)) '("a" "c")))
+      ;; Their order is that of their times, which may be the same.
+      (should (equal (sort (mapcar #'car (todo-write-list-tests--states)) #'string<) '("a" "c")))
       (should-not (string-match-p "older" (todo-write-test-text))))))
 
 (defun todo-write-list-tests--displayed (begin end)
