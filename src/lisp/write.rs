@@ -164,7 +164,7 @@ impl<'e, 't> Shared<'e, 't> {
         }
         let text = |contents| self.text(contents);
         let rest = match self.last.get() {
-            Some((last, rest)) if is_same_but_status(last, item) => rest,
+            Some((last, rest)) if last.body == item.body => rest,
             _ => rest_of_item(self.env, item, text)?,
         };
         let value = item_with(self.env, item, rest, text)?;
@@ -172,11 +172,6 @@ impl<'e, 't> Shared<'e, 't> {
         self.items.borrow_mut().insert(Arc::as_ptr(item), value);
         Ok(value)
     }
-}
-
-fn is_same_but_status(a: &Item, b: &Item) -> bool {
-    let is_same = a.id == b.id && a.added_by == b.added_by && a.told == b.told;
-    is_same && matches!(a.differing_fields(b)[..], [] | ["status"])
 }
 
 /// `(:status :id :content :activeForm :addedBy :told)`. Some items also have `:priority`, `:blockedBy`,
