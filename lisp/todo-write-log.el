@@ -161,7 +161,7 @@ windows, which a redraw in the meantime would reset."
   "List the observations of THREAD and follow new ones; return the buffer.
 THREAD is a key, by default the one at point or of this buffer, else that
 of `todo-write-show'; interactively, a prefix argument asks for one.
-Signal a `user-error' if there is none."
+Signal a `user-error' if there is no thread."
   (interactive (list (and current-prefix-arg
                           (todo-write-read-thread "Log of thread: "))))
   (let ((thread (or thread (todo-write-list--thread)))

@@ -83,12 +83,13 @@ impl Handle<'_> {
 /// Return soon after MILLISECONDS, with `:more' if there is more to read; nothing is recorded before
 /// all is read.  Nil means no limit.
 ///
-/// The value is nil if there is nothing new, else a plist: `:thread', the key of the session's thread or nil; `:last', the time of its
-/// last event in milliseconds or nil; `:bytes', the number of bytes read, and `:skipped', that of
-/// those skipped because a line or a file was too long; `:updates', a list of plists `:thread
-/// :outcome :state :activity :why', one for each thread with new events; `:warnings', strings for
-/// the user.  `:outcome' and `:state' are nil if the list or the state did not change.  `:activity' is `working', `idle', or `failed' with the
-/// error in `:why'; it is absent if the events do not show it.
+/// The value is nil if there is nothing new, else a plist: `:thread', the key of the session's thread
+/// or nil; `:last', the time of its last event in milliseconds or nil; `:bytes', the number of bytes
+/// read, and `:skipped', that of those skipped because a line or a file was too long; `:updates', a
+/// list of plists `:thread :outcome :state :activity :reason', one for each thread with new events;
+/// `:warnings', strings for the user.  `:outcome' and `:state' are nil if the list or the state did
+/// not change.  `:activity' is `working', `idle', or `failed' with the error in `:reason'; it is absent
+/// if the events do not show it.
 #[defun]
 fn transcript_read<'e>(env: &'e Env, handle: Handle<'e>, milliseconds: Value<'e>) -> Result<Value<'e>> {
     border(env, || {
