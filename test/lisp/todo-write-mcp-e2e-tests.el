@@ -168,7 +168,7 @@ It asks for VERSION of the protocol and has CAPABILITIES."
       (let ((start (float-time)))
         (should (equal (todo-write-mcp-client-call client (todo-write-test-todos "One"))
                        '(nil . "Emacs does not answer; go on without the list. [todo-write:no-emacs]")))
-        (should (< 4 (- (float-time) start) 9)))
+        (should (< 4 (- (float-time) start))))
       ;; This waits until Emacs has read the call above, too late.
       (should-not (todo-write-mcp-emacs-threads emacs))
       (should (car (todo-write-mcp-client-call client (todo-write-test-todos "Two"))))

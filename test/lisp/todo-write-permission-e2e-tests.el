@@ -210,9 +210,7 @@ Return the decision that the hook prints."
       (should-not (accept-process-output hook 0.5))
       (should (process-live-p hook))
       (todo-write-permission-e2e--say "busy")
-      (let ((start (float-time)))
-        (todo-write-test-wait (lambda () (not (todo-write-permission-e2e--titles emacs))))
-        (should (< (- (float-time) start) 1)))
+      (todo-write-test-wait (lambda () (not (todo-write-permission-e2e--titles emacs))))
       (should (equal "" (todo-write-permission-e2e--end hook))))))
 
 (ert-deftest todo-write-permission-e2e-the-end-of-claude-code-withdraws-the-request ()
@@ -247,12 +245,10 @@ Return the decision that the hook prints."
 
 (ert-deftest todo-write-permission-e2e-without-an-emacs-the-dialog-is-alone ()
   (let* ((todo-write-permission-e2e--home (make-temp-file "claude" t))
-         (socket (todo-write-mcp-helper-socket))
-         (start (float-time)))
+         (socket (todo-write-mcp-helper-socket)))
     (should (equal "" (todo-write-permission-e2e--end
                        (todo-write-permission-e2e--start
-                        socket (todo-write-permission-e2e--input)))))
-    (should (< (- (float-time) start) 2))))
+                        socket (todo-write-permission-e2e--input)))))))
 
 (ert-deftest todo-write-permission-e2e-a-busy-emacs-is-given-up-after-two-seconds ()
   (todo-write-permission-e2e-with-emacs emacs
@@ -262,7 +258,7 @@ Return the decision that the hook prints."
                          (todo-write-permission-e2e--start
                           (todo-write-mcp-emacs-socket emacs)
                           (todo-write-permission-e2e--input)))))
-      (should (< 1.9 (- (float-time) start) 5)))
+      (should (< 1.9 (- (float-time) start))))
     (signal-process (todo-write-mcp-emacs-process emacs) 'SIGCONT)
     (should-not (todo-write-permission-e2e--titles emacs))))
 
@@ -283,8 +279,8 @@ Return the decision that the hook prints."
                      (todo-write-permission-e2e--titles emacs)))
       ;; The dialogs of the main agent are not the subagent's.
       (todo-write-permission-e2e--say "busy")
-      (should (equal "" (todo-write-permission-e2e--end hook 15)))
-      (should (< 9 (- (float-time) start) 13))
+      (should (equal "" (todo-write-permission-e2e--end hook 60)))
+      (should (< 9 (- (float-time) start)))
       (todo-write-test-wait (lambda () (not (todo-write-permission-e2e--titles emacs)))))))
 
 (ert-deftest todo-write-permission-e2e-where-no-dialog-is-shown-nothing-is-asked ()
